@@ -1,0 +1,14 @@
+/** A broken invariant is a bug of ours: the request or the step dies with it, loudly, and nothing is half-done. */
+export class AssertionFailure extends Error {
+  override readonly name = 'AssertionFailure'
+}
+
+export function assert(condition: unknown, message: string): asserts condition {
+  if (!condition) throw new AssertionFailure(message)
+}
+
+/** The value, which cannot be absent here; `message` says why it cannot. */
+export function present<T>(value: T | null | undefined, message: string): T {
+  if (value === null || value === undefined) throw new AssertionFailure(message)
+  return value
+}

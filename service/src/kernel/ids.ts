@@ -1,0 +1,58 @@
+/** The only source of identifiers and randomness. */
+import { createHash, randomBytes, randomInt } from 'node:crypto'
+import { systemClock } from './clock.ts'
+
+let lastMs = 0
+let counter = 0
+
+/**
+ * UUID version 7 (RFC 9562 section 5.7), strictly increasing within a process (section 6.2, method 1: a 12-bit counter
+ * in rand_a that starts low and is seeded anew each millisecond), so that rows made one after another sort that way.
+ */
+export function newId(): string {
+  const now = systemClock.now().getTime()
+  if (now > lastMs) {
+    lastMs = now
+    counter = randomInt(0, 0x400)
+  } else if (++counter > 0xfff) {
+    lastMs += 1
+    counter = 0
+  }
+  const bytes = randomBytes(16)
+  bytes.writeUIntBE(lastMs, 0, 6)
+  bytes.writeUInt16BE(0x7000 | counter, 6)
+  bytes.writeUInt8(0x80 | (bytes.readUInt8(8) & 0x3f), 8)
+  return formatUuid(bytes)
+}
+
+/** A UUID (version 8, RFC 9562 section 5.8) that is the same for the same names: derived identifiers. */
+export function derivedId(...names: readonly string[]): string {
+  const bytes = createHash('sha256').update(names.join('\n')).digest().subarray(0, 16)
+  bytes.writeUInt8(0x80 | (bytes.readUInt8(6) & 0x0f), 6)
+  bytes.writeUInt8(0x80 | (bytes.readUInt8(8) & 0x3f), 8)
+  return formatUuid(bytes)
+}
+
+function formatUuid(bytes: Buffer): string {
+  const hex = bytes.toString('hex')
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
+}
+
+/** Crockford's alphabet in lower case: no i, l, o, u, so that an identifier can be read out on the telephone. */
+const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
+
+export function randomText(chars: number): string {
+  return Array.from(randomBytes(chars), (byte) => alphabet.charAt(byte & 31)).join('')
+}
+
+/** 256 bits, URL-safe: secrets and one-time tokens. */
+export function randomToken(): string {
+  return randomBytes(32).toString('base64url')
+}
+
+/** A number in [0, 1) for jitter. */
+export function randomFraction(): number {
+  return randomInt(0, 2 ** 32) / 2 ** 32
+}
+
+export { randomBytes }

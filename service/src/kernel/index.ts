@@ -1,0 +1,12 @@
+/** The kernel: words that every room uses and none owns. Knows nothing of payments, HTTP or SQL. */
+export * from './assert.ts'
+export * from './caller.ts'
+export * from './clock.ts'
+export * from './cursor.ts'
+export * from './handlers.ts'
+export * from './ids.ts'
+export * from './log.ts'
+export * from './loop.ts'
+export * from './money.ts'
+export * from './refusal.ts'
+export * from './seal.ts'

@@ -1,0 +1,58 @@
+/**
+ * Encryption at rest: AES-256-GCM under a master key that lives outside the database. The context (which row, which
+ * column) is authenticated with the text, so that a sealed value moved to another row does not open.
+ */
+import { createCipheriv, createDecipheriv, createHash, hkdfSync } from 'node:crypto'
+import { assert } from './assert.ts'
+import { randomBytes } from './ids.ts'
+
+export type Sealer = {
+  readonly seal: (plain: string, context: readonly string[]) => Buffer
+  /** Throws an AssertionFailure where the text was sealed under another key or for another context. */
+  readonly open: (sealed: Uint8Array, context: readonly string[]) => string
+}
+
+export const masterKeyBytes = 32
+const version = 1
+const keyIdBytes = 4
+const ivBytes = 12
+const tagBytes = 16
+
+const keyId = (key: Uint8Array) => createHash('sha256').update(key).digest().subarray(0, keyIdBytes)
+const aad = (context: readonly string[]) => Buffer.from(context.join('\u0000'), 'utf8')
+
+/** `keys[0]` seals; all open, which is how a master key is rotated. Layout: version, key id, iv, tag, text. */
+export function createSealer(keys: readonly Uint8Array[]): Sealer {
+  assert(keys.length > 0 && keys.every((key) => key.length === masterKeyBytes), 'a master key has 32 bytes')
+  const byId = new Map(keys.map((key) => [keyId(key).toString('hex'), key]))
+  const [sealing] = keys as readonly [Uint8Array]
+  return {
+    seal: (plain, context) => {
+      const iv = randomBytes(ivBytes)
+      const cipher = createCipheriv('aes-256-gcm', sealing, iv).setAAD(aad(context))
+      const text = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()])
+      return Buffer.concat([Buffer.of(version), keyId(sealing), iv, cipher.getAuthTag(), text])
+    },
+    open: (sealed, context) => {
+      const bytes = Buffer.from(sealed)
+      assert(bytes[0] === version, 'a sealed value has version 1')
+      let at = 1
+      const take = (count: number) => bytes.subarray(at, (at += count))
+      const key = byId.get(take(keyIdBytes).toString('hex'))
+      assert(key, 'the value was sealed under a master key that is not configured')
+      const iv = take(ivBytes)
+      const tag = take(tagBytes)
+      const decipher = createDecipheriv('aes-256-gcm', key, iv).setAAD(aad(context)).setAuthTag(tag)
+      try {
+        return Buffer.concat([decipher.update(bytes.subarray(at)), decipher.final()]).toString('utf8')
+      } catch {
+        assert(false, 'the sealed value does not belong to this context')
+      }
+    },
+  }
+}
+
+/** A key for one purpose out of the master key (RFC 5869), so that no key serves two. */
+export function deriveKey(masterKey: Uint8Array, purpose: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', masterKey, '', `partner-payments/${purpose}`, masterKeyBytes))
+}

@@ -1,0 +1,36 @@
+/** Pure: what a transfer does to the two accounts that it names. */
+import type { Minor } from '../kernel/index.ts'
+
+/** The partner's money, and the partner's own copies of the system accounts. */
+export type AccountName = 'balance' | 'suspense' | 'fees' | 'fx' | `settlement.${string}`
+export type TransferKind = 'direct' | 'reserve' | 'post' | 'release'
+
+/** What one side of a transfer adds to an account row. */
+export type Change = { readonly posted: Minor; readonly reserved: Minor }
+
+/**
+ * kind      debit account                 credit account
+ * direct    posted - amount               posted + amount
+ * reserve   reserved + amount             -
+ * post      posted - amount, reserved -   posted + amount
+ * release   reserved - amount             -
+ */
+export function effects(kind: TransferKind, amount: Minor): { readonly debit: Change; readonly credit: Change } {
+  const nothing = { posted: 0n, reserved: 0n }
+  switch (kind) {
+    case 'direct':
+      return { debit: { posted: -amount, reserved: 0n }, credit: { posted: amount, reserved: 0n } }
+    case 'reserve':
+      return { debit: { posted: 0n, reserved: amount }, credit: nothing }
+    case 'post':
+      return { debit: { posted: -amount, reserved: -amount }, credit: { posted: amount, reserved: 0n } }
+    case 'release':
+      return { debit: { posted: 0n, reserved: -amount }, credit: nothing }
+  }
+}
+
+/** Only the partner's balance is guarded; a system account stands wherever the movements put it. */
+export function fits(name: AccountName, posted: Minor, reserved: Minor, change: Change): boolean {
+  const after = { posted: posted + change.posted, reserved: reserved + change.reserved }
+  return after.reserved >= 0n && (name !== 'balance' || after.posted >= after.reserved)
+}

@@ -1,0 +1,85 @@
+/** All SQL of the ledger. */
+import type { Currency, Minor } from '../kernel/index.ts'
+import { sql, type Tx } from '../postgres/index.ts'
+import type { AccountName, Change, TransferKind } from './rules.ts'
+
+export type AccountRow = {
+  readonly id: string
+  readonly name: AccountName
+  readonly currency: Currency
+  readonly posted: Minor
+  readonly reserved: Minor
+}
+export type TransferRow = {
+  readonly id: string
+  readonly kind: TransferKind
+  readonly debitAccountId: string
+  readonly creditAccountId: string
+  readonly currency: Currency
+  readonly amount: Minor
+  readonly partyId: string
+  readonly reference: string
+}
+
+/** Makes the account where it is missing, without a lock where it is there. */
+export async function ensureAccount(
+  tx: Tx,
+  partnerId: string,
+  account: { readonly id: string; readonly name: AccountName; readonly currency: Currency },
+  now: Date,
+): Promise<void> {
+  await tx.run(sql`
+    insert into ledger.accounts (partner_id, id, name, currency, posted, reserved, created_at)
+    values (${partnerId}, ${account.id}, ${account.name}, ${account.currency}, 0, 0, ${now})
+    on conflict (partner_id, name, currency) do nothing`)
+}
+
+/** Locks in id order, whatever order the names came in, so that two transfers cannot wait for each other. */
+export function lockAccounts(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly AccountRow[]> {
+  return tx.rows<AccountRow>(sql`
+    select id, name, currency, posted, reserved from ledger.accounts
+    where partner_id = ${partnerId} and id = any(${ids}::uuid[])
+    order by id for update`)
+}
+
+export function accountsByName(
+  tx: Tx,
+  partnerId: string,
+  currency: Currency,
+  names: readonly AccountName[],
+): Promise<readonly AccountRow[]> {
+  return tx.rows<AccountRow>(sql`
+    select id, name, currency, posted, reserved from ledger.accounts
+    where partner_id = ${partnerId} and currency = ${currency} and name = any(${names}::text[])`)
+}
+
+export async function changeAccount(tx: Tx, partnerId: string, id: string, change: Change): Promise<void> {
+  await tx.run(sql`
+    update ledger.accounts set posted = posted + ${change.posted}, reserved = reserved + ${change.reserved}
+    where partner_id = ${partnerId} and id = ${id}`)
+}
+
+export async function insertTransfer(
+  tx: Tx,
+  partnerId: string,
+  transfer: TransferRow & { readonly reserveId: string | null },
+  now: Date,
+): Promise<void> {
+  await tx.run(sql`
+    insert into ledger.transfers (partner_id, id, kind, debit_account_id, credit_account_id, currency, amount,
+      party_id, reference, reserve_id, created_at)
+    values (${partnerId}, ${transfer.id}, ${transfer.kind}, ${transfer.debitAccountId}, ${transfer.creditAccountId},
+      ${transfer.currency}, ${transfer.amount}, ${transfer.partyId}, ${transfer.reference}, ${transfer.reserveId}, ${now})`)
+}
+
+export function transferById(tx: Tx, partnerId: string, id: string): Promise<TransferRow | undefined> {
+  return tx.row<TransferRow>(sql`
+    select id, kind, debit_account_id, credit_account_id, currency, amount, party_id, reference
+    from ledger.transfers where partner_id = ${partnerId} and id = ${id}`)
+}
+
+export function balances(tx: Tx, partnerId: string): Promise<readonly AccountRow[]> {
+  return tx.rows<AccountRow>(sql`
+    select id, name, currency, posted, reserved from ledger.accounts
+    where partner_id = ${partnerId} and name = 'balance' order by currency`)
+}

@@ -1,0 +1,63 @@
+/**
+ * The outbox: one immutable event row, inserted in the transaction that changes the state, and one row in the queue of
+ * events to fan out. What commits is delivered; what rolls back never was.
+ *
+ * Tables: outbox.events, outbox.pending. No NOTIFY: it would serialise commits, and polling is the truth anyway.
+ */
+import type { EventData, EventName } from '@partner-payments/wire'
+import { newId } from '../kernel/index.ts'
+import { sql, type Tx } from '../postgres/index.ts'
+
+export type OutboxEvent = {
+  readonly id: string
+  readonly type: EventName
+  readonly reference: string
+  /** The JSON text of the payload: exactly what every delivery carries as `data`. */
+  readonly data: string
+  readonly occurredAt: Date
+}
+
+export type Outbox = {
+  /** Appends an event; `data` must have the shape that the interface document gives its type. */
+  readonly append: <N extends EventName>(
+    tx: Tx,
+    partnerId: string,
+    type: N,
+    occurredAt: Date,
+    data: Omit<EventData<N>, 'eventType' | 'timestamp'>,
+  ) => Promise<void>
+  /** Partners with events to fan out: the unlocked read that finds due work (it names no partner by design). */
+  readonly partnersWithPending: (tx: Tx, partnersMax: number) => Promise<readonly string[]>
+  /** Takes events of a partner off the queue, oldest first, skipping what another worker is taking. */
+  readonly take: (tx: Tx, partnerId: string, eventsMax: number) => Promise<readonly OutboxEvent[]>
+}
+
+export function createOutbox(): Outbox {
+  return {
+    append: async (tx, partnerId, type, occurredAt, data) => {
+      const id = newId()
+      const payload = JSON.stringify({ eventType: type, timestamp: occurredAt.toISOString(), ...data })
+      const { reference } = data as { readonly reference: string }
+      await tx.run(sql`
+        insert into outbox.events (partner_id, id, type, reference, data, occurred_at)
+        values (${partnerId}, ${id}, ${type}, ${reference}, ${payload}, ${occurredAt})`)
+      await tx.run(sql`insert into outbox.pending (partner_id, event_id) values (${partnerId}, ${id})`)
+    },
+    partnersWithPending: async (tx, partnersMax) => {
+      const rows = await tx.rows<{ partnerId: string }>(sql`
+        select partner_id from outbox.pending group by partner_id limit ${partnersMax}`)
+      return rows.map((row) => row.partnerId)
+    },
+    take: async (tx, partnerId, eventsMax) => {
+      const taken = await tx.rows<{ eventId: string }>(sql`
+        delete from outbox.pending where partner_id = ${partnerId} and event_id = any(array(
+          select event_id from outbox.pending where partner_id = ${partnerId}
+          order by event_id for update skip locked limit ${eventsMax}))
+        returning event_id`)
+      if (taken.length === 0) return []
+      return tx.rows<OutboxEvent>(sql`
+        select id, type, reference, data, occurred_at from outbox.events
+        where partner_id = ${partnerId} and id = any(${taken.map((row) => row.eventId)}::uuid[]) order by id`)
+    },
+  }
+}

@@ -1,0 +1,47 @@
+/** PostgreSQL's errors, told by SQLSTATE, never by their text; constraint names may carry a shard suffix. */
+import { Unreachable } from '../kernel/index.ts'
+
+export const sqlState = {
+  uniqueViolation: '23505',
+  foreignKeyViolation: '23503',
+  checkViolation: '23514',
+  serializationFailure: '40001',
+  deadlock: '40P01',
+  lockNotAvailable: '55P03',
+  readOnlyTransaction: '25006',
+} as const
+
+type DatabaseErrorLike = { readonly code?: unknown; readonly constraint?: unknown; readonly message?: unknown }
+
+export function stateOf(error: unknown): string | undefined {
+  const code = (error as DatabaseErrorLike | null)?.code
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
+}
+
+/** True where `error` is a violation of the constraint `name` (or of its shard's copy, `name_102049`). */
+export function violates(error: unknown, state: string, name: string): boolean {
+  const constraint = (error as DatabaseErrorLike | null)?.constraint
+  return stateOf(error) === state && typeof constraint === 'string' && new RegExp(`^${name}(_\\d+)?$`).test(constraint)
+}
+
+/** Classes 08 (connection), 57P0x (shutdown, crash, still starting), 53300 (no slot left): the server is not there. */
+const awayStates = /^(08...|57P0[1-5]|53300)$/
+const awayCodes = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOTFOUND', 'EHOSTUNREACH', 'ENETUNREACH', 'EAI_AGAIN'])
+const awayText = /Connection terminated|Client has encountered a connection error|not queryable/
+const lateText = /timeout exceeded when trying to connect|Query read timeout|connection timeout/i
+
+/** Turns an absent or silent database into `Unreachable`; everything else passes through. */
+export function classify(error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof Unreachable) return error
+  const code = (error as DatabaseErrorLike).code
+  // The driver gives these two no code, only text; its own text is the one thing to go by.
+  if (code === 'ETIMEDOUT' || lateText.test(error.message))
+    return new Unreachable('downstream_timeout', 'the database does not answer in time', error)
+  const away = typeof code === 'string' ? awayStates.test(code) || awayCodes.has(code) : awayText.test(error.message)
+  return away ? new Unreachable('downstream_unreachable', 'the database cannot be reached', error) : error
+}
+
+export const isRetryable = (error: unknown): boolean => {
+  const state = stateOf(error)
+  return state === sqlState.serializationFailure || state === sqlState.deadlock
+}

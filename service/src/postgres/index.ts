@@ -1,0 +1,5 @@
+/** PostgreSQL: the pool, the `sql` tag, the transaction, migrations and the embedded server. Nobody else imports `pg`. */
+export * from './database.ts'
+export * from './errors.ts'
+export * from './migrate.ts'
+export * from './sql.ts'

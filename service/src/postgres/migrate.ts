@@ -1,0 +1,96 @@
+/**
+ * Migrations: plain SQL files `NNNN-name.sql`, in order, forward only, each in a transaction of its own. Several
+ * processes may start at once: the lock on the table of migrations lets one work and the rest find nothing to do.
+ */
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type pg from 'pg'
+import { systemClock } from '../kernel/index.ts'
+import { classify } from './errors.ts'
+
+export const migrationsFolder = fileURLToPath(new URL('../../migrations', import.meta.url))
+
+export class MigrationError extends Error {
+  override readonly name = 'MigrationError'
+}
+
+type Migration = { readonly number: number; readonly name: string; readonly text: string; readonly checksum: string }
+
+export async function readMigrations(folder = migrationsFolder): Promise<readonly Migration[]> {
+  const names = (await readdir(folder)).filter((name) => /^\d{4}-[a-z0-9-]+\.sql$/.test(name)).sort()
+  return Promise.all(
+    names.map(async (name) => {
+      const text = await readFile(join(folder, name), 'utf8')
+      return { number: Number(name.slice(0, 4)), name, text, checksum: createHash('sha256').update(text).digest('hex') }
+    }),
+  )
+}
+
+/** Applies what is missing, up to `upTo` (a number; tests of old data use it). Answers the names applied. */
+export async function migrate(
+  pool: pg.Pool,
+  options: { readonly folder?: string; readonly upTo?: number } = {},
+): Promise<readonly string[]> {
+  const migrations = await readMigrations(options.folder)
+  const applied: string[] = []
+  const client = await pool.connect().catch((error: unknown) => {
+    throw classify(error)
+  })
+  try {
+    await client.query(
+      `create table if not exists public.schema_migrations (
+         number integer primary key, name text not null, checksum text not null, applied_at timestamptz not null)`,
+    ).catch(ignoreConcurrentCreate)
+    for (const migration of migrations) {
+      if (migration.number > (options.upTo ?? Infinity)) break
+      if (await applyOne(client, migration)) applied.push(migration.name)
+    }
+    await refuseNewerDatabase(client, migrations)
+  } finally {
+    client.release()
+  }
+  return applied
+}
+
+/** `if not exists` still races with itself in PostgreSQL: the loser sees the winner's row (23505) or type (42P07). */
+function ignoreConcurrentCreate(error: unknown): void {
+  const code = (error as { code?: string }).code
+  if (code !== '23505' && code !== '42P07') throw error
+}
+
+async function applyOne(client: pg.PoolClient, migration: Migration): Promise<boolean> {
+  await client.query('begin')
+  try {
+    await client.query('lock table public.schema_migrations in exclusive mode')
+    const found = await client.query<{ checksum: string }>('select checksum from public.schema_migrations where number = $1', [
+      migration.number,
+    ])
+    const [row] = found.rows
+    if (row === undefined) {
+      await client.query(migration.text)
+      await client.query('insert into public.schema_migrations values ($1, $2, $3, $4)', [
+        migration.number,
+        migration.name,
+        migration.checksum,
+        systemClock.now(),
+      ])
+    } else if (row.checksum !== migration.checksum) {
+      throw new MigrationError(`migration ${migration.name} was changed after this database had applied it`)
+    }
+    await client.query('commit')
+    return row === undefined
+  } catch (error) {
+    await client.query('rollback').catch(() => undefined)
+    if (error instanceof MigrationError) throw error
+    throw new MigrationError(`migration ${migration.name} failed: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+async function refuseNewerDatabase(client: pg.PoolClient, migrations: readonly Migration[]): Promise<void> {
+  const last = migrations.at(-1)?.number ?? 0
+  const newer = await client.query<{ name: string }>('select name from public.schema_migrations where number > $1', [last])
+  const [row] = newer.rows
+  if (row) throw new MigrationError(`the database has migration ${row.name}, which this version does not know: start a newer version`)
+}
