@@ -46,4 +46,8 @@ export const Beneficiary = closed({
   updatedAt: Timestamp,
 })
 export const BeneficiaryPage = page(Beneficiary)
-export const BeneficiaryQuery = closed({ ...pageQuery, customerId: optional(CustomerRef), currency: optional(Currency) })
+export const BeneficiaryQuery = closed({
+  ...pageQuery,
+  customerId: optional(CustomerRef),
+  currency: optional(Currency),
+})

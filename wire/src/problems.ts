@@ -85,8 +85,6 @@ export const Problem = closed({
   code: Type.Enum(Object.keys(problems) as [ProblemCode, ...ProblemCode[]]),
   requestId: Type.String(),
   errors: optional(
-    Type.Array(
-      closed({ pointer: Type.String(), code: Type.Enum([...fieldErrorCodes]), message: Type.String() }),
-    ),
+    Type.Array(closed({ pointer: Type.String(), code: Type.Enum([...fieldErrorCodes]), message: Type.String() })),
   ),
 })

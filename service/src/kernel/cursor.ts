@@ -35,7 +35,9 @@ export function createCursors(key: Uint8Array): Cursors {
       const hasMore = rows.length > limit
       const last = data.at(-1)
       const nextCursor =
-        hasMore && last ? Buffer.concat([mac(list, last.id), Buffer.from(last.id, 'latin1')]).toString('base64url') : null
+        hasMore && last
+          ? Buffer.concat([mac(list, last.id), Buffer.from(last.id, 'latin1')]).toString('base64url')
+          : null
       return { data, nextCursor, hasMore }
     },
   }

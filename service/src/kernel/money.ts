@@ -34,7 +34,9 @@ const literalCharsMax = 64
 const literal = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,3}))?$/
 
 /** Digits without the point, and how many stand behind it, trailing zeros removed. */
-function exactDigits(text: string): { readonly negative: boolean; readonly digits: bigint; readonly scale: number } | undefined {
+function exactDigits(
+  text: string,
+): { readonly negative: boolean; readonly digits: bigint; readonly scale: number } | undefined {
   const match = text.length <= literalCharsMax ? literal.exec(text) : null
   if (match === null) return undefined
   const [, sign, whole = '', fraction = '', exponent = '0'] = match
@@ -84,5 +86,9 @@ export function writeAmount(minor: Minor, currency: Currency): RawNumber {
 /** Narrows a currency code that the schema let through; refuses an unknown one (400, with `pointer`). */
 export function readCurrency(code: string, pointer = '/currency'): Currency {
   if (isCurrency(code)) return code
-  throw refuseField({ pointer, code: 'invalid_value', message: `is not a supported currency: ${Object.keys(currencies).join(', ')}` })
+  throw refuseField({
+    pointer,
+    code: 'invalid_value',
+    message: `is not a supported currency: ${Object.keys(currencies).join(', ')}`,
+  })
 }

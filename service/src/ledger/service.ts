@@ -48,7 +48,10 @@ export function createLedger({ clock }: { readonly clock: Clock }): Ledger {
         await store.ensureAccount(tx, partnerId, { id: newId(), name, currency }, clock.now())
       ids = await find()
     }
-    return { debitAccountId: present(ids.get(debit), 'just made'), creditAccountId: present(ids.get(credit), 'just made') }
+    return {
+      debitAccountId: present(ids.get(debit), 'just made'),
+      creditAccountId: present(ids.get(credit), 'just made'),
+    }
   }
 
   const apply = async (
@@ -63,8 +66,14 @@ export function createLedger({ clock }: { readonly clock: Clock }): Ledger {
     assert(debitAccountId !== creditAccountId, 'a transfer has two accounts')
     const rows = await store.lockAccounts(tx, partnerId, [debitAccountId, creditAccountId])
     const { debit, credit } = effects(kind, amount)
-    for (const [id, change] of [[debitAccountId, debit], [creditAccountId, credit]] as const) {
-      const row = present(rows.find((candidate) => candidate.id === id), 'an account of a transfer exists')
+    for (const [id, change] of [
+      [debitAccountId, debit],
+      [creditAccountId, credit],
+    ] as const) {
+      const row = present(
+        rows.find((candidate) => candidate.id === id),
+        'an account of a transfer exists',
+      )
       assert(row.currency === movement.currency, 'a transfer has one currency')
       if (!fits(row.name, row.posted, row.reserved, change))
         throw new Refusal('insufficient_funds', `The available ${row.currency} balance is smaller than the amount.`)

@@ -26,7 +26,15 @@ export function violates(error: unknown, state: string, name: string): boolean {
 
 /** Classes 08 (connection), 57P0x (shutdown, crash, still starting), 53300 (no slot left): the server is not there. */
 const awayStates = /^(08...|57P0[1-5]|53300)$/
-const awayCodes = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOTFOUND', 'EHOSTUNREACH', 'ENETUNREACH', 'EAI_AGAIN'])
+const awayCodes = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ENOTFOUND',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EAI_AGAIN',
+])
 const awayText = /Connection terminated|Client has encountered a connection error|not queryable/
 const lateText = /timeout exceeded when trying to connect|Query read timeout|connection timeout/i
 

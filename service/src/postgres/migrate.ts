@@ -39,10 +39,12 @@ export async function migrate(
     throw classify(error)
   })
   try {
-    await client.query(
-      `create table if not exists public.schema_migrations (
+    await client
+      .query(
+        `create table if not exists public.schema_migrations (
          number integer primary key, name text not null, checksum text not null, applied_at timestamptz not null)`,
-    ).catch(ignoreConcurrentCreate)
+      )
+      .catch(ignoreConcurrentCreate)
     for (const migration of migrations) {
       if (migration.number > (options.upTo ?? Infinity)) break
       if (await applyOne(client, migration)) applied.push(migration.name)
@@ -64,9 +66,10 @@ async function applyOne(client: pg.PoolClient, migration: Migration): Promise<bo
   await client.query('begin')
   try {
     await client.query('lock table public.schema_migrations in exclusive mode')
-    const found = await client.query<{ checksum: string }>('select checksum from public.schema_migrations where number = $1', [
-      migration.number,
-    ])
+    const found = await client.query<{ checksum: string }>(
+      'select checksum from public.schema_migrations where number = $1',
+      [migration.number],
+    )
     const [row] = found.rows
     if (row === undefined) {
       await client.query(migration.text)
@@ -90,7 +93,12 @@ async function applyOne(client: pg.PoolClient, migration: Migration): Promise<bo
 
 async function refuseNewerDatabase(client: pg.PoolClient, migrations: readonly Migration[]): Promise<void> {
   const last = migrations.at(-1)?.number ?? 0
-  const newer = await client.query<{ name: string }>('select name from public.schema_migrations where number > $1', [last])
+  const newer = await client.query<{ name: string }>('select name from public.schema_migrations where number > $1', [
+    last,
+  ])
   const [row] = newer.rows
-  if (row) throw new MigrationError(`the database has migration ${row.name}, which this version does not know: start a newer version`)
+  if (row)
+    throw new MigrationError(
+      `the database has migration ${row.name}, which this version does not know: start a newer version`,
+    )
 }
