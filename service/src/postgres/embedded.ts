@@ -9,11 +9,10 @@
  * Beside this file: `embedded-binaries` finds the programs, `embedded-launch` runs them (root or not), `embedded-cluster`
  * makes the cluster and clears away what a killed predecessor left, `embedded-lock` keeps a second service out.
  */
-import type { ChildProcess } from 'node:child_process'
+import { type ChildProcess, execFile } from 'node:child_process'
 import { existsSync, mkdirSync, realpathSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { execFile } from 'node:child_process'
 import pg from 'pg'
 import { findBinaries, programIn } from './embedded-binaries.ts'
 import { createCluster, giveCluster, keepPassword, markOf, outlastPredecessor, readPidFile } from './embedded-cluster.ts'
@@ -49,6 +48,11 @@ const RETRIED = /Address already in use|could not create any TCP\/IP sockets|pre
 
 const DATABASE = 'payments'
 
+// Filling new log files with zeros first took three quarters of the time to clone a test database.
+const FRAGILE = [
+  'fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'wal_level=minimal', 'max_wal_senders=0', 'wal_init_zero=off',
+]
+
 type Place = { readonly dataDir: string; readonly cluster: string; readonly durable: boolean; readonly way: Way }
 type Running = { readonly child: ChildProcess; readonly pid: number; readonly port: number }
 
@@ -69,7 +73,7 @@ const serverArguments = ({ cluster, durable, way }: Place, port: number): readon
     'unix_socket_directories=',
     'max_connections=200', 'timezone=UTC', 'log_timezone=UTC', 'lc_messages=C', 'log_checkpoints=off',
     markOf(cluster),
-    ...(durable ? [] : ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'wal_level=minimal', 'max_wal_senders=0']),
+    ...(durable ? [] : FRAGILE),
   ]
   return ['-D', `${way.data}/postgres`, ...settings.flatMap(setting => ['-c', setting])]
 }
@@ -79,10 +83,8 @@ const hasEnded = (child: ChildProcess): boolean => child.exitCode !== null || ch
 const halt = async (child: ChildProcess, place: Place, pid: number | undefined): Promise<void> => {
   if (process.platform === 'win32') {
     // A signal on Windows ends the process at once; pg_ctl asks it to shut down.
-    const done = new Promise(resolve => {
-      execFile(programIn(place.way.native, 'pg_ctl'), ['stop', '-m', 'fast', '-W', '-D', place.cluster], resolve)
-    })
-    await done
+    const ask = ['stop', '-m', 'fast', '-W', '-D', place.cluster]
+    await new Promise(resolve => execFile(programIn(place.way.native, 'pg_ctl'), ask, resolve))
   } else {
     child.stdin?.end()
   }
