@@ -98,6 +98,10 @@ async function environmentOf(options: TestServiceOptions) {
     PORT: String(port),
     OPS_PORT: String(opsPort),
     SANDBOX_BANK_DELAY_MS: '50',
+    // The suite asks more in a second than a partner may; the limit itself is tested where it is set again.
+    RATE_PER_SECOND: '1000000',
+    RATE_BURST: '10000000',
+    WEBHOOK_RETRY_DELAYS_MS: Array.from({ length: 11 }, () => '200').join(','),
     ...options.env,
   }
   const remove = async () => {
