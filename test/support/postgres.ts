@@ -51,7 +51,11 @@ const applyMigrations = async (url: string): Promise<void> => {
   }
 }
 
-const makeTemplate = async (serverUrl: string, name: string, migrate: (url: string) => Promise<void>): Promise<string> => {
+const makeTemplate = async (
+  serverUrl: string,
+  name: string,
+  migrate: (url: string) => Promise<void>,
+): Promise<string> => {
   await execute(at(serverUrl, 'postgres'), `create database ${name}`)
   await migrate(at(serverUrl, name))
   // Nobody may connect from here on: a template with a session on it cannot be cloned.
