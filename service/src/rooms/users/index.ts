@@ -11,6 +11,7 @@
  * null `redirectUrl` says the same as an absent one. An invitation expires at its `expiresAt`, and `updatedAt` says so,
  * whether or not the row has followed.
  */
-export type { ClaimedMail, MailKind, MailQueue } from './mails.ts'
+export type { MailQueue } from './mails.ts'
 export { usersRoutes } from './routes.ts'
 export { createUsers, type Invitation, type Users } from './service.ts'
+export type { ClaimedMail, MailKind } from './store.ts'

@@ -1,32 +1,8 @@
 /** The queue of mails, as the mail worker sees it: claim under a lease, send outside any transaction, record. */
-import type { users as wire } from '@partner-payments/wire'
 import { after, type Clock, newId, type Sealer } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import * as store from './store.ts'
-
-export type MailKind = 'invitation' | 'invitation_resent'
-
-export type NewMail = {
-  readonly id: string
-  readonly invitationId: string
-  readonly kind: MailKind
-  readonly toAddress: string
-  readonly toName: string
-  readonly role: wire.Role
-  readonly invitedByName: string
-  /** Where the link leads, without the token; null: the mail shows the token as a code. */
-  readonly linkUrl: string | null
-  readonly expiresAt: Date
-  readonly tokenSealed: Uint8Array
-  readonly createdAt: Date
-}
-
-export type ClaimedMail = NewMail & {
-  readonly partnerId: string
-  /** This one included. */
-  readonly attempts: number
-  readonly leaseId: string
-}
+import type { ClaimedMail } from './store.ts'
 
 export type MailQueue = {
   /** Partners with mail to send, longest due first: the unlocked read that finds due work. */

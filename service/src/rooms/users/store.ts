@@ -2,7 +2,6 @@
 import type { users as wire } from '@partner-payments/wire'
 import type { PageRequest } from '../../kernel/index.ts'
 import { noSql, type Sql, sql, type Tx } from '../../postgres/index.ts'
-import type { ClaimedMail, NewMail } from './mails.ts'
 
 export type InvitationRow = {
   readonly id: string
@@ -21,6 +20,30 @@ export type InvitationRow = {
   readonly resentAt: Date | null
   readonly createdAt: Date
   readonly updatedAt: Date
+}
+
+export type MailKind = 'invitation' | 'invitation_resent'
+
+export type NewMail = {
+  readonly id: string
+  readonly invitationId: string
+  readonly kind: MailKind
+  readonly toAddress: string
+  readonly toName: string
+  readonly role: wire.Role
+  readonly invitedByName: string
+  /** Where the link leads, without the token; null: the mail shows the token as a code. */
+  readonly linkUrl: string | null
+  readonly expiresAt: Date
+  readonly tokenSealed: Uint8Array
+  readonly createdAt: Date
+}
+
+export type ClaimedMail = NewMail & {
+  readonly partnerId: string
+  /** This one included. */
+  readonly attempts: number
+  readonly leaseId: string
 }
 
 const columns = sql`id, email, email_key, full_name, role, status, redirect_url, invited_by_id, invited_by_name,

@@ -1,7 +1,7 @@
 /** What comes into being with a token: the invitation that keeps its hash, and the mail that carries it. */
 import { after, type Caller, dayMs, newId, randomBytes, type Sealer } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import { type MailKind, tokenContext } from './mails.ts'
+import { tokenContext } from './mails.ts'
 import { emailKey, type InvitationEntry, tokenFor, tokenHash, tokenRandomBytes } from './rules.ts'
 import * as store from './store.ts'
 
@@ -42,7 +42,7 @@ export function queueMail(
   { sealer, invitationBaseUrl }: { readonly sealer: Sealer; readonly invitationBaseUrl?: string },
   tx: Tx,
   partnerId: string,
-  kind: MailKind,
+  kind: store.MailKind,
   row: store.InvitationRow,
   token: string,
 ): Promise<void> {
