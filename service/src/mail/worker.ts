@@ -48,7 +48,8 @@ export function createMailStep(deps: MailWorkerDeps): () => Promise<number> {
     const next = error instanceof MailRefused ? null : nextAttempt(mail, now)
     const text = oneLine(error instanceof Error ? error.message : String(error)).slice(0, errorCharsMax)
     // The text of a mail server may name the address: it goes into the row, the log gets the codes.
-    const { code, responseCode } = error as { readonly code?: unknown; readonly responseCode?: unknown }
+    const cause = error instanceof MailRefused ? error.cause : error
+    const { code, responseCode } = (cause ?? {}) as { readonly code?: unknown; readonly responseCode?: unknown }
     const fields = { partnerId: mail.partnerId, mailId: mail.id, attempts: mail.attempts, code, responseCode }
     if (!(await users.recordFailure(db, mail, text, next))) log.info(fields, 'mail was taken over or dropped meanwhile')
     else if (next === null) log.error(fields, 'mail given up')
