@@ -10,7 +10,7 @@ import type { Gateway } from './gateway/index.ts'
 import { createLog, type Log, type Loop, systemClock, Unreachable } from './kernel/index.ts'
 import { createOperations, type Operations } from './operations/index.ts'
 import { operatorUsage, runOperator } from './operator.ts'
-import { createDatabase, type Database, EmbeddedPostgresError, migrate, MigrationError, startEmbeddedPostgres } from './postgres/index.ts'
+import { createDatabase, type Database, EmbeddedPostgresError, findRunningPostgres, migrate, MigrationError, startEmbeddedPostgres } from './postgres/index.ts'
 import { credentialsFile, seedSandbox } from './seed.ts'
 
 const roles = ['serve', 'gateway', 'api', 'worker', 'migrate', 'operator'] as const
@@ -70,7 +70,7 @@ async function run(role: Role, args: readonly string[], context: Context): Promi
 
 /** The database that is configured, or the embedded one, which belongs to one process: `serve`, or a lone command. */
 async function openDatabase(role: Role, { config, log, started }: Context) {
-  let url = config.DATABASE_URL
+  let url = config.DATABASE_URL ?? (role === 'operator' ? findRunningPostgres(config.DATA_DIR) : undefined)
   let embedded: Awaited<ReturnType<typeof startEmbeddedPostgres>> | undefined
   if (url === undefined) {
     if (role === 'gateway' || role === 'api' || role === 'worker')
