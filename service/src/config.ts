@@ -139,9 +139,9 @@ export const variables = {
     read: (value, mode) => oneOf(['on', 'off'], mode === 'sandbox' ? 'on' : 'off')(value) === 'on',
   },
   SANDBOX_BANK_DELAY_MS: {
-    default: '1000',
+    default: '500',
     what: 'What the sandbox bank lets pass between two steps',
-    read: integer(0, 3_600_000, 1000),
+    read: integer(0, 3_600_000, 500),
   },
   WEBHOOK_HTTP: {
     default: 'on where the sandbox listens on loopback',
@@ -257,4 +257,9 @@ export function printConfig(config: Config): Readonly<Record<string, unknown>> {
       secret ? (config[name] === undefined ? '[none]' : '[set]') : config[name],
     ]),
   )
+}
+
+/** True under `npm start` and its like, which stand between the terminal and the process. */
+export function startedByNpm(env: Readonly<Record<string, string | undefined>> = process.env): boolean {
+  return env['npm_lifecycle_event'] !== undefined
 }

@@ -5,7 +5,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { compose, type House } from './compose.ts'
-import { type Config, ConfigError, printConfig, readConfig } from './config.ts'
+import { type Config, ConfigError, printConfig, readConfig, startedByNpm } from './config.ts'
 import type { Gateway } from './gateway/index.ts'
 import { createLog, type Log, type Loop, systemClock, Unreachable } from './kernel/index.ts'
 import { createOperations, type Operations } from './operations/index.ts'
@@ -201,7 +201,21 @@ function onSignals(operations: Operations, stop: () => Promise<void>, log: Log):
   }
   process.on('SIGINT', onSignal)
   process.on('SIGTERM', onSignal)
+  if (startedByNpm()) onOrphaned(() => onSignal('npm has gone'))
 }
+
+/** npm that is killed outright passes nothing on: a service that nobody holds any more must not stay behind. */
+function onOrphaned(stop: () => void): void {
+  const parent = process.ppid
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(timer)
+    stop()
+  }, orphanCheckMs)
+  timer.unref()
+}
+
+const orphanCheckMs = 250
 
 /** The embedded server is gone although nobody asked: end, so that whoever watches the process starts it again. */
 async function databaseEnded(started: readonly Started[], stop: () => Promise<void>, log: Log): Promise<void> {

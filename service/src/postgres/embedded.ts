@@ -202,7 +202,7 @@ const startLocked = async (
 export const startEmbeddedPostgres = async (options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> => {
   const dataDir = openFolder(options.dataDir)
   try {
-    const lock = takeLock(dataDir)
+    const lock = await takeLock(dataDir)
     try {
       const log = openLog(dataDir)
       try {
