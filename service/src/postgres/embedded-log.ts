@@ -1,0 +1,37 @@
+import { closeSync, fchownSync, fstatSync, openSync, readSync, renameSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+
+const LOG_BYTES_MAX = 10 * 1024 * 1024
+const TAIL_BYTES_MAX = 64 * 1024
+
+/** PostgreSQL's own log. */
+export type ServerLog = {
+  readonly file: number
+  /** The line that tells why a program failed, among those written since the log was opened. */
+  readonly failure: () => string
+  readonly close: () => void
+}
+
+export const openLog = (dataDir: string): ServerLog => {
+  const path = join(dataDir, 'postgres.log')
+  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
+  if (size > LOG_BYTES_MAX) renameSync(path, `${path}.1`)
+  const file = openSync(path, 'a+', 0o600)
+  // Started once as root, the folder's owner must still be able to write it afterwards.
+  if (process.getuid?.() === 0) {
+    const folder = statSync(dataDir)
+    fchownSync(file, folder.uid, folder.gid)
+  }
+  const start = fstatSync(file).size
+
+  const failure = (): string => {
+    const end = fstatSync(file).size
+    const from = Math.max(start, end - TAIL_BYTES_MAX)
+    const buffer = Buffer.alloc(end - from)
+    const lines = buffer.toString('utf8', 0, readSync(file, buffer, 0, buffer.length, from)).trim().split('\n')
+    // After its reason the server still logs that it is shut down, or a hint.
+    const line = lines.findLast(each => /\b(?:PANIC|FATAL|fatal|error):/.test(each)) ?? lines.at(-1)
+    return line || 'it wrote nothing to its log'
+  }
+  return { file, failure, close: () => closeSync(file) }
+}
