@@ -4,7 +4,7 @@
  */
 import { spawn } from 'node:child_process'
 import { globSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
+import { availableParallelism, constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -29,10 +29,18 @@ if (files.length === 0) {
 // Tests mostly wait for the database, so one process for each core and never fewer than two; node's own choice is one
 // less than the cores, on a machine of two a single file at a time.
 const concurrency = Math.max(2, availableParallelism())
-const runner = spawn(process.execPath, [
-  '--test', `--test-concurrency=${concurrency}`, '--test-reporter=spec',
-  `--test-global-setup=${join(ROOT, 'test/support/global.ts')}`, ...options, ...files,
-], { cwd: ROOT, stdio: 'inherit' })
+const runner = spawn(
+  process.execPath,
+  [
+    '--test',
+    `--test-concurrency=${concurrency}`,
+    '--test-reporter=spec',
+    `--test-global-setup=${join(ROOT, 'test/support/global.ts')}`,
+    ...options,
+    ...files,
+  ],
+  { cwd: ROOT, stdio: 'inherit' },
+)
 
 let interrupted: NodeJS.Signals | undefined
 for (const name of SIGNALS) {
@@ -48,5 +56,6 @@ runner.once('error', thrown => {
   process.exitCode = 1
 })
 runner.once('exit', (code, signal) => {
-  process.exitCode = interrupted === 'SIGINT' || signal === 'SIGINT' ? 130 : (code ?? 1)
+  const ending = interrupted ?? signal
+  process.exitCode = ending ? 128 + constants.signals[ending] : (code ?? 1)
 })

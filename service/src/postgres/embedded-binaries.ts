@@ -23,7 +23,7 @@ const tolerate = (change: () => void): void => {
 
 /**
  * npm packages cannot hold symbolic links, so these packages list them in a file and lay them in a postinstall script.
- * npm 11 runs such scripts only where package.json allows it, and `--ignore-scripts` never: what is missing is laid here.
+ * npm 11 runs such scripts only where package.json allows it, and `--ignore-scripts` never: we lay what is missing.
  */
 const restore = (native: string): void => {
   const links: readonly Link[] = JSON.parse(readFileSync(join(native, 'pg-symlinks.json'), 'utf8'))
@@ -46,15 +46,22 @@ export const findBinaries = async (): Promise<Binaries> => {
     found = await import(name)
   } catch (cause) {
     const advice = 'run npm ci without --omit=optional, or set DATABASE_URL to a PostgreSQL of your own'
-    throw new EmbeddedPostgresError(`no PostgreSQL for ${platform}: the npm package ${name} is not installed; ${advice}`, { cause })
+    throw new EmbeddedPostgresError(
+      `no PostgreSQL for ${platform}: the npm package ${name} is not installed; ${advice}`,
+      { cause },
+    )
   }
   const native = dirname(dirname(found.postgres))
   try {
     if (process.platform !== 'win32') restore(native)
-    const manifest: { readonly version: string } = JSON.parse(readFileSync(join(dirname(native), 'package.json'), 'utf8'))
+    const manifest: { readonly version: string } = JSON.parse(
+      readFileSync(join(dirname(native), 'package.json'), 'utf8'),
+    )
     return { native, version: manifest.version }
   } catch (cause) {
-    throw new EmbeddedPostgresError(`the npm package ${name} is incomplete, run npm ci again: ${reasonOf(cause)}`, { cause })
+    throw new EmbeddedPostgresError(`the npm package ${name} is incomplete, run npm ci again: ${reasonOf(cause)}`, {
+      cause,
+    })
   }
 }
 

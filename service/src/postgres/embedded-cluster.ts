@@ -43,7 +43,8 @@ export const keepPassword = (dataDir: string, cluster: string): string => {
     if (kept !== '') return kept
   }
   if (existsSync(cluster)) {
-    throw new EmbeddedPostgresError(`${path} is missing or empty, and the data in ${cluster} cannot be opened without it: restore that file`)
+    const advice = `the data in ${cluster} cannot be opened without it: restore that file`
+    throw new EmbeddedPostgresError(`${path} is missing or empty, and ${advice}`)
   }
   const password = randomBytes(24).toString('base64url')
   rmSync(path, { force: true })
@@ -59,7 +60,9 @@ const own = (path: string, ids: Ids | undefined): void => {
 /** A copied or restored data folder may belong to root as a whole. */
 export const giveCluster = (cluster: string, ids: Ids | undefined): void => {
   if (!ids || lstatSync(cluster).uid === ids.uid) return
-  for (const entry of readdirSync(cluster, { recursive: true, withFileTypes: true })) own(join(entry.parentPath, entry.name), ids)
+  for (const entry of readdirSync(cluster, { recursive: true, withFileTypes: true })) {
+    own(join(entry.parentPath, entry.name), ids)
+  }
   // Last, since its owner tells the next start whether all below it has been given.
   own(cluster, ids)
   chmodSync(cluster, 0o700)
@@ -82,7 +85,15 @@ type NewCluster = {
 }
 
 /** Made beside its place and renamed into it when whole: a cluster that was interrupted is never taken for one. */
-export const createCluster = async ({ dataDir, cluster, password, durable, way, ids, log }: NewCluster): Promise<void> => {
+export const createCluster = async ({
+  dataDir,
+  cluster,
+  password,
+  durable,
+  way,
+  ids,
+  log,
+}: NewCluster): Promise<void> => {
   const draft = join(dataDir, 'postgres.new')
   // Retried, because the initdb of a killed service may take a moment to notice.
   rmSync(draft, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 })
@@ -90,12 +101,32 @@ export const createCluster = async ({ dataDir, cluster, password, durable, way, 
   writeFileSync(join(draft, 'password'), password, { mode: 0o600 })
   for (const path of [draft, join(draft, 'cluster'), join(draft, 'password')]) own(path, ids)
   const seen = `${way.data}/postgres.new`
-  const code = await ended(launch(way, 'initdb', [
-    '-D', `${seen}/cluster`, '-U', 'postgres', '-A', 'scram-sha-256', `--pwfile=${seen}/password`,
-    // The builtin provider sorts by code point on every platform and in every version of the C library.
-    '-E', 'UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8',
-    '--data-checksums', '--no-instructions', ...(durable ? [] : ['--no-sync']),
-  ], log.file))
+  log.mark()
+  const code = await ended(
+    launch(
+      way,
+      'initdb',
+      [
+        '-D',
+        `${seen}/cluster`,
+        '-U',
+        'postgres',
+        '-A',
+        'scram-sha-256',
+        `--pwfile=${seen}/password`,
+        // The builtin provider sorts by code point on every platform and in every version of the C library.
+        '-E',
+        'UTF8',
+        '--locale=C',
+        '--locale-provider=builtin',
+        '--builtin-locale=C.UTF-8',
+        '--data-checksums',
+        '--no-instructions',
+        ...(durable ? [] : ['--no-sync']),
+      ],
+      log.file,
+    ),
+  )
   if (code !== 0) {
     const line = log.failure()
     rmSync(draft, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 })
@@ -123,5 +154,6 @@ export const outlastPredecessor = async (cluster: string): Promise<void> => {
   if (await until(() => !isAlive(), SHUTDOWN_MS_MAX)) return
   signal(found.pid, 'SIGQUIT')
   if (await until(() => !isAlive(), QUIT_MS_MAX)) return
-  throw new EmbeddedPostgresError(`the previous PostgreSQL (pid ${found.pid}) of ${cluster} does not stop: end that process`)
+  const which = `the previous PostgreSQL (pid ${found.pid}) of ${cluster}`
+  throw new EmbeddedPostgresError(`${which} does not stop: end that process`)
 }

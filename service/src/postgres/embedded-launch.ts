@@ -22,7 +22,9 @@ const NOBODY: Ids = { uid: 65_534, gid: 65_534 }
 const ENVIRONMENT = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C', TZ: 'UTC' }
 
 const accountOf = (name: string): Ids | undefined => {
-  const line = readFileSync('/etc/passwd', 'utf8').split('\n').find(each => each.startsWith(`${name}:`))
+  const line = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .find(each => each.startsWith(`${name}:`))
   const [, , uid, gid] = line?.split(':') ?? []
   return uid && gid ? { uid: Number(uid), gid: Number(gid) } : undefined
 }
@@ -36,13 +38,20 @@ export const serverIds = (cluster: string): Ids | undefined => {
 }
 
 /**
- * Only this one capability, and no way to any other. `no_setuid_fixup` is what makes access(2) respect it: without it
- * that call, by which PostgreSQL examines its programs, disregards the capabilities of everyone but root.
+ * Only this one capability, and no way to any other. `no_setuid_fixup` makes access(2) respect it: without it that
+ * call, by which PostgreSQL examines its programs, disregards the capabilities of everyone but root.
  */
 const setpriv = (ids: Ids, capability: string): readonly string[] => [
-  'setpriv', `--reuid=${ids.uid}`, `--regid=${ids.gid}`, '--clear-groups', '--no-new-privs',
-  `--inh-caps=-all,+${capability}`, `--ambient-caps=-all,+${capability}`, `--bounding-set=-all,+${capability}`,
-  '--securebits=+no_setuid_fixup', '--',
+  'setpriv',
+  `--reuid=${ids.uid}`,
+  `--regid=${ids.gid}`,
+  '--clear-groups',
+  '--no-new-privs',
+  `--inh-caps=-all,+${capability}`,
+  `--ambient-caps=-all,+${capability}`,
+  `--bounding-set=-all,+${capability}`,
+  '--securebits=+no_setuid_fixup',
+  '--',
 ]
 
 const environment = (): { env?: NodeJS.ProcessEnv } => (process.platform === 'win32' ? {} : { env: ENVIRONMENT })
@@ -52,7 +61,11 @@ const command = (way: Way, script: string, args: readonly string[]): readonly [s
   return [first, rest]
 }
 
-const withFolder = <Result>(way: Way, stdio: StdioOptions & unknown[], run: (stdio: StdioOptions) => Result): Result => {
+const withFolder = <Result>(
+  way: Way,
+  stdio: StdioOptions & unknown[],
+  run: (stdio: StdioOptions) => Result,
+): Result => {
   if (way.handed === undefined) return run(stdio)
   const folder = openSync(way.handed, 'r')
   try {
@@ -64,7 +77,9 @@ const withFolder = <Result>(way: Way, stdio: StdioOptions & unknown[], run: (std
 
 const probe = (way: Way): string | undefined => {
   const [program, args] = command(way, '"$1" --version >/dev/null && "$2" --version >/dev/null && cd "$3"', [
-    programIn(way.native, 'postgres'), programIn(way.native, 'initdb'), way.data,
+    programIn(way.native, 'postgres'),
+    programIn(way.native, 'initdb'),
+    way.data,
   ])
   // `/`, because the folder we are in may be one that the other user cannot enter.
   const options = { ...way.ids, ...environment(), cwd: '/', encoding: 'utf8', timeout: 20_000 } as const
@@ -82,8 +97,8 @@ const capable = (base: Way, ids: Ids, capability: string): Way => ({
 })
 
 /**
- * Finds by trying, least privilege of our own making first, a way in which the programs run and the data is reached. The
- * trouble it is for: a checkout below a folder that only root may enter (`/root`, `mktemp -d`), started as root.
+ * Finds by trying, least privilege first, a way in which the programs run and the data is reached. The trouble it is
+ * for: a checkout below a folder that only root may enter (`/root`, `mktemp -d`), started as root.
  */
 export const findWay = (binaries: Binaries, dataDir: string, ids: Ids | undefined): Way => {
   const who = ids ? `uid ${ids.uid}` : 'this user'
@@ -96,18 +111,19 @@ export const findWay = (binaries: Binaries, dataDir: string, ids: Ids | undefine
     for (const way of ways) if (probe(way) === undefined) return way
     const native = copyBinaries(binaries)
     // A descriptor opened by root leads to the folder without a walk through the folders above it.
-    const copied: Way = { ...plain, title: `as ${who} from a copy`, native: native ?? '', data: '/proc/self/fd/3', handed: dataDir }
+    const handed = { data: '/proc/self/fd/3', handed: dataDir } as const
+    const copied: Way = { ...plain, ...handed, title: `as ${who} from a copy`, native: native ?? '' }
     if (native !== undefined && probe(copied) === undefined) return copied
   }
   const advice = ids
-    ? 'PostgreSQL does not run as root: move the checkout to a folder that every user may enter, or start the service as an ordinary user'
+    ? 'it refuses to run as root: move the checkout to a folder that every user may enter, or start as an ordinary user'
     : 'make the folder and node_modules readable to this user, or set DATABASE_URL to a PostgreSQL of your own'
   throw new EmbeddedPostgresError(`cannot start PostgreSQL as ${who} (${refusal}): ${advice}`)
 }
 
 /**
- * Holds our pipe on its standard input. When we are gone, however suddenly, the pipe ends and the server is told to shut
- * down fast. It ignores the terminal's and systemd's signals: the service drains first, then stops the server.
+ * Holds our pipe on its standard input. When we are gone, however suddenly, the pipe ends and the server is told to
+ * shut down fast. It ignores the terminal's and systemd's signals: the service drains first, then stops the server.
  */
 const SUPERVISOR = `
 trap '' HUP INT TERM
@@ -130,9 +146,15 @@ exit $code
 `
 
 /** Starts a program under the supervisor; ending `stdin` shuts it down. Output goes to the open file `log`. */
-export const launch = (way: Way, program: 'initdb' | 'postgres', args: readonly string[], log: number): ChildProcess => {
+export const launch = (
+  way: Way,
+  program: 'initdb' | 'postgres',
+  args: readonly string[],
+  log: number,
+): ChildProcess => {
   const file = programIn(way.native, program)
-  const [first, rest] = process.platform === 'win32' ? [file, args] as const : command(way, SUPERVISOR, [file, ...args])
+  const [first, rest] =
+    process.platform === 'win32' ? ([file, args] as const) : command(way, SUPERVISOR, [file, ...args])
   // Its own session: a Ctrl-C in the terminal is for the service alone.
   const options = { ...way.ids, ...environment(), cwd: '/', detached: true, windowsHide: true } as const
   const child = withFolder(way, ['pipe', log, log], stdio => spawn(first, rest, { ...options, stdio }))

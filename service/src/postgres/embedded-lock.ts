@@ -26,8 +26,8 @@ const holderOf = (content: string): number | undefined => {
 /** Writes beside and links: the file appears whole or not at all, and only for one of several that try. */
 const place = (path: string, content: string): boolean => {
   const draft = `${path}.${process.pid}`
-  writeFileSync(draft, content)
   try {
+    writeFileSync(draft, content)
     linkSync(draft, path)
     return true
   } catch (thrown) {
@@ -46,7 +46,7 @@ const place = (path: string, content: string): boolean => {
   }
 }
 
-/** Removes a stale lock by renaming it: when another starter was faster, what was moved is its new lock; give it back. */
+/** Removes a stale lock by renaming it: if another starter was faster, its new lock was moved, and goes back. */
 const clear = (path: string, stale: string): void => {
   const aside = `${path}.${process.pid}.stale`
   try {
@@ -76,7 +76,10 @@ export const takeLock = (dataDir: string): Lock => {
     if (content === undefined) continue
     const holder = holderOf(content)
     if (holder !== undefined) {
-      throw new EmbeddedPostgresError(`the data folder ${dataDir} is in use by another service (pid ${holder}): stop that one first`)
+      const advice = 'stop that one first'
+      throw new EmbeddedPostgresError(
+        `the data folder ${dataDir} is in use by another service (pid ${holder}): ${advice}`,
+      )
     }
     clear(path, content)
   }

@@ -7,7 +7,9 @@ const TAIL_BYTES_MAX = 64 * 1024
 /** PostgreSQL's own log. */
 export type ServerLog = {
   readonly file: number
-  /** The line that tells why a program failed, among those written since the log was opened. */
+  /** Forgets what was written before: `failure` is about what comes now. */
+  readonly mark: () => void
+  /** The line that tells why a program failed, among those written since the mark. */
   readonly failure: () => string
   readonly close: () => void
 }
@@ -22,16 +24,20 @@ export const openLog = (dataDir: string): ServerLog => {
     const folder = statSync(dataDir)
     fchownSync(file, folder.uid, folder.gid)
   }
-  const start = fstatSync(file).size
+  let start = fstatSync(file).size
 
   const failure = (): string => {
     const end = fstatSync(file).size
     const from = Math.max(start, end - TAIL_BYTES_MAX)
     const buffer = Buffer.alloc(end - from)
-    const lines = buffer.toString('utf8', 0, readSync(file, buffer, 0, buffer.length, from)).trim().split('\n')
-    // After its reason the server still logs that it is shut down, or a hint.
-    const line = lines.findLast(each => /\b(?:PANIC|FATAL|fatal|error):/.test(each)) ?? lines.at(-1)
+    const lines = buffer
+      .toString('utf8', 0, readSync(file, buffer, 0, buffer.length, from))
+      .trim()
+      .split('\n')
+    // The first is the reason: what follows are its consequences, down to a line that the server is shut down.
+    const line = lines.find(each => /\b(?:PANIC|FATAL|ERROR|fatal|error):/.test(each)) ?? lines.at(-1)
     return line || 'it wrote nothing to its log'
   }
-  return { file, failure, close: () => closeSync(file) }
+  const mark = (): void => void (start = fstatSync(file).size)
+  return { file, mark, failure, close: () => closeSync(file) }
 }

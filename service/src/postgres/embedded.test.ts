@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { appendFileSync, chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { truncateSync } from 'node:fs'
+import { appendFileSync, chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { statSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -66,12 +66,15 @@ const kill = async (child: ChildProcess): Promise<void> => {
 test('a first start makes the database as it must be, a second one finds its rows again', async () => {
   const dataDir = newFolder()
   const first = await start(dataDir)
-  const settings = await query(first.url, `
+  const settings = await query(
+    first.url,
+    `
     select current_setting('TimeZone'), current_setting('data_checksums'), current_setting('max_connections'),
       current_setting('listen_addresses'), current_setting('unix_socket_directories'), pg_encoding_to_char(encoding),
       datname, datlocprovider, datlocale
     from pg_database where datname = current_database()
-  `)
+  `,
+  )
   assert.deepEqual(settings, ['UTC', 'on', '200', '127.0.0.1', '', 'UTF8', 'payments', 'b', 'C.UTF-8'])
   const bad = Object.assign(new URL(first.url), { password: 'guess' }).href
   await assert.rejects(query(bad, 'select 1'), { code: '28P01' })
@@ -133,7 +136,10 @@ test('a second service on one folder is refused in one line that names the first
   const service = await spawnService(dataDir)
   await assert.rejects(start(dataDir), (thrown: unknown) => {
     assert.ok(thrown instanceof EmbeddedPostgresError)
-    assert.match(thrown.message, new RegExp(`^the data folder .* is in use by another service \\(pid ${service.process.pid}\\).*$`))
+    assert.match(
+      thrown.message,
+      new RegExp(`^the data folder .* is in use by another service \\(pid ${service.process.pid}\\).*$`),
+    )
     return true
   })
   assert.deepEqual(await query(service.url, 'select 1'), [1])
@@ -202,12 +208,16 @@ test('a log of more than 10 MB is set aside at the start', async () => {
 
 const isRoot = process.getuid?.() === 0
 
-test('a folder that only root may enter is no obstacle to root', { skip: isRoot ? false : 'only for root' }, async () => {
-  const dataDir = newFolder(0o700)
-  const first = await start(dataDir)
-  await query(first.url, 'create table kept as select 42 as answer')
-  await first.stop()
-  const second = await start(dataDir)
-  assert.deepEqual(await query(second.url, 'select answer from kept'), [42])
-  await second.stop()
-})
+test(
+  'a folder that only root may enter is no obstacle to root',
+  { skip: isRoot ? false : 'only for root' },
+  async () => {
+    const dataDir = newFolder(0o700)
+    const first = await start(dataDir)
+    await query(first.url, 'create table kept as select 42 as answer')
+    await first.stop()
+    const second = await start(dataDir)
+    assert.deepEqual(await query(second.url, 'select answer from kept'), [42])
+    await second.stop()
+  },
+)

@@ -6,8 +6,9 @@
  *   <dataDir>/postgres.log        its log
  *   <dataDir>/service.pid         who has the folder
  *
- * Beside this file: `embedded-binaries` finds the programs, `embedded-launch` runs them (root or not), `embedded-cluster`
- * makes the cluster and clears away what a killed predecessor left, `embedded-lock` keeps a second service out.
+ * Beside this file: `embedded-binaries` finds the programs, `embedded-launch` runs them (root or not),
+ * `embedded-cluster` makes the cluster and clears away what a killed predecessor left, `embedded-lock` keeps a second
+ * service out.
  */
 import { type ChildProcess, execFile } from 'node:child_process'
 import { existsSync, mkdirSync, realpathSync } from 'node:fs'
@@ -15,7 +16,14 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import pg from 'pg'
 import { findBinaries, programIn } from './embedded-binaries.ts'
-import { createCluster, giveCluster, keepPassword, markOf, outlastPredecessor, readPidFile } from './embedded-cluster.ts'
+import {
+  createCluster,
+  giveCluster,
+  keepPassword,
+  markOf,
+  outlastPredecessor,
+  readPidFile,
+} from './embedded-cluster.ts'
 import { codeOf, EmbeddedPostgresError, reasonOf } from './embedded-error.ts'
 import { findWay, launch, serverIds, type Way } from './embedded-launch.ts'
 import { takeLock } from './embedded-lock.ts'
@@ -50,7 +58,12 @@ const DATABASE = 'payments'
 
 // Filling new log files with zeros first took three quarters of the time to clone a test database.
 const FRAGILE = [
-  'fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'wal_level=minimal', 'max_wal_senders=0', 'wal_init_zero=off',
+  'fsync=off',
+  'synchronous_commit=off',
+  'full_page_writes=off',
+  'wal_level=minimal',
+  'max_wal_senders=0',
+  'wal_init_zero=off',
 ]
 
 type Place = { readonly dataDir: string; readonly cluster: string; readonly durable: boolean; readonly way: Way }
@@ -68,10 +81,15 @@ const freePort = (): Promise<number> =>
 
 const serverArguments = ({ cluster, durable, way }: Place, port: number): readonly string[] => {
   const settings = [
-    'listen_addresses=127.0.0.1', `port=${port}`,
+    'listen_addresses=127.0.0.1',
+    `port=${port}`,
     // The path of a Unix socket may have 107 bytes; a data folder's may be longer.
     'unix_socket_directories=',
-    'max_connections=200', 'timezone=UTC', 'log_timezone=UTC', 'lc_messages=C', 'log_checkpoints=off',
+    'max_connections=200',
+    'timezone=UTC',
+    'log_timezone=UTC',
+    'lc_messages=C',
+    'log_checkpoints=off',
     markOf(cluster),
     ...(durable ? [] : FRAGILE),
   ]
@@ -96,6 +114,7 @@ const halt = async (child: ChildProcess, place: Place, pid: number | undefined):
 /** One attempt. Resolves with the failing line when it is one that another port or another moment may cure. */
 const attempt = async (place: Place, log: ServerLog): Promise<Running | string> => {
   const port = await freePort()
+  log.mark()
   const child = launch(place.way, 'postgres', serverArguments(place, port), log.file)
   let refusal: string | undefined
   child.once('error', thrown => (refusal = reasonOf(thrown)))
@@ -144,7 +163,11 @@ const openFolder = (dataDir: string): string => {
   }
 }
 
-const startLocked = async (dataDir: string, options: EmbeddedPostgresOptions, log: ServerLog): Promise<EmbeddedPostgres> => {
+const startLocked = async (
+  dataDir: string,
+  options: EmbeddedPostgresOptions,
+  log: ServerLog,
+): Promise<EmbeddedPostgres> => {
   const cluster = join(dataDir, 'postgres')
   const binaries = await findBinaries()
   if (existsSync(cluster)) await outlastPredecessor(cluster)
@@ -165,7 +188,9 @@ const startLocked = async (dataDir: string, options: EmbeddedPostgresOptions, lo
     await ensureDatabase(urlOf('postgres'))
   } catch (cause) {
     await halt(child, place, pid)
-    throw new EmbeddedPostgresError(`PostgreSQL started in ${dataDir} but made no database: ${reasonOf(cause)}`, { cause })
+    throw new EmbeddedPostgresError(`PostgreSQL started in ${dataDir} but made no database: ${reasonOf(cause)}`, {
+      cause,
+    })
   }
   options.log?.(`PostgreSQL runs ${way.title}, pid ${pid}, port ${port}`)
   // The service is what keeps the process alive; the server ends with it.
