@@ -11,5 +11,19 @@ export * from './decimal.ts'
 export * from './events.ts'
 export * from './operations.ts'
 export * from './problems.ts'
+export * from './roles.ts'
 export * from './shapes.ts'
 export * from './signing.ts'
+export type { DepositOutcome, WithdrawalOutcome } from './simulations.ts'
+export type {
+  ErrorKey,
+  PartyType,
+  Rail,
+  TimelineStep,
+  TransactionCategory,
+  TransactionDirection,
+  TransactionMethod,
+  TransactionStatus,
+  TransactionType,
+} from './transactions.ts'
+export type { InvitationStatus, Role } from './users.ts'
