@@ -113,15 +113,25 @@ test('a delivery verifies with the standardwebhooks package on the raw body, whi
   assert.throws(() => new Webhook(secret).verify(`${got.body} `, got.headers as Record<string, string>))
 })
 
-test('per reference the endpoint sees the events in order', async () => {
-  const endpoint = await listen((response) => setTimeout(() => response.end(), Math.random() * 10))
+test('per reference the endpoint sees the events in order, one at a time', async () => {
+  const open = new Set<string>()
+  const overlapping: string[] = []
+  const endpoint = await listen((response, { reference }) => {
+    if (open.has(reference)) overlapping.push(reference)
+    open.add(reference)
+    setTimeout(() => {
+      open.delete(reference)
+      response.end()
+    }, Math.random() * 10)
+  })
   const partnerId = await hooks.addPartner()
   const { settled } = await subscribe(partnerId, endpoint.url)
   const names = ['1', '2', '3', '4', '5', '6']
   const references = ['A', 'B', 'C', 'D']
+  await Promise.all(references.map((reference) => hooks.emit(partnerId, reference, ...names)))
   start()
-  for (const name of names) await Promise.all(references.map((reference) => hooks.emit(partnerId, reference, name)))
   await settled(names.length * references.length)
+  assert.deepEqual(overlapping, [])
   for (const reference of references)
     assert.deepEqual(
       endpoint.received.filter((one) => one.reference === reference).map((one) => one.status),
