@@ -1,5 +1,5 @@
 /** The subscribable event types, live from the contract: the properties of each are the shapes that events are made by. */
-import { type EventName, eventNames, events, type Static, webhooks } from '@partner-payments/wire'
+import { type EventName, eventNames, events, type Static, type webhooks } from '@partner-payments/wire'
 
 type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 
