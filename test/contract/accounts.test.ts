@@ -1,0 +1,97 @@
+/** Account numbers and balances. Interface document, Customer account; contract page, account create and Ledger. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, test } from 'node:test'
+import { listAt, success, textAt } from '../support/client.ts'
+import { assertShape, customerAccount, dateTime, uuid } from '../support/documented.ts'
+import { assertProblem } from '../support/problem.ts'
+import { otherPartner, startTestService } from '../support/service.ts'
+import { balanceOf, cents, createCustomer } from '../support/world.ts'
+
+const service = await startTestService()
+after(() => service.dispose())
+const { client } = service
+
+/** ISO 7064 MOD 97-10, as ISO 13616 asks. */
+function isValidIban(iban: string): boolean {
+  const digits = (iban.slice(4) + iban.slice(0, 4)).replace(/[A-Z]/g, (letter) => String(letter.charCodeAt(0) - 55))
+  return /^[A-Z]{2}\d{2}[A-Z0-9]{11,30}$/.test(iban) && BigInt(digits) % 97n === 1n
+}
+
+test('200 to account create: the documented fields, and IBANs that hold', async () => {
+  const partnerCustomerIdentifier = `partner-${randomUUID()}`
+  const customer = await createCustomer(client, { partnerCustomerIdentifier })
+  const account = success(await client.post(`/v1/customers/${textAt(customer, 'guid')}/account`))
+  assertShape(customerAccount, account)
+  const ibans = listAt(account, 'ibans')
+  assert.ok(ibans.length >= 1)
+  assert.deepEqual({ country: account.country, iban: account.iban }, ibans[0])
+  assert.equal(account.partnerCustomerId, partnerCustomerIdentifier)
+  for (const { iban, country } of ibans) {
+    assert.ok(isValidIban(String(iban)), String(iban))
+    assert.equal(String(iban).slice(0, 2), country)
+  }
+  assert.equal(new Set(ibans.map((item) => item.country)).size, ibans.length, 'one for each country')
+})
+
+test('200 with the serviceId as partnerCustomerId when the partner gave no identifier', async () => {
+  const customer = await createCustomer(client)
+  const serviceId = textAt(customer, 'serviceId')
+  const account = success(await client.post(`/v1/customers/${serviceId}/account`))
+  assert.equal(account.partnerCustomerId, serviceId)
+})
+
+test('200 with the same IBANs at every call, by guid or serviceId, with a body of {} or none, and by get', async () => {
+  const customer = await createCustomer(client)
+  const guid = textAt(customer, 'guid')
+  const first = success(await client.post(`/v1/customers/${guid}/account`))
+  const again = [
+    await client.post(`/v1/customers/${guid}/account`),
+    await client.post(`/v1/customers/${guid}/account`, {}),
+    await client.post(`/v1/customers/${textAt(customer, 'serviceId')}/account`),
+    await client.get(`/v1/customers/${guid}/account`),
+  ]
+  for (const answer of again) assert.deepEqual(success(answer), first)
+})
+
+test('200 with the same IBANs to twenty calls at once, and other IBANs to other customers', async () => {
+  const guid = textAt(await createCustomer(client), 'guid')
+  const twins = await Promise.all(Array.from({ length: 20 }, () => client.post(`/v1/customers/${guid}/account`)))
+  assert.equal(new Set(twins.map((answer) => success(answer).iban)).size, 1)
+  const others = await Promise.all(Array.from({ length: 20 }, () => createCustomer(client)))
+  const accounts = await Promise.all(others.map((each) => client.post(`/v1/customers/${textAt(each, 'guid')}/account`)))
+  const ibans = accounts.flatMap((answer) => listAt(success(answer), 'ibans').map((item) => item.iban))
+  assert.equal(new Set(ibans).size, ibans.length)
+  for (const twin of twins) assert.ok(!ibans.includes(twin.json.iban))
+})
+
+test('404 to get when no account was created yet, or the customer is unknown', async () => {
+  const guid = textAt(await createCustomer(client), 'guid')
+  for (const id of [guid, randomUUID()])
+    assertProblem(await client.get(`/v1/customers/${id}/account`), { status: 404, code: 'not_found' })
+  assertProblem(await client.post(`/v1/customers/${randomUUID()}/account`), { status: 404, code: 'not_found' })
+})
+
+test('200 to the balances: available = posted - reserved, a sandbox float, read at one instant', async () => {
+  const answer = await client.get('/v1/accounts')
+  const page = success(answer)
+  assert.deepEqual(Object.keys(page).sort(), ['data', 'hasMore', 'nextCursor'])
+  const accounts = listAt(answer.literals)
+  assert.ok(accounts.some((account) => account.currency === 'EUR'))
+  for (const account of accounts) {
+    assert.deepEqual(Object.keys(account).sort(), ['asOf', 'available', 'currency', 'id', 'posted', 'reserved'])
+    assertShape(uuid, account.id ?? null)
+    assertShape(dateTime, account.asOf ?? null)
+    assert.equal(cents(account.available), cents(account.posted) - cents(account.reserved))
+  }
+  assert.equal(new Set(accounts.map((account) => account.currency)).size, accounts.length, 'one for each currency')
+  assert.ok((await balanceOf(client)).available > 0n, 'the sandbox float')
+})
+
+test('200 with balances of its own to another partner', async () => {
+  const stranger = await otherPartner(service)
+  const ids = async (as: typeof client) => listAt(success(await as.get('/v1/accounts'))).map((account) => account.id)
+  const mine = await ids(client)
+  for (const id of await ids(stranger)) assert.ok(!mine.includes(id))
+  assert.deepEqual(await balanceOf(stranger), await balanceOf(client), 'the same float')
+})

@@ -1,0 +1,62 @@
+/** Limits that an operator sets. Contract page, limits, timestamp window, simulations. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, test } from 'node:test'
+import { type Client, nowSeconds, success } from '../support/client.ts'
+import { assertProblem } from '../support/problem.ts'
+import { accountWith, startTestService } from '../support/service.ts'
+
+const burst = 20
+const service = await startTestService({
+  env: { RATE_PER_SECOND: '1', RATE_BURST: String(burst), TIMESTAMP_WINDOW_SECONDS: '30', SIMULATIONS: 'off' },
+})
+after(() => service.dispose())
+const permissions = ['customers:read', 'simulations:write', 'webhooks:read']
+/** Each test spends the budget of an account of its own. */
+const account = () => accountWith(service, permissions)
+const read = (as: Client) => as.get('/v1/webhooks/event-types')
+
+test('200 with RateLimit and RateLimit-Policy', async () => {
+  const answer = await read(await account())
+  success(answer)
+  assert.match(String(answer.headers.ratelimit), /\S/)
+  assert.match(String(answer.headers['ratelimit-policy']), /\S/)
+})
+
+test('429 rate_limited with Retry-After once the burst is spent, to this account alone, and 200 after the wait', async () => {
+  const [spender, other] = [await account(), await account()]
+  const answers = await Promise.all(Array.from({ length: burst * 2 }, () => read(spender)))
+  const allowed = answers.filter((answer) => answer.status === 200).length
+  // The bucket refills by one a second while the requests are on their way.
+  assert.ok(allowed >= burst && allowed <= burst + 5, `${allowed} of ${burst * 2} were allowed`)
+  for (const answer of answers.filter((each) => each.status !== 200)) {
+    assertProblem(answer, { status: 429, code: 'rate_limited' })
+    assert.ok(Number(answer.headers['retry-after']) >= 1, `Retry-After: ${answer.headers['retry-after']}`)
+    assert.match(String(answer.headers.ratelimit), /\S/)
+  }
+  success(await read(other))
+})
+
+test('200 still to an account in whose name others sent what they could not sign', async () => {
+  const victim = await account()
+  const forged = () =>
+    victim.send({ method: 'GET', target: '/v1/webhooks/event-types', signed: { secret: randomUUID() } })
+  for (const answer of await Promise.all(Array.from({ length: burst * 2 }, forged)))
+    assert.ok([401, 429].includes(answer.status))
+  success(await read(victim))
+})
+
+test('401 timestamp_out_of_window beyond the configured window, 200 within', async () => {
+  const reader = await account()
+  const at = (offset: number) =>
+    reader.send({ method: 'GET', target: '/v1/webhooks/event-types', timestamp: String(nowSeconds() + offset) })
+  for (const offset of [-25, 25]) success(await at(offset))
+  for (const offset of [-32, 32]) assertProblem(await at(offset), { status: 401, code: 'timestamp_out_of_window' })
+})
+
+test('404 to every simulation when they are switched off', async () => {
+  const body = { customerId: randomUUID(), amount: 1, currency: 'EUR', outcome: 'completed' }
+  const caller = await account()
+  for (const kind of ['deposits', 'withdrawals'])
+    assertProblem(await caller.post(`/v1/simulations/${kind}`, body), { status: 404, code: 'not_found' })
+})

@@ -1,0 +1,186 @@
+/** Every list has one form. Contract page, lists: `{data, nextCursor, hasMore}`, limit 1-100, opaque signed cursor. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, test } from 'node:test'
+import type { OperationId } from '@partner-payments/wire'
+import { type Client, type JsonObject, listAt, success, textAt } from '../support/client.ts'
+import { assertProblem } from '../support/problem.ts'
+import { startReceiver } from '../support/receiver.ts'
+import { type Subject, subjects } from '../support/requests.ts'
+import { otherPartner, startTestService } from '../support/service.ts'
+import {
+  createBeneficiary,
+  createCustomer,
+  createWorld,
+  finalTransaction,
+  invitee,
+  listAll,
+  payoutText,
+} from '../support/world.ts'
+
+const service = await startTestService()
+const receiver = await startReceiver()
+const { client } = service
+const world = await createWorld(client, receiver.url)
+const stranger = await otherPartner(service)
+after(async () => {
+  await service.dispose()
+  await receiver.close()
+})
+
+type Properties = { readonly properties?: Readonly<Record<string, unknown>> }
+const lists = subjects.filter((each) =>
+  Object.hasOwn((each.operation.query as Properties | undefined)?.properties ?? {}, 'cursor'),
+)
+const read = (subject: Subject, query = '', as: Client = client) => as.get(`${subject.request(world).target}${query}`)
+
+/** How one more item of each list comes to be. */
+const more: Readonly<Partial<Record<OperationId, () => Promise<unknown>>>> = {
+  listInvitations: async () => success(await client.post('/v1/users/invitations', { invitations: [invitee()] })),
+  listPayouts: async () => success(await client.post('/v1/payouts/fiat', payoutText(world.beneficiary, '1.00'))),
+  listBeneficiaries: () => createBeneficiary(client, { name: randomUUID() }),
+  listCustomers: () => createCustomer(client),
+  listTransactions: async () => success(await client.post('/v1/payouts/fiat', payoutText(world.beneficiary, '1.00'))),
+  listSubscriptions: async () =>
+    success(await client.post('/v1/webhooks', { url: receiver.url, events: ['partner.customer.deposit.created'] })),
+}
+
+/** What tells an item of a list from the others, and does not change while its payment proceeds. */
+const identityOf = (item: JsonObject) => String(item.guid ?? item.id ?? item.inviteId ?? item.reference ?? item.eventId)
+const identities = (page: JsonObject) => listAt(page).map(identityOf)
+
+for (const subject of lists)
+  test(`200 with exactly data, nextCursor and hasMore: ${subject.name}`, async () => {
+    const page = success(await read(subject))
+    assert.deepEqual(Object.keys(page).sort(), ['data', 'hasMore', 'nextCursor'])
+    assert.equal(typeof page.hasMore, 'boolean')
+    assert.equal(page.nextCursor === null, page.hasMore === false, 'a cursor if and only if there is more')
+    assert.ok(listAt(page).length <= 25)
+  })
+
+for (const subject of lists)
+  test(`400 with /query/limit when the limit is not 1 to 100: ${subject.name}`, async () => {
+    for (const limit of [
+      '0',
+      '101',
+      '-1',
+      '1.5',
+      'abc',
+      '',
+      '+5',
+      '%205',
+      '05',
+      '1e1',
+      '0x10',
+      '99999999999999999999',
+      'null',
+    ])
+      assertProblem(await read(subject, `?limit=${limit}`), { status: 400, pointer: '/query/limit' })
+    assertProblem(await read(subject, '?limit=1&limit=2'), { status: 400 })
+    for (const limit of ['1', '100']) success(await read(subject, `?limit=${limit}`))
+  })
+
+for (const subject of lists)
+  test(`400 unknown_field with a pointer when the query names something unknown: ${subject.name}`, async () => {
+    for (const name of ['nope', 'Limit', 'offset', 'partnerId', '__proto__', 'constructor'])
+      assertProblem(await read(subject, `?${name}=1`), {
+        status: 400,
+        code: 'unknown_field',
+        pointer: `/query/${name}`,
+      })
+  })
+
+for (const subject of lists.filter((each) => more[each.id] !== undefined))
+  test(`200 page by page, each item once, newest first, whatever is added meanwhile: ${subject.name}`, async () => {
+    for (let at = 0; at < 5; at += 1) await more[subject.id]?.()
+    const path = subject.operation.path
+    const expected = (await listAll(client, path)).map(identityOf)
+    assert.ok(expected.length >= 5)
+    const seen: string[] = []
+    let query = '?limit=2'
+    for (;;) {
+      const page = success(await read(subject, query))
+      assert.ok(listAt(page).length === 2 || page.hasMore === false, 'a page is full unless it is the last')
+      seen.push(...identities(page))
+      if (page.hasMore === false) break
+      await more[subject.id]?.()
+      query = `?limit=2&cursor=${encodeURIComponent(textAt(page, 'nextCursor'))}`
+    }
+    assert.deepEqual(seen, expected)
+    const newest = identities(success(await read(subject, '?limit=1')))
+    assert.ok(!expected.includes(newest[0] ?? ''), 'the one added last comes first')
+  })
+
+for (const subject of lists.filter((each) => more[each.id] !== undefined))
+  test(`400 with /query/cursor when the cursor is forged, another list's or another partner's: ${subject.name}`, async () => {
+    await more[subject.id]?.()
+    await more[subject.id]?.()
+    const cursor = textAt(success(await read(subject, '?limit=1')), 'nextCursor')
+    const flipped = cursor.replace(/^./, (first) => (first === 'A' ? 'B' : 'A'))
+    const forged = [
+      'x',
+      flipped,
+      cursor.slice(0, -1),
+      `${cursor}AAAA`,
+      'AAAA'.repeat(20),
+      Buffer.from(world.customer).toString('base64'),
+      '%00',
+      '',
+    ]
+    for (const value of [...forged, 'c'.repeat(600)])
+      assertProblem(await read(subject, `?cursor=${value}`), { status: 400, pointer: '/query/cursor' })
+    const query = `?cursor=${encodeURIComponent(cursor)}`
+    assertProblem(await read(subject, query, stranger), { status: 400, pointer: '/query/cursor' })
+    for (const other of lists.filter((each) => each.id !== subject.id))
+      assertProblem(await read(other, query), { status: 400, pointer: '/query/cursor' })
+  })
+
+for (const subject of lists.filter((each) => each.operation.params === undefined))
+  test(`200 with nothing of another partner: ${subject.name}`, async () => {
+    const theirs = (await listAll(stranger, subject.operation.path)).map(identityOf)
+    const mine = (await listAll(client, subject.operation.path)).map(identityOf)
+    assert.ok(mine.length > 0)
+    assert.deepEqual(
+      theirs.filter((identity) => mine.includes(identity)),
+      [],
+    )
+  })
+
+test('200 to each filter of the transactions, and 400 to a value that it cannot have', async () => {
+  await finalTransaction(client, world.reference)
+  const all = await listAll(client, '/v1/transactions')
+  const mine = all.find((item) => item.reference === world.reference) ?? {}
+  const hits = [
+    `customerId=${world.customer}`,
+    `customerId=${world.serviceId}`,
+    `beneficiaryId=${world.beneficiary}`,
+    `idempotencyKey=${textAt(mine, 'idempotencyKey')}`,
+    `status=${textAt(mine, 'status')}`,
+    'category=Withdrawal',
+    `createdFrom=${textAt(mine, 'createdAt')}`,
+  ]
+  const found = async (query: string) => (await listAll(client, '/v1/transactions', `&${query}`)).map(identityOf)
+  for (const query of hits) assert.ok((await found(query)).includes(world.reference), query)
+  const misses = [
+    `customerId=${randomUUID()}`,
+    `beneficiaryId=${randomUUID()}`,
+    `idempotencyKey=${randomUUID()}`,
+    'category=Conversion',
+    'status=Cancelled',
+    'createdTo=2001-01-01T00:00:00.000Z',
+    'createdFrom=2999-01-01T00:00:00.000Z',
+  ]
+  for (const query of misses) assert.deepEqual(await found(query), [], query)
+  for (const query of [
+    'status=Nope',
+    'category=deposit',
+    'customerId=x',
+    'beneficiaryId=x',
+    'createdFrom=yesterday',
+    'status=',
+  ])
+    assertProblem(await client.get(`/v1/transactions?${query}`), {
+      status: 400,
+      pointer: `/query/${query.split('=')[0]}`,
+    })
+})

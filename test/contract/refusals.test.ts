@@ -1,0 +1,210 @@
+/** Who may not call, and what is not there: generated from the operations table, for every operation. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, test } from 'node:test'
+import { type Answer, type Call, type Client, createClient, nowSeconds, success } from '../support/client.ts'
+import { assertCommonHeaders, assertProblem, indistinct } from '../support/problem.ts'
+import { startReceiver } from '../support/receiver.ts'
+import { type Subject, subjects } from '../support/requests.ts'
+import { accountWith, impersonation, otherPartner, startTestService } from '../support/service.ts'
+import { createWorld, snapshot } from '../support/world.ts'
+
+const service = await startTestService()
+const receiver = await startReceiver()
+const { client, credentials } = service
+const world = await createWorld(client, receiver.url)
+const groups = [...new Set(subjects.map((subject) => subject.operation.tag))]
+const every = (kind: string) => groups.map((group) => `${group}:${kind}`)
+const [readers, writers, elsewhere, alsoElsewhere, staff, stranger] = await Promise.all([
+  accountWith(service, every('read')),
+  accountWith(service, every('write')),
+  accountWith(service, ['customers:read', 'customers:write']),
+  accountWith(service, ['payouts:read', 'payouts:write']),
+  impersonation(service),
+  otherPartner(service),
+])
+const before = await snapshot(client)
+after(async () => {
+  await service.dispose()
+  await receiver.close()
+})
+
+/** The subject's valid request, but for `change`. */
+function attempt(subject: Subject, change: Partial<Call> = {}, as: Client = client): Promise<Answer> {
+  return as.send({ method: subject.operation.method, ...subject.request(world), ...change })
+}
+
+const signatureHeaders = ['ApiKey', 'Nonce', 'Timestamp', 'Signature'] as const
+
+for (const subject of subjects)
+  test(`401 signature_required when any of the four headers is missing: ${subject.name}`, async () => {
+    for (const name of signatureHeaders) {
+      const answer = await attempt(subject, { headers: { [name]: undefined } })
+      assertProblem(answer, { status: 401, code: 'signature_required' })
+    }
+    const none = Object.fromEntries(signatureHeaders.map((name) => [name, undefined]))
+    assertProblem(await attempt(subject, { headers: none }), { status: 401, code: 'signature_required' })
+  })
+
+for (const subject of subjects)
+  test(`401 jwt_not_accepted when a bearer token is sent, signed or not: ${subject.name}`, async () => {
+    const expected = { status: 401, code: 'jwt_not_accepted' }
+    const none = Object.fromEntries(signatureHeaders.map((name) => [name, undefined]))
+    for (const token of ['Bearer eyJhbGciOiJSUzI1NiJ9.e30.c2ln', 'bearer token', 'BEARER x']) {
+      assertProblem(await attempt(subject, { headers: { Authorization: token } }), expected)
+      assertProblem(await attempt(subject, { headers: { ...none, Authorization: token } }), expected)
+    }
+  })
+
+for (const subject of subjects)
+  test(`401 timestamp_out_of_window when the timestamp is malformed, too old or too new: ${subject.name}`, async () => {
+    const now = nowSeconds()
+    const stamps = ['yesterday', '12.5', '1e9', '-1', `${now}x`, '0', `${now}000`, `0x${now.toString(16)}`]
+    for (const timestamp of [...stamps, `${now - 320}`, `${now + 320}`, '9'.repeat(400)])
+      assertProblem(await attempt(subject, { timestamp }), { status: 401, code: 'timestamp_out_of_window' })
+  })
+
+for (const subject of subjects)
+  test(`401 nonce_invalid when the nonce is not a GUID: ${subject.name}`, async () => {
+    const guid = randomUUID()
+    for (const nonce of ['nonce', '1', `${guid}0`, guid.slice(1), guid.replace(/^./, 'g'), `{${guid}`, '-'.repeat(36)])
+      assertProblem(await attempt(subject, { nonce }), { status: 401, code: 'nonce_invalid' })
+  })
+
+for (const subject of subjects)
+  test(`401 nonce_replayed when the nonce served another endpoint: ${subject.name}`, async () => {
+    const nonce = randomUUID()
+    success(await client.send({ method: 'GET', target: '/v1/webhooks/event-types', nonce }))
+    assertProblem(await attempt(subject, { nonce }), { status: 401, code: 'nonce_replayed' })
+  })
+
+for (const subject of subjects)
+  test(`401 signature_invalid when something else was signed: ${subject.name}`, async () => {
+    const { target } = subject.request(world)
+    const others: readonly Partial<Call>[] = [
+      { signed: { method: subject.operation.method === 'GET' ? 'POST' : 'GET' } },
+      { signed: { method: subject.operation.method.toLowerCase() } },
+      { signed: { path: `${target}/` } },
+      { signed: { path: target.replace('/v1', '') } },
+      { signed: { path: `${service.baseUrl}${target}` } },
+      { signed: { query: 'limit=5' } },
+      { signed: { timestamp: String(nowSeconds() - 1) } },
+      { signed: { nonce: randomUUID() } },
+      { signed: { secret: `${credentials.apiSecret}x` } },
+      { signed: { body: Buffer.from('{"amount":1}') } },
+      { headers: { Signature: 'AAAA' } },
+      { headers: { Signature: 'not base64 at all!' } },
+    ]
+    for (const other of others) assertProblem(await attempt(subject, other), { status: 401, code: 'signature_invalid' })
+  })
+
+for (const subject of subjects)
+  test(`401 tells an unknown key and a wrong signature apart in nothing: ${subject.name}`, async () => {
+    const unknown = createClient(service.baseUrl, { ...credentials, apiKey: randomUUID() })
+    const sameShape = createClient(service.baseUrl, {
+      ...credentials,
+      apiKey: `${credentials.apiKey.slice(0, -4)}aaaa`,
+    })
+    const known = await attempt(subject, { signed: { nonce: randomUUID() } })
+    for (const nobody of [unknown, sameShape])
+      assert.deepEqual(indistinct(await attempt(subject, {}, nobody)), indistinct(known))
+    const stale = { timestamp: String(nowSeconds() - 900) }
+    const staleKnown = await attempt(subject, { ...stale, signed: { nonce: randomUUID() } })
+    assert.deepEqual(
+      indistinct(await attempt(subject, stale, unknown)),
+      indistinct(staleKnown),
+      'with an old timestamp',
+    )
+  })
+
+for (const subject of subjects)
+  test(`403 permission_denied without ${subject.operation.permission}: ${subject.name}`, async () => {
+    const opposite = subject.isWrite ? readers : writers
+    const group = subject.operation.tag === 'customers' ? alsoElsewhere : elsewhere
+    for (const account of [opposite, group])
+      assertProblem(await attempt(subject, {}, account), { status: 403, code: 'permission_denied' })
+  })
+
+for (const subject of subjects.filter((each) => each.isWrite))
+  test(`403 impersonation_write_blocked when staff impersonate: ${subject.name}`, async () => {
+    const expected = { status: 403, code: 'impersonation_write_blocked' }
+    assertProblem(await attempt(subject, {}, staff), expected)
+    if (subject.operation.body !== undefined)
+      assertProblem(await attempt(subject, { body: '{"nope":1}' }, staff), expected)
+  })
+
+for (const subject of subjects.filter((each) => !each.isWrite))
+  test(`200 when staff impersonate, and to an account that may only read: ${subject.name}`, async () => {
+    success(await attempt(subject, {}, staff))
+    const answer = await attempt(subject, {}, readers)
+    success(answer)
+    assertCommonHeaders(answer)
+  })
+
+for (const subject of subjects.filter((each) => each.operation.params !== undefined))
+  test(`404 when the path parameter fails its constraint: ${subject.name}`, async () => {
+    const references = ['r'.repeat(141), '%20'.repeat(150)]
+    const words = ['nope', '0', `${world.payout}0`, '%00', 'cus_', '..%2F..', "'%20or%201=1", 'x'.repeat(5000)]
+    const free = subject.operation.path.includes('{reference}')
+    for (const word of free ? references : words) {
+      const target = subject.operation.path.replace(/\{\w+\}/, word)
+      assertProblem(await attempt(subject, { target }), { status: 404, code: 'not_found' })
+    }
+  })
+
+for (const subject of subjects.filter((each) => each.operation.params !== undefined))
+  test(`404 when the id is unknown, and the same when it is another partner's: ${subject.name}`, async () => {
+    const target = subject.operation.path.replace(/\{\w+\}/, randomUUID())
+    const unknown = await attempt(subject, { target })
+    assertProblem(unknown, { status: 404, code: 'not_found' })
+    const foreign = await attempt(subject, {}, stranger)
+    assertProblem(foreign, { status: 404, code: 'not_found' })
+    assert.deepEqual(indistinct(foreign), indistinct(await attempt(subject, { target }, stranger)))
+  })
+
+const matches = (path: string, target: string) => new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`).test(target)
+
+for (const subject of subjects)
+  test(`405 when the method is not one of the resource's: ${subject.operation.path} as of ${subject.id}`, async () => {
+    const { target } = subject.request(world)
+    const paths = subjects.filter((each) => matches(each.operation.path, target))
+    const taken: readonly string[] = paths.map((each) => each.operation.method)
+    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((each) => !taken.includes(each))) {
+      const answer = await client.send({ method, target })
+      assertProblem(answer, { status: 405, code: 'method_not_allowed' })
+      // RFC 9110 section 15.5.6: a 405 must list the methods that the resource has.
+      const allowed = String(answer.headers.allow).split(/\s*,\s*/)
+      assert.ok(allowed.includes(subject.operation.method), `Allow: ${answer.headers.allow}`)
+    }
+  })
+
+for (const subject of subjects)
+  test(`431 when the headers are over 16 KiB together: ${subject.name}`, async () => {
+    const answer = await attempt(subject, { headers: { 'X-Padding': 'p'.repeat(17 * 1024) } })
+    assertProblem(answer, { status: 431, code: 'headers_too_large' })
+  })
+
+test('404 when nothing lives at the path', async () => {
+  for (const target of [
+    '/',
+    '/v1',
+    '/v1/',
+    '/v2/customers',
+    '/v1/invitations',
+    '/v1/customers/',
+    '/V1/customers',
+    '/v1//customers',
+  ])
+    for (const method of ['GET', 'POST'])
+      assertProblem(await client.send({ method, target }), { status: 404, code: 'not_found' })
+})
+
+test('401 or 404, never a crash, when an unsigned request names an unknown path', async () => {
+  const none = Object.fromEntries(signatureHeaders.map((name) => [name, undefined]))
+  const answer = await client.send({ method: 'GET', target: '/v1/nope', headers: none })
+  assertProblem(answer, { status: answer.status === 404 ? 404 : 401, code: ['signature_required', 'not_found'] })
+})
+
+test('200 still, and nothing was changed by all these refusals', async () => {
+  assert.deepEqual(await snapshot(client), before)
+})

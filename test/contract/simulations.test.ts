@@ -1,0 +1,191 @@
+/** Simulations, and the transactions that come of them. Interface document, Transaction; contract page, Extensions. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, test } from 'node:test'
+import { type JsonObject, listAt, success, textAt } from '../support/client.ts'
+import { assertShape, transaction as transactionShape } from '../support/documented.ts'
+import { assertProblem, indistinct } from '../support/problem.ts'
+import { otherPartner, startTestService } from '../support/service.ts'
+import { until } from '../support/until.ts'
+import { balanceOf, createCustomer, finalTransaction, listAll, transactionOf } from '../support/world.ts'
+
+const service = await startTestService()
+after(() => service.dispose())
+const { client } = service
+const customer = await createCustomer(client, { partnerCustomerIdentifier: 'customer-1' })
+const customerId = textAt(customer, 'guid')
+
+const simulate = (kind: 'deposits' | 'withdrawals', outcome: string, fields: JsonObject = {}) => {
+  const rest = JSON.stringify({ customerId, currency: 'EUR', outcome, ...fields })
+  return client.post(`/v1/simulations/${kind}`, `{"amount":25.00,${rest.slice(1)}`)
+}
+
+function stepsOf(transaction: JsonObject): readonly string[] {
+  const timeline = listAt(transaction, 'timeline')
+  const times = timeline.map((entry) => textAt(entry, 'createdAt'))
+  assert.deepEqual(times, [...times].sort(), 'the timeline is in order')
+  assert.equal(timeline.at(-1)?.status, transaction.status, 'the last entry has the status of the transaction')
+  const early = timeline.slice(0, -1).map((entry) => entry.status)
+  const firstFinal = early.findIndex((status) => status !== 'Pending')
+  if (firstFinal !== -1)
+    for (const status of early.slice(firstFinal)) assert.equal(status, transaction.status, 'final is final')
+  return timeline.map((entry) => textAt(entry, 'step'))
+}
+
+/** Each step of `steps` in this order, others between them allowed. */
+function assertInOrder(steps: readonly string[], expected: readonly string[]): void {
+  let from = 0
+  for (const step of expected) {
+    const at = steps.indexOf(step, from)
+    assert.notEqual(at, -1, `${step} is missing or out of order in ${steps.join(', ')}`)
+    from = at + 1
+  }
+}
+
+test('200 at once with reference, status, amount and currency', async () => {
+  for (const [kind, outcome] of [
+    ['deposits', 'completed'],
+    ['withdrawals', 'sent'],
+  ] as const) {
+    const answer = await simulate(kind, outcome)
+    const simulated = success(answer)
+    assert.deepEqual(Object.keys(simulated).sort(), ['amount', 'currency', 'reference', 'status'])
+    assert.equal(Number(answer.literals.amount), 25)
+    assert.equal(simulated.status, 'Pending')
+    assert.equal((await transactionOf(client, textAt(simulated, 'reference'))).reference, simulated.reference)
+  }
+})
+
+const deposits = [
+  {
+    outcome: 'completed',
+    status: 'Completed',
+    errorKey: undefined,
+    gain: 2500n,
+    steps: ['Created', 'Accepted', 'Credited'],
+  },
+  { outcome: 'failed', status: 'Unsuccessful', errorKey: 'any', gain: 0n, steps: ['Created', 'Failed'] },
+  { outcome: 'expired', status: 'Expired', errorKey: 'Expired', gain: 0n, steps: ['Created', 'Expired'] },
+] as const
+for (const { outcome, status, errorKey, gain, steps } of deposits)
+  test(`200 and a deposit that ends ${status} when the outcome is ${outcome}`, async () => {
+    const before = await balanceOf(client)
+    const websiteReference = randomUUID()
+    const idempotencyKey = randomUUID()
+    const simulated = success(
+      await simulate('deposits', outcome, { websiteReference, idempotencyKey, customFields: { a: [1, null] } }),
+    )
+    const reference = textAt(simulated, 'reference')
+    const final = await finalTransaction(client, reference)
+    assertShape(transactionShape, final)
+    const expected = {
+      reference,
+      amount: 25,
+      currency: 'EUR',
+      category: 'Deposit',
+      direction: 'Inward',
+      method: 'Fiat',
+      partyType: 'Customer',
+      type: 'PartnerCustomerDeposit',
+      status,
+      websiteReference,
+      idempotencyKey,
+      hasFx: false,
+    }
+    for (const [name, value] of Object.entries(expected)) assert.deepEqual(final[name], value, name)
+    if (errorKey === 'any') assert.equal(typeof final.errorKey, 'string')
+    else assert.equal(final.errorKey, errorKey)
+    assertInOrder(stepsOf(final), steps)
+    const now = await balanceOf(client)
+    assert.deepEqual(now, { ...before, posted: before.posted + gain, available: before.available + gain })
+  })
+
+const withdrawals = [
+  { outcome: 'completed', status: 'Completed', loss: 2500n, steps: ['Created', 'Reserved', 'Sent', 'Settled'] },
+  { outcome: 'failed', status: 'Unsuccessful', loss: 0n, steps: ['Created', 'Failed'] },
+] as const
+for (const { outcome, status, loss, steps } of withdrawals)
+  test(`200 and a withdrawal that ends ${status} when the outcome is ${outcome}`, async () => {
+    const before = await balanceOf(client)
+    const reference = textAt(success(await simulate('withdrawals', outcome)), 'reference')
+    const final = await finalTransaction(client, reference)
+    assertShape(transactionShape, final)
+    assert.deepEqual(
+      [final.category, final.direction, final.type, final.status, final.partyType],
+      ['Withdrawal', 'Outward', 'PartnerCustomerWithdraw', status, 'Customer'],
+    )
+    assert.equal(final.errorKey === undefined, status === 'Completed')
+    assertInOrder(stepsOf(final), steps)
+    const now = await balanceOf(client)
+    assert.deepEqual(now, { ...before, posted: before.posted - loss, available: before.available - loss })
+  })
+
+test('200 and a withdrawal that stays Pending, its money reserved, when the outcome is sent', async () => {
+  const before = await balanceOf(client)
+  const reference = textAt(success(await simulate('withdrawals', 'sent')), 'reference')
+  const sent = await until('the withdrawal is sent', async () => {
+    const transaction = await transactionOf(client, reference)
+    return listAt(transaction, 'timeline').some((entry) => entry.step === 'Sent') && transaction
+  })
+  assert.equal(sent.status, 'Pending')
+  assertInOrder(stepsOf(sent), ['Created', 'Reserved', 'Sent'])
+  const now = await balanceOf(client)
+  assert.equal(now.available, before.available - 2500n)
+  assert.equal(now.reserved, before.reserved + 2500n)
+})
+
+test('200 with the same in the list of transactions as by reference', async () => {
+  for (const listed of await listAll(client, '/v1/transactions', '&category=Deposit')) {
+    if (listed.status === 'Pending') continue
+    assert.deepEqual(await transactionOf(client, textAt(listed, 'reference')), listed)
+  }
+})
+
+test('200 to a customer named by its serviceId', async () => {
+  const serviceId = textAt(customer, 'serviceId')
+  const reference = textAt(success(await simulate('deposits', 'completed', { customerId: serviceId })), 'reference')
+  assert.equal((await finalTransaction(client, reference)).status, 'Completed')
+})
+
+test("404, the same for an unknown customer and for another partner's", async () => {
+  const stranger = await otherPartner(service)
+  const theirs = textAt(await createCustomer(stranger), 'guid')
+  for (const [kind, outcome] of [
+    ['deposits', 'completed'],
+    ['withdrawals', 'completed'],
+  ] as const) {
+    const foreign = await simulate(kind, outcome, { customerId: theirs })
+    assertProblem(foreign, { status: 404, code: 'not_found' })
+    assert.deepEqual(indistinct(foreign), indistinct(await simulate(kind, outcome, { customerId: randomUUID() })))
+  }
+})
+
+test('422 insufficient_funds when a withdrawal is over the balance, and no two race past it', async () => {
+  const stranger = await otherPartner(service, 'Racer')
+  const guid = textAt(await createCustomer(stranger), 'guid')
+  const body = (amount: string) =>
+    `{"amount":${amount},${JSON.stringify({ customerId: guid, currency: 'EUR', outcome: 'sent' }).slice(1)}`
+  const withdraw = (amount: string) => stranger.post('/v1/simulations/withdrawals', body(amount))
+  for (
+    let { available } = await balanceOf(stranger);
+    available >= 1_000_000_000n;
+    { available } = await balanceOf(stranger)
+  )
+    success(await withdraw('9000000.00'))
+  const { available } = await balanceOf(stranger)
+  const whole = `${available / 100n}.${String(available % 100n).padStart(2, '0')}`
+  const answers = await Promise.all(Array.from({ length: 10 }, () => withdraw(whole)))
+  assert.equal(answers.filter((answer) => answer.status === 200).length, 1)
+  for (const answer of answers.filter((each) => each.status !== 200))
+    assertProblem(answer, { status: 422, code: 'insufficient_funds' })
+  assert.equal((await balanceOf(stranger)).available, 0n)
+})
+
+test('404 to a transaction of another partner, and of a reference in another case', async () => {
+  const stranger = await otherPartner(service, 'Onlooker')
+  const reference = textAt(success(await simulate('deposits', 'completed')), 'reference')
+  assertProblem(await stranger.get(`/v1/transactions/${reference}`), { status: 404, code: 'not_found' })
+  const swapped = reference.toUpperCase() === reference ? reference.toLowerCase() : reference.toUpperCase()
+  if (swapped !== reference)
+    assertProblem(await client.get(`/v1/transactions/${swapped}`), { status: 404, code: 'not_found' })
+})

@@ -1,0 +1,259 @@
+/**
+ * A partner's whole day: customers, account numbers, deposits, payouts and withdrawals of every ending, and each of the
+ * twelve events at the partner's own endpoint, verified by the library that partners use; then the books are compared.
+ */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, test } from 'node:test'
+import { type JsonObject, listAt, success, textAt } from '../support/client.ts'
+import { assertShape, transaction as transactionShape } from '../support/documented.ts'
+import { type Event, eventsOf, receivedEvents } from '../support/deliveries.ts'
+import { emitted } from '../support/emitted.ts'
+import { startReceiver } from '../support/receiver.ts'
+import { startTestService } from '../support/service.ts'
+import { until } from '../support/until.ts'
+import {
+  balanceOf,
+  cents,
+  createBeneficiary,
+  createCustomer,
+  ibans,
+  listAll,
+  payoutText,
+  transactionOf,
+} from '../support/world.ts'
+
+const service = await startTestService()
+const receiver = await startReceiver()
+const { client } = service
+after(async () => {
+  await service.dispose()
+  await receiver.close()
+})
+
+const float = await balanceOf(client)
+const subscription = success(await client.post('/v1/webhooks', { url: receiver.url, events: Object.keys(emitted) }))
+const received = () => receivedEvents(receiver, textAt(subscription, 'secret'))
+
+const kyc = { fullName: 'Ada Lovelace', citizenshipCountryCode: 'GB', residenceAddress: '12 St James Square, London' }
+const given = { email: 'ada@example.com', partnerCustomerIdentifier: 'customer-1', kyc }
+const customer = await createCustomer(client, given)
+const customerId = textAt(customer, 'guid')
+success(await client.post(`/v1/customers/${customerId}/account`))
+const beneficiary = textAt(
+  await createBeneficiary(client, { customerId, alias: 'grace', bic: 'COBADEFFXXX', country: 'DE' }),
+  'id',
+)
+const own = textAt(await createBeneficiary(client, { name: 'Partner Ltd', iban: ibans.NL }), 'id')
+
+const short = (name: string) => name.replace('partner.customer.', '').replace('transaction.status.changed', 'changed')
+
+type Expected = {
+  readonly status: string
+  /** Short names, in order; those in brackets may be left out. */
+  readonly events: readonly string[]
+  readonly errorKey?: string
+}
+
+/** Waits until the transaction stands as expected and its last event has arrived; answers both. */
+async function ends(reference: string, expected: Expected) {
+  const last = expected.events.at(-1) ?? ''
+  const transaction = await until(`${reference} is ${expected.status}`, async () => {
+    const read = await transactionOf(client, reference)
+    return read.status === expected.status && read
+  })
+  const events = await until(`${last} of ${reference} arrives`, () => {
+    const all = eventsOf(received(), reference)
+    return all.some((event) => short(event.name) === last) && all
+  })
+  return { transaction, events }
+}
+
+function assertEvents(events: readonly Event[], expected: Expected): void {
+  const names = events.map((event) => short(event.name))
+  const wanted = expected.events.map((name) => name.replace(/[[\]]/g, ''))
+  const needed = expected.events.filter((name) => !name.startsWith('['))
+  assert.equal(new Set(names).size, names.length, `each once: ${names.join(', ')}`)
+  assert.deepEqual(
+    names.filter((name) => !wanted.includes(name)),
+    [],
+    'events that should not be',
+  )
+  assert.deepEqual(
+    needed.filter((name) => !names.includes(name)),
+    [],
+    `missing among ${names.join(', ')}`,
+  )
+  assert.deepEqual(
+    names,
+    wanted.filter((name) => names.includes(name)),
+    'in the order of the lifecycle',
+  )
+  const changed = events.find((event) => short(event.name) === 'changed')
+  if (changed !== undefined) assert.equal(changed.data.status, expected.status)
+}
+
+/** What every event of a transaction says of it. */
+function assertData(events: readonly Event[], transaction: JsonObject, extra: JsonObject): void {
+  for (const { name, data, body } of events) {
+    const amount = /"amount":([^,}]+)/.exec(body)?.[1]
+    assert.equal(cents(amount), cents(String(transaction.amount)), `${name}: exact amount, not ${amount}`)
+    const wanted: Record<string, unknown> = { currency: transaction.currency, eventType: name, ...extra }
+    if (name === 'transaction.status.changed') {
+      Object.assign(wanted, { transactionType: transaction.type, partnerGuid: service.credentials.partnerId })
+    } else if (name !== 'partner.customer.deposit.expired') Object.assign(wanted, { customerEmail: given.email })
+    if (transaction.partyType === 'Customer') Object.assign(wanted, { customerGuid: customerId })
+    if (name.startsWith('partner.customer.')) Object.assign(wanted, { partnerCustomerId: 'customer-1' })
+    for (const [field, value] of Object.entries(wanted)) assert.deepEqual(data[field], value, `${field} of ${name}`)
+    if (name.startsWith('partner.customer.'))
+      assert.ok([customerId, customer.serviceId].includes(textAt(data, 'customerId')))
+  }
+}
+
+const started = ['deposit.created', 'deposit.initiated', 'deposit.submitted']
+const deposits: readonly (readonly [string, string, Expected])[] = [
+  [
+    'completed',
+    '100.10',
+    { status: 'Completed', events: [...started, 'deposit.accepted', 'deposit.completed', 'changed'] },
+  ],
+  ['failed', '200.20', { status: 'Unsuccessful', events: [...started, 'deposit.failed', 'changed'] }],
+  [
+    'expired',
+    '300.30',
+    { status: 'Expired', errorKey: 'Expired', events: ['deposit.created', 'deposit.expired', 'changed'] },
+  ],
+]
+for (const [outcome, amount, expected] of deposits)
+  test(`a deposit that is ${outcome}`, async () => {
+    const websiteReference = `order-${outcome}`
+    const idempotencyKey = randomUUID()
+    const customFields = { cart: ['a', { b: null }], n: 1 }
+    const body = { customerId, currency: 'EUR', outcome, websiteReference, idempotencyKey, customFields }
+    const answer = await client.post('/v1/simulations/deposits', `{"amount":${amount},${JSON.stringify(body).slice(1)}`)
+    const { transaction, events } = await ends(textAt(success(answer), 'reference'), expected)
+    assertShape(transactionShape, transaction)
+    assertEvents(events, expected)
+    assertData(events, transaction, { websiteReference, idempotencyKey, customFields })
+    if (expected.errorKey !== undefined) assert.equal(transaction.errorKey, expected.errorKey)
+  })
+
+const taken = ['withdrawal.requested', 'withdrawal.accepted', 'withdrawal.sent']
+const settled: Expected = { status: 'Completed', events: [...taken, 'changed'] }
+const turnedDown = (errorKey: string): Expected => ({
+  status: 'Unsuccessful',
+  errorKey,
+  events: ['withdrawal.requested', 'withdrawal.accepted', '[withdrawal.sent]', 'withdrawal.failed', 'changed'],
+})
+/** The magic amounts of docs/sandbox.md. */
+const payouts: readonly (readonly [string, string, Expected])[] = [
+  ['settled', '50.05', settled],
+  ['rejected by the bank', '4001.01', turnedDown('BankRejection')],
+  ['refused for its account', '4001.02', turnedDown('InvalidAccountDetails')],
+  ['refused for its recipient', '4001.03', turnedDown('RecipientBlocked')],
+  ['refused for its currency', '4001.04', turnedDown('CurrencyNotAccepted')],
+  ['settled once the bank can be reached', '4001.06', settled],
+  ['sent, and never heard of again', '4001.07', { status: 'Pending', events: taken }],
+]
+for (const [what, amount, expected] of payouts)
+  test(`a payout to a customer's beneficiary that is ${what}`, async () => {
+    const idempotencyKey = randomUUID()
+    const paid = await client.post('/v1/payouts/fiat', payoutText(beneficiary, amount, { idempotencyKey }))
+    const { transaction, events } = await ends(textAt(success(paid), 'reference'), expected)
+    assertShape(transactionShape, transaction)
+    assertEvents(events, expected)
+    assertData(events, transaction, { idempotencyKey })
+    assert.equal(transaction.errorKey, expected.errorKey)
+    for (const { name, data } of events.filter((event) => event.name.startsWith('partner.customer.'))) {
+      assert.equal(data.creditorAccount, ibans.DE, name)
+      assert.equal(data.creditorName, 'Grace Hopper', name)
+      assert.equal(data.creditorCountryCode, 'DE', name)
+    }
+  })
+
+test('a payout that is settled and then returned: a refund of its own, linked, and the past stays', async () => {
+  const before = await balanceOf(client)
+  const paid = success(await client.post('/v1/payouts/fiat', payoutText(beneficiary, '4001.05')))
+  const reference = textAt(paid, 'reference')
+  const { events } = await ends(reference, settled)
+  assertEvents(events, settled)
+  const link = await until('the refund is announced', () =>
+    received().find((event) => event.data.originatingTransactionReference === reference),
+  )
+  const refund = await transactionOf(client, textAt(link.data, 'reference'))
+  assertShape(transactionShape, refund)
+  assert.equal(refund.type, 'PartnerCustomerRefund')
+  assert.equal(refund.status, 'Completed')
+  assert.equal(refund.direction, 'Inward')
+  assert.equal((await transactionOf(client, reference)).status, 'Completed', 'final is final')
+  const record = (await listAll(client, '/v1/payouts', `&idempotencyKey=${textAt(paid, 'idempotencyKey')}`))[0]
+  assert.equal(record?.status, 'Returned')
+  assert.equal((await balanceOf(client)).posted, before.posted, 'the money is back')
+})
+
+test("a payout to the partner's own beneficiary says only transaction.status.changed", async () => {
+  const expected: Expected = { status: 'Completed', events: ['changed'] }
+  const paid = success(await client.post('/v1/payouts/fiat', payoutText(own, '60.06')))
+  const { transaction, events } = await ends(textAt(paid, 'reference'), expected)
+  assertEvents(events, expected)
+  assertData(events, transaction, { customerGuid: null })
+})
+
+const withdrawals: readonly (readonly [string, string, Expected])[] = [
+  ['completed', '70.07', settled],
+  ['failed', '80.08', { ...turnedDown('BankRejection') }],
+  ['sent', '90.09', { status: 'Pending', events: taken }],
+]
+for (const [outcome, amount, expected] of withdrawals)
+  test(`a simulated withdrawal that is ${outcome}`, async () => {
+    const body = { customerId, currency: 'EUR', outcome, idempotencyKey: randomUUID() }
+    const answer = await client.post(
+      '/v1/simulations/withdrawals',
+      `{"amount":${amount},${JSON.stringify(body).slice(1)}`,
+    )
+    const { transaction, events } = await ends(textAt(success(answer), 'reference'), expected)
+    assertShape(transactionShape, transaction)
+    assertEvents(events, expected)
+    assertData(events, transaction, { idempotencyKey: body.idempotencyKey })
+  })
+
+test('at the end of the day: all twelve events, each eventId once, every delivery recorded', async () => {
+  const events = received()
+  assert.deepEqual([...new Set(events.map((event) => event.name))].sort(), Object.keys(emitted).sort())
+  assert.equal(new Set(events.map((event) => event.eventId)).size, events.length)
+  await until('every delivery is recorded as delivered', async () => {
+    const records = await listAll(client, `/v1/webhooks/${textAt(subscription, 'id')}/deliveries`)
+    assert.deepEqual(
+      records.map((each) => each.eventId).sort(),
+      received()
+        .map((each) => each.eventId)
+        .sort(),
+    )
+    return records.every((each) => each.status === 'Delivered')
+  })
+})
+
+test('at the end of the day: events arrive in the order in which they occurred, reference by reference', () => {
+  const events = received()
+  for (const reference of new Set(events.map((event) => textAt(event.data, 'reference')))) {
+    const arrived = events.filter((event) => event.data.reference === reference)
+    assert.deepEqual(
+      arrived.map((event) => event.name),
+      eventsOf(events, reference).map((event) => event.name),
+      reference,
+    )
+  }
+})
+
+test('at the end of the day: the books add up to the cent', async () => {
+  const transactions = await client.get('/v1/transactions?limit=100')
+  let posted = float.posted
+  let reserved = float.reserved
+  for (const item of listAt(transactions.literals)) {
+    if (item.currency !== 'EUR' || item.type === 'PartnerDeposit') continue
+    const amount = cents(item.amount)
+    if (item.status === 'Completed') posted += item.direction === 'Inward' ? amount : -amount
+    if (item.status === 'Pending' && item.direction === 'Outward') reserved += amount
+  }
+  assert.deepEqual(await balanceOf(client), { posted, reserved, available: posted - reserved })
+})

@@ -1,0 +1,123 @@
+/**
+ * For each operation of the table one request that succeeds, from which the generated tests make all that do not. A new
+ * operation without a line here does not compile.
+ */
+import { randomUUID } from 'node:crypto'
+import { type Operation, type OperationId, operationIds, operations } from '@partner-payments/wire'
+import type { JsonObject } from './client.ts'
+import { type World, ibans, invitee, payoutText, uniqueEmail } from './world.ts'
+
+export type ValidRequest = { readonly target: string; readonly body?: string }
+
+const at = (target: string, body?: JsonObject | string): ValidRequest =>
+  body === undefined ? { target } : { target, body: typeof body === 'string' ? body : JSON.stringify(body) }
+
+/** Amounts are spliced in as literals, so that their digits are the test's own. */
+const withAmount = (fields: JsonObject, amount = '10.00') => `{"amount":${amount},${JSON.stringify(fields).slice(1)}`
+
+const kyc = {
+  addressLine1: '12 St James Square',
+  city: 'London',
+  citizenshipCountryCode: 'GB',
+  dateOfBirth: '1815-12-10',
+  fullName: 'Ada Lovelace',
+  uboFirstName1: 'Annabella',
+  uboLastName1: 'Byron',
+  personalIdentificationNumber: 'QQ123456C',
+}
+
+const valid: Readonly<Record<OperationId, (world: World) => ValidRequest>> = {
+  createInvitations: () => at('/v1/users/invitations', { invitations: [invitee()], expiryInDays: 3 }),
+  listInvitations: () => at('/v1/users/invitations'),
+  getInvitation: (world) => at(`/v1/users/invitations/${world.invitation}`),
+  resendInvitation: (world) =>
+    at(`/v1/users/invitations/${world.invitation}/resend`, { redirectUrl: 'https://partner.example.com/join' }),
+  revokeInvitation: (world) => at(`/v1/users/invitations/${world.invitation}`),
+  createFiatPayout: (world) =>
+    at('/v1/payouts/fiat', payoutText(world.beneficiary, '10.00', { reference: randomUUID() })),
+  listPayouts: () => at('/v1/payouts'),
+  getPayout: (world) => at(`/v1/payouts/${world.payout}`),
+  createBeneficiary: (world) =>
+    at('/v1/beneficiaries', {
+      customerId: world.customer,
+      alias: 'grace',
+      name: 'Grace Hopper',
+      iban: ibans.NL,
+      bic: 'ABNANL2A',
+      country: 'NL',
+      currency: 'EUR',
+    }),
+  listBeneficiaries: () => at('/v1/beneficiaries'),
+  updateBeneficiary: (world) =>
+    at('/v1/beneficiaries', { id: world.beneficiary, alias: 'rear', name: 'Grace B. Hopper' }),
+  getBeneficiary: (world) => at(`/v1/beneficiaries/${world.beneficiary}`),
+  deleteBeneficiary: (world) => at(`/v1/beneficiaries/${world.beneficiary}`),
+  createCustomer: () =>
+    at('/v1/customers', {
+      email: uniqueEmail(),
+      partnerCustomerIdentifier: randomUUID(),
+      customerType: 'Individual',
+      kyc,
+    }),
+  listCustomers: () => at('/v1/customers'),
+  getCustomer: (world) => at(`/v1/customers/${world.customer}`),
+  updateCustomer: (world) =>
+    at(`/v1/customers/${world.customer}`, { email: uniqueEmail(), partnerCustomerIdentifier: randomUUID(), kyc }),
+  createCustomerAccount: (world) => at(`/v1/customers/${world.customer}/account`),
+  getCustomerAccount: (world) => at(`/v1/customers/${world.customer}/account`),
+  listAccounts: () => at('/v1/accounts'),
+  listTransactions: () => at('/v1/transactions'),
+  getTransaction: (world) => at(`/v1/transactions/${world.reference}`),
+  listEventTypes: () => at('/v1/webhooks/event-types'),
+  createSubscription: () =>
+    at('/v1/webhooks', {
+      url: 'https://partner.example.com/hooks',
+      events: ['partner.customer.deposit.completed'],
+      description: 'Ledger',
+    }),
+  listSubscriptions: () => at('/v1/webhooks'),
+  getSubscription: (world) => at(`/v1/webhooks/${world.subscription}`),
+  updateSubscription: (world) =>
+    at(`/v1/webhooks/${world.subscription}`, {
+      url: 'https://partner.example.com/hooks',
+      events: ['transaction.status.changed'],
+      description: 'Ledger',
+      status: 'Enabled',
+    }),
+  deleteSubscription: (world) => at(`/v1/webhooks/${world.subscription}`),
+  listDeliveries: (world) => at(`/v1/webhooks/${world.subscription}/deliveries`),
+  simulateDeposit: (world) =>
+    at(
+      '/v1/simulations/deposits',
+      withAmount({
+        customerId: world.customer,
+        currency: 'EUR',
+        outcome: 'completed',
+        websiteReference: randomUUID(),
+        idempotencyKey: randomUUID(),
+        customFields: { order: 'A-1' },
+      }),
+    ),
+  simulateWithdrawal: (world) =>
+    at(
+      '/v1/simulations/withdrawals',
+      withAmount({ customerId: world.customer, currency: 'EUR', outcome: 'sent', idempotencyKey: randomUUID() }),
+    ),
+}
+
+export type Subject = {
+  readonly id: OperationId
+  readonly operation: Operation
+  /** For test titles: `POST /v1/payouts/fiat`. */
+  readonly name: string
+  readonly isWrite: boolean
+  readonly request: (world: World) => ValidRequest
+}
+
+/** Every operation of the table, with its valid request. */
+export const subjects: readonly Subject[] = operationIds.map((id) => {
+  const operation: Operation = operations[id]
+  const name = `${operation.method} ${operation.path}`
+  return { id, operation, name, isWrite: operation.permission.endsWith(':write'), request: valid[id] }
+})
+export const subjectsWithBody = subjects.filter((subject) => subject.operation.body !== undefined)

@@ -1,0 +1,120 @@
+/** What most tests need to exist already: made over the API, as a partner makes it. */
+import { randomUUID } from 'node:crypto'
+import { type Client, type Json, type JsonObject, listAt, success, textAt } from './client.ts'
+import { until } from './until.ts'
+
+/** Valid IBANs of the countries' own published examples. */
+export const ibans = { DE: 'DE89370400440532013000', FR: 'FR1420041010050500013M02606', NL: 'NL91ABNA0417164300' }
+
+/** RFC 2606: these addresses reach nobody. */
+export function uniqueEmail(): string {
+  return `ada.${randomUUID().slice(0, 8)}@example.com`
+}
+
+export async function createCustomer(client: Client, fields: JsonObject = {}): Promise<JsonObject> {
+  const usual = { email: uniqueEmail(), kyc: { fullName: 'Ada Lovelace', citizenshipCountryCode: 'GB' } }
+  return success(await client.post('/v1/customers', { ...usual, ...fields }))
+}
+
+export async function createBeneficiary(client: Client, fields: JsonObject = {}): Promise<JsonObject> {
+  const usual = { name: 'Grace Hopper', iban: ibans.DE, currency: 'EUR' }
+  return success(await client.post('/v1/beneficiaries', { ...usual, ...fields }))
+}
+
+/** The text of a payout request; `amount` is a JSON number literal, so that its digits reach the service as written. */
+export function payoutText(beneficiaryId: string, amount: string, fields: JsonObject = {}): string {
+  const rest = JSON.stringify({ beneficiaryId, currency: 'EUR', idempotencyKey: randomUUID(), ...fields })
+  return `{"amount":${amount},${rest.slice(1)}`
+}
+
+/** Every item of a list, over all its pages. */
+export async function listAll(client: Client, path: string, query = ''): Promise<readonly JsonObject[]> {
+  const items: JsonObject[] = []
+  let cursor = ''
+  for (;;) {
+    const page = success(await client.get(`${path}?limit=100${query}${cursor}`))
+    items.push(...listAt(page))
+    if (typeof page.nextCursor !== 'string') return items
+    cursor = `&cursor=${encodeURIComponent(page.nextCursor)}`
+  }
+}
+
+/** Minor units of a literal of at most two decimals. */
+export function cents(literal: Json | undefined): bigint {
+  const match = /^(-?)(\d+)(?:\.(\d{1,2}))?$/.exec(String(literal))
+  if (match === null) throw new Error(`not an amount of at most two decimals: ${String(literal)}`)
+  const value = BigInt(match[2] ?? '') * 100n + BigInt((match[3] ?? '').padEnd(2, '0'))
+  return match[1] === '-' ? -value : value
+}
+
+export type Balance = { readonly posted: bigint; readonly reserved: bigint; readonly available: bigint }
+
+export async function balanceOf(client: Client, currency = 'EUR'): Promise<Balance> {
+  const answer = await client.get('/v1/accounts')
+  success(answer)
+  const account = listAt(answer.literals).find((item) => item.currency === currency)
+  if (account === undefined) throw new Error(`no balance in ${currency}: ${answer.text}`)
+  return { posted: cents(account.posted), reserved: cents(account.reserved), available: cents(account.available) }
+}
+
+export async function transactionOf(client: Client, reference: string): Promise<JsonObject> {
+  return success(await client.get(`/v1/transactions/${encodeURIComponent(reference)}`))
+}
+
+/** The transaction once it has ended, in whatever way. */
+export function finalTransaction(client: Client, reference: string): Promise<JsonObject> {
+  return until(`the transaction ${reference} ends`, async () => {
+    const transaction = await transactionOf(client, reference)
+    return transaction.status !== 'Pending' && transaction
+  })
+}
+
+export type World = {
+  readonly customer: string
+  readonly serviceId: string
+  readonly beneficiary: string
+  readonly payout: string
+  readonly reference: string
+  readonly invitation: string
+  readonly subscription: string
+}
+
+/** One of each, and everything at rest. `hookUrl` takes the deliveries. */
+export async function createWorld(client: Client, hookUrl: string): Promise<World> {
+  const customer = await createCustomer(client)
+  const guid = textAt(customer, 'guid')
+  success(await client.post(`/v1/customers/${guid}/account`))
+  const beneficiary = textAt(await createBeneficiary(client, { customerId: guid }), 'id')
+  const reference = textAt(
+    success(await client.post('/v1/payouts/fiat', payoutText(beneficiary, '25.00'))),
+    'reference',
+  )
+  const payouts = await listAll(client, '/v1/payouts')
+  const payout = payouts.find((item) => item.reference === reference)
+  const invited = await client.post('/v1/users/invitations', { invitations: [invitee()] })
+  const events = ['transaction.status.changed']
+  const subscription = success(await client.post('/v1/webhooks', { url: hookUrl, events }))
+  await finalTransaction(client, reference)
+  return {
+    customer: guid,
+    serviceId: textAt(customer, 'serviceId'),
+    beneficiary,
+    payout: textAt(payout ?? {}, 'id'),
+    reference,
+    invitation: textAt(listAt(success(invited), 'invitations')[0] ?? {}, 'inviteId'),
+    subscription: textAt(subscription, 'id'),
+  }
+}
+
+export function invitee(): JsonObject {
+  return { email: uniqueEmail(), fullName: 'Joan Clarke', role: 'Operator' }
+}
+
+/** Everything a partner can read of its own, but the instant at which the balances were read. */
+export async function snapshot(client: Client): Promise<JsonObject> {
+  const lists = ['customers', 'beneficiaries', 'payouts', 'transactions', 'users/invitations', 'webhooks']
+  const read = await Promise.all(lists.map((list) => listAll(client, `/v1/${list}`)))
+  const accounts = await client.get('/v1/accounts')
+  const balances = listAt(accounts.literals).map(({ asOf: _asOf, ...rest }) => rest as JsonObject)
+  return { ...Object.fromEntries(lists.map((list, at) => [list, read[at] ?? []])), balances }
+}
