@@ -1,0 +1,158 @@
+/** The verbs of access. */
+import { createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto'
+import { promisify } from 'node:util'
+import { type Permission, permissions as allPermissions } from '@partner-payments/wire'
+import {
+  after,
+  type Caller,
+  type Clock,
+  minuteMs,
+  newId,
+  randomToken,
+  Refusal,
+  type Sealer,
+  secondMs,
+} from '../kernel/index.ts'
+import type { Database, Tx } from '../postgres/index.ts'
+import { apiKeyPartner, newApiKey } from './rules.ts'
+import * as store from './store.ts'
+
+export type Credential = { readonly caller: Caller; readonly apiSecret: string; readonly publicKey: KeyObject }
+
+/** Shown once, when it is made. `privateKeyPem` is absent where the partner brought its own public key. */
+export type IssuedCredential = {
+  readonly partnerId: string
+  readonly serviceAccountId: string
+  readonly apiKey: string
+  readonly apiSecret: string
+  readonly privateKeyPem?: string
+}
+
+type ServiceAccountRequest = {
+  readonly partnerId: string
+  readonly name: string
+  readonly permissions: readonly Permission[]
+  readonly publicKeyPem?: string
+}
+
+export type Access = {
+  readonly createPartner: (tx: Tx, name: string, id?: string) => Promise<string>
+  readonly partnerName: (tx: Tx, partnerId: string) => Promise<string>
+  /** RSA 2048; the private key is generated here unless the partner brings its public key. */
+  readonly createServiceAccount: (tx: Tx, request: ServiceAccountRequest) => Promise<IssuedCredential>
+  /** A marked credential that may read everything and write nothing, for `minutes` (1 to 60). */
+  readonly impersonate: (tx: Tx, partnerId: string, staff: string, minutes: number) => Promise<IssuedCredential>
+  readonly revoke: (tx: Tx, partnerId: string, serviceAccountId: string) => Promise<void>
+  /** The credential of an API key, or undefined: unknown, revoked or expired. Remembered for two seconds. */
+  readonly credential: (apiKey: string) => Promise<Credential | undefined>
+  /** True once per service account and nonce (a UUID in any spelling that PostgreSQL reads). */
+  readonly spendNonce: (caller: Caller, nonce: string, expiresAt: Date) => Promise<boolean>
+  /** Forgets nonces that no timestamp could make acceptable again; answers how many. */
+  readonly sweepNonces: () => Promise<number>
+}
+
+const generateKeys = promisify(generateKeyPair)
+const rsaBits = 2048
+/** How long a revoked key may still be accepted by a process that has just seen it. */
+const credentialTtlMs = 2 * secondMs
+const credentialsCachedMax = 10_000
+const impersonationMinutesMax = 60
+const sweepNoncesMax = 10_000
+const sweepPartnersMax = 100
+
+const secretContext = (partnerId: string, id: string) => ['access.api_secret', partnerId, id]
+
+export function createAccess(deps: { readonly db: Database; readonly clock: Clock; readonly sealer: Sealer }): Access {
+  const { db, clock, sealer } = deps
+
+  const issue = async (
+    tx: Tx,
+    request: ServiceAccountRequest & { readonly impersonatedBy?: string; readonly expiresAt?: Date },
+  ): Promise<IssuedCredential> => {
+    const { partnerId, name, permissions } = request
+    if (!(await store.partnerById(tx, partnerId))) throw new Refusal('not_found', 'No such partner.')
+    const generated =
+      request.publicKeyPem === undefined ? await generateKeys('rsa', { modulusLength: rsaBits }) : undefined
+    const publicKey = generated?.publicKey ?? createPublicKey(request.publicKeyPem ?? '')
+    const [id, apiKey, apiSecret] = [newId(), newApiKey(partnerId), randomToken()]
+    await store.insertServiceAccount(
+      tx,
+      {
+        partnerId,
+        id,
+        name,
+        apiKey,
+        permissions,
+        apiSecretSealed: sealer.seal(apiSecret, secretContext(partnerId, id)),
+        publicKeyPem: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+        impersonatedBy: request.impersonatedBy ?? null,
+        expiresAt: request.expiresAt ?? null,
+      },
+      clock.now(),
+    )
+    const privateKeyPem = generated?.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+    return { partnerId, serviceAccountId: id, apiKey, apiSecret, ...(privateKeyPem ? { privateKeyPem } : {}) }
+  }
+
+  return {
+    createPartner: async (tx, name, id = newId()) => {
+      await store.insertPartner(tx, id, name, clock.now())
+      return id
+    },
+    partnerName: async (tx, partnerId) => (await store.partnerById(tx, partnerId))?.name ?? '',
+    createServiceAccount: issue,
+    impersonate: (tx, partnerId, staff, minutes) => {
+      const expiresAt = after(clock.now(), Math.min(Math.max(minutes, 1), impersonationMinutesMax) * minuteMs)
+      // All permissions, so that a write is told apart as blocked, not as lacking a permission.
+      const request = { partnerId, name: `Impersonation by ${staff}`, permissions: allPermissions }
+      return issue(tx, { ...request, impersonatedBy: staff, expiresAt })
+    },
+    revoke: async (tx, partnerId, serviceAccountId) => {
+      const revoked = await store.revokeServiceAccount(tx, partnerId, serviceAccountId, clock.now())
+      if (revoked === 0) throw new Refusal('not_found', 'No such service account.')
+    },
+    credential: createCredentialCache(deps),
+    spendNonce: async (caller, nonce, expiresAt) =>
+      (await store.insertNonce(db, caller.partnerId, caller.serviceAccountId, nonce, expiresAt)) === 1,
+    sweepNonces: async () => {
+      const now = clock.now()
+      let swept = 0
+      for (const partnerId of await store.partnersWithExpiredNonces(db, now, sweepPartnersMax))
+        swept += await store.deleteExpiredNonces(db, partnerId, now, sweepNoncesMax)
+      return swept
+    },
+  }
+}
+
+/** Keys are parsed and secrets opened once every two seconds, not once a request. */
+function createCredentialCache({ db, clock, sealer }: Parameters<typeof createAccess>[0]): Access['credential'] {
+  const cache = new Map<
+    string,
+    { readonly credential: Credential; readonly until: number; readonly expiresAt: Date | null }
+  >()
+  return async (apiKey) => {
+    const partnerId = apiKeyPartner(apiKey)
+    if (partnerId === undefined) return undefined
+    const now = clock.now()
+    const alive = (expiresAt: Date | null) => expiresAt === null || expiresAt > now
+    const cached = cache.get(apiKey)
+    if (cached && cached.until > now.getTime()) return alive(cached.expiresAt) ? cached.credential : undefined
+    cache.delete(apiKey)
+    const row = await store.serviceAccountByKey(db, partnerId, apiKey)
+    if (!row || !alive(row.expiresAt)) return undefined
+    const credential: Credential = {
+      caller: {
+        partnerId,
+        serviceAccountId: row.id,
+        name: row.name,
+        permissions: row.permissions,
+        ...(row.impersonatedBy === null ? {} : { impersonatedBy: row.impersonatedBy }),
+      },
+      apiSecret: sealer.open(row.apiSecretSealed, secretContext(partnerId, row.id)),
+      publicKey: createPublicKey(row.publicKeyPem),
+    }
+    if (cache.size >= credentialsCachedMax) cache.clear()
+    cache.set(apiKey, { credential, until: now.getTime() + credentialTtlMs, expiresAt: row.expiresAt })
+    return credential
+  }
+}

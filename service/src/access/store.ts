@@ -1,0 +1,74 @@
+/** All SQL of access. */
+import type { Permission } from '@partner-payments/wire'
+import { sql, type Tx } from '../postgres/index.ts'
+
+export type ServiceAccountRow = {
+  readonly partnerId: string
+  readonly id: string
+  readonly name: string
+  readonly apiKey: string
+  readonly apiSecretSealed: Buffer
+  readonly publicKeyPem: string
+  readonly permissions: readonly Permission[]
+  readonly impersonatedBy: string | null
+  readonly expiresAt: Date | null
+}
+
+export async function insertPartner(tx: Tx, id: string, name: string, now: Date): Promise<void> {
+  await tx.run(sql`insert into access.partners (id, name, created_at) values (${id}, ${name}, ${now})`)
+}
+
+export function partnerById(tx: Tx, id: string): Promise<{ readonly id: string; readonly name: string } | undefined> {
+  return tx.row(sql`select id, name from access.partners where id = ${id}`)
+}
+
+export async function insertServiceAccount(tx: Tx, row: ServiceAccountRow, now: Date): Promise<void> {
+  await tx.run(sql`
+    insert into access.service_accounts (partner_id, id, name, api_key, api_secret_sealed, public_key_pem, permissions,
+      impersonated_by, expires_at, created_at)
+    values (${row.partnerId}, ${row.id}, ${row.name}, ${row.apiKey}, ${row.apiSecretSealed}, ${row.publicKeyPem},
+      ${row.permissions}::text[], ${row.impersonatedBy}, ${row.expiresAt}, ${now})`)
+}
+
+export function serviceAccountByKey(tx: Tx, partnerId: string, apiKey: string): Promise<ServiceAccountRow | undefined> {
+  return tx.row<ServiceAccountRow>(sql`
+    select partner_id, id, name, api_key, api_secret_sealed, public_key_pem, permissions, impersonated_by, expires_at
+    from access.service_accounts
+    where partner_id = ${partnerId} and api_key = ${apiKey} and revoked_at is null`)
+}
+
+export function revokeServiceAccount(tx: Tx, partnerId: string, id: string, now: Date): Promise<number> {
+  return tx.run(sql`
+    update access.service_accounts set revoked_at = ${now}
+    where partner_id = ${partnerId} and id = ${id} and revoked_at is null`)
+}
+
+/** 1 where the nonce was new, 0 where it was spent before; a concurrent twin waits for the first and then gets 0. */
+export function insertNonce(
+  tx: Tx,
+  partnerId: string,
+  accountId: string,
+  nonce: string,
+  expiresAt: Date,
+): Promise<number> {
+  return tx.run(sql`
+    insert into access.nonces (partner_id, service_account_id, nonce, expires_at)
+    values (${partnerId}, ${accountId}, ${nonce}, ${expiresAt})
+    on conflict (partner_id, service_account_id, nonce) do nothing`)
+}
+
+/** Which partners have nonces to forget: the unlocked read of the sweep (it names no partner by design). */
+export async function partnersWithExpiredNonces(tx: Tx, now: Date, partnersMax: number): Promise<readonly string[]> {
+  const rows = await tx.rows<{ id: string }>(sql`
+    select id from access.partners where exists (
+      select from access.nonces where nonces.partner_id = partners.id and nonces.expires_at < ${now})
+    limit ${partnersMax}`)
+  return rows.map((row) => row.id)
+}
+
+export function deleteExpiredNonces(tx: Tx, partnerId: string, now: Date, noncesMax: number): Promise<number> {
+  return tx.run(sql`
+    delete from access.nonces where partner_id = ${partnerId} and (service_account_id, nonce) = any(array(
+      select (service_account_id, nonce) from access.nonces
+      where partner_id = ${partnerId} and expires_at < ${now} limit ${noncesMax}))`)
+}

@@ -1,0 +1,114 @@
+/**
+ * One endpoint, from an authenticated caller to an answer: permission -> impersonation -> schema -> handler -> filter.
+ * Knows nothing of sockets. The order is the contract's.
+ */
+import { EmptyBody, type Operation, type OperationId, operations } from '@partner-payments/wire'
+import { type AllHandlers, type Answer, type Call, type Caller, Refusal } from '../kernel/index.ts'
+import { requireJson } from './body.ts'
+import { readJson } from './json.ts'
+import { compileProjector } from './project.ts'
+import { compileCheck, compileValidator } from './validate.ts'
+
+export type Incoming = {
+  readonly caller: Caller
+  readonly params: Readonly<Record<string, string>>
+  /** As sent, without the leading `?`. */
+  readonly query: string
+  readonly contentType: string | undefined
+  readonly body: Buffer
+  readonly requestId: string
+  readonly ip: string
+}
+
+export type Outgoing = {
+  readonly status: 200 | 204
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+export type Endpoint = {
+  /** Refuses: permission_denied, impersonation_write_blocked, not_found (a path parameter fails its constraint). */
+  readonly authorize: (caller: Caller, params: Readonly<Record<string, string>>) => void
+  /** Refuses what the schema refuses, and whatever the handler refuses. */
+  readonly run: (incoming: Incoming) => Promise<Outgoing>
+}
+
+export function createEndpoint(
+  id: OperationId,
+  handlers: AllHandlers,
+  options: { readonly sandbox: boolean },
+): Endpoint {
+  const operation: Operation = operations[id]
+  const paramChecks = Object.entries(operation.params ?? {}).map(
+    ([name, schema]) => [name, compileCheck(schema)] as const,
+  )
+  const validateBody = compileValidator(operation.body ?? EmptyBody)
+  const readQuery = compileQuery(operation)
+  const project = operation.response ? compileProjector(operation.response) : undefined
+  const handler = handlers[id] as unknown as (call: Call<OperationId>) => Promise<Answer<unknown>>
+  const isWrite = operation.permission.endsWith(':write')
+
+  const readBody = ({ body, contentType }: Incoming): unknown => {
+    if (body.length === 0) {
+      if (operation.body && !operation.bodyOptional) throw new Refusal('body_required')
+      return undefined
+    }
+    requireJson(contentType)
+    const value = readJson(body)
+    validateBody(value)
+    return operation.body ? value : undefined
+  }
+
+  return {
+    authorize: (caller, params) => {
+      if (operation.sandboxOnly && !options.sandbox) throw new Refusal('not_found', 'No such resource.')
+      if (!caller.permissions.includes(operation.permission))
+        throw new Refusal('permission_denied', `The operation needs the permission ${operation.permission}.`)
+      if (isWrite && caller.impersonatedBy !== undefined) throw new Refusal('impersonation_write_blocked')
+      for (const [name, check] of paramChecks)
+        if (!check(params[name])) throw new Refusal('not_found', 'No such resource.')
+    },
+    run: async (incoming) => {
+      const { caller, params, requestId, ip } = incoming
+      const call = { caller, params, query: readQuery(incoming.query), body: readBody(incoming), requestId, ip }
+      const answer = await handler(call as unknown as Call<OperationId>)
+      const headers = answer.headers ?? {}
+      if (!project) return { status: 204, headers, body: '' }
+      return {
+        status: 200,
+        headers: { 'content-type': 'application/json; charset=utf-8', ...headers },
+        body: JSON.stringify(project(answer.body)),
+      }
+    },
+  }
+}
+
+/**
+ * Query parameters of an operation that has some: decoded by RFC 3986, none unknown, none twice; an empty one is not
+ * given. An operation without query parameters does not read them.
+ */
+function compileQuery(operation: Operation): (query: string) => unknown {
+  if (!operation.query) return () => undefined
+  const validate = compileValidator(operation.query)
+  return (query) => {
+    const values: Record<string, string> = {}
+    for (const pair of query.split('&').filter(Boolean)) {
+      const at = pair.indexOf('=')
+      const name = decode(at === -1 ? pair : pair.slice(0, at))
+      const value = decode(at === -1 ? '' : pair.slice(at + 1))
+      if (Object.hasOwn(values, name)) {
+        const error = { pointer: `/query/${name}`, code: 'duplicate_key' as const, message: 'is given twice' }
+        throw new Refusal('validation_failed', `${error.pointer}: ${error.message}`, { errors: [error] })
+      }
+      if (value !== '') values[name] = value
+    }
+    validate(values, '/query')
+    return values
+  }
+}
+
+function decode(text: string): string {
+  const decoded = decodeURIComponent(text)
+  if (decoded.includes('\u0000')) throw new Refusal('malformed_request', 'The query has a NUL character.')
+  return decoded
+}

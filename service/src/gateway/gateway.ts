@@ -1,0 +1,118 @@
+/** The three forms of the gateway, put together. */
+import type { AddressInfo } from 'node:net'
+import { type OperationId, operationIds } from '@partner-payments/wire'
+import type { FastifyReply } from 'fastify'
+import type { Access } from '../access/index.ts'
+import { type AllHandlers, type Clock, type Log } from '../kernel/index.ts'
+import { createAuthenticator, readClaim } from './authenticate.ts'
+import { readBody } from './body.ts'
+import { createEndpoint, type Endpoint } from './endpoint.ts'
+import { createForwarder, type Forwarder } from './forward.ts'
+import { createInternalPass, type InternalPass } from './internal.ts'
+import { createRateLimiter } from './rate.ts'
+import { createServer, type Entered, type Page, type Pipeline, type RawRequest, type ServerOptions } from './server.ts'
+
+export type GatewayOptions = {
+  readonly log: Log
+  readonly clock: Clock
+  readonly sandbox: boolean
+  readonly bodyBytesMax: number
+  readonly headerBytesMax: number
+  readonly pages: readonly Page[]
+  readonly internalKey: Uint8Array
+  readonly observe?: ServerOptions['observe']
+} & (Local | Edge | Inner)
+
+type Signed = {
+  readonly access: Access
+  readonly windowSeconds: number
+  readonly rate: { readonly perSecond: number; readonly burst: number }
+}
+type Local = Signed & { readonly form: 'local'; readonly handlers: AllHandlers }
+type Edge = Signed & {
+  readonly form: 'edge'
+  readonly handlers: AllHandlers
+  readonly apiUrl: string
+  readonly apiTimeoutMs: number
+}
+type Inner = { readonly form: 'inner'; readonly handlers: AllHandlers }
+
+export type Gateway = {
+  /** Resolves to the port; rejects with the socket's error (EADDRINUSE, EACCES, ...). */
+  readonly listen: (host: string, port: number) => Promise<number>
+  /** No new requests; those under way are answered. */
+  readonly close: () => Promise<void>
+}
+
+export function createGateway(options: GatewayOptions): Gateway {
+  const pass = createInternalPass({ key: options.internalKey, clock: options.clock })
+  const endpoints = Object.fromEntries(
+    operationIds.map((id) => [id, createEndpoint(id, options.handlers, options)]),
+  ) as Readonly<Record<OperationId, Endpoint>>
+  const forwarder = options.form === 'edge' ? createForwarder({ ...options, pass }) : undefined
+  const app = createServer({
+    log: options.log,
+    headerBytesMax: options.headerBytesMax,
+    pages: options.pages,
+    ...(options.observe ? { observe: options.observe } : {}),
+    pipeline: {
+      enter: options.form === 'inner' ? enterFromGateway(options, pass) : enterSigned(options),
+      run: run(endpoints, forwarder),
+    },
+  })
+  if (forwarder) forwarder.mount(app)
+  return {
+    listen: async (host, port) => {
+      await app.listen({ host, port })
+      return (app.server.address() as AddressInfo).port
+    },
+    close: () => app.close(),
+  }
+}
+
+function run(endpoints: Readonly<Record<OperationId, Endpoint>>, forwarder: Forwarder | undefined): Pipeline['run'] {
+  return async (id: OperationId, request: RawRequest, entered: Entered, reply: FastifyReply) => {
+    const endpoint = endpoints[id]
+    endpoint.authorize(entered.caller, request.params)
+    if (forwarder) return forwarder.forward(request, entered, reply)
+    const contentType = request.headers['content-type']
+    return endpoint.run({
+      ...request,
+      ...entered,
+      contentType: typeof contentType === 'string' ? contentType : undefined,
+    })
+  }
+}
+
+function enterSigned(options: GatewayOptions & Signed): Pipeline['enter'] {
+  const limiter = createRateLimiter({ clock: options.clock, ...options.rate })
+  const { authenticate } = createAuthenticator({ ...options, spendAllowance: limiter.spend })
+  return async (request) => {
+    const claim = readClaim(request.headers)
+    const body = await readBody(request.message, options.bodyBytesMax)
+    const caller = await authenticate(claim, { ...request, body })
+    if (caller.impersonatedBy !== undefined) {
+      const { impersonatedBy, partnerId } = caller
+      options.log.info(
+        {
+          requestId: request.requestId,
+          audit: true,
+          impersonatedBy,
+          partnerId,
+          method: request.method,
+          path: request.path,
+        },
+        'impersonated request',
+      )
+    }
+    return { caller, body, ip: request.ip, headers: limiter.headers(caller) }
+  }
+}
+
+function enterFromGateway(options: GatewayOptions, pass: InternalPass): Pipeline['enter'] {
+  return async (request) => {
+    const body = await readBody(request.message, options.bodyBytesMax)
+    const { caller, ip } = pass.read(request.headers, { method: request.method, url: request.url, body })
+    return { caller, body, ip, headers: {} }
+  }
+}

@@ -1,0 +1,9 @@
+/**
+ * The gateway: HTTP in, and nothing of payments. It authenticates, authorises, validates, calls the room's handler (or
+ * forwards to an api process) and lets out only what the response schema names.
+ *
+ * Three forms over one pipeline: `local` (serve: signature in, handlers here), `edge` (gateway: signature in, forwarded
+ * to an api process), `inner` (api: the gateway's pass in, handlers here). Owns no tables.
+ */
+export { type Gateway, type GatewayOptions, createGateway } from './gateway.ts'
+export { readClaim } from './authenticate.ts'

@@ -1,0 +1,110 @@
+/**
+ * The body as strict JSON: valid UTF-8, no field named twice, bounded nesting, no text that PostgreSQL or a receiver
+ * could not carry (NUL, lone surrogates), numbers exact. `JSON.parse` reads; what it lets pass in silence is found here.
+ */
+import { type FieldError, parseJsonExactly, type ProblemCode } from '@partner-payments/wire'
+import { Refusal } from '../kernel/index.ts'
+
+export const nestingMax = 32
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+const escapePointer = (key: string) => key.replaceAll('~', '~0').replaceAll('/', '~1')
+
+function refuse(code: ProblemCode, field: FieldError): Refusal {
+  return new Refusal(code, `${field.pointer || 'The body'}: ${field.message}`, { errors: [field] })
+}
+
+/** Refuses (400): malformed_json, duplicate_key, nesting_too_deep, validation_failed (a character). */
+export function readJson(bytes: Uint8Array): unknown {
+  let text: string
+  try {
+    text = utf8.decode(bytes)
+  } catch {
+    throw new Refusal('malformed_json', 'The body is not valid UTF-8.')
+  }
+  scan(text)
+  let value: unknown
+  try {
+    value = parseJsonExactly(text)
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+    throw new Refusal('malformed_json', 'The body is not valid JSON.')
+  }
+  checkCharacters(value, '')
+  return value
+}
+
+type Level = { readonly keys: Set<string> | undefined; at: string | number }
+
+/** One pass over the tokens: depth and repeated names. Invalid JSON may pass; it is `JSON.parse` that judges that. */
+function scan(text: string): void {
+  const levels: Level[] = []
+  let expectsKey = false
+  const pointer = () => levels.map((level) => `/${escapePointer(String(level.at))}`).join('')
+  for (let at = 0; at < text.length; at += 1) {
+    const char = text.charCodeAt(at)
+    const level = levels.at(-1)
+    if (char === 0x22 /* " */) {
+      const end = endOfString(text, at)
+      if (expectsKey && level?.keys) {
+        level.at = keyText(text.slice(at, end + 1))
+        if (level.keys.has(level.at))
+          throw refuse('duplicate_key', { pointer: pointer(), code: 'duplicate_key', message: 'is named twice' })
+        level.keys.add(level.at)
+        expectsKey = false
+      }
+      at = end
+    } else if (char === 0x7b /* { */ || char === 0x5b /* [ */) {
+      if (levels.length === nestingMax)
+        throw refuse('nesting_too_deep', {
+          pointer: pointer(),
+          code: 'out_of_range',
+          message: `is nested more than ${nestingMax} levels deep`,
+        })
+      levels.push(char === 0x7b ? { keys: new Set(), at: '' } : { keys: undefined, at: 0 })
+      expectsKey = char === 0x7b
+    } else if (char === 0x7d /* } */ || char === 0x5d /* ] */) {
+      levels.pop()
+      expectsKey = false
+    } else if (char === 0x2c /* , */ && level) {
+      if (level.keys) expectsKey = true
+      else level.at = Number(level.at) + 1
+    }
+  }
+}
+
+/** The index of the closing quote, or of the last character where there is none. */
+function endOfString(text: string, start: number): number {
+  for (let at = start + 1; at < text.length; at += 1) {
+    const char = text.charCodeAt(at)
+    if (char === 0x5c /* \ */) at += 1
+    else if (char === 0x22) return at
+  }
+  return text.length - 1
+}
+
+/** Two spellings of one name (`"a"`, `"\u0061"`) are the same name. */
+function keyText(token: string): string {
+  try {
+    return String(JSON.parse(token))
+  } catch {
+    return token
+  }
+}
+
+function checkCharacters(value: unknown, pointer: string): void {
+  if (typeof value === 'string') {
+    if (value.includes('\u0000'))
+      throw refuse('validation_failed', { pointer, code: 'invalid_character', message: 'has a NUL character' })
+    if (!value.isWellFormed())
+      throw refuse('validation_failed', { pointer, code: 'invalid_character', message: 'has a lone surrogate' })
+  } else if (Array.isArray(value)) {
+    value.forEach((item, index) => checkCharacters(item, `${pointer}/${index}`))
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [key, item] of Object.entries(value)) {
+      // A name that cannot be shown safely is pointed at through its parent.
+      if (key.includes('\u0000') || !key.isWellFormed()) checkCharacters(key, pointer)
+      checkCharacters(item, `${pointer}/${escapePointer(key)}`)
+    }
+  }
+}

@@ -1,0 +1,56 @@
+/** Failures become problem bodies (RFC 9457) here and nowhere else; what is internal goes to the log. */
+import { type FieldError, type ProblemCode, problems } from '@partner-payments/wire'
+import { type Log, Refusal, Unreachable } from '../kernel/index.ts'
+
+export type ProblemAnswer = {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+export const problemType = (code: ProblemCode) => `urn:partner-payments:problem:${code}`
+
+export type ProblemContext = { readonly requestId: string; readonly instance: string; readonly log: Log }
+
+function problem(
+  code: ProblemCode,
+  detail: string,
+  { requestId, instance }: ProblemContext,
+  extras: { readonly errors?: readonly FieldError[]; readonly headers?: Readonly<Record<string, string>> } = {},
+): ProblemAnswer {
+  const { status, title } = problems[code]
+  const { errors = [], headers = {} } = extras
+  return {
+    status,
+    headers: {
+      'content-type': 'application/problem+json',
+      // RFC 9110 section 11.6.1: a 401 names the scheme that would do.
+      ...(status === 401 ? { 'www-authenticate': 'Signature' } : {}),
+      ...headers,
+    },
+    body: JSON.stringify({
+      type: problemType(code),
+      title,
+      status,
+      detail,
+      instance,
+      code,
+      requestId,
+      ...(errors.length > 0 ? { errors } : {}),
+    }),
+  }
+}
+
+export function toProblem(error: unknown, context: ProblemContext): ProblemAnswer {
+  const { log } = context
+  if (error instanceof Refusal) {
+    log.debug({ code: error.code, pointers: error.errors.map(({ pointer }) => pointer) }, 'refused')
+    return problem(error.code, error.detail, context, error)
+  }
+  if (error instanceof Unreachable) {
+    log.error({ err: error }, 'a service that must answer does not')
+    return problem(error.code, problems[error.code].title, context)
+  }
+  log.error({ err: error }, 'request failed')
+  return problem('internal_error', 'Something failed on our side; the request id finds it in our logs.', context)
+}

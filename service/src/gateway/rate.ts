@@ -1,0 +1,55 @@
+/** A token bucket per service account and process: `perSecond` on average, `burst` at once. */
+import { type Caller, type Clock, Refusal, secondMs } from '../kernel/index.ts'
+
+type Bucket = { tokens: number; at: number }
+
+export type RateLimiter = {
+  /** Throws rate_limited (429) with Retry-After. */
+  readonly spend: (caller: Caller) => void
+  /** The RateLimit fields of draft-ietf-httpapi-ratelimit-headers-10, for every authenticated answer. */
+  readonly headers: (caller: Caller) => Readonly<Record<string, string>>
+}
+
+/** Accounts that were full again are forgotten when this many are known, so that memory stays bounded. */
+const bucketsMax = 100_000
+
+export function createRateLimiter(options: {
+  readonly clock: Clock
+  readonly perSecond: number
+  readonly burst: number
+}): RateLimiter {
+  const { clock, perSecond, burst } = options
+  const buckets = new Map<string, Bucket>()
+  const policy = `"default";q=${burst};w=${Math.ceil(burst / perSecond)}`
+
+  const refill = (caller: Caller): Bucket => {
+    const now = clock.now().getTime()
+    let bucket = buckets.get(caller.serviceAccountId)
+    if (!bucket) {
+      if (buckets.size >= bucketsMax) buckets.clear()
+      bucket = { tokens: burst, at: now }
+      buckets.set(caller.serviceAccountId, bucket)
+    }
+    bucket.tokens = Math.min(burst, bucket.tokens + ((now - bucket.at) / secondMs) * perSecond)
+    bucket.at = now
+    return bucket
+  }
+  const fields = ({ tokens }: Bucket) => ({
+    'ratelimit-policy': policy,
+    ratelimit: `"default";r=${Math.max(0, Math.floor(tokens))};t=${Math.ceil((burst - tokens) / perSecond)}`,
+  })
+
+  return {
+    spend: (caller) => {
+      const bucket = refill(caller)
+      if (bucket.tokens < 1) {
+        const retryAfter = String(Math.max(1, Math.ceil((1 - bucket.tokens) / perSecond)))
+        throw new Refusal('rate_limited', `At most ${perSecond} requests a second, ${burst} at once.`, {
+          headers: { 'retry-after': retryAfter, ...fields(bucket) },
+        })
+      }
+      bucket.tokens -= 1
+    },
+    headers: (caller) => fields(refill(caller)),
+  }
+}

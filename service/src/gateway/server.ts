@@ -1,0 +1,221 @@
+/** Fastify lives here only: sockets in, the pipeline, answers out. The pipeline itself knows nothing of Fastify. */
+import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import { type OperationId, operationIds, operations, type ProblemCode, problems } from '@partner-payments/wire'
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { type Caller, type Log, newId, Refusal, systemClock } from '../kernel/index.ts'
+import type { Headers } from './authenticate.ts'
+import { type ProblemAnswer, problemType, toProblem } from './problems.ts'
+
+export type RawRequest = {
+  readonly method: string
+  /** As called, with the query. */
+  readonly url: string
+  readonly path: string
+  readonly query: string
+  readonly headers: Headers
+  readonly params: Readonly<Record<string, string>>
+  readonly requestId: string
+  readonly ip: string
+  readonly message: IncomingMessage
+}
+
+export type Entered = {
+  readonly caller: Caller
+  readonly body: Buffer
+  readonly ip: string
+  readonly headers: Readonly<Record<string, string>>
+}
+export type Reply = {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | Buffer
+}
+export type Page = {
+  readonly path: string
+  readonly contentType: string
+  readonly body: Buffer
+  readonly headers: Readonly<Record<string, string>>
+}
+
+export type Pipeline = {
+  /** Authenticates; every path below /v1 passes here first, known or not. */
+  readonly enter: (request: RawRequest) => Promise<Entered>
+  readonly run: (
+    id: OperationId,
+    request: RawRequest,
+    entered: Entered,
+    reply: FastifyReply,
+  ) => Promise<Reply | undefined>
+}
+
+export type ServerOptions = {
+  readonly pipeline: Pipeline
+  readonly log: Log
+  readonly headerBytesMax: number
+  /** Pages that need no authentication: the API's documentation. */
+  readonly pages: readonly Page[]
+  readonly observe?: (operation: OperationId | 'unknown', status: number, durationMs: number) => void
+}
+
+const requestTimeoutMs = 30_000
+const headersTimeoutMs = 10_000
+/** Longer than the usual 60 s of a load balancer, so that it is the balancer that closes first. */
+const keepAliveTimeoutMs = 72_000
+const paramCharsMax = 2048
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
+
+export function createServer(options: ServerOptions): FastifyInstance {
+  const { log, headerBytesMax } = options
+  const app = Fastify({
+    logger: false,
+    http: { maxHeaderSize: headerBytesMax, headersTimeout: headersTimeoutMs },
+    requestTimeout: requestTimeoutMs,
+    keepAliveTimeout: keepAliveTimeoutMs,
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
+    exposeHeadRoutes: false,
+    genReqId: requestIdOf,
+    routerOptions: { maxParamLength: paramCharsMax },
+    clientErrorHandler: (error, socket) => refuseOnSocket(error, socket),
+    frameworkErrors: (_error, request, reply) => {
+      send(reply, request.id, problemOf(new Refusal('malformed_request', 'The URL is not well-formed.'), request, log))
+    },
+  })
+  // The raw body is read by the pipeline, after the headers were judged and before anything parses it.
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null))
+  app.setErrorHandler((error, request, reply) => {
+    send(reply, request.id, problemOf(error, request, log))
+  })
+  mountPages(app, options)
+  mountOperations(app, options)
+  return app
+}
+
+function mountPages(app: FastifyInstance, { pages }: ServerOptions): void {
+  for (const { path, contentType, body, headers } of pages)
+    app.get(path, (_request, reply) => {
+      void reply.headers({ 'content-type': contentType, ...headers }).send(body)
+    })
+}
+
+function mountOperations(app: FastifyInstance, options: ServerOptions): void {
+  const { pipeline } = options
+  const allowed = new Map<string, string[]>()
+  for (const id of operationIds) {
+    const { method, path } = operations[id]
+    const url = path.replaceAll(/\{(\w+)\}/g, ':$1')
+    allowed.set(url, [...(allowed.get(url) ?? []), method])
+    app.route({
+      method,
+      url,
+      handler: answering(options, id, async (request, reply) => {
+        const entered = await pipeline.enter(request)
+        const answer = await pipeline.run(id, request, entered, reply)
+        return answer && { ...answer, headers: { ...entered.headers, ...answer.headers } }
+      }),
+    })
+  }
+  for (const [url, known] of allowed)
+    app.route({
+      method: methods.filter((method) => !known.includes(method)),
+      url,
+      handler: answering(options, 'unknown', async (request) => {
+        await pipeline.enter(request)
+        throw new Refusal('method_not_allowed', `Allowed here: ${known.join(', ')}.`, {
+          headers: { allow: known.join(', ') },
+        })
+      }),
+    })
+  app.setNotFoundHandler(
+    answering(options, 'unknown', async (request) => {
+      // Below /v1 a stranger is told nothing, not even which paths exist.
+      if (request.path === '/v1' || request.path.startsWith('/v1/')) await pipeline.enter(request)
+      throw new Refusal('not_found', 'No such resource.')
+    }),
+  )
+}
+
+type Handle = (request: RawRequest, reply: FastifyReply) => Promise<Reply | undefined>
+
+/** Runs a handler; whatever fails becomes a problem; every answer carries the request id and is counted. */
+function answering({ log, observe }: ServerOptions, operation: OperationId | 'unknown', handle: Handle) {
+  return async (request: FastifyRequest, reply: FastifyReply) => {
+    const started = performance.now()
+    reply.raw.once('close', () => {
+      const durationMs = performance.now() - started
+      observe?.(operation, reply.raw.statusCode, durationMs)
+      log.info(
+        { requestId: request.id, operation, status: reply.raw.statusCode, durationMs: Math.round(durationMs) },
+        'answered',
+      )
+    })
+    let answer: Reply | undefined
+    try {
+      answer = await handle(toRaw(request), reply)
+    } catch (error) {
+      answer = problemOf(error, request, log)
+    }
+    // Undefined: the proxy has answered on the socket itself.
+    if (answer) send(reply, request.id, answer)
+    return reply
+  }
+}
+
+function toRaw(request: FastifyRequest): RawRequest {
+  const { url } = request
+  const at = url.indexOf('?')
+  return {
+    method: request.method,
+    url,
+    path: at === -1 ? url : url.slice(0, at),
+    query: at === -1 ? '' : url.slice(at + 1),
+    headers: request.headers,
+    params: request.params as Readonly<Record<string, string>>,
+    requestId: request.id,
+    ip: request.ip,
+    message: request.raw,
+  }
+}
+
+function problemOf(error: unknown, request: FastifyRequest, log: Log): ProblemAnswer {
+  const instance = request.url.split('?', 1)[0] ?? '/'
+  return toProblem(error, { requestId: request.id, instance, log: log.child({ requestId: request.id }) })
+}
+
+function send(reply: FastifyReply, requestId: string, { status, headers, body }: Reply): void {
+  void reply
+    .code(status)
+    .headers({ 'x-request-id': requestId, 'cache-control': 'no-store', ...headers })
+    .send(status === 204 ? null : body)
+}
+
+/** The caller's own id where it is a sane one, so that both sides' logs meet. */
+function requestIdOf(request: IncomingMessage): string {
+  const given = request.headers['x-request-id']
+  return typeof given === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(given) ? given : newId()
+}
+
+/** What Node's parser refuses never becomes a request: the problem is written to the socket by hand. */
+function refuseOnSocket(error: Error & { readonly code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const code: ProblemCode = error.code === 'HPE_HEADER_OVERFLOW' ? 'headers_too_large' : 'malformed_request'
+  const { status, title } = problems[code]
+  const requestId = newId()
+  const body = JSON.stringify({ type: problemType(code), title, status, detail: title, instance: '/', code, requestId })
+  const lines = [
+    `HTTP/1.1 ${status} ${title}`,
+    `Date: ${systemClock.now().toUTCString()}`,
+    'Content-Type: application/problem+json',
+    `X-Request-Id: ${requestId}`,
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+    '',
+    body,
+  ]
+  socket.end(lines.join('\r\n'))
+}
