@@ -22,12 +22,18 @@ suite('each purity rule bites', () => {
       'new Date()',
       'new Date',
       'Date.now()',
-      'performance.now()',
+
       'Date()',
-      'process.hrtime.bigint()',
     ])
       assert.equal(checkTime(one(`const a = ${text}\n`)).length, 1, text)
-    for (const text of ['new Date(at)', '// new Date()', "'new Date()'", 'clock.now()', 'x.Date()'])
+    for (const text of [
+      'new Date(at)',
+      '// new Date()',
+      "'new Date()'",
+      'clock.now()',
+      'performance.now()',
+      'x.Date()',
+    ])
       assert.deepEqual(checkTime(one(`const a = ${text}\n`)), none, text)
     assert.deepEqual(checkTime(one('const a = 1\nconst b = `${Date.now()}`')), [
       `${path}:2 Date.now: time comes from the clock`,
