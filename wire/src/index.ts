@@ -13,3 +13,16 @@ export * from './operations.ts'
 export * from './problems.ts'
 export * from './shapes.ts'
 export * from './signing.ts'
+export type { DepositOutcome, WithdrawalOutcome } from './simulations.ts'
+export type {
+  ErrorKey,
+  PartyType,
+  Rail,
+  TimelineStep,
+  TransactionCategory,
+  TransactionDirection,
+  TransactionMethod,
+  TransactionStatus,
+  TransactionType,
+} from './transactions.ts'
+export type { InvitationStatus, Role } from './users.ts'

@@ -54,7 +54,7 @@ export const CustomFields = Type.Refine(
 
 export const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
 export const optional = Type.Optional
-export const oneOf = <const T extends readonly string[]>(values: T) => Type.Enum([...values] as unknown as T)
+export const oneOf = <const T extends readonly string[]>(values: readonly [...T]) => Type.Enum<[...T]>(values)
 
 /** A customer named in a body: its `guid` or its `serviceId`. */
 export const CustomerRef = Type.String({

@@ -14,6 +14,8 @@ export type Transfer = {
   readonly partyId: string
   /** The transaction's reference. */
   readonly reference: string
+  /** The id that the transfer is to have, where the caller has named it before. */
+  readonly id?: string
 }
 
 export type Balance = {
@@ -60,6 +62,7 @@ export function createLedger({ clock }: { readonly clock: Clock }): Ledger {
     kind: TransferKind,
     movement: Omit<store.TransferRow, 'id' | 'kind'>,
     reserveId: string | null,
+    id = newId(),
   ) => {
     const { debitAccountId, creditAccountId, amount } = movement
     assert(amount > 0n, 'a transfer moves more than nothing')
@@ -79,7 +82,6 @@ export function createLedger({ clock }: { readonly clock: Clock }): Ledger {
         throw new Refusal('insufficient_funds', `The available ${row.currency} balance is smaller than the amount.`)
       if (change.posted !== 0n || change.reserved !== 0n) await store.changeAccount(tx, partnerId, id, change)
     }
-    const id = newId()
     await store.insertTransfer(tx, partnerId, { ...movement, id, kind, reserveId }, clock.now())
     return id
   }
@@ -87,7 +89,7 @@ export function createLedger({ clock }: { readonly clock: Clock }): Ledger {
   const begin = async (tx: Tx, kind: 'direct' | 'reserve', transfer: Transfer) => {
     const { currency, amount, partyId, reference } = transfer
     const accounts = await accountIds(tx, transfer)
-    return apply(tx, transfer.partnerId, kind, { ...accounts, currency, amount, partyId, reference }, null)
+    return apply(tx, transfer.partnerId, kind, { ...accounts, currency, amount, partyId, reference }, null, transfer.id)
   }
 
   const end = async (tx: Tx, kind: 'post' | 'release', partnerId: string, reserveId: string) => {

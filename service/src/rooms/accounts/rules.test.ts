@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { isValidIBAN } from 'ibantools'
+import {
+  blockSize,
+  capacityOf,
+  composeIban,
+  defaultIssuers,
+  inConfiguredOrder,
+  type Issuer,
+  issuersProblem,
+  issuingCountries,
+  locateIban,
+} from './rules.ts'
+
+const shapes: Readonly<Record<string, readonly [letters: number, digits: number]>> = {
+  AT: [0, 5],
+  BE: [0, 3],
+  DE: [0, 8],
+  ES: [0, 8],
+  FR: [0, 10],
+  GB: [4, 6],
+  IE: [4, 6],
+  LT: [0, 5],
+  LU: [0, 3],
+  NL: [4, 0],
+}
+
+const capitals = Array.from('ABCDEFGHIJKLMNOPQRSTUVWXYZ')
+const text = (chars: readonly string[], length: number) =>
+  fc.array(fc.constantFrom(...chars), { minLength: length, maxLength: length }).map((all) => all.join(''))
+
+const issuerOf = (country: string): fc.Arbitrary<Issuer> => {
+  const [letters, digits] = shapes[country] ?? [0, 0]
+  return fc
+    .tuple(text(capitals, letters), text(Array.from('0123456789'), digits))
+    .map(([bank, branch]) => ({ country, bankCode: `${bank}${branch}` }))
+}
+
+const anyNumber = fc
+  .constantFrom(...issuingCountries)
+  .chain(issuerOf)
+  .chain((issuer) =>
+    fc.tuple(
+      fc.constant(issuer),
+      fc.maxSafeNat().map((nat) => nat % capacityOf(issuer)),
+    ),
+  )
+
+test('the shapes above are those of the code', () => {
+  assert.deepEqual(Object.keys(shapes), [...issuingCountries])
+})
+
+test('every IBAN is valid by ibantools, national check digits included, and leads back to its block', () => {
+  fc.assert(
+    fc.property(anyNumber, ([issuer, index]) => {
+      const iban = composeIban(issuer, index)
+      assert(isValidIBAN(iban), iban)
+      const { country, bankCode } = issuer
+      assert.deepEqual(locateIban(iban), { country, bankCode, block: Math.floor(index / blockSize) })
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+test('one wrong digit is not a number of ours', () => {
+  fc.assert(
+    fc.property(anyNumber, fc.nat(33), fc.integer({ min: 1, max: 9 }), ([issuer, index], at, by) => {
+      const iban = composeIban(issuer, index)
+      const digit = iban[at % iban.length] ?? ''
+      fc.pre(/\d/.test(digit))
+      const from = at % iban.length
+      const wrong = `${iban.slice(0, from)}${(Number(digit) + by) % 10}${iban.slice(from + 1)}`
+      assert.equal(locateIban(wrong), undefined)
+    }),
+  )
+})
+
+test('two indexes never share a number', () => {
+  for (const country of issuingCountries) {
+    const [issuer] = fc.sample(issuerOf(country), { numRuns: 1, seed: 7 })
+    assert(issuer)
+    const last = capacityOf(issuer)
+    const indexes = [...Array.from({ length: 2500 }, (_, at) => at), last - 2, last - 1]
+    assert.equal(new Set(indexes.map((index) => composeIban(issuer, index))).size, indexes.length, country)
+    assert.throws(() => composeIban(issuer, 10 ** 14), { name: 'AssertionFailure' })
+  }
+})
+
+test('known numbers: the check digits of the registry', () => {
+  assert.equal(composeIban({ country: 'DE', bankCode: '37040044' }, 532_013_000 - 1), 'DE89370400440532013000')
+  assert.equal(composeIban({ country: 'GB', bankCode: 'NWBK601613' }, 31_926_819 - 1), 'GB29NWBK60161331926819')
+  assert.equal(composeIban({ country: 'ES', bankCode: '21000418' }, 200_051_332 - 1), 'ES9121000418450200051332')
+  assert.equal(composeIban({ country: 'BE', bankCode: '539' }, 75_470 - 1), 'BE68539007547034')
+  assert.equal(composeIban({ country: 'NL', bankCode: 'ABNA' }, 4_171_643 - 1).slice(4, 16), 'ABNA04171643')
+})
+
+test('Dutch numbers pass the 11-test', () => {
+  fc.assert(
+    fc.property(fc.nat(99_999_998), (index) => {
+      const digits = Array.from(composeIban({ country: 'NL', bankCode: 'ABNA' }, index).slice(8), Number)
+      assert.equal(digits.reduce((sum, digit, at) => sum + digit * (10 - at), 0) % 11, 0)
+    }),
+  )
+})
+
+test('what could not be ours leads nowhere', () => {
+  for (const iban of ['', 'DE', 'XX00', 'NO9386011117947', 'DE89370400440000000000', 'DE8937040044053201300'])
+    assert.equal(locateIban(iban), undefined, iban)
+})
+
+test('issuers are judged before the service starts', () => {
+  assert.equal(issuersProblem(defaultIssuers), undefined)
+  const de = { country: 'DE', bankCode: '99900001' }
+  assert.match(issuersProblem([]) ?? '', /at least one/)
+  assert.match(issuersProblem([{ country: 'NO', bankCode: '1234' }]) ?? '', /no IBANs can be issued in NO/)
+  assert.match(issuersProblem([{ country: 'constructor', bankCode: '1234' }]) ?? '', /no IBANs/)
+  assert.match(issuersProblem([{ ...de, bankCode: '9990000' }]) ?? '', /0 letters and 8 digits/)
+  assert.match(issuersProblem([de, { ...de, bankCode: '99900002' }]) ?? '', /DE is configured twice/)
+  for (const capacity of [0, -1, 1.5, Number.NaN]) assert.match(issuersProblem([{ ...de, capacity }]) ?? '', /capacity/)
+})
+
+test('the configured order, then what is no longer configured', () => {
+  const rows = ['LT', 'DE', 'FR', 'GB', 'ES'].map((country) => ({ country }))
+  const issuers = ['GB', 'DE', 'LT'].map((country) => ({ country, bankCode: '' }))
+  assert.deepEqual(
+    inConfiguredOrder(issuers, rows).map(({ country }) => country),
+    ['GB', 'DE', 'LT', 'FR', 'ES'],
+  )
+})

@@ -1,0 +1,251 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { decimalText } from '@partner-payments/wire'
+import { isValidIBAN } from 'ibantools'
+import { createTestDatabase, type TestDatabase } from '../../../../test/support/postgres.ts'
+import {
+  createCursors,
+  createLog,
+  createManualClock,
+  createSealer,
+  newId,
+  randomBytes,
+  Refusal,
+} from '../../kernel/index.ts'
+import { createLedger } from '../../ledger/index.ts'
+import { createDatabase, type Database, sql } from '../../postgres/index.ts'
+import { createCustomers, type Customers } from '../customers/index.ts'
+import { accountsRoutes, createAccounts, defaultIssuers, type Issuer } from './index.ts'
+import { blockSize } from './rules.ts'
+
+const clock = createManualClock(new Date('2026-03-01T12:00:00.000Z'))
+const ledger = createLedger({ clock })
+let database: TestDatabase
+let db: Database
+let customers: Customers
+
+before(async () => {
+  database = await createTestDatabase()
+  db = createDatabase({ url: database.url, connectionsMax: 12, log: createLog('silent') })
+  const keys = { sealer: createSealer([randomBytes(32)]), cursors: createCursors(randomBytes(32)) }
+  customers = createCustomers({ db, clock, ...keys })
+})
+after(async () => {
+  await db?.close()
+  await database?.drop()
+})
+
+const accountsFor = (issuers: readonly Issuer[]) => createAccounts({ db, clock, customers, ledger, issuers })
+
+async function newPartner(): Promise<string> {
+  const id = newId()
+  await db.run(sql`insert into access.partners (id, name, created_at) values (${id}, 'Partner', ${clock.now()})`)
+  return id
+}
+const newCustomer = async (partnerId: string) => (await customers.create(partnerId, { email: 'ada@example.com' })).id
+
+function refused(code: string) {
+  return (error: unknown) => {
+    assert(error instanceof Refusal, String(error))
+    assert.equal(error.code, code)
+    return true
+  }
+}
+
+/** Everything that the room has stored of a partner. */
+async function stored(partnerId: string): Promise<string> {
+  const rows = await Promise.all([
+    db.rows(sql`select * from accounts.iban_blocks where partner_id = ${partnerId} order by country, block`),
+    db.rows(sql`select * from accounts.customer_accounts where partner_id = ${partnerId} order by customer_id`),
+    db.rows(sql`select * from accounts.ibans where partner_id = ${partnerId} order by iban`),
+  ])
+  return JSON.stringify(rows)
+}
+
+test('50 concurrent calls for customers of several partners: no IBAN twice, and twins get the same answer', async () => {
+  const accounts = accountsFor(defaultIssuers)
+  const owners: { readonly partnerId: string; readonly customerId: string }[] = []
+  for (let at = 0; at < 3; at += 1) {
+    const partnerId = await newPartner()
+    for (let n = 0; n < (at === 0 ? 4 : 3); n += 1) owners.push({ partnerId, customerId: await newCustomer(partnerId) })
+  }
+  assert.equal(owners.length, 10)
+  const calls = Array.from({ length: 50 }, (_, at) => owners[at % 10]).filter((owner) => owner !== undefined)
+  const answers = await Promise.all(calls.map(({ partnerId, customerId }) => accounts.create(partnerId, customerId)))
+  assert.equal(answers.length, 50)
+  answers.forEach((answer, at) => assert.deepEqual(answer, answers[at % 10]))
+  const all = answers.slice(0, 10).flatMap(({ ibans }) => ibans.map(({ iban }) => iban))
+  assert.equal(all.length, 30)
+  assert.equal(new Set(all).size, 30)
+  for (const [at, owner] of owners.entries())
+    for (const { iban, country } of answers[at]?.ibans ?? []) {
+      assert(isValidIBAN(iban) && iban.startsWith(country), iban)
+      assert.deepEqual(await accounts.ownerOfIban(db, ` ${iban.slice(0, 4)} ${iban.slice(4).toLowerCase()}`), owner)
+    }
+  const blocks = await db.rows<{ country: string; block: number }>(sql`
+    select country, block from accounts.iban_blocks`)
+  assert.equal(new Set(blocks.map(({ country, block }) => `${country} ${block}`)).size, blocks.length)
+  // Calls of one partner that find no block at once bring one block, not one each.
+  assert.equal(blocks.length, 9)
+})
+
+test('the answer of the wire: the first IBAN on top, the partner’s identifier or the serviceId', async () => {
+  const routes = accountsRoutes(accountsFor(defaultIssuers))
+  const partnerId = await newPartner()
+  const caller = { partnerId, serviceAccountId: newId(), name: 'test', permissions: [] }
+  const call = { caller, requestId: newId(), ip: '192.0.2.1', query: undefined, body: undefined }
+  const named = await customers.create(partnerId, { partnerCustomerIdentifier: 'p-1' })
+  const unnamed = await customers.create(partnerId, { email: 'ada@example.com' })
+  const params = { id: named.serviceId }
+  await assert.rejects(routes.getCustomerAccount({ ...call, params }), refused('not_found'))
+  const { body } = await routes.createCustomerAccount({ ...call, params })
+  assert.deepEqual([body.partnerCustomerId, body.country, body.iban], ['p-1', 'DE', body.ibans[0]?.iban])
+  assert.deepEqual(
+    body.ibans.map(({ country }) => country),
+    ['DE', 'GB', 'LT'],
+  )
+  const untouched = await stored(partnerId)
+  assert.deepEqual((await routes.createCustomerAccount({ ...call, params: { id: named.id } })).body, body)
+  assert.deepEqual((await routes.getCustomerAccount({ ...call, params })).body, body)
+  assert.equal(await stored(partnerId), untouched)
+  const other = await routes.createCustomerAccount({ ...call, params: { id: unnamed.id } })
+  assert.equal(other.body.partnerCustomerId, unnamed.serviceId)
+})
+
+test('404 for an unknown customer and for one of another partner', async () => {
+  const accounts = accountsFor(defaultIssuers)
+  const partnerId = await newPartner()
+  const customerId = await newCustomer(partnerId)
+  await accounts.create(partnerId, customerId)
+  const stranger = await newPartner()
+  for (const ref of [customerId, newId(), 'cus_0000000000000000']) {
+    await assert.rejects(accounts.create(stranger, ref), refused('not_found'))
+    await assert.rejects(accounts.get(stranger, ref), refused('not_found'))
+  }
+  assert.equal(await stored(stranger), '[[],[],[]]')
+})
+
+test('503 when a pool is spent, and nothing is half-made', async () => {
+  const france: Issuer = { country: 'FR', bankCode: '9999900001' }
+  const spain: Issuer = { country: 'ES', bankCode: '99990001', capacity: 3 }
+  const accounts = accountsFor([france, spain])
+  const partnerId = await newPartner()
+  const owners = await Promise.all(Array.from({ length: 8 }, () => newCustomer(partnerId)))
+  const outcomes = await Promise.allSettled(owners.map((customerId) => accounts.create(partnerId, customerId)))
+  const made = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))
+  for (const outcome of outcomes) if (outcome.status === 'rejected') refused('iban_pool_exhausted')(outcome.reason)
+  assert.equal(made.length, 3)
+  assert.equal(new Set(made.flatMap(({ ibans }) => ibans.map(({ iban }) => iban))).size, 6)
+  const numbers = await db.rows(sql`
+    select country, next_number from accounts.iban_blocks where partner_id = ${partnerId} order by country`)
+  // The French numbers of the refused calls went back.
+  assert.deepEqual(numbers, [
+    { country: 'ES', nextNumber: 3 },
+    { country: 'FR', nextNumber: 3 },
+  ])
+  // A partner that comes later finds nothing and leaves nothing.
+  const late = await newPartner()
+  const customerId = await newCustomer(late)
+  await assert.rejects(accounts.create(late, customerId), refused('iban_pool_exhausted'))
+  assert.equal(await stored(late), '[[],[],[]]')
+  // More numbers are assigned: the same pool goes on.
+  const grown = accountsFor([france, { ...spain, capacity: blockSize + 1 }])
+  assert.equal((await grown.create(late, customerId)).ibans.length, 2)
+  const refusedBefore = owners.filter((_, at) => outcomes[at]?.status === 'rejected')
+  assert.equal(refusedBefore.length, 5)
+  for (const owner of refusedBefore) assert.equal((await grown.create(partnerId, owner)).ibans.length, 2)
+})
+
+test('a spent block is followed by the next one of the pool', async () => {
+  const issuer: Issuer = { country: 'BE', bankCode: '999' }
+  const accounts = accountsFor([issuer])
+  const [one, other] = [await newPartner(), await newPartner()]
+  const first = await accounts.create(one, await newCustomer(one))
+  await accounts.create(other, await newCustomer(other))
+  await db.run(sql`
+    update accounts.iban_blocks set next_number = ${blockSize - 2} where partner_id = ${one} and country = 'BE'`)
+  const owners = await Promise.all(Array.from({ length: 6 }, () => newCustomer(one)))
+  const made = await Promise.all(owners.map((customerId) => accounts.create(one, customerId)))
+  const ibans = [first, ...made].flatMap((account) => account.ibans.map(({ iban }) => iban))
+  assert.equal(new Set(ibans).size, 7)
+  const blocks = await db.rows(sql`
+    select block, next_number from accounts.iban_blocks where partner_id = ${one} and country = 'BE' order by block`)
+  assert.deepEqual(blocks, [
+    { block: 0, nextNumber: blockSize },
+    { block: 2, nextNumber: 4 },
+  ])
+})
+
+test('a country configured later adds its IBAN; one that is no longer configured keeps its own', async () => {
+  const [de, gb, lt] = defaultIssuers as readonly [Issuer, Issuer, Issuer]
+  const partnerId = await newPartner()
+  const customerId = await newCustomer(partnerId)
+  const first = await accountsFor([de]).create(partnerId, customerId)
+  assert.equal(first.ibans.length, 1)
+  const grown = await accountsFor([de, lt]).create(partnerId, customerId)
+  assert.deepEqual(grown.ibans[0], first.ibans[0])
+  assert.deepEqual(
+    grown.ibans.map(({ country }) => country),
+    ['DE', 'LT'],
+  )
+  const moved = await accountsFor([lt, gb]).create(partnerId, customerId)
+  assert.deepEqual(
+    moved.ibans.map(({ country }) => country),
+    ['LT', 'GB', 'DE'],
+  )
+  assert.deepEqual(moved.ibans.slice(-1), first.ibans)
+  // A bank that is followed by another leaves the numbers that it gave.
+  const rebanked = await accountsFor([{ ...de, bankCode: '99900002' }]).create(partnerId, customerId)
+  assert.deepEqual(rebanked.ibans[0], first.ibans[0])
+})
+
+test('twins that find a new country configured issue its IBAN once', async () => {
+  const [de, gb, lt] = defaultIssuers as readonly [Issuer, Issuer, Issuer]
+  const partnerId = await newPartner()
+  const customerId = await newCustomer(partnerId)
+  await accountsFor([de]).create(partnerId, customerId)
+  const grown = accountsFor([de, gb, lt])
+  const answers = await Promise.all(Array.from({ length: 8 }, () => grown.create(partnerId, customerId)))
+  for (const answer of answers) assert.deepEqual(answer, answers[0])
+  assert.equal(answers[0]?.ibans.length, 3)
+})
+
+test('an IBAN that was never given has no owner', async () => {
+  const accounts = accountsFor(defaultIssuers)
+  const partnerId = await newPartner()
+  const { ibans } = await accounts.create(partnerId, await newCustomer(partnerId))
+  const next = `${ibans[0].iban.slice(0, 2)}00${ibans[0].iban.slice(4)}`
+  for (const iban of ['DE89370400440532013000', 'DE12999000019999999999', next, 'NO9386011117947', 'x', ''])
+    assert.equal(await accounts.ownerOfIban(db, iban), undefined, iban)
+})
+
+test('balances: one per currency, exact, and none at first', async () => {
+  const routes = accountsRoutes(accountsFor(defaultIssuers))
+  const partnerId = await newPartner()
+  const caller = { partnerId, serviceAccountId: newId(), name: 'test', permissions: [] }
+  const call = { caller, params: {}, requestId: newId(), ip: '192.0.2.1', query: undefined, body: undefined }
+  assert.deepEqual((await routes.listAccounts(call)).body, { data: [], nextCursor: null, hasMore: false })
+  const movement = { partnerId, partyId: partnerId, reference: 'r-1' }
+  await db.transaction(async (tx) => {
+    const settlement = 'settlement.bank' as const
+    await ledger.transfer(tx, { ...movement, debit: settlement, credit: 'balance', currency: 'EUR', amount: 100_001n })
+    await ledger.transfer(tx, { ...movement, debit: settlement, credit: 'balance', currency: 'USDC', amount: 1n })
+    await ledger.reserve(tx, { ...movement, debit: 'balance', credit: settlement, currency: 'EUR', amount: 5n })
+  })
+  const { body } = await routes.listAccounts(call)
+  const shown = body.data.map(({ currency, posted, reserved, available, asOf }) => [
+    currency,
+    ...[posted, reserved, available].map(decimalText),
+    asOf,
+  ])
+  const at = clock.now().toISOString()
+  assert.deepEqual(shown, [
+    ['EUR', '1000.01', '0.05', '999.96', at],
+    ['USDC', '0.000001', '0.000000', '0.000001', at],
+  ])
+})
+
+test('a configuration that cannot issue is refused at the start', () => {
+  assert.throws(() => accountsFor([]), { name: 'AssertionFailure' })
+  assert.throws(() => accountsFor([{ country: 'NO', bankCode: '1234' }]), { name: 'AssertionFailure' })
+})

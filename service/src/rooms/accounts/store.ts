@@ -1,0 +1,95 @@
+/** All SQL of the room. */
+import { sql, type Tx } from '../../postgres/index.ts'
+
+export type IbanRow = { readonly iban: string; readonly country: string }
+/** The numbers of one bank code in one country. */
+export type Pool = { readonly country: string; readonly bankCode: string }
+
+export function ibansOf(tx: Tx, partnerId: string, customerId: string): Promise<readonly IbanRow[]> {
+  return tx.rows<IbanRow>(sql`
+    select iban, country from accounts.ibans
+    where partner_id = ${partnerId} and customer_id = ${customerId} order by created_at, country`)
+}
+
+/** Makes the customer's row where it is missing and locks it: concurrent calls for one customer take turns. */
+export async function lockCustomerAccount(tx: Tx, partnerId: string, customerId: string, now: Date): Promise<void> {
+  await tx.run(sql`
+    insert into accounts.customer_accounts (partner_id, customer_id, created_at)
+    values (${partnerId}, ${customerId}, ${now}) on conflict (partner_id, customer_id) do nothing`)
+  await tx.run(sql`
+    select 1 from accounts.customer_accounts
+    where partner_id = ${partnerId} and customer_id = ${customerId} for update`)
+}
+
+/**
+ * Takes the next number of the partner's oldest block that has one. `capacity` bounds the last block of a pool.
+ * A call that waited for the last number of a block looks at the next block, or finds none.
+ */
+export function takeNumber(
+  tx: Tx,
+  partnerId: string,
+  { country, bankCode }: Pool,
+  { blockSize, capacity }: { readonly blockSize: number; readonly capacity: number },
+): Promise<{ readonly block: number; readonly number: number } | undefined> {
+  return tx.row<{ block: number; number: number }>(sql`
+    update accounts.iban_blocks set next_number = next_number + 1
+    where partner_id = ${partnerId} and country = ${country} and bank_code = ${bankCode} and block = (
+      select block from accounts.iban_blocks
+      where partner_id = ${partnerId} and country = ${country} and bank_code = ${bankCode}
+        and next_number < ${blockSize}::integer
+        and block::bigint * ${blockSize}::integer + next_number < ${capacity}::bigint
+      order by block limit 1 for update)
+    returning block, next_number - 1 as number`)
+}
+
+/** Pools belong to no partner: makes the pool where it is missing and locks it. Answers its next block. */
+export async function lockPool(tx: Tx, { country, bankCode }: Pool): Promise<number | undefined> {
+  await tx.run(sql`
+    insert into accounts.iban_pools (country, bank_code, next_block)
+    values (${country}, ${bankCode}, 0) on conflict (country, bank_code) do nothing`)
+  const row = await tx.row<{ nextBlock: number }>(sql`
+    select next_block from accounts.iban_pools
+    where country = ${country} and bank_code = ${bankCode} for update`)
+  return row?.nextBlock
+}
+
+/** Gives the pool's next block to the partner. The pool is locked. */
+export async function takeBlock(
+  tx: Tx,
+  partnerId: string,
+  { country, bankCode }: Pool,
+  block: number,
+  now: Date,
+): Promise<void> {
+  await tx.run(sql`
+    update accounts.iban_pools set next_block = ${block + 1} where country = ${country} and bank_code = ${bankCode}`)
+  await tx.run(sql`
+    insert into accounts.iban_blocks (partner_id, country, bank_code, block, next_number, created_at)
+    values (${partnerId}, ${country}, ${bankCode}, ${block}, 0, ${now})`)
+}
+
+export async function insertIban(
+  tx: Tx,
+  partnerId: string,
+  customerId: string,
+  { iban, country }: IbanRow,
+  now: Date,
+): Promise<void> {
+  await tx.run(sql`
+    insert into accounts.ibans (partner_id, iban, customer_id, country, created_at)
+    values (${partnerId}, ${iban}, ${customerId}, ${country}, ${now})`)
+}
+
+/** The one partner that took the block: names no partner by design, because it is what finds the partner. */
+export async function partnerOfBlock(tx: Tx, { country, bankCode }: Pool, block: number): Promise<string | undefined> {
+  const row = await tx.row<{ partnerId: string }>(sql`
+    select partner_id from accounts.iban_blocks
+    where country = ${country} and bank_code = ${bankCode} and block = ${block}`)
+  return row?.partnerId
+}
+
+export async function customerOfIban(tx: Tx, partnerId: string, iban: string): Promise<string | undefined> {
+  const row = await tx.row<{ customerId: string }>(sql`
+    select customer_id from accounts.ibans where partner_id = ${partnerId} and iban = ${iban}`)
+  return row?.customerId
+}

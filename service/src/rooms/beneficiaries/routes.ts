@@ -1,0 +1,44 @@
+/** Operation id -> verb -> shape. */
+import type { ResponseOf } from '@partner-payments/wire'
+import type { Handlers } from '../../kernel/index.ts'
+import type { Beneficiaries, Beneficiary } from './service.ts'
+
+/** What was not given is absent, not null. */
+function toWire(beneficiary: Beneficiary): ResponseOf<'getBeneficiary'> {
+  const { id, customerId, alias, name, iban, bic, walletAddress, country, currency } = beneficiary
+  return {
+    id,
+    ...(customerId === null ? {} : { customerId }),
+    ...(alias === null ? {} : { alias }),
+    name,
+    ...(iban === null ? {} : { iban }),
+    ...(bic === null ? {} : { bic }),
+    ...(walletAddress === null ? {} : { walletAddress }),
+    ...(country === null ? {} : { country }),
+    currency,
+    createdAt: beneficiary.createdAt.toISOString(),
+    updatedAt: beneficiary.updatedAt.toISOString(),
+  }
+}
+
+export function beneficiariesRoutes(beneficiaries: Beneficiaries): Handlers<'beneficiaries'> {
+  return {
+    createBeneficiary: async ({ caller, body }) => ({
+      body: toWire(await beneficiaries.create(caller.partnerId, body)),
+    }),
+    listBeneficiaries: async ({ caller, query }) => {
+      const page = await beneficiaries.list(caller.partnerId, query)
+      return { body: { ...page, data: page.data.map(toWire) } }
+    },
+    updateBeneficiary: async ({ caller, body }) => ({
+      body: toWire(await beneficiaries.update(caller.partnerId, body)),
+    }),
+    getBeneficiary: async ({ caller, params }) => ({
+      body: toWire(await beneficiaries.get(caller.partnerId, params.id)),
+    }),
+    deleteBeneficiary: async ({ caller, params }) => {
+      await beneficiaries.remove(caller.partnerId, params.id)
+      return { body: undefined }
+    },
+  }
+}

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Refusal } from '../../kernel/index.ts'
+import { type BeneficiaryCreate, readDestination, refuseEmptyUpdate } from './rules.ts'
+
+const name = 'Ada Lovelace'
+const iban = 'DE89370400440532013000'
+const walletAddress = '0x52908400098527886E0F7030069857D2E4169EE7'
+
+function errorsOf(input: Omit<BeneficiaryCreate, 'name'>): readonly string[] {
+  try {
+    readDestination({ name, ...input })
+    return []
+  } catch (error) {
+    assert(error instanceof Refusal)
+    assert.equal(error.code, 'validation_failed')
+    return error.errors.map(({ pointer, code }) => `${pointer} ${code}`)
+  }
+}
+
+test('an IBAN is stored without spaces and in capitals, and says the country', () => {
+  const destination = readDestination({
+    name,
+    currency: 'EUR',
+    iban: ' de89 3704 0044 0532\t0130 00 ',
+    bic: 'cobadeffxxx',
+  })
+  assert.deepEqual(destination, { currency: 'EUR', iban, bic: 'COBADEFFXXX', walletAddress: null, country: 'DE' })
+  assert.equal(readDestination({ name, currency: 'EUR', iban, country: 'AT' }).country, 'AT')
+})
+
+test('a token goes to a wallet, which has no country of its own', () => {
+  for (const currency of ['USDC', 'EURC']) {
+    const destination = readDestination({ name, currency, walletAddress })
+    assert.deepEqual(destination, { currency, iban: null, bic: null, walletAddress, country: null })
+  }
+})
+
+test('400 when the currency is unknown', () => {
+  assert.deepEqual(errorsOf({ currency: 'XXX', iban }), ['/currency invalid_value'])
+  assert.deepEqual(errorsOf({ currency: 'CONSTRUCTOR', iban }), ['/currency invalid_value'])
+})
+
+test('400 when the destination is not of the kind that the currency needs', () => {
+  assert.deepEqual(errorsOf({ currency: 'EUR' }), ['/iban required'])
+  assert.deepEqual(errorsOf({ currency: 'USDC' }), ['/walletAddress required'])
+  assert.deepEqual(errorsOf({ currency: 'EUR', walletAddress }), ['/iban required', '/walletAddress invalid_value'])
+  assert.deepEqual(errorsOf({ currency: 'EUR', iban, walletAddress }), ['/walletAddress invalid_value'])
+  assert.deepEqual(errorsOf({ currency: 'USDC', iban, walletAddress }), ['/iban invalid_value'])
+  assert.deepEqual(errorsOf({ currency: 'EURC', walletAddress, bic: 'COBADEFF' }), ['/bic invalid_value'])
+})
+
+test('400 with every field that is wrong', () => {
+  assert.deepEqual(errorsOf({ currency: 'GBP', iban: 'DE89370400440532013001', bic: 'COBA', country: 'UK' }), [
+    '/iban invalid_format',
+    '/bic invalid_format',
+    '/country invalid_value',
+  ])
+  for (const bad of ['', ' ', 'DE', 'XX89370400440532013000', `${iban}0`, 'DE89-3704-0044-0532-0130-00'])
+    assert.deepEqual(errorsOf({ currency: 'EUR', iban: bad }), ['/iban invalid_format'], bad)
+  for (const bad of [
+    '0x',
+    walletAddress.slice(2),
+    `${walletAddress}0`,
+    walletAddress.replace('0x', '0X'),
+    ` ${walletAddress}`,
+  ])
+    assert.deepEqual(errorsOf({ currency: 'USDC', walletAddress: bad }), ['/walletAddress invalid_format'], bad)
+})
+
+test('400 when an update names neither alias nor name', () => {
+  const id = '00000000-0000-7000-8000-000000000000'
+  assert.throws(() => refuseEmptyUpdate({ id }), Refusal)
+  refuseEmptyUpdate({ id, alias: 'Ada' })
+  refuseEmptyUpdate({ id, name })
+})

@@ -1,0 +1,82 @@
+/** Pure: what makes a beneficiary payable in its currency. */
+import type { BodyOf, FieldError } from '@partner-payments/wire'
+import countries from 'i18n-iso-countries'
+import { isValidBIC, isValidIBAN } from 'ibantools'
+import { type Currency, isFiat, readCurrency, Refusal, refuseField } from '../../kernel/index.ts'
+
+export type BeneficiaryCreate = BodyOf<'createBeneficiary'>
+export type BeneficiaryUpdate = BodyOf<'updateBeneficiary'>
+
+/** Where the money goes. Bank account or wallet, as the currency has it. */
+export type Destination = {
+  readonly currency: Currency
+  readonly iban: string | null
+  readonly bic: string | null
+  readonly walletAddress: string | null
+  readonly country: string | null
+}
+
+/** Spaces are how people write IBANs; they mean nothing (ISO 13616). */
+const electronic = (text: string) => text.replace(/\s/g, '').toUpperCase()
+
+/** An account of an EVM chain, where the tokens live. Capitals (EIP-55) are kept as given, and not judged. */
+const walletPattern = /^0x[0-9a-fA-F]{40}$/
+
+/** Refuses (400): an unknown currency; then, all in one answer, every field that does not make a destination. */
+export function readDestination(input: BeneficiaryCreate): Destination {
+  const currency = readCurrency(input.currency)
+  const iban = input.iban === undefined ? null : electronic(input.iban)
+  const bic = input.bic === undefined ? null : electronic(input.bic)
+  const walletAddress = input.walletAddress ?? null
+  const errors = [...kindErrors(currency, input), ...formErrors({ iban, bic, walletAddress, country: input.country })]
+  const [first] = errors
+  if (first) throw new Refusal('validation_failed', `${first.pointer}: ${first.message}`, { errors })
+  return { currency, iban, bic, walletAddress, country: input.country ?? iban?.slice(0, 2) ?? null }
+}
+
+/** Fiat money goes to an IBAN, a token to a wallet; what the currency cannot use is refused, never dropped. */
+function kindErrors(currency: Currency, { iban, bic, walletAddress }: BeneficiaryCreate): readonly FieldError[] {
+  const errors: FieldError[] = []
+  const required = (pointer: string) =>
+    errors.push({ pointer, code: 'required', message: `is required for ${currency}` })
+  const excess = (pointer: string) =>
+    errors.push({ pointer, code: 'invalid_value', message: `is not used by ${currency}` })
+  if (isFiat(currency)) {
+    if (iban === undefined) required('/iban')
+    if (walletAddress !== undefined) excess('/walletAddress')
+  } else {
+    if (walletAddress === undefined) required('/walletAddress')
+    if (iban !== undefined) excess('/iban')
+    if (bic !== undefined) excess('/bic')
+  }
+  return errors
+}
+
+function formErrors(given: {
+  readonly iban: string | null
+  readonly bic: string | null
+  readonly walletAddress: string | null
+  readonly country: string | undefined
+}): readonly FieldError[] {
+  const { iban, bic, walletAddress, country } = given
+  const errors: FieldError[] = []
+  if (iban !== null && !isValidIBAN(iban))
+    errors.push({ pointer: '/iban', code: 'invalid_format', message: 'is not a valid IBAN' })
+  if (bic !== null && !isValidBIC(bic))
+    errors.push({ pointer: '/bic', code: 'invalid_format', message: 'is not a valid BIC' })
+  if (walletAddress !== null && !walletPattern.test(walletAddress))
+    errors.push({
+      pointer: '/walletAddress',
+      code: 'invalid_format',
+      message: 'is not an address: 0x and 40 hex digits',
+    })
+  if (country !== undefined && !countries.isValid(country))
+    errors.push({ pointer: '/country', code: 'invalid_value', message: 'is not an ISO 3166-1 alpha-2 code' })
+  return errors
+}
+
+/** Refuses (400) an update that changes nothing. */
+export function refuseEmptyUpdate({ alias, name }: BeneficiaryUpdate): void {
+  if (alias === undefined && name === undefined)
+    throw refuseField({ pointer: '', code: 'required', message: 'needs at least one of alias and name' })
+}

@@ -1,0 +1,75 @@
+/** The verbs of beneficiaries. */
+import { type Clock, type Cursors, newId, notFound, type Page } from '../../kernel/index.ts'
+import type { Database, Tx } from '../../postgres/index.ts'
+import type { Customers } from '../customers/index.ts'
+import { type BeneficiaryCreate, type BeneficiaryUpdate, readDestination, refuseEmptyUpdate } from './rules.ts'
+import * as store from './store.ts'
+
+export type Beneficiary = store.Beneficiary
+export type BeneficiaryList = store.BeneficiaryFilter & { readonly limit?: string; readonly cursor?: string }
+
+export type Beneficiaries = {
+  /** Refuses: validation_failed (currency, iban, bic, walletAddress, country), not_found (/customerId). */
+  readonly create: (partnerId: string, input: BeneficiaryCreate) => Promise<Beneficiary>
+  /** Newest first. A filter that names no customer of the partner finds nothing. Refuses: validation_failed (cursor). */
+  readonly list: (partnerId: string, query: BeneficiaryList) => Promise<Page<Beneficiary>>
+  /** Refuses: not_found. */
+  readonly get: (partnerId: string, id: string) => Promise<Beneficiary>
+  /** Sets the alias, the name, or both. Refuses: validation_failed (neither), not_found. */
+  readonly update: (partnerId: string, input: BeneficiaryUpdate) => Promise<Beneficiary>
+  /** Gone for every later request; payouts that were accepted keep what they copied. Refuses: not_found. */
+  readonly remove: (partnerId: string, id: string) => Promise<void>
+  /** For payouts. Refuses: not_found, with `pointer`. */
+  readonly find: (tx: Tx, partnerId: string, id: string, pointer?: string) => Promise<Beneficiary>
+}
+
+export function createBeneficiaries(deps: {
+  readonly db: Database
+  readonly clock: Clock
+  readonly cursors: Cursors
+  readonly customers: Pick<Customers, 'find' | 'idOf'>
+}): Beneficiaries {
+  const { db, clock, cursors, customers } = deps
+  const listName = (partnerId: string) => `beneficiaries:${partnerId}`
+
+  const find: Beneficiaries['find'] = async (tx, partnerId, id, pointer) => {
+    const beneficiary = await store.byId(tx, partnerId, id)
+    if (beneficiary === undefined) throw notFound('beneficiary', pointer)
+    return beneficiary
+  }
+
+  return {
+    create: async (partnerId, input) => {
+      const destination = readDestination(input)
+      const { customerId, name, alias = null } = input
+      return db.transaction(async (tx) => {
+        const customer =
+          customerId === undefined ? null : await customers.find(tx, partnerId, customerId, '/customerId')
+        const now = clock.now()
+        const owner = customer?.id ?? null
+        const row = { ...destination, id: newId(), customerId: owner, alias, name, createdAt: now, updatedAt: now }
+        await store.insert(tx, partnerId, row)
+        return row
+      })
+    },
+    list: async (partnerId, { customerId: ref, ...query }) => {
+      const request = cursors.read(listName(partnerId), query)
+      const customerId = ref === undefined ? undefined : await customers.idOf(db, partnerId, ref)
+      if (ref !== undefined && customerId === undefined) return { data: [], nextCursor: null, hasMore: false }
+      const filter = customerId === undefined ? query : { ...query, customerId }
+      return cursors.page(listName(partnerId), request, await store.list(db, partnerId, filter, request))
+    },
+    get: (partnerId, id) => find(db, partnerId, id),
+    update: async (partnerId, input) => {
+      refuseEmptyUpdate(input)
+      const { id, alias = null, name = null } = input
+      const beneficiary = await store.update(db, partnerId, id, { alias, name }, clock.now())
+      if (beneficiary === undefined) throw notFound('beneficiary')
+      return beneficiary
+    },
+    remove: async (partnerId, id) => {
+      if ((await store.remove(db, partnerId, id, clock.now())) === 0) throw notFound('beneficiary')
+    },
+    find,
+  }
+}

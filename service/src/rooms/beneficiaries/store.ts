@@ -1,0 +1,71 @@
+/** All SQL of the room. A removed beneficiary is out of every statement's sight. */
+import type { Currency, PageRequest } from '../../kernel/index.ts'
+import { noSql, sql, type Tx } from '../../postgres/index.ts'
+
+export type Beneficiary = {
+  readonly id: string
+  /** The guid of the customer that it belongs to; null: the partner's own. */
+  readonly customerId: string | null
+  readonly alias: string | null
+  readonly name: string
+  readonly iban: string | null
+  readonly bic: string | null
+  readonly walletAddress: string | null
+  readonly country: string | null
+  readonly currency: Currency
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+export type BeneficiaryFilter = { readonly customerId?: string; readonly currency?: string }
+
+const columns = sql`id, customer_id, alias, name, iban, bic, wallet_address, country, currency, created_at, updated_at`
+
+export async function insert(tx: Tx, partnerId: string, row: Beneficiary): Promise<void> {
+  await tx.run(sql`
+    insert into beneficiaries.beneficiaries (partner_id, id, customer_id, alias, name, iban, bic, wallet_address,
+      country, currency, created_at, updated_at)
+    values (${partnerId}, ${row.id}, ${row.customerId}, ${row.alias}, ${row.name}, ${row.iban}, ${row.bic},
+      ${row.walletAddress}, ${row.country}, ${row.currency}, ${row.createdAt}, ${row.updatedAt})`)
+}
+
+export function byId(tx: Tx, partnerId: string, id: string): Promise<Beneficiary | undefined> {
+  return tx.row<Beneficiary>(sql`
+    select ${columns} from beneficiaries.beneficiaries
+    where partner_id = ${partnerId} and id = ${id} and removed_at is null`)
+}
+
+export function list(
+  tx: Tx,
+  partnerId: string,
+  { customerId, currency }: BeneficiaryFilter,
+  { limit, afterId }: PageRequest,
+): Promise<readonly Beneficiary[]> {
+  return tx.rows<Beneficiary>(sql`
+    select ${columns} from beneficiaries.beneficiaries where partner_id = ${partnerId} and removed_at is null
+      ${afterId === null ? noSql : sql`and id < ${afterId}`}
+      ${customerId === undefined ? noSql : sql`and customer_id = ${customerId}`}
+      ${currency === undefined ? noSql : sql`and currency = ${currency}`}
+    order by id desc limit ${limit + 1}`)
+}
+
+/** Null leaves the column as it is. One statement: the row's own lock lets updates take turns. */
+export function update(
+  tx: Tx,
+  partnerId: string,
+  id: string,
+  { alias, name }: { readonly alias: string | null; readonly name: string | null },
+  now: Date,
+): Promise<Beneficiary | undefined> {
+  return tx.row<Beneficiary>(sql`
+    update beneficiaries.beneficiaries set alias = coalesce(${alias}, alias), name = coalesce(${name}, name),
+      updated_at = greatest(updated_at, ${now}::timestamptz)
+    where partner_id = ${partnerId} and id = ${id} and removed_at is null
+    returning ${columns}`)
+}
+
+/** Answers how many rows were removed: one or none. */
+export function remove(tx: Tx, partnerId: string, id: string, now: Date): Promise<number> {
+  return tx.run(sql`
+    update beneficiaries.beneficiaries set removed_at = ${now}
+    where partner_id = ${partnerId} and id = ${id} and removed_at is null`)
+}

@@ -1,0 +1,33 @@
+/** Operation id -> verb -> shape. */
+import type { ResponseOf } from '@partner-payments/wire'
+import type { Handlers } from '../../kernel/index.ts'
+import type { Customer, Customers } from './service.ts'
+
+/** The documented customer. The response schema would drop the identification number; it is left out here as well. */
+export function toWire(customer: Customer): ResponseOf<'getCustomer'> {
+  const { personalIdentificationNumber: _never, ...kyc } = customer.kyc
+  const { partnerCustomerIdentifier, email } = customer
+  return {
+    ...(partnerCustomerIdentifier === null ? {} : { partnerCustomerIdentifier }),
+    serviceId: customer.serviceId,
+    guid: customer.id,
+    ...(email === null ? {} : { email }),
+    createdAt: customer.createdAt.toISOString(),
+    updatedAt: customer.updatedAt.toISOString(),
+    kyc: { ...kyc, customerType: customer.customerType },
+  }
+}
+
+export function customersRoutes(customers: Customers): Handlers<'customers'> {
+  return {
+    createCustomer: async ({ caller, body }) => ({ body: toWire(await customers.create(caller.partnerId, body)) }),
+    listCustomers: async ({ caller, query }) => {
+      const page = await customers.list(caller.partnerId, query)
+      return { body: { ...page, data: page.data.map(toWire) } }
+    },
+    getCustomer: async ({ caller, params }) => ({ body: toWire(await customers.get(caller.partnerId, params.id)) }),
+    updateCustomer: async ({ caller, params, body }) => ({
+      body: toWire(await customers.update(caller.partnerId, params.id, body)),
+    }),
+  }
+}

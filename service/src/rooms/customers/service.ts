@@ -1,0 +1,139 @@
+/** The verbs of customers. KYC is opened here and nowhere below. */
+import { serviceIdPattern, uuidPattern } from '@partner-payments/wire'
+import { type Clock, type Cursors, newId, notFound, type Page, randomText, type Sealer } from '../../kernel/index.ts'
+import type { Database, Tx } from '../../postgres/index.ts'
+import {
+  type CustomerCreate,
+  type CustomerType,
+  type CustomerUpdate,
+  deriveType,
+  type KycFields,
+  mergeKyc,
+  refuseBadKyc,
+  refuseEmptyCreate,
+  refuseEmptyUpdate,
+} from './rules.ts'
+import * as store from './store.ts'
+
+export type Customer = {
+  /** The `guid` of the wire. */
+  readonly id: string
+  readonly serviceId: string
+  readonly partnerCustomerIdentifier: string | null
+  readonly email: string | null
+  readonly customerType: CustomerType
+  /** With `personalIdentificationNumber`, which never leaves the service. */
+  readonly kyc: KycFields
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+export type CustomerList = store.CustomerFilter & { readonly limit?: string; readonly cursor?: string }
+
+export type Customers = {
+  /** Refuses: validation_failed (empty, no date, no country). */
+  readonly create: (partnerId: string, input: CustomerCreate) => Promise<Customer>
+  /** Newest first. `email` is compared without regard to case. Refuses: validation_failed (cursor). */
+  readonly list: (partnerId: string, query: CustomerList) => Promise<Page<Customer>>
+  /** Refuses: not_found. */
+  readonly get: (partnerId: string, ref: string) => Promise<Customer>
+  /** Merges: given is set, null clears, absent stays. Refuses: not_found, validation_failed (empty, date, country). */
+  readonly update: (partnerId: string, ref: string, input: CustomerUpdate) => Promise<Customer>
+  /** For other rooms: by guid or serviceId, as a request names it. Refuses: not_found, with `pointer` where given. */
+  readonly find: (tx: Tx, partnerId: string, ref: string, pointer?: string) => Promise<Customer>
+  /** For other rooms: by guid. Refuses: not_found. */
+  readonly byId: (tx: Tx, partnerId: string, id: string) => Promise<Customer>
+  /** For filters: the guid of a guid or serviceId, undefined where there is no such customer. Opens no KYC. */
+  readonly idOf: (tx: Tx, partnerId: string, ref: string) => Promise<string | undefined>
+}
+
+const guid = new RegExp(uuidPattern)
+const serviceId = new RegExp(serviceIdPattern)
+
+function refKind(ref: string): store.CustomerRefKind | undefined {
+  if (guid.test(ref)) return { kind: 'guid', value: ref }
+  return serviceId.test(ref) ? { kind: 'serviceId', value: ref } : undefined
+}
+
+export function createCustomers(deps: {
+  readonly db: Database
+  readonly clock: Clock
+  readonly sealer: Sealer
+  readonly cursors: Cursors
+}): Customers {
+  const { db, clock, sealer, cursors } = deps
+
+  const context = (partnerId: string, id: string) => ['customers.kyc', partnerId, id]
+  const seal = (partnerId: string, id: string, kyc: KycFields) =>
+    sealer.seal(JSON.stringify(kyc), context(partnerId, id))
+  const toCustomer = (partnerId: string, { kycSealed, ...row }: store.CustomerRow): Customer => ({
+    ...row,
+    kyc: JSON.parse(sealer.open(kycSealed, context(partnerId, row.id))) as KycFields,
+  })
+  const listName = (partnerId: string) => `customers:${partnerId}`
+
+  const find: Customers['find'] = async (tx, partnerId, ref, pointer) => {
+    const kind = refKind(ref)
+    const row = kind && (await store.byRef(tx, partnerId, kind))
+    if (row === undefined) throw notFound('customer', pointer)
+    return toCustomer(partnerId, row)
+  }
+
+  return {
+    create: async (partnerId, input) => {
+      const now = clock.now()
+      refuseEmptyCreate(input)
+      refuseBadKyc(input.kyc, now)
+      const kyc = mergeKyc({}, input.kyc)
+      const id = newId()
+      const row = {
+        id,
+        serviceId: `cus_${randomText(16)}`,
+        partnerCustomerIdentifier: input.partnerCustomerIdentifier ?? null,
+        email: input.email ?? null,
+        customerType: input.customerType ?? deriveType(kyc),
+        createdAt: now,
+        updatedAt: now,
+      }
+      await store.insert(db, partnerId, { ...row, kycSealed: seal(partnerId, id, kyc) })
+      return { ...row, kyc }
+    },
+    list: async (partnerId, query) => {
+      const request = cursors.read(listName(partnerId), query)
+      const rows = await store.list(db, partnerId, query, request)
+      const page = cursors.page(listName(partnerId), request, rows)
+      return { ...page, data: page.data.map((row) => toCustomer(partnerId, row)) }
+    },
+    get: (partnerId, ref) => find(db, partnerId, ref),
+    update: async (partnerId, ref, input) => {
+      refuseEmptyUpdate(input)
+      const kind = refKind(ref)
+      return db.transaction(async (tx) => {
+        const row = kind && (await store.lockByRef(tx, partnerId, kind))
+        if (row === undefined) throw notFound('customer')
+        // Read under the lock, so that updates that took turns carry their times in that order.
+        const now = clock.now()
+        refuseBadKyc(input.kyc, now)
+        const { kyc: kept, ...before } = toCustomer(partnerId, row)
+        const kyc = mergeKyc(kept, input.kyc)
+        const after = {
+          ...before,
+          email: input.email === undefined ? before.email : input.email,
+          partnerCustomerIdentifier:
+            input.partnerCustomerIdentifier === undefined
+              ? before.partnerCustomerIdentifier
+              : input.partnerCustomerIdentifier,
+          updatedAt: now > before.updatedAt ? now : before.updatedAt,
+        }
+        await store.update(tx, partnerId, { ...after, kycSealed: seal(partnerId, row.id, kyc) })
+        return { ...after, kyc }
+      })
+    },
+    find,
+    byId: (tx, partnerId, id) => find(tx, partnerId, id),
+    idOf: async (tx, partnerId, ref) => {
+      const kind = refKind(ref)
+      return kind && store.idByRef(tx, partnerId, kind)
+    },
+  }
+}

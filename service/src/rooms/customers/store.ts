@@ -1,0 +1,81 @@
+/** All SQL of the room. KYC goes in and comes out sealed. */
+import type { PageRequest } from '../../kernel/index.ts'
+import { noSql, type Sql, sql, type Tx } from '../../postgres/index.ts'
+import type { CustomerType } from './rules.ts'
+
+export type CustomerRow = {
+  readonly id: string
+  readonly serviceId: string
+  readonly partnerCustomerIdentifier: string | null
+  readonly email: string | null
+  readonly customerType: CustomerType
+  readonly kycSealed: Uint8Array
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+export type CustomerFilter = {
+  readonly email?: string
+  readonly partnerCustomerIdentifier?: string
+  readonly customerType?: CustomerType
+}
+
+const columns = sql`id, service_id, partner_customer_identifier, email, customer_type, kyc_sealed, created_at, updated_at`
+
+export async function insert(tx: Tx, partnerId: string, row: CustomerRow): Promise<void> {
+  await tx.run(sql`
+    insert into customers.customers (partner_id, id, service_id, partner_customer_identifier, email, customer_type,
+      kyc_sealed, created_at, updated_at)
+    values (${partnerId}, ${row.id}, ${row.serviceId}, ${row.partnerCustomerIdentifier}, ${row.email},
+      ${row.customerType}, ${row.kycSealed}, ${row.createdAt}, ${row.updatedAt})`)
+}
+
+/** By guid, or by serviceId, whichever `ref` is. */
+function isRef(ref: CustomerRefKind): Sql {
+  return ref.kind === 'guid' ? sql`id = ${ref.value}::uuid` : sql`service_id = ${ref.value}`
+}
+export type CustomerRefKind = { readonly kind: 'guid' | 'serviceId'; readonly value: string }
+
+export function byRef(tx: Tx, partnerId: string, ref: CustomerRefKind): Promise<CustomerRow | undefined> {
+  return tx.row<CustomerRow>(sql`
+    select ${columns} from customers.customers where partner_id = ${partnerId} and ${isRef(ref)}`)
+}
+
+/** Updates of one customer take turns; rows of other rooms that refer to it are not held up (no key is changed). */
+export function lockByRef(tx: Tx, partnerId: string, ref: CustomerRefKind): Promise<CustomerRow | undefined> {
+  return tx.row<CustomerRow>(sql`
+    select ${columns} from customers.customers where partner_id = ${partnerId} and ${isRef(ref)}
+    for no key update`)
+}
+
+export async function idByRef(tx: Tx, partnerId: string, ref: CustomerRefKind): Promise<string | undefined> {
+  const row = await tx.row<{ id: string }>(sql`
+    select id from customers.customers where partner_id = ${partnerId} and ${isRef(ref)}`)
+  return row?.id
+}
+
+export function list(
+  tx: Tx,
+  partnerId: string,
+  filter: CustomerFilter,
+  { limit, afterId }: PageRequest,
+): Promise<readonly CustomerRow[]> {
+  const { email, partnerCustomerIdentifier, customerType } = filter
+  return tx.rows<CustomerRow>(sql`
+    select ${columns} from customers.customers where partner_id = ${partnerId}
+      ${afterId === null ? noSql : sql`and id < ${afterId}`}
+      ${email === undefined ? noSql : sql`and lower(email) = lower(${email})`}
+      ${partnerCustomerIdentifier === undefined ? noSql : sql`and partner_customer_identifier = ${partnerCustomerIdentifier}`}
+      ${customerType === undefined ? noSql : sql`and customer_type = ${customerType}`}
+    order by id desc limit ${limit + 1}`)
+}
+
+export async function update(
+  tx: Tx,
+  partnerId: string,
+  row: Pick<CustomerRow, 'id' | 'partnerCustomerIdentifier' | 'email' | 'kycSealed' | 'updatedAt'>,
+): Promise<void> {
+  await tx.run(sql`
+    update customers.customers set partner_customer_identifier = ${row.partnerCustomerIdentifier}, email = ${row.email},
+      kyc_sealed = ${row.kycSealed}, updated_at = ${row.updatedAt}
+    where partner_id = ${partnerId} and id = ${row.id}`)
+}

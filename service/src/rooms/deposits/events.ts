@@ -1,0 +1,86 @@
+/** Domain -> event `data`, one function an event. A plain string that nobody gave is the empty string. */
+import { parseJsonExactly } from '@partner-payments/wire'
+import { writeAmount } from '../../kernel/index.ts'
+import type { IncomingDebtor } from '../../rails/index.ts'
+import type { Customer } from '../customers/index.ts'
+import type { DepositRow } from './store.ts'
+
+const common = (deposit: DepositRow, customer: Customer) => ({
+  amount: writeAmount(deposit.amount, deposit.currency),
+  currency: deposit.currency as string,
+  customFields: customFieldsOf(deposit),
+  idempotencyKey: deposit.idempotencyKey,
+  reference: deposit.reference,
+  websiteReference: deposit.websiteReference,
+  customerId: customer.serviceId,
+  customerGuid: customer.id,
+  partnerCustomerId: customer.partnerCustomerIdentifier,
+})
+
+const session = (deposit: DepositRow) => ({
+  endToEndId: deposit.endToEndId,
+  paymentMethod: deposit.paymentMethod as string,
+  sessionId: deposit.sessionId,
+  paymentCountryCode: deposit.paymentCountry,
+})
+
+const payer = (debtor: IncomingDebtor) => ({
+  debtorAccount: debtor.account,
+  debtorAddress: debtor.address,
+  debtorBic: debtor.bic,
+  debtorCountryCode: debtor.countryCode,
+  debtorName: debtor.name,
+})
+
+/** The partner's own object, with its numbers to the digit. */
+export function customFieldsOf(deposit: DepositRow): Record<string, unknown> | null {
+  return deposit.customFields === null ? null : (parseJsonExactly(deposit.customFields) as Record<string, unknown>)
+}
+
+export const created = (deposit: DepositRow, customer: Customer, partnerName: string) => ({
+  ...common(deposit, customer),
+  ...session(deposit),
+  customerCitizenshipCountryCode: customer.kyc.citizenshipCountryCode ?? null,
+  customerEmail: customer.email ?? '',
+  customerFullName: customer.kyc.fullName ?? null,
+  customerResidenceAddress: customer.kyc.residenceAddress ?? null,
+  partnerName,
+})
+
+export const initiated = (deposit: DepositRow, customer: Customer) => ({
+  ...common(deposit, customer),
+  ...session(deposit),
+  customerEmail: customer.email ?? '',
+  userIpAddress: deposit.ipAddress,
+})
+
+export const submitted = (deposit: DepositRow, customer: Customer) => ({
+  ...common(deposit, customer),
+  ...session(deposit),
+  customerEmail: customer.email ?? '',
+  customerIpAddress: deposit.ipAddress,
+})
+
+export const accepted = (deposit: DepositRow, customer: Customer, debtor: IncomingDebtor) => ({
+  ...common(deposit, customer),
+  ...session(deposit),
+  ...payer(debtor),
+  customerEmail: customer.email,
+})
+
+export const completed = (deposit: DepositRow, customer: Customer, debtor: IncomingDebtor) => ({
+  ...accepted(deposit, customer, debtor),
+  blockchainTransactionHash: null,
+})
+
+export const failed = (deposit: DepositRow, customer: Customer, errorDetails: string) => ({
+  ...submitted(deposit, customer),
+  errorDetails,
+})
+
+export const expired = (deposit: DepositRow, customer: Customer) => ({
+  ...common(deposit, customer),
+  createdAt: deposit.createdAt.toISOString(),
+  endToEndId: deposit.endToEndId,
+  expiryDate: deposit.expiryDate.toISOString(),
+})

@@ -1,0 +1,20 @@
+/** Pure: the states of a deposit. */
+export const depositStatuses = ['Created', 'Initiated', 'Submitted', 'Accepted', 'Completed', 'Failed', 'Expired'] as const
+export type DepositStatus = (typeof depositStatuses)[number]
+
+export const transitions = {
+  Created: ['Initiated', 'Failed', 'Expired'],
+  Initiated: ['Submitted', 'Failed', 'Expired'],
+  Submitted: ['Accepted', 'Failed'],
+  Accepted: ['Completed', 'Failed'],
+  Completed: [],
+  Failed: [],
+  Expired: [],
+} as const satisfies Record<DepositStatus, readonly DepositStatus[]>
+
+export function mayMove(from: DepositStatus, to: DepositStatus): boolean {
+  return (transitions[from] as readonly DepositStatus[]).includes(to)
+}
+
+/** Once the bank has the payment it can no longer run out of time. */
+export const mayExpire = (status: DepositStatus) => mayMove(status, 'Expired')

@@ -1,0 +1,271 @@
+/** The verbs of deposits. */
+import {
+  after,
+  type Clock,
+  type Currency,
+  type Minor,
+  newId,
+  present,
+} from '../../kernel/index.ts'
+import type { Access } from '../../access/index.ts'
+import type { Ledger } from '../../ledger/index.ts'
+import type { Outbox } from '../../outbox/index.ts'
+import { type Database, KeyTaken, once, type Tx } from '../../postgres/index.ts'
+import type { IncomingDebtor, Notice } from '../../rails/index.ts'
+import type { Customer, Customers } from '../customers/index.ts'
+import type { Transactions } from '../transactions/index.ts'
+import * as events from './events.ts'
+import { type DepositStatus, mayExpire, mayMove } from './rules.ts'
+import * as store from './store.ts'
+
+export type NewDeposit = {
+  readonly partnerId: string
+  readonly operation: 'simulateDeposit'
+  readonly customerRef: string
+  readonly amount: Minor
+  readonly currency: Currency
+  readonly idempotencyKey: string | null
+  readonly websiteReference: string | null
+  readonly customFields: Record<string, unknown> | null
+  readonly ip: string
+  /** How long it may stay unfunded. */
+  readonly expiresAfterMs: number
+  /** What makes two requests of one key the same, beyond the fields above. */
+  readonly variant: string
+}
+
+type DepositNotice = Extract<Notice, { readonly kind: `deposit.${string}` }>
+
+export type Deposits = {
+  /**
+   * Opens a deposit that awaits payment; `opened` joins its transaction. Refuses: not_found (customerId),
+   * idempotency_key_reused, request_in_progress.
+   */
+  readonly open: (
+    deposit: NewDeposit,
+    opened: (tx: Tx, depositId: string) => Promise<void>,
+  ) => Promise<{ readonly row: store.DepositRow; readonly replayed: boolean }>
+  /** What the bank tells moves the deposit on; what is no news changes nothing. */
+  readonly take: (notice: DepositNotice) => Promise<void>
+  /** Expires what was not funded in time; answers how many. */
+  readonly expireDue: (depositsMax: number) => Promise<number>
+  /** Money of the partner's own, booked as a completed deposit (a sandbox's float). */
+  readonly bookOwn: (tx: Tx, partnerId: string, currency: Currency, amount: Minor) => Promise<string>
+}
+
+export type DepositsDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly access: Access
+  readonly ledger: Ledger
+  readonly outbox: Outbox
+  readonly customers: Customers
+  readonly transactions: Transactions
+  readonly railId: string
+}
+
+const paymentCountry = 'DE'
+
+export function createDeposits(deps: DepositsDeps): Deposits {
+  const { db, clock, ledger, transactions, customers } = deps
+  return {
+    open: async (deposit, opened) => {
+      const { partnerId, operation, idempotencyKey } = deposit
+      const customer = await customers.find(db, partnerId, deposit.customerRef, '/customerId')
+      const requestHash = sameness(deposit, customer)
+      return once({
+        requestHash,
+        find: async () =>
+          idempotencyKey === null ? undefined : store.depositByKey(db, partnerId, operation, idempotencyKey),
+        make: () =>
+          db.transaction(async (tx) => {
+            const row = await insert(deps, tx, deposit, customer, requestHash)
+            await opened(tx, row.id)
+            return row
+          }),
+      })
+    },
+    take: (notice) =>
+      db.transaction(async (tx) => {
+        const { partnerId, subjectId } = notice
+        const deposit = present(await store.lockDeposit(tx, partnerId, subjectId), 'a deposit that the bank names exists')
+        const customer = await customers.byId(tx, partnerId, deposit.customerId)
+        await takeNotice(deps, tx, deposit, customer, notice)
+      }),
+    expireDue: async (depositsMax) => {
+      const due = await store.expiredDeposits(db, clock.now(), depositsMax)
+      for (const { partnerId, id } of due) await db.transaction((tx) => expire(deps, tx, partnerId, id))
+      return due.length
+    },
+    bookOwn: async (tx, partnerId, currency, amount) => {
+      const opened = await transactions.open(tx, {
+        partnerId,
+        reference: null,
+        amount,
+        currency,
+        category: 'Deposit',
+        direction: 'Inward',
+        type: 'PartnerDeposit',
+        rail: null,
+        customerId: null,
+        steps: ['Created'],
+      })
+      const { reference } = opened
+      await ledger.transfer(tx, { ...credit(deps, partnerId), currency, amount, partyId: partnerId, reference })
+      await transactions.conclude(tx, partnerId, opened.id, { status: 'Completed', steps: ['Settled', 'Credited'] })
+      return reference
+    },
+  }
+}
+
+const credit = ({ railId }: DepositsDeps, partnerId: string) =>
+  ({ partnerId, debit: `settlement.${railId}`, credit: 'balance' }) as const
+
+function sameness(deposit: NewDeposit, customer: Customer): string {
+  const { amount, currency, websiteReference, customFields, variant } = deposit
+  return JSON.stringify([customer.id, amount.toString(), currency, websiteReference, customFields, variant])
+}
+
+async function insert(
+  { clock, access, outbox, transactions }: DepositsDeps,
+  tx: Tx,
+  deposit: NewDeposit,
+  customer: Customer,
+  requestHash: string,
+): Promise<store.DepositRow> {
+  const { partnerId, amount, currency, idempotencyKey, websiteReference, customFields } = deposit
+  const now = clock.now()
+  const [id, sessionId] = [newId(), newId()]
+  const endToEndId = id.replaceAll('-', '')
+  const opened = await transactions.open(tx, {
+    partnerId,
+    reference: null,
+    amount,
+    currency,
+    category: 'Deposit',
+    direction: 'Inward',
+    type: 'PartnerCustomerDeposit',
+    rail: currency === 'EUR' ? 'Sepa' : 'Swift',
+    customerId: customer.id,
+    steps: ['Created'],
+    endToEndId,
+    sessionId,
+    websiteReference,
+    idempotencyKey,
+  })
+  const expiresAt = after(now, deposit.expiresAfterMs)
+  const row: store.DepositRow = {
+    partnerId,
+    id,
+    operation: deposit.operation,
+    idempotencyKey,
+    requestHash,
+    transactionId: opened.id,
+    reference: opened.reference,
+    customerId: customer.id,
+    amount,
+    currency,
+    status: 'Created',
+    sessionId,
+    endToEndId,
+    paymentMethod: currency === 'EUR' ? 'SepaCreditTransfer' : 'Swift',
+    paymentCountry,
+    ipAddress: deposit.ip,
+    websiteReference,
+    customFields: customFields === null ? null : JSON.stringify(customFields),
+    debtor: null,
+    errorDetails: null,
+    expiresAt,
+    expiryDate: expiresAt,
+    createdAt: now,
+    updatedAt: now,
+  }
+  if ((await store.insertDeposit(tx, row)) === 0) throw new KeyTaken()
+  const partnerName = await access.partnerName(tx, partnerId)
+  await outbox.append(tx, partnerId, 'partner.customer.deposit.created', now, events.created(row, customer, partnerName))
+  return row
+}
+
+async function takeNotice(deps: DepositsDeps, tx: Tx, deposit: store.DepositRow, customer: Customer, notice: DepositNotice) {
+  const { outbox, transactions, clock } = deps
+  const { partnerId, transactionId } = deposit
+  const now = clock.now()
+  const advance = async (status: DepositStatus, debtor: IncomingDebtor | null = null, errorDetails: string | null = null) => {
+    if (!mayMove(deposit.status, status)) return false
+    const expiresAt = mayExpire(status) ? deposit.expiresAt : null
+    const kept = debtor === null ? deposit.debtor : JSON.stringify(debtor)
+    await store.updateDeposit(tx, partnerId, deposit.id, { status, debtor: kept, errorDetails, expiresAt }, now)
+    return true
+  }
+  switch (notice.kind) {
+    case 'deposit.initiated':
+      if (!(await advance('Initiated'))) return
+      await transactions.note(tx, partnerId, transactionId, 'Initiated')
+      return outbox.append(tx, partnerId, 'partner.customer.deposit.initiated', now, events.initiated(deposit, customer))
+    case 'deposit.submitted':
+      if (!(await advance('Submitted'))) return
+      await transactions.note(tx, partnerId, transactionId, 'Submitted')
+      return outbox.append(tx, partnerId, 'partner.customer.deposit.submitted', now, events.submitted(deposit, customer))
+    case 'deposit.accepted':
+      if (!(await advance('Accepted', notice.debtor))) return
+      await transactions.note(tx, partnerId, transactionId, 'Accepted')
+      return outbox.append(
+        tx,
+        partnerId,
+        'partner.customer.deposit.accepted',
+        now,
+        events.accepted(deposit, customer, notice.debtor),
+      )
+    case 'deposit.settled':
+      if (await advance('Completed')) await complete(deps, tx, deposit, customer)
+      return
+    case 'deposit.failed':
+      if (!(await advance('Failed', null, notice.details))) return
+      await outbox.append(tx, partnerId, 'partner.customer.deposit.failed', now, events.failed(deposit, customer, notice.details))
+      return transactions.conclude(tx, partnerId, transactionId, {
+        status: 'Unsuccessful',
+        steps: ['Failed'],
+        errorKey: 'BankRejection',
+        customFields: events.customFieldsOf(deposit),
+      })
+  }
+}
+
+/** Funds settled: the balance is credited, and only then is the customer's deposit completed. */
+async function complete(deps: DepositsDeps, tx: Tx, deposit: store.DepositRow, customer: Customer): Promise<void> {
+  const { partnerId, currency, amount, reference } = deposit
+  const debtor = JSON.parse(present(deposit.debtor, 'an accepted deposit has a debtor')) as IncomingDebtor
+  await deps.ledger.transfer(tx, { ...credit(deps, partnerId), currency, amount, partyId: customer.id, reference })
+  const now = deps.clock.now()
+  const data = events.completed(deposit, customer, debtor)
+  await deps.outbox.append(tx, partnerId, 'partner.customer.deposit.completed', now, data)
+  await deps.transactions.conclude(tx, partnerId, deposit.transactionId, {
+    status: 'Completed',
+    steps: ['Settled', 'Credited'],
+    debtor: {
+      accountHolderName: debtor.name,
+      iban: debtor.account,
+      bic: debtor.bic,
+      country: debtor.countryCode,
+      ...(debtor.address === null ? {} : { address: debtor.address }),
+    },
+    customFields: events.customFieldsOf(deposit),
+  })
+}
+
+async function expire(deps: DepositsDeps, tx: Tx, partnerId: string, id: string): Promise<void> {
+  const { clock, customers, outbox, transactions } = deps
+  const deposit = present(await store.lockDeposit(tx, partnerId, id), 'a deposit that was due exists')
+  const now = clock.now()
+  if (!mayExpire(deposit.status) || deposit.expiresAt === null || deposit.expiresAt > now) return
+  const { debtor } = deposit
+  await store.updateDeposit(tx, partnerId, id, { status: 'Expired', debtor, errorDetails: null, expiresAt: null }, now)
+  const customer = await customers.byId(tx, partnerId, deposit.customerId)
+  await outbox.append(tx, partnerId, 'partner.customer.deposit.expired', now, events.expired(deposit, customer))
+  await transactions.conclude(tx, partnerId, deposit.transactionId, {
+    status: 'Expired',
+    steps: ['Expired'],
+    errorKey: 'Expired',
+    customFields: events.customFieldsOf(deposit),
+  })
+}

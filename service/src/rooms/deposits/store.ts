@@ -1,0 +1,87 @@
+/** All SQL of deposits. */
+import type { PaymentMethod } from '@partner-payments/wire'
+import type { Currency, Minor } from '../../kernel/index.ts'
+import { sql, type Tx } from '../../postgres/index.ts'
+import type { DepositStatus } from './rules.ts'
+
+export type DepositRow = {
+  readonly partnerId: string
+  readonly id: string
+  readonly operation: string
+  readonly idempotencyKey: string | null
+  readonly requestHash: string
+  readonly transactionId: string
+  readonly reference: string
+  readonly customerId: string
+  readonly amount: Minor
+  readonly currency: Currency
+  readonly status: DepositStatus
+  readonly sessionId: string
+  readonly endToEndId: string
+  readonly paymentMethod: PaymentMethod
+  readonly paymentCountry: string
+  readonly ipAddress: string
+  readonly websiteReference: string | null
+  readonly customFields: string | null
+  readonly debtor: string | null
+  readonly errorDetails: string | null
+  readonly expiresAt: Date | null
+  readonly expiryDate: Date
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+const columns = sql`partner_id, id, operation, idempotency_key, request_hash, transaction_id, reference, customer_id,
+  amount, currency, status, session_id, end_to_end_id, payment_method, payment_country, ip_address, website_reference,
+  custom_fields, debtor, error_details, expires_at, expiry_date, created_at, updated_at`
+
+/** 1, or 0 where the key is taken; a concurrent holder of the key is waited for. */
+export function insertDeposit(tx: Tx, row: DepositRow): Promise<number> {
+  return tx.run(sql`
+    insert into deposits.deposits (${columns})
+    values (${row.partnerId}, ${row.id}, ${row.operation}, ${row.idempotencyKey}, ${row.requestHash},
+      ${row.transactionId}, ${row.reference}, ${row.customerId}, ${row.amount}, ${row.currency}, ${row.status},
+      ${row.sessionId}, ${row.endToEndId}, ${row.paymentMethod}, ${row.paymentCountry}, ${row.ipAddress},
+      ${row.websiteReference}, ${row.customFields}, ${row.debtor}, ${row.errorDetails}, ${row.expiresAt},
+      ${row.expiryDate}, ${row.createdAt}, ${row.updatedAt})
+    on conflict (partner_id, operation, idempotency_key) do nothing`)
+}
+
+export function depositByKey(tx: Tx, partnerId: string, operation: string, key: string): Promise<DepositRow | undefined> {
+  return tx.row<DepositRow>(sql`
+    select ${columns} from deposits.deposits
+    where partner_id = ${partnerId} and operation = ${operation} and idempotency_key = ${key}`)
+}
+
+export function lockDeposit(tx: Tx, partnerId: string, id: string): Promise<DepositRow | undefined> {
+  return tx.row<DepositRow>(sql`
+    select ${columns} from deposits.deposits where partner_id = ${partnerId} and id = ${id} for update`)
+}
+
+/** Deposits whose time has run out: the unlocked scan that finds work (it names no partner by design). */
+export function expiredDeposits(
+  tx: Tx,
+  now: Date,
+  rowsMax: number,
+): Promise<readonly { readonly partnerId: string; readonly id: string }[]> {
+  return tx.rows(sql`
+    select partner_id, id from deposits.deposits where expires_at <= ${now} order by expires_at limit ${rowsMax}`)
+}
+
+export async function updateDeposit(
+  tx: Tx,
+  partnerId: string,
+  id: string,
+  change: {
+    readonly status: DepositStatus
+    readonly debtor: string | null
+    readonly errorDetails: string | null
+    readonly expiresAt: Date | null
+  },
+  now: Date,
+): Promise<void> {
+  await tx.run(sql`
+    update deposits.deposits set status = ${change.status}, debtor = ${change.debtor},
+      error_details = ${change.errorDetails}, expires_at = ${change.expiresAt}, updated_at = ${now}
+    where partner_id = ${partnerId} and id = ${id}`)
+}

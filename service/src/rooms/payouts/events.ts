@@ -1,0 +1,34 @@
+/** Domain -> event `data`. A field that the document calls a plain string and nobody gave is the empty string. */
+import type { EventData } from '@partner-payments/wire'
+import { writeAmount } from '../../kernel/index.ts'
+import type { Customer } from '../customers/index.ts'
+import type { PayoutRow } from './store.ts'
+
+/** CLDR's code for an unknown region: the service cannot know where a customer's address is. */
+const unknownCountry = 'ZZ'
+
+export function withdrawal(
+  payout: PayoutRow,
+  customer: Customer,
+): Omit<EventData<'partner.customer.withdrawal.requested'>, 'eventType' | 'timestamp'> {
+  return {
+    amount: writeAmount(payout.amount, payout.currency),
+    currency: payout.currency,
+    customFields: null,
+    idempotencyKey: payout.idempotencyKey,
+    reference: payout.reference,
+    websiteReference: null,
+    customerId: customer.serviceId,
+    creditorAccount: payout.creditorAccount,
+    creditorAddress: null,
+    creditorBic: payout.creditorBic,
+    creditorCountryCode: payout.creditorCountry,
+    creditorName: payout.creditorName,
+    customerEmail: customer.email ?? '',
+    customerIpAddress: payout.ipAddress,
+    customerIpCountryCode: customer.kyc.citizenshipCountryCode ?? unknownCountry,
+    withdrawalReason: payout.remittance ?? '',
+    customerGuid: customer.id,
+    partnerCustomerId: customer.partnerCustomerIdentifier,
+  }
+}

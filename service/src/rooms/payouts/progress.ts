@@ -1,0 +1,192 @@
+/**
+ * How a payout moves on: the verbs of the settlement worker. A claim is a lease; what is done under it is fenced by its
+ * id, so that a worker that was frozen past its lease changes nothing. What the bank tells (settled, rejected,
+ * returned) needs no lease: the state decides whether it is news.
+ */
+import type { ErrorKey } from '@partner-payments/wire'
+import { after, assert, newId, present, secondMs } from '../../kernel/index.ts'
+import type { Acknowledgement } from '../../rails/index.ts'
+import type { Tx } from '../../postgres/index.ts'
+import { withdrawal } from './events.ts'
+import { holdsReserve, mayMove, type PayoutStatus, restAfter, sendAttemptsMax } from './rules.ts'
+import type { PayoutsDeps } from './service.ts'
+import * as store from './store.ts'
+
+export type PayoutClaim = store.PayoutRow & { readonly leaseId: string }
+export type Failure = { readonly errorKey: ErrorKey; readonly details: string }
+
+export type Progress = {
+  /** The due-work scan: which partners have payouts to move on. */
+  readonly partnersWithDue: (partnersMax: number) => Promise<readonly string[]>
+  readonly claim: (partnerId: string, payoutsMax: number) => Promise<readonly PayoutClaim[]>
+  /**
+   * The checks are passed and a try at the bank begins: Pending -> Processing, and one more attempt on the books before
+   * the bank hears of it. Answers undefined where the lease is lost.
+   */
+  readonly beginSending: (claim: PayoutClaim) => Promise<PayoutClaim | undefined>
+  /** The bank has answered: Processing -> Sent, or Failed. Nothing where the lease is lost. */
+  readonly recordAcknowledgement: (claim: PayoutClaim, acknowledgement: Acknowledgement) => Promise<void>
+  /** The bank could not be reached: later again; given up after many tries where the instruction `arrived` nowhere. */
+  readonly recordUnreachable: (claim: PayoutClaim, outcome: 'unknown' | 'never arrived') => Promise<void>
+  /** Sent -> Completed: what was reserved is posted. No news: nothing. */
+  readonly settled: (partnerId: string, payoutId: string) => Promise<void>
+  /** Rejected before settlement: the money is free again. No news: nothing. */
+  readonly rejected: (partnerId: string, payoutId: string, failure: Failure) => Promise<void>
+  /** Sent back: before settlement as `rejected`; after it a new, linked transaction brings the money back. */
+  readonly returned: (partnerId: string, payoutId: string, failure: Failure) => Promise<void>
+}
+
+/** Longer than a try at a bank takes, short enough that a killed worker's payouts are soon another's. */
+const leaseMs = 60 * secondMs
+
+export function createProgress(deps: PayoutsDeps): Progress {
+  const { db, clock, ledger, transactions } = deps
+
+  /** Works on the locked row; does nothing where another has taken the lease meanwhile. */
+  const fenced = <T>(claim: PayoutClaim, work: (tx: Tx, payout: store.PayoutRow) => Promise<T>) =>
+    db.transaction(async (tx) => {
+      const payout = await locked(tx, claim.partnerId, claim.id)
+      return payout.leaseId === claim.leaseId ? work(tx, payout) : undefined
+    })
+  const onNews = (partnerId: string, id: string, work: (tx: Tx, payout: store.PayoutRow) => Promise<void>) =>
+    db.transaction(async (tx) => work(tx, await locked(tx, partnerId, id)))
+
+  const move = (tx: Tx, payout: store.PayoutRow, status: PayoutStatus, failure?: Failure) => {
+    assert(mayMove(payout.status, status), `payout ${payout.id} is ${payout.status}: it cannot become ${status}`)
+    const errors = { errorKey: failure?.errorKey ?? null, errorDetails: failure?.details ?? null }
+    const { sendAttempts } = payout
+    const change = { status, ...errors, sendAttempts, dueAt: null, leaseId: null }
+    return store.updatePayout(tx, payout.partnerId, payout.id, change, clock.now())
+  }
+
+  const fail = async (tx: Tx, payout: store.PayoutRow, failure: Failure, as: 'Failed' | 'Returned') => {
+    await ledger.release(tx, payout.partnerId, payout.reserveId)
+    await move(tx, payout, as, failure)
+    await tell(deps, tx, payout, 'failed', failure)
+    const { errorKey } = failure
+    const steps = [as] as const
+    await transactions.conclude(tx, payout.partnerId, payout.transactionId, { status: 'Unsuccessful', steps, errorKey })
+  }
+
+  return {
+    partnersWithDue: (partnersMax) => store.partnersWithDue(db, clock.now(), partnersMax),
+    claim: async (partnerId, payoutsMax) => {
+      const now = clock.now()
+      const leaseId = newId()
+      const rows = await store.claimDue(db, partnerId, { now, leaseId, leaseUntil: after(now, leaseMs), payoutsMax })
+      return rows.map((row) => ({ ...row, leaseId })).toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    },
+    beginSending: (claim) =>
+      fenced(claim, async (tx, payout) => {
+        const now = clock.now()
+        const change = { status: 'Processing', errorKey: null, errorDetails: null } as const
+        const sendAttempts = payout.sendAttempts + 1
+        const lease = { dueAt: after(now, leaseMs), leaseId: claim.leaseId }
+        await store.updatePayout(tx, payout.partnerId, payout.id, { ...change, sendAttempts, ...lease }, now)
+        if (payout.status === 'Pending') {
+          await transactions.note(tx, payout.partnerId, payout.transactionId, 'Screening', 'Accepted')
+          await tell(deps, tx, payout, 'accepted')
+        }
+        return { ...claim, status: 'Processing', sendAttempts }
+      }),
+    recordAcknowledgement: async (claim, acknowledgement) => {
+      await fenced(claim, async (tx, payout) => {
+        if (!acknowledgement.accepted) return fail(tx, payout, acknowledgement, 'Failed')
+        await move(tx, payout, 'Sent')
+        await transactions.note(tx, payout.partnerId, payout.transactionId, 'Sent')
+        return tell(deps, tx, payout, 'sent')
+      })
+    },
+    recordUnreachable: async (claim, outcome) => {
+      await fenced(claim, async (tx, payout) => {
+        const { sendAttempts, partnerId, id } = payout
+        if (sendAttempts >= sendAttemptsMax && outcome === 'never arrived')
+          return fail(tx, payout, { errorKey: 'BankUnreachable', details: 'The bank could not be reached.' }, 'Failed')
+        const now = clock.now()
+        const unchanged = { status: payout.status, errorKey: null, errorDetails: null, sendAttempts }
+        const again = { dueAt: after(now, restAfter(sendAttempts)), leaseId: null }
+        return store.updatePayout(tx, partnerId, id, { ...unchanged, ...again }, now)
+      })
+    },
+    settled: (partnerId, payoutId) =>
+      onNews(partnerId, payoutId, async (tx, payout) => {
+        if (!mayMove(payout.status, 'Completed')) return
+        await ledger.post(tx, partnerId, payout.reserveId)
+        await move(tx, payout, 'Completed')
+        const steps = ['Settled'] as const
+        await transactions.conclude(tx, partnerId, payout.transactionId, { status: 'Completed', steps })
+      }),
+    rejected: (partnerId, payoutId, failure) =>
+      onNews(partnerId, payoutId, async (tx, payout) => {
+        if (payout.status === 'Sent') await fail(tx, payout, failure, 'Failed')
+      }),
+    returned: (partnerId, payoutId, failure) =>
+      onNews(partnerId, payoutId, async (tx, payout) => {
+        if (!mayMove(payout.status, 'Returned')) return
+        if (holdsReserve(payout.status)) await fail(tx, payout, failure, 'Returned')
+        else await giveBack(deps, tx, payout, () => move(tx, payout, 'Returned', failure))
+      }),
+  }
+}
+
+async function locked(tx: Tx, partnerId: string, id: string): Promise<store.PayoutRow> {
+  return present(await store.lockPayout(tx, partnerId, id), 'a payout that a worker or a bank names exists')
+}
+
+/** The events of a customer's withdrawal; the partner's own payout has none but the change of status. */
+async function tell(
+  { clock, outbox, customers }: PayoutsDeps,
+  tx: Tx,
+  payout: store.PayoutRow,
+  what: 'accepted' | 'sent' | 'failed',
+  failure?: Failure,
+): Promise<void> {
+  if (payout.customerId === null) return
+  const customer = await customers.byId(tx, payout.partnerId, payout.customerId)
+  const data = withdrawal(payout, customer)
+  const now = clock.now()
+  if (what === 'failed')
+    await outbox.append(tx, payout.partnerId, 'partner.customer.withdrawal.failed', now, {
+      ...data,
+      errorDetails: failure?.details ?? null,
+    })
+  else await outbox.append(tx, payout.partnerId, `partner.customer.withdrawal.${what}`, now, data)
+}
+
+/** A return after settlement: a new transaction of its own, completed at once, that names the one it gives back. */
+async function giveBack(
+  { ledger, transactions, railId }: PayoutsDeps,
+  tx: Tx,
+  payout: store.PayoutRow,
+  moved: () => Promise<void>,
+): Promise<void> {
+  const { partnerId, amount, currency, customerId } = payout
+  await moved()
+  const refund = await transactions.open(tx, {
+    partnerId,
+    reference: null,
+    amount,
+    currency,
+    category: 'Deposit',
+    direction: 'Inward',
+    type: customerId === null ? 'PartnerDeposit' : 'PartnerCustomerRefund',
+    rail: payout.rail,
+    customerId,
+    steps: ['Created'],
+    endToEndId: payout.endToEndId,
+    originatingReference: payout.reference,
+    description: `Return of ${payout.reference}`,
+    debtor: { accountHolderName: payout.creditorName, iban: payout.creditorAccount, country: payout.creditorCountry },
+  })
+  await ledger.transfer(tx, {
+    partnerId,
+    debit: `settlement.${present(railId, 'a payout that was sent has a rail')}`,
+    credit: 'balance',
+    currency,
+    amount,
+    partyId: customerId ?? partnerId,
+    reference: refund.reference,
+  })
+  await transactions.noteAfterEnd(tx, partnerId, payout.transactionId, 'Returned')
+  await transactions.conclude(tx, partnerId, refund.id, { status: 'Completed', steps: ['Settled', 'Credited'] })
+}

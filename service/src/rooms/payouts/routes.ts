@@ -1,0 +1,52 @@
+/** Operation id -> service call and shape. */
+import type { ResponseOf } from '@partner-payments/wire'
+import { type Handlers, writeAmount } from '../../kernel/index.ts'
+import type { Payouts } from './service.ts'
+import type { PayoutRow } from './store.ts'
+
+export function payoutsRoutes(payouts: Payouts): Handlers<'payouts'> {
+  return {
+    createFiatPayout: async ({ caller, body, ip }) => {
+      const { payout, replayed } = await payouts.create(caller, body, ip)
+      return {
+        // The first answer, also when it is given again later: `status` is what it was then.
+        body: { ...documented(payout), status: 'Pending', idempotencyKey: body.idempotencyKey },
+        headers: {
+          location: `/v1/transactions/${encodeURIComponent(payout.reference)}`,
+          ...(replayed ? { 'idempotent-replayed': 'true' } : {}),
+        },
+      }
+    },
+    getPayout: async ({ caller, params }) => ({ body: toRecord(await payouts.get(caller.partnerId, params.id)) }),
+    listPayouts: async ({ caller, query }) => {
+      const page = await payouts.list(caller.partnerId, query)
+      return { body: { ...page, data: page.data.map(toRecord) } }
+    },
+  }
+}
+
+function documented(payout: PayoutRow) {
+  return {
+    amount: writeAmount(payout.amount, payout.currency),
+    beneficiaryAccount: payout.creditorAccount,
+    beneficiaryName: payout.creditorName,
+    currency: payout.currency,
+    reference: payout.reference,
+    status: payout.status,
+  }
+}
+
+function toRecord(payout: PayoutRow): ResponseOf<'getPayout'> {
+  return {
+    id: payout.id,
+    ...documented(payout),
+    endToEndId: payout.endToEndId,
+    rail: payout.rail,
+    createdAt: payout.createdAt.toISOString(),
+    updatedAt: payout.updatedAt.toISOString(),
+    ...(payout.idempotencyKey === null ? {} : { idempotencyKey: payout.idempotencyKey }),
+    ...(payout.beneficiaryId === null ? {} : { beneficiaryId: payout.beneficiaryId }),
+    ...(payout.customerId === null ? {} : { customerId: payout.customerId }),
+    ...(payout.errorKey === null ? {} : { errorKey: payout.errorKey }),
+  }
+}

@@ -1,0 +1,130 @@
+/** All SQL of payouts. */
+import type { ErrorKey, Rail } from '@partner-payments/wire'
+import type { Currency, Minor } from '../../kernel/index.ts'
+import { noSql, sql, type Tx } from '../../postgres/index.ts'
+import type { PayoutStatus } from './rules.ts'
+
+export type PayoutRow = {
+  readonly partnerId: string
+  readonly id: string
+  readonly operation: string
+  readonly idempotencyKey: string | null
+  readonly requestHash: string
+  readonly transactionId: string
+  readonly reference: string
+  readonly reserveId: string
+  readonly beneficiaryId: string | null
+  readonly customerId: string | null
+  readonly amount: Minor
+  readonly currency: Currency
+  readonly creditorName: string
+  readonly creditorAccount: string
+  readonly creditorBic: string | null
+  readonly creditorCountry: string
+  readonly remittance: string | null
+  readonly rail: Rail
+  readonly endToEndId: string
+  readonly ipAddress: string
+  readonly simulatedOutcome: string | null
+  readonly status: PayoutStatus
+  readonly errorKey: ErrorKey | null
+  readonly errorDetails: string | null
+  readonly sendAttempts: number
+  readonly dueAt: Date | null
+  readonly leaseId: string | null
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+const columns = sql`partner_id, id, operation, idempotency_key, request_hash, transaction_id, reference, reserve_id,
+  beneficiary_id, customer_id, amount, currency, creditor_name, creditor_account, creditor_bic, creditor_country,
+  remittance, rail, end_to_end_id, ip_address, simulated_outcome, status, error_key, error_details, send_attempts,
+  due_at, lease_id, created_at, updated_at`
+
+/** 1, or 0 where the key is taken; a concurrent holder of the key is waited for. */
+export function insertPayout(tx: Tx, row: PayoutRow): Promise<number> {
+  return tx.run(sql`
+    insert into payouts.payouts (${columns})
+    values (${row.partnerId}, ${row.id}, ${row.operation}, ${row.idempotencyKey}, ${row.requestHash},
+      ${row.transactionId}, ${row.reference}, ${row.reserveId}, ${row.beneficiaryId}, ${row.customerId}, ${row.amount},
+      ${row.currency}, ${row.creditorName}, ${row.creditorAccount}, ${row.creditorBic}, ${row.creditorCountry},
+      ${row.remittance}, ${row.rail}, ${row.endToEndId}, ${row.ipAddress}, ${row.simulatedOutcome}, ${row.status},
+      ${row.errorKey}, ${row.errorDetails}, ${row.sendAttempts}, ${row.dueAt}, ${row.leaseId}, ${row.createdAt}, ${row.updatedAt})
+    on conflict (partner_id, operation, idempotency_key) do nothing`)
+}
+
+export function payoutByKey(tx: Tx, partnerId: string, operation: string, key: string): Promise<PayoutRow | undefined> {
+  return tx.row<PayoutRow>(sql`
+    select ${columns} from payouts.payouts
+    where partner_id = ${partnerId} and operation = ${operation} and idempotency_key = ${key}`)
+}
+
+export function payoutById(tx: Tx, partnerId: string, id: string): Promise<PayoutRow | undefined> {
+  return tx.row<PayoutRow>(sql`select ${columns} from payouts.payouts where partner_id = ${partnerId} and id = ${id}`)
+}
+
+export function lockPayout(tx: Tx, partnerId: string, id: string): Promise<PayoutRow | undefined> {
+  return tx.row<PayoutRow>(sql`
+    select ${columns} from payouts.payouts where partner_id = ${partnerId} and id = ${id} for update`)
+}
+
+/** Which partners have payouts due: the unlocked scan that finds work (it names no partner by design). */
+export async function partnersWithDue(tx: Tx, now: Date, partnersMax: number): Promise<readonly string[]> {
+  const rows = await tx.rows<{ partnerId: string }>(sql`
+    select partner_id from (
+      select partner_id, due_at from payouts.payouts where due_at <= ${now} order by due_at limit 1000) as due
+    group by partner_id order by min(due_at) limit ${partnersMax}`)
+  return rows.map((row) => row.partnerId)
+}
+
+/** Takes due payouts under a lease: until it ends nobody else finds them due. */
+export function claimDue(
+  tx: Tx,
+  partnerId: string,
+  claim: { readonly now: Date; readonly leaseId: string; readonly leaseUntil: Date; readonly payoutsMax: number },
+): Promise<readonly PayoutRow[]> {
+  return tx.rows<PayoutRow>(sql`
+    update payouts.payouts set lease_id = ${claim.leaseId}, due_at = ${claim.leaseUntil}
+    where partner_id = ${partnerId} and id = any(array(
+      select id from payouts.payouts where partner_id = ${partnerId} and due_at <= ${claim.now}
+      order by due_at, id for update skip locked limit ${claim.payoutsMax}))
+    returning ${columns}`)
+}
+
+export async function updatePayout(
+  tx: Tx,
+  partnerId: string,
+  id: string,
+  change: {
+    readonly status: PayoutStatus
+    readonly errorKey: ErrorKey | null
+    readonly errorDetails: string | null
+    readonly sendAttempts: number
+    readonly dueAt: Date | null
+    readonly leaseId: string | null
+  },
+  now: Date,
+): Promise<void> {
+  await tx.run(sql`
+    update payouts.payouts set status = ${change.status}, error_key = ${change.errorKey},
+      error_details = ${change.errorDetails}, send_attempts = ${change.sendAttempts}, due_at = ${change.dueAt},
+      lease_id = ${change.leaseId}, updated_at = ${now}
+    where partner_id = ${partnerId} and id = ${id}`)
+}
+
+export function listPayouts(
+  tx: Tx,
+  partnerId: string,
+  filter: { readonly status: string | null; readonly beneficiaryId: string | null; readonly idempotencyKey: string | null },
+  afterId: string | null,
+  rowsMax: number,
+): Promise<readonly PayoutRow[]> {
+  const { status, beneficiaryId, idempotencyKey } = filter
+  return tx.rows<PayoutRow>(sql`
+    select ${columns} from payouts.payouts where partner_id = ${partnerId}
+    ${afterId === null ? noSql : sql`and id < ${afterId}`}
+    ${status === null ? noSql : sql`and status = ${status}`}
+    ${beneficiaryId === null ? noSql : sql`and beneficiary_id = ${beneficiaryId}`}
+    ${idempotencyKey === null ? noSql : sql`and idempotency_key = ${idempotencyKey}`}
+    order by id desc limit ${rowsMax}`)
+}

@@ -1,0 +1,22 @@
+/** Operation id -> service call and shape. */
+import type { ResponseOf } from '@partner-payments/wire'
+import { type Answer, type Handlers, writeAmount } from '../../kernel/index.ts'
+import type { Simulated, Simulations } from './service.ts'
+
+export function simulationsRoutes(simulations: Simulations): Handlers<'simulations'> {
+  return {
+    simulateDeposit: async ({ caller, body, ip }) => toAnswer(await simulations.deposit(caller, body, ip)),
+    simulateWithdrawal: async ({ caller, body, ip }) => toAnswer(await simulations.withdrawal(caller, body, ip)),
+  }
+}
+
+/** The answer at the beginning; the steps follow. */
+function toAnswer({ reference, amount, currency, replayed }: Simulated): Answer<ResponseOf<'simulateDeposit'>> {
+  return {
+    body: { reference, status: 'Pending', amount: writeAmount(amount, currency), currency },
+    headers: {
+      location: `/v1/transactions/${encodeURIComponent(reference)}`,
+      ...(replayed ? { 'idempotent-replayed': 'true' } : {}),
+    },
+  }
+}

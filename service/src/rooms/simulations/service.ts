@@ -1,0 +1,69 @@
+/** The verbs of simulations. */
+import type { BodyOf } from '@partner-payments/wire'
+import { type Caller, type Currency, dayMs, type Minor, readAmount, readCurrency, Refusal } from '../../kernel/index.ts'
+import type { SandboxBank } from '../../rails/index.ts'
+import type { Deposits } from '../deposits/index.ts'
+import type { Payouts } from '../payouts/index.ts'
+
+export type Simulated = {
+  readonly reference: string
+  readonly amount: Minor
+  readonly currency: Currency
+  readonly replayed: boolean
+}
+
+export type Simulations = {
+  /** Refuses: validation_failed, not_found (customerId), currency_not_supported, idempotency_key_reused, request_in_progress. */
+  readonly deposit: (caller: Caller, body: BodyOf<'simulateDeposit'>, ip: string) => Promise<Simulated>
+  /** Refuses as `deposit` does, and insufficient_funds. */
+  readonly withdrawal: (caller: Caller, body: BodyOf<'simulateWithdrawal'>, ip: string) => Promise<Simulated>
+}
+
+/** How long a deposit that somebody pays may take: far longer than the bank's steps. */
+const paidWithinMs = dayMs
+
+export function createSimulations(deps: {
+  readonly bank: SandboxBank
+  readonly deposits: Deposits
+  readonly payouts: Payouts
+}): Simulations {
+  const { bank, deposits, payouts } = deps
+  return {
+    deposit: async (caller, body, ip) => {
+      const currency = readCurrency(body.currency)
+      const amount = readAmount(body.amount, currency)
+      requireSandboxCurrency(currency)
+      const { partnerId } = caller
+      const { row, replayed } = await deposits.open(
+        {
+          partnerId,
+          operation: 'simulateDeposit',
+          customerRef: body.customerId,
+          amount,
+          currency,
+          idempotencyKey: body.idempotencyKey ?? null,
+          websiteReference: body.websiteReference ?? null,
+          customFields: body.customFields ?? null,
+          ip,
+          expiresAfterMs: body.outcome === 'expired' ? bank.stepMs : paidWithinMs,
+          variant: body.outcome,
+        },
+        (tx, depositId) => bank.planDeposit(tx, partnerId, depositId, body.outcome),
+      )
+      return { reference: row.reference, amount, currency, replayed }
+    },
+    withdrawal: async (caller, body, ip) => {
+      const currency = readCurrency(body.currency)
+      const amount = readAmount(body.amount, currency)
+      const { outcome, customerId: customerRef, idempotencyKey = null } = body
+      const request = { customerRef, amount, currency, outcome, idempotencyKey }
+      const { payout, replayed } = await payouts.simulate(caller, request, ip)
+      return { reference: payout.reference, amount, currency, replayed }
+    },
+  }
+}
+
+function requireSandboxCurrency(currency: Currency): void {
+  if (currency === 'USDC' || currency === 'EURC')
+    throw new Refusal('currency_not_supported', `The sandbox bank holds no ${currency}.`)
+}

@@ -1,0 +1,62 @@
+/** Operation id -> service call and shape. */
+import type { ResponseOf } from '@partner-payments/wire'
+import { type Handlers, writeAmount } from '../../kernel/index.ts'
+import type { Transactions, TransactionView } from './service.ts'
+
+export function transactionsRoutes(transactions: Transactions): Handlers<'transactions'> {
+  return {
+    getTransaction: async ({ caller, params }) => ({
+      body: toTransaction(await transactions.get(caller.partnerId, params.reference)),
+    }),
+    listTransactions: async ({ caller, query }) => {
+      const page = await transactions.list(caller.partnerId, query)
+      return { body: { ...page, data: page.data.map(toTransaction) } }
+    },
+  }
+}
+
+/** What there is nothing to say about is absent. `userAmount` is what the user sees: the same, without an exchange. */
+function toTransaction({ row, timeline }: TransactionView): ResponseOf<'getTransaction'> {
+  const amount = writeAmount(row.amount, row.currency)
+  return {
+    reference: row.reference,
+    amount,
+    currency: row.currency,
+    userAmount: amount,
+    userCurrency: row.currency,
+    category: row.category,
+    direction: row.direction,
+    method: row.method,
+    partyType: row.partyType,
+    status: row.status,
+    type: row.type,
+    hasFx: false,
+    createdAt: row.createdAt.toISOString(),
+    updatedAt: row.updatedAt.toISOString(),
+    ...given({
+      errorKey: row.errorKey,
+      rail: row.rail,
+      endToEndId: row.endToEndId,
+      sessionId: row.sessionId,
+      websiteReference: row.websiteReference,
+      userReference: row.userReference,
+      idempotencyKey: row.idempotencyKey,
+      description: row.description,
+      beneficiaryId: row.beneficiaryId,
+      beneficiaryAlias: row.beneficiaryAlias,
+      creditorDetails: read(row.creditor),
+      debtorDetails: read(row.debtor),
+      partnerUser: read(row.partnerUser),
+    }),
+    timeline: timeline.map(({ createdAt, status, step }) => ({ createdAt: createdAt.toISOString(), status, step })),
+  }
+}
+
+const read = (json: string | null) => (json === null ? null : (JSON.parse(json) as Record<string, string>))
+
+/** Without the fields that are null. */
+function given<T extends object>(fields: T): { [K in keyof T]?: NonNullable<T[K]> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as {
+    [K in keyof T]?: NonNullable<T[K]>
+  }
+}

@@ -1,0 +1,110 @@
+/**
+ * Settlement: payouts on their way to a bank, and what banks tell. Claim -> rail -> the room's verb, the same path as a
+ * request. Owns no tables: the claim is the payout's own.
+ *
+ * Promises: an attempt is on the books before the bank hears of it; after a crash the bank is asked whether it has the
+ * instruction before it is handed over again; a notice is acknowledged only after its transaction has committed. So an
+ * instruction is never sent twice and none is lost, whichever line the process dies at.
+ */
+import { type Log, type Loop, startLoop, Unreachable } from '../kernel/index.ts'
+import type { Notice, Rail } from '../rails/index.ts'
+import type { Deposits } from '../rooms/deposits/index.ts'
+import type { PayoutClaim, Payouts } from '../rooms/payouts/index.ts'
+
+export type SettlementDeps = {
+  readonly log: Log
+  readonly rail: Rail
+  readonly payouts: Payouts
+  readonly deposits: Deposits
+  readonly idleMs: number
+}
+
+const partnersPerStepMax = 20
+const payoutsPerClaimMax = 20
+const noticesPerStepMax = 200
+const depositsPerStepMax = 100
+
+export function startSettlement(deps: SettlementDeps): readonly Loop[] {
+  const { log, idleMs, deposits } = deps
+  return [
+    startLoop({ name: 'settlement.instructions', idleMs, log, step: () => sendDue(deps) }),
+    startLoop({ name: 'settlement.notices', idleMs, log, step: () => takeNotices(deps) }),
+    startLoop({ name: 'settlement.expiry', idleMs, log, step: () => deposits.expireDue(depositsPerStepMax) }),
+  ]
+}
+
+/** One round over the partners with due payouts; answers how many payouts it looked at. */
+export async function sendDue(deps: SettlementDeps): Promise<number> {
+  let looked = 0
+  for (const partnerId of await deps.payouts.partnersWithDue(partnersPerStepMax)) {
+    const claims = await deps.payouts.claim(partnerId, payoutsPerClaimMax)
+    // A payout that fails in an unexpected way must not hold up the others: its lease brings it back.
+    for (const claim of claims)
+      await send(deps, claim).catch((error: unknown) => {
+        deps.log.error({ err: error, payoutId: claim.id }, 'payout step failed')
+      })
+    looked += claims.length
+  }
+  return looked
+}
+
+async function send({ payouts, rail, log }: SettlementDeps, claimed: PayoutClaim): Promise<void> {
+  const triedBefore = claimed.sendAttempts > 0
+  const claim = await payouts.beginSending(claimed)
+  if (!claim) return
+  const { partnerId, id } = claim
+  let known = false
+  try {
+    const found = triedBefore ? await rail.find(partnerId, id) : undefined
+    known = triedBefore && found === undefined
+    const { endToEndId, amount, currency, creditorName, creditorAccount, creditorBic, remittance, simulatedOutcome } = claim
+    const acknowledgement =
+      found ??
+      (await rail.instruct({
+        partnerId,
+        id,
+        endToEndId,
+        amount,
+        currency,
+        creditorName,
+        creditorAccount,
+        creditorBic,
+        remittance,
+        simulatedOutcome,
+      }))
+    await payouts.recordAcknowledgement(claim, acknowledgement)
+  } catch (error) {
+    if (!(error instanceof Unreachable)) throw error
+    log.warn({ err: error, payoutId: id, attempt: claim.sendAttempts }, 'bank unreachable')
+    await payouts.recordUnreachable(claim, known ? 'never arrived' : 'unknown')
+  }
+}
+
+/** Takes what the banks tell, in their order; answers how many notices there were. */
+export async function takeNotices(deps: SettlementDeps): Promise<number> {
+  const notices = await deps.rail.notices(noticesPerStepMax)
+  let taken = 0
+  for (const notice of notices) {
+    await take(deps, notice)
+    await deps.rail.acknowledge(notice)
+    taken += 1
+  }
+  return taken
+}
+
+function take({ payouts, deposits }: SettlementDeps, notice: Notice): Promise<void> {
+  switch (notice.kind) {
+    case 'payout.settled':
+      return payouts.settled(notice.partnerId, notice.subjectId)
+    case 'payout.rejected':
+      return payouts.rejected(notice.partnerId, notice.subjectId, notice)
+    case 'payout.returned':
+      return payouts.returned(notice.partnerId, notice.subjectId, notice)
+    case 'deposit.initiated':
+    case 'deposit.submitted':
+    case 'deposit.accepted':
+    case 'deposit.settled':
+    case 'deposit.failed':
+      return deposits.take(notice)
+  }
+}
