@@ -1,9 +1,19 @@
 import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { chmodSync, closeSync, existsSync, fsyncSync, lchownSync, lstatSync, mkdirSync, openSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  lchownSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+} from 'node:fs'
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { EmbeddedPostgresError } from './embedded-error.ts'
+import { basename, join } from 'node:path'
+import { codeOf, EmbeddedPostgresError } from './embedded-error.ts'
 import { type Ids, launch, type Way } from './embedded-launch.ts'
 import type { ServerLog } from './embedded-log.ts'
 import { signal, startOf, until, wasStartedWith } from './embedded-process.ts'
@@ -84,57 +94,57 @@ type NewCluster = {
   readonly log: ServerLog
 }
 
-/** Made beside its place and renamed into it when whole: a cluster that was interrupted is never taken for one. */
-export const createCluster = async ({
-  dataDir,
-  cluster,
-  password,
-  durable,
-  way,
-  ids,
-  log,
-}: NewCluster): Promise<void> => {
-  const draft = join(dataDir, 'postgres.new')
-  // Retried, because the initdb of a killed service may take a moment to notice.
-  rmSync(draft, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 })
-  mkdirSync(join(draft, 'cluster'), { recursive: true, mode: 0o700 })
-  writeFileSync(join(draft, 'password'), password, { mode: 0o600 })
+const DRAFT = 'postgres.new'
+
+const clearDrafts = (dataDir: string): void => {
+  for (const name of readdirSync(dataDir)) {
+    if (!name.startsWith(DRAFT)) continue
+    try {
+      rmSync(join(dataDir, name), { recursive: true, force: true })
+    } catch (thrown) {
+      // The initdb of a killed service may still write there for a moment: left for the next start.
+      if (codeOf(thrown) !== 'ENOTEMPTY') throw thrown
+    }
+  }
+}
+
+const initdbArguments = (draft: string, durable: boolean): readonly string[] => [
+  `--pgdata=${draft}/cluster`,
+  `--pwfile=${draft}/password`,
+  '--username=postgres',
+  '--auth=scram-sha-256',
+  '--encoding=UTF8',
+  // The builtin provider sorts by code point on every platform and in every version of the C library.
+  '--locale=C',
+  '--locale-provider=builtin',
+  '--builtin-locale=C.UTF-8',
+  '--data-checksums',
+  '--no-instructions',
+  ...(durable ? [] : ['--no-sync']),
+]
+
+/**
+ * Made beside its place and renamed into it when whole: a cluster that was interrupted is never taken for one. Each
+ * attempt has a folder of its own, because the initdb of a killed service removes its folder as the last thing it does.
+ */
+export const createCluster = async (wanted: NewCluster): Promise<void> => {
+  const { dataDir, cluster, durable, way, ids, log } = wanted
+  clearDrafts(dataDir)
+  const draft = mkdtempSync(join(dataDir, `${DRAFT}-`))
+  mkdirSync(join(draft, 'cluster'), { mode: 0o700 })
+  writeFileSync(join(draft, 'password'), wanted.password, { mode: 0o600 })
   for (const path of [draft, join(draft, 'cluster'), join(draft, 'password')]) own(path, ids)
-  const seen = `${way.data}/postgres.new`
   log.mark()
-  const code = await ended(
-    launch(
-      way,
-      'initdb',
-      [
-        '-D',
-        `${seen}/cluster`,
-        '-U',
-        'postgres',
-        '-A',
-        'scram-sha-256',
-        `--pwfile=${seen}/password`,
-        // The builtin provider sorts by code point on every platform and in every version of the C library.
-        '-E',
-        'UTF8',
-        '--locale=C',
-        '--locale-provider=builtin',
-        '--builtin-locale=C.UTF-8',
-        '--data-checksums',
-        '--no-instructions',
-        ...(durable ? [] : ['--no-sync']),
-      ],
-      log.file,
-    ),
-  )
+  const args = initdbArguments(`${way.data}/${basename(draft)}`, durable)
+  const code = await ended(launch(way, 'initdb', args, log.file))
   if (code !== 0) {
     const line = log.failure()
-    rmSync(draft, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 })
+    clearDrafts(dataDir)
     throw new EmbeddedPostgresError(`PostgreSQL could not make its cluster in ${dataDir}: ${line}`)
   }
   renameSync(join(draft, 'cluster'), cluster)
   if (durable && process.platform !== 'win32') persist(dataDir)
-  rmSync(draft, { recursive: true, force: true })
+  clearDrafts(dataDir)
 }
 
 /**
