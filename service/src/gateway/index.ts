@@ -6,4 +6,4 @@
  * to an api process), `inner` (api: the gateway's pass in, handlers here). Owns no tables.
  */
 export { type Gateway, type GatewayOptions, createGateway } from './gateway.ts'
-export { readClaim } from './authenticate.ts'
+export { docsAssets } from './docs.ts'

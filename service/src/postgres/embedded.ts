@@ -222,3 +222,23 @@ export const startEmbeddedPostgres = async (options: EmbeddedPostgresOptions): P
     throw new EmbeddedPostgresError(`PostgreSQL did not start in ${dataDir}: ${full}${reasonOf(cause)}`, { cause })
   }
 }
+
+/**
+ * The URL of the server that another process of this folder runs right now, or undefined: an operator's command works
+ * beside the service instead of waiting for it to stop.
+ */
+export const findRunningPostgres = (dataDir: string): string | undefined => {
+  const cluster = join(dataDir, 'postgres')
+  const file = readPidFile(cluster)
+  if (file === undefined || !file.ready || !isAlive(file.pid)) return undefined
+  return `postgres://postgres:${keepPassword(dataDir, cluster)}@127.0.0.1:${file.port}/${DATABASE}`
+}
+
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (thrown) {
+    return codeOf(thrown) === 'EPERM'
+  }
+}

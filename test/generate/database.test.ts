@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createLog } from '../../service/src/kernel/index.ts'
 import { createDatabase, type Database, migrate } from '../../service/src/postgres/index.ts'
-import { generateSchema } from '../../scripts/generate/schema.ts'
+import { generateSchema } from '../../scripts/generate/database.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 
 type Pool = Database['pool']

@@ -1,0 +1,48 @@
+/**
+ * `npm run generate` writes what is derived from the contract; `--check` writes nothing and exits 1, naming the files
+ * that are not what the contract says.
+ */
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { openapi } from './generate/openapi.ts'
+import { permissionsPage } from './generate/permissions.ts'
+import { problemsPage } from './generate/problems.ts'
+import { sdkOperations } from './generate/routes.ts'
+import { sdkTypes } from './generate/types.ts'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+
+const outputs: Readonly<Record<string, () => string>> = {
+  'wire/openapi.json': openapi,
+  'sdk/src/generated/types.ts': sdkTypes,
+  'sdk/src/generated/operations.ts': sdkOperations,
+  'docs/permissions.md': permissionsPage,
+  'docs/problems.md': problemsPage,
+}
+
+async function current(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(join(root, path), 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+const { values } = parseArgs({ options: { check: { type: 'boolean', default: false } } })
+const stale: string[] = []
+for (const [path, generate] of Object.entries(outputs)) {
+  const text = generate()
+  if ((await current(path)) === text) continue
+  stale.push(path)
+  if (values.check) continue
+  await mkdir(dirname(join(root, path)), { recursive: true })
+  await writeFile(join(root, path), text)
+}
+
+if (values.check && stale.length > 0) {
+  console.error(`stale; run \`npm run generate\`:\n${stale.map((path) => `  ${path}`).join('\n')}`)
+  process.exitCode = 1
+} else console.log(stale.length === 0 ? 'generated files are current' : `wrote ${stale.join(', ')}`)

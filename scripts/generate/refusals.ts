@@ -1,0 +1,129 @@
+/** What an operation may refuse: its own codes and those that every operation shares, by status. */
+import { type FieldError, type Operation, type ProblemCode, problems } from '@partner-payments/wire'
+import { ref } from './schema.ts'
+
+/** Decided by the gateway before any operation runs, or by what lies below all of them. */
+export const sharedCodes = [
+  'malformed_request',
+  'unknown_field',
+  'validation_failed',
+  'signature_required',
+  'jwt_not_accepted',
+  'timestamp_out_of_window',
+  'nonce_invalid',
+  'nonce_replayed',
+  'signature_invalid',
+  'permission_denied',
+  'impersonation_write_blocked',
+  'not_found',
+  'body_too_large',
+  'unsupported_media_type',
+  'rate_limited',
+  'headers_too_large',
+  'internal_error',
+  'downstream_unreachable',
+  'shutting_down',
+  'downstream_timeout',
+] as const satisfies readonly ProblemCode[]
+
+/** Where a body may be sent, it may be ill-formed. */
+const bodyCodes = ['malformed_json', 'duplicate_key', 'nesting_too_deep'] as const satisfies readonly ProblemCode[]
+
+const statusNames: Readonly<Record<number, string>> = {
+  400: 'BadRequest',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'NotFound',
+  409: 'Conflict',
+  413: 'ContentTooLarge',
+  415: 'UnsupportedMediaType',
+  422: 'UnprocessableContent',
+  429: 'TooManyRequests',
+  431: 'RequestHeaderFieldsTooLarge',
+  500: 'InternalServerError',
+  502: 'BadGateway',
+  503: 'ServiceUnavailable',
+  504: 'GatewayTimeout',
+}
+
+const retryable: ReadonlySet<number> = new Set([429, 503])
+
+function byStatus(codes: readonly ProblemCode[]): ReadonlyMap<number, readonly ProblemCode[]> {
+  const result = new Map<number, ProblemCode[]>()
+  for (const code of new Set(codes)) {
+    const { status } = problems[code]
+    result.set(status, [...(result.get(status) ?? []), code])
+  }
+  return result
+}
+
+export function codesOf({ body, bodyOptional, refusals }: Operation): ReadonlyMap<number, readonly ProblemCode[]> {
+  const required: readonly ProblemCode[] = body !== undefined && bodyOptional !== true ? ['body_required'] : []
+  return byStatus([...sharedCodes, ...(body === undefined ? [] : [...bodyCodes, ...required]), ...refusals])
+}
+
+function responseObject(status: number, codes: readonly ProblemCode[]) {
+  return {
+    description: codes.map((code) => `\`${code}\`: ${problems[code].title}.`).join(' '),
+    headers: {
+      'X-Request-Id': ref('headers', 'RequestId'),
+      ...(retryable.has(status) && { 'Retry-After': ref('headers', 'RetryAfter') }),
+    },
+    content: {
+      'application/problem+json': {
+        schema: ref('schemas', 'Problem'),
+        examples: Object.fromEntries(codes.map((code) => [code, ref('examples', code)])),
+      },
+    },
+    'x-codes': codes,
+  }
+}
+
+const shared = byStatus(sharedCodes)
+const sameCodes = (a: readonly ProblemCode[], b: readonly ProblemCode[]) => a.join() === b.join()
+
+/** A shared response is referred to; one to which the operation adds codes is written out. */
+export function responseOf(status: number, codes: readonly ProblemCode[]) {
+  const name = statusNames[status]
+  if (name === undefined) throw new Error(`no name for the status ${status}`)
+  return sameCodes(codes, shared.get(status) ?? []) ? ref('responses', name) : responseObject(status, codes)
+}
+
+export function sharedResponses() {
+  return Object.fromEntries(
+    [...shared].map(([status, codes]) => [statusNames[status] ?? String(status), responseObject(status, codes)]),
+  )
+}
+
+const fieldErrors: Readonly<Partial<Record<ProblemCode, FieldError>>> = {
+  validation_failed: { pointer: '/amount', code: 'too_precise', message: 'EUR has 2 decimal digits at most' },
+  unknown_field: { pointer: '/kyc/uboFirstName6', code: 'unknown_field', message: 'is not a field of this operation' },
+  duplicate_key: { pointer: '/amount', code: 'duplicate_key', message: 'is given twice' },
+}
+
+/** One example body for every code of the catalogue. */
+export function examples() {
+  const codes = Object.keys(problems) as readonly ProblemCode[]
+  return Object.fromEntries(
+    codes.map((code) => {
+      const { status, title } = problems[code]
+      const error = fieldErrors[code]
+      return [
+        code,
+        {
+          summary: title,
+          value: {
+            type: `urn:partner-payments:problem:${code}`,
+            title,
+            status,
+            detail: error === undefined ? title : `${error.pointer}: ${error.message}`,
+            instance: '/v1/payouts/fiat',
+            code,
+            requestId: '018f3c5e-7d1a-7c3e-9a52-6f1f0a9f4d21',
+            ...(error !== undefined && { errors: [error] }),
+          },
+        },
+      ]
+    }),
+  )
+}

@@ -1,0 +1,82 @@
+/** The named shapes of the contract, and the walk over a schema that every generator shares. */
+import * as wire from '@partner-payments/wire'
+
+export type Schema = { readonly [keyword: string]: unknown }
+
+const groups = [
+  wire.accounts,
+  wire.beneficiaries,
+  wire.customers,
+  wire.payouts,
+  wire.simulations,
+  wire.transactions,
+  wire.users,
+  wire.webhooks,
+]
+
+export function isSchema(value: unknown): value is Schema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** An object or an enumeration that a group exports under a capital letter; queries become parameters instead. */
+const isNamed = (name: string, value: unknown): value is Schema =>
+  /^[A-Z]/.test(name) && !name.endsWith('Query') && isSchema(value) && ('properties' in value || 'enum' in value)
+
+/** `partner.customer.deposit.created` -> `PartnerCustomerDepositCreated`. */
+export function pascalCase(name: string): string {
+  return name.replace(/(?:^|[.-])([a-z])/g, (_match, letter: string) => letter.toUpperCase())
+}
+
+export function eventShape(name: wire.EventName): Schema {
+  const data = wire.events[name].data as unknown as Schema
+  return { ...data, properties: { ...(data.properties as Schema), eventType: { type: 'string', const: name } } }
+}
+
+function collect(): ReadonlyMap<string, Schema> {
+  const shapes = new Map<string, Schema>([['Problem', wire.Problem as unknown as Schema]])
+  for (const group of groups) {
+    for (const [name, value] of Object.entries(group)) {
+      if (!isNamed(name, value)) continue
+      if (shapes.has(name)) throw new Error(`two groups export a shape named ${name}`)
+      shapes.set(name, value)
+    }
+  }
+  for (const name of wire.eventNames) shapes.set(pascalCase(name), eventShape(name))
+  return shapes
+}
+
+/** Every named shape, by name: those of the groups, then the problem body and the data of the events. */
+export const shapes = collect()
+
+/** By structure, not by identity: TypeBox copies a schema when it marks it optional. The first name wins. */
+const names = new Map<string, string>()
+for (const [name, schema] of shapes) {
+  const structure = JSON.stringify(schema)
+  if (!names.has(structure)) names.set(structure, name)
+}
+
+export function nameOf(schema: unknown): string | undefined {
+  return names.get(JSON.stringify(schema))
+}
+
+export const isAmount = (schema: Schema): boolean => schema['x-json-type'] === 'number'
+export const isRecord = (schema: Schema): boolean => 'patternProperties' in schema
+
+/** `X | null` as X; undefined where the schema is not of that form. */
+export function nullableOf(schema: Schema): Schema | undefined {
+  const options = schema.anyOf
+  if (!Array.isArray(options) || options.length !== 2 || options[1]?.type !== 'null') return undefined
+  return options[0] as Schema
+}
+
+/** Where the amounts of a shape stand: `amount`, `data.*.amount` (`*` is every item of an array). */
+export function amountPaths(schema: Schema | undefined, at: readonly string[] = []): readonly string[] {
+  if (schema === undefined) return []
+  if (isAmount(schema)) return [at.join('.')]
+  const inner = nullableOf(schema)
+  if (inner !== undefined) return amountPaths(inner, at)
+  if (isSchema(schema.items)) return amountPaths(schema.items, [...at, '*'])
+  return Object.entries((schema.properties ?? {}) as Record<string, Schema>).flatMap(([key, value]) =>
+    amountPaths(value, [...at, key]),
+  )
+}

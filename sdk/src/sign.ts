@@ -1,0 +1,76 @@
+/** The signature of requests. Interface document, Authentication; the canonical query as the documentation says. */
+import { type KeyObject, createHash, createPrivateKey, randomUUID, sign } from 'node:crypto'
+
+export type Signer = (request: SignedRequest) => SignatureHeaders
+
+export type SignedRequest = {
+  readonly method: string
+  /** The public path exactly as called, without the query. */
+  readonly path: string
+  /** The query as sent, without the leading `?`. */
+  readonly query: string
+  readonly body: Uint8Array
+  /** Made afresh where absent. */
+  readonly timestamp?: string
+  readonly nonce?: string
+}
+
+export type SignatureHeaders = {
+  readonly ApiKey: string
+  readonly Nonce: string
+  readonly Timestamp: string
+  readonly Signature: string
+}
+
+export type Credentials = {
+  readonly apiKey: string
+  readonly apiSecret: string
+  /** PKCS#8 or PKCS#1, PEM. */
+  readonly privateKeyPem: string
+}
+
+/** RFC 3986 section 2.3; `encodeURIComponent` leaves five characters that are not unreserved. */
+function encodeRfc3986(text: string): string {
+  return encodeURIComponent(text).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
+}
+
+const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
+
+/**
+ * Decoded and encoded again by RFC 3986, sorted by name then value, duplicates and empty values kept. A `+` is a plus
+ * sign. Throws a URIError where a percent-encoding is broken.
+ */
+export function canonicalQuery(query: string): string {
+  return query
+    .split('&')
+    .filter((pair) => pair !== '')
+    .map((pair) => {
+      const at = pair.indexOf('=')
+      const [name, value] = at === -1 ? [pair, ''] : [pair.slice(0, at), pair.slice(at + 1)]
+      return [encodeRfc3986(decodeURIComponent(name)), encodeRfc3986(decodeURIComponent(value))] as const
+    })
+    .sort(([a, x], [b, y]) => compare(a, b) || compare(x, y))
+    .map(([name, value]) => `${name}=${value}`)
+    .join('&')
+}
+
+/** The seven items, joined with a line feed. */
+export function canonicalString(request: Required<SignedRequest>, apiSecret: string): string {
+  const { method, path, query, timestamp, nonce, body } = request
+  const digest = createHash('sha256').update(body).digest('hex')
+  return [method, path, canonicalQuery(query), timestamp, nonce, apiSecret, digest].join('\n')
+}
+
+/** Throws where the key is not an RSA private key. The key is read once and kept out of reach. */
+export function createSigner({ apiKey, apiSecret, privateKeyPem }: Credentials): Signer {
+  const key: KeyObject = createPrivateKey(privateKeyPem)
+  if (key.asymmetricKeyType !== 'rsa') throw new TypeError('privateKeyPem is not an RSA private key')
+  return (request) => {
+    const timestamp = request.timestamp ?? String(Math.floor(Date.now() / 1000))
+    const nonce = request.nonce ?? randomUUID()
+    const canonical = canonicalString({ ...request, timestamp, nonce }, apiSecret)
+    // Node signs RSA keys with PKCS#1 v1.5 padding unless told otherwise.
+    const signature = sign('sha256', Buffer.from(canonical, 'utf8'), key).toString('base64')
+    return { ApiKey: apiKey, Nonce: nonce, Timestamp: timestamp, Signature: signature }
+  }
+}

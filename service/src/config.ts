@@ -1,0 +1,164 @@
+/**
+ * The configuration: one table, read once, checked at start, printed redacted. The only reader of `process.env`.
+ * `docs/configuration.md` is generated from it.
+ */
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { type LogLevel, logLevels, masterKeyBytes } from './kernel/index.ts'
+
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+}
+
+type Variable<T> = {
+  /** As the document shows it. */
+  readonly default: string
+  readonly what: string
+  readonly secret?: true
+  /** Throws a plain Error with the reason. `undefined` is the variable that is not set. */
+  readonly read: (text: string | undefined, mode: Mode) => T
+}
+export type Mode = 'sandbox' | 'production'
+
+const fail = (reason: string): never => {
+  throw new Error(reason)
+}
+const integer = (min: number, max: number, byDefault: number) => (text: string | undefined) => {
+  if (text === undefined) return byDefault
+  const value = Number(text)
+  return /^\d+$/.test(text) && value >= min && value <= max ? value : fail(`must be a whole number from ${min} to ${max}`)
+}
+const oneOf = <T extends string>(values: readonly T[], byDefault: T) => (text: string | undefined): T =>
+  text === undefined ? byDefault : (values.find((value) => value === text) ?? fail(`must be one of ${values.join(', ')}`))
+const url = (protocols: readonly string[]) => (text: string | undefined) => {
+  if (text === undefined) return undefined
+  const parsed = URL.canParse(text) ? new URL(text) : fail(`must be a URL of ${protocols.join(' or ')}`)
+  return protocols.includes(parsed.protocol.slice(0, -1)) ? text : fail(`must begin with ${protocols.map((p) => `${p}://`).join(' or ')}`)
+}
+const text = (byDefault: string) => (value: string | undefined) => value ?? byDefault
+const keys = (value: string | undefined) =>
+  value === undefined
+    ? undefined
+    : value.split(',').map((part) => {
+        const key = Buffer.from(part.trim(), 'base64')
+        return key.length === masterKeyBytes ? key : fail(`must be ${masterKeyBytes} bytes in Base64 (openssl rand -base64 32); several are separated by commas, the first one seals`)
+      })
+const retryDelays = (value: string | undefined) =>
+  value === undefined
+    ? undefined
+    : value.split(',').map((part) => (/^\d{1,9}$/.test(part.trim()) ? Number(part) : fail('must be milliseconds separated by commas')))
+
+const portMax = 65_535
+
+export const variables = {
+  MODE: { default: 'sandbox', what: '`sandbox` or `production`. Production refuses to start with what only a sandbox may have', read: oneOf(['sandbox', 'production'], 'sandbox') },
+  HOST: { default: '127.0.0.1', what: 'Address to listen on', read: text('127.0.0.1') },
+  PORT: { default: '8080', what: 'Port of the API; 0 takes a free one', read: integer(0, portMax, 8080) },
+  OPS_HOST: { default: '127.0.0.1', what: 'Address of the operations port', read: text('127.0.0.1') },
+  OPS_PORT: { default: 'PORT + 1', what: 'Port of `/healthz`, `/readyz` and `/metrics`; 0 takes a free one', read: integer(0, portMax, -1) },
+  PUBLIC_URL: { default: 'http://HOST:PORT', what: 'Where partners reach the API; written into the sandbox credentials', read: url(['http', 'https']) },
+  DATA_DIR: { default: '.data', what: 'Folder of the embedded database, the sandbox keys and the mail outbox', read: (value) => resolve(value ?? '.data') },
+  DATABASE_URL: { default: 'embedded', what: 'Any PostgreSQL >= 15 instead of the embedded one', secret: true, read: url(['postgres', 'postgresql']) },
+  DATABASE_CONNECTIONS_MAX: { default: '20', what: 'Connections of this process', read: integer(2, 1000, 20) },
+  MASTER_KEY: { default: 'made in DATA_DIR (sandbox)', what: 'Seals secrets and KYC data: 32 bytes in Base64. Several, separated by commas, rotate it: the first seals, all open', secret: true, read: keys },
+  LOG_LEVEL: { default: 'info; warn in a sandbox', what: 'Logs go to standard error as JSON lines', read: (value, mode): LogLevel => oneOf(logLevels, mode === 'sandbox' ? 'warn' : 'info')(value) },
+  TIMESTAMP_WINDOW_SECONDS: { default: '300', what: 'How far a Timestamp may be from now, either way', read: integer(30, 3600, 300) },
+  RATE_PER_SECOND: { default: '100', what: 'Requests a second of a service account', read: integer(1, 1_000_000, 100) },
+  RATE_BURST: { default: '1000', what: 'Requests at once of a service account', read: integer(1, 10_000_000, 1000) },
+  BODY_BYTES_MAX: { default: '262144', what: 'Size of a request body', read: integer(1024, 16 * 1024 * 1024, 262_144) },
+  HEADER_BYTES_MAX: { default: '16384', what: 'Size of all request headers together', read: integer(4096, 1024 * 1024, 16_384) },
+  API_URL: { default: 'none', what: 'Role `gateway`: where the api process listens', read: url(['http']) },
+  API_TIMEOUT_MS: { default: '20000', what: 'Role `gateway`: how long the api may take', read: integer(100, 600_000, 20_000) },
+  RAIL: { default: 'sandbox; none in production', what: '`sandbox` or `none`: the bank connector that carries payouts', read: (value, mode) => oneOf(['sandbox', 'none'], mode === 'sandbox' ? 'sandbox' : 'none')(value) },
+  SIMULATIONS: { default: 'on; off in production', what: '`on` or `off`: the operations below /v1/simulations', read: (value, mode) => oneOf(['on', 'off'], mode === 'sandbox' ? 'on' : 'off')(value) === 'on' },
+  SANDBOX_BANK_DELAY_MS: { default: '1000', what: 'What the sandbox bank lets pass between two steps', read: integer(0, 3_600_000, 1000) },
+  WEBHOOK_HTTP: { default: 'on where the sandbox listens on loopback', what: '`on` or `off`: webhooks by http to loopback addresses', read: (value) => (value === undefined ? undefined : oneOf(['on', 'off'], 'off')(value) === 'on') },
+  WEBHOOK_RETRY_DELAYS_MS: { default: '5s 30s 2m 10m 30m 1h 3h 6h 12h 24h 24h', what: 'Waits between the attempts of a delivery, in milliseconds, separated by commas', read: retryDelays },
+  WORKER_IDLE_MS: { default: '100', what: 'How long a worker rests when it finds nothing to do', read: integer(1, 60_000, 100) },
+  SMTP_URL: { default: 'none: mails land in DATA_DIR/outbox', what: '`smtp://user:password@host:port` or `smtps://...`', secret: true, read: url(['smtp', 'smtps']) },
+  MAIL_FROM: { default: 'Partner Payments <no-reply@localhost>', what: 'Sender of mails', read: text('Partner Payments <no-reply@localhost>') },
+  INVITATION_URL: { default: 'PUBLIC_URL/invitations/accept', what: 'Where an invitation without a redirectUrl leads', read: url(['http', 'https']) },
+} as const satisfies Record<string, Variable<unknown>>
+
+type Raw = { readonly [K in keyof typeof variables]: ReturnType<(typeof variables)[K]['read']> }
+export type Config = Omit<Raw, 'MASTER_KEY' | 'OPS_PORT' | 'WEBHOOK_HTTP' | 'PUBLIC_URL'> & {
+  readonly MASTER_KEY: readonly Buffer[]
+  readonly OPS_PORT: number
+  readonly WEBHOOK_HTTP: boolean
+  /** Without a value: made from the port that was really taken. */
+  readonly PUBLIC_URL: string | undefined
+}
+
+/** A misspelt variable of ours must not pass in silence; these beginnings are ours alone. */
+const ownPrefixes = /^(SANDBOX_BANK|WEBHOOK|RATE|OPS|TIMESTAMP_WINDOW|BODY_BYTES|HEADER_BYTES|WORKER_IDLE|INVITATION|SIMULATION)_?/
+
+const loopbackHosts = new Set(['127.0.0.1', '::1', 'localhost'])
+
+/** Throws a ConfigError of one line. */
+export function readConfig(env: Readonly<Record<string, string | undefined>> = process.env): Config {
+  const modeText = env['MODE'] || undefined
+  const mode: Mode = modeText === 'production' ? 'production' : 'sandbox'
+  const raw: Record<string, unknown> = {}
+  for (const [name, variable] of Object.entries(variables) as [string, Variable<unknown>][]) {
+    try {
+      raw[name] = variable.read(env[name] || undefined, mode)
+    } catch (error) {
+      const shown = variable.secret ? '' : ` (it is ${JSON.stringify(env[name])})`
+      throw new ConfigError(`${name} ${(error as Error).message}${shown}`)
+    }
+  }
+  for (const name of Object.keys(env))
+    if (ownPrefixes.test(name) && !Object.hasOwn(variables, name))
+      throw new ConfigError(`${name} is not a variable of this service: see docs/configuration.md`)
+  return complete(raw as Raw)
+}
+
+function complete(raw: Raw): Config {
+  const onLoopback = loopbackHosts.has(raw.HOST)
+  if (raw.MODE === 'production') refuseSandboxDefaults(raw)
+  return {
+    ...raw,
+    OPS_PORT: raw.OPS_PORT >= 0 ? raw.OPS_PORT : raw.PORT === 0 ? 0 : raw.PORT + 1,
+    WEBHOOK_HTTP: raw.WEBHOOK_HTTP ?? (raw.MODE === 'sandbox' && onLoopback),
+    MASTER_KEY: raw.MASTER_KEY ?? [sandboxMasterKey(raw.DATA_DIR)],
+  }
+}
+
+/** Other people's money: nothing that was made for a developer's machine may be left on. */
+function refuseSandboxDefaults(raw: Raw): void {
+  const refuse = (reason: string) => {
+    throw new ConfigError(`MODE=production: ${reason}`)
+  }
+  if (raw.MASTER_KEY === undefined) refuse('MASTER_KEY is required from outside (openssl rand -base64 32)')
+  if (raw.WEBHOOK_HTTP === true) refuse('WEBHOOK_HTTP must be off: webhooks go by https only')
+  if (raw.SIMULATIONS) refuse('SIMULATIONS must be off')
+  if (raw.RAIL === 'sandbox') refuse('RAIL must not be sandbox: the sandbox bank moves no money')
+  if (raw.SMTP_URL === undefined) refuse('SMTP_URL is required: invitations are sent by mail')
+}
+
+/** A sandbox makes its own master key once and keeps it beside its data. */
+function sandboxMasterKey(dataDir: string): Buffer {
+  const path = join(dataDir, 'master.key')
+  try {
+    if (!existsSync(path)) {
+      mkdirSync(dataDir, { recursive: true })
+      writeFileSync(path, `${randomBytes(masterKeyBytes).toString('base64')}\n`, { mode: 0o600, flag: 'wx' })
+    }
+    const key = Buffer.from(readFileSync(path, 'utf8').trim(), 'base64')
+    if (key.length !== masterKeyBytes) throw new Error('it does not hold 32 bytes in Base64')
+    return key
+  } catch (error) {
+    throw new ConfigError(`the sandbox's master key ${path}: ${(error as Error).message}`)
+  }
+}
+
+/** For the log and for support: every value, secrets as `[set]`. */
+export function printConfig(config: Config): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    (Object.entries(variables) as [keyof Config, Variable<unknown>][]).map(([name, { secret }]) => [
+      name,
+      secret ? (config[name] === undefined ? '[none]' : '[set]') : config[name],
+    ]),
+  )
+}

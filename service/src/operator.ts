@@ -1,0 +1,85 @@
+/**
+ * The operator's commands: one JSON object on standard output each, so that scripts can read it. They work on the same
+ * database as the service and may run beside it.
+ */
+import { readFile } from 'node:fs/promises'
+import { parseArgs } from 'node:util'
+import { type Permission, permissions } from '@partner-payments/wire'
+import type { House } from './compose.ts'
+import { ConfigError, type Config } from './config.ts'
+import type { Database } from './postgres/index.ts'
+import { createSandboxPartner } from './seed.ts'
+
+export const operatorUsage = `operator commands:
+  operator partner create --name NAME
+  operator service-account create --partner ID --name NAME --permissions a:read,b:write | all [--public-key FILE.pem]
+  operator service-account revoke --partner ID --id ID
+  operator impersonate --partner ID --staff NAME [--minutes 15]`
+
+type Options = Readonly<Record<string, string | undefined>>
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+function required(options: Options, name: string): string {
+  const value = options[name]
+  if (value === undefined || value === '') throw new ConfigError(`operator: --${name} is required`)
+  if ((name === 'partner' || name === 'id') && !uuid.test(value)) throw new ConfigError(`operator: --${name} must be a UUID`)
+  return value
+}
+
+function readPermissions(text: string): readonly Permission[] {
+  if (text === 'all') return permissions
+  const asked = text.split(',').map((part) => part.trim())
+  const unknown = asked.find((permission) => !(permissions as readonly string[]).includes(permission))
+  if (unknown !== undefined) throw new ConfigError(`operator: no permission ${unknown}; there are ${permissions.join(', ')}`)
+  return asked as Permission[]
+}
+
+/** Runs one command; throws a ConfigError (a line for the person) where the words are off. */
+export async function runOperator(args: readonly string[], house: House, db: Database, config: Config): Promise<object> {
+  const { values, positionals } = parse(args)
+  const { access } = house
+  switch (positionals.join(' ')) {
+    case 'partner create': {
+      const name = required(values, 'name')
+      if (config.MODE === 'sandbox') return db.transaction((tx) => createSandboxPartner(house, tx, name))
+      return { partnerId: await db.transaction((tx) => access.createPartner(tx, name)) }
+    }
+    case 'service-account create': {
+      const request = {
+        partnerId: required(values, 'partner'),
+        name: required(values, 'name'),
+        permissions: readPermissions(required(values, 'permissions')),
+      }
+      const file = values['public-key']
+      const publicKeyPem = file === undefined ? undefined : await readFile(file, 'utf8')
+      return db.transaction((tx) =>
+        access.createServiceAccount(tx, { ...request, ...(publicKeyPem === undefined ? {} : { publicKeyPem }) }),
+      )
+    }
+    case 'service-account revoke': {
+      const [partnerId, id] = [required(values, 'partner'), required(values, 'id')]
+      await db.transaction((tx) => access.revoke(tx, partnerId, id))
+      return { revoked: id }
+    }
+    case 'impersonate': {
+      const minutes = Number(values['minutes'] ?? '15')
+      if (!Number.isInteger(minutes) || minutes < 1 || minutes > 60) throw new ConfigError('operator: --minutes is 1 to 60')
+      const [partnerId, staff] = [required(values, 'partner'), required(values, 'staff')]
+      return db.transaction((tx) => access.impersonate(tx, partnerId, staff, minutes))
+    }
+    default:
+      throw new ConfigError(operatorUsage)
+  }
+}
+
+function parse(args: readonly string[]): { readonly values: Options; readonly positionals: readonly string[] } {
+  const string = { type: 'string' } as const
+  const names = ['name', 'partner', 'permissions', 'public-key', 'id', 'staff', 'minutes']
+  try {
+    const options = Object.fromEntries(names.map((name) => [name, string]))
+    return parseArgs({ args: [...args], allowPositionals: true, options }) as { values: Options; positionals: string[] }
+  } catch (error) {
+    throw new ConfigError(`operator: ${(error as Error).message}`)
+  }
+}

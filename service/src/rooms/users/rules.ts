@@ -1,0 +1,127 @@
+/** What an invitation may say and become. Pure: no clock, no SQL. */
+import { createHash } from 'node:crypto'
+import type { BodyOf, FieldError, users as wire } from '@partner-payments/wire'
+import { assert, minuteMs, Refusal, secondMs } from '../../kernel/index.ts'
+
+export type InvitationEntry = BodyOf<'createInvitations'>['invitations'][number]
+type Life = { readonly status: wire.InvitationStatus; readonly expiresAt: Date }
+
+export const resendsMax = 5
+export const resendSpacingMs = minuteMs
+export const tokenRandomBytes = 32
+
+/** Two spellings of an address that no mail server tells apart in practice. */
+export function emailKey(email: string): string {
+  return email.normalize('NFC').toLowerCase()
+}
+
+/** base64url of the partner's id and 256 random bits: who accepts it later is led to the partner's rows. */
+export function tokenFor(partnerId: string, random: Uint8Array): string {
+  assert(random.length === tokenRandomBytes, 'a token has 256 random bits')
+  return Buffer.concat([Buffer.from(partnerId.replaceAll('-', ''), 'hex'), random]).toString('base64url')
+}
+
+/** No salt: 256 random bits cannot be guessed from their hash. */
+export function tokenHash(token: string): Buffer {
+  return createHash('sha256').update(token).digest()
+}
+
+/** The state as the world sees it: nobody has to write a row for time to pass. */
+export function statusAt({ status, expiresAt }: Life, now: Date): wire.InvitationStatus {
+  return status === 'Pending' && expiresAt <= now ? 'Expired' : status
+}
+
+/**
+ * Refuses (400), all fields in one answer: an address or a name with characters that no mail can carry, an address that
+ * stands twice, a redirect that is not https.
+ */
+export function refuseBadEntries(entries: readonly InvitationEntry[], sandbox: boolean): void {
+  const seen = new Set<string>()
+  const errors = entries.flatMap((entry, index) => {
+    const at = `/invitations/${index}`
+    const key = emailKey(entry.email)
+    const again = seen.has(key)
+    seen.add(key)
+    return [
+      ...emailErrors(`${at}/email`, entry.email),
+      ...(again ? [fieldError(`${at}/email`, 'invalid_value', 'is in the request twice')] : []),
+      ...nameErrors(`${at}/fullName`, entry.fullName),
+      ...redirectErrors(`${at}/redirectUrl`, entry.redirectUrl, sandbox),
+    ]
+  })
+  if (errors.length > 0) throw new Refusal('validation_failed', undefined, { errors })
+}
+
+/** Refuses (400): a redirect that is not https. */
+export function refuseBadRedirect(redirectUrl: string | null | undefined, sandbox: boolean): void {
+  const errors = redirectErrors('/redirectUrl', redirectUrl, sandbox)
+  if (errors.length > 0) throw new Refusal('validation_failed', undefined, { errors })
+}
+
+const fieldError = (pointer: string, code: FieldError['code'], message: string): FieldError => ({
+  pointer,
+  code,
+  message,
+})
+
+// The specials of RFC 5322 section 3.2.3 stand in a mailbox only inside quotes, where mail software disagrees about who
+// is meant; control characters could end a header line.
+const addressSpecials = /[\p{Cc}\s"(),:;<>[\\\]]/u
+
+function emailErrors(pointer: string, email: string): readonly FieldError[] {
+  if (!addressSpecials.test(email) && email.isWellFormed()) return []
+  return [fieldError(pointer, 'invalid_character', 'has a character that an address cannot have')]
+}
+
+function nameErrors(pointer: string, name: string): readonly FieldError[] {
+  if (name.trim() === '') return [fieldError(pointer, 'empty', 'must not be blank')]
+  if (!/\p{Cc}/u.test(name) && name.isWellFormed()) return []
+  return [fieldError(pointer, 'invalid_character', 'has a control character')]
+}
+
+const sandboxHosts: readonly string[] = ['localhost', '127.0.0.1']
+
+function redirectErrors(pointer: string, text: string | null | undefined, sandbox: boolean): readonly FieldError[] {
+  if (text === null || text === undefined) return []
+  // URL repairs what a browser would (blanks, backslashes, a missing slash); a link in a mail is taken at its word.
+  const url = /^https?:\/\/[^\s\p{Cc}\\]+$/iu.test(text) ? URL.parse(text) : null
+  if (url === null) return [fieldError(pointer, 'invalid_format', 'must be an absolute https URL')]
+  if (url.username !== '' || url.password !== '')
+    return [fieldError(pointer, 'invalid_value', 'must not carry a user name or a password')]
+  if (url.protocol === 'https:' || (sandbox && sandboxHosts.includes(url.hostname))) return []
+  return [fieldError(pointer, 'invalid_value', sandbox ? 'must be https, or http to localhost' : 'must be https')]
+}
+
+/** Refuses: invitation_not_pending, resend_limit_reached, resend_too_soon (with Retry-After). */
+export function refuseResend(
+  row: Life & { readonly resends: number; readonly resentAt: Date | null },
+  now: Date,
+): void {
+  const status = statusAt(row, now)
+  if (status !== 'Pending' && status !== 'Expired')
+    throw new Refusal('invitation_not_pending', `The invitation is ${status.toLowerCase()}.`)
+  if (row.resends >= resendsMax)
+    throw new Refusal('resend_limit_reached', `An invitation is resent ${resendsMax} times at most.`)
+  const waitMs = row.resentAt === null ? 0 : row.resentAt.getTime() + resendSpacingMs - now.getTime()
+  if (waitMs <= 0) return
+  const seconds = Math.ceil(waitMs / secondMs)
+  throw new Refusal('resend_too_soon', `The invitation can be resent in ${seconds} s.`, {
+    headers: { 'Retry-After': String(seconds) },
+  })
+}
+
+/** Refuses: invitation_not_pending. */
+export function refuseRevoke(row: Life, now: Date): void {
+  const status = statusAt(row, now)
+  if (status !== 'Pending') throw new Refusal('invitation_not_pending', `The invitation is ${status.toLowerCase()}.`)
+}
+
+/** Refuses (409) with a pointer to each entry whose address is taken. */
+export function refuseTaken(entries: readonly InvitationEntry[], taken: ReadonlySet<string>): void {
+  const errors = entries.flatMap(({ email }, index) =>
+    taken.has(emailKey(email))
+      ? [fieldError(`/invitations/${index}/email`, 'exists', 'has a live invitation already')]
+      : [],
+  )
+  if (errors.length > 0) throw new Refusal('invitation_exists', undefined, { errors })
+}

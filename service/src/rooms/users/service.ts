@@ -1,0 +1,170 @@
+/** The verbs of invitations. Each change and the mail that tells of it are one transaction. */
+import { type BodyOf, type QueryOf, users as wire } from '@partner-payments/wire'
+import {
+  after,
+  type Caller,
+  type Clock,
+  type Cursors,
+  dayMs,
+  notFound,
+  type Page,
+  present,
+  Refusal,
+  type Sealer,
+} from '../../kernel/index.ts'
+import { type Database, sqlState, violates } from '../../postgres/index.ts'
+import { createMailQueue, type MailQueue } from './mails.ts'
+import {
+  refuseBadEntries,
+  refuseBadRedirect,
+  refuseResend,
+  refuseRevoke,
+  refuseTaken,
+  statusAt,
+  tokenHash,
+} from './rules.ts'
+import * as store from './store.ts'
+import { draft, newToken, queueMail } from './tokens.ts'
+
+export type Invitation = {
+  readonly id: string
+  readonly email: string
+  readonly role: wire.Role
+  readonly status: wire.InvitationStatus
+  readonly invitedById: string
+  readonly invitedByName: string
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+export type Users = MailQueue & {
+  /** All or none, in the order of the request. Refuses: validation_failed (address, name, redirect), invitation_exists. */
+  readonly createInvitations: (
+    caller: Pick<Caller, 'partnerId' | 'serviceAccountId' | 'name'>,
+    body: BodyOf<'createInvitations'>,
+  ) => Promise<readonly Invitation[]>
+  /** Newest first. Refuses: validation_failed (cursor). */
+  readonly listInvitations: (partnerId: string, query: QueryOf<'listInvitations'>) => Promise<Page<Invitation>>
+  /** Refuses: not_found. */
+  readonly getInvitation: (partnerId: string, id: string) => Promise<Invitation>
+  /**
+   * A new token; the one before is dead, and a mail with it that was not sent yet is not sent any more. An expired
+   * invitation is Pending again.
+   * Refuses: validation_failed (redirect), not_found, invitation_not_pending, resend_limit_reached, resend_too_soon.
+   */
+  readonly resendInvitation: (
+    partnerId: string,
+    id: string,
+    redirectUrl: string | null | undefined,
+  ) => Promise<Invitation>
+  /** Refuses: not_found, invitation_not_pending. */
+  readonly revokeInvitation: (partnerId: string, id: string) => Promise<void>
+}
+
+export type UsersDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly sealer: Sealer
+  readonly cursors: Cursors
+  readonly sandbox: boolean
+  /** Where the link leads when an invitation names no redirect; without it the mail shows the token as a code. */
+  readonly invitationBaseUrl?: string
+}
+
+export function createUsers(deps: UsersDeps): Users {
+  const { db, clock, cursors } = deps
+  const listName = (partnerId: string) => `invitations:${partnerId}`
+  return {
+    ...createMailQueue(deps),
+    createInvitations: creating(deps),
+    resendInvitation: resending(deps),
+    listInvitations: async (partnerId, query) => {
+      const request = cursors.read(listName(partnerId), query)
+      const now = clock.now()
+      const rows = await store.list(db, partnerId, query.status, now, request)
+      const page = cursors.page(listName(partnerId), request, rows)
+      return { ...page, data: page.data.map((row) => toInvitation(row, now)) }
+    },
+    getInvitation: async (partnerId, id) => {
+      const row = await store.byId(db, partnerId, id)
+      if (row === undefined) throw notFound('invitation')
+      return toInvitation(row, clock.now())
+    },
+    revokeInvitation: (partnerId, id) =>
+      db.transaction(async (tx) => {
+        const row = await store.lockById(tx, partnerId, id)
+        if (row === undefined) throw notFound('invitation')
+        const now = clock.now()
+        refuseRevoke(row, now)
+        await store.update(tx, partnerId, { ...row, status: 'Revoked', updatedAt: now })
+        await store.dropMails(tx, partnerId, id, 'the invitation was revoked', now)
+      }),
+  }
+}
+
+function creating(deps: UsersDeps): Users['createInvitations'] {
+  const { db, clock, sandbox } = deps
+  return async (caller, body) => {
+    refuseBadEntries(body.invitations, sandbox)
+    const { partnerId } = caller
+    const expiryDays = body.expiryInDays ?? wire.invitationExpiryDaysDefault
+    return db.transaction(async (tx) => {
+      const now = clock.now()
+      const drafts = body.invitations.map((entry) => draft(caller, entry, expiryDays, now))
+      // In the order of the addresses, so that two requests with the same ones cannot wait for each other.
+      const rows = drafts.map(({ row }) => row).toSorted((a, b) => (a.emailKey < b.emailKey ? -1 : 1))
+      const emailKeys = rows.map((row) => row.emailKey)
+      await store.expire(tx, partnerId, emailKeys, now)
+      const taken = new Set<string>()
+      for (const row of rows) if (!(await store.insert(tx, partnerId, row))) taken.add(row.emailKey)
+      refuseTaken(body.invitations, taken)
+      for (const { row, token } of drafts) await queueMail(deps, tx, partnerId, 'invitation', row, token)
+      return drafts.map(({ row }) => toInvitation(row, now))
+    })
+  }
+}
+
+function resending(deps: UsersDeps): Users['resendInvitation'] {
+  const { db, clock, sandbox } = deps
+  return async (partnerId, id, redirectUrl) => {
+    refuseBadRedirect(redirectUrl, sandbox)
+    return db.transaction(async (tx) => {
+      const found = await store.byId(tx, partnerId, id)
+      if (found === undefined) throw notFound('invitation')
+      // Another invitation of the address may have run out without anybody writing it down.
+      await store.expire(tx, partnerId, [found.emailKey], clock.now())
+      const before = present(await store.lockById(tx, partnerId, id), 'invitations are never deleted')
+      // Read under the lock: resends that took turns carry their times in that order.
+      const now = clock.now()
+      refuseResend(before, now)
+      const token = newToken(partnerId)
+      const row: store.InvitationRow = {
+        ...before,
+        status: 'Pending',
+        redirectUrl: redirectUrl ?? before.redirectUrl,
+        tokenHash: tokenHash(token),
+        expiresAt: after(now, before.expiryDays * dayMs),
+        resends: before.resends + 1,
+        resentAt: now,
+        updatedAt: now,
+      }
+      await store.update(tx, partnerId, row).catch(refuseSuperseded)
+      await store.dropMails(tx, partnerId, id, 'superseded by a resend', now)
+      await queueMail(deps, tx, partnerId, 'invitation_resent', row, token)
+      return toInvitation(row, now)
+    })
+  }
+}
+
+function refuseSuperseded(error: unknown): never {
+  if (violates(error, sqlState.uniqueViolation, 'invitations_one_live_per_address'))
+    throw new Refusal('invitation_not_pending', 'The invitation has expired, and a newer one for the address is live.')
+  throw error
+}
+
+function toInvitation(row: store.InvitationRow, now: Date): Invitation {
+  const { id, email, role, invitedById, invitedByName, createdAt } = row
+  const status = statusAt(row, now)
+  const updatedAt = status === row.status ? row.updatedAt : row.expiresAt
+  return { id, email, role, status, invitedById, invitedByName, createdAt, updatedAt }
+}

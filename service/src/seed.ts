@@ -1,0 +1,45 @@
+/** What a fresh sandbox holds: a partner with money in three currencies, and the credentials of a service account. */
+import { chmod, readFile, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { permissions } from '@partner-payments/wire'
+import type { IssuedCredential } from './access/index.ts'
+import type { House } from './compose.ts'
+import type { Currency } from './kernel/index.ts'
+import type { Database, Tx } from './postgres/index.ts'
+
+const floatMinor = 100_000_000n // 1,000,000.00
+const floatCurrencies: readonly Currency[] = ['EUR', 'GBP', 'USD']
+
+export const credentialsFile = (dataDir: string) => join(dataDir, 'sandbox-credentials.json')
+
+/** A partner with 1,000,000.00 in each of EUR, GBP and USD, and a service account that may do everything. */
+export async function createSandboxPartner({ access, deposits }: House, tx: Tx, name: string): Promise<IssuedCredential> {
+  const partnerId = await access.createPartner(tx, name)
+  for (const currency of floatCurrencies) await deposits.bookOwn(tx, partnerId, currency, floatMinor)
+  return access.createServiceAccount(tx, { partnerId, name: `${name} service account`, permissions })
+}
+
+/**
+ * Keeps the sandbox's credentials file true: makes the partner where this database does not know the one in the file,
+ * and rewrites the address, which may differ from start to start. The file is complete or not there (rename).
+ */
+export async function seedSandbox(house: House, db: Database, dataDir: string, baseUrl: string): Promise<void> {
+  const path = credentialsFile(dataDir)
+  const kept = await readCredentials(path)
+  const known = kept !== undefined && (await house.access.credential(kept.apiKey)) !== undefined
+  const credentials = known ? kept : await db.transaction((tx) => createSandboxPartner(house, tx, 'Sandbox Partner'))
+  const { partnerId, apiKey, apiSecret, privateKeyPem } = credentials
+  const draft = `${path}.new`
+  await writeFile(draft, `${JSON.stringify({ baseUrl, partnerId, apiKey, apiSecret, privateKeyPem }, undefined, 2)}\n`, { mode: 0o600 })
+  await chmod(draft, 0o600)
+  await rename(draft, path)
+}
+
+async function readCredentials(path: string): Promise<IssuedCredential | undefined> {
+  try {
+    const parsed = JSON.parse(await readFile(path, 'utf8')) as Partial<IssuedCredential>
+    return typeof parsed.apiKey === 'string' ? (parsed as IssuedCredential) : undefined
+  } catch {
+    return undefined
+  }
+}
