@@ -79,12 +79,12 @@ export function readGaps({ text }: File): readonly Gap[] {
     .filter(({ test }) => test !== 'test')
 }
 
-/** Every choice is held by a test that is there. Before the house is whole, a test may still be on its way. */
-export function checkGaps(file: File, isAssembled: boolean): readonly Finding[] {
+/** Every choice is held by a test that is there; `-` stands where there is none, and those are counted. */
+export function checkGaps(file: File): readonly Finding[] {
   return readGaps(file).flatMap(({ test, at, cells }) => {
     if (cells !== 5) return [finding(file, at, 'a row is: gap, our choice, why, where, test')]
-    if (test === '-' && !isAssembled) return []
+    if (test === '-') return []
     if (!/^[\w./-]+\.test\.ts$/.test(test)) return [finding(file, at, `no test file is named: ${test}`)]
-    return isAssembled && !existsSync(join(root, test)) ? [finding(file, at, `there is no ${test}`)] : []
+    return !existsSync(join(root, test)) ? [finding(file, at, `there is no ${test}`)] : []
   })
 }

@@ -11,6 +11,7 @@ export const scans: Readonly<Record<string, string>> = {
   'service/src/rooms/accounts/store.ts partnerOfBlock': 'is what finds the partner of an IBAN, by an index of its own',
   'service/src/rooms/deposits/store.ts expiredDeposits': 'finds which partner has deposits to expire, without a lock',
   'service/src/rooms/payouts/store.ts partnersWithDue': 'finds which partner has payouts due, without a lock',
+  'service/src/rooms/users/store.ts partnersWithDueMail': 'finds which partner has mail to send, without a lock',
 }
 
 /** What is computed in TypeScript or not used at all, whether in a statement or in a migration. */
