@@ -103,8 +103,7 @@ export function compose(deps: HouseDeps): House {
   }
 
   const idleMs = config.WORKER_IDLE_MS
-  const transport =
-    config.SMTP_URL === undefined ? folderTransport(deps.outboxFolder) : smtpTransport(config.SMTP_URL)
+  const transport = config.SMTP_URL === undefined ? folderTransport(deps.outboxFolder) : smtpTransport(config.SMTP_URL)
   const from = present(readMailbox(config.MAIL_FROM), 'checked with the configuration')
 
   return {

@@ -121,7 +121,7 @@ const templateUrl = async (): Promise<string> => {
   if (given) return given
   if (!alone) {
     alone = startTestServer()
-    process.once('beforeExit', () => void alone?.then(server => server.stop()))
+    process.once('beforeExit', () => void alone?.then((server) => server.stop()))
   }
   return (await alone).templateUrl
 }

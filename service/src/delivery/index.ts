@@ -1,0 +1,8 @@
+/**
+ * Webhooks out: takes what the room `webhooks` says is due, signs it, POSTs it through a guarded connector, and records
+ * what came of it. Owns no tables. Promises: no transaction is open during HTTP; no address that is not public is ever
+ * connected to; redirects are not followed; an exchange ends within its time limit; a stopped worker leaves no lease.
+ */
+export { answerKeptBytesMax, envelope, exchangeTimeoutMsDefault } from './exchange.ts'
+export type { Resolve } from './guard.ts'
+export { type DeliveryObserver, type DeliveryOptions, startDelivery } from './worker.ts'

@@ -1,0 +1,400 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { createHooks, statusChanged } from '../../../../test/support/webhooks.ts'
+import { newId, type Page } from '../../kernel/index.ts'
+import { sql } from '../../postgres/index.ts'
+import { type AttemptResult, type Claim, inFlightPerEndpointMax, leaseMs, retryDelaysMsDefault } from './index.ts'
+
+type Hooks = Awaited<ReturnType<typeof createHooks>>
+let hooks: Hooks
+before(async () => {
+  hooks = await createHooks()
+})
+after(() => hooks.close())
+
+const url = 'https://example.com/hook'
+const subscribe = async (partnerId: string, events: string[] = [statusChanged]) => {
+  const { id } = await hooks.webhooks.create(partnerId, { url, events })
+  return { partnerId, subscriptionId: id }
+}
+type Key = Awaited<ReturnType<typeof subscribe>>
+
+const claim = (key: Key, max = 100) => hooks.webhooks.claim(key, max)
+const statusOf = (one: Claim) => (JSON.parse(one.data) as { readonly status: string }).status
+const result = (more: Partial<AttemptResult> = {}): AttemptResult => ({
+  startedAt: hooks.clock.now(),
+  durationMs: 5,
+  status: 200,
+  ...more,
+})
+const record = (one: Claim | undefined, more: Partial<AttemptResult> = {}) => {
+  assert.ok(one)
+  return hooks.webhooks.recordAttempt(one, result(more))
+}
+const list = (key: Key) => hooks.webhooks.deliveries(key.partnerId, key.subscriptionId, {})
+const statuses = (page: Page<{ readonly status: string }>) => page.data.map((row) => row.status)
+const isDue = async (key: Key) =>
+  (await hooks.webhooks.dueSubscriptions(1000)).some((due) => due.subscriptionId === key.subscriptionId)
+
+/** Every subscription of the partner adds up; answers the only one's counts. */
+async function counts(partnerId: string) {
+  const rows = await hooks.db.transaction((tx) => hooks.webhooks.reconcile(tx, partnerId))
+  for (const row of rows) assert.equal(row.delivered + row.pending + row.held, row.owed)
+  const [row] = rows
+  return row && [row.owed, row.delivered, row.pending, row.held].map(Number)
+}
+
+test('an event becomes one delivery for each subscription that wants it, with its exact data and an id of its own', async () => {
+  const partnerId = await hooks.addPartner()
+  const [a, b, elsewhere] = [
+    await subscribe(partnerId),
+    await subscribe(partnerId, [statusChanged, 'invoice.paid']),
+    await subscribe(partnerId, ['partner.customer.deposit.created', 'invoice.paid']),
+  ]
+  const stranger = await subscribe(await hooks.addPartner())
+  await hooks.emit(partnerId, 'REF-1', 'Completed')
+  assert.equal(await hooks.fanOut(partnerId), 1)
+  assert.equal(await hooks.fanOut(partnerId), 0)
+  const [[one], [two]] = [await claim(a), await claim(b)]
+  assert.ok(one && two)
+  assert.notEqual(one.eventId, two.eventId)
+  const event = await hooks.db.row<{ data: string }>(
+    sql`select data from outbox.events where partner_id = ${partnerId}`,
+  )
+  assert.equal(one.data, event?.data)
+  assert.equal(two.data, event?.data)
+  assert.deepEqual([await claim(elsewhere), await claim(stranger)], [[], []])
+})
+
+test('a partner without subscriptions: its events leave the queue', async () => {
+  const partnerId = await hooks.addPartner()
+  await hooks.emit(partnerId, 'REF-1', 'Completed')
+  assert.equal(await hooks.fanOut(partnerId), 1)
+  assert.ok(!(await hooks.webhooks.partnersToFanOut(1000)).includes(partnerId))
+})
+
+test('a fan-out that rolls back leaves the events where they were', async () => {
+  const partnerId = await hooks.addPartner()
+  const key = await subscribe(partnerId)
+  await hooks.emit(partnerId, 'REF-1', 'Completed')
+  const failure = new Error('the process dies')
+  await assert.rejects(
+    hooks.db.transaction(async (tx) => {
+      await hooks.webhooks.fanOut(tx, partnerId, 10)
+      throw failure
+    }),
+    failure,
+  )
+  assert.deepEqual(await claim(key), [])
+  assert.equal(await hooks.fanOut(partnerId), 1)
+  assert.equal((await claim(key)).length, 1)
+})
+
+test('ten fan-outs at once: each event is delivered once, in order', async () => {
+  const partnerId = await hooks.addPartner()
+  const key = await subscribe(partnerId)
+  const names = Array.from({ length: 40 }, (_, index) => `s${index}`)
+  await hooks.emit(partnerId, 'REF-1', ...names)
+  let took = 0
+  while (took < 40)
+    took += (await Promise.all(Array.from({ length: 10 }, () => hooks.fanOut(partnerId, 7)))).reduce((a, b) => a + b)
+  const seen: string[] = []
+  for (;;) {
+    const [one, ...others] = await claim(key)
+    if (one === undefined) break
+    assert.deepEqual(others, [])
+    seen.push(statusOf(one))
+    await record(one)
+  }
+  assert.deepEqual(seen, names)
+  assert.deepEqual(await counts(partnerId), [40, 40, 0, 0])
+})
+
+test('per reference one at a time and in order; references do not wait for each other', async () => {
+  const partnerId = await hooks.addPartner()
+  const key = await subscribe(partnerId)
+  await hooks.emit(partnerId, 'A', 'a1', 'a2', 'a3')
+  await hooks.emit(partnerId, 'B', 'b1')
+  await hooks.fanOut(partnerId)
+  const [a1, b1, ...none] = await claim(key)
+  assert.deepEqual(
+    [a1, b1].map((one) => one && statusOf(one)),
+    ['a1', 'b1'],
+  )
+  assert.deepEqual(none, [])
+  assert.deepEqual(await claim(key), [])
+  await record(a1)
+  const [a2] = await claim(key)
+  assert.equal(a2 && statusOf(a2), 'a2')
+  // Once the earlier one has failed, the later one goes on.
+  await record(a2, { status: 500 })
+  const [a3] = await claim(key)
+  assert.equal(a3 && statusOf(a3), 'a3')
+})
+
+test('the retry schedule by the clock: twelve attempts, then held; enabling makes it due again', async () => {
+  const partnerId = await hooks.addPartner()
+  const key = await subscribe(partnerId)
+  await hooks.emit(partnerId, 'REF-1', 'Completed')
+  await hooks.fanOut(partnerId)
+  const ids = new Set<string>()
+  for (const delayMs of retryDelaysMsDefault) {
+    const [one] = await claim(key)
+    assert.ok(one)
+    ids.add(one.eventId)
+    await record(one, { status: 500, responseBody: 'no' })
+    // The wake-up of the record is spent by a claim that finds nothing; then the lane sleeps until the retry.
+    assert.deepEqual(await claim(key), [])
+    assert.equal(await isDue(key), false)
+    hooks.clock.advance(delayMs - 1)
+    assert.deepEqual(await claim(key), [])
+    hooks.clock.advance(delayMs * 0.2 + 2)
+    assert.equal(await isDue(key), true)
+  }
+  const [last] = await claim(key)
+  await record(last, { error: 'refused' })
+  hooks.clock.advance(1_000_000_000)
+  assert.deepEqual(await claim(key), [])
+  const [held] = (await list(key)).data
+  assert.deepEqual([held?.status, held?.attemptCount, held?.nextAttemptAt], ['Held', 12, null])
+  assert.deepEqual(
+    held?.attempts.map((attempt) => attempt.attempt),
+    [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12],
+  )
+  assert.deepEqual(await counts(partnerId), [1, 0, 0, 1])
+
+  await hooks.webhooks.update(partnerId, key.subscriptionId, { status: 'Enabled' })
+  assert.equal(await isDue(key), true)
+  const [again] = await claim(key)
+  assert.ok(again)
+  assert.deepEqual([...ids, again.eventId], [again.eventId, again.eventId])
+  // It starts over at the first step of the schedule.
+  await record(again, { status: 503 })
+  assert.deepEqual(statuses(await list(key)), ['Pending'])
+  hooks.clock.advance(6001)
+  const [final] = await claim(key)
+  assert.equal(await record(final), 'delivered')
+  assert.deepEqual(await counts(partnerId), [1, 1, 0, 0])
+})
+
+test('a worker that dies between answer and record: attempted again under the same id, never lost', async () => {
+  const partnerId = await hooks.addPartner()
+  const key = await subscribe(partnerId)
+  await hooks.emit(partnerId, 'REF-1', 'first', 'second')
+  await hooks.fanOut(partnerId)
+  const [abandoned] = await claim(key)
+  assert.ok(abandoned)
+  hooks.clock.advance(leaseMs - 1)
+  assert.equal(await isDue(key), false)
+  assert.deepEqual(await claim(key), [])
+  hooks.clock.advance(2)
+  assert.equal(await isDue(key), true)
+  const [again, ...others] = await claim(key)
+  assert.deepEqual([again?.eventId, again?.data, others], [abandoned.eventId, abandoned.data, []])
+  // The first worker wakes up after all: fenced off, and the attempt under way is not disturbed.
+  assert.equal(await record(abandoned), 'stale')
+  assert.equal(await hooks.webhooks.release(abandoned), false)
+  assert.deepEqual(await claim(key), [])
+  assert.equal(await record(again, { status: 500 }), 'failed')
+  assert.equal(await record(again), 'stale')
+  const first = (await list(key)).data.at(-1)
+  assert.deepEqual([first?.status, first?.attemptCount, first?.attempts.length], ['Pending', 1, 1])
+})
+
+test('a lease that ended but was not taken over still records: nobody else has the delivery', async () => {
+  const partnerId = await hooks.addPartner()
+  const key = await subscribe(partnerId)
+  await hooks.emit(partnerId, 'REF-1', 'Completed')
+  await hooks.fanOut(partnerId)
+  const [slow] = await claim(key)
+  hooks.clock.advance(leaseMs * 2)
+  assert.equal(await record(slow), 'delivered')
+})
+
+test('a lease given back is due at once, and costs no attempt', async () => {
+  const partnerId = await hooks.addPartner()
+  const key = await subscribe(partnerId)
+  await hooks.emit(partnerId, 'REF-1', 'Completed')
+  await hooks.fanOut(partnerId)
+  const [one] = await claim(key)
+  assert.ok(one)
+  assert.equal(await hooks.webhooks.release(one), true)
+  assert.equal(await isDue(key), true)
+  const [two] = await claim(key)
+  assert.equal(two?.eventId, one.eventId)
+  await record(two)
+  assert.equal((await list(key)).data[0]?.attemptCount, 1)
+})
+
+test('an endpoint has a cap, under concurrent claims too, and its queue does not stand before others', async () => {
+  const partnerId = await hooks.addPartner()
+  const [busy, quiet] = [await subscribe(partnerId), await subscribe(partnerId, ['partner.customer.deposit.created'])]
+  for (let i = 0; i < 30; i += 1) await hooks.emit(partnerId, `R-${i}`, 'Completed')
+  await hooks.fanOut(partnerId)
+  const claims = (await Promise.all(Array.from({ length: 6 }, () => claim(busy, 4)))).flat()
+  while (claims.length < inFlightPerEndpointMax) claims.push(...(await claim(busy, 4)))
+  assert.equal(claims.length, inFlightPerEndpointMax)
+  assert.equal(new Set(claims.map((one) => one.deliveryId)).size, inFlightPerEndpointMax)
+  assert.deepEqual(await claim(busy), [])
+  // At its cap it leaves the due index, though twenty are waiting.
+  assert.equal(await isDue(busy), false)
+  assert.deepEqual(await claim(quiet), [])
+  await record(claims[0])
+  assert.equal(await isDue(busy), true)
+  assert.equal((await claim(busy)).length, 1)
+})
+
+test('410 disables the subscription and holds what it is owed; later events are not owed; enabling delivers', async () => {
+  const partnerId = await hooks.addPartner()
+  const key = await subscribe(partnerId)
+  for (const reference of ['A', 'B', 'C']) await hooks.emit(partnerId, reference, 'Completed')
+  await hooks.fanOut(partnerId)
+  const [a, b] = await claim(key, 2)
+  assert.equal(await record(a, { status: 410 }), 'gone')
+  assert.equal((await hooks.webhooks.get(partnerId, key.subscriptionId)).status, 'Disabled')
+  assert.deepEqual(statuses(await list(key)), ['Held', 'Held', 'Held'])
+  assert.deepEqual(await claim(key), [])
+  // What was under way when it was disabled still counts.
+  assert.equal(await record(b), 'delivered')
+  await hooks.emit(partnerId, 'D', 'Completed')
+  await hooks.fanOut(partnerId)
+  hooks.clock.advance(10_000_000)
+  assert.deepEqual(await claim(key), [])
+  assert.equal(await isDue(key), false)
+  assert.deepEqual(await counts(partnerId), [3, 1, 0, 2])
+  const held = await hooks.webhooks.deliveries(partnerId, key.subscriptionId, { status: 'Held' })
+  assert.deepEqual(
+    held.data.map((row) => [row.reference, row.nextAttemptAt]),
+    [
+      ['C', null],
+      ['A', null],
+    ],
+  )
+
+  await hooks.webhooks.update(partnerId, key.subscriptionId, { status: 'Enabled' })
+  const due = await claim(key)
+  assert.deepEqual(
+    due.map((one) => (JSON.parse(one.data) as { readonly reference: string }).reference),
+    ['A', 'C'],
+  )
+})
+
+test('410 of an endpoint that the partner has left meanwhile disables nothing', async () => {
+  const partnerId = await hooks.addPartner()
+  const key = await subscribe(partnerId)
+  await hooks.emit(partnerId, 'A', 'Completed')
+  await hooks.fanOut(partnerId)
+  const [one] = await claim(key)
+  await hooks.webhooks.update(partnerId, key.subscriptionId, { url: 'https://example.org/' })
+  await record(one, { status: 410 })
+  assert.equal((await hooks.webhooks.get(partnerId, key.subscriptionId)).status, 'Enabled')
+})
+
+test('429 with Retry-After rests the whole endpoint', async () => {
+  const partnerId = await hooks.addPartner()
+  const key = await subscribe(partnerId)
+  for (const reference of ['A', 'B', 'C']) await hooks.emit(partnerId, reference, 'Completed')
+  await hooks.fanOut(partnerId)
+  const [a] = await claim(key, 1)
+  await record(a, { status: 429, retryAfter: '600' })
+  assert.deepEqual(await claim(key), [])
+  assert.equal(await isDue(key), false)
+  hooks.clock.advance(599_000)
+  assert.equal(await isDue(key), false)
+  hooks.clock.advance(1_001)
+  assert.equal(await isDue(key), true)
+  assert.equal((await claim(key)).length, 3)
+})
+
+test('a deleted subscription: what it is owed is dropped, in batches, and its row last', async () => {
+  const partnerId = await hooks.addPartner()
+  const [gone, stays] = [await subscribe(partnerId), await subscribe(partnerId)]
+  await hooks.emit(partnerId, 'A', 'Completed')
+  await hooks.emit(partnerId, 'B', 'Completed')
+  await hooks.fanOut(partnerId)
+  const [one, two] = await claim(gone)
+  await record(one)
+  await hooks.webhooks.remove(partnerId, gone.subscriptionId)
+  assert.equal(await record(two), 'stale')
+  assert.deepEqual(await claim(gone), [])
+  while ((await hooks.webhooks.sweep()) > 0);
+  const rows = async (subscriptionId: string) =>
+    hooks.db.row<{ count: bigint }>(sql`
+      select (select count(*) from webhooks.deliveries where partner_id = ${partnerId} and subscription_id = ${subscriptionId})
+        + (select count(*) from webhooks.subscriptions where partner_id = ${partnerId} and id = ${subscriptionId}) as count`)
+  assert.equal((await rows(gone.subscriptionId))?.count, 0n)
+  assert.equal((await rows(stays.subscriptionId))?.count, 3n)
+  // The messages are shared: they stay for the one that is still owed them, and go with the last.
+  assert.equal((await claim(stays)).length, 2)
+  await hooks.webhooks.remove(partnerId, stays.subscriptionId)
+  while ((await hooks.webhooks.sweep()) > 0);
+  const left = await hooks.db.rows(sql`select event_id from webhooks.messages where partner_id = ${partnerId}`)
+  assert.deepEqual(left, [])
+})
+
+test('the sweep wakes a lane that sleeps on work', async () => {
+  const partnerId = await hooks.addPartner()
+  const key = await subscribe(partnerId)
+  await hooks.emit(partnerId, 'A', 'Completed')
+  await hooks.fanOut(partnerId)
+  assert.equal(await hooks.webhooks.sweep(), 0)
+  await hooks.db.run(sql`update webhooks.lanes set due_at = null where partner_id = ${partnerId}`)
+  assert.equal(await isDue(key), false)
+  assert.equal(await hooks.webhooks.sweep(), 1)
+  assert.equal(await isDue(key), true)
+})
+
+test('deliveries are listed newest first, in pages, with their attempts', async () => {
+  const partnerId = await hooks.addPartner()
+  const key = await subscribe(partnerId)
+  assert.deepEqual((await list(key)).data, [])
+  await hooks.emit(partnerId, 'R', 's1', 's2', 's3')
+  await hooks.fanOut(partnerId)
+  const [one] = await claim(key)
+  await record(one, { status: 500, responseBody: 'later', error: 'cut off', address: '127.0.0.1' })
+  const first = await hooks.webhooks.deliveries(partnerId, key.subscriptionId, { limit: '2' })
+  const second = await hooks.webhooks.deliveries(partnerId, key.subscriptionId, {
+    limit: '2',
+    cursor: first.nextCursor ?? '',
+  })
+  assert.deepEqual([first.data.length, second.data.length, first.hasMore, second.hasMore], [2, 1, true, false])
+  const [oldest] = second.data
+  assert.equal(oldest?.eventId, one?.eventId)
+  const [attempt] = oldest?.attempts ?? []
+  assert.deepEqual(
+    [attempt?.attempt, attempt?.status, attempt?.error, attempt?.responseBody],
+    [1, 500, 'cut off', 'later'],
+  )
+  const delivered = await hooks.webhooks.deliveries(partnerId, key.subscriptionId, { status: 'Delivered' })
+  assert.deepEqual(delivered.data, [])
+})
+
+test('claims, records, fan-outs, disabling and deleting at once: no deadlock, and the sums hold', async () => {
+  const partnerId = await hooks.addPartner()
+  const keys = [await subscribe(partnerId), await subscribe(partnerId), await subscribe(partnerId)]
+  const doomed = await subscribe(partnerId)
+  const statusesToSend = [200, 500, 200, 429, 200]
+  let turn = 0
+  const work = async () => {
+    for (let i = 0; i < 12; i += 1) {
+      await hooks.emit(partnerId, newId(), 'x', 'y')
+      await hooks.fanOut(partnerId, 3)
+      for (const key of [...keys, doomed])
+        for (const one of await claim(key, 5)) await record(one, { status: statusesToSend[(turn += 1) % 5] ?? 200 })
+    }
+  }
+  const toggle = async () => {
+    for (const status of ['Disabled', 'Enabled', 'Disabled', 'Enabled'] as const)
+      for (const { subscriptionId } of keys) await hooks.webhooks.update(partnerId, subscriptionId, { status })
+    await hooks.webhooks.remove(partnerId, doomed.subscriptionId)
+    await hooks.webhooks.sweep()
+  }
+  await Promise.all([work(), work(), work(), toggle()])
+  while ((await hooks.fanOut(partnerId)) > 0);
+  const rows = await hooks.db.transaction((tx) => hooks.webhooks.reconcile(tx, partnerId))
+  assert.equal(rows.length, 3)
+  for (const row of rows) {
+    assert.ok(row.delivered > 0n)
+    assert.equal(row.delivered + row.pending + row.held, row.owed)
+  }
+})

@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Refusal } from '../../kernel/index.ts'
+import { eventTypes } from './event-types.ts'
+import { isAllowedAddress, readUrl, statusesStored, warningsFor } from './rules.ts'
+import { jitterMax, nextOf, retryAfterMs, retryDelaysMsDefault, verdictOf } from './schedule.ts'
+
+const production = { allowHttpLoopback: false }
+const sandbox = { allowHttpLoopback: true }
+
+function refusedAtUrl(text: string, rules = production) {
+  assert.throws(
+    () => readUrl(text, rules),
+    (error) => error instanceof Refusal && error.code === 'validation_failed' && error.errors[0]?.pointer === '/url',
+    text,
+  )
+}
+
+test('a public https URL is kept as it is called', () => {
+  assert.equal(readUrl('https://example.com/hooks?a=1', production), 'https://example.com/hooks?a=1')
+  assert.equal(readUrl('HTTPS://EXAMPLE.com:443', production), 'https://example.com/')
+  assert.equal(readUrl('https://93.184.216.34/x', production), 'https://93.184.216.34/x')
+  assert.equal(readUrl('https://[2606:2800:220:1::1]:8443/', production), 'https://[2606:2800:220:1::1]:8443/')
+  assert.equal(readUrl('https://bücher.example/ä', production), 'https://xn--bcher-kva.example/%C3%A4')
+})
+
+test('400 at /url: what is not an absolute https URL', () => {
+  for (const text of [
+    'http://example.com/',
+    'ftp://example.com/',
+    'example.com/hook',
+    '/hook',
+    'https:example.com',
+    'https:///example.com',
+    'https:\\\\example.com',
+    ' https://example.com',
+    'https://exa mple.com',
+    'https://exam\nple.com',
+    'https://',
+    'https://user:secret@example.com/',
+    'https://user@example.com/',
+    'https://example.com/#part',
+    'https://example.com/#',
+    `https://example.com/${'ä'.repeat(1000)}`,
+  ])
+    refusedAtUrl(text)
+})
+
+test('400 at /url: addresses that are not public, in every spelling', () => {
+  for (const host of [
+    '127.0.0.1',
+    '2130706433',
+    '0x7f.1',
+    '0177.0.0.1',
+    '127.1',
+    '10.0.0.1',
+    '172.16.0.1',
+    '192.168.1.1',
+    '169.254.169.254',
+    '100.64.0.1',
+    '0.0.0.0',
+    '0',
+    '224.0.0.1',
+    '255.255.255.255',
+    '[::1]',
+    '[::]',
+    '[::ffff:10.0.0.1]',
+    '[::ffff:7f00:1]',
+    '[::10.0.0.1]',
+    '[fe80::1]',
+    '[fc00::1]',
+    '[fd00:ec2::254]',
+    '[ff02::1]',
+    '[64:ff9b::a00:1]',
+    '[64:ff9b:1::a00:1]',
+    '[2002:a00:1::]',
+    '[2001:0:a00:1::]',
+    'localhost',
+    'localhost.',
+    'a.localhost',
+  ])
+    refusedAtUrl(`https://${host}/`)
+})
+
+test('loopback is a developer machine: http and https there, nothing else over http, nothing private', () => {
+  for (const url of ['http://127.0.0.1:9/', 'http://[::1]:9/', 'http://localhost:9/', 'https://127.8.8.8/'])
+    assert.equal(readUrl(url, sandbox), url)
+  for (const url of ['http://example.com/', 'https://10.0.0.1/', 'http://169.254.169.254/', 'https://[fe80::1]/'])
+    refusedAtUrl(url, sandbox)
+})
+
+test('an address that is not one is not allowed', () => {
+  for (const text of ['', 'example.com', '999.1.1.1', '::g'])
+    assert.equal(isAllowedAddress(text, { allowLoopback: true }), false)
+  assert.equal(isAllowedAddress('fe80::1%eth0', { allowLoopback: true }), false)
+  assert.equal(isAllowedAddress('::ffff:93.184.216.34', { allowLoopback: false }), true)
+})
+
+test('event types: all twelve, with the properties of their data as plain JSON Schema', () => {
+  assert.equal(eventTypes.length, 12)
+  for (const type of eventTypes) {
+    assert.deepEqual(type.properties['amount'], { type: 'number' })
+    assert.equal(type.version, 2)
+    assert.ok(!JSON.stringify(type).includes('x-json-type'))
+  }
+  const completed = eventTypes.find((type) => type.name === 'partner.customer.deposit.completed')
+  assert.deepEqual(completed?.properties['blockchainTransactionHash'], {
+    anyOf: [{ type: 'string' }, { type: 'null' }],
+  })
+  assert.equal(Object.keys(completed?.properties ?? {}).length, 22)
+})
+
+test('names outside the emitted set yield a warning each', () => {
+  assert.deepEqual(warningsFor(['transaction.status.changed']), [])
+  assert.equal(warningsFor(['invoice.paid', 'transaction.status.changed', 'toString']).length, 2)
+})
+
+test('what a disabled subscription is owed is held', () => {
+  assert.deepEqual(statusesStored('Held', 'Disabled'), ['Pending', 'Held'])
+  assert.deepEqual(statusesStored('Pending', 'Disabled'), [])
+  assert.deepEqual(statusesStored('Pending', 'Enabled'), ['Pending'])
+})
+
+test('only a complete 2xx is success', () => {
+  assert.equal(verdictOf({ status: 204 }), 'delivered')
+  assert.equal(verdictOf({ status: 200, error: 'cut off' }), 'failed')
+  assert.equal(verdictOf({ error: 'refused' }), 'failed')
+  for (const status of [301, 302, 304, 400, 429, 500]) assert.equal(verdictOf({ status }), 'failed')
+  assert.equal(verdictOf({ status: 410 }), 'gone')
+})
+
+test('the schedule: eleven pauses with up to a fifth added, then held', () => {
+  const now = new Date('2026-01-01T00:00:00.000Z')
+  const failed = { startedAt: now, durationMs: 1, status: 500 }
+  retryDelaysMsDefault.forEach((delayMs, failures) => {
+    const early = nextOf(failed, failures, now, 0, retryDelaysMsDefault)
+    const late = nextOf(failed, failures, now, 0.999_999, retryDelaysMsDefault)
+    assert.equal(early.nextAttemptAt?.getTime(), now.getTime() + delayMs)
+    const added = (late.nextAttemptAt?.getTime() ?? 0) - now.getTime() - delayMs
+    assert.ok(added > delayMs * 0.19 && added <= delayMs * jitterMax)
+  })
+  const last = nextOf(failed, 11, now, 0, retryDelaysMsDefault)
+  assert.deepEqual([last.status, last.nextAttemptAt, last.failures], ['Held', null, 12])
+  const hours = retryDelaysMsDefault.reduce((sum, ms) => sum + ms, 0) / 3_600_000
+  assert.ok(hours > 70 && hours < 72)
+})
+
+test('Retry-After: seconds or a date, an hour at most, nonsense asks for nothing', () => {
+  const now = new Date('2026-01-01T00:00:00.000Z')
+  assert.equal(retryAfterMs('120', now), 120_000)
+  assert.equal(retryAfterMs('Thu, 01 Jan 2026 00:02:00 GMT', now), 120_000)
+  assert.equal(retryAfterMs('999999999', now), 3_600_000)
+  for (const text of [undefined, '', '-5', '1.5', 'soon', 'Mon, nonsense', 'Wed, 31 Dec 2025 23:00:00 GMT'])
+    assert.equal(retryAfterMs(text, now), 0)
+  const limited = { startedAt: now, durationMs: 1, status: 429, retryAfter: '600' }
+  const next = nextOf(limited, 0, now, 0, retryDelaysMsDefault)
+  assert.equal(next.nextAttemptAt?.getTime(), now.getTime() + 600_000)
+  assert.equal(next.pausedUntil?.getTime(), now.getTime() + 600_000)
+  // A shorter wish than the schedule's own pause does not shorten it.
+  assert.equal(
+    nextOf({ ...limited, retryAfter: '1' }, 1, now, 0, retryDelaysMsDefault).nextAttemptAt?.getTime(),
+    now.getTime() + 30_000,
+  )
+})

@@ -1,0 +1,88 @@
+/** Pure: which URLs may be subscribed, which addresses may be called, and what a subscription is told about its events. */
+import { type FieldErrorCode, isEventName, urlCharsMax, type webhooks } from '@partner-payments/wire'
+import ipaddr from 'ipaddr.js'
+import { type Refusal, refuseField } from '../../kernel/index.ts'
+
+export type UrlRules = {
+  /** A developer's machine: endpoints on loopback, over http as well. Never where others can reach the service. */
+  readonly allowHttpLoopback: boolean
+}
+
+/** RFC 4291 section 2.4: what is not in 2000::/3 is not global unicast, whatever list it is missing from. */
+const globalUnicast6 = ipaddr.IPv6.parseCIDR('2000::/3')
+
+/**
+ * Public unicast, or loopback where that is allowed; never private, link-local (metadata services), multicast, shared,
+ * reserved, or a range that carries an IPv4 address inside (NAT64, 6to4, Teredo), which would smuggle any of them in.
+ */
+export function isAllowedAddress(address: string, { allowLoopback }: { readonly allowLoopback: boolean }): boolean {
+  if (!ipaddr.isValid(address)) return false
+  // An IPv4-mapped IPv6 address connects to the IPv4 address, so it is judged as that one.
+  const parsed = ipaddr.process(address)
+  const range = parsed.range()
+  if (range === 'loopback') return allowLoopback
+  return range === 'unicast' && (parsed.kind() === 'ipv4' || parsed.match(globalUnicast6))
+}
+
+/** RFC 6761 section 6.3: these names mean loopback. */
+const isLoopbackName = (host: string) => /^(?:.+\.)?localhost\.?$/.test(host)
+
+/** The address that a URL's host spells, or undefined where it is a name. `new URL` has unfolded every IPv4 spelling. */
+export function addressLiteral(hostname: string): string | undefined {
+  const bare = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
+  return ipaddr.isValid(bare) ? bare : undefined
+}
+
+/**
+ * The URL as it is called. Refuses (400, /url): not absolute https (http to loopback where allowed), credentials or a
+ * fragment in it, an address that is not public. What a name resolves to is judged when it is called.
+ */
+export function readUrl(text: string, { allowHttpLoopback }: UrlRules): string {
+  const refuse = (message: string, code: FieldErrorCode = 'invalid_value'): Refusal =>
+    refuseField({ pointer: '/url', code, message })
+  // `new URL` repairs what it can: white space, backslashes, missing slashes. A partner should see what will be called.
+  if (!/^https?:\/\/[^/\\\s]/i.test(text) || /[\s\\\p{Cc}]/u.test(text) || !URL.canParse(text))
+    throw refuse('must be an absolute https URL', 'invalid_format')
+  const url = new URL(text)
+  if (url.username !== '' || url.password !== '') throw refuse('must not carry credentials')
+  if (url.hash !== '' || text.includes('#')) throw refuse('must not have a fragment')
+  const literal = addressLiteral(url.hostname)
+  const loopback =
+    literal === undefined
+      ? isLoopbackName(url.hostname)
+      : isAllowedAddress(literal, { allowLoopback: true }) && !isAllowedAddress(literal, { allowLoopback: false })
+  if (url.protocol === 'http:' && !(loopback && allowHttpLoopback))
+    throw refuse(allowHttpLoopback ? 'must be https, or http to a loopback address' : 'must be https')
+  const allowed = loopback
+    ? allowHttpLoopback
+    : literal === undefined || isAllowedAddress(literal, { allowLoopback: false })
+  if (!allowed) throw refuse('must not be a private or reserved address')
+  if (url.href.length > urlCharsMax) throw refuse(`must have at most ${urlCharsMax} characters`, 'too_long')
+  return url.href
+}
+
+/** Refuses (400): a character that PostgreSQL's text cannot hold. */
+export function readText(text: string, pointer: string): string {
+  if (text.includes('\u0000'))
+    throw refuseField({ pointer, code: 'invalid_character', message: 'must not contain U+0000' })
+  return text
+}
+
+/** Interface document, Endpoints, rule 3: a name outside the emitted set is accepted and yields no deliveries. */
+export function warningsFor(events: readonly string[]): readonly string[] {
+  return events.filter((name) => !isEventName(name)).map((name) => `${name} is not emitted: it yields no deliveries`)
+}
+
+export type DeliveryStatus = (typeof webhooks.deliveryStatuses)[number]
+export type SubscriptionStatus = (typeof webhooks.subscriptionStatuses)[number]
+
+/** What a disabled subscription is owed is held; the rows need not be touched for that, however many they are. */
+export function statusSeen(stored: DeliveryStatus, subscription: SubscriptionStatus): DeliveryStatus {
+  return stored === 'Pending' && subscription === 'Disabled' ? 'Held' : stored
+}
+
+/** The stored statuses that are seen as `seen`: the inverse of `statusSeen`. */
+export function statusesStored(seen: DeliveryStatus, subscription: SubscriptionStatus): readonly DeliveryStatus[] {
+  const stored: readonly DeliveryStatus[] = ['Pending', 'Delivered', 'Held']
+  return stored.filter((status) => statusSeen(status, subscription) === seen)
+}

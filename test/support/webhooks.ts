@@ -1,0 +1,134 @@
+/** The room `webhooks` on a database of its own, a way to make events happen, and endpoints on loopback that record. */
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import {
+  createCursors,
+  createLog,
+  createManualClock,
+  createSealer,
+  newId,
+  randomBytes,
+} from '../../service/src/kernel/index.ts'
+import { createOutbox } from '../../service/src/outbox/index.ts'
+import { createDatabase, sql } from '../../service/src/postgres/index.ts'
+import { createWebhooks, type WebhooksDeps } from '../../service/src/rooms/webhooks/index.ts'
+import { createTestDatabase } from './postgres.ts'
+
+export const statusChanged = 'transaction.status.changed'
+
+export async function createHooks(
+  options: Partial<Pick<WebhooksDeps, 'retryDelaysMs' | 'urlRules'>> & {
+    readonly url?: string
+    readonly key?: Uint8Array
+    readonly now?: Date
+  } = {},
+) {
+  const { url: given, key = randomBytes(32), now = new Date(), ...rules } = options
+  const own = given === undefined ? await createTestDatabase() : undefined
+  const url = own?.url ?? given ?? ''
+  const log = createLog('silent')
+  const db = createDatabase({ url, connectionsMax: 8, log })
+  const clock = createManualClock(now)
+  const outbox = createOutbox()
+  const webhooks = createWebhooks({
+    db,
+    clock,
+    outbox,
+    sealer: createSealer([key]),
+    cursors: createCursors(key),
+    urlRules: { allowHttpLoopback: true },
+    ...rules,
+  })
+
+  const addPartner = async () => {
+    const id = newId()
+    await db.run(sql`insert into access.partners (id, name, created_at) values (${id}, 'Test', ${clock.now()})`)
+    return id
+  }
+
+  /** Events of one reference, in order, in one transaction; `status` tells them apart. */
+  const emit = (partnerId: string, reference: string, ...statuses: readonly string[]) =>
+    db.transaction(async (tx) => {
+      for (const status of statuses)
+        await outbox.append(tx, partnerId, statusChanged, clock.now(), {
+          amount: 10,
+          currency: 'EUR',
+          customFields: null,
+          idempotencyKey: null,
+          reference,
+          websiteReference: null,
+          customerGuid: null,
+          originatingTransactionReference: null,
+          partnerGuid: partnerId,
+          status,
+          transactionHash: null,
+          transactionType: 'PartnerWithdraw',
+        })
+    })
+
+  const fanOut = (partnerId: string, eventsMax = 1000) =>
+    db.transaction((tx) => webhooks.fanOut(tx, partnerId, eventsMax))
+
+  const close = async () => {
+    await db.close()
+    await own?.drop()
+  }
+  return { url, key, db, clock, log, outbox, webhooks, addPartner, emit, fanOut, close }
+}
+
+export type Received = {
+  readonly path: string
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
+  readonly eventId: string
+  readonly reference: string
+  readonly status: string
+}
+
+export type Endpoint = {
+  readonly url: string
+  readonly received: readonly Received[]
+  readonly close: () => Promise<void>
+}
+
+type Respond = (response: ServerResponse, received: Received, request: IncomingMessage) => void
+
+/** An HTTP server on loopback; `respond` answers each request once its body is there. */
+export async function startEndpoint(respond: Respond = (response) => response.end()): Promise<Endpoint> {
+  const received: Received[] = []
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      const body = Buffer.concat(chunks).toString('utf8')
+      const { eventId, data } = JSON.parse(body) as { eventId: string; data: { reference: string; status: string } }
+      const { reference, status } = data
+      const one = { path: request.url ?? '', headers: request.headers, body, eventId, reference, status }
+      received.push(one)
+      respond(response, one, request)
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}/hook?from=partner`,
+    received,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+const untilMsMax = 15_000
+
+/** Polls until `condition` holds; fails with its name when it does not in time. */
+export async function until(name: string, condition: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + untilMsMax
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error(`not in time: ${name}`)
+    await pause(5)
+  }
+}
