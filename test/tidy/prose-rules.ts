@@ -66,7 +66,7 @@ export function checkLinks(files: readonly File[]): readonly Finding[] {
 export const countLinks = (files: readonly File[]): number =>
   files.reduce((sum, { text }) => sum + (proseOf(text).match(/\]\(/g)?.length ?? 0), 0)
 
-export type Gap = { readonly test: string; readonly at: number; readonly cells: number }
+export type Gap = { readonly where: string; readonly test: string; readonly at: number; readonly cells: number }
 
 /** The rows of the tables of docs/gaps.md: gap, choice, why, where, test. */
 export function readGaps({ text }: File): readonly Gap[] {
@@ -74,15 +74,17 @@ export function readGaps({ text }: File): readonly Gap[] {
   return rows
     .map((match) => {
       const cells = (match[1] ?? '').split(/(?<!\\)\|/).map((cell) => cell.trim())
-      return { test: cells.at(-1)?.replaceAll('`', '') ?? '', at: match.index, cells: cells.length }
+      const plain = (cell = '') => cell.replaceAll('`', '')
+      return { where: plain(cells[3]), test: plain(cells.at(-1)), at: match.index, cells: cells.length }
     })
     .filter(({ test }) => test !== 'test')
 }
 
 /** Every choice is held by a test that is there; `-` stands where there is none, and those are counted. */
 export function checkGaps(file: File): readonly Finding[] {
-  return readGaps(file).flatMap(({ test, at, cells }) => {
+  return readGaps(file).flatMap(({ where, test, at, cells }) => {
     if (cells !== 5) return [finding(file, at, 'a row is: gap, our choice, why, where, test')]
+    if (!existsSync(join(root, where))) return [finding(file, at, `there is no ${where}`)]
     if (test === '-') return []
     if (!/^[\w./-]+\.test\.ts$/.test(test)) return [finding(file, at, `no test file is named: ${test}`)]
     return !existsSync(join(root, test)) ? [finding(file, at, `there is no ${test}`)] : []

@@ -72,10 +72,10 @@ suite('each rule of prose bites', () => {
         path: 'docs/gaps.md',
         text: `| gap | our choice | why | where | test |\n|---|---|---|---|---|\n${cells}`,
       })
-    assert.deepEqual(row('| a | b | c | d | `test/tidy/prose.test.ts` |'), none)
+    assert.deepEqual(row('| a | b | c | `docs/gaps.md` | `test/tidy/prose.test.ts` |'), none)
     for (const cells of [
-      '| a | b | c | d | `test/nowhere.test.ts` |',
-      '| a | b | c | d | - |',
+      '| a | b | c | `docs/gaps.md` | `test/nowhere.test.ts` |',
+      '| a | b | c | `docs/nowhere.md` | `test/tidy/prose.test.ts` |',
       '| a | b | `test/tidy/prose.test.ts` |',
     ])
       assert.equal(row(cells).length, 1, cells)

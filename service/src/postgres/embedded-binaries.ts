@@ -54,7 +54,9 @@ export const findBinaries = async (): Promise<Binaries> => {
   const native = dirname(dirname(found.postgres))
   try {
     if (process.platform !== 'win32') restore(native)
-    const manifest = JSON.parse(readFileSync(join(dirname(native), 'package.json'), 'utf8')) as { readonly version: string }
+    const manifest = JSON.parse(readFileSync(join(dirname(native), 'package.json'), 'utf8')) as {
+      readonly version: string
+    }
     return { native, version: manifest.version }
   } catch (cause) {
     throw new EmbeddedPostgresError(`the npm package ${name} is incomplete, run npm ci again: ${reasonOf(cause)}`, {
