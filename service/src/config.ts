@@ -2,10 +2,9 @@
  * The configuration: one table, read once, checked at start, printed redacted. The only reader of `process.env`.
  * `docs/configuration.md` is generated from it.
  */
-import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { type LogLevel, logLevels, masterKeyBytes } from './kernel/index.ts'
+import { type LogLevel, logLevels, masterKeyBytes, randomBytes } from './kernel/index.ts'
 
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'

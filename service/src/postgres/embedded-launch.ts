@@ -63,13 +63,13 @@ const command = (way: Way, script: string, args: readonly string[]): readonly [s
 
 const withFolder = <Result>(
   way: Way,
-  stdio: StdioOptions & unknown[],
+  stdio: Extract<StdioOptions, unknown[]>,
   run: (stdio: StdioOptions) => Result,
 ): Result => {
   if (way.handed === undefined) return run(stdio)
   const folder = openSync(way.handed, 'r')
   try {
-    return run([...stdio, folder] as StdioOptions)
+    return run([...stdio, folder])
   } finally {
     closeSync(folder)
   }

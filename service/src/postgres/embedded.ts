@@ -195,7 +195,8 @@ const startLocked = async (
   options.log?.(`PostgreSQL runs ${way.title}, pid ${pid}, port ${port}`)
   // The service is what keeps the process alive; the server ends with it.
   child.unref()
-  if (child.stdin && 'unref' in child.stdin && typeof child.stdin.unref === 'function') child.stdin.unref()
+  // A pipe is a socket, which the types of a child process do not say.
+  ;(child.stdin as { readonly unref?: () => void } | null)?.unref?.()
   return { url: urlOf(DATABASE), pid, ended, stop: () => halt(child, place, pid) }
 }
 

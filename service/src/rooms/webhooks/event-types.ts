@@ -17,7 +17,7 @@ const describe = (name: EventName): Static<typeof webhooks.EventType> => ({
   emitted: true,
   version: 2,
   // Through text: the shapes carry functions and symbols of their library, which are no part of the schema.
-  properties: plainSchema(JSON.parse(JSON.stringify(events[name].data.properties))) as Record<string, unknown>,
+  properties: plainSchema(JSON.parse(JSON.stringify(events[name].data.properties)) as Json) as Record<string, unknown>,
 })
 
 export const eventTypes = eventNames.map(describe)
