@@ -13,12 +13,12 @@ const PATTERNS = ['wire/src/**/*.test.ts', 'service/src/**/*.test.ts', 'sdk/src/
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 const args = process.argv.slice(2)
-const filters = args.filter(arg => !arg.startsWith('-')).map(arg => arg.replaceAll('\\', '/').replace(/^\.\//, ''))
-const options = args.filter(arg => arg.startsWith('-'))
+const filters = args.filter((arg) => !arg.startsWith('-')).map((arg) => arg.replaceAll('\\', '/').replace(/^\.\//, ''))
+const options = args.filter((arg) => arg.startsWith('-'))
 
 const files = globSync(PATTERNS, { cwd: ROOT, exclude: ['**/node_modules/**'] })
-  .map(file => file.replaceAll('\\', '/'))
-  .filter(file => filters.length === 0 || filters.some(filter => file.includes(filter)))
+  .map((file) => file.replaceAll('\\', '/'))
+  .filter((file) => filters.length === 0 || filters.some((filter) => file.includes(filter)))
   .toSorted()
 
 if (files.length === 0) {
@@ -51,7 +51,7 @@ for (const name of SIGNALS) {
   })
 }
 
-runner.once('error', thrown => {
+runner.once('error', (thrown) => {
   console.error(`the test runner did not start: ${thrown.message}`)
   process.exitCode = 1
 })

@@ -1,4 +1,5 @@
 /** From the contract's schemas to those of OpenAPI 3.1, which are JSON Schema 2020-12. */
+import { CountryCode, Currency, CustomerRef, Email, Timestamp, Uuid } from '@partner-payments/wire'
 import { type Schema, isAmount, isRecord, isSchema, nameOf, nullableOf } from './shapes.ts'
 
 export const ref = (kind: 'schemas' | 'responses' | 'examples' | 'headers' | 'parameters', name: string) => ({
@@ -12,6 +13,20 @@ export const amountSchema = {
     'more digits than the currency has is refused. Parse it as a decimal, not as a binary float.',
   examples: [12.5],
 }
+
+/** Without an example, a viewer makes one up from the pattern, and nobody can read it. */
+const exampleOf: ReadonlyMap<unknown, string> = new Map(
+  (
+    [
+      [Uuid, '018f3c5e-7d1a-7c3e-9a52-6f1f0a9f4d21'],
+      [CustomerRef, 'cus_0123456789abcdef'],
+      [Timestamp, '2026-01-01T00:00:00.000Z'],
+      [Currency, 'EUR'],
+      [CountryCode, 'NL'],
+      [Email, 'ada@example.com'],
+    ] as const
+  ).map(([schema, example]) => [(schema as unknown as Schema).pattern, example]),
+)
 
 function orNull(inner: Schema): Schema {
   if (typeof inner.type !== 'string') return { anyOf: [inner, { type: 'null' }] }
@@ -32,9 +47,11 @@ export function define(schema: Schema): Schema {
   if (inner !== undefined) return orNull(place(inner))
   if (isRecord(schema)) return { type: 'object', additionalProperties: true }
   const { properties, items, ...rest } = schema
+  const example = exampleOf.get(rest.pattern)
   return {
     ...('enum' in rest && { type: 'string' }),
     ...rest,
+    ...(example !== undefined && { examples: [example] }),
     ...(isSchema(items) && { items: place(items) }),
     ...(isSchema(properties) && {
       properties: Object.fromEntries(Object.entries(properties).map(([key, value]) => [key, place(value as Schema)])),

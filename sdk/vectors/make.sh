@@ -25,9 +25,8 @@ vector() { # name method path query canonicalQuery body
 }
 
 {
-  printf '{\n  "madeBy": "sdk/vectors/make.sh",\n  "commands": [\n'
-  printf '    "openssl dgst -sha256 -r < body",\n'
-  printf '    "openssl dgst -sha256 -sign key.pem < canonical | openssl base64 -A"\n  ],\n'
+  printf '{\n  "madeBy": "sdk/vectors/make.sh",\n  "commands": ["openssl dgst -sha256 -r < body", '
+  printf '"openssl dgst -sha256 -sign key.pem < canonical | openssl base64 -A"],\n'
   printf '  "apiSecret": "%s",\n  "timestamp": "%s",\n  "nonce": "%s",\n  "vectors": [\n' "$secret" "$timestamp" "$nonce"
   vector 'no query, no body' GET /v1/webhooks/event-types '' '' ''
   vector 'a body' POST /v1/payouts/fiat '' '' \

@@ -84,7 +84,8 @@ create table webhooks.deliveries (
   check ((lease_id is null) = (lease_until is null)),
   check (lease_id is null or status = 'Pending')
 );
-create index deliveries_due on webhooks.deliveries (partner_id, subscription_id, next_attempt_at)
+-- in the order of the claim, so that it ends at its limit: thousands come due at one moment when all are enabled again.
+create index deliveries_due on webhooks.deliveries (partner_id, subscription_id, next_attempt_at, sequence)
   where status = 'Pending';
 create index deliveries_in_order on webhooks.deliveries (partner_id, subscription_id, reference, sequence)
   where status = 'Pending';

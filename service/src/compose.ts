@@ -103,9 +103,6 @@ export function compose(deps: HouseDeps): House {
   }
 
   const idleMs = config.WORKER_IDLE_MS
-  const transport =
-    config.SMTP_URL === undefined ? folderTransport(deps.outboxFolder) : smtpTransport(config.SMTP_URL)
-  const from = present(readMailbox(config.MAIL_FROM), 'checked with the configuration')
 
   return {
     access,
@@ -122,9 +119,16 @@ export function compose(deps: HouseDeps): House {
         ...(deps.operations ? { observe: { attempt: deps.operations.metrics.delivery } } : {}),
       }),
       ...(config.RAIL === 'sandbox' ? startSettlement({ log, rail: bank, payouts, deposits, idleMs }) : []),
-      startMailWorker({ db, clock, log, users, access, transport, from, idleMs }),
+      startMailWorker({ db, clock, log, users, access, ...mailParts(deps), idleMs }),
       startLoop({ name: 'access.nonces', idleMs: sweepIdleMs, log, step: access.sweepNonces }),
     ],
+  }
+}
+
+function mailParts({ config, outboxFolder }: HouseDeps) {
+  return {
+    transport: config.SMTP_URL === undefined ? folderTransport(outboxFolder) : smtpTransport(config.SMTP_URL),
+    from: present(readMailbox(config.MAIL_FROM), 'checked with the configuration'),
   }
 }
 

@@ -2,10 +2,9 @@
  * The configuration: one table, read once, checked at start, printed redacted. The only reader of `process.env`.
  * `docs/configuration.md` is generated from it.
  */
-import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { type LogLevel, logLevels, masterKeyBytes } from './kernel/index.ts'
+import { type LogLevel, logLevels, masterKeyBytes, randomBytes } from './kernel/index.ts'
 
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
@@ -27,14 +26,22 @@ const fail = (reason: string): never => {
 const integer = (min: number, max: number, byDefault: number) => (text: string | undefined) => {
   if (text === undefined) return byDefault
   const value = Number(text)
-  return /^\d+$/.test(text) && value >= min && value <= max ? value : fail(`must be a whole number from ${min} to ${max}`)
+  return /^\d+$/.test(text) && value >= min && value <= max
+    ? value
+    : fail(`must be a whole number from ${min} to ${max}`)
 }
-const oneOf = <T extends string>(values: readonly T[], byDefault: T) => (text: string | undefined): T =>
-  text === undefined ? byDefault : (values.find((value) => value === text) ?? fail(`must be one of ${values.join(', ')}`))
+const oneOf =
+  <T extends string>(values: readonly T[], byDefault: T) =>
+  (text: string | undefined): T =>
+    text === undefined
+      ? byDefault
+      : (values.find((value) => value === text) ?? fail(`must be one of ${values.join(', ')}`))
 const url = (protocols: readonly string[]) => (text: string | undefined) => {
   if (text === undefined) return undefined
   const parsed = URL.canParse(text) ? new URL(text) : fail(`must be a URL of ${protocols.join(' or ')}`)
-  return protocols.includes(parsed.protocol.slice(0, -1)) ? text : fail(`must begin with ${protocols.map((p) => `${p}://`).join(' or ')}`)
+  return protocols.includes(parsed.protocol.slice(0, -1))
+    ? text
+    : fail(`must begin with ${protocols.map((p) => `${p}://`).join(' or ')}`)
 }
 const text = (byDefault: string) => (value: string | undefined) => value ?? byDefault
 const keys = (value: string | undefined) =>
@@ -42,43 +49,130 @@ const keys = (value: string | undefined) =>
     ? undefined
     : value.split(',').map((part) => {
         const key = Buffer.from(part.trim(), 'base64')
-        return key.length === masterKeyBytes ? key : fail(`must be ${masterKeyBytes} bytes in Base64 (openssl rand -base64 32); several are separated by commas, the first one seals`)
+        return key.length === masterKeyBytes
+          ? key
+          : fail(
+              `must be ${masterKeyBytes} bytes in Base64 (openssl rand -base64 32); several are separated by commas, the first one seals`,
+            )
       })
 const retryDelays = (value: string | undefined) =>
   value === undefined
     ? undefined
-    : value.split(',').map((part) => (/^\d{1,9}$/.test(part.trim()) ? Number(part) : fail('must be milliseconds separated by commas')))
+    : value
+        .split(',')
+        .map((part) =>
+          /^\d{1,9}$/.test(part.trim()) ? Number(part) : fail('must be milliseconds separated by commas'),
+        )
 
 const portMax = 65_535
 
 export const variables = {
-  MODE: { default: 'sandbox', what: '`sandbox` or `production`. Production refuses to start with what only a sandbox may have', read: oneOf(['sandbox', 'production'], 'sandbox') },
+  MODE: {
+    default: 'sandbox',
+    what: '`sandbox` or `production`. Production refuses to start with what only a sandbox may have',
+    read: oneOf(['sandbox', 'production'], 'sandbox'),
+  },
   HOST: { default: '127.0.0.1', what: 'Address to listen on', read: text('127.0.0.1') },
   PORT: { default: '8080', what: 'Port of the API; 0 takes a free one', read: integer(0, portMax, 8080) },
   OPS_HOST: { default: '127.0.0.1', what: 'Address of the operations port', read: text('127.0.0.1') },
-  OPS_PORT: { default: 'PORT + 1', what: 'Port of `/healthz`, `/readyz` and `/metrics`; 0 takes a free one', read: integer(0, portMax, -1) },
-  PUBLIC_URL: { default: 'http://HOST:PORT', what: 'Where partners reach the API; written into the sandbox credentials', read: url(['http', 'https']) },
-  DATA_DIR: { default: '.data', what: 'Folder of the embedded database, the sandbox keys and the mail outbox', read: (value) => resolve(value ?? '.data') },
-  DATABASE_URL: { default: 'embedded', what: 'Any PostgreSQL >= 15 instead of the embedded one', secret: true, read: url(['postgres', 'postgresql']) },
+  OPS_PORT: {
+    default: 'PORT + 1',
+    what: 'Port of `/healthz`, `/readyz` and `/metrics`; 0 takes a free one',
+    read: integer(0, portMax, -1),
+  },
+  PUBLIC_URL: {
+    default: 'http://HOST:PORT',
+    what: 'Where partners reach the API; written into the sandbox credentials',
+    read: url(['http', 'https']),
+  },
+  DATA_DIR: {
+    default: '.data',
+    what: 'Folder of the embedded database, the sandbox keys and the mail outbox',
+    read: (value) => resolve(value ?? '.data'),
+  },
+  DATABASE_URL: {
+    default: 'embedded',
+    what: 'Any PostgreSQL >= 15 instead of the embedded one',
+    secret: true,
+    read: url(['postgres', 'postgresql']),
+  },
   DATABASE_CONNECTIONS_MAX: { default: '20', what: 'Connections of this process', read: integer(2, 1000, 20) },
-  MASTER_KEY: { default: 'made in DATA_DIR (sandbox)', what: 'Seals secrets and KYC data: 32 bytes in Base64. Several, separated by commas, rotate it: the first seals, all open', secret: true, read: keys },
-  LOG_LEVEL: { default: 'info; warn in a sandbox', what: 'Logs go to standard error as JSON lines', read: (value, mode): LogLevel => oneOf(logLevels, mode === 'sandbox' ? 'warn' : 'info')(value) },
-  TIMESTAMP_WINDOW_SECONDS: { default: '300', what: 'How far a Timestamp may be from now, either way', read: integer(30, 3600, 300) },
+  MASTER_KEY: {
+    default: 'made in DATA_DIR (sandbox)',
+    what: 'Seals secrets and KYC data: 32 bytes in Base64. Several, separated by commas, rotate it: the first seals, all open',
+    secret: true,
+    read: keys,
+  },
+  LOG_LEVEL: {
+    default: 'info; warn in a sandbox',
+    what: 'Logs go to standard error as JSON lines',
+    read: (value, mode): LogLevel => oneOf(logLevels, mode === 'sandbox' ? 'warn' : 'info')(value),
+  },
+  TIMESTAMP_WINDOW_SECONDS: {
+    default: '300',
+    what: 'How far a Timestamp may be from now, either way',
+    read: integer(30, 3600, 300),
+  },
   RATE_PER_SECOND: { default: '100', what: 'Requests a second of a service account', read: integer(1, 1_000_000, 100) },
   RATE_BURST: { default: '1000', what: 'Requests at once of a service account', read: integer(1, 10_000_000, 1000) },
   BODY_BYTES_MAX: { default: '262144', what: 'Size of a request body', read: integer(1024, 16 * 1024 * 1024, 262_144) },
-  HEADER_BYTES_MAX: { default: '16384', what: 'Size of all request headers together', read: integer(4096, 1024 * 1024, 16_384) },
+  HEADER_BYTES_MAX: {
+    default: '16384',
+    what: 'Size of all request headers together',
+    read: integer(4096, 1024 * 1024, 16_384),
+  },
   API_URL: { default: 'none', what: 'Role `gateway`: where the api process listens', read: url(['http']) },
-  API_TIMEOUT_MS: { default: '20000', what: 'Role `gateway`: how long the api may take', read: integer(100, 600_000, 20_000) },
-  RAIL: { default: 'sandbox; none in production', what: '`sandbox` or `none`: the bank connector that carries payouts', read: (value, mode) => oneOf(['sandbox', 'none'], mode === 'sandbox' ? 'sandbox' : 'none')(value) },
-  SIMULATIONS: { default: 'on; off in production', what: '`on` or `off`: the operations below /v1/simulations', read: (value, mode) => oneOf(['on', 'off'], mode === 'sandbox' ? 'on' : 'off')(value) === 'on' },
-  SANDBOX_BANK_DELAY_MS: { default: '1000', what: 'What the sandbox bank lets pass between two steps', read: integer(0, 3_600_000, 1000) },
-  WEBHOOK_HTTP: { default: 'on where the sandbox listens on loopback', what: '`on` or `off`: webhooks by http to loopback addresses', read: (value) => (value === undefined ? undefined : oneOf(['on', 'off'], 'off')(value) === 'on') },
-  WEBHOOK_RETRY_DELAYS_MS: { default: '5s 30s 2m 10m 30m 1h 3h 6h 12h 24h 24h', what: 'Waits between the attempts of a delivery, in milliseconds, separated by commas', read: retryDelays },
-  WORKER_IDLE_MS: { default: '100', what: 'How long a worker rests when it finds nothing to do', read: integer(1, 60_000, 100) },
-  SMTP_URL: { default: 'none: mails land in DATA_DIR/outbox', what: '`smtp://user:password@host:port` or `smtps://...`', secret: true, read: url(['smtp', 'smtps']) },
-  MAIL_FROM: { default: 'Partner Payments <no-reply@localhost>', what: 'Sender of mails', read: text('Partner Payments <no-reply@localhost>') },
-  INVITATION_URL: { default: 'PUBLIC_URL/invitations/accept', what: 'Where an invitation without a redirectUrl leads', read: url(['http', 'https']) },
+  API_TIMEOUT_MS: {
+    default: '20000',
+    what: 'Role `gateway`: how long the api may take',
+    read: integer(100, 600_000, 20_000),
+  },
+  RAIL: {
+    default: 'sandbox; none in production',
+    what: '`sandbox` or `none`: the bank connector that carries payouts',
+    read: (value, mode) => oneOf(['sandbox', 'none'], mode === 'sandbox' ? 'sandbox' : 'none')(value),
+  },
+  SIMULATIONS: {
+    default: 'on; off in production',
+    what: '`on` or `off`: the operations below /v1/simulations',
+    read: (value, mode) => oneOf(['on', 'off'], mode === 'sandbox' ? 'on' : 'off')(value) === 'on',
+  },
+  SANDBOX_BANK_DELAY_MS: {
+    default: '500',
+    what: 'What the sandbox bank lets pass between two steps',
+    read: integer(0, 3_600_000, 500),
+  },
+  WEBHOOK_HTTP: {
+    default: 'on where the sandbox listens on loopback',
+    what: '`on` or `off`: webhooks by http to loopback addresses',
+    read: (value) => (value === undefined ? undefined : oneOf(['on', 'off'], 'off')(value) === 'on'),
+  },
+  WEBHOOK_RETRY_DELAYS_MS: {
+    default: '5s 30s 2m 10m 30m 1h 3h 6h 12h 24h 24h',
+    what: 'Waits between the attempts of a delivery, in milliseconds, separated by commas',
+    read: retryDelays,
+  },
+  WORKER_IDLE_MS: {
+    default: '100',
+    what: 'How long a worker rests when it finds nothing to do',
+    read: integer(1, 60_000, 100),
+  },
+  SMTP_URL: {
+    default: 'none: mails land in DATA_DIR/outbox',
+    what: '`smtp://user:password@host:port` or `smtps://...`',
+    secret: true,
+    read: url(['smtp', 'smtps']),
+  },
+  MAIL_FROM: {
+    default: 'Partner Payments <no-reply@localhost>',
+    what: 'Sender of mails',
+    read: text('Partner Payments <no-reply@localhost>'),
+  },
+  INVITATION_URL: {
+    default: 'PUBLIC_URL/invitations/accept',
+    what: 'Where an invitation without a redirectUrl leads',
+    read: url(['http', 'https']),
+  },
 } as const satisfies Record<string, Variable<unknown>>
 
 type Raw = { readonly [K in keyof typeof variables]: ReturnType<(typeof variables)[K]['read']> }
@@ -91,7 +185,8 @@ export type Config = Omit<Raw, 'MASTER_KEY' | 'OPS_PORT' | 'WEBHOOK_HTTP' | 'PUB
 }
 
 /** A misspelt variable of ours must not pass in silence; these beginnings are ours alone. */
-const ownPrefixes = /^(SANDBOX_BANK|WEBHOOK|RATE|OPS|TIMESTAMP_WINDOW|BODY_BYTES|HEADER_BYTES|WORKER_IDLE|INVITATION|SIMULATION)_?/
+const ownPrefixes =
+  /^(SANDBOX_BANK|WEBHOOK|RATE|OPS|TIMESTAMP_WINDOW|BODY_BYTES|HEADER_BYTES|WORKER_IDLE|INVITATION|SIMULATION)_?/
 
 const loopbackHosts = new Set(['127.0.0.1', '::1', 'localhost'])
 
@@ -161,4 +256,9 @@ export function printConfig(config: Config): Readonly<Record<string, unknown>> {
       secret ? (config[name] === undefined ? '[none]' : '[set]') : config[name],
     ]),
   )
+}
+
+/** True under `npm start` and its like, which stand between the terminal and the process. */
+export function startedByNpm(env: Readonly<Record<string, string | undefined>> = process.env): boolean {
+  return env['npm_lifecycle_event'] !== undefined
 }

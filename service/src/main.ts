@@ -5,12 +5,20 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { compose, type House } from './compose.ts'
-import { type Config, ConfigError, printConfig, readConfig } from './config.ts'
+import { type Config, ConfigError, printConfig, readConfig, startedByNpm } from './config.ts'
 import type { Gateway } from './gateway/index.ts'
 import { createLog, type Log, type Loop, systemClock, Unreachable } from './kernel/index.ts'
 import { createOperations, type Operations } from './operations/index.ts'
 import { operatorUsage, runOperator } from './operator.ts'
-import { createDatabase, type Database, EmbeddedPostgresError, findRunningPostgres, migrate, MigrationError, startEmbeddedPostgres } from './postgres/index.ts'
+import {
+  createDatabase,
+  type Database,
+  EmbeddedPostgresError,
+  findRunningPostgres,
+  migrate,
+  MigrationError,
+  startEmbeddedPostgres,
+} from './postgres/index.ts'
 import { credentialsFile, seedSandbox } from './seed.ts'
 
 const roles = ['serve', 'gateway', 'api', 'worker', 'migrate', 'operator'] as const
@@ -24,7 +32,8 @@ const stopTimeoutMs = 30_000
 
 async function main(): Promise<void> {
   const [role = 'serve', ...args] = process.argv.slice(2)
-  if (!(roles as readonly string[]).includes(role)) throw new ConfigError(`no role ${role}: ${roles.join(', ')}\n${operatorUsage}`)
+  if (!(roles as readonly string[]).includes(role))
+    throw new ConfigError(`no role ${role}: ${roles.join(', ')}\n${operatorUsage}`)
   const config = readConfig()
   const log = createLog(config.LOG_LEVEL)
   const started: Started[] = []
@@ -47,7 +56,8 @@ type Context = {
 async function run(role: Role, args: readonly string[], context: Context): Promise<void> {
   const { config, log, started, stop } = context
   log.info({ role, config: printConfig(config) }, 'starting')
-  if (role === 'gateway' && config.API_URL === undefined) throw new ConfigError('API_URL is required for the role gateway')
+  if (role === 'gateway' && config.API_URL === undefined)
+    throw new ConfigError('API_URL is required for the role gateway')
   const { db, embedded } = await openDatabase(role, context)
   if (role === 'serve' || role === 'migrate' || config.DATABASE_URL === undefined) await migrate(db.pool)
   if (role === 'migrate') return stop()
@@ -61,7 +71,10 @@ async function run(role: Role, args: readonly string[], context: Context): Promi
   const operations = createOperations({ db })
   const house = compose({ config, db, clock: systemClock, log, operations, outboxFolder })
   onSignals(operations, stop, log)
-  embedded?.ended.then(() => databaseEnded(started, stop, log), () => undefined)
+  embedded?.ended.then(
+    () => databaseEnded(started, stop, log),
+    () => undefined,
+  )
   const opsPort = await listening('OPS_PORT', config.OPS_HOST, config.OPS_PORT, operations.listen)
   started.push({ name: 'operations', stop: operations.close })
   if (role === 'worker') startWorkers(house, started)
@@ -74,7 +87,9 @@ async function openDatabase(role: Role, { config, log, started }: Context) {
   let embedded: Awaited<ReturnType<typeof startEmbeddedPostgres>> | undefined
   if (url === undefined) {
     if (role === 'gateway' || role === 'api' || role === 'worker')
-      throw new ConfigError(`DATABASE_URL is required for the role ${role}: the embedded database belongs to the role serve`)
+      throw new ConfigError(
+        `DATABASE_URL is required for the role ${role}: the embedded database belongs to the role serve`,
+      )
     await mkdir(config.DATA_DIR, { recursive: true }).catch((error: Error) => {
       throw new ConfigError(`DATA_DIR ${config.DATA_DIR} cannot be used: ${error.message}`)
     })
@@ -86,7 +101,9 @@ async function openDatabase(role: Role, { config, log, started }: Context) {
   started.push({ name: 'database pool', stop: db.close })
   const version = await db.row<{ version: number }>(serverVersion)
   if (version !== undefined && version.version < oldestServer)
-    throw new ConfigError(`DATABASE_URL leads to PostgreSQL ${Math.floor(version.version / 10_000)}; 15 or newer is required`)
+    throw new ConfigError(
+      `DATABASE_URL leads to PostgreSQL ${Math.floor(version.version / 10_000)}; 15 or newer is required`,
+    )
   return { db, embedded }
 }
 
@@ -145,7 +162,12 @@ async function listening(
     return await listen(host, port)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    const why = code === 'EADDRINUSE' ? 'is in use' : code === 'EACCES' ? 'may not be opened' : `cannot be opened (${code ?? (error as Error).message})`
+    const why =
+      code === 'EADDRINUSE'
+        ? 'is in use'
+        : code === 'EACCES'
+          ? 'may not be opened'
+          : `cannot be opened (${code ?? (error as Error).message})`
     throw new ConfigError(`${host}:${port} ${why}: choose another with ${variable}`)
   }
 }
@@ -179,7 +201,21 @@ function onSignals(operations: Operations, stop: () => Promise<void>, log: Log):
   }
   process.on('SIGINT', onSignal)
   process.on('SIGTERM', onSignal)
+  if (startedByNpm()) onOrphaned(() => onSignal('npm has gone'))
 }
+
+/** npm that is killed outright passes nothing on: a service that nobody holds any more must not stay behind. */
+function onOrphaned(stop: () => void): void {
+  const parent = process.ppid
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(timer)
+    stop()
+  }, orphanCheckMs)
+  timer.unref()
+}
+
+const orphanCheckMs = 250
 
 /** The embedded server is gone although nobody asked: end, so that whoever watches the process starts it again. */
 async function databaseEnded(started: readonly Started[], stop: () => Promise<void>, log: Log): Promise<void> {
@@ -192,9 +228,11 @@ async function databaseEnded(started: readonly Started[], stop: () => Promise<vo
 
 /** One clear line for what a person can mend; everything else keeps its stack, because it is ours to mend. */
 function explain(error: unknown): string {
-  if (error instanceof ConfigError || error instanceof EmbeddedPostgresError || error instanceof MigrationError) return error.message
+  if (error instanceof ConfigError || error instanceof EmbeddedPostgresError || error instanceof MigrationError)
+    return error.message
   if (error instanceof Unreachable) {
-    const cause = error.cause instanceof Error ? `: ${error.cause.message || (error.cause as NodeJS.ErrnoException).code}` : ''
+    const cause =
+      error.cause instanceof Error ? `: ${error.cause.message || (error.cause as NodeJS.ErrnoException).code}` : ''
     return `DATABASE_URL: ${error.message}${cause}`
   }
   const { code } = error as { code?: unknown }

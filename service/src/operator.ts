@@ -23,7 +23,8 @@ const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 function required(options: Options, name: string): string {
   const value = options[name]
   if (value === undefined || value === '') throw new ConfigError(`operator: --${name} is required`)
-  if ((name === 'partner' || name === 'id') && !uuid.test(value)) throw new ConfigError(`operator: --${name} must be a UUID`)
+  if ((name === 'partner' || name === 'id') && !uuid.test(value))
+    throw new ConfigError(`operator: --${name} must be a UUID`)
   return value
 }
 
@@ -31,12 +32,18 @@ function readPermissions(text: string): readonly Permission[] {
   if (text === 'all') return permissions
   const asked = text.split(',').map((part) => part.trim())
   const unknown = asked.find((permission) => !(permissions as readonly string[]).includes(permission))
-  if (unknown !== undefined) throw new ConfigError(`operator: no permission ${unknown}; there are ${permissions.join(', ')}`)
+  if (unknown !== undefined)
+    throw new ConfigError(`operator: no permission ${unknown}; there are ${permissions.join(', ')}`)
   return asked as Permission[]
 }
 
 /** Runs one command; throws a ConfigError (a line for the person) where the words are off. */
-export async function runOperator(args: readonly string[], house: House, db: Database, config: Config): Promise<object> {
+export async function runOperator(
+  args: readonly string[],
+  house: House,
+  db: Database,
+  config: Config,
+): Promise<object> {
   const { values, positionals } = parse(args)
   const { access } = house
   switch (positionals.join(' ')) {
@@ -64,7 +71,8 @@ export async function runOperator(args: readonly string[], house: House, db: Dat
     }
     case 'impersonate': {
       const minutes = Number(values['minutes'] ?? '15')
-      if (!Number.isInteger(minutes) || minutes < 1 || minutes > 60) throw new ConfigError('operator: --minutes is 1 to 60')
+      if (!Number.isInteger(minutes) || minutes < 1 || minutes > 60)
+        throw new ConfigError('operator: --minutes is 1 to 60')
       const [partnerId, staff] = [required(values, 'partner'), required(values, 'staff')]
       return db.transaction((tx) => access.impersonate(tx, partnerId, staff, minutes))
     }

@@ -13,7 +13,11 @@ const floatCurrencies: readonly Currency[] = ['EUR', 'GBP', 'USD']
 export const credentialsFile = (dataDir: string) => join(dataDir, 'sandbox-credentials.json')
 
 /** A partner with 1,000,000.00 in each of EUR, GBP and USD, and a service account that may do everything. */
-export async function createSandboxPartner({ access, deposits }: House, tx: Tx, name: string): Promise<IssuedCredential> {
+export async function createSandboxPartner(
+  { access, deposits }: House,
+  tx: Tx,
+  name: string,
+): Promise<IssuedCredential> {
   const partnerId = await access.createPartner(tx, name)
   for (const currency of floatCurrencies) await deposits.bookOwn(tx, partnerId, currency, floatMinor)
   return access.createServiceAccount(tx, { partnerId, name: `${name} service account`, permissions })
@@ -30,7 +34,11 @@ export async function seedSandbox(house: House, db: Database, dataDir: string, b
   const credentials = known ? kept : await db.transaction((tx) => createSandboxPartner(house, tx, 'Sandbox Partner'))
   const { partnerId, apiKey, apiSecret, privateKeyPem } = credentials
   const draft = `${path}.new`
-  await writeFile(draft, `${JSON.stringify({ baseUrl, partnerId, apiKey, apiSecret, privateKeyPem }, undefined, 2)}\n`, { mode: 0o600 })
+  await writeFile(
+    draft,
+    `${JSON.stringify({ baseUrl, partnerId, apiKey, apiSecret, privateKeyPem }, undefined, 2)}\n`,
+    { mode: 0o600 },
+  )
   await chmod(draft, 0o600)
   await rename(draft, path)
 }

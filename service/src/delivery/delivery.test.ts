@@ -113,15 +113,25 @@ test('a delivery verifies with the standardwebhooks package on the raw body, whi
   assert.throws(() => new Webhook(secret).verify(`${got.body} `, got.headers as Record<string, string>))
 })
 
-test('per reference the endpoint sees the events in order', async () => {
-  const endpoint = await listen((response) => setTimeout(() => response.end(), Math.random() * 10))
+test('per reference the endpoint sees the events in order, one at a time', async () => {
+  const open = new Set<string>()
+  const overlapping: string[] = []
+  const endpoint = await listen((response, { reference }) => {
+    if (open.has(reference)) overlapping.push(reference)
+    open.add(reference)
+    setTimeout(() => {
+      open.delete(reference)
+      response.end()
+    }, Math.random() * 10)
+  })
   const partnerId = await hooks.addPartner()
   const { settled } = await subscribe(partnerId, endpoint.url)
   const names = ['1', '2', '3', '4', '5', '6']
   const references = ['A', 'B', 'C', 'D']
+  await Promise.all(references.map((reference) => hooks.emit(partnerId, reference, ...names)))
   start()
-  for (const name of names) await Promise.all(references.map((reference) => hooks.emit(partnerId, reference, name)))
   await settled(names.length * references.length)
+  assert.deepEqual(overlapping, [])
   for (const reference of references)
     assert.deepEqual(
       endpoint.received.filter((one) => one.reference === reference).map((one) => one.status),
@@ -344,4 +354,21 @@ test('one partner whose fan-out fails does not hold up another', async () => {
     ['REF-2'],
   )
   await hooks.fanOut(broken)
+})
+
+test('a subscription whose secret does not open does not hold up another', async () => {
+  const endpoint = await listen()
+  const partnerId = await hooks.addPartner()
+  const broken = await subscribe(partnerId, endpoint.url)
+  const { settled } = await subscribe(partnerId, endpoint.url)
+  await hooks.db.run(sql`
+    update webhooks.subscriptions set secret_sealed = 'x' where partner_id = ${partnerId} and id = ${broken.id}`)
+  await hooks.emit(partnerId, 'REF-1', 'Completed')
+  start({ inFlightMax: 1 })
+  await settled()
+  assert.equal(endpoint.received.length, 1)
+  assert.deepEqual(
+    (await broken.deliveries()).map((row) => [row.status, row.attemptCount]),
+    [['Pending', 0]],
+  )
 })

@@ -5,6 +5,7 @@
  */
 import { lookup } from 'node:dns/promises'
 import { isIP, type Socket } from 'node:net'
+import { callbackify } from 'node:util'
 import { buildConnector } from 'undici'
 import { isAllowedAddress } from '../rooms/webhooks/index.ts'
 
@@ -93,13 +94,11 @@ export function createGuard({ allowLoopback, resolve, connectTimeoutMs }: GuardO
     throw failure
   }
 
+  // Called back outside of the promise: what the agent throws there is not a rejection that nobody handles.
+  const dialVetted = callbackify(connectVetted)
   return {
-    connect: (options, callback) => {
-      connectVetted(options).then(
-        (socket) => callback(null, socket),
-        (error: unknown) => callback(error instanceof Error ? error : new Error(String(error)), null),
-      )
-    },
+    connect: (options, callback) =>
+      dialVetted(options, (error: Error | null, socket) => (error ? callback(error, null) : callback(null, socket))),
     addressOf: (origin) => addresses.get(origin)?.address,
   }
 }

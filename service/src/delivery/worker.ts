@@ -1,6 +1,6 @@
 /** The loops: fan out, send, sweep. HTTP happens between transactions, never inside one. */
 import { type Clock, type Log, type Loop, secondMs, startLoop } from '../kernel/index.ts'
-import type { Claim, Verdict, Webhooks } from '../rooms/webhooks/index.ts'
+import type { Claim, SubscriptionKey, Verdict, Webhooks } from '../rooms/webhooks/index.ts'
 import type { Database } from '../postgres/index.ts'
 import { createExchange, exchangeTimeoutMsDefault } from './exchange.ts'
 import { type Resolve, systemResolve } from './guard.ts'
@@ -73,6 +73,14 @@ function createSending(options: DeliveryOptions, onSettled: () => void): Sending
     underWay.add(task)
   }
 
+  /** One subscription's trouble (a secret that does not open, say) is not the others'. */
+  const claim = (key: SubscriptionKey, attemptsMax: number) =>
+    webhooks.claim(key, attemptsMax).catch(async (error: unknown) => {
+      log.error({ err: error, subscriptionId: key.subscriptionId }, 'claim failed')
+      await webhooks.postpone(key)
+      return []
+    })
+
   return {
     step: async () => {
       if (underWay.size >= inFlightMax) return 0
@@ -80,7 +88,7 @@ function createSending(options: DeliveryOptions, onSettled: () => void): Sending
       for (const key of await webhooks.dueSubscriptions(lanesPerStepMax)) {
         const room = inFlightMax - underWay.size
         if (room <= 0) break
-        const claims = await webhooks.claim(key, room)
+        const claims = await claim(key, room)
         claims.forEach(begin)
         claimed += claims.length
       }

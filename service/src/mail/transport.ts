@@ -50,7 +50,7 @@ export function oneLine(text: string): string {
 }
 
 /** The message as nodemailer takes it: addresses as objects, which it never parses, and no reading of files or URLs. */
-export function toNodemailer({ link: _link, to, from, subject, ...message }: MailMessage): SendMailOptions {
+export function toNodemailer({ link: _link, to, from, subject, ...message }: MailMessage) {
   if (!isAddress(to.address)) throw new MailRefused('the address cannot stand in a mail')
   return {
     ...message,
@@ -61,5 +61,5 @@ export function toNodemailer({ link: _link, to, from, subject, ...message }: Mai
     headers: { 'Auto-Submitted': 'auto-generated' },
     disableFileAccess: true,
     disableUrlAccess: true,
-  }
+  } satisfies SendMailOptions
 }

@@ -50,7 +50,11 @@ export function createOperations({ db }: { readonly db: Database }): Operations 
       if (path === '/healthz') return answer(200, 'application/json', '{"status":"ok"}')
       if (path === '/readyz') {
         const reason = await ready()
-        return answer(reason === undefined ? 200 : 503, 'application/json', JSON.stringify(reason === undefined ? { status: 'ok' } : { status: 'unavailable', reason }))
+        return answer(
+          reason === undefined ? 200 : 503,
+          'application/json',
+          JSON.stringify(reason === undefined ? { status: 'ok' } : { status: 'unavailable', reason }),
+        )
       }
       if (path === '/metrics') return answer(200, registry.contentType, await registry.metrics())
       return answer(404, 'application/json', '{"status":"unknown path"}')
@@ -92,12 +96,23 @@ function createMetrics(registry: Registry, db: Database): Metrics {
     buckets: secondsBuckets,
     registers,
   })
-  const refusals = new Counter({ name: 'payments_requests_failed_total', help: 'Requests answered with 5xx', labelNames: ['operation'], registers })
-  const pool = new Gauge({ name: 'payments_database_connections', help: 'Connections of the pool, by state', labelNames: ['state'], registers, collect: () => {
-    pool.set({ state: 'idle' }, db.pool.idleCount)
-    pool.set({ state: 'busy' }, db.pool.totalCount - db.pool.idleCount)
-    pool.set({ state: 'waited_for' }, db.pool.waitingCount)
-  } })
+  const refusals = new Counter({
+    name: 'payments_requests_failed_total',
+    help: 'Requests answered with 5xx',
+    labelNames: ['operation'],
+    registers,
+  })
+  const pool = new Gauge({
+    name: 'payments_database_connections',
+    help: 'Connections of the pool, by state',
+    labelNames: ['state'],
+    registers,
+    collect: () => {
+      pool.set({ state: 'idle' }, db.pool.idleCount)
+      pool.set({ state: 'busy' }, db.pool.totalCount - db.pool.idleCount)
+      pool.set({ state: 'waited_for' }, db.pool.waitingCount)
+    },
+  })
   return {
     request: (operation, status, durationMs) => {
       requests.observe({ operation, status }, durationMs / 1000)

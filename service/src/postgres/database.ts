@@ -143,5 +143,5 @@ export function createDatabase(options: DatabaseOptions): Database {
 /** After a failover idle connections can still lead to the demoted server (SQLSTATE 25006): let them go. */
 function dropIdle(pool: pg.Pool): void {
   const idle = (pool as unknown as { _idle?: readonly { client: { end: () => Promise<void> } }[] })._idle ?? []
-  for (const { client } of [...idle]) void client.end().catch(() => undefined)
+  for (const { client } of idle.slice()) void client.end().catch(() => undefined)
 }

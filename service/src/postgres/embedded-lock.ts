@@ -1,11 +1,12 @@
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { codeOf, EmbeddedPostgresError } from './embedded-error.ts'
-import { startOf } from './embedded-process.ts'
+import { startOf, until } from './embedded-process.ts'
 
 export type Lock = { readonly release: () => void }
 
 const ATTEMPTS_MAX = 20
+const WAIT_MS_MAX = 5_000
 
 const read = (path: string): string | undefined => {
   try {
@@ -60,8 +61,8 @@ const clear = (path: string, stale: string): void => {
   rmSync(aside, { force: true })
 }
 
-/** One service per data folder: `<dataDir>/service.pid` holds the pid and the start time of the one that has it. */
-export const takeLock = (dataDir: string): Lock => {
+/** The lock, or the pid of the service that has it. */
+const tryLock = (dataDir: string): Lock | number => {
   const path = join(dataDir, 'service.pid')
   const own = `${process.pid}\n${startOf(process.pid) ?? ''}\n`
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
@@ -75,13 +76,22 @@ export const takeLock = (dataDir: string): Lock => {
     const content = read(path)
     if (content === undefined) continue
     const holder = holderOf(content)
-    if (holder !== undefined) {
-      const advice = 'stop that one first'
-      throw new EmbeddedPostgresError(
-        `the data folder ${dataDir} is in use by another service (pid ${holder}): ${advice}`,
-      )
-    }
+    if (holder !== undefined) return holder
     clear(path, content)
   }
   throw new EmbeddedPostgresError(`cannot lock the data folder ${dataDir}: ${path} keeps changing hands`)
+}
+
+/**
+ * One service per data folder: `<dataDir>/service.pid` holds the pid and the start time of the one that has it. A
+ * service that is just stopping is waited for, so that a restart needs no pause between the two.
+ */
+export const takeLock = async (dataDir: string): Promise<Lock> => {
+  let outcome = tryLock(dataDir)
+  await until(() => typeof outcome !== 'number' || typeof (outcome = tryLock(dataDir)) !== 'number', WAIT_MS_MAX)
+  if (typeof outcome !== 'number') return outcome
+  const advice = 'stop that one first'
+  throw new EmbeddedPostgresError(
+    `the data folder ${dataDir} is in use by another service (pid ${outcome}): ${advice}`,
+  )
 }

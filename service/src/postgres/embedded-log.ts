@@ -35,7 +35,7 @@ export const openLog = (dataDir: string): ServerLog => {
       .trim()
       .split('\n')
     // The first is the reason: what follows are its consequences, down to a line that the server is shut down.
-    const line = lines.find(each => /\b(?:PANIC|FATAL|ERROR|fatal|error):/.test(each)) ?? lines.at(-1)
+    const line = lines.find((each) => /\b(?:PANIC|FATAL|ERROR|fatal|error):/.test(each)) ?? lines.at(-1)
     return line || 'it wrote nothing to its log'
   }
   const mark = (): void => void (start = fstatSync(file).size)

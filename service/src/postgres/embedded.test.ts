@@ -161,7 +161,7 @@ test('of several services that start at once exactly one gets the folder', async
   mkdirSync(dataDir)
   writeFileSync(join(dataDir, 'service.pid'), '1\nnot-its-start\n')
   const results = await Promise.allSettled(Array.from({ length: 5 }, () => start(dataDir)))
-  const started = results.filter(result => result.status === 'fulfilled')
+  const started = results.filter((result) => result.status === 'fulfilled')
   assert.equal(started.length, 1)
   for (const result of started) await result.value.stop()
 })
@@ -177,9 +177,9 @@ test('a lock or a postmaster.pid whose pid is another process by now does not ho
 test('a first start that was killed half-way is begun anew', async () => {
   const dataDir = newFolder()
   const drafts = (): readonly string[] =>
-    existsSync(dataDir) ? readdirSync(dataDir).filter(name => name.startsWith('postgres.new')) : []
+    existsSync(dataDir) ? readdirSync(dataDir).filter((name) => name.startsWith('postgres.new')) : []
   const child = spawnNode(dataDir)
-  const isHalfWay = (): boolean => drafts().some(name => existsSync(join(dataDir, name, 'cluster/global/pg_control')))
+  const isHalfWay = (): boolean => drafts().some((name) => existsSync(join(dataDir, name, 'cluster/global/pg_control')))
   assert.ok(await until(isHalfWay, 20_000, 1))
   assert.equal(existsSync(join(dataDir, 'postgres')), false)
   await kill(child)
@@ -187,7 +187,7 @@ test('a first start that was killed half-way is begun anew', async () => {
   assert.deepEqual(await query(server.url, 'select current_database()'), ['payments'])
   await server.stop()
   await (await start(dataDir)).stop()
-  assert.ok(await until(() => drafts().every(name => !existsSync(join(dataDir, name, 'cluster'))), 5_000))
+  assert.ok(await until(() => drafts().every((name) => !existsSync(join(dataDir, name, 'cluster'))), 5_000))
 })
 
 test('a failed start says why in one line, with the line of PostgreSQL, and leaves nothing behind', async () => {

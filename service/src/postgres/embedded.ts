@@ -93,7 +93,7 @@ const serverArguments = ({ cluster, durable, way }: Place, port: number): readon
     markOf(cluster),
     ...(durable ? [] : FRAGILE),
   ]
-  return ['-D', `${way.data}/postgres`, ...settings.flatMap(setting => ['-c', setting])]
+  return ['-D', `${way.data}/postgres`, ...settings.flatMap((setting) => ['-c', setting])]
 }
 
 const hasEnded = (child: ChildProcess): boolean => child.exitCode !== null || child.signalCode !== null
@@ -102,7 +102,7 @@ const halt = async (child: ChildProcess, place: Place, pid: number | undefined):
   if (process.platform === 'win32') {
     // A signal on Windows ends the process at once; pg_ctl asks it to shut down.
     const ask = ['stop', '-m', 'fast', '-W', '-D', place.cluster]
-    await new Promise(resolve => execFile(programIn(place.way.native, 'pg_ctl'), ask, resolve))
+    await new Promise((resolve) => execFile(programIn(place.way.native, 'pg_ctl'), ask, resolve))
   } else {
     child.stdin?.end()
   }
@@ -117,7 +117,7 @@ const attempt = async (place: Place, log: ServerLog): Promise<Running | string> 
   log.mark()
   const child = launch(place.way, 'postgres', serverArguments(place, port), log.file)
   let refusal: string | undefined
-  child.once('error', thrown => (refusal = reasonOf(thrown)))
+  child.once('error', (thrown) => (refusal = reasonOf(thrown)))
   const pidFile = () => readPidFile(place.cluster)
   // The port tells our file from the one that a killed predecessor left.
   const isReady = (): boolean => pidFile()?.port === port && pidFile()?.ready === true
@@ -182,7 +182,7 @@ const startLocked = async (
     await createCluster({ ...place, password, ids, log })
   }
   const { child, pid, port } = await startServer(place, log)
-  const ended = new Promise<void>(resolve => void child.once('exit', () => resolve()))
+  const ended = new Promise<void>((resolve) => void child.once('exit', () => resolve()))
   const urlOf = (database: string): string => `postgres://postgres:${password}@127.0.0.1:${port}/${database}`
   try {
     await ensureDatabase(urlOf('postgres'))
@@ -195,14 +195,15 @@ const startLocked = async (
   options.log?.(`PostgreSQL runs ${way.title}, pid ${pid}, port ${port}`)
   // The service is what keeps the process alive; the server ends with it.
   child.unref()
-  if (child.stdin && 'unref' in child.stdin && typeof child.stdin.unref === 'function') child.stdin.unref()
+  // A pipe is a socket, which the types of a child process do not say.
+  ;(child.stdin as { readonly unref?: () => void } | null)?.unref?.()
   return { url: urlOf(DATABASE), pid, ended, stop: () => halt(child, place, pid) }
 }
 
 export const startEmbeddedPostgres = async (options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> => {
   const dataDir = openFolder(options.dataDir)
   try {
-    const lock = takeLock(dataDir)
+    const lock = await takeLock(dataDir)
     try {
       const log = openLog(dataDir)
       try {

@@ -26,9 +26,13 @@ export async function once<T extends Keyed>(options: {
   const { requestHash, find, make } = options
   const replay = (row: T) => {
     if (row.requestHash === requestHash) return { row, replayed: true }
-    throw new Refusal('idempotency_key_reused', `The key belongs to another request; its reference is ${row.reference}.`, {
-      errors: [{ pointer: '/idempotencyKey', code: 'exists', message: `was used for ${row.reference}` }],
-    })
+    throw new Refusal(
+      'idempotency_key_reused',
+      `The key belongs to another request; its reference is ${row.reference}.`,
+      {
+        errors: [{ pointer: '/idempotencyKey', code: 'exists', message: `was used for ${row.reference}` }],
+      },
+    )
   }
   const before = await find()
   if (before) return replay(before)

@@ -57,7 +57,8 @@ async function send({ payouts, rail, log }: SettlementDeps, claimed: PayoutClaim
   try {
     const found = triedBefore ? await rail.find(partnerId, id) : undefined
     known = triedBefore && found === undefined
-    const { endToEndId, amount, currency, creditorName, creditorAccount, creditorBic, remittance, simulatedOutcome } = claim
+    const { endToEndId, amount, currency, creditorName, creditorAccount, creditorBic, remittance, simulatedOutcome } =
+      claim
     const acknowledgement =
       found ??
       (await rail.instruct({

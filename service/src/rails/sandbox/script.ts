@@ -24,7 +24,11 @@ const behaviours = {
   rejected: { kind: 'reject', errorKey: 'BankRejection', details: 'The bank rejected the payment.' },
   'invalid account': { kind: 'refuse', errorKey: 'InvalidAccountDetails', details: 'The account does not exist.' },
   blocked: { kind: 'refuse', errorKey: 'RecipientBlocked', details: 'The recipient cannot be paid.' },
-  'currency refused': { kind: 'refuse', errorKey: 'CurrencyNotAccepted', details: 'The account takes another currency.' },
+  'currency refused': {
+    kind: 'refuse',
+    errorKey: 'CurrencyNotAccepted',
+    details: 'The account takes another currency.',
+  },
   returned: { kind: 'return', errorKey: 'BankRejection', details: "The beneficiary's bank sent the payment back." },
   unreachable: { kind: 'unreachable', tries: 2 },
 } as const satisfies Record<string, Behaviour>
@@ -42,7 +46,11 @@ export const magicAmounts: Readonly<Record<string, keyof typeof behaviours>> = {
 /** `Sandbox Rejected`, `Sandbox Invalid Account`, ...: in any case. */
 export const magicNamePrefix = 'sandbox '
 
-const simulated: Readonly<Record<string, keyof typeof behaviours>> = { sent: 'sent', completed: 'settled', failed: 'rejected' }
+const simulated: Readonly<Record<string, keyof typeof behaviours>> = {
+  sent: 'sent',
+  completed: 'settled',
+  failed: 'rejected',
+}
 
 export function behaviourOf(instruction: {
   readonly amount: Minor
@@ -59,7 +67,11 @@ export function behaviourOf(instruction: {
   return Object.hasOwn(behaviours, key) ? behaviours[key as keyof typeof behaviours] : { kind: 'settle' }
 }
 
-export type PlannedNotice = { readonly kind: string; readonly afterSteps: number; readonly payload: Readonly<Record<string, unknown>> }
+export type PlannedNotice = {
+  readonly kind: string
+  readonly afterSteps: number
+  readonly payload: Readonly<Record<string, unknown>>
+}
 
 /** What the bank will tell of an instruction that it took, in steps of its own delay. */
 export function noticesOfInstruction(behaviour: Behaviour): readonly PlannedNotice[] {
@@ -80,7 +92,10 @@ export function noticesOfInstruction(behaviour: Behaviour): readonly PlannedNoti
   }
 }
 
-const failure = ({ errorKey, details }: { readonly errorKey: ErrorKey; readonly details: string }) => ({ errorKey, details })
+const failure = ({ errorKey, details }: { readonly errorKey: ErrorKey; readonly details: string }) => ({
+  errorKey,
+  details,
+})
 
 /** The payer of every simulated deposit: a well-formed account of a bank that exists, and no person. */
 export const sandboxDebtor = {

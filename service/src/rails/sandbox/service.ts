@@ -19,7 +19,11 @@ export type SandboxBank = Rail & {
 /** Who was turned away how often, for the `unreachable` behaviour; bounded, and forgotten with the process. */
 const turnedAwayMax = 10_000
 
-export function createSandboxBank(deps: { readonly db: Database; readonly clock: Clock; readonly stepMs: number }): SandboxBank {
+export function createSandboxBank(deps: {
+  readonly db: Database
+  readonly clock: Clock
+  readonly stepMs: number
+}): SandboxBank {
   const { db, clock, stepMs } = deps
   const turnedAway = new Map<string, number>()
 
@@ -40,7 +44,8 @@ export function createSandboxBank(deps: { readonly db: Database; readonly clock:
         const tries = (turnedAway.get(instruction.id) ?? 0) + 1
         if (turnedAway.size >= turnedAwayMax) turnedAway.clear()
         turnedAway.set(instruction.id, tries)
-        if (tries <= behaviour.tries) throw new Unreachable('downstream_unreachable', 'the sandbox bank cannot be reached')
+        if (tries <= behaviour.tries)
+          throw new Unreachable('downstream_unreachable', 'the sandbox bank cannot be reached')
       }
       const refused = behaviour.kind === 'refuse'
       const answer = refused

@@ -1,5 +1,13 @@
 /** Pure: the states of a deposit. */
-export const depositStatuses = ['Created', 'Initiated', 'Submitted', 'Accepted', 'Completed', 'Failed', 'Expired'] as const
+export const depositStatuses = [
+  'Created',
+  'Initiated',
+  'Submitted',
+  'Accepted',
+  'Completed',
+  'Failed',
+  'Expired',
+] as const
 export type DepositStatus = (typeof depositStatuses)[number]
 
 export const transitions = {

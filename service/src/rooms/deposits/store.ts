@@ -47,7 +47,12 @@ export function insertDeposit(tx: Tx, row: DepositRow): Promise<number> {
     on conflict (partner_id, operation, idempotency_key) do nothing`)
 }
 
-export function depositByKey(tx: Tx, partnerId: string, operation: string, key: string): Promise<DepositRow | undefined> {
+export function depositByKey(
+  tx: Tx,
+  partnerId: string,
+  operation: string,
+  key: string,
+): Promise<DepositRow | undefined> {
   return tx.row<DepositRow>(sql`
     select ${columns} from deposits.deposits
     where partner_id = ${partnerId} and operation = ${operation} and idempotency_key = ${key}`)

@@ -9,7 +9,7 @@ import type { Acknowledgement } from '../../rails/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { withdrawal } from './events.ts'
 import { holdsReserve, mayMove, type PayoutStatus, restAfter, sendAttemptsMax } from './rules.ts'
-import type { PayoutsDeps } from './service.ts'
+import type { PayoutsDeps } from './deps.ts'
 import * as store from './store.ts'
 
 export type PayoutClaim = store.PayoutRow & { readonly leaseId: string }

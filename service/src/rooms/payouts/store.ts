@@ -115,7 +115,11 @@ export async function updatePayout(
 export function listPayouts(
   tx: Tx,
   partnerId: string,
-  filter: { readonly status: string | null; readonly beneficiaryId: string | null; readonly idempotencyKey: string | null },
+  filter: {
+    readonly status: string | null
+    readonly beneficiaryId: string | null
+    readonly idempotencyKey: string | null
+  },
   afterId: string | null,
   rowsMax: number,
 ): Promise<readonly PayoutRow[]> {

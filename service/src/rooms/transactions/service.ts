@@ -63,7 +63,11 @@ export type NewTransaction = {
 }
 
 export type Opened = { readonly id: string; readonly reference: string }
-export type TransactionView = { readonly row: store.TransactionRow; readonly timeline: readonly store.TimelineRow[]; readonly id: string }
+export type TransactionView = {
+  readonly row: store.TransactionRow
+  readonly timeline: readonly store.TimelineRow[]
+  readonly id: string
+}
 
 export type Transactions = {
   /** Opens a Pending transaction. */
@@ -103,8 +107,15 @@ export function createTransactions(deps: {
   const lock = async (tx: Tx, partnerId: string, id: string) =>
     present(await store.lockTransaction(tx, partnerId, id), 'the transaction of a payment exists')
 
-  const view = async (partnerId: string, rows: readonly store.TransactionRow[]): Promise<readonly TransactionView[]> => {
-    const entries = await store.timelines(db, partnerId, rows.map(({ id }) => id))
+  const view = async (
+    partnerId: string,
+    rows: readonly store.TransactionRow[],
+  ): Promise<readonly TransactionView[]> => {
+    const entries = await store.timelines(
+      db,
+      partnerId,
+      rows.map(({ id }) => id),
+    )
     const byId = Map.groupBy(entries, (entry) => entry.transactionId)
     return rows.map((row) => ({ row, id: row.id, timeline: byId.get(row.id) ?? [] }))
   }
@@ -134,7 +145,13 @@ export function createTransactions(deps: {
       assert(mayMove(row.status, status), `${row.reference} is ${row.status}: it cannot become ${status}`)
       const now = clock.now()
       await store.updateStatus(tx, partnerId, id, { status, errorKey, debtor: json(debtor) }, now)
-      await store.appendTimeline(tx, partnerId, id, steps.map((step) => ({ step, status })), now)
+      await store.appendTimeline(
+        tx,
+        partnerId,
+        id,
+        steps.map((step) => ({ step, status })),
+        now,
+      )
       await outbox.append(tx, partnerId, 'transaction.status.changed', now, statusChanged(row, status, customFields))
     },
     noteAfterEnd: async (tx, partnerId, id, step) => {

@@ -75,7 +75,11 @@ export function insertTransaction(tx: Tx, row: TransactionRow): Promise<number> 
     on conflict (partner_id, reference) do nothing`)
 }
 
-export function transactionByReference(tx: Tx, partnerId: string, reference: string): Promise<TransactionRow | undefined> {
+export function transactionByReference(
+  tx: Tx,
+  partnerId: string,
+  reference: string,
+): Promise<TransactionRow | undefined> {
   return tx.row<TransactionRow>(sql`
     select ${columns} from transactions.transactions where partner_id = ${partnerId} and reference = ${reference}`)
 }

@@ -328,7 +328,11 @@ test('a lease: nobody else gets the mail until it ends, and then its former hold
   const { partnerId, clock, users, invite } = await setUp()
   await invite('a@example.com', 'b@example.com', 'c@example.com')
   const claim = () => users.claimMails(db, partnerId, clock.now(), minuteMs, 2)
-  const claims = await Promise.all([claim(), claim(), claim()])
+  // The second claim comes while the first has not committed: it neither waits for it nor takes what it takes.
+  const claims = await db.transaction(async (tx) => [
+    await users.claimMails(tx, partnerId, clock.now(), minuteMs, 2),
+    await claim(),
+  ])
   const ids = claims.flat().map(({ id }) => id)
   assert.deepEqual([ids.length, new Set(ids).size], [3, 3])
   assert.deepEqual(await claim(), [])

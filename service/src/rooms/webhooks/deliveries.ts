@@ -48,6 +48,7 @@ export type DeliveriesDeps = {
 export const leaseMs = 60 * secondMs
 /** Attempts under way at once to one endpoint. */
 export const inFlightPerEndpointMax = 10
+const claimFailureRestMs = 30 * secondMs
 const purgeRowsMax = 1000
 const sweepLanesMax = 100
 
@@ -147,6 +148,10 @@ export function createDeliveries(deps: DeliveriesDeps) {
           data,
         }))
       }),
+
+    /** A claim failed for a reason of its own: the subscription waits a while, so that it does not stand before others. */
+    postpone: async (key: SubscriptionKey): Promise<void> =>
+      queue.setLaneDue(db, key, after(clock.now(), claimFailureRestMs)),
 
     /**
      * Logs the attempt and settles the delivery: delivered, due again later, or held. 410 disables the subscription.

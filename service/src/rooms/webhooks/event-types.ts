@@ -1,5 +1,5 @@
 /** The subscribable event types, live from the contract: the properties of each are the shapes that events are made by. */
-import { type EventName, eventNames, events, type Static, webhooks } from '@partner-payments/wire'
+import { type EventName, eventNames, events, type Static, type webhooks } from '@partner-payments/wire'
 
 type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 
@@ -17,7 +17,7 @@ const describe = (name: EventName): Static<typeof webhooks.EventType> => ({
   emitted: true,
   version: 2,
   // Through text: the shapes carry functions and symbols of their library, which are no part of the schema.
-  properties: plainSchema(JSON.parse(JSON.stringify(events[name].data.properties))) as Record<string, unknown>,
+  properties: plainSchema(JSON.parse(JSON.stringify(events[name].data.properties)) as Json) as Record<string, unknown>,
 })
 
 export const eventTypes = eventNames.map(describe)

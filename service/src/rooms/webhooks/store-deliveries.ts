@@ -134,7 +134,9 @@ export type Claimed = {
 
 /**
  * Leases up to `rowsMax` due deliveries, in order. One waits while an earlier one of its reference was not attempted
- * yet or is being attempted; after its first failure the earlier one no longer stands before the later ones.
+ * yet or is being attempted; after its first failure the earlier one no longer stands before the later ones. That is
+ * asked by a subquery with a limit, which PostgreSQL probes row by row: as `not exists` it became an anti join over the
+ * whole queue, and a claim from 200,000 rows did not end within 15 s.
  */
 export async function claim(
   tx: Tx,
@@ -151,10 +153,10 @@ export async function claim(
         select d.id from webhooks.deliveries d
         where d.partner_id = ${partnerId} and d.subscription_id = ${subscriptionId} and d.status = 'Pending'
           and d.next_attempt_at <= ${now} and (d.lease_until is null or d.lease_until <= ${now})
-          and not exists (select 1 from webhooks.deliveries e
+          and (select e.id from webhooks.deliveries e
             where e.partner_id = ${partnerId} and e.subscription_id = ${subscriptionId} and e.status = 'Pending'
               and e.reference = d.reference and e.sequence < d.sequence
-              and (e.failures = 0 or e.lease_until > ${now}))
+              and (e.failures = 0 or e.lease_until > ${now}) limit 1) is null
         order by d.next_attempt_at, d.sequence limit ${rowsMax} for update skip locked))
     returning u.id, u.wire_event_id as event_id, m.data, u.sequence`)
   return rows.toSorted((a, b) => (a.sequence < b.sequence ? -1 : 1))

@@ -6,7 +6,6 @@ import {
   newId,
   notFound,
   type Page,
-  present,
   randomBytes,
   Refusal,
   refuseField,

@@ -1,0 +1,53 @@
+/**
+ * `npm run check`: what must hold before a commit, one step after another, each under a heading. All steps run, so that
+ * one call tells everything; the last line sums up, and any failure is the exit status.
+ */
+import { spawnSync } from 'node:child_process'
+import { globSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const programs = join(root, 'node_modules', '.bin')
+
+type Step = { readonly title: string; readonly command: string; readonly args: readonly string[] }
+
+const tidyTests = globSync('test/tidy/*.test.ts', { cwd: root }).toSorted()
+const steps: readonly Step[] = [
+  { title: 'types', command: 'tsc', args: ['-p', '.'] },
+  { title: 'lint', command: 'oxlint', args: ['--type-aware'] },
+  { title: 'format', command: 'oxfmt', args: ['--check'] },
+  { title: 'generated files', command: process.execPath, args: ['scripts/generate.ts', '--check'] },
+  { title: 'tidy', command: process.execPath, args: ['--test', '--test-reporter=dot', ...tidyTests] },
+]
+
+/** No single step takes longer; one that hangs is a failure, not a wait. */
+const stepMsMax = 120_000
+
+type Outcome = { readonly title: string; readonly passed: boolean; readonly seconds: string }
+
+function run({ title, command, args }: Step): Outcome {
+  console.log(`\n== ${title}: ${command === process.execPath ? 'node' : command} ${args.join(' ')}`)
+  const started = performance.now()
+  const { status, error } = spawnSync(command, args, {
+    cwd: root,
+    stdio: 'inherit',
+    timeout: stepMsMax,
+    // On Windows the programs of npm are scripts of the shell.
+    shell: process.platform === 'win32' && command !== process.execPath,
+    env: { ...process.env, PATH: `${programs}${delimiter}${process.env['PATH'] ?? ''}` },
+  })
+  if (error) console.error(error.message)
+  return { title, passed: status === 0, seconds: ((performance.now() - started) / 1000).toFixed(1) }
+}
+
+const outcomes = steps.map(run)
+// `node --test` without files would look for some by itself and find the wrong ones, or none, and pass.
+if (tidyTests.length === 0) outcomes.push({ title: 'tidy tests found', passed: false, seconds: '0.0' })
+
+const failed = outcomes.filter(({ passed }) => !passed)
+const summary = outcomes
+  .map(({ title, passed, seconds }) => `${passed ? 'ok' : 'FAILED'} ${title} ${seconds} s`)
+  .join(', ')
+console.log(`\n${failed.length === 0 ? 'check passed' : `check FAILED`}: ${summary}`)
+process.exitCode = failed.length === 0 ? 0 : 1

@@ -1,0 +1,62 @@
+/** The picture shows what the database holds, and the same database gives the same picture. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createLog } from '../../service/src/kernel/index.ts'
+import { createDatabase, type Database, migrate } from '../../service/src/postgres/index.ts'
+import { generateSchema } from '../../scripts/generate/database.ts'
+import { createTestDatabase } from '../support/postgres.ts'
+
+type Pool = Database['pool']
+
+async function withPool<T>(work: (pool: Pool) => Promise<T>): Promise<T> {
+  const { url, drop } = await createTestDatabase()
+  const db = createDatabase({ url, connectionsMax: 1, log: createLog('silent') })
+  try {
+    await migrate(db.pool)
+    return await work(db.pool)
+  } finally {
+    await db.close()
+    await drop()
+  }
+}
+
+test('columns, keys, checks and indexes of every table stand in the picture', async () => {
+  const page = await withPool(generateSchema)
+  for (const line of [
+    '### ledger.transfers',
+    '| `amount` | bigint | not null |  |',
+    '- `accounts_pkey: PRIMARY KEY (partner_id, id)`',
+    '- `transfers_reserve_ends_once: UNIQUE (partner_id, reserve_id)`',
+    '- `transfers_by_reference: (partner_id, reference)`',
+    '- `nonces_expiry: (partner_id, expires_at)`',
+  ])
+    assert.ok(page.split('\n').includes(line), `${line} in\n${page}`)
+  assert.ok(!page.includes('schema_migrations'))
+  assert.ok(!/not_null/.test(page), 'not null is said by the columns')
+})
+
+test('two databases, one picture', async () => {
+  const [first, second] = [await withPool(generateSchema), await withPool(generateSchema)]
+  assert.equal(first, second)
+})
+
+test('a change of the schema changes the picture, a row does not', async () => {
+  await withPool(async (pool) => {
+    const before = await generateSchema(pool)
+    await pool.query("insert into access.partners values (gen_random_uuid(), 'One', '2026-01-01Z')")
+    assert.equal(await generateSchema(pool), before)
+    await pool.query("alter table access.partners add column note text default 'a|b'")
+    const after = await generateSchema(pool)
+    assert.ok(after.includes("| `note` | text |  | `'a\\|b'::text` |"), after)
+  })
+})
+
+test('an empty database is an error, not an empty page', async () => {
+  await withPool(async (pool) => {
+    const { rows } = await pool.query<{ name: string }>(
+      "select nspname as name from pg_namespace where nspname !~ '^pg_' and nspname <> 'information_schema'",
+    )
+    for (const { name } of rows) await pool.query(`drop schema ${name} cascade`)
+    await assert.rejects(generateSchema(pool), /no tables/)
+  })
+})

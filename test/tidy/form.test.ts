@@ -1,0 +1,104 @@
+/** Files and functions of a readable length, rooms that look the same inside, tests that all run. */
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { tags } from '@partner-payments/wire'
+import {
+  checkFileLength,
+  checkFunctionLength,
+  checkRooms,
+  checkTests,
+  fileLinesMax,
+  functionLinesMax,
+  readFunctions,
+} from './form-rules.ts'
+import { type Finding, isAssembled, isTest, readFiles, readSources, scan } from './source.ts'
+import { readTables } from './sql-rules.ts'
+
+const sources = readSources()
+const migrations = readFiles('.sql', 'service/migrations')
+const tables = readTables(migrations).map(({ name }) => name)
+const none: readonly Finding[] = []
+
+suite('form', () => {
+  test('enough is read to judge by', () => {
+    assert.ok(sources.length >= 70, `only ${sources.length} files were seen`)
+    const functions = sources.flatMap(readFunctions)
+    assert.ok(functions.length >= 300, `only ${functions.length} functions were seen`)
+    assert.ok(sources.filter(isTest).length >= 4, 'hardly a test was seen')
+  })
+  test(`files have ${fileLinesMax} lines at most`, () =>
+    assert.deepEqual(checkFileLength([...sources, ...migrations]), none))
+  test(`functions have ${functionLinesMax} lines of their own at most`, () =>
+    assert.deepEqual(checkFunctionLength(sources), none))
+  test('a room has its files, an operation group its room, a door its header', () =>
+    assert.deepEqual(checkRooms(sources, tags, tables, isAssembled()), none))
+  test('no test is left out or alone', () => assert.deepEqual(checkTests(sources), none))
+})
+
+suite('each rule of form bites', () => {
+  const path = 'service/src/rooms/payouts/service.ts'
+  const source = (text: string, at = path) => scan({ path: at, text })
+  const lines = (count: number) => 'x\n'.repeat(count)
+
+  test('a long file', () => {
+    assert.equal(checkFileLength([{ path, text: lines(401) }]).length, 1)
+    assert.deepEqual(checkFileLength([{ path, text: lines(400) }]), none)
+  })
+
+  test('a long function, in every form', () => {
+    for (const [open, close] of [
+      ['function f() {', '}'],
+      ['export async function f<T extends { a: 1 }>(a: { b: 1 }): Promise<{ c: T }> {', '}'],
+      ['function f(a: string): { readonly a: 1 } {', '}'],
+      ['const f = async (a: string) => {', '}'],
+      ['const a = { f: (b) => {', '} }'],
+    ] as const) {
+      assert.equal(checkFunctionLength([source(`${open}\n${lines(69)}${close}`)]).length, 1, open)
+      assert.deepEqual(checkFunctionLength([source(`${open}\n${lines(68)}${close}`)]), none, open)
+    }
+  })
+
+  test('braces in strings, templates and regular expressions are no braces', () => {
+    const text = `function f() {\nconst a = '}'\nconst b = /[}]}/\nconst c = \`}\${{ d: '}' }}}\`\n// }\n${lines(70)}}`
+    assert.equal(checkFunctionLength([source(text)]).length, 1)
+  })
+
+  test('a factory counts its own lines only', () => {
+    const verb = `const verb = () => {\n${lines(40)}}\n`
+    assert.deepEqual(checkFunctionLength([source(`function createX() {\n${verb.repeat(4)}}`)]), none)
+    assert.equal(checkFunctionLength([source(`function createX() {\n${verb}${lines(70)}}`)]).length, 1)
+  })
+
+  test('rooms', () => {
+    const room = (files: Readonly<Record<string, string>>) =>
+      checkRooms(
+        Object.entries(files).map(([name, text]) => source(text, `service/src/rooms/${name}`)),
+        ['payouts'],
+        ['payouts.payouts'],
+        false,
+      )
+    const door = '/**\n * Payouts. Tables: payouts.payouts.\n */\n'
+    const whole = { 'payouts/index.ts': door, 'payouts/service.ts': '', 'payouts/routes.ts': '' }
+    assert.deepEqual(room(whole), none)
+    assert.equal(room({ 'payouts/index.ts': door, 'payouts/service.ts': '' }).length, 1)
+    assert.equal(room({ ...whole, 'payouts/index.ts': "export * from './service.ts'" }).length, 1)
+    assert.equal(room({ ...whole, 'payouts/index.ts': '/**\n * Payouts.\n */' }).length, 1)
+    assert.equal(room({ 'attic/index.ts': door, 'attic/service.ts': '' }).length, 1)
+    assert.equal(checkRooms([], ['payouts'], [], true).length, 2, 'payouts and deposits have no room')
+  })
+
+  test('tests that do not run', () => {
+    for (const text of [
+      "test.only('a', () => {})",
+      "describe.skip('a', () => {})",
+      "test('a', { skip: true }, () => {})",
+      "test('a', (t) => { t.skip() })",
+    ])
+      assert.equal(checkTests([source(text, 'test/a.test.ts')]).length, 1, text)
+    assert.deepEqual(
+      checkTests([source("test('a', { skip: process.platform !== 'linux' }, () => {})", 'test/a.test.ts')]),
+      none,
+    )
+    assert.deepEqual(checkTests([source("test('skip: test.only', () => {})", 'test/a.test.ts')]), none)
+  })
+})

@@ -1,0 +1,62 @@
+/** Time, identifiers, randomness and the environment each come from one place, so that a test can hold them. */
+import { placeOf } from './places.ts'
+import { finding, type Finding, isTest, matches, type Source } from './source.ts'
+
+/** A monotonic stopwatch (`performance.now`) tells no time of day and stays free. */
+const time = [
+  [/\bnew\s+Date\b(?:\s*\(\s*\)|(?!\s*\())/g, 'new Date() without arguments'],
+  [/(?<!new\s+)(?<![\w.])Date\s*\(\s*\)/g, 'Date()'],
+  [/\bDate\s*\.\s*now\b/g, 'Date.now'],
+] as const
+const chance = [
+  [/\bMath\s*\.\s*random\b/g, 'Math.random'],
+  [/\bcrypto\s*\.\s*(?:randomUUID|getRandomValues|randomBytes|randomInt|webcrypto)\b/g, 'crypto.random...'],
+] as const
+const chanceNames = /\b(randomUUID\w*|randomBytes|randomInt|randomFill\w*|getRandomValues|webcrypto)\b/
+
+/** The kernel files that are the sources, and the line of defence that may not depend on a clock that is given. */
+const timeSources: Readonly<Record<string, string>> = {
+  'service/src/kernel/clock.ts': 'the clock',
+  'service/src/kernel/log.ts': 'a log line bears the time of the machine, whatever clock the work is given',
+}
+const chanceSources: Readonly<Record<string, string>> = { 'service/src/kernel/ids.ts': 'identifiers and randomness' }
+/** The embedded server is a process of the operating system: it is timed by the machine and starts before any clock. */
+const isEmbedded = (path: string): boolean => /^service\/src\/postgres\/embedded[\w-]*\.ts$/.test(path)
+
+const inHouse = (source: Source): boolean => !isTest(source) && /^(?:service|wire)\/src\//.test(source.path)
+
+export function checkTime(sources: readonly Source[]): readonly Finding[] {
+  return sources
+    .filter((source) => inHouse(source) && !(source.path in timeSources) && !isEmbedded(source.path))
+    .flatMap((source) =>
+      time.flatMap(([pattern, what]) => matches(source, source.code, pattern, `${what}: time comes from the clock`)),
+    )
+}
+
+export function checkChance(sources: readonly Source[]): readonly Finding[] {
+  return sources
+    .filter((source) => inHouse(source) && !(source.path in chanceSources) && !isEmbedded(source.path))
+    .flatMap((source) => [
+      ...chance.flatMap(([pattern, what]) =>
+        matches(source, source.code, pattern, `${what}: ids and randomness come from kernel/ids.ts`),
+      ),
+      ...source.imports
+        .filter(({ from, names }) => /^(?:node:)?crypto$/.test(from) && (chanceNames.test(names) || /\*/.test(names)))
+        .map(({ at }) => finding(source, at, 'randomness of node:crypto: ids and randomness come from kernel/ids.ts')),
+    ])
+}
+
+/** `process.env` is read once, by config.ts; by scripts, examples and the tests' support for their own ends. */
+const environmentReaders = /^(?:service\/src\/config\.ts$|test\/support\/|scripts\/|examples\/)/
+
+export function checkEnvironment(sources: readonly Source[]): readonly Finding[] {
+  return sources
+    .filter((source) => !environmentReaders.test(source.path))
+    .flatMap((source) => [
+      ...matches(source, source.code, /\bprocess\s*\??\.\s*env\b/g, 'process.env is read by config.ts only'),
+      ...matches(source, source.code, /\benv\b[^=;\n]*\}\s*=\s*process\b/g, 'process.env is read by config.ts only'),
+      ...source.imports
+        .filter(({ from, names }) => /^(?:node:)?process$/.test(from) && placeOf(source.path) && /\benv\b/.test(names))
+        .map(({ at }) => finding(source, at, 'process.env is read by config.ts only')),
+    ])
+}

@@ -1,0 +1,68 @@
+/** One source of time, one of randomness, one reader of the environment. */
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { checkChance, checkEnvironment, checkTime } from './purity-rules.ts'
+import { type Finding, readSources, scan } from './source.ts'
+
+const sources = readSources()
+const none: readonly Finding[] = []
+const path = 'service/src/rooms/payouts/service.ts'
+const one = (text: string, at = path) => [scan({ path: at, text })]
+
+suite('purity', () => {
+  test('enough is read to judge by', () => assert.ok(sources.length >= 60, `only ${sources.length} files were seen`))
+  test('time comes from the clock', () => assert.deepEqual(checkTime(sources), none))
+  test('ids and randomness come from kernel/ids.ts', () => assert.deepEqual(checkChance(sources), none))
+  test('the environment is read in one place', () => assert.deepEqual(checkEnvironment(sources), none))
+})
+
+suite('each purity rule bites', () => {
+  test('time', () => {
+    for (const text of [
+      'new Date()',
+      'new Date',
+      'Date.now()',
+
+      'Date()',
+    ])
+      assert.equal(checkTime(one(`const a = ${text}\n`)).length, 1, text)
+    for (const text of [
+      'new Date(at)',
+      '// new Date()',
+      "'new Date()'",
+      'clock.now()',
+      'performance.now()',
+      'x.Date()',
+    ])
+      assert.deepEqual(checkTime(one(`const a = ${text}\n`)), none, text)
+    assert.deepEqual(checkTime(one('const a = 1\nconst b = `${Date.now()}`')), [
+      `${path}:2 Date.now: time comes from the clock`,
+    ])
+    assert.deepEqual(checkTime(one('new Date()', 'service/src/kernel/clock.ts')), none)
+    assert.equal(checkTime(one('new Date()', 'service/src/kernel/loop.ts')).length, 1)
+  })
+
+  test('chance', () => {
+    for (const text of [
+      'Math.random()',
+      'crypto.randomUUID()',
+      "\nimport { createHash, randomUUID } from 'node:crypto'",
+      "\nimport * as c from 'crypto'",
+    ])
+      assert.equal(checkChance(one(`const a = ${text}`)).length, 1, text)
+    assert.deepEqual(checkChance(one("import { createHash, timingSafeEqual } from 'node:crypto'")), none)
+    assert.deepEqual(checkChance(one("import { newId, randomBytes } from '../../kernel/index.ts'")), none)
+  })
+
+  test('environment', () => {
+    for (const text of [
+      'process.env.A',
+      "process.env['A']",
+      'const { env } = process',
+      "import { env } from 'node:process'",
+    ])
+      assert.equal(checkEnvironment(one(text)).length, 1, text)
+    assert.deepEqual(checkEnvironment(one('process.env.A', 'service/src/config.ts')), none)
+    assert.deepEqual(checkEnvironment(one('process.pid')), none)
+  })
+})
