@@ -66,7 +66,7 @@ test('400 when there is no account to pay to', async () => {
 })
 
 test('422 currency_not_supported when the currency is none of the service', async () => {
-  const body = { name: 'Grace', iban: ibans.DE, currency: 'XXX' }
+  const body = { name: 'Grace', iban: ibans.DE, currency: 'JPY' }
   assertProblem(await client.post('/v1/beneficiaries', body), { status: 422, code: 'currency_not_supported' })
 })
 
