@@ -14,6 +14,7 @@ export type RawRequest = {
   readonly path: string
   readonly query: string
   readonly headers: Headers
+  readonly contentType: string | undefined
   readonly params: Readonly<Record<string, string>>
   readonly requestId: string
   readonly ip: string
@@ -37,6 +38,8 @@ export type Page = {
   readonly body: Buffer
   readonly headers: Readonly<Record<string, string>>
 }
+
+const contentTypes = new WeakMap<IncomingMessage, string | undefined>()
 
 export type Pipeline = {
   /** Authenticates; every path below /v1 passes here first, known or not. */
@@ -82,11 +85,19 @@ export function createServer(options: ServerOptions): FastifyInstance {
       send(reply, request.id, problemOf(new Refusal('malformed_request', 'The URL is not well-formed.'), request, log))
     },
   })
-  // The raw body is read by the pipeline, after the headers were judged and before anything parses it.
+  // The raw body is read by the pipeline, after the headers were judged and before anything parses it. Fastify judges
+  // the content type before that, so it is shown none: a stranger with an odd one is a stranger first.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _payload, done) => done(null))
+  app.addHook('onRequest', (request, _reply, done) => {
+    contentTypes.set(request.raw, request.raw.headers['content-type'])
+    delete request.raw.headers['content-type']
+    done()
+  })
   app.setErrorHandler((error, request, reply) => {
-    send(reply, request.id, problemOf(error, request, log))
+    const { statusCode = 500 } = error as { readonly statusCode?: number }
+    const failure = statusCode < 500 ? new Refusal('malformed_request') : error
+    send(reply, request.id, problemOf(failure, request, log))
   })
   mountPages(app, options)
   mountOperations(app, options)
@@ -172,6 +183,7 @@ function toRaw(request: FastifyRequest): RawRequest {
     path: at === -1 ? url : url.slice(0, at),
     query: at === -1 ? '' : url.slice(at + 1),
     headers: request.headers,
+    contentType: contentTypes.get(request.raw),
     params: request.params as Readonly<Record<string, string>>,
     requestId: request.id,
     ip: request.ip,
