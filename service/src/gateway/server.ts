@@ -70,6 +70,11 @@ const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as 
 
 export function createServer(options: ServerOptions): FastifyInstance {
   const { log, headerBytesMax } = options
+  const unknownPath = answering(options, 'unknown', async (request) => {
+    // Below /v1 a stranger is told nothing, not even which paths exist.
+    if (request.path === '/v1' || request.path.startsWith('/v1/')) await options.pipeline.enter(request)
+    throw new Refusal('not_found', 'No such resource.')
+  })
   const app = Fastify({
     logger: false,
     http: { maxHeaderSize: headerBytesMax, headersTimeout: headersTimeoutMs },
@@ -81,8 +86,9 @@ export function createServer(options: ServerOptions): FastifyInstance {
     genReqId: requestIdOf,
     routerOptions: { maxParamLength: paramCharsMax },
     clientErrorHandler: (error, socket) => refuseOnSocket(error, socket),
+    // A URL that the router cannot read (broken percent-encoding) leads nowhere, for a stranger and for a partner.
     frameworkErrors: (_error, request, reply) => {
-      send(reply, request.id, problemOf(new Refusal('malformed_request', 'The URL is not well-formed.'), request, log))
+      void unknownPath(request, reply)
     },
   })
   // The raw body is read by the pipeline, after the headers were judged and before anything parses it. Fastify judges
@@ -101,6 +107,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   })
   mountPages(app, options)
   mountOperations(app, options)
+  app.setNotFoundHandler(unknownPath)
   return app
 }
 
@@ -134,18 +141,13 @@ function mountOperations(app: FastifyInstance, options: ServerOptions): void {
       url,
       handler: answering(options, 'unknown', async (request) => {
         await pipeline.enter(request)
+        // `/v1/customers/` is no customer, whatever the method.
+        if (Object.values(request.params).includes('')) throw new Refusal('not_found', 'No such resource.')
         throw new Refusal('method_not_allowed', `Allowed here: ${known.join(', ')}.`, {
           headers: { allow: known.join(', ') },
         })
       }),
     })
-  app.setNotFoundHandler(
-    answering(options, 'unknown', async (request) => {
-      // Below /v1 a stranger is told nothing, not even which paths exist.
-      if (request.path === '/v1' || request.path.startsWith('/v1/')) await pipeline.enter(request)
-      throw new Refusal('not_found', 'No such resource.')
-    }),
-  )
 }
 
 type Handle = (request: RawRequest, reply: FastifyReply) => Promise<Reply | undefined>
