@@ -50,8 +50,12 @@ export function createProgress(deps: PayoutsDeps): Progress {
       const payout = await locked(tx, claim.partnerId, claim.id)
       return payout.leaseId === claim.leaseId ? work(tx, payout) : undefined
     })
+  /** News of a payout that is still being sent says that the bank has it: the worker died before it could note that. */
   const onNews = (partnerId: string, id: string, work: (tx: Tx, payout: store.PayoutRow) => Promise<void>) =>
-    db.transaction(async (tx) => work(tx, await locked(tx, partnerId, id)))
+    db.transaction(async (tx) => {
+      const payout = await locked(tx, partnerId, id)
+      await work(tx, payout.status === 'Processing' ? await send(tx, payout) : payout)
+    })
 
   const move = (tx: Tx, payout: store.PayoutRow, status: PayoutStatus, failure?: Failure) => {
     assert(mayMove(payout.status, status), `payout ${payout.id} is ${payout.status}: it cannot become ${status}`)
@@ -59,6 +63,13 @@ export function createProgress(deps: PayoutsDeps): Progress {
     const { sendAttempts } = payout
     const change = { status, ...errors, sendAttempts, dueAt: null, leaseId: null }
     return store.updatePayout(tx, payout.partnerId, payout.id, change, clock.now())
+  }
+
+  const send = async (tx: Tx, payout: store.PayoutRow): Promise<store.PayoutRow> => {
+    await move(tx, payout, 'Sent')
+    await transactions.note(tx, payout.partnerId, payout.transactionId, 'Sent')
+    await tell(deps, tx, payout, 'sent')
+    return { ...payout, status: 'Sent' }
   }
 
   const fail = async (tx: Tx, payout: store.PayoutRow, failure: Failure, as: 'Failed' | 'Returned') => {
@@ -94,10 +105,8 @@ export function createProgress(deps: PayoutsDeps): Progress {
       }),
     recordAcknowledgement: async (claim, acknowledgement) => {
       await fenced(claim, async (tx, payout) => {
-        if (!acknowledgement.accepted) return fail(tx, payout, acknowledgement, 'Failed')
-        await move(tx, payout, 'Sent')
-        await transactions.note(tx, payout.partnerId, payout.transactionId, 'Sent')
-        return tell(deps, tx, payout, 'sent')
+        if (acknowledgement.accepted) await send(tx, payout)
+        else await fail(tx, payout, acknowledgement, 'Failed')
       })
     },
     recordUnreachable: async (claim, outcome) => {
