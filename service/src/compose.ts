@@ -40,6 +40,11 @@ export type House = {
   readonly deposits: Deposits
   readonly gateway: (form: 'local' | 'edge' | 'inner') => Promise<Gateway>
   readonly startWorkers: () => readonly Loop[]
+  /**
+   * After a crash, what the dead worker held would wait for its leases to end. The embedded database serves one process,
+   * so that whatever is held at its start is held by nobody.
+   */
+  readonly releaseLeases: () => Promise<void>
 }
 
 export type HouseDeps = {
@@ -108,6 +113,12 @@ export function compose(deps: HouseDeps): House {
     access,
     deposits,
     gateway: (form) => makeGateway(deps, { form, handlers, access, internalKey: deriveKey(masterKey, 'internal') }),
+    releaseLeases: async () => {
+      for (const partnerId of await access.partnerIds(db)) {
+        await payouts.releaseLeases(partnerId)
+        await webhooks.releaseLeases(partnerId)
+      }
+    },
     startWorkers: () => [
       startDelivery({
         db,

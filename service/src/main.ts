@@ -123,6 +123,7 @@ async function serve(
   const host = config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST
   const baseUrl = config.PUBLIC_URL ?? `http://${host}:${port}`
   if (role === 'serve') {
+    if (config.DATABASE_URL === undefined) await house.releaseLeases()
     startWorkers(house, started)
     if (config.MODE === 'sandbox') await seedSandbox(house, db, config.DATA_DIR, baseUrl)
   }

@@ -3,7 +3,7 @@
  * Knows nothing of sockets. The order is the contract's.
  */
 import { EmptyBody, type Operation, type OperationId, operations } from '@partner-payments/wire'
-import { type AllHandlers, type Answer, type Call, type Caller, Refusal } from '../kernel/index.ts'
+import { type AllHandlers, type Answer, type Call, type Caller, refuseField, Refusal } from '../kernel/index.ts'
 import { requireJson } from './body.ts'
 import { readJson } from './json.ts'
 import { compileProjector } from './project.ts'
@@ -84,8 +84,8 @@ export function createEndpoint(
 }
 
 /**
- * Query parameters of an operation that has some: decoded by RFC 3986, none unknown, none twice; an empty one is not
- * given. An operation without query parameters does not read them.
+ * Query parameters of an operation that has some: decoded by RFC 3986, none unknown, none twice, none empty. An
+ * operation without query parameters does not read them.
  */
 function compileQuery(operation: Operation): (query: string) => unknown {
   if (!operation.query) return () => undefined
@@ -96,19 +96,22 @@ function compileQuery(operation: Operation): (query: string) => unknown {
       const at = pair.indexOf('=')
       const name = decode(at === -1 ? pair : pair.slice(0, at))
       const value = decode(at === -1 ? '' : pair.slice(at + 1))
-      if (Object.hasOwn(values, name)) {
-        const error = { pointer: `/query/${name}`, code: 'duplicate_key' as const, message: 'is given twice' }
-        throw new Refusal('validation_failed', `${error.pointer}: ${error.message}`, { errors: [error] })
-      }
-      if (value !== '') values[name] = value
+      const pointer = `/query/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+      if (Object.hasOwn(values, name)) throw refuseField({ pointer, code: 'duplicate_key', message: 'is given twice' })
+      if (value.includes('\u0000') || !value.isWellFormed())
+        throw refuseField({ pointer, code: 'invalid_character', message: 'has a character that is not allowed' })
+      values[name] = value
     }
     validate(values, '/query')
     return values
   }
 }
 
+/** A query whose percent-encoding is broken has no signature that verifies, except from the gateway itself. */
 function decode(text: string): string {
-  const decoded = decodeURIComponent(text)
-  if (decoded.includes('\u0000')) throw new Refusal('malformed_request', 'The query has a NUL character.')
-  return decoded
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw new Refusal('malformed_request', 'The percent-encoding of the query is broken.')
+  }
 }

@@ -16,6 +16,8 @@ export type PayoutClaim = store.PayoutRow & { readonly leaseId: string }
 export type Failure = { readonly errorKey: ErrorKey; readonly details: string }
 
 export type Progress = {
+  /** Frees what dead workers hold. Only where no other worker can be alive: the embedded database has one process. */
+  readonly releaseLeases: (partnerId: string) => Promise<void>
   /** The due-work scan: which partners have payouts to move on. */
   readonly partnersWithDue: (partnersMax: number) => Promise<readonly string[]>
   readonly claim: (partnerId: string, payoutsMax: number) => Promise<readonly PayoutClaim[]>
@@ -37,7 +39,7 @@ export type Progress = {
 }
 
 /** Longer than a try at a bank takes, short enough that a killed worker's payouts are soon another's. */
-const leaseMs = 60 * secondMs
+const leaseMs = 15 * secondMs
 
 export function createProgress(deps: PayoutsDeps): Progress {
   const { db, clock, ledger, transactions } = deps
@@ -69,6 +71,7 @@ export function createProgress(deps: PayoutsDeps): Progress {
   }
 
   return {
+    releaseLeases: (partnerId) => store.releaseLeases(db, partnerId, clock.now()),
     partnersWithDue: (partnersMax) => store.partnersWithDue(db, clock.now(), partnersMax),
     claim: async (partnerId, payoutsMax) => {
       const now = clock.now()
