@@ -81,8 +81,9 @@ for (const subject of lists)
 
 for (const subject of lists)
   test(`400 with a pointer when a parameter is empty: ${subject.name}`, async () => {
-    for (const name of ['limit', 'cursor'])
-      assertProblem(await read(subject, `?${name}=`), { status: 400, pointer: `/query/${name}` })
+    for (const name of Object.keys((subject.operation.query as Properties).properties ?? {}))
+      for (const query of [`?${name}=`, `?${name}`])
+        assertProblem(await read(subject, query), { status: 400, pointer: `/query/${name}` })
   })
 
 for (const subject of lists)

@@ -51,6 +51,8 @@ for (const [what, sent, expected] of canonical)
 const invalid: readonly (readonly [string, string, string])[] = [
   ['duplicates sorted by value', 'limit=9&limit=10', 'limit=10&limit=9'],
   ['equal duplicates, both kept', 'limit=9&limit=9', 'limit=9&limit=9'],
+  ['an empty value, kept', 'limit=', 'limit='],
+  ['a name without an equals sign', 'limit', 'limit='],
   ['an unknown name', 'zeta=1&alpha=2', 'alpha=2&zeta=1'],
   ['upper before lower case', 'b=1&B=2&a=3', 'B=2&a=3&b=1'],
   ['an empty name', '=1', '=1'],
