@@ -30,7 +30,7 @@ export type Progress = {
   readonly recordAcknowledgement: (claim: PayoutClaim, acknowledgement: Acknowledgement) => Promise<void>
   /** The bank could not be reached: later again; given up after many tries where the instruction `arrived` nowhere. */
   readonly recordUnreachable: (claim: PayoutClaim, outcome: 'unknown' | 'never arrived') => Promise<void>
-  /** Sent -> Completed: what was reserved is posted. No news: nothing. */
+  /** Sent -> Completed: what was reserved is posted. No news: nothing. A payout in Processing becomes Sent first. */
   readonly settled: (partnerId: string, payoutId: string) => Promise<void>
   /** Rejected before settlement: the money is free again. No news: nothing. */
   readonly rejected: (partnerId: string, payoutId: string, failure: Failure) => Promise<void>
@@ -51,7 +51,7 @@ export function createProgress(deps: PayoutsDeps): Progress {
       return payout.leaseId === claim.leaseId ? work(tx, payout) : undefined
     })
   const onNews = (partnerId: string, id: string, work: (tx: Tx, payout: store.PayoutRow) => Promise<void>) =>
-    db.transaction(async (tx) => work(tx, await locked(tx, partnerId, id)))
+    db.transaction(async (tx) => work(tx, await acknowledged(tx, await locked(tx, partnerId, id))))
 
   const move = (tx: Tx, payout: store.PayoutRow, status: PayoutStatus, failure?: Failure) => {
     assert(mayMove(payout.status, status), `payout ${payout.id} is ${payout.status}: it cannot become ${status}`)
@@ -59,6 +59,23 @@ export function createProgress(deps: PayoutsDeps): Progress {
     const { sendAttempts } = payout
     const change = { status, ...errors, sendAttempts, dueAt: null, leaseId: null }
     return store.updatePayout(tx, payout.partnerId, payout.id, change, clock.now())
+  }
+
+  const sent = async (tx: Tx, payout: store.PayoutRow) => {
+    await move(tx, payout, 'Sent')
+    await transactions.note(tx, payout.partnerId, payout.transactionId, 'Sent')
+    await tell(deps, tx, payout, 'sent')
+  }
+
+  /**
+   * A notice tells that the bank has the instruction. It may come before its acknowledgement is recorded, or after the
+   * worker died that would have recorded it: then it stands in for it. Taken as no news it would be lost for ever, and
+   * the payout would stay Sent. The lease ends with the move, so that a late acknowledgement changes nothing.
+   */
+  const acknowledged = async (tx: Tx, payout: store.PayoutRow): Promise<store.PayoutRow> => {
+    if (payout.status !== 'Processing') return payout
+    await sent(tx, payout)
+    return { ...payout, status: 'Sent', dueAt: null, leaseId: null }
   }
 
   const fail = async (tx: Tx, payout: store.PayoutRow, failure: Failure, as: 'Failed' | 'Returned') => {
@@ -94,10 +111,7 @@ export function createProgress(deps: PayoutsDeps): Progress {
       }),
     recordAcknowledgement: async (claim, acknowledgement) => {
       await fenced(claim, async (tx, payout) => {
-        if (!acknowledgement.accepted) return fail(tx, payout, acknowledgement, 'Failed')
-        await move(tx, payout, 'Sent')
-        await transactions.note(tx, payout.partnerId, payout.transactionId, 'Sent')
-        return tell(deps, tx, payout, 'sent')
+        return acknowledgement.accepted ? sent(tx, payout) : fail(tx, payout, acknowledgement, 'Failed')
       })
     },
     recordUnreachable: async (claim, outcome) => {
