@@ -22,7 +22,7 @@ import { createCustomers } from '../rooms/customers/index.ts'
 import { createDeposits } from '../rooms/deposits/index.ts'
 import { createPayouts } from '../rooms/payouts/index.ts'
 import { createTransactions } from '../rooms/transactions/index.ts'
-import { sendDue, takeNotices } from './index.ts'
+import { createNoticeStep, sendDue } from './index.ts'
 
 const stepMs = 1000
 const leaseMsMax = 60_000
@@ -99,7 +99,7 @@ for (const [what, amount, ending, events, posted] of cases)
   test(`${what} while the acknowledgement was never recorded: the notice stands in for it`, async () => {
     const { partnerId, payout, claim, status } = await diedAfterTheBank(amount)
     clock.advance(2 * stepMs)
-    while ((await takeNotices(settlement)) > 0);
+    while ((await createNoticeStep(settlement)()) > 0);
     assert.equal(await status(), ending)
     assert.deepEqual(await eventsOf(partnerId, payout.reference), events)
     assert.deepEqual(await balanceOf(partnerId), [posted, 0n])
