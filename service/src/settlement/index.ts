@@ -23,12 +23,13 @@ const partnersPerStepMax = 20
 const payoutsPerClaimMax = 20
 const noticesPerStepMax = 200
 const depositsPerStepMax = 100
+const failedNoticeRestMs = 30_000
 
 export function startSettlement(deps: SettlementDeps): readonly Loop[] {
   const { log, idleMs, deposits } = deps
   return [
     startLoop({ name: 'settlement.instructions', idleMs, log, step: () => sendDue(deps) }),
-    startLoop({ name: 'settlement.notices', idleMs, log, step: () => takeNotices(deps) }),
+    startLoop({ name: 'settlement.notices', idleMs, log, step: createNoticeStep(deps) }),
     startLoop({ name: 'settlement.expiry', idleMs, log, step: () => deposits.expireDue(depositsPerStepMax) }),
   ]
 }
@@ -81,16 +82,26 @@ async function send({ payouts, rail, log }: SettlementDeps, claimed: PayoutClaim
   }
 }
 
-/** Takes what the banks tell, in their order; answers how many notices there were. */
-export async function takeNotices(deps: SettlementDeps): Promise<number> {
-  const notices = await deps.rail.notices(noticesPerStepMax)
-  let taken = 0
-  for (const notice of notices) {
-    await take(deps, notice)
-    await deps.rail.acknowledge(notice)
-    taken += 1
+/** What the banks tell, in their order; a notice that fails is tried again later and holds up its own subject alone. */
+export function createNoticeStep(deps: SettlementDeps): () => Promise<number> {
+  const resting = new Map<string, number>()
+  return async () => {
+    let taken = 0
+    for (const notice of await deps.rail.notices(noticesPerStepMax)) {
+      if ((resting.get(notice.subjectId) ?? 0) > performance.now()) continue
+      try {
+        await take(deps, notice)
+        await deps.rail.acknowledge(notice)
+        resting.delete(notice.subjectId)
+        taken += 1
+      } catch (error) {
+        if (error instanceof Unreachable) throw error
+        resting.set(notice.subjectId, performance.now() + failedNoticeRestMs)
+        deps.log.error({ err: error, noticeId: notice.id, kind: notice.kind }, 'notice failed')
+      }
+    }
+    return taken
   }
-  return taken
 }
 
 function take({ payouts, deposits }: SettlementDeps, notice: Notice): Promise<void> {
