@@ -24,31 +24,37 @@ export async function liveTheDay(stage: Stage, strike?: Strike): Promise<Day> {
   const payments: Payment[] = []
   const note = (topic: string) => (payment: Payment) => {
     payments.push(payment)
-    stage.print(topic, `${money(payment)}  ${payment.what}  ${payment.reference}`)
+    stage.print(topic, lineOf(payment))
     return payment
   }
   const incoming = await Promise.all(deposits.map((plan) => makeDeposit(stage, cast, plan).then(note('deposit'))))
-  await strike?.('while deposits are on their way', () => arrived(stage, incoming, 'submitted'))
+  await strike?.('deposits are on their way', () => arrived(stage, incoming, 'submitted'))
   await settle(stage, incoming)
 
   const outgoing = await Promise.all(payouts.map((plan) => makePayout(stage, cast, plan).then(note('payout'))))
-  await strike?.('between sending and settlement', () => arrived(stage, outgoing, 'sent'))
+  await strike?.('payouts are sent and not settled', () => arrived(stage, outgoing, 'sent'))
   await settle(stage, outgoing)
   payments.push(await refundOf(stage, outgoing))
   await replay(stage, cast, note('payout'))
   await refuse(stage, cast)
 
   const simulated = await Promise.all(
-    withdrawals.map((plan) => makeWithdrawal(stage, cast, plan).then(note('withdraw'))),
+    withdrawals.map((plan) => makeWithdrawal(stage, cast, plan).then(note('withdrawal'))),
   )
-  await strike?.('with withdrawals requested', () => true)
+  await strike?.('withdrawals are requested', () => true)
   await settle(stage, simulated)
-  if (strike) await settle(stage, await fire(stage, cast, strike, note('payout')))
+  if (strike) {
+    const survivors = await fire(stage, cast, strike)
+    payments.push(...survivors)
+    await settle(stage, survivors)
+  }
   await showTimeline(stage, payments)
   return { cast, payments }
 }
 
-export const money = ({ amount, currency }: Payment) => `${amountText(amount).padStart(9)} ${currency}`
+const referenceWidth = 24
+const lineOf = ({ amount, currency, reference, what }: Payment) =>
+  `${amountText(amount).padStart(9)} ${currency}  ${reference.padEnd(referenceWidth)}  ${what}`
 
 /** Whether an event of that name has come for one of the payments. */
 export const arrived = ({ receiver }: Stage, payments: readonly Payment[], name: string): boolean =>
@@ -87,7 +93,7 @@ async function refundOf({ receiver, print, until }: Stage, payments: readonly Pa
     ending: endings.refund,
     instructed: false,
   }
-  print('return', `${money(refund)}  ${refund.what}  ${refund.reference}`)
+  print('return', lineOf(refund))
   return refund
 }
 
@@ -116,7 +122,7 @@ async function refuse({ client, print }: Stage, cast: Cast): Promise<void> {
   if (!(problem instanceof ApiProblem))
     throw new Error('a payout of more than there is was not refused', { cause: problem })
   expect('the refusal', `${problem.status} ${problem.code}`, '422 insufficient_funds')
-  print('refused', `9,999,999.99 EUR: ${problem.message}`)
+  print('refused', `9,999,999.99 EUR  ${problem.message}`)
 }
 
 async function showTimeline({ client, print }: Stage, payments: readonly Payment[]): Promise<void> {

@@ -24,8 +24,8 @@ type Options = { readonly kill: boolean; readonly keep: boolean }
 
 const bankDelayMs = 200
 const deadlineMs = 30_000
-/** What a killed process was working on is another's after its lease, which is a minute. */
-const deadlineAfterKillMs = 180_000
+/** A service that has died starts again, and what it was working on is taken up. */
+const deadlineAfterKillMs = 90_000
 
 function readOptions(): Options {
   const boolean = { type: 'boolean', default: false } as const
@@ -70,16 +70,17 @@ function tableOf(day: Day, transactions: Reconciliation['transactions'], receive
 }
 
 function reportOf(checks: readonly Check[]): string {
-  const rows = checks.map(({ title, agreed, differences }) =>
-    differences.length === 0 ? ['agrees', title, agreed] : ['DIFFERS', title, differences.join('; ')],
+  const wrong = checks.filter(({ differences }) => differences.length > 0)
+  const rows = checks.map((check) =>
+    wrong.includes(check)
+      ? ['DIFFERS', check.title, `in ${check.differences.length}, see below`]
+      : ['agrees', check.title, check.agreed],
   )
   const table = renderTable([{ title: 'verdict' }, { title: 'books' }, { title: 'found' }], rows)
-  const wrong = checks.filter(({ differences }) => differences.length > 0)
-  const last =
-    wrong.length === 0
-      ? 'Everything reconciles.'
-      : `It does not reconcile: ${wrong.map((each) => each.title).join(', ')}.`
-  return `${table}\n\n${last}`
+  const lines = wrong.flatMap(({ title, differences }) => differences.map((line) => `${title}: ${line}`))
+  return [table, '', ...(wrong.length === 0 ? ['Everything reconciles.'] : ['It does not reconcile:', ...lines])].join(
+    '\n',
+  )
 }
 
 async function main(): Promise<void> {

@@ -94,7 +94,7 @@ export async function makeDeposit({ client }: Stage, cast: Cast, plan: DepositPl
     websiteReference: `order-${customer}-${outcome}`,
     customFields: { cart: ['a', 'b'] },
   })
-  const noted = { what: `deposit, to be ${outcome}`, amount: minorOf(amount), currency, ending: endings[ending] }
+  const noted = { what: `to be ${outcome}`, amount: minorOf(amount), currency, ending: endings[ending] }
   return { reference, type: 'PartnerCustomerDeposit', instructed: false, ...noted }
 }
 
@@ -102,7 +102,7 @@ export async function makeWithdrawal({ client }: Stage, cast: Cast, plan: Withdr
   const { customer, amount, currency, outcome, ending } = plan
   const body = { customerId: cast[customer], amount, currency, outcome, idempotencyKey: randomUUID() }
   const { reference } = await client.simulateWithdrawal(body)
-  const noted = { what: `withdrawal, to be ${outcome}`, amount: minorOf(amount), currency, ending: endings[ending] }
+  const noted = { what: `to be ${outcome}`, amount: minorOf(amount), currency, ending: endings[ending] }
   return { reference, type: 'PartnerCustomerWithdraw', instructed: true, ...noted }
 }
 
@@ -117,7 +117,7 @@ export async function makePayout(
   const paid = await client.createFiatPayout(wished === undefined ? body : { ...body, reference: wished })
   return {
     reference: paid.reference,
-    what: `payout, ${what}`,
+    what,
     type: to === 'partner' ? 'PartnerWithdraw' : 'PartnerCustomerWithdraw',
     amount: minorOf(amount),
     currency,

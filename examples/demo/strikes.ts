@@ -15,7 +15,7 @@ export function createStrike(service: Service, print: Print, until: Until): Stri
     await until(title, moment)
     await service.kill()
     count += 1
-    print('SIGKILL', `number ${count}, ${title}`)
+    print('SIGKILL', `number ${count}, when ${title}`)
     await service.start()
     print('', 'started again on the same data')
   }
@@ -24,25 +24,21 @@ export function createStrike(service: Service, print: Print, until: Until): Stri
 const payoutsPerRound = 5
 
 /** Rounds of payouts, each with a death at another moment of their way. */
-export async function fire(
-  stage: Stage,
-  cast: Cast,
-  strike: Strike,
-  note: (payment: Payment) => Payment,
-): Promise<readonly Payment[]> {
-  const { receiver } = stage
+export async function fire(stage: Stage, cast: Cast, strike: Strike): Promise<readonly Payment[]> {
+  const { receiver, print } = stage
   const saw = (names: readonly string[], references: readonly string[]) =>
     references.some((reference) => receiver.eventsOf(reference).some(({ data }) => names.includes(data.eventType)))
   const moments: readonly (readonly [string, (made: readonly string[]) => boolean])[] = [
-    ['with the first payout accepted, others on their way in', (made) => made.length > 0],
-    ['with every payout accepted', (made) => made.length === payoutsPerRound],
-    ['as the bank is being told', (made) => saw(['partner.customer.withdrawal.accepted'], made)],
-    ['between sending and settlement', (made) => saw(['partner.customer.withdrawal.sent'], made)],
-    ['with the first payout settled, others not', (made) => saw(['transaction.status.changed'], made)],
+    ['the first payout is accepted', (made) => made.length > 0],
+    ['every payout is accepted', (made) => made.length === payoutsPerRound],
+    ['the bank is being told', (made) => saw(['partner.customer.withdrawal.accepted'], made)],
+    ['the first payout is sent', (made) => saw(['partner.customer.withdrawal.sent'], made)],
+    ['the first payout is settled', (made) => saw(['transaction.status.changed'], made)],
   ]
   const payments: Payment[] = []
   for (const [round, [title, moment]] of moments.entries()) {
     const made: string[] = []
+    print('payout', `round ${round + 1}: ${payoutsPerRound} at once`)
     const requests = Array.from({ length: payoutsPerRound }, async (_, index) => {
       const amount = amountText(BigInt(100 * (round + 1) + index + 1))
       const plan = { what: `round ${round + 1}`, to: 'landlord', amount, currency: 'EUR' } as const
@@ -55,7 +51,7 @@ export async function fire(
     answered.catch(() => undefined)
     await strike(title, () => moment(made))
     // A request whose answer was lost is repeated by the client, under the same idempotency key.
-    payments.push(...(await answered).map(note))
+    payments.push(...(await answered))
   }
   return payments
 }

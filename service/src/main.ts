@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { compose, type House } from './compose.ts'
 import { type Config, ConfigError, printConfig, readConfig, startedByNpm } from './config.ts'
 import type { Gateway } from './gateway/index.ts'
-import { createLog, type Log, type Loop, systemClock, Unreachable } from './kernel/index.ts'
+import { createLog, type Log, type Loop, Refusal, systemClock, Unreachable } from './kernel/index.ts'
 import { createOperations, type Operations } from './operations/index.ts'
 import { operatorUsage, runOperator } from './operator.ts'
 import {
@@ -231,6 +231,7 @@ async function databaseEnded(started: readonly Started[], stop: () => Promise<vo
 function explain(error: unknown): string {
   if (error instanceof ConfigError || error instanceof EmbeddedPostgresError || error instanceof MigrationError)
     return error.message
+  if (error instanceof Refusal) return error.detail
   if (error instanceof Unreachable) {
     const cause =
       error.cause instanceof Error ? `: ${error.cause.message || (error.cause as NodeJS.ErrnoException).code}` : ''
