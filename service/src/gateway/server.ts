@@ -62,6 +62,8 @@ const requestTimeoutMs = 30_000
 const headersTimeoutMs = 10_000
 /** Longer than the usual 60 s of a load balancer, so that it is the balancer that closes first. */
 const keepAliveTimeoutMs = 72_000
+/** In logs and metrics only: the caller went away before there was an answer. */
+const clientClosedStatus = 499
 const paramCharsMax = 2048
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 
@@ -77,9 +79,11 @@ export function createServer(options: ServerOptions): FastifyInstance {
     exposeHeadRoutes: false,
     genReqId: requestIdOf,
     routerOptions: { maxParamLength: paramCharsMax },
-    clientErrorHandler: (error, socket) => refuseOnSocket(error, socket),
+    clientErrorHandler: (error, socket) => refuseOnSocket(error, socket, options),
     frameworkErrors: (_error, request, reply) => {
-      send(reply, request.id, problemOf(new Refusal('malformed_request', 'The URL is not well-formed.'), request, log))
+      const answer = problemOf(new Refusal('malformed_request', 'The URL is not well-formed.'), request, log)
+      answered(options, { requestId: request.id, operation: 'unknown', status: answer.status, durationMs: 0 })
+      send(reply, request.id, answer)
     },
   })
   // The raw body is read by the pipeline, after the headers were judged and before anything parses it.
@@ -137,19 +141,30 @@ function mountOperations(app: FastifyInstance, options: ServerOptions): void {
   )
 }
 
+type Answered = {
+  readonly requestId: string
+  readonly operation: OperationId | 'unknown'
+  readonly status: number
+  readonly durationMs: number
+}
+
+/** One line and one observation for every answer, whoever gave it. */
+function answered({ log, observe }: ServerOptions, { durationMs, ...rest }: Answered): void {
+  observe?.(rest.operation, rest.status, durationMs)
+  log.info({ ...rest, durationMs: Math.round(durationMs) }, 'answered')
+}
+
 type Handle = (request: RawRequest, reply: FastifyReply) => Promise<Reply | undefined>
 
 /** Runs a handler; whatever fails becomes a problem; every answer carries the request id and is counted. */
-function answering({ log, observe }: ServerOptions, operation: OperationId | 'unknown', handle: Handle) {
+function answering(options: ServerOptions, operation: OperationId | 'unknown', handle: Handle) {
+  const { log } = options
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const started = performance.now()
     reply.raw.once('close', () => {
       const durationMs = performance.now() - started
-      observe?.(operation, reply.raw.statusCode, durationMs)
-      log.info(
-        { requestId: request.id, operation, status: reply.raw.statusCode, durationMs: Math.round(durationMs) },
-        'answered',
-      )
+      const status = reply.raw.headersSent ? reply.raw.statusCode : clientClosedStatus
+      answered(options, { requestId: request.id, operation, status, durationMs })
     })
     let answer: Reply | undefined
     try {
@@ -198,7 +213,7 @@ function requestIdOf(request: IncomingMessage): string {
 }
 
 /** What Node's parser refuses never becomes a request: the problem is written to the socket by hand. */
-function refuseOnSocket(error: Error & { readonly code?: string }, socket: Socket): void {
+function refuseOnSocket(error: Error & { readonly code?: string }, socket: Socket, options: ServerOptions): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
     return
@@ -206,6 +221,7 @@ function refuseOnSocket(error: Error & { readonly code?: string }, socket: Socke
   const code: ProblemCode = error.code === 'HPE_HEADER_OVERFLOW' ? 'headers_too_large' : 'malformed_request'
   const { status, title } = problems[code]
   const requestId = newId()
+  answered(options, { requestId, operation: 'unknown', status, durationMs: 0 })
   const body = JSON.stringify({ type: problemType(code), title, status, detail: title, instance: '/', code, requestId })
   const lines = [
     `HTTP/1.1 ${status} ${title}`,
