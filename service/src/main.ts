@@ -30,7 +30,7 @@ const apartRoles: ReadonlySet<Role> = new Set(['gateway', 'api', 'worker'])
 type Started = { readonly name: string; readonly stop: () => Promise<void> }
 
 /** After this the process ends, whatever still hangs: the next start repairs what a kill would leave. */
-const stopTimeoutMs = 30_000
+const stopTimeoutMs = 45_000
 
 async function main(): Promise<void> {
   const [role = 'serve', ...args] = process.argv.slice(2)

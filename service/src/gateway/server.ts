@@ -92,9 +92,23 @@ export function createServer(options: ServerOptions): FastifyInstance {
   app.setErrorHandler((error, request, reply) => {
     send(reply, request.id, problemOf(error, request, log))
   })
+  closeAfterAnswer(app)
   mountPages(app, options)
   mountOperations(app, options)
   return app
+}
+
+/** While the server closes, a connection with a request under way would be kept alive after its answer, and hold the stop. */
+function closeAfterAnswer(app: FastifyInstance): void {
+  let closing = false
+  app.addHook('preClose', (done) => {
+    closing = true
+    done()
+  })
+  app.addHook('onSend', (_request, reply, _payload, done) => {
+    if (closing) reply.header('connection', 'close')
+    done()
+  })
 }
 
 function mountPages(app: FastifyInstance, { pages }: ServerOptions): void {

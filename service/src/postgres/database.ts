@@ -121,7 +121,11 @@ export function createDatabase(options: DatabaseOptions): Database {
     application_name: 'partner-payments',
     options: `-c timezone=UTC -c lock_timeout=${options.lockTimeoutMs ?? 5_000}`,
   })
-  pool.on('error', (error) => options.log.warn({ err: error }, 'idle database connection lost'))
+  let closing = false
+  pool.on('error', (error) => {
+    // The pool's end does not wait for its connections': the embedded server, stopped next, may be the faster one.
+    if (!closing) options.log.warn({ err: error }, 'idle database connection lost')
+  })
   return {
     ...createTx(pool),
     pool,
@@ -136,7 +140,10 @@ export function createDatabase(options: DatabaseOptions): Database {
         }
       }
     },
-    close: () => pool.end(),
+    close: () => {
+      closing = true
+      return pool.end()
+    },
   }
 }
 
