@@ -53,10 +53,9 @@ async function send({ payouts, rail, log }: SettlementDeps, claimed: PayoutClaim
   const claim = await payouts.beginSending(claimed)
   if (!claim) return
   const { partnerId, id } = claim
-  let known = false
   try {
     const found = triedBefore ? await rail.find(partnerId, id) : undefined
-    known = triedBefore && found === undefined
+    if (triedBefore && found === undefined && (await payouts.giveUp(claim))) return
     const { endToEndId, amount, currency, creditorName, creditorAccount, creditorBic, remittance, simulatedOutcome } =
       claim
     const acknowledgement =
@@ -77,20 +76,29 @@ async function send({ payouts, rail, log }: SettlementDeps, claimed: PayoutClaim
   } catch (error) {
     if (!(error instanceof Unreachable)) throw error
     log.warn({ err: error, payoutId: id, attempt: claim.sendAttempts }, 'bank unreachable')
-    await payouts.recordUnreachable(claim, known ? 'never arrived' : 'unknown')
+    await payouts.recordUnreachable(claim)
   }
 }
 
-/** Takes what the banks tell, in their order; answers how many notices there were. */
+/**
+ * Takes what the banks tell, in their order; answers how many notices it took. One that fails stays unacknowledged and
+ * holds up what comes after it for the same payment, but nobody else's.
+ */
 export async function takeNotices(deps: SettlementDeps): Promise<number> {
   const notices = await deps.rail.notices(noticesPerStepMax)
-  let taken = 0
+  const stuck = new Set<string>()
   for (const notice of notices) {
-    await take(deps, notice)
-    await deps.rail.acknowledge(notice)
-    taken += 1
+    if (stuck.has(notice.subjectId)) continue
+    try {
+      await take(deps, notice)
+      await deps.rail.acknowledge(notice)
+    } catch (error) {
+      if (error instanceof Unreachable) throw error
+      deps.log.error({ err: error, noticeId: notice.id, kind: notice.kind }, 'notice not taken')
+      stuck.add(notice.subjectId)
+    }
   }
-  return taken
+  return notices.filter((notice) => !stuck.has(notice.subjectId)).length
 }
 
 function take({ payouts, deposits }: SettlementDeps, notice: Notice): Promise<void> {
