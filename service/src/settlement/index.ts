@@ -27,9 +27,10 @@ const failedNoticeRestMs = 30_000
 
 export function startSettlement(deps: SettlementDeps): readonly Loop[] {
   const { log, idleMs, deposits } = deps
+  const resting = new Map<string, number>()
   return [
     startLoop({ name: 'settlement.instructions', idleMs, log, step: () => sendDue(deps) }),
-    startLoop({ name: 'settlement.notices', idleMs, log, step: createNoticeStep(deps) }),
+    startLoop({ name: 'settlement.notices', idleMs, log, step: () => takeNotices(deps, resting) }),
     startLoop({ name: 'settlement.expiry', idleMs, log, step: () => deposits.expireDue(depositsPerStepMax) }),
   ]
 }
@@ -54,10 +55,9 @@ async function send({ payouts, rail, log }: SettlementDeps, claimed: PayoutClaim
   const claim = await payouts.beginSending(claimed)
   if (!claim) return
   const { partnerId, id } = claim
-  let known = false
   try {
     const found = triedBefore ? await rail.find(partnerId, id) : undefined
-    known = triedBefore && found === undefined
+    if (triedBefore && found === undefined && (await payouts.giveUp(claim))) return
     const { endToEndId, amount, currency, creditorName, creditorAccount, creditorBic, remittance, simulatedOutcome } =
       claim
     const acknowledgement =
@@ -78,30 +78,30 @@ async function send({ payouts, rail, log }: SettlementDeps, claimed: PayoutClaim
   } catch (error) {
     if (!(error instanceof Unreachable)) throw error
     log.warn({ err: error, payoutId: id, attempt: claim.sendAttempts }, 'bank unreachable')
-    await payouts.recordUnreachable(claim, known ? 'never arrived' : 'unknown')
+    await payouts.recordUnreachable(claim)
   }
 }
 
-/** What the banks tell, in their order; a notice that fails is tried again later and holds up its own subject alone. */
-export function createNoticeStep(deps: SettlementDeps): () => Promise<number> {
-  const resting = new Map<string, number>()
-  return async () => {
-    let taken = 0
-    for (const notice of await deps.rail.notices(noticesPerStepMax)) {
-      if ((resting.get(notice.subjectId) ?? 0) > performance.now()) continue
-      try {
-        await take(deps, notice)
-        await deps.rail.acknowledge(notice)
-        resting.delete(notice.subjectId)
-        taken += 1
-      } catch (error) {
-        if (error instanceof Unreachable) throw error
-        resting.set(notice.subjectId, performance.now() + failedNoticeRestMs)
-        deps.log.error({ err: error, noticeId: notice.id, kind: notice.kind }, 'notice failed')
-      }
+/**
+ * Takes what the banks tell, in their order; answers how many notices it took. One that fails stays unacknowledged and
+ * holds up what comes after it for the same payment, but nobody else's; `resting` says until when it is left alone.
+ */
+export async function takeNotices(deps: SettlementDeps, resting = new Map<string, number>()): Promise<number> {
+  let taken = 0
+  for (const notice of await deps.rail.notices(noticesPerStepMax)) {
+    if ((resting.get(notice.subjectId) ?? 0) > performance.now()) continue
+    try {
+      await take(deps, notice)
+      await deps.rail.acknowledge(notice)
+      resting.delete(notice.subjectId)
+      taken += 1
+    } catch (error) {
+      if (error instanceof Unreachable) throw error
+      deps.log.error({ err: error, noticeId: notice.id, kind: notice.kind }, 'notice not taken')
+      resting.set(notice.subjectId, performance.now() + failedNoticeRestMs)
     }
-    return taken
   }
+  return taken
 }
 
 function take({ payouts, deposits }: SettlementDeps, notice: Notice): Promise<void> {

@@ -22,7 +22,7 @@ import { createCustomers } from '../rooms/customers/index.ts'
 import { createDeposits } from '../rooms/deposits/index.ts'
 import { createPayouts } from '../rooms/payouts/index.ts'
 import { createTransactions } from '../rooms/transactions/index.ts'
-import { createNoticeStep, sendDue } from './index.ts'
+import { sendDue, takeNotices } from './index.ts'
 
 const stepMs = 1000
 const leaseMsMax = 60_000
