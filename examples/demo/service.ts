@@ -1,7 +1,7 @@
 /** The service as a child process, as `npm start` runs it, on a data folder and ports of its own. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, openSync, readFileSync } from 'node:fs'
+import { existsSync, closeSync, openSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -61,7 +61,9 @@ async function listening(child: ChildProcess, logFile: string): Promise<void> {
   await promise.finally(() => clearTimeout(timer))
 }
 
-const lastLine = (file: string) => readFileSync(file, 'utf8').trim().split('\n').at(-1) ?? ''
+/** The folder may be gone by now: a demo that failed has cleaned up before its service ended. */
+const lastLine = (file: string) =>
+  (existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n').at(-1) : undefined) ?? ''
 
 export async function createService(folder: string, bankDelayMs: number): Promise<Service> {
   const [port, opsPort] = await freePorts(2)
