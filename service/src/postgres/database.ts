@@ -126,6 +126,8 @@ export function createDatabase(options: DatabaseOptions): Database {
     // The pool's end does not wait for its connections': the embedded server, stopped next, may be the faster one.
     if (!closing) options.log.warn({ err: error }, 'idle database connection lost')
   })
+  // A connection lost within a transaction, between two statements, fails the next one; unheard, it ends the process.
+  pool.on('connect', (client) => void client.on('error', () => undefined))
   return {
     ...createTx(pool),
     pool,
