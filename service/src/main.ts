@@ -126,6 +126,7 @@ async function serve(
   const host = config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST
   const baseUrl = config.PUBLIC_URL ?? `http://${host}:${port}`
   if (role === 'serve') {
+    if (config.DATABASE_URL === undefined) await house.releaseLeases()
     startWorkers(house, started)
     if (config.MODE === 'sandbox') await seedSandbox(house, db, config.DATA_DIR, baseUrl)
   }
@@ -232,6 +233,7 @@ async function databaseEnded(started: readonly Started[], stop: () => Promise<vo
 function explain(error: unknown): string {
   if (error instanceof ConfigError || error instanceof EmbeddedPostgresError || error instanceof MigrationError)
     return error.message
+  if (error instanceof Refusal) return error.detail
   if (error instanceof Unreachable) {
     const cause =
       error.cause instanceof Error ? `: ${error.cause.message || (error.cause as NodeJS.ErrnoException).code}` : ''

@@ -46,7 +46,15 @@ const refused: Readonly<Record<string, readonly string[]>> = {
     '1e-999999999999',
   ],
   'more digits than the currency has': [
-    ...['0.015', '12.345', '12.340', '0.30000000000000004', '0.1000000000000000055511151231257827', '9999999.999'],
+    ...[
+      '0.015',
+      '12.345',
+      '12.340',
+      '12.34000000000000000',
+      '0.30000000000000004',
+      '0.1000000000000000055511151231257827',
+      '9999999.999',
+    ],
     ...['1.00000000000000000000000000000000000001', '10000000.000000000001', `1.${'0'.repeat(5000)}1`, '1.001e0'],
   ],
   'no number': ['"10.00"', '""', 'null', 'true', '[]', '{}', '[10]', '{"rawJSON":"10.00"}', '"1e2"', '"NaN"'],
@@ -80,7 +88,7 @@ for (const path of paths)
         status: 400,
         pointer: '/currency',
       })
-    for (const currency of ['XXX', 'ZZZ'])
+    for (const currency of ['CHF', 'JPY', 'BHD'])
       assertProblem(await client.post(path, requestText(path, '10.00', currency)), {
         status: 422,
         code: ['currency_not_supported', 'beneficiary_currency_mismatch'],
@@ -137,10 +145,19 @@ test('200 to 10000000.00 of a deposit, exactly credited, and to 9999999.99 of a 
 })
 
 test('200 to 0.10 and 0.20, which are 0.30 together', async () => {
-  const before = await balanceOf(client)
+  const before = await balanceOf(client, 'GBP')
   for (const literal of ['0.1', '0.2']) {
     const path = '/v1/simulations/deposits'
-    await finalTransaction(client, textAt(success(await client.post(path, requestText(path, literal))), 'reference'))
+    const answer = await client.post(path, requestText(path, literal, 'GBP'))
+    await finalTransaction(client, textAt(success(answer), 'reference'))
   }
-  assert.equal((await balanceOf(client)).posted - before.posted, 30n)
+  assert.equal((await balanceOf(client, 'GBP')).posted - before.posted, 30n)
+})
+
+test('200 with exactly 12.34, or 400 with /amount, when an exponent takes digits away: never anything between', async () => {
+  for (const literal of ['1234e-2', '0.01234e3']) {
+    const answer = await client.post('/v1/payouts/fiat', payoutText(beneficiary, literal))
+    if (answer.status === 200) assert.equal(cents(answer.literals.amount), 1234n, answer.asked)
+    else assertProblem(answer, { status: 400, code: 'validation_failed', pointer: '/amount' })
+  }
 })

@@ -66,8 +66,10 @@ test('400 when there is no account to pay to', async () => {
 })
 
 test('422 currency_not_supported when the currency is none of the service', async () => {
-  const body = { name: 'Grace', iban: ibans.DE, currency: 'XXX' }
-  assertProblem(await client.post('/v1/beneficiaries', body), { status: 422, code: 'currency_not_supported' })
+  for (const currency of ['CHF', 'JPY']) {
+    const body = { name: 'Grace', iban: ibans.DE, currency }
+    assertProblem(await client.post('/v1/beneficiaries', body), { status: 422, code: 'currency_not_supported' })
+  }
 })
 
 test("404, the same for an unknown customer and for another partner's", async () => {

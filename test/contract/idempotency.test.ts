@@ -111,7 +111,8 @@ test('400, 404 and 422 insufficient_funds are not stored: the key is free for th
   ] as const
   for (const [body, status, code] of wrongs)
     assertProblem(await pay(body), code === undefined ? { status } : { status, code })
-  await spendDownTo(10_000_000n)
+  await spendDownTo(10_000n)
+  await depositAndWait('10.00')
   const dear = payoutText(beneficiary, '9999999.00', { idempotencyKey: key })
   for (let time = 0; time < 2; time += 1) assertProblem(await pay(dear), { status: 422, code: 'insufficient_funds' })
   const right = await pay(payoutText(beneficiary, '3.00', { idempotencyKey: key }))

@@ -2,13 +2,20 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
-import { type Client, nowSeconds, success } from '../support/client.ts'
+import { type Client, nowSeconds, success, textAt } from '../support/client.ts'
 import { assertProblem } from '../support/problem.ts'
-import { accountWith, startTestService } from '../support/service.ts'
+import { accountWith, impersonation, startTestService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 const burst = 20
 const service = await startTestService({
-  env: { RATE_PER_SECOND: '1', RATE_BURST: String(burst), TIMESTAMP_WINDOW_SECONDS: '30', SIMULATIONS: 'off' },
+  env: {
+    RATE_PER_SECOND: '1',
+    RATE_BURST: String(burst),
+    TIMESTAMP_WINDOW_SECONDS: '30',
+    SIMULATIONS: 'off',
+    LOG_LEVEL: 'debug',
+  },
 })
 after(() => service.dispose())
 const permissions = ['customers:read', 'simulations:write', 'webhooks:read']
@@ -59,4 +66,43 @@ test('404 to every simulation when they are switched off', async () => {
   const caller = await account()
   for (const kind of ['deposits', 'withdrawals'])
     assertProblem(await caller.post(`/v1/simulations/${kind}`, body), { status: 404, code: 'not_found' })
+})
+
+test('200 and 403 to impersonation leave the name of the staff member in the log', async () => {
+  const staff = await impersonation(service)
+  success(await read(staff))
+  const lines = (path: string) =>
+    service
+      .output()
+      .split('\n')
+      .filter((line) => line.includes('Sam Staff') && line.includes(path))
+  assertProblem(await staff.post('/v1/customers', {}), { status: 403, code: 'impersonation_write_blocked' })
+  for (const path of ['/v1/webhooks/event-types', '/v1/customers'])
+    await until(`the log names who read ${path}`, () => lines(path).length > 0, 5000)
+})
+
+test('200 with nothing secret in the log, however much it says', async () => {
+  const created = await service.operator(
+    'service-account',
+    'create',
+    '--partner',
+    service.credentials.partnerId,
+    '--name',
+    'Secretive',
+    '--permissions',
+    'customers:read,customers:write',
+  )
+  const caller = service.clientOf(created)
+  const kyc = { personalIdentificationNumber: `PIN-${randomUUID()}`, fullName: `Name ${randomUUID()}` }
+  success(await caller.post('/v1/customers', { email: 'ada@example.com', kyc }))
+  assertProblem(await caller.post('/v1/customers', { email: 'nope', kyc }), { status: 400 })
+  assert.match(service.output(), /request/i, 'the log speaks of requests')
+  for (const secret of [
+    textAt(created, 'apiSecret'),
+    service.credentials.apiSecret,
+    kyc.personalIdentificationNumber,
+    kyc.fullName,
+  ])
+    assert.ok(!service.output().includes(secret))
+  assert.ok(!service.output().includes('PRIVATE KEY'))
 })

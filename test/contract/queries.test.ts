@@ -51,11 +51,13 @@ for (const [what, sent, expected] of canonical)
 const invalid: readonly (readonly [string, string, string])[] = [
   ['duplicates sorted by value', 'limit=9&limit=10', 'limit=10&limit=9'],
   ['equal duplicates, both kept', 'limit=9&limit=9', 'limit=9&limit=9'],
-  ['an empty value', 'limit=', 'limit='],
+  ['an empty value, kept', 'limit=', 'limit='],
   ['a name without an equals sign', 'limit', 'limit='],
   ['an unknown name', 'zeta=1&alpha=2', 'alpha=2&zeta=1'],
   ['upper before lower case', 'b=1&B=2&a=3', 'B=2&a=3&b=1'],
   ['an empty name', '=1', '=1'],
+  ['an empty value, kept', 'limit=', 'limit='],
+  ['a name without an equals sign', 'limit', 'limit='],
   ['list brackets', 'a[]=1&a[0]=2', 'a%5B%5D=1&a%5B0%5D=2'],
 ]
 for (const [what, sent, expected] of invalid)

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
+import { permissions } from '@partner-payments/wire'
 import { type Answer, type Call, type Client, createClient, nowSeconds, success } from '../support/client.ts'
 import { assertCommonHeaders, assertProblem, indistinct } from '../support/problem.ts'
 import { startReceiver } from '../support/receiver.ts'
@@ -13,8 +14,7 @@ const service = await startTestService()
 const receiver = await startReceiver()
 const { client, credentials } = service
 const world = await createWorld(client, receiver.url)
-const groups = [...new Set(subjects.map((subject) => subject.operation.tag))]
-const every = (kind: string) => groups.map((group) => `${group}:${kind}`)
+const every = (kind: string) => permissions.filter((permission) => permission.endsWith(`:${kind}`))
 const [readers, writers, elsewhere, alsoElsewhere, staff, stranger] = await Promise.all([
   accountWith(service, every('read')),
   accountWith(service, every('write')),
@@ -184,17 +184,18 @@ for (const subject of subjects)
     assertProblem(answer, { status: 431, code: 'headers_too_large' })
   })
 
+test('401, whatever else is wrong, when the request is not signed', async () => {
+  const none = Object.fromEntries(signatureHeaders.map((name) => [name, undefined]))
+  for (const type of ['nonsense', 'application/', '', 'text/plain'])
+    for (const body of ['{', '[]', ' '.repeat(1000)]) {
+      const headers = { ...none, 'Content-Type': type }
+      const answer = await client.send({ method: 'PUT', target: '/v1/beneficiaries', body, headers })
+      assertProblem(answer, { status: 401, code: 'signature_required' })
+    }
+})
+
 test('404 when nothing lives at the path', async () => {
-  for (const target of [
-    '/',
-    '/v1',
-    '/v1/',
-    '/v2/customers',
-    '/v1/invitations',
-    '/v1/customers/',
-    '/V1/customers',
-    '/v1//customers',
-  ])
+  for (const target of ['/', '/v1', '/v1/', '/v2/customers', '/v1/invitations', '/V1/customers', '/v1//customers'])
     for (const method of ['GET', 'POST'])
       assertProblem(await client.send({ method, target }), { status: 404, code: 'not_found' })
 })

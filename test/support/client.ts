@@ -18,6 +18,8 @@ export type Credentials = {
 
 export type Answer = {
   readonly status: number
+  /** What was asked, for the message of a failed assertion. */
+  readonly asked: string
   readonly headers: IncomingHttpHeaders
   /** Lower case, sorted, without values. */
   readonly headerNames: readonly string[]
@@ -112,9 +114,10 @@ function objectOf(text: string, reviver?: SourceReviver): JsonObject {
   return value as JsonObject
 }
 
-function answerOf(status: number, headers: IncomingHttpHeaders, text: string): Answer {
+function answerOf(asked: string, status: number, headers: IncomingHttpHeaders, text: string): Answer {
   return {
     status,
+    asked,
     headers,
     headerNames: Object.keys(headers).sort(),
     text,
@@ -127,16 +130,20 @@ function answerOf(status: number, headers: IncomingHttpHeaders, text: string): A
   }
 }
 
+const askedCharsMax = 300
+
 /** One connection per request: what the server does to a connection never reaches another test. */
 function exchange(url: URL, target: string, method: string, headers: OutgoingHttpHeaders, body: Buffer) {
   return new Promise<Answer>((resolve, reject) => {
     const { hostname, port } = url
+    const said = JSON.stringify({ ...headers, Signature: undefined })
+    const asked = `${method} ${target} ${body.toString('utf8').slice(0, askedCharsMax)} ${said.slice(0, askedCharsMax)}`
     const outgoing = request({ hostname, port, path: target, method, headers, agent: false }, (incoming) => {
       const chunks: Buffer[] = []
       incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
       incoming.on('error', reject)
       incoming.on('end', () =>
-        resolve(answerOf(incoming.statusCode ?? 0, incoming.headers, Buffer.concat(chunks).toString('utf8'))),
+        resolve(answerOf(asked, incoming.statusCode ?? 0, incoming.headers, Buffer.concat(chunks).toString('utf8'))),
       )
     })
     outgoing.setTimeout(30_000, () => outgoing.destroy(new Error(`no answer in 30 s: ${method} ${target}`)))
@@ -185,7 +192,7 @@ export function createClient(baseUrl: string, credentials: Credentials): Client 
 
 /** The answer's body, once it is the success that was expected. */
 export function success(answer: Answer, status = 200): JsonObject {
-  assert.equal(answer.status, status, `expected ${status}, got ${answer.status}: ${answer.text}`)
+  assert.equal(answer.status, status, `expected ${status}, got ${answer.status} ${answer.text}\n  to ${answer.asked}`)
   return answer.json
 }
 

@@ -17,7 +17,7 @@ export function assertCommonHeaders(answer: Answer): void {
 }
 
 export function assertProblem(answer: Answer, expected: Expected): JsonObject {
-  const said = `${answer.status} ${answer.text}`
+  const said = `${answer.status} ${answer.text.slice(0, 1000)}\n  to ${answer.asked}`
   assert.equal(answer.status, expected.status, `expected ${expected.status}, got ${said}`)
   assertCommonHeaders(answer)
   assert.match(String(answer.headers['content-type']), /^application\/problem\+json(;|$)/, 'content type of a problem')
@@ -33,18 +33,19 @@ export function assertProblem(answer: Answer, expected: Expected): JsonObject {
     const codes = typeof expected.code === 'string' ? [expected.code] : expected.code
     assert.ok(codes.includes(textAt(body, 'code')), `expected the code ${codes.join(' or ')}, got ${said}`)
   }
-  if (expected.pointer !== undefined) assertPointer(body, expected.pointer)
+  if (expected.pointer !== undefined) assertPointer(body, expected.pointer, said)
   return body
 }
 
-function assertPointer(body: JsonObject, pointer: string): void {
+function assertPointer(body: JsonObject, pointer: string, said: string): void {
+  assert.ok(Array.isArray(body.errors), `expected errors with the pointer ${pointer}, got ${said}`)
   const errors = listAt(body, 'errors')
   for (const error of errors) {
     assert.deepEqual(Object.keys(error).sort(), ['code', 'message', 'pointer'], 'the fields of a field error')
     assert.notEqual(textAt(error, 'message'), '')
   }
   const pointers = errors.map((error) => error.pointer)
-  assert.ok(pointers.includes(pointer), `expected the pointer ${pointer}, got ${JSON.stringify(errors)}`)
+  assert.ok(pointers.includes(pointer), `expected the pointer ${pointer}, got ${said}`)
 }
 
 /** The problem without what belongs to the one request: two refusals that tell nothing apart are equal in it. */

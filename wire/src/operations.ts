@@ -421,10 +421,8 @@ export type BodyOf<K extends OperationId> = Operations[K] extends { bodyOptional
   : Shape<Operations[K], 'body'>
 export type ResponseOf<K extends OperationId> = Shape<Operations[K], 'response'>
 
-/** Every permission that some operation asks for, in order. */
-export const permissions: readonly Permission[] = [
-  ...new Set(Object.values(operations).map((operation) => operation.permission)),
-].sort()
+/** Contract page, permissions: reading and writing of each group. */
+export const permissions: readonly Permission[] = tags.flatMap((tag) => [`${tag}:read`, `${tag}:write`] as const)
 
-/** What an operation without a body may carry: nothing, or an empty object. */
-export const EmptyBody = closed({})
+/** What an operation without a body may carry (nothing, or an empty object), and one without query parameters. */
+export const NoFields = closed({})

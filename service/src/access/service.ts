@@ -37,6 +37,7 @@ type ServiceAccountRequest = {
 
 export type Access = {
   readonly createPartner: (tx: Tx, name: string, id?: string) => Promise<string>
+  readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
   readonly partnerName: (tx: Tx, partnerId: string) => Promise<string>
   /** RSA 2048; the private key is generated here unless the partner brings its public key. */
   readonly createServiceAccount: (tx: Tx, request: ServiceAccountRequest) => Promise<IssuedCredential>
@@ -99,6 +100,7 @@ export function createAccess(deps: { readonly db: Database; readonly clock: Cloc
       await store.insertPartner(tx, id, name, clock.now())
       return id
     },
+    partnerIds: store.partnerIds,
     partnerName: async (tx, partnerId) => (await store.partnerById(tx, partnerId))?.name ?? '',
     createServiceAccount: issue,
     impersonate: (tx, partnerId, staff, minutes) => {

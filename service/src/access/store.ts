@@ -22,6 +22,11 @@ export function partnerById(tx: Tx, id: string): Promise<{ readonly id: string; 
   return tx.row(sql`select id, name from access.partners where id = ${id}`)
 }
 
+export async function partnerIds(tx: Tx): Promise<readonly string[]> {
+  const rows = await tx.rows<{ id: string }>(sql`select id from access.partners order by id`)
+  return rows.map((row) => row.id)
+}
+
 export async function insertServiceAccount(tx: Tx, row: ServiceAccountRow, now: Date): Promise<void> {
   await tx.run(sql`
     insert into access.service_accounts (partner_id, id, name, api_key, api_secret_sealed, public_key_pem, permissions,

@@ -14,7 +14,7 @@ export type Forwarder = {
 }
 
 /** Only these cross the line; the credentials of the partner stay at the edge. */
-const forwardedHeaders = ['content-type', 'accept', 'user-agent'] as const
+const forwardedHeaders = ['accept', 'user-agent'] as const
 
 export function createForwarder(options: {
   readonly apiUrl: string
@@ -37,15 +37,13 @@ export function createForwarder(options: {
         const { requestId, method, url } = request
         // A GET carries no body onward: the proxy refuses one, and no operation reads it.
         const body = method === 'GET' ? Buffer.alloc(0) : entered.body
-        const contentType = request.headers['content-type']
+        const { contentType } = request
         const fail = (error: unknown) => {
           const instance = request.path
           resolve(toProblem(toUnreachable(error), { requestId, instance, log: log.child({ requestId }) }))
         }
         void reply.from(request.path, {
-          ...(body.length > 0
-            ? { body, contentType: typeof contentType === 'string' ? contentType : 'application/octet-stream' }
-            : {}),
+          ...(body.length > 0 ? { body, contentType: contentType ?? 'application/octet-stream' } : {}),
           rewriteRequestHeaders: () => ({
             ...Object.fromEntries(
               forwardedHeaders.flatMap((name) =>
@@ -53,6 +51,7 @@ export function createForwarder(options: {
               ),
             ),
             ...(body.length > 0 ? { 'content-length': String(body.length) } : {}),
+            ...(contentType === undefined ? {} : { 'content-type': contentType }),
             'x-request-id': requestId,
             ...pass.write(entered.caller, entered.ip, { method, url, body }),
           }),

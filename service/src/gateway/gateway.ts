@@ -82,12 +82,7 @@ function run(endpoints: Readonly<Record<OperationId, Endpoint>>, forwarder: Forw
     const endpoint = endpoints[id]
     endpoint.authorize(entered.caller, request.params)
     if (forwarder) return forwarder.forward(request, entered, reply)
-    const contentType = request.headers['content-type']
-    return endpoint.run({
-      ...request,
-      ...entered,
-      contentType: typeof contentType === 'string' ? contentType : undefined,
-    })
+    return endpoint.run({ ...request, ...entered })
   }
 }
 

@@ -14,6 +14,7 @@ export type RawRequest = {
   readonly path: string
   readonly query: string
   readonly headers: Headers
+  readonly contentType: string | undefined
   readonly params: Readonly<Record<string, string>>
   readonly requestId: string
   readonly ip: string
@@ -37,6 +38,8 @@ export type Page = {
   readonly body: Buffer
   readonly headers: Readonly<Record<string, string>>
 }
+
+const contentTypes = new WeakMap<IncomingMessage, string | undefined>()
 
 export type Pipeline = {
   /** Authenticates; every path below /v1 passes here first, known or not. */
@@ -69,6 +72,11 @@ const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as 
 
 export function createServer(options: ServerOptions): FastifyInstance {
   const { log, headerBytesMax } = options
+  const unknownPath = answering(options, 'unknown', async (request) => {
+    // Below /v1 a stranger is told nothing, not even which paths exist.
+    if (request.path === '/v1' || request.path.startsWith('/v1/')) await options.pipeline.enter(request)
+    throw new Refusal('not_found', 'No such resource.')
+  })
   const app = Fastify({
     logger: false,
     http: { maxHeaderSize: headerBytesMax, headersTimeout: headersTimeoutMs },
@@ -80,21 +88,29 @@ export function createServer(options: ServerOptions): FastifyInstance {
     genReqId: requestIdOf,
     routerOptions: { maxParamLength: paramCharsMax },
     clientErrorHandler: (error, socket) => refuseOnSocket(error, socket, options),
+    // A URL that the router cannot read (broken percent-encoding) leads nowhere, for a stranger and for a partner.
     frameworkErrors: (_error, request, reply) => {
-      const answer = problemOf(new Refusal('malformed_request', 'The URL is not well-formed.'), request, log)
-      answered(options, { requestId: request.id, operation: 'unknown', status: answer.status, durationMs: 0 })
-      send(reply, request.id, answer)
+      void unknownPath(request, reply)
     },
   })
-  // The raw body is read by the pipeline, after the headers were judged and before anything parses it.
+  // The raw body is read by the pipeline, after the headers were judged and before anything parses it. Fastify judges
+  // the content type before that, so it is shown none: a stranger with an odd one is a stranger first.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _payload, done) => done(null))
+  app.addHook('onRequest', (request, _reply, done) => {
+    contentTypes.set(request.raw, request.raw.headers['content-type'])
+    delete request.raw.headers['content-type']
+    done()
+  })
   app.setErrorHandler((error, request, reply) => {
-    send(reply, request.id, problemOf(error, request, log))
+    const { statusCode = 500 } = error as { readonly statusCode?: number }
+    const failure = statusCode < 500 ? new Refusal('malformed_request') : error
+    send(reply, request.id, problemOf(failure, request, log))
   })
   closeAfterAnswer(app)
   mountPages(app, options)
   mountOperations(app, options)
+  app.setNotFoundHandler(unknownPath)
   return app
 }
 
@@ -141,18 +157,13 @@ function mountOperations(app: FastifyInstance, options: ServerOptions): void {
       url,
       handler: answering(options, 'unknown', async (request) => {
         await pipeline.enter(request)
+        // `/v1/customers/` is no customer, whatever the method.
+        if (Object.values(request.params).includes('')) throw new Refusal('not_found', 'No such resource.')
         throw new Refusal('method_not_allowed', `Allowed here: ${known.join(', ')}.`, {
           headers: { allow: known.join(', ') },
         })
       }),
     })
-  app.setNotFoundHandler(
-    answering(options, 'unknown', async (request) => {
-      // Below /v1 a stranger is told nothing, not even which paths exist.
-      if (request.path === '/v1' || request.path.startsWith('/v1/')) await pipeline.enter(request)
-      throw new Refusal('not_found', 'No such resource.')
-    }),
-  )
 }
 
 type Answered = {
@@ -201,6 +212,7 @@ function toRaw(request: FastifyRequest): RawRequest {
     path: at === -1 ? url : url.slice(0, at),
     query: at === -1 ? '' : url.slice(at + 1),
     headers: request.headers,
+    contentType: contentTypes.get(request.raw),
     params: request.params as Readonly<Record<string, string>>,
     requestId: request.id,
     ip: request.ip,

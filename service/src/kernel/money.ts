@@ -33,25 +33,17 @@ export const amountMajorMax = 10_000_000n
 const literalCharsMax = 64
 const literal = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,3}))?$/
 
-/** Digits without the point, and how many stand behind it, trailing zeros removed. */
+/** Digits without the point, and how many of them the literal writes behind it: `12.50` is 1250 and 2. */
 function exactDigits(
   text: string,
 ): { readonly negative: boolean; readonly digits: bigint; readonly scale: number } | undefined {
   const match = text.length <= literalCharsMax ? literal.exec(text) : null
   if (match === null) return undefined
   const [, sign, whole = '', fraction = '', exponent = '0'] = match
-  let digits = `${whole}${fraction}`
-  let scale = fraction.length - Number(exponent)
-  while (scale > 0 && digits.endsWith('0') && digits.length > 1) {
-    digits = digits.slice(0, -1)
-    scale -= 1
-  }
-  if (scale < 0) {
-    if (-scale > literalCharsMax) return undefined
-    digits += '0'.repeat(-scale)
-    scale = 0
-  }
-  return { negative: sign === '-', digits: BigInt(digits), scale }
+  const scale = fraction.length - Number(exponent)
+  if (scale < -literalCharsMax) return undefined
+  const digits = BigInt(`${whole}${fraction}`) * 10n ** BigInt(Math.max(0, -scale))
+  return { negative: sign === '-', digits, scale: Math.max(0, scale) }
 }
 
 /**
@@ -83,12 +75,17 @@ export function writeAmount(minor: Minor, currency: Currency): RawNumber {
   return rawNumber(amountText(minor, currency))
 }
 
-/** Narrows a currency code that the schema let through; refuses an unknown one (400, with `pointer`). */
+/** ISO 4217 without its X codes: those are no money (XXX, XTS), metals and funds. */
+const iso4217 = new Set(Intl.supportedValuesOf('currency').filter((code) => !code.startsWith('X')))
+
+/**
+ * Narrows a currency code that the schema let through. Refuses: validation_failed (400) what is no currency,
+ * currency_not_supported (422) one that the service does not hold; both with `pointer`.
+ */
 export function readCurrency(code: string, pointer = '/currency'): Currency {
   if (isCurrency(code)) return code
-  throw refuseField({
-    pointer,
-    code: 'invalid_value',
-    message: `is not a supported currency: ${Object.keys(currencies).join(', ')}`,
-  })
+  const field = { pointer, code: 'invalid_value' } as const
+  if (!iso4217.has(code)) throw refuseField({ ...field, message: 'is not a currency (ISO 4217 alpha-3)' })
+  const message = `is not supported; ${Object.keys(currencies).join(', ')} are`
+  throw refuseField({ ...field, message }, 'currency_not_supported')
 }

@@ -78,8 +78,10 @@ export function createLedger({ clock }: { readonly clock: Clock }): Ledger {
         'an account of a transfer exists',
       )
       assert(row.currency === movement.currency, 'a transfer has one currency')
-      if (!fits(row.name, row.posted, row.reserved, change))
+      if (!fits(row.name, row.posted, row.reserved, change)) {
+        assert(kind === 'direct' || kind === 'reserve', 'what a reserve set aside is there until it is ended')
         throw new Refusal('insufficient_funds', `The available ${row.currency} balance is smaller than the amount.`)
+      }
       if (change.posted !== 0n || change.reserved !== 0n) await store.changeAccount(tx, partnerId, id, change)
     }
     await store.insertTransfer(tx, partnerId, { ...movement, id, kind, reserveId }, clock.now())

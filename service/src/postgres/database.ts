@@ -123,7 +123,7 @@ export function createDatabase(options: DatabaseOptions): Database {
   })
   let closing = false
   pool.on('error', (error) => {
-    // The pool's end does not wait for its connections': the embedded server, stopped next, may be the faster one.
+    // The pool answers before its last connections are gone; a server that stops right after it cuts them off.
     if (!closing) options.log.warn({ err: error }, 'idle database connection lost')
   })
   // A connection lost within a transaction, between two statements, fails the next one; unheard, it ends the process.

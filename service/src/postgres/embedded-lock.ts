@@ -91,7 +91,5 @@ export const takeLock = async (dataDir: string): Promise<Lock> => {
   await until(() => typeof outcome !== 'number' || typeof (outcome = tryLock(dataDir)) !== 'number', WAIT_MS_MAX)
   if (typeof outcome !== 'number') return outcome
   const advice = 'stop that one first'
-  throw new EmbeddedPostgresError(
-    `the data folder ${dataDir} is in use by another service (pid ${outcome}): ${advice}`,
-  )
+  throw new EmbeddedPostgresError(`the data folder ${dataDir} is in use by another service (pid ${outcome}): ${advice}`)
 }

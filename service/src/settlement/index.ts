@@ -23,12 +23,14 @@ const partnersPerStepMax = 20
 const payoutsPerClaimMax = 20
 const noticesPerStepMax = 200
 const depositsPerStepMax = 100
+const failedNoticeRestMs = 30_000
 
 export function startSettlement(deps: SettlementDeps): readonly Loop[] {
   const { log, idleMs, deposits } = deps
+  const resting = new Map<string, number>()
   return [
     startLoop({ name: 'settlement.instructions', idleMs, log, step: () => sendDue(deps) }),
-    startLoop({ name: 'settlement.notices', idleMs, log, step: () => takeNotices(deps) }),
+    startLoop({ name: 'settlement.notices', idleMs, log, step: () => takeNotices(deps, resting) }),
     startLoop({ name: 'settlement.expiry', idleMs, log, step: () => deposits.expireDue(depositsPerStepMax) }),
   ]
 }
@@ -53,10 +55,9 @@ async function send({ payouts, rail, log }: SettlementDeps, claimed: PayoutClaim
   const claim = await payouts.beginSending(claimed)
   if (!claim) return
   const { partnerId, id } = claim
-  let known = false
   try {
     const found = triedBefore ? await rail.find(partnerId, id) : undefined
-    known = triedBefore && found === undefined
+    if (triedBefore && found === undefined && (await payouts.giveUp(claim))) return
     const { endToEndId, amount, currency, creditorName, creditorAccount, creditorBic, remittance, simulatedOutcome } =
       claim
     const acknowledgement =
@@ -77,18 +78,28 @@ async function send({ payouts, rail, log }: SettlementDeps, claimed: PayoutClaim
   } catch (error) {
     if (!(error instanceof Unreachable)) throw error
     log.warn({ err: error, payoutId: id, attempt: claim.sendAttempts }, 'bank unreachable')
-    await payouts.recordUnreachable(claim, known ? 'never arrived' : 'unknown')
+    await payouts.recordUnreachable(claim)
   }
 }
 
-/** Takes what the banks tell, in their order; answers how many notices there were. */
-export async function takeNotices(deps: SettlementDeps): Promise<number> {
-  const notices = await deps.rail.notices(noticesPerStepMax)
+/**
+ * Takes what the banks tell, in their order; answers how many notices it took. One that fails stays unacknowledged and
+ * holds up what comes after it for the same payment, but nobody else's; `resting` says until when it is left alone.
+ */
+export async function takeNotices(deps: SettlementDeps, resting = new Map<string, number>()): Promise<number> {
   let taken = 0
-  for (const notice of notices) {
-    await take(deps, notice)
-    await deps.rail.acknowledge(notice)
-    taken += 1
+  for (const notice of await deps.rail.notices(noticesPerStepMax)) {
+    if ((resting.get(notice.subjectId) ?? 0) > performance.now()) continue
+    try {
+      await take(deps, notice)
+      await deps.rail.acknowledge(notice)
+      resting.delete(notice.subjectId)
+      taken += 1
+    } catch (error) {
+      if (error instanceof Unreachable) throw error
+      deps.log.error({ err: error, noticeId: notice.id, kind: notice.kind }, 'notice not taken')
+      resting.set(notice.subjectId, performance.now() + failedNoticeRestMs)
+    }
   }
   return taken
 }

@@ -1,5 +1,5 @@
 /** The verbs of deposits. */
-import { after, type Currency, type Minor, newId, present } from '../../kernel/index.ts'
+import { after, type Currency, type Minor, newId, present, Unreachable } from '../../kernel/index.ts'
 import { KeyTaken, once, type Tx } from '../../postgres/index.ts'
 import type { Customer } from '../customers/index.ts'
 import { credit, type DepositsDeps } from './deps.ts'
@@ -34,7 +34,7 @@ export type Deposits = {
   ) => Promise<{ readonly row: store.DepositRow; readonly replayed: boolean }>
   /** What the bank tells moves the deposit on; what is no news changes nothing. */
   readonly take: (notice: DepositNotice) => Promise<void>
-  /** Expires what was not funded in time; answers how many. */
+  /** Expires what was not funded in time; answers how many. Throws once the others are done where one fails. */
   readonly expireDue: (depositsMax: number) => Promise<number>
   /** Money of the partner's own, booked as a completed deposit (a sandbox's float). */
   readonly bookOwn: (tx: Tx, partnerId: string, currency: Currency, amount: Minor) => Promise<string>
@@ -73,7 +73,15 @@ export function createDeposits(deps: DepositsDeps): Deposits {
       }),
     expireDue: async (depositsMax) => {
       const due = await store.expiredDeposits(db, clock.now(), depositsMax)
-      for (const { partnerId, id } of due) await db.transaction((tx) => expire(deps, tx, partnerId, id))
+      const failures: unknown[] = []
+      for (const { partnerId, id } of due)
+        await db
+          .transaction((tx) => expire(deps, tx, partnerId, id))
+          .catch((error: unknown) => {
+            if (error instanceof Unreachable) throw error
+            failures.push(error)
+          })
+      if (failures.length > 0) throw new Error(`deposits not expired: ${failures.length}`, { cause: failures[0] })
       return due.length
     },
     bookOwn: async (tx, partnerId, currency, amount) => {

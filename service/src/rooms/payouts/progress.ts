@@ -16,6 +16,8 @@ export type PayoutClaim = store.PayoutRow & { readonly leaseId: string }
 export type Failure = { readonly errorKey: ErrorKey; readonly details: string }
 
 export type Progress = {
+  /** Frees what dead workers hold. Only where no other worker can be alive: the embedded database has one process. */
+  readonly releaseLeases: (partnerId: string) => Promise<void>
   /** The due-work scan: which partners have payouts to move on. */
   readonly partnersWithDue: (partnersMax: number) => Promise<readonly string[]>
   readonly claim: (partnerId: string, payoutsMax: number) => Promise<readonly PayoutClaim[]>
@@ -26,8 +28,13 @@ export type Progress = {
   readonly beginSending: (claim: PayoutClaim) => Promise<PayoutClaim | undefined>
   /** The bank has answered: Processing -> Sent, or Failed. Nothing where the lease is lost. */
   readonly recordAcknowledgement: (claim: PayoutClaim, acknowledgement: Acknowledgement) => Promise<void>
-  /** The bank could not be reached: later again; given up after many tries where the instruction `arrived` nowhere. */
-  readonly recordUnreachable: (claim: PayoutClaim, outcome: 'unknown' | 'never arrived') => Promise<void>
+  /**
+   * The bank was asked and does not have the instruction: after many tries the payout fails. True: it is over. Asked
+   * before a try only, since after one that broke nobody knows whether it arrived.
+   */
+  readonly giveUp: (claim: PayoutClaim) => Promise<boolean>
+  /** The bank could not be reached: what became of the try is unknown, and it is asked later. */
+  readonly recordUnreachable: (claim: PayoutClaim) => Promise<void>
   /** Sent -> Completed: what was reserved is posted. No news: nothing. */
   readonly settled: (partnerId: string, payoutId: string) => Promise<void>
   /** Rejected before settlement: the money is free again. No news: nothing. */
@@ -37,7 +44,7 @@ export type Progress = {
 }
 
 /** Longer than a try at a bank takes, short enough that a killed worker's payouts are soon another's. */
-const leaseMs = 60 * secondMs
+const leaseMs = 15 * secondMs
 
 export function createProgress(deps: PayoutsDeps): Progress {
   const { db, clock, ledger, transactions } = deps
@@ -48,8 +55,15 @@ export function createProgress(deps: PayoutsDeps): Progress {
       const payout = await locked(tx, claim.partnerId, claim.id)
       return payout.leaseId === claim.leaseId ? work(tx, payout) : undefined
     })
+  /**
+   * News of an instruction proves that the bank took it, also where the acknowledgement was lost with its worker: what
+   * it would have said is caught up on first, and the lease ends, so that nobody hands the instruction over again.
+   */
   const onNews = (partnerId: string, id: string, work: (tx: Tx, payout: store.PayoutRow) => Promise<void>) =>
-    db.transaction(async (tx) => work(tx, await locked(tx, partnerId, id)))
+    db.transaction(async (tx) => {
+      const payout = await locked(tx, partnerId, id)
+      return work(tx, payout.status === 'Processing' ? await sent(tx, payout) : payout)
+    })
 
   const move = (tx: Tx, payout: store.PayoutRow, status: PayoutStatus, failure?: Failure) => {
     assert(mayMove(payout.status, status), `payout ${payout.id} is ${payout.status}: it cannot become ${status}`)
@@ -57,6 +71,13 @@ export function createProgress(deps: PayoutsDeps): Progress {
     const { sendAttempts } = payout
     const change = { status, ...errors, sendAttempts, dueAt: null, leaseId: null }
     return store.updatePayout(tx, payout.partnerId, payout.id, change, clock.now())
+  }
+
+  const sent = async (tx: Tx, payout: store.PayoutRow): Promise<store.PayoutRow> => {
+    await move(tx, payout, 'Sent')
+    await transactions.note(tx, payout.partnerId, payout.transactionId, 'Sent')
+    await tell(deps, tx, payout, 'sent')
+    return { ...payout, status: 'Sent', dueAt: null, leaseId: null }
   }
 
   const fail = async (tx: Tx, payout: store.PayoutRow, failure: Failure, as: 'Failed' | 'Returned') => {
@@ -69,6 +90,7 @@ export function createProgress(deps: PayoutsDeps): Progress {
   }
 
   return {
+    releaseLeases: (partnerId) => store.releaseLeases(db, partnerId, clock.now()),
     partnersWithDue: (partnersMax) => store.partnersWithDue(db, clock.now(), partnersMax),
     claim: async (partnerId, payoutsMax) => {
       const now = clock.now()
@@ -91,17 +113,19 @@ export function createProgress(deps: PayoutsDeps): Progress {
       }),
     recordAcknowledgement: async (claim, acknowledgement) => {
       await fenced(claim, async (tx, payout) => {
-        if (!acknowledgement.accepted) return fail(tx, payout, acknowledgement, 'Failed')
-        await move(tx, payout, 'Sent')
-        await transactions.note(tx, payout.partnerId, payout.transactionId, 'Sent')
-        return tell(deps, tx, payout, 'sent')
+        if (acknowledgement.accepted) await sent(tx, payout)
+        else await fail(tx, payout, acknowledgement, 'Failed')
       })
     },
-    recordUnreachable: async (claim, outcome) => {
+    giveUp: async (claim) => {
+      if (claim.sendAttempts <= sendAttemptsMax) return false
+      const failure = { errorKey: 'BankUnreachable', details: 'The bank could not be reached.' } as const
+      await fenced(claim, (tx, payout) => fail(tx, payout, failure, 'Failed'))
+      return true
+    },
+    recordUnreachable: async (claim) => {
       await fenced(claim, async (tx, payout) => {
         const { sendAttempts, partnerId, id } = payout
-        if (sendAttempts >= sendAttemptsMax && outcome === 'never arrived')
-          return fail(tx, payout, { errorKey: 'BankUnreachable', details: 'The bank could not be reached.' }, 'Failed')
         const now = clock.now()
         const unchanged = { status: payout.status, errorKey: null, errorDetails: null, sendAttempts }
         const again = { dueAt: after(now, restAfter(sendAttempts)), leaseId: null }

@@ -91,6 +91,11 @@ export function claimDue(
     returning ${columns}`)
 }
 
+export async function releaseLeases(tx: Tx, partnerId: string, now: Date): Promise<void> {
+  await tx.run(sql`
+    update payouts.payouts set lease_id = null, due_at = ${now} where partner_id = ${partnerId} and lease_id is not null`)
+}
+
 export async function updatePayout(
   tx: Tx,
   partnerId: string,

@@ -67,7 +67,8 @@ export function createDeliveries(deps: DeliveriesDeps) {
     const subscriptions = await store.enabledSubscriptions(tx, partnerId)
     const wanted = events.flatMap((event) =>
       subscriptions
-        .filter((subscription) => subscription.events.includes(event.type))
+        // What happened before a subscription was there is none of its business, however late it is fanned out.
+        .filter(({ events: names, createdAt }) => names.includes(event.type) && createdAt <= event.occurredAt)
         .map((subscription) => ({ event, subscriptionId: subscription.id })),
     )
     if (wanted.length === 0) return []
@@ -178,6 +179,16 @@ export function createDeliveries(deps: DeliveriesDeps) {
       db.transaction(async (tx) => {
         await queue.wakeLane(tx, claim.partnerId, claim.subscriptionId, clock.now())
         return queue.releaseLease(tx, claim)
+      }),
+
+    /** Frees what dead workers hold. Only where no other worker can be alive: the embedded database has one process. */
+    releaseLeases: (partnerId: string): Promise<void> =>
+      db.transaction(async (tx) => {
+        const now = clock.now()
+        for (const subscriptionId of await queue.leasedSubscriptions(tx, partnerId)) {
+          await queue.wakeLane(tx, partnerId, subscriptionId, now)
+          await queue.releaseLeases(tx, { partnerId, subscriptionId })
+        }
       }),
 
     /** Housekeeping: drops the remains of deleted subscriptions in batches, and wakes a lane that sleeps on work. */

@@ -202,6 +202,20 @@ export async function releaseLease(tx: Tx, { partnerId, deliveryId, leaseId }: L
   return changed === 1
 }
 
+/** In the order of their ids, as every verb locks several lanes. */
+export async function leasedSubscriptions(tx: Tx, partnerId: string): Promise<readonly string[]> {
+  const rows = await tx.rows<{ subscriptionId: string }>(sql`
+    select distinct subscription_id from webhooks.deliveries
+    where partner_id = ${partnerId} and lease_id is not null order by subscription_id`)
+  return rows.map((row) => row.subscriptionId)
+}
+
+export async function releaseLeases(tx: Tx, { partnerId, subscriptionId }: SubscriptionKey): Promise<void> {
+  await tx.run(sql`
+    update webhooks.deliveries set lease_id = null, lease_until = null
+    where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and lease_id is not null`)
+}
+
 /** Held deliveries, and those that wait for a retry, start over and are due: up to `rowsMax`, in order. */
 export function makeDue(tx: Tx, key: SubscriptionKey, now: Date, rowsMax: number): Promise<number> {
   const { partnerId, subscriptionId } = key

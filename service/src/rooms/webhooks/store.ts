@@ -91,9 +91,9 @@ export function listSubscriptions(
 export function enabledSubscriptions(
   tx: Tx,
   partnerId: string,
-): Promise<readonly Pick<SubscriptionRow, 'id' | 'events'>[]> {
+): Promise<readonly Pick<SubscriptionRow, 'id' | 'events' | 'createdAt'>[]> {
   return tx.rows<SubscriptionRow>(sql`
-    select id, events from webhooks.subscriptions
+    select id, events, created_at from webhooks.subscriptions
     where partner_id = ${partnerId} and status = 'Enabled' and deleted_at is null order by id`)
 }
 

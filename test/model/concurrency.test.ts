@@ -1,0 +1,123 @@
+/** Many at once, for one balance and one key: exactly as many are accepted as the money allows, once each. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { newId, Refusal } from '../../service/src/kernel/index.ts'
+import { sendDue, takeNotices } from '../../service/src/settlement/index.ts'
+import { addPartner, balanceOf, createHouse, type House, ip, pay, stepMsDefault } from '../support/house.ts'
+import { checkPayments } from './payments.ts'
+
+let house: House
+before(async () => {
+  house = await createHouse({ connectionsMax: 20 })
+})
+after(() => house.close())
+
+const times = <T>(count: number, work: (index: number) => Promise<T>) =>
+  Promise.all(Array.from({ length: count }, (_, index) => work(index)))
+
+/** True where it was accepted; false where the money was not there. */
+const accepted = (request: Promise<unknown>): Promise<boolean> =>
+  request.then(
+    () => true,
+    (error: unknown) => {
+      assert.ok(error instanceof Refusal && error.code === 'insufficient_funds', String(error))
+      return false
+    },
+  )
+
+test('50 payouts at once against money for 20: exactly 20 are accepted', async () => {
+  const partner = await addPartner(house, 20_000n)
+  const { partnerId } = partner
+  const answers = await times(50, () => accepted(pay(house, partner, '10.00')))
+  assert.equal(answers.filter(Boolean).length, 20)
+  assert.deepEqual(await balanceOf(house, partnerId), { posted: 20_000n, reserved: 20_000n, available: 0n })
+  await checkPayments(house.db, partnerId, new Map())
+  assert.equal((await house.payouts.list(partnerId, { limit: '100' })).data.length, 20)
+})
+
+test('30 twins at once under one key: one payout, thirty equal answers', async () => {
+  const partner = await addPartner(house, 100_000n)
+  const request = { idempotencyKey: newId(), reference: 'INV-1' }
+  const answers = await times(30, () => pay(house, partner, '10.00', request))
+  assert.equal(answers.filter(({ replayed }) => !replayed).length, 1)
+  for (const { payout } of answers) assert.deepEqual(payout, answers[0]?.payout)
+  assert.equal((await balanceOf(house, partner.partnerId)).reserved, 1000n)
+  await checkPayments(house.db, partner.partnerId, new Map())
+})
+
+test('twins under one key that ask for different things: one is paid, the others are told so', async () => {
+  const partner = await addPartner(house, 100_000n)
+  const idempotencyKey = newId()
+  const outcomes = await times(10, (index) =>
+    pay(house, partner, `${index + 1}.00`, { idempotencyKey }).then(
+      () => 'paid',
+      (error: unknown) => (error instanceof Refusal ? error.code : String(error)),
+    ),
+  )
+  const expected = ['paid', ...Array.from({ length: 9 }, () => 'idempotency_key_reused')]
+  assert.deepEqual(outcomes.toSorted(), expected.toSorted())
+  await checkPayments(house.db, partner.partnerId, new Map())
+})
+
+test('payouts at once that wish for one reference: each has a transaction of its own', async () => {
+  const partner = await addPartner(house, 100_000n)
+  const answers = await times(10, () => pay(house, partner, '1.00', { reference: 'RENT' }))
+  const references = new Set(answers.map(({ payout }) => payout.reference))
+  assert.equal(references.size, 10)
+  assert.ok(references.has('RENT'))
+  const views = await Promise.all([...references].map((one) => house.transactions.get(partner.partnerId, one)))
+  const texts = views.map(({ row }) => row.userReference ?? row.reference)
+  assert.deepEqual(new Set(texts), new Set(['RENT']), 'the text of the partner is kept')
+})
+
+test('a key that was refused for want of money is free: the same request passes once there is some', async () => {
+  const partner = await addPartner(house)
+  const request = { idempotencyKey: newId() }
+  assert.equal(await accepted(pay(house, partner, '10.00', request)), false)
+  await house.db.transaction((tx) => house.deposits.bookOwn(tx, partner.partnerId, 'EUR', 1000n))
+  const { replayed } = await pay(house, partner, '10.00', request)
+  assert.equal(replayed, false)
+})
+
+test('two partners under one key and one reference do not meet', async () => {
+  const [one, other] = [await addPartner(house, 10_000n), await addPartner(house, 10_000n)]
+  const request = { idempotencyKey: newId(), reference: 'SHARED' }
+  const answers = await times(12, (index) => pay(house, index % 2 ? other : one, '10.00', request))
+  assert.equal(answers.filter(({ replayed }) => !replayed).length, 2)
+  for (const { payout } of answers) assert.equal(payout.reference, 'SHARED')
+  for (const { partnerId } of [one, other]) {
+    assert.equal((await balanceOf(house, partnerId)).reserved, 1000n)
+    await checkPayments(house.db, partnerId, new Map())
+  }
+})
+
+test('a simulated deposit asked for twenty times at once under one key is one deposit', async () => {
+  const { partnerId, caller, customer } = await addPartner(house)
+  const body = {
+    customerId: customer.id,
+    amount: 5,
+    currency: 'EUR',
+    outcome: 'completed',
+    idempotencyKey: 'D',
+  } as const
+  const answers = await times(20, () => house.simulations.deposit(caller, body, ip))
+  assert.equal(answers.filter(({ replayed }) => !replayed).length, 1)
+  assert.equal(new Set(answers.map(({ reference }) => reference)).size, 1)
+  house.clock.advance(4 * stepMsDefault)
+  await Promise.all([takeNotices(house.settlement), takeNotices(house.settlement), takeNotices(house.settlement)])
+  assert.equal((await balanceOf(house, partnerId)).posted, 500n, 'credited once, by whichever worker')
+  await checkPayments(house.db, partnerId, new Map())
+})
+
+test('workers at once on many payouts: the bank hears of each once', async () => {
+  const partner = await addPartner(house, 100_000n)
+  await times(25, () => pay(house, partner, '1.00'))
+  await times(5, () => sendDue(house.settlement))
+  house.clock.advance(stepMsDefault)
+  await times(5, () => takeNotices(house.settlement))
+  await takeNotices(house.settlement)
+  const { data } = await house.payouts.list(partner.partnerId, { status: 'Completed', limit: '100' })
+  assert.equal(data.length, 25)
+  assert.ok(data.every(({ sendAttempts }) => sendAttempts === 1))
+  await checkPayments(house.db, partner.partnerId, new Map())
+})

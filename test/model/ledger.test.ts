@@ -1,0 +1,142 @@
+/** Random movements on the real ledger beside a model of a few lines: what the two refuse and hold must be the same. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import fc from 'fast-check'
+import { AssertionFailure, newId, Refusal } from '../../service/src/kernel/index.ts'
+import { sqlState, violates } from '../../service/src/postgres/index.ts'
+import { addPartner, balanceOf, createHouse, type House } from '../support/house.ts'
+import { drawing } from '../support/drawing.ts'
+import { checkBooks } from './books.ts'
+
+type Move = {
+  readonly kind: 'in' | 'out' | 'reserve' | 'post' | 'release'
+  readonly cents: bigint
+  readonly pick: number
+}
+type Model = { posted: bigint; reserved: bigint; readonly open: { readonly id: string; readonly cents: bigint }[] }
+
+const move: fc.Arbitrary<Move> = fc.record({
+  kind: fc.constantFrom('in', 'out', 'reserve', 'post', 'release'),
+  cents: fc.bigInt({ min: 1n, max: 1000n }),
+  pick: fc.nat(100),
+})
+
+let house: House
+before(async () => {
+  house = await createHouse({ connectionsMax: 12 })
+})
+after(() => house.close())
+
+const settlement = 'settlement.sandbox' as const
+
+function begin(partnerId: string, kind: 'in' | 'out' | 'reserve', amount: bigint): Promise<string> {
+  const { db, ledger } = house
+  const [debit, credit] = kind === 'in' ? ([settlement, 'balance'] as const) : (['balance', settlement] as const)
+  const transfer = {
+    partnerId,
+    debit,
+    credit,
+    currency: 'EUR',
+    amount,
+    partyId: partnerId,
+    reference: newId(),
+  } as const
+  return db.transaction((tx) => (kind === 'reserve' ? ledger.reserve(tx, transfer) : ledger.transfer(tx, transfer)))
+}
+
+/** The id of the transfer, or undefined where the money is not there. Any other failure is one. */
+const orRefused = (request: Promise<string>): Promise<string | undefined> =>
+  request.catch((error: unknown) => {
+    if (!(error instanceof Refusal && error.code === 'insufficient_funds')) throw error
+    return undefined
+  })
+
+/** A reserve that is ended again is a bug of the caller, never a refusal that a partner would see. */
+const isTwice = (error: unknown) =>
+  error instanceof AssertionFailure || violates(error, sqlState.uniqueViolation, 'transfers_reserve_ends_once')
+
+async function apply(partnerId: string, model: Model, { kind, cents, pick }: Move): Promise<void> {
+  const { db, ledger } = house
+  if (kind === 'post' || kind === 'release') {
+    const [reserve] = model.open.splice(pick % Math.max(1, model.open.length), 1)
+    if (!reserve) return
+    const end = () => db.transaction((tx) => ledger[kind](tx, partnerId, reserve.id))
+    await end()
+    await assert.rejects(end(), isTwice)
+    model.reserved -= reserve.cents
+    if (kind === 'post') model.posted -= reserve.cents
+    return
+  }
+  const fits = kind === 'in' || model.posted - model.reserved >= cents
+  const id = await orRefused(begin(partnerId, kind, cents))
+  assert.equal(id !== undefined, fits, `${kind} ${cents} of ${model.posted} - ${model.reserved}`)
+  if (id === undefined) return
+  if (kind === 'in') model.posted += cents
+  if (kind === 'out') model.posted -= cents
+  if (kind === 'reserve') {
+    model.reserved += cents
+    model.open.push({ id, cents })
+  }
+}
+
+test('one movement after another: the ledger holds and refuses what the model does', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(move, { maxLength: 30 }), async (moves) => {
+      const { partnerId } = await addPartner(house)
+      const model: Model = { posted: 0n, reserved: 0n, open: [] }
+      for (const one of moves) {
+        await apply(partnerId, model, one)
+        const { posted, reserved } = model
+        assert.deepEqual(await balanceOf(house, partnerId), { posted, reserved, available: posted - reserved })
+      }
+      await checkBooks(house.db, partnerId)
+    }),
+    drawing(t, 15),
+  )
+})
+
+test('all at once: whatever was taken and refused, the balance is the sum and never below zero', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(move, { minLength: 5, maxLength: 25 }), async (moves) => {
+      const { partnerId } = await addPartner(house)
+      const opened = await begin(partnerId, 'in', 2000n).then(() => begin(partnerId, 'reserve', 500n))
+      const results = await Promise.all(
+        moves.map(async ({ kind, cents }) => {
+          const begun = kind === 'in' || kind === 'out' || kind === 'reserve'
+          if (begun) return { kind, cents, done: (await orRefused(begin(partnerId, kind, cents))) !== undefined }
+          // Everybody ends the same reserve: one of them succeeds.
+          const end = house.db.transaction((tx) => house.ledger[kind](tx, partnerId, opened))
+          return end.then(
+            () => ({ kind, cents: 500n, done: true }),
+            (error: unknown) => {
+              assert.ok(isTwice(error), String(error))
+              return { kind, cents: 500n, done: false }
+            },
+          )
+        }),
+      )
+      const done = results.filter((result) => result.done)
+      const sum = (...kinds: readonly string[]) =>
+        done.filter(({ kind }) => kinds.includes(kind)).reduce((total, { cents }) => total + cents, 0n)
+      const ends = done.filter(({ kind }) => kind === 'post' || kind === 'release').length
+      assert.equal(ends, moves.some(({ kind }) => kind === 'post' || kind === 'release') ? 1 : 0)
+      const posted = 2000n + sum('in') - sum('out') - sum('post')
+      const reserved = 500n + sum('reserve') - sum('post', 'release')
+      assert.deepEqual(await balanceOf(house, partnerId), { posted, reserved, available: posted - reserved })
+      await checkBooks(house.db, partnerId)
+    }),
+    drawing(t, 10),
+  )
+})
+
+test('first movements at once in every currency: each account is made once', async () => {
+  const { partnerId } = await addPartner(house)
+  const currencies = ['EUR', 'GBP', 'USD', 'USDC'] as const
+  const common = { partnerId, debit: settlement, credit: 'balance', amount: 5n, partyId: partnerId } as const
+  const credit = (currency: (typeof currencies)[number]) =>
+    house.db.transaction((tx) => house.ledger.transfer(tx, { ...common, currency, reference: 'R' }))
+  await Promise.all(Array.from({ length: 24 }, (_, index) => credit(currencies[index % 4] ?? 'EUR')))
+  const accounts = await checkBooks(house.db, partnerId)
+  assert.equal(accounts.length, 8)
+  for (const currency of currencies) assert.equal((await balanceOf(house, partnerId, currency)).posted, 30n)
+})

@@ -1,0 +1,149 @@
+/**
+ * What must hold of a partner's payments: legal timelines, statuses that agree with each other and with the ledger, and
+ * the events of the contract's table, exactly and in order. Written down from the contract page, not from the rules.
+ */
+import assert from 'node:assert/strict'
+import { events, isEventName, parseJsonExactly } from '@partner-payments/wire'
+import { Value } from 'typebox/value'
+import { sql, type Tx } from '../../service/src/postgres/index.ts'
+import { emitted } from '../support/emitted.ts'
+import { checkBooks } from './books.ts'
+
+type Payment = {
+  readonly id: string
+  readonly reference: string
+  readonly type: string
+  readonly status: string
+  readonly errorKey: string | null
+  readonly updatedAt: Date
+  readonly timeline: readonly string[]
+}
+
+/** Every life that a transaction may have had so far, as `Step:Status` words. */
+const withdrawalLife =
+  /^Created:Pending Reserved:Pending( Screening:Pending Accepted:Pending( Sent:Pending( Settled:Completed( Returned:Completed)?| Failed:Unsuccessful| Returned:Unsuccessful)?| Failed:Unsuccessful)?)?$/
+const depositLife =
+  /^Created:Pending( Expired:Expired| Initiated:Pending( Expired:Expired| Submitted:Pending( Failed:Unsuccessful| Accepted:Pending( Settled:Completed Credited:Completed)?)?)?)?$/
+const lives: Readonly<Record<string, RegExp>> = {
+  PartnerWithdraw: withdrawalLife,
+  PartnerCustomerWithdraw: withdrawalLife,
+  PartnerCustomerDeposit: depositLife,
+  PartnerDeposit: /^Created:Pending Settled:Completed Credited:Completed$/,
+  PartnerCustomerRefund: /^Created:Pending Settled:Completed Credited:Completed$/,
+}
+
+const ended = (status: string) => `transaction.status.changed ${status}`
+const withdrawal = (name: string) => [`partner.customer.withdrawal.${name}`]
+const deposit = (name: string) => [`partner.customer.deposit.${name}`]
+
+/** The contract page, What causes which event: the table, by the step that tells the cause. */
+const causes: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  PartnerCustomerWithdraw: {
+    'Created:Pending': withdrawal('requested'),
+    'Accepted:Pending': withdrawal('accepted'),
+    'Sent:Pending': withdrawal('sent'),
+    'Settled:Completed': [ended('Completed')],
+    'Failed:Unsuccessful': [...withdrawal('failed'), ended('Unsuccessful')],
+    'Returned:Unsuccessful': [...withdrawal('failed'), ended('Unsuccessful')],
+  },
+  PartnerWithdraw: {
+    'Settled:Completed': [ended('Completed')],
+    'Failed:Unsuccessful': [ended('Unsuccessful')],
+    'Returned:Unsuccessful': [ended('Unsuccessful')],
+  },
+  PartnerCustomerDeposit: {
+    'Created:Pending': deposit('created'),
+    'Initiated:Pending': deposit('initiated'),
+    'Submitted:Pending': deposit('submitted'),
+    'Accepted:Pending': deposit('accepted'),
+    'Settled:Completed': [...deposit('completed'), ended('Completed')],
+    'Failed:Unsuccessful': [...deposit('failed'), ended('Unsuccessful')],
+    'Expired:Expired': [...deposit('expired'), ended('Expired')],
+  },
+  PartnerDeposit: { 'Settled:Completed': [ended('Completed')] },
+  PartnerCustomerRefund: { 'Settled:Completed': [ended('Completed')] },
+}
+
+const paymentsOf = (tx: Tx, partnerId: string) =>
+  tx.rows<Payment>(sql`
+    select t.id, t.reference, t.type, t.status, t.error_key, t.updated_at, array(
+      select l.step || ':' || l.status from transactions.timeline l
+      where l.partner_id = ${partnerId} and l.transaction_id = t.id order by l.position) as timeline
+    from transactions.transactions t where t.partner_id = ${partnerId} order by t.id`)
+
+function checkLife({ reference, type, status, errorKey, timeline }: Payment): void {
+  const life = lives[type]
+  assert.ok(life, `a type that these rooms do not make: ${type}`)
+  assert.match(timeline.join(' '), life, `the timeline of ${reference} (${type})`)
+  assert.equal(timeline.at(-1)?.split(':')[1], status, `the last entry of ${reference} says its status`)
+  assert.equal(errorKey !== null, status === 'Unsuccessful' || status === 'Expired', `the errorKey of ${reference}`)
+}
+
+type EventRow = { readonly type: string; readonly reference: string; readonly data: string }
+
+/** The events of each reference, in order; each payload as the contract shapes it, field by field. */
+async function eventsOf(tx: Tx, partnerId: string): Promise<ReadonlyMap<string, readonly string[]>> {
+  const rows = await tx.rows<EventRow>(sql`
+    select type, reference, data from outbox.events where partner_id = ${partnerId} order by id`)
+  const told = rows.map(({ type, reference, data }) => {
+    assert.ok(isEventName(type), `an event outside the emitted set: ${type}`)
+    const payload = parseJsonExactly(data) as Readonly<Record<string, unknown>>
+    assert.deepEqual(Object.keys(payload).toSorted(), emitted[type], `the fields of ${type}`)
+    assert.deepEqual([payload['eventType'], payload['reference']], [type, reference])
+    const name = type === 'transaction.status.changed' ? ended(String(payload['status'])) : type
+    assert.ok(Value.Check(events[type].data, payload), `${type}: ${data}`)
+    return { reference, name }
+  })
+  const groups = Map.groupBy(told, (event) => event.reference)
+  return new Map([...groups].map(([reference, group]) => [reference, group.map((event) => event.name)]))
+}
+
+/** What the payouts still hold is what the ledger has set aside; payout and transaction tell the same story. */
+async function checkPayouts(tx: Tx, partnerId: string, reserved: bigint): Promise<void> {
+  const rows = await tx.rows<{ status: string; amount: bigint; transaction: string; key: string | null }>(sql`
+    select p.status, p.amount, t.status as transaction, p.idempotency_key as key
+    from payouts.payouts p join transactions.transactions t on t.partner_id = ${partnerId} and t.id = p.transaction_id
+    where p.partner_id = ${partnerId}`)
+  const outcomes: Readonly<Record<string, readonly string[]>> = {
+    ...{ Pending: ['Pending'], Processing: ['Pending'], Sent: ['Pending'] },
+    ...{ Completed: ['Completed'], Failed: ['Unsuccessful'], Returned: ['Completed', 'Unsuccessful'] },
+  }
+  for (const { status, transaction } of rows)
+    assert.ok(outcomes[status]?.includes(transaction), `payout ${status}, transaction ${transaction}`)
+  const held = rows.filter((row) => row.transaction === 'Pending').reduce((sum, row) => sum + row.amount, 0n)
+  assert.equal(reserved, held, 'what is reserved is what payouts under way will take')
+  const keys = rows.map((row) => row.key).filter((key) => key !== null)
+  assert.equal(new Set(keys).size, keys.length, 'one payout for each key')
+}
+
+export type Ends = Map<string, string>
+
+/**
+ * Everything, of one partner. `ends` remembers how each finished transaction looked, from one call to the next: it must
+ * look so for ever, but for a return, which is one more line below its end.
+ */
+export async function checkPayments(tx: Tx, partnerId: string, ends: Ends): Promise<readonly Payment[]> {
+  const accounts = await checkBooks(tx, partnerId)
+  const reserved = accounts.find(({ name }) => name === 'balance')?.reserved ?? 0n
+  await checkPayouts(tx, partnerId, reserved)
+  const payments = await paymentsOf(tx, partnerId)
+  const told = await eventsOf(tx, partnerId)
+  for (const payment of payments) {
+    checkLife(payment)
+    const { type, reference, timeline, status, errorKey, updatedAt } = payment
+    const due = timeline.flatMap((entry) => causes[type]?.[entry] ?? [])
+    assert.deepEqual(told.get(reference) ?? [], due, `the events of ${reference} (${timeline.join(' ')})`)
+    if (status === 'Pending') continue
+    const entries = timeline.filter((entry) => entry !== 'Returned:Completed')
+    const now = JSON.stringify([status, errorKey, updatedAt, entries])
+    assert.equal(now, ends.get(payment.id) ?? now, `${reference} changed after its end`)
+    ends.set(payment.id, now)
+  }
+  const known = new Set(payments.map((payment) => payment.reference))
+  assert.deepEqual(
+    [...told.keys()].filter((reference) => !known.has(reference)),
+    [],
+    'events of nothing',
+  )
+  return payments
+}
