@@ -239,7 +239,6 @@ function explain(error: unknown): string {
       error.cause instanceof Error ? `: ${error.cause.message || (error.cause as NodeJS.ErrnoException).code}` : ''
     return `DATABASE_URL: ${error.message}${cause}`
   }
-  if (error instanceof Refusal) return error.detail
   const { code } = error as { code?: unknown }
   if (typeof code === 'string' && /^(28...|3D...|42501)$/.test(code)) return `DATABASE_URL: ${(error as Error).message}`
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
