@@ -59,8 +59,8 @@ export type HouseDeps = {
 
 const sweepIdleMs = minuteMs
 
-export function compose(deps: HouseDeps): House {
-  const { config, db, clock, log } = deps
+/** Ledger, rooms and the handlers of every operation, lower ranks first. */
+function createRooms({ config, db, clock }: HouseDeps) {
   const [masterKey] = config.MASTER_KEY as readonly [Buffer]
   const sealer = createSealer(config.MASTER_KEY)
   const cursors = createCursors(deriveKey(masterKey, 'cursors'))
@@ -107,12 +107,18 @@ export function compose(deps: HouseDeps): House {
     ...webhooksRoutes(webhooks),
   }
 
-  const idleMs = config.WORKER_IDLE_MS
+  const internalKey = deriveKey(masterKey, 'internal')
+  return { access, bank, deposits, handlers, internalKey, payouts, users, webhooks }
+}
 
+export function compose(deps: HouseDeps): House {
+  const { config, db, clock, log } = deps
+  const { access, bank, deposits, handlers, internalKey, payouts, users, webhooks } = createRooms(deps)
+  const idleMs = config.WORKER_IDLE_MS
   return {
     access,
     deposits,
-    gateway: (form) => makeGateway(deps, { form, handlers, access, internalKey: deriveKey(masterKey, 'internal') }),
+    gateway: (form) => makeGateway(deps, { form, handlers, access, internalKey }),
     releaseLeases: async () => {
       for (const partnerId of await access.partnerIds(db)) {
         await payouts.releaseLeases(partnerId)

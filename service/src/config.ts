@@ -2,9 +2,10 @@
  * The configuration: one table, read once, checked at start, printed redacted. The only reader of `process.env`.
  * `docs/configuration.md` is generated from it.
  */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import { type LogLevel, logLevels, masterKeyBytes, randomBytes } from './kernel/index.ts'
+import { readMailbox, smtpTransport } from './mail/index.ts'
 
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
@@ -63,6 +64,14 @@ const retryDelays = (value: string | undefined) =>
         .map((part) =>
           /^\d{1,9}$/.test(part.trim()) ? Number(part) : fail('must be milliseconds separated by commas'),
         )
+
+const mailbox = (byDefault: string) => (value: string | undefined) =>
+  readMailbox(value ?? byDefault) ? (value ?? byDefault) : fail('must be `Name <address@domain>` or `address@domain`')
+/** The transport itself judges its URL, so that what passes here is what it takes. It connects to nothing yet. */
+const mailServer = (value: string | undefined) => {
+  if (value !== undefined) smtpTransport(value)
+  return value
+}
 
 const portMax = 65_535
 
@@ -161,16 +170,16 @@ export const variables = {
     default: 'none: mails land in DATA_DIR/outbox',
     what: '`smtp://user:password@host:port` or `smtps://...`',
     secret: true,
-    read: url(['smtp', 'smtps']),
+    read: mailServer,
   },
   MAIL_FROM: {
     default: 'Partner Payments <no-reply@localhost>',
     what: 'Sender of mails',
-    read: text('Partner Payments <no-reply@localhost>'),
+    read: mailbox('Partner Payments <no-reply@localhost>'),
   },
   INVITATION_URL: {
-    default: 'PUBLIC_URL/invitations/accept',
-    what: 'Where an invitation without a redirectUrl leads',
+    default: 'none: the mail shows the token without a link',
+    what: 'Where an invitation without a `redirectUrl` leads; the token is added to it',
     read: url(['http', 'https']),
   },
 } as const satisfies Record<string, Variable<unknown>>
@@ -184,14 +193,22 @@ export type Config = Omit<Raw, 'MASTER_KEY' | 'OPS_PORT' | 'WEBHOOK_HTTP' | 'PUB
   readonly PUBLIC_URL: string | undefined
 }
 
-/** A misspelt variable of ours must not pass in silence; these beginnings are ours alone. */
+/** These beginnings are ours alone. */
 const ownPrefixes =
-  /^(SANDBOX_BANK|WEBHOOK|RATE|OPS|TIMESTAMP_WINDOW|BODY_BYTES|HEADER_BYTES|WORKER_IDLE|INVITATION|SIMULATION)_?/
+  /^(SANDBOX_BANK|WEBHOOK|RATE|OPS|TIMESTAMP_WINDOW|BODY_BYTES|HEADER_BYTES|WORKER_IDLE|INVITATION|SIMULATIONS?)_/
+/** Shorter names are too near to those of others: `MODE` and `NODE`. */
+const nearNameCharsMin = 7
 
 const loopbackHosts = new Set(['127.0.0.1', '::1', 'localhost'])
 
-/** Throws a ConfigError of one line. */
-export function readConfig(env: Readonly<Record<string, string | undefined>> = process.env): Config {
+/**
+ * Throws a ConfigError of one line. A lone process may make its own master key in a sandbox (`makesKey`); roles that run
+ * apart must be given the one that they share.
+ */
+export function readConfig(
+  { makesKey = true }: { readonly makesKey?: boolean } = {},
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): Config {
   const modeText = env['MODE'] || undefined
   const mode: Mode = modeText === 'production' ? 'production' : 'sandbox'
   const raw: Record<string, unknown> = {}
@@ -203,15 +220,38 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
       throw new ConfigError(`${name} ${(error as Error).message}${shown}`)
     }
   }
-  for (const name of Object.keys(env))
-    if (ownPrefixes.test(name) && !Object.hasOwn(variables, name))
-      throw new ConfigError(`${name} is not a variable of this service: see docs/configuration.md`)
-  return complete(raw as Raw)
+  refuseMisspelt(Object.keys(env))
+  return complete(raw as Raw, makesKey)
 }
 
-function complete(raw: Raw): Config {
+/** A misspelt variable of ours must not pass in silence: the default would be used, and nobody would know. */
+function refuseMisspelt(names: readonly string[]): void {
+  const own = Object.keys(variables)
+  for (const name of names) {
+    if (own.includes(name)) continue
+    const meant = own.find((known) => isNear(known, name))
+    if (meant !== undefined) throw new ConfigError(`${name} is not a variable of this service: did you mean ${meant}?`)
+    if (ownPrefixes.test(name))
+      throw new ConfigError(`${name} is not a variable of this service: see docs/configuration.md`)
+  }
+}
+
+/** True where one letter is missing, too many, another or swapped with its neighbour; case and `_` count for nothing. */
+function isNear(known: string, name: string): boolean {
+  const [a, b] = [known, name].map((text) => text.toUpperCase().replaceAll(/[_-]/g, '')) as [string, string]
+  if (a.length < nearNameCharsMin || Math.abs(a.length - b.length) > 1) return false
+  let at = 0
+  while (at < a.length && a[at] === b[at]) at += 1
+  const rest = (text: string, from: number) => text.slice(at + from)
+  const swapped = a[at] === b[at + 1] && a[at + 1] === b[at] && rest(a, 2) === rest(b, 2)
+  return swapped || rest(a, 1) === rest(b, 1) || rest(a, 1) === rest(b, 0) || rest(a, 0) === rest(b, 1)
+}
+
+function complete(raw: Raw, makesKey: boolean): Config {
   const onLoopback = loopbackHosts.has(raw.HOST)
   if (raw.MODE === 'production') refuseSandboxDefaults(raw)
+  if (raw.MASTER_KEY === undefined && !makesKey)
+    throw new ConfigError('MASTER_KEY is required where the roles run apart: they share it (openssl rand -base64 32)')
   return {
     ...raw,
     OPS_PORT: raw.OPS_PORT >= 0 ? raw.OPS_PORT : raw.PORT === 0 ? 0 : raw.PORT + 1,
@@ -234,17 +274,37 @@ function refuseSandboxDefaults(raw: Raw): void {
 
 /** A sandbox makes its own master key once and keeps it beside its data. */
 function sandboxMasterKey(dataDir: string): Buffer {
+  makeDataDir(dataDir)
   const path = join(dataDir, 'master.key')
   try {
-    if (!existsSync(path)) {
-      mkdirSync(dataDir, { recursive: true })
+    if (!existsSync(path))
       writeFileSync(path, `${randomBytes(masterKeyBytes).toString('base64')}\n`, { mode: 0o600, flag: 'wx' })
-    }
     const key = Buffer.from(readFileSync(path, 'utf8').trim(), 'base64')
     if (key.length !== masterKeyBytes) throw new Error('it does not hold 32 bytes in Base64')
     return key
   } catch (error) {
     throw new ConfigError(`the sandbox's master key ${path}: ${(error as Error).message}`)
+  }
+}
+
+/** Throws a ConfigError where the folder is not there and cannot be made. */
+export function makeDataDir(dataDir: string): void {
+  try {
+    makeFolder(dataDir)
+  } catch (error) {
+    throw new ConfigError(`DATA_DIR ${dataDir} cannot be used: ${(error as Error).message}`)
+  }
+}
+
+/** Not `mkdirSync` with `recursive`: below /proc and the like, where nothing can be made, that tries for ever. */
+function makeFolder(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return
+  if (dirname(path) !== path) makeFolder(dirname(path))
+  try {
+    mkdirSync(path)
+  } catch (error) {
+    // Another process of ours was faster, perhaps.
+    if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw error
   }
 }
 

@@ -2,14 +2,13 @@
  * The roles of the one program. `serve` is everything in one process; `gateway`, `api` and `worker` are the same code
  * apart; `migrate` and `operator` do one thing and end. Whatever fails at start is one clear line and exit code 1.
  */
-import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { compose, type House } from './compose.ts'
-import { type Config, ConfigError, printConfig, readConfig, startedByNpm } from './config.ts'
+import { type Config, ConfigError, makeDataDir, printConfig, readConfig, startedByNpm } from './config.ts'
 import type { Gateway } from './gateway/index.ts'
-import { createLog, type Log, type Loop, systemClock, Unreachable } from './kernel/index.ts'
+import { createLog, type Log, type Loop, Refusal, systemClock, Unreachable } from './kernel/index.ts'
 import { createOperations, type Operations } from './operations/index.ts'
-import { operatorUsage, runOperator } from './operator.ts'
+import { runOperator } from './operator.ts'
 import {
   createDatabase,
   type Database,
@@ -17,34 +16,40 @@ import {
   findRunningPostgres,
   migrate,
   MigrationError,
+  requireMigrated,
   startEmbeddedPostgres,
 } from './postgres/index.ts'
 import { credentialsFile, seedSandbox } from './seed.ts'
 
 const roles = ['serve', 'gateway', 'api', 'worker', 'migrate', 'operator'] as const
 type Role = (typeof roles)[number]
+/** These are one service in several processes: what they share is told to each of them. */
+const apartRoles: ReadonlySet<Role> = new Set(['gateway', 'api', 'worker'])
 
 /** What was started, to be stopped in the reverse order. */
 type Started = { readonly name: string; readonly stop: () => Promise<void> }
 
 /** After this the process ends, whatever still hangs: the next start repairs what a kill would leave. */
-const stopTimeoutMs = 30_000
+const stopTimeoutMs = 45_000
 
 async function main(): Promise<void> {
   const [role = 'serve', ...args] = process.argv.slice(2)
-  if (!(roles as readonly string[]).includes(role))
-    throw new ConfigError(`no role ${role}: ${roles.join(', ')}\n${operatorUsage}`)
-  const config = readConfig()
+  if (!isRole(role)) throw new ConfigError(`no role ${role}: there are ${roles.join(', ')}`)
+  if (role !== 'operator' && args.length > 0)
+    throw new ConfigError(`the role ${role} takes no arguments, only variables: docs/configuration.md`)
+  const config = readConfig({ makesKey: !apartRoles.has(role) })
   const log = createLog(config.LOG_LEVEL)
   const started: Started[] = []
   const stop = stopper(started, log)
   try {
-    await run(role as Role, args, { config, log, started, stop })
+    await run(role, args, { config, log, started, stop })
   } catch (error) {
     await stop()
     throw error
   }
 }
+
+const isRole = (text: string): text is Role => (roles as readonly string[]).includes(text)
 
 type Context = {
   readonly config: Config
@@ -59,7 +64,8 @@ async function run(role: Role, args: readonly string[], context: Context): Promi
   if (role === 'gateway' && config.API_URL === undefined)
     throw new ConfigError('API_URL is required for the role gateway')
   const { db, embedded } = await openDatabase(role, context)
-  if (role === 'serve' || role === 'migrate' || config.DATABASE_URL === undefined) await migrate(db.pool)
+  if (role === 'serve' || role === 'migrate' || embedded !== undefined) await migrate(db.pool)
+  else await requireMigrated(db.pool)
   if (role === 'migrate') return stop()
 
   const outboxFolder = join(config.DATA_DIR, 'outbox')
@@ -78,7 +84,7 @@ async function run(role: Role, args: readonly string[], context: Context): Promi
   const opsPort = await listening('OPS_PORT', config.OPS_HOST, config.OPS_PORT, operations.listen)
   started.push({ name: 'operations', stop: operations.close })
   if (role === 'worker') startWorkers(house, started)
-  else await serve(role, house, operations, opsPort, { ...context, db })
+  else await serve(role, house, opsPort, { ...context, db })
 }
 
 /** The database that is configured, or the embedded one, which belongs to one process: `serve`, or a lone command. */
@@ -86,13 +92,11 @@ async function openDatabase(role: Role, { config, log, started }: Context) {
   let url = config.DATABASE_URL ?? (role === 'operator' ? findRunningPostgres(config.DATA_DIR) : undefined)
   let embedded: Awaited<ReturnType<typeof startEmbeddedPostgres>> | undefined
   if (url === undefined) {
-    if (role === 'gateway' || role === 'api' || role === 'worker')
+    if (apartRoles.has(role))
       throw new ConfigError(
         `DATABASE_URL is required for the role ${role}: the embedded database belongs to the role serve`,
       )
-    await mkdir(config.DATA_DIR, { recursive: true }).catch((error: Error) => {
-      throw new ConfigError(`DATA_DIR ${config.DATA_DIR} cannot be used: ${error.message}`)
-    })
+    makeDataDir(config.DATA_DIR)
     embedded = await startEmbeddedPostgres({ dataDir: config.DATA_DIR, durable: true, log: (line) => log.debug(line) })
     started.push({ name: 'embedded PostgreSQL', stop: embedded.stop })
     ;({ url } = embedded)
@@ -113,7 +117,6 @@ const serverVersion = { parts: ["select current_setting('server_version_num')::i
 async function serve(
   role: 'serve' | 'gateway' | 'api',
   house: House,
-  operations: Operations,
   opsPort: number,
   { config, log, started, db }: Context & { readonly db: Database },
 ): Promise<void> {
@@ -131,7 +134,6 @@ async function serve(
   started.push({ name: 'gateway', stop: gateway.close })
   log.info({ role, port, opsPort, baseUrl }, 'listening')
   if (role === 'serve') process.stdout.write(welcome(config, baseUrl, opsPort))
-  void operations
 }
 
 function startWorkers(house: House, started: Started[]): void {
@@ -231,13 +233,15 @@ async function databaseEnded(started: readonly Started[], stop: () => Promise<vo
 function explain(error: unknown): string {
   if (error instanceof ConfigError || error instanceof EmbeddedPostgresError || error instanceof MigrationError)
     return error.message
+  if (error instanceof Refusal) return error.detail
   if (error instanceof Unreachable) {
     const cause =
       error.cause instanceof Error ? `: ${error.cause.message || (error.cause as NodeJS.ErrnoException).code}` : ''
     return `DATABASE_URL: ${error.message}${cause}`
   }
+  if (error instanceof Refusal) return error.detail
   const { code } = error as { code?: unknown }
-  if (typeof code === 'string' && /^(28|3D)...$/.test(code)) return `DATABASE_URL: ${(error as Error).message}`
+  if (typeof code === 'string' && /^(28...|3D...|42501)$/.test(code)) return `DATABASE_URL: ${(error as Error).message}`
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }
 

@@ -2,6 +2,7 @@
  * The operator's commands: one JSON object on standard output each, so that scripts can read it. They work on the same
  * database as the service and may run beside it.
  */
+import { createPublicKey, type KeyObject } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { type Permission, permissions } from '@partner-payments/wire'
@@ -18,6 +19,7 @@ export const operatorUsage = `operator commands:
 
 type Options = Readonly<Record<string, string | undefined>>
 
+const rsaBitsMin = 2048
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 function required(options: Options, name: string): string {
@@ -35,6 +37,24 @@ function readPermissions(text: string): readonly Permission[] {
   if (unknown !== undefined)
     throw new ConfigError(`operator: no permission ${unknown}; there are ${permissions.join(', ')}`)
   return asked as Permission[]
+}
+
+/** A key of another kind would be taken here and then fail at every request. */
+async function readPublicKey(file: string): Promise<string> {
+  const refuse = (reason: string) => new ConfigError(`operator: --public-key ${file}: ${reason}`)
+  const pem = await readFile(file, 'utf8').catch((error: Error) => {
+    throw refuse(error.message)
+  })
+  if (!pem.includes('-----BEGIN PUBLIC KEY-----')) throw refuse('must be a public key in PEM (SPKI)')
+  let key: KeyObject
+  try {
+    key = createPublicKey(pem)
+  } catch {
+    throw refuse('is not a well-formed public key')
+  }
+  if (key.asymmetricKeyType !== 'rsa' || (key.asymmetricKeyDetails?.modulusLength ?? 0) < rsaBitsMin)
+    throw refuse(`must be an RSA key of ${rsaBitsMin} bits or more`)
+  return pem
 }
 
 /** Runs one command; throws a ConfigError (a line for the person) where the words are off. */
@@ -59,7 +79,7 @@ export async function runOperator(
         permissions: readPermissions(required(values, 'permissions')),
       }
       const file = values['public-key']
-      const publicKeyPem = file === undefined ? undefined : await readFile(file, 'utf8')
+      const publicKeyPem = file === undefined ? undefined : await readPublicKey(file)
       return db.transaction((tx) =>
         access.createServiceAccount(tx, { ...request, ...(publicKeyPem === undefined ? {} : { publicKeyPem }) }),
       )

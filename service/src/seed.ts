@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { permissions } from '@partner-payments/wire'
 import type { IssuedCredential } from './access/index.ts'
 import type { House } from './compose.ts'
+import { ConfigError } from './config.ts'
 import type { Currency } from './kernel/index.ts'
 import type { Database, Tx } from './postgres/index.ts'
 
@@ -33,12 +34,15 @@ export async function seedSandbox(house: House, db: Database, dataDir: string, b
   const known = kept !== undefined && (await house.access.credential(kept.apiKey)) !== undefined
   const credentials = known ? kept : await db.transaction((tx) => createSandboxPartner(house, tx, 'Sandbox Partner'))
   const { partnerId, apiKey, apiSecret, privateKeyPem } = credentials
+  const text = `${JSON.stringify({ baseUrl, partnerId, apiKey, apiSecret, privateKeyPem }, undefined, 2)}\n`
+  await writeCredentials(path, text).catch((error: Error) => {
+    throw new ConfigError(`DATA_DIR ${dataDir} cannot be used: ${error.message}`)
+  })
+}
+
+async function writeCredentials(path: string, text: string): Promise<void> {
   const draft = `${path}.new`
-  await writeFile(
-    draft,
-    `${JSON.stringify({ baseUrl, partnerId, apiKey, apiSecret, privateKeyPem }, undefined, 2)}\n`,
-    { mode: 0o600 },
-  )
+  await writeFile(draft, text, { mode: 0o600 })
   await chmod(draft, 0o600)
   await rename(draft, path)
 }

@@ -46,7 +46,15 @@ const refused: Readonly<Record<string, readonly string[]>> = {
     '1e-999999999999',
   ],
   'more digits than the currency has': [
-    ...['0.015', '12.345', '0.30000000000000004', '0.1000000000000000055511151231257827', '9999999.999'],
+    ...[
+      '0.015',
+      '12.345',
+      '12.340',
+      '12.34000000000000000',
+      '0.30000000000000004',
+      '0.1000000000000000055511151231257827',
+      '9999999.999',
+    ],
     ...['1.00000000000000000000000000000000000001', '10000000.000000000001', `1.${'0'.repeat(5000)}1`, '1.001e0'],
   ],
   'no number': ['"10.00"', '""', 'null', 'true', '[]', '{}', '[10]', '{"rawJSON":"10.00"}', '"1e2"', '"NaN"'],
@@ -85,8 +93,6 @@ for (const path of paths)
         status: 422,
         code: ['currency_not_supported', 'beneficiary_currency_mismatch'],
       })
-    const none = await client.post(path, requestText(path, '10.00', 'ZZZ'))
-    assertProblem(none, { status: none.status === 422 ? 422 : 400 })
   })
 
 /** Literal in, and the amount in cents that it means. */
@@ -148,8 +154,8 @@ test('200 to 0.10 and 0.20, which are 0.30 together', async () => {
   assert.equal((await balanceOf(client, 'GBP')).posted - before.posted, 30n)
 })
 
-test('200 with exactly 12.34, or 400 with /amount, when the digits beyond are zeros: never anything between', async () => {
-  for (const literal of ['12.340', '12.34000000000000000000000000000', '1234e-2', '0.01234e3']) {
+test('200 with exactly 12.34, or 400 with /amount, when an exponent takes digits away: never anything between', async () => {
+  for (const literal of ['1234e-2', '0.01234e3']) {
     const answer = await client.post('/v1/payouts/fiat', payoutText(beneficiary, literal))
     if (answer.status === 200) assert.equal(cents(answer.literals.amount), 1234n, answer.asked)
     else assertProblem(answer, { status: 400, code: 'validation_failed', pointer: '/amount' })

@@ -1,84 +1,122 @@
-/** The power goes while payments and deliveries are on their way. Nothing is lost, nothing happens twice. */
+/** The power goes, or an operator stops the service, while payments and deliveries are on their way: nothing is lost. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
-import { success, textAt } from '../support/client.ts'
+import { type Client, type JsonObject, success, textAt } from '../support/client.ts'
 import { receivedEvents } from '../support/deliveries.ts'
+import { assertProblem } from '../support/problem.ts'
 import { startReceiver } from '../support/receiver.ts'
-import { type TestService, startTestService } from '../support/service.ts'
+import { type TestService, type TestServiceOptions, startTestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
-import {
-  balanceOf,
-  createBeneficiary,
-  createCustomer,
-  finalTransaction,
-  listAll,
-  payoutText,
-} from '../support/world.ts'
-
-const receiver = await startReceiver()
-const service = await startTestService()
-let running: TestService = service
-const restart = async () => {
-  await running.kill()
-  running = await startTestService({ dataDir: service.dataDir, env: { DATABASE_URL: service.databaseUrl } })
-}
-after(async () => {
-  if (running !== service) await running.stop()
-  await service.dispose()
-  await receiver.close()
-})
+import { balanceOf, createBeneficiary, createCustomer, listAll, payoutText } from '../support/world.ts'
 
 /** What a dead process had claimed is taken up again when its lease, a minute, has run out. */
 const leaseMsMax = 90_000
 
-async function allFinal({ client }: TestService): Promise<boolean> {
+const receiver = await startReceiver()
+after(() => receiver.close())
+
+/** A service that can be ended and started again where it was. */
+async function startMortal(options: TestServiceOptions) {
+  const first = await startTestService(options)
+  let running: TestService = first
+  const env: TestServiceOptions = first.databaseUrl === '' ? {} : { env: { DATABASE_URL: first.databaseUrl } }
+  after(async () => {
+    if (running !== first) await running.stop()
+    await first.dispose()
+  })
+  return {
+    service: () => running,
+    client: (): Client => running.client,
+    revive: async () => {
+      running = await startTestService({ ...options, ...env, dataDir: first.dataDir })
+    },
+  }
+}
+
+async function makeParties(client: Client, hook: string) {
+  const subscription = { url: `${receiver.url}/${hook}`, events: ['transaction.status.changed'] }
+  const secret = textAt(success(await client.post('/v1/webhooks', subscription)), 'secret')
+  const customerId = textAt(await createCustomer(client), 'guid')
+  const beneficiary = textAt(await createBeneficiary(client, { customerId }), 'id')
+  const float = await balanceOf(client)
+  return { secret, customerId, beneficiary, float }
+}
+
+/** The events that came to one hook, each once. */
+function eventsAt(hook: string, secret: string, references: readonly string[]) {
+  const deliveries = receiver.deliveries.filter((each) => each.path === `/hooks/${hook}`)
+  const events = receivedEvents({ ...receiver, deliveries }, secret)
+  return events.filter((event) => references.includes(textAt(event.data, 'reference')))
+}
+
+async function allFinal(client: Client): Promise<boolean> {
   return (await listAll(client, '/v1/transactions')).every((transaction) => transaction.status !== 'Pending')
 }
 
-test('200 to every payment in the end, each done once, each final event delivered, when the service dies three times', async () => {
-  const { client } = service
-  const float = await balanceOf(client)
-  const hook = { url: receiver.url, events: ['transaction.status.changed'] }
-  const secret = textAt(success(await client.post('/v1/webhooks', hook)), 'secret')
-  const customerId = textAt(await createCustomer(client), 'guid')
-  const beneficiary = textAt(await createBeneficiary(client, { customerId }), 'id')
-  const references: string[] = []
-  const keys: string[] = []
-  for (let round = 0; round < 3; round += 1) {
-    const bodies = Array.from({ length: 10 }, () => {
-      const idempotencyKey = randomUUID()
-      keys.push(idempotencyKey)
-      return payoutText(beneficiary, '11.11', { idempotencyKey })
-    })
-    const deposit = { customerId, amount: 3, currency: 'EUR', outcome: 'completed', idempotencyKey: randomUUID() }
-    const first = Promise.allSettled(bodies.map((body) => running.client.post('/v1/payouts/fiat', body)))
-    if (round === 1)
-      await until('half of them are in', async () => (await listAll(running.client, '/v1/payouts')).length >= 15)
-    else await first
-    await restart()
-    await first
-    // What a partner does after a lost answer: the same request again, with the same key.
-    const again = await Promise.all(bodies.map((body) => running.client.post('/v1/payouts/fiat', body)))
-    references.push(...again.map((answer) => textAt(success(answer), 'reference')))
-    const simulated = await running.client.post('/v1/simulations/deposits', deposit)
-    references.push(textAt(success(simulated), 'reference'))
-  }
-  await until('every payment ends', () => allFinal(running), leaseMsMax)
-  for (const reference of references)
-    assert.equal((await finalTransaction(running.client, reference)).status, 'Completed', reference)
-  const payouts = await listAll(running.client, '/v1/payouts')
-  assert.deepEqual(payouts.map((payout) => payout.idempotencyKey).sort(), [...keys].sort(), 'one payout for each key')
-  const posted = float.posted - 30n * 1111n + 3n * 300n
-  assert.deepEqual(await balanceOf(running.client), { posted, reserved: 0n, available: posted })
-  await until(
-    'every final event arrives',
-    () => {
-      const events = receivedEvents(receiver, secret)
-      return references.every((reference) => events.some((event) => event.data.reference === reference))
-    },
-    leaseMsMax,
-  )
-  const events = receivedEvents(receiver, secret)
-  assert.equal(events.length, references.length, 'one event for each')
+for (const [database, options] of [
+  ['its own', { embedded: true }],
+  ['a given', {}],
+] as const)
+  test(`every payment once, every final event delivered, when the service on ${database} database dies three times`, async () => {
+    const { client, service, revive } = await startMortal(options)
+    const { secret, customerId, beneficiary, float } = await makeParties(client(), database.replace(' ', '-'))
+    const references: string[] = []
+    const keys: string[] = []
+    for (let round = 0; round < 3; round += 1) {
+      const bodies = Array.from({ length: 10 }, () => {
+        const idempotencyKey = randomUUID()
+        keys.push(idempotencyKey)
+        return payoutText(beneficiary, '11.11', { idempotencyKey })
+      })
+      const pay = () => Promise.allSettled(bodies.map((body) => client().post('/v1/payouts/fiat', body)))
+      const first = pay()
+      // In the second round some of them are still unanswered when the power goes.
+      if (round !== 1) await first
+      else await until('half of them are in', async () => (await listAll(client(), '/v1/payouts')).length >= 15)
+      await service().kill()
+      await first
+      await revive()
+      // What a partner does after a lost answer: the same request again, with the same key.
+      const again = await Promise.all(bodies.map((body) => client().post('/v1/payouts/fiat', body)))
+      references.push(...again.map((answer) => textAt(success(answer), 'reference')))
+      const deposit: JsonObject = { customerId, amount: 3, currency: 'EUR', outcome: 'completed' }
+      references.push(textAt(success(await client().post('/v1/simulations/deposits', deposit)), 'reference'))
+    }
+    await until('every payment ends', () => allFinal(client()), leaseMsMax)
+    const payouts = await listAll(client(), '/v1/payouts')
+    assert.deepEqual(payouts.map((payout) => payout.idempotencyKey).sort(), [...keys].sort(), 'one payout for each key')
+    assert.deepEqual([...new Set(payouts.map((payout) => payout.status))], ['Completed'])
+    const posted = float.posted - 30n * 1111n + 3n * 300n
+    assert.deepEqual(await balanceOf(client()), { posted, reserved: 0n, available: posted })
+    const events = () => eventsAt(database.replace(' ', '-'), secret, references)
+    await until('every final event arrives', () => events().length >= references.length, leaseMsMax)
+    assert.deepEqual(
+      events()
+        .map((event) => textAt(event.data, 'reference'))
+        .sort(),
+      references.toSorted(),
+    )
+  })
+
+test('0 when the service is told to stop in the middle: what was answered stands, what was not is refused or done', async () => {
+  const { client, service, revive } = await startMortal({})
+  const { beneficiary, float } = await makeParties(client(), 'stop')
+  const bodies = Array.from({ length: 60 }, () => payoutText(beneficiary, '2.00'))
+  const first = Promise.allSettled(bodies.map((body) => client().post('/v1/payouts/fiat', body)))
+  await until('some of them are in', async () => (await listAll(client(), '/v1/payouts')).length >= 5)
+  assert.equal(await service().stop(), 0)
+  const answers = await first
+  await revive()
+  const again = await Promise.all(bodies.map((body) => client().post('/v1/payouts/fiat', body)))
+  answers.forEach((settled, at) => {
+    const replay = again[at]
+    assert.ok(replay)
+    success(replay)
+    if (settled.status === 'rejected') return
+    if (settled.value.status === 200) assert.equal(replay.text, settled.value.text, 'an answer that was given stands')
+    else assertProblem(settled.value, { status: 503, code: 'shutting_down' })
+  })
+  assert.equal((await listAll(client(), '/v1/payouts')).length, bodies.length)
+  assert.equal((await balanceOf(client())).available, float.available - 60n * 200n)
 })

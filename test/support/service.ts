@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -23,6 +23,8 @@ export type TestServiceOptions = {
   readonly env?: Environment
   /** An earlier service's folder, to start where it ended. Its database comes by `env.DATABASE_URL`. */
   readonly dataDir?: string
+  /** On the database that comes with the service, in the data folder, as after a first `npm start`. */
+  readonly embedded?: boolean
 }
 
 export type TestService = {
@@ -89,7 +91,10 @@ export function readCredentials(given: JsonObject): Credentials {
 async function environmentOf(options: TestServiceOptions) {
   const [port, opsPort] = await freePorts(2)
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'partner-payments-service-')))
-  const database = options.env?.DATABASE_URL === undefined ? await createTestDatabase() : undefined
+  // The embedded server, which runs as somebody else where this is root, must get through.
+  if (options.dataDir === undefined) await chmod(dataDir, 0o711)
+  const needed = options.env?.DATABASE_URL === undefined && options.embedded !== true
+  const database = needed ? await createTestDatabase() : undefined
   const databaseUrl = options.env?.DATABASE_URL ?? database?.url ?? ''
   const env: Environment = {
     PATH: process.env.PATH ?? '',

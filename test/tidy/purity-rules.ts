@@ -46,8 +46,8 @@ export function checkChance(sources: readonly Source[]): readonly Finding[] {
     ])
 }
 
-/** `process.env` is read once, by config.ts; by scripts, examples the tests' support and the guides' runner for their own ends. */
-const environmentReaders = /^(?:service\/src\/config\.ts$|test\/support\/|scripts\/|examples\/|test\/guides\/)/
+/** `process.env` is read once, by config.ts; by scripts, examples, the tests' support and the tests that run the guides' programs. */
+const environmentReaders = /^(?:service\/src\/config\.ts$|test\/(?:support|guides)\/|scripts\/|examples\/)/
 
 export function checkEnvironment(sources: readonly Source[]): readonly Finding[] {
   return sources

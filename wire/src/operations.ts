@@ -424,5 +424,5 @@ export type ResponseOf<K extends OperationId> = Shape<Operations[K], 'response'>
 /** Contract page, permissions: reading and writing of each group. */
 export const permissions: readonly Permission[] = tags.flatMap((tag) => [`${tag}:read`, `${tag}:write`] as const)
 
-/** What an operation without a body may carry: nothing, or an empty object. */
-export const EmptyBody = closed({})
+/** What an operation without a body may carry (nothing, or an empty object), and one without query parameters. */
+export const NoFields = closed({})

@@ -2,7 +2,7 @@
  * One endpoint, from an authenticated caller to an answer: permission -> impersonation -> schema -> handler -> filter.
  * Knows nothing of sockets. The order is the contract's.
  */
-import { EmptyBody, type Operation, type OperationId, operations } from '@partner-payments/wire'
+import { NoFields, type Operation, type OperationId, operations } from '@partner-payments/wire'
 import { type AllHandlers, type Answer, type Call, type Caller, refuseField, Refusal } from '../kernel/index.ts'
 import { requireJson } from './body.ts'
 import { readJson } from './json.ts'
@@ -42,7 +42,7 @@ export function createEndpoint(
   const paramChecks = Object.entries(operation.params ?? {}).map(
     ([name, schema]) => [name, compileCheck(schema)] as const,
   )
-  const validateBody = compileValidator(operation.body ?? EmptyBody)
+  const validateBody = compileValidator(operation.body ?? NoFields)
   const readQuery = compileQuery(operation)
   const project = operation.response ? compileProjector(operation.response) : undefined
   const handler = handlers[id] as unknown as (call: Call<OperationId>) => Promise<Answer<unknown>>
@@ -83,27 +83,25 @@ export function createEndpoint(
   }
 }
 
-/**
- * Query parameters of an operation that has some: decoded by RFC 3986, none unknown, none twice, none empty. An
- * operation without query parameters does not read them.
- */
+/** Query parameters: decoded by RFC 3986, none unknown, none twice, none empty. */
 function compileQuery(operation: Operation): (query: string) => unknown {
-  if (!operation.query) return () => undefined
-  const validate = compileValidator(operation.query)
+  const validate = compileValidator(operation.query ?? NoFields)
   return (query) => {
-    const values: Record<string, string> = {}
+    const values = new Map<string, string>()
     for (const pair of query.split('&').filter(Boolean)) {
       const at = pair.indexOf('=')
       const name = decode(at === -1 ? pair : pair.slice(0, at))
       const value = decode(at === -1 ? '' : pair.slice(at + 1))
       const pointer = `/query/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
-      if (Object.hasOwn(values, name)) throw refuseField({ pointer, code: 'duplicate_key', message: 'is given twice' })
+      if (values.has(name)) throw refuseField({ pointer, code: 'duplicate_key', message: 'is given twice' })
       if (value.includes('\u0000') || !value.isWellFormed())
         throw refuseField({ pointer, code: 'invalid_character', message: 'has a character that is not allowed' })
-      values[name] = value
+      values.set(name, value)
     }
-    validate(values, '/query')
-    return values
+    // An own property whatever the name: `__proto__` is an unknown field like any other.
+    const given = Object.fromEntries(values)
+    validate(given, '/query')
+    return given
   }
 }
 

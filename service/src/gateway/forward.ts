@@ -61,14 +61,19 @@ export function createForwarder(options: {
               headers: Record<string, string | undefined>
               stream: Readable
             }
-            if (speaksJson(answered.statusCode, headers['content-type'])) {
+            // The partner was believed at the edge: a 401 from within is about our own pass.
+            const passRefused = answered.statusCode === 401
+            if (!passRefused && speaksJson(answered.statusCode, headers['content-type'])) {
               void answered.send(stream)
               resolve(undefined)
               return
             }
             stream.destroy()
             for (const name of Object.keys(answered.getHeaders())) answered.removeHeader(name)
-            fail(new Unreachable('downstream_unreachable', 'the api answered something that is not JSON'))
+            const reason = passRefused
+              ? 'the api refuses the pass of this gateway: is MASTER_KEY the same, do the clocks agree?'
+              : 'the api answered something that is not JSON'
+            fail(new Unreachable('downstream_unreachable', reason))
           },
           onError: (_reply, { error }) => fail(error),
         })

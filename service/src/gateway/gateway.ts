@@ -40,9 +40,12 @@ type Inner = { readonly form: 'inner'; readonly handlers: AllHandlers }
 export type Gateway = {
   /** Resolves to the port; rejects with the socket's error (EADDRINUSE, EACCES, ...). */
   readonly listen: (host: string, port: number) => Promise<number>
-  /** No new requests; those under way are answered. */
+  /** No new requests; those under way are answered, if they have arrived and are answered within `drainMsMax`. */
   readonly close: () => Promise<void>
 }
+
+/** What takes longer (the database gives up after as long) or has not even been sent whole does not hold the stop. */
+const drainMsMax = 15_000
 
 export function createGateway(options: GatewayOptions): Gateway {
   const pass = createInternalPass({ key: options.internalKey, clock: options.clock })
@@ -66,7 +69,11 @@ export function createGateway(options: GatewayOptions): Gateway {
       await app.listen({ host, port })
       return (app.server.address() as AddressInfo).port
     },
-    close: () => app.close(),
+    close: async () => {
+      const timer = setTimeout(() => app.server.closeAllConnections(), drainMsMax)
+      await app.close()
+      clearTimeout(timer)
+    },
   }
 }
 

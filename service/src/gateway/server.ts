@@ -65,6 +65,8 @@ const requestTimeoutMs = 30_000
 const headersTimeoutMs = 10_000
 /** Longer than the usual 60 s of a load balancer, so that it is the balancer that closes first. */
 const keepAliveTimeoutMs = 72_000
+/** In logs and metrics only: the caller went away before there was an answer. */
+const clientClosedStatus = 499
 const paramCharsMax = 2048
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 
@@ -85,7 +87,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     exposeHeadRoutes: false,
     genReqId: requestIdOf,
     routerOptions: { maxParamLength: paramCharsMax },
-    clientErrorHandler: (error, socket) => refuseOnSocket(error, socket),
+    clientErrorHandler: (error, socket) => refuseOnSocket(error, socket, options),
     // A URL that the router cannot read (broken percent-encoding) leads nowhere, for a stranger and for a partner.
     frameworkErrors: (_error, request, reply) => {
       void unknownPath(request, reply)
@@ -105,10 +107,24 @@ export function createServer(options: ServerOptions): FastifyInstance {
     const failure = statusCode < 500 ? new Refusal('malformed_request') : error
     send(reply, request.id, problemOf(failure, request, log))
   })
+  closeAfterAnswer(app)
   mountPages(app, options)
   mountOperations(app, options)
   app.setNotFoundHandler(unknownPath)
   return app
+}
+
+/** While the server closes, a connection with a request under way would be kept alive after its answer, and hold the stop. */
+function closeAfterAnswer(app: FastifyInstance): void {
+  let closing = false
+  app.addHook('preClose', (done) => {
+    closing = true
+    done()
+  })
+  app.addHook('onSend', (_request, reply, _payload, done) => {
+    if (closing) reply.header('connection', 'close')
+    done()
+  })
 }
 
 function mountPages(app: FastifyInstance, { pages }: ServerOptions): void {
@@ -150,19 +166,30 @@ function mountOperations(app: FastifyInstance, options: ServerOptions): void {
     })
 }
 
+type Answered = {
+  readonly requestId: string
+  readonly operation: OperationId | 'unknown'
+  readonly status: number
+  readonly durationMs: number
+}
+
+/** One line and one observation for every answer, whoever gave it. */
+function answered({ log, observe }: ServerOptions, { durationMs, ...rest }: Answered): void {
+  observe?.(rest.operation, rest.status, durationMs)
+  log.info({ ...rest, durationMs: Math.round(durationMs) }, 'answered')
+}
+
 type Handle = (request: RawRequest, reply: FastifyReply) => Promise<Reply | undefined>
 
 /** Runs a handler; whatever fails becomes a problem; every answer carries the request id and is counted. */
-function answering({ log, observe }: ServerOptions, operation: OperationId | 'unknown', handle: Handle) {
+function answering(options: ServerOptions, operation: OperationId | 'unknown', handle: Handle) {
+  const { log } = options
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const started = performance.now()
     reply.raw.once('close', () => {
       const durationMs = performance.now() - started
-      observe?.(operation, reply.raw.statusCode, durationMs)
-      log.info(
-        { requestId: request.id, operation, status: reply.raw.statusCode, durationMs: Math.round(durationMs) },
-        'answered',
-      )
+      const status = reply.raw.headersSent ? reply.raw.statusCode : clientClosedStatus
+      answered(options, { requestId: request.id, operation, status, durationMs })
     })
     let answer: Reply | undefined
     try {
@@ -212,7 +239,7 @@ function requestIdOf(request: IncomingMessage): string {
 }
 
 /** What Node's parser refuses never becomes a request: the problem is written to the socket by hand. */
-function refuseOnSocket(error: Error & { readonly code?: string }, socket: Socket): void {
+function refuseOnSocket(error: Error & { readonly code?: string }, socket: Socket, options: ServerOptions): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
     return
@@ -220,6 +247,7 @@ function refuseOnSocket(error: Error & { readonly code?: string }, socket: Socke
   const code: ProblemCode = error.code === 'HPE_HEADER_OVERFLOW' ? 'headers_too_large' : 'malformed_request'
   const { status, title } = problems[code]
   const requestId = newId()
+  answered(options, { requestId, operation: 'unknown', status, durationMs: 0 })
   const body = JSON.stringify({ type: problemType(code), title, status, detail: title, instance: '/', code, requestId })
   const lines = [
     `HTTP/1.1 ${status} ${title}`,

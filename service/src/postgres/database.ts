@@ -121,7 +121,11 @@ export function createDatabase(options: DatabaseOptions): Database {
     application_name: 'partner-payments',
     options: `-c timezone=UTC -c lock_timeout=${options.lockTimeoutMs ?? 5_000}`,
   })
-  pool.on('error', (error) => options.log.warn({ err: error }, 'idle database connection lost'))
+  let closing = false
+  pool.on('error', (error) => {
+    // The pool answers before its last connections are gone; a server that stops right after it cuts them off.
+    if (!closing) options.log.warn({ err: error }, 'idle database connection lost')
+  })
   return {
     ...createTx(pool),
     pool,
@@ -136,7 +140,10 @@ export function createDatabase(options: DatabaseOptions): Database {
         }
       }
     },
-    close: () => pool.end(),
+    close: () => {
+      closing = true
+      return pool.end()
+    },
   }
 }
 

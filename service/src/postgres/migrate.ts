@@ -56,6 +56,28 @@ export async function migrate(
   return applied
 }
 
+/** For roles that do not migrate: throws a MigrationError unless the database is exactly at this version. */
+export async function requireMigrated(pool: pg.Pool, folder = migrationsFolder): Promise<void> {
+  const migrations = await readMigrations(folder)
+  const client = await pool.connect().catch((error: unknown) => {
+    throw classify(error)
+  })
+  try {
+    const table = await client.query<{ found: boolean }>(
+      "select to_regclass('public.schema_migrations') is not null as found",
+    )
+    const applied = table.rows[0]?.found
+      ? await client.query<{ number: number }>('select number from public.schema_migrations')
+      : { rows: [] }
+    const missing = migrations.find(({ number }) => !applied.rows.some((row) => row.number === number))
+    if (missing)
+      throw new MigrationError(`the database lacks migration ${missing.name}: run the role \`migrate\` first`)
+    await refuseNewerDatabase(client, migrations)
+  } finally {
+    client.release()
+  }
+}
+
 /** `if not exists` still races with itself in PostgreSQL: the loser sees the winner's row (23505) or type (42P07). */
 function ignoreConcurrentCreate(error: unknown): void {
   const code = (error as { code?: string }).code

@@ -23,12 +23,14 @@ const partnersPerStepMax = 20
 const payoutsPerClaimMax = 20
 const noticesPerStepMax = 200
 const depositsPerStepMax = 100
+const failedNoticeRestMs = 30_000
 
 export function startSettlement(deps: SettlementDeps): readonly Loop[] {
   const { log, idleMs, deposits } = deps
+  const resting = new Map<string, number>()
   return [
     startLoop({ name: 'settlement.instructions', idleMs, log, step: () => sendDue(deps) }),
-    startLoop({ name: 'settlement.notices', idleMs, log, step: () => takeNotices(deps) }),
+    startLoop({ name: 'settlement.notices', idleMs, log, step: () => takeNotices(deps, resting) }),
     startLoop({ name: 'settlement.expiry', idleMs, log, step: () => deposits.expireDue(depositsPerStepMax) }),
   ]
 }
@@ -82,23 +84,24 @@ async function send({ payouts, rail, log }: SettlementDeps, claimed: PayoutClaim
 
 /**
  * Takes what the banks tell, in their order; answers how many notices it took. One that fails stays unacknowledged and
- * holds up what comes after it for the same payment, but nobody else's.
+ * holds up what comes after it for the same payment, but nobody else's; `resting` says until when it is left alone.
  */
-export async function takeNotices(deps: SettlementDeps): Promise<number> {
-  const notices = await deps.rail.notices(noticesPerStepMax)
-  const stuck = new Set<string>()
-  for (const notice of notices) {
-    if (stuck.has(notice.subjectId)) continue
+export async function takeNotices(deps: SettlementDeps, resting = new Map<string, number>()): Promise<number> {
+  let taken = 0
+  for (const notice of await deps.rail.notices(noticesPerStepMax)) {
+    if ((resting.get(notice.subjectId) ?? 0) > performance.now()) continue
     try {
       await take(deps, notice)
       await deps.rail.acknowledge(notice)
+      resting.delete(notice.subjectId)
+      taken += 1
     } catch (error) {
       if (error instanceof Unreachable) throw error
       deps.log.error({ err: error, noticeId: notice.id, kind: notice.kind }, 'notice not taken')
-      stuck.add(notice.subjectId)
+      resting.set(notice.subjectId, performance.now() + failedNoticeRestMs)
     }
   }
-  return notices.filter((notice) => !stuck.has(notice.subjectId)).length
+  return taken
 }
 
 function take({ payouts, deposits }: SettlementDeps, notice: Notice): Promise<void> {

@@ -1,0 +1,22 @@
+/** Amounts: decimal texts on the wire, `bigint` minor units here. No amount meets a float. */
+
+/** Every currency of the day has two decimal digits. */
+const digits = 2
+
+/** `12.50` is 1250n. Throws where the text is no amount. */
+export function minorOf(text: string): bigint {
+  const match = /^(-?)(\d+)(?:\.(\d{1,2}))?$/.exec(text)
+  if (match === null) throw new Error(`${text} is not an amount of ${digits} decimal digits`)
+  const [, sign, whole = '', fraction = ''] = match
+  const minor = BigInt(`${whole}${fraction.padEnd(digits, '0')}`)
+  return sign === '-' ? -minor : minor
+}
+
+/** For people: 123450n is `1,234.50`. */
+export function amountText(minor: bigint): string {
+  const text = (minor < 0n ? -minor : minor).toString().padStart(digits + 1, '0')
+  const whole = text.slice(0, -digits).replace(/\B(?=(\d{3})+$)/g, ',')
+  return `${minor < 0n ? '-' : ''}${whole}.${text.slice(-digits)}`
+}
+
+export const sum = (amounts: readonly bigint[]): bigint => amounts.reduce((total, amount) => total + amount, 0n)

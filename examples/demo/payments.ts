@@ -1,0 +1,127 @@
+/** The payments of the day: made through the API, noted with what is to become of each. */
+import { randomUUID } from 'node:crypto'
+import type { Transaction } from '@partner-payments/sdk'
+import { type Ending, endings } from './causes.ts'
+import { minorOf } from './money.ts'
+import type { Payee } from './people.ts'
+import type { Cast, Stage } from './setup.ts'
+
+export type Payment = {
+  readonly reference: string
+  readonly what: string
+  readonly type: Transaction['type']
+  readonly amount: bigint
+  readonly currency: string
+  readonly ending: Ending
+  /** Handed to a bank as an instruction. */
+  readonly instructed: boolean
+}
+
+type Plan = { readonly amount: string; readonly currency: string; readonly ending: keyof typeof endings }
+export type DepositPlan = Plan & {
+  readonly customer: 'ada' | 'engines'
+  readonly outcome: 'completed' | 'failed' | 'expired'
+}
+export type WithdrawalPlan = Plan & {
+  readonly customer: 'ada' | 'engines'
+  readonly outcome: 'sent' | 'completed' | 'failed'
+}
+export type PayoutPlan = Plan & { readonly to: Payee; readonly reference?: string; readonly what: string }
+
+export const deposits: readonly DepositPlan[] = [
+  { customer: 'ada', amount: '1250.07', currency: 'EUR', outcome: 'completed', ending: 'deposit completed' },
+  { customer: 'engines', amount: '0.10', currency: 'GBP', outcome: 'completed', ending: 'deposit completed' },
+  { customer: 'ada', amount: '99.99', currency: 'EUR', outcome: 'failed', ending: 'deposit failed' },
+  { customer: 'engines', amount: '420.00', currency: 'USD', outcome: 'expired', ending: 'deposit expired' },
+]
+
+/** The magic amounts are those of docs/sandbox.md. */
+export const payouts: readonly PayoutPlan[] = [
+  {
+    what: 'to be settled',
+    to: 'landlord',
+    amount: '250.00',
+    currency: 'EUR',
+    reference: 'RENT-2026-11',
+    ending: 'customer payout settled',
+  },
+  { what: 'to be settled', to: 'supplier', amount: '0.30', currency: 'GBP', ending: 'customer payout settled' },
+  {
+    what: 'to be rejected by the bank',
+    to: 'landlord',
+    amount: '4001.01',
+    currency: 'EUR',
+    ending: 'customer payout rejected',
+  },
+  {
+    what: 'to an account that does not exist',
+    to: 'landlord',
+    amount: '4001.02',
+    currency: 'EUR',
+    ending: 'customer payout refused',
+  },
+  {
+    what: 'to be settled, then returned',
+    to: 'landlord',
+    amount: '4001.05',
+    currency: 'EUR',
+    ending: 'customer payout settled',
+  },
+  {
+    what: "the partner's own, to be settled",
+    to: 'partner',
+    amount: '1000.00',
+    currency: 'EUR',
+    ending: 'own payout settled',
+  },
+]
+export const returned = '4001.05'
+
+export const withdrawals: readonly WithdrawalPlan[] = [
+  { customer: 'ada', amount: '75.50', currency: 'EUR', outcome: 'completed', ending: 'customer payout settled' },
+  { customer: 'engines', amount: '12.34', currency: 'USD', outcome: 'failed', ending: 'customer payout rejected' },
+  { customer: 'ada', amount: '60.06', currency: 'EUR', outcome: 'sent', ending: 'customer payout sent' },
+]
+
+export async function makeDeposit({ client }: Stage, cast: Cast, plan: DepositPlan): Promise<Payment> {
+  const { customer, amount, currency, outcome, ending } = plan
+  const { reference } = await client.simulateDeposit({
+    customerId: cast[customer],
+    amount,
+    currency,
+    outcome,
+    idempotencyKey: randomUUID(),
+    websiteReference: `order-${customer}-${outcome}`,
+    customFields: { cart: ['a', 'b'] },
+  })
+  const noted = { what: `to be ${outcome}`, amount: minorOf(amount), currency, ending: endings[ending] }
+  return { reference, type: 'PartnerCustomerDeposit', instructed: false, ...noted }
+}
+
+export async function makeWithdrawal({ client }: Stage, cast: Cast, plan: WithdrawalPlan): Promise<Payment> {
+  const { customer, amount, currency, outcome, ending } = plan
+  const body = { customerId: cast[customer], amount, currency, outcome, idempotencyKey: randomUUID() }
+  const { reference } = await client.simulateWithdrawal(body)
+  const noted = { what: `to be ${outcome}`, amount: minorOf(amount), currency, ending: endings[ending] }
+  return { reference, type: 'PartnerCustomerWithdraw', instructed: true, ...noted }
+}
+
+export async function makePayout(
+  { client }: Stage,
+  cast: Cast,
+  plan: PayoutPlan,
+  idempotencyKey = randomUUID(),
+): Promise<Payment> {
+  const { to, amount, currency, ending, what, reference: wished } = plan
+  const body = { beneficiaryId: cast.payees[to], amount, currency, idempotencyKey }
+  const paid = await client.createFiatPayout(wished === undefined ? body : { ...body, reference: wished })
+  return {
+    reference: paid.reference,
+    what,
+    type: to === 'partner' ? 'PartnerWithdraw' : 'PartnerCustomerWithdraw',
+    amount: minorOf(amount),
+    currency,
+    ending: endings[ending],
+    instructed: true,
+  }
+}

@@ -1,0 +1,55 @@
+/** Who takes part in the day. Names and numbers are made up; the IBANs are the registry's own examples. */
+import type { BeneficiaryCreate, CustomerCreate } from '@partner-payments/sdk'
+
+export const ada: CustomerCreate = {
+  email: 'ada@example.com',
+  partnerCustomerIdentifier: 'customer-ada',
+  kyc: {
+    fullName: 'Ada Lovelace',
+    dateOfBirth: '1985-12-10',
+    citizenshipCountryCode: 'GB',
+    residenceAddress: '12 St James Square, London',
+    mobilePhone: '+442079460018',
+    personalIdentificationNumber: 'QQ123456C',
+  },
+}
+
+export const engines: CustomerCreate = {
+  email: 'office@engines.example',
+  partnerCustomerIdentifier: 'customer-engines',
+  kyc: {
+    legalName: 'Analytical Engines Ltd',
+    legalForm: 'Limited company',
+    registrationNumber: '01234567',
+    countryOfIncorporation: 'GB',
+    dateOfIncorporation: '2019-03-01',
+    natureOfBusiness: 'Mechanical computation',
+    uboFirstName1: 'Charles',
+    uboLastName1: 'Babbage',
+  },
+}
+
+/** Whom payouts pay; `owner` is whose beneficiary it is. */
+export const payees = {
+  landlord: {
+    owner: 'ada',
+    name: 'Grace Hopper',
+    alias: 'landlord',
+    iban: 'DE89370400440532013000',
+    bic: 'COBADEFFXXX',
+    currency: 'EUR',
+  },
+  supplier: {
+    owner: 'engines',
+    name: 'Jacquard Looms plc',
+    alias: 'supplier',
+    iban: 'GB29NWBK60161331926819',
+    currency: 'GBP',
+  },
+  partner: { owner: 'partner', name: 'Partner Treasury', iban: 'NL91ABNA0417164300', currency: 'EUR' },
+} as const satisfies Record<
+  string,
+  Omit<BeneficiaryCreate, 'customerId'> & { readonly owner: 'ada' | 'engines' | 'partner' }
+>
+
+export type Payee = keyof typeof payees

@@ -1,0 +1,118 @@
+/** The service as a child process, as `npm start` runs it, on a data folder and ports of its own. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, closeSync, openSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Credentials } from '@partner-payments/sdk'
+
+export type Service = {
+  readonly baseUrl: string
+  readonly dataDir: string
+  readonly logFile: string
+  /** Resolves when it listens; throws when it ends instead. */
+  readonly start: () => Promise<void>
+  /** SIGKILL: what a power cut looks like to the service. */
+  readonly kill: () => Promise<void>
+  /** Asks it to stop and waits; what does not stop is killed. */
+  readonly stop: (asked: 'asks' | 'was asked') => Promise<void>
+  readonly credentials: () => Credentials & { readonly partnerId: string }
+  /** Rejects when the service ends although nobody asked. */
+  readonly failed: Promise<never>
+}
+
+const mainFile = fileURLToPath(new URL('../../service/src/main.ts', import.meta.url))
+const stopMsMax = 30_000
+const startMsMax = 60_000
+
+/** Held at once, so that they differ. */
+async function freePorts(count: number): Promise<readonly number[]> {
+  const servers = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const server = createServer().listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      return server
+    }),
+  )
+  const ports = servers.map((server) => (server.address() as AddressInfo).port)
+  await Promise.all(servers.map((server) => once(server.close(), 'close')))
+  return ports
+}
+
+/** Only what every program needs: a configuration of the service in this environment is not for the demo. */
+function inherited(): Record<string, string | undefined> {
+  const names = /^(?:PATH|HOME|TMPDIR|TEMP|TMP|SystemRoot)$/i
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => names.test(name)))
+}
+
+/** Resolves when the service says that it listens, which is after its database and its workers have started. */
+async function listening(child: ChildProcess, logFile: string): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const timer = setTimeout(() => reject(new Error(`the service did not start: see ${logFile}`)), startMsMax)
+  let text = ''
+  child.stdout?.setEncoding('utf8').on('data', (part: string) => {
+    text += part
+    if (text.includes('listens on')) resolve()
+  })
+  child.once('error', reject)
+  child.once('exit', () => reject(new Error(`the service ended at its start: ${lastLine(logFile)}`)))
+  await promise.finally(() => clearTimeout(timer))
+}
+
+/** The folder may be gone by now: a demo that failed has cleaned up before its service ended. */
+const lastLine = (file: string) =>
+  (existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n').at(-1) : undefined) ?? ''
+
+export async function createService(folder: string, bankDelayMs: number): Promise<Service> {
+  const [port, opsPort] = await freePorts(2)
+  const dataDir = join(folder, 'data')
+  const logFile = join(folder, 'service.log')
+  const env = {
+    ...inherited(),
+    // As under npm: a service whose parent has gone does not stay behind.
+    npm_lifecycle_event: 'demo',
+    DATA_DIR: dataDir,
+    PORT: String(port),
+    OPS_PORT: String(opsPort),
+    SANDBOX_BANK_DELAY_MS: String(bankDelayMs),
+  }
+  let child: ChildProcess | undefined
+  const failure = Promise.withResolvers<never>()
+  // Whether anybody waits for it or not, it is no unhandled rejection.
+  failure.promise.catch(() => undefined)
+
+  const end = async (signal: NodeJS.Signals | undefined) => {
+    const running = child
+    child = undefined
+    if (running === undefined || running.exitCode !== null || running.signalCode !== null) return
+    const exited = once(running, 'exit')
+    if (signal !== undefined) running.kill(signal)
+    const timer = setTimeout(() => running.kill('SIGKILL'), stopMsMax)
+    await exited
+    clearTimeout(timer)
+  }
+
+  return {
+    baseUrl: `http://127.0.0.1:${port}`,
+    dataDir,
+    logFile,
+    start: async () => {
+      const log = openSync(logFile, 'a')
+      const started = spawn(process.execPath, [mainFile, 'serve'], { env, stdio: ['ignore', 'pipe', log] })
+      closeSync(log)
+      child = started
+      started.once('exit', (code, signal) => {
+        if (child === started)
+          failure.reject(new Error(`the service ended (${signal ?? code}): ${lastLine(logFile)}; see ${logFile}`))
+      })
+      await listening(started, logFile)
+    },
+    kill: () => end('SIGKILL'),
+    stop: (asked) => end(asked === 'asks' ? 'SIGTERM' : undefined),
+    credentials: () =>
+      JSON.parse(readFileSync(join(dataDir, 'sandbox-credentials.json'), 'utf8')) as ReturnType<Service['credentials']>,
+    failed: failure.promise,
+  }
+}

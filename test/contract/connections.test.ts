@@ -1,0 +1,93 @@
+/** What a connection carries after a refusal, and what happens to requests that are not quite HTTP. */
+import assert from 'node:assert/strict'
+import { Agent, request } from 'node:http'
+import { connect } from 'node:net'
+import { after, test } from 'node:test'
+import { startTestService } from '../support/service.ts'
+
+const service = await startTestService()
+after(() => service.dispose())
+const { hostname, port } = new URL(service.baseUrl)
+
+/** Sends raw text and answers all that comes back until the server closes or `count` answers have begun. */
+function exchangeRaw(text: string, count = 1): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: hostname, port: Number(port) })
+    let received = ''
+    const finish = () => {
+      socket.destroy()
+      resolve(received)
+    }
+    socket.setTimeout(10_000, () => reject(new Error(`no end in 10 s after: ${received}`)))
+    socket.on('data', (chunk) => {
+      received += chunk.toString('latin1')
+      const ends = received.match(/"requestId":"[^"]+"\}/g) ?? []
+      if (ends.length >= count) finish()
+    })
+    socket.on('close', finish)
+    socket.on('error', reject)
+    socket.write(text, 'latin1')
+  })
+}
+
+const head = (first: string, ...headers: readonly string[]) =>
+  [first, `Host: ${hostname}`, ...headers, '', ''].join('\r\n')
+
+test('401 to each of several requests on one connection, pipelined, in order', async () => {
+  const ids = [1, 2, 3]
+  const text = ids.map((id) => head(`GET /v1/customers/${id}${'0'.repeat(3)} HTTP/1.1`)).join('')
+  const received = await exchangeRaw(text, ids.length)
+  assert.equal(received.match(/HTTP\/1\.1 401 /g)?.length, 3)
+  const instances = [...received.matchAll(/"instance":"([^"]+)"/g)].map((match) => match[1])
+  assert.deepEqual(
+    instances,
+    ids.map((id) => `/v1/customers/${id}000`),
+  )
+})
+
+const malformed: Readonly<Record<string, string>> = {
+  'no HTTP at all': 'hello\r\n\r\n',
+  'a broken request line': head('GET /v1/customers HTTP/9.9'),
+  'a method that does not exist': head('BREW /v1/customers HTTP/1.1'),
+  'two different lengths': head('POST /v1/customers HTTP/1.1', 'Content-Length: 2', 'Content-Length: 3'),
+  'a length and chunks': head('POST /v1/customers HTTP/1.1', 'Content-Length: 2', 'Transfer-Encoding: chunked'),
+  'a length that is none': head('POST /v1/customers HTTP/1.1', 'Content-Length: many'),
+  'a broken chunk': `${head('POST /v1/customers HTTP/1.1', 'Transfer-Encoding: chunked')}zz\r\n`,
+  'a header name with a space': head('GET /v1/customers HTTP/1.1', 'Api Key: x'),
+  'no host': 'GET /v1/customers HTTP/1.1\r\n\r\n',
+}
+for (const [what, text] of Object.entries(malformed))
+  test(`400 as a problem, never a bare close, when a request has ${what}`, async () => {
+    const received = await exchangeRaw(text)
+    assert.match(received, /^HTTP\/1\.1 (400|401) /)
+    assert.match(received, /^content-type: application\/problem\+json/im)
+    assert.match(received, /^x-request-id: \S/im)
+    assert.match(received, /^date: \S/im)
+    const body = JSON.parse(received.slice(received.indexOf('\r\n\r\n') + 4)) as Record<string, unknown>
+    for (const field of ['type', 'title', 'status', 'detail', 'instance', 'code', 'requestId'])
+      assert.ok(field in body, field)
+  })
+
+test('401 and the connection is still good for the next request, whatever the one before was refused for', async () => {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  let reused = 0
+  const send = (method: string, path: string, body = '') =>
+    new Promise<number>((resolve, reject) => {
+      const outgoing = request(
+        { hostname, port, path, method, agent, headers: { 'Content-Type': 'nonsense' } },
+        (incoming) => {
+          if (outgoing.reusedSocket) reused += 1
+          incoming.resume().on('end', () => resolve(incoming.statusCode ?? 0))
+        },
+      )
+      outgoing.on('error', reject).end(body)
+    })
+  for (let round = 0; round < 3; round += 1) {
+    assert.equal(await send('GET', '/v1/customers'), 401)
+    assert.equal(await send('POST', '/v1/customers', '{'), 401)
+    assert.equal(await send('PUT', '/v1/beneficiaries', ' '.repeat(10_000)), 401)
+    assert.equal(await send('DELETE', '/v1/nope'), 401)
+  }
+  agent.destroy()
+  assert.equal(reused, 11, 'all but the first went over the same connection')
+})

@@ -1,0 +1,89 @@
+/** docs/sandbox.md says what the sandbox bank does: its tables are held against the code, row by row. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { rawNumber, simulations } from '@partner-payments/wire'
+import { endings, shortName } from '../../examples/demo/causes.ts'
+import { type Currency, readAmount } from '../../service/src/kernel/index.ts'
+import { variables } from '../../service/src/config.ts'
+import {
+  type Behaviour,
+  behaviourOf,
+  magicAmounts,
+  magicNamePrefix,
+  noticesOfInstruction,
+} from '../../service/src/rails/sandbox/script.ts'
+
+const page = readFileSync(new URL('../../docs/sandbox.md', import.meta.url), 'utf8')
+
+/** The cells of the table after a mark, without backticks, the heading apart. */
+function tableAfter(mark: string): readonly (readonly string[])[] {
+  const text = page.split(`<!-- ${mark} -->`)[1]?.trimStart().split('\n\n')[0] ?? ''
+  const rows = text.split('\n').map((line) => line.split('|').slice(1, -1))
+  return rows.slice(2).map((cells) => cells.map((cell) => cell.trim().replaceAll('`', '')))
+}
+
+const magic = tableAfter('magic')
+
+function behaviour(amount: string, creditorName: string, currency: Currency = 'EUR'): Behaviour {
+  const minor = readAmount(rawNumber(amount), currency)
+  return behaviourOf({ amount: minor, currency, creditorName, simulatedOutcome: null })
+}
+
+/** How a payout ends, by what the bank does. */
+const payoutEndings: Readonly<Record<Behaviour['kind'], readonly [string, keyof typeof endings]>> = {
+  settle: ['Completed', 'customer payout settled'],
+  'stay-sent': ['Sent', 'customer payout sent'],
+  refuse: ['Failed', 'customer payout refused'],
+  reject: ['Failed', 'customer payout rejected'],
+  return: ['Returned', 'customer payout settled'],
+  unreachable: ['Completed', 'customer payout settled'],
+}
+
+test('the table of magic amounts has every amount of the code, and no other', () => {
+  const amounts = magic.map(([amount]) => amount).filter((amount) => amount !== 'any other')
+  assert.deepEqual(amounts, Object.keys(magicAmounts))
+})
+
+test('amount and name of a row make the bank do the same, and what the row says', () => {
+  assert.equal(magic.length, Object.keys(magicAmounts).length + 1)
+  for (const [amount = '', name = '', , status, errorKey, events] of magic) {
+    const other = amount === 'any other'
+    const done = other ? behaviour('12.34', 'Ada Lovelace') : behaviour(amount, 'Ada Lovelace')
+    if (!other) {
+      assert.equal(name.toLowerCase(), `${magicNamePrefix}${magicAmounts[amount]}`)
+      assert.deepEqual(behaviour('12.34', name), done, name)
+      assert.deepEqual(behaviour('12.34', name.toUpperCase()), done, name)
+      assert.deepEqual(behaviour(amount, 'Ada Lovelace', 'USD'), done, amount)
+    }
+    const [payoutStatus, ending] = payoutEndings[done.kind]
+    assert.equal(status, payoutStatus, amount)
+    assert.equal(errorKey, 'errorKey' in done ? done.errorKey : '', amount)
+    assert.equal(events, endings[ending].events.map(shortName).join(', '), amount)
+    const tells = noticesOfInstruction(done).some(({ kind }) => kind === 'payout.settled')
+    assert.equal(tells, status === 'Completed' || status === 'Returned', amount)
+  }
+})
+
+test('the table of simulations has every outcome, with the events that the demo counts', () => {
+  const rows = tableAfter('simulations')
+  const pairs = rows.map(([simulation, outcome]) => `${simulation} ${outcome}`)
+  const deposits = simulations.depositOutcomes.map((outcome) => `deposit ${outcome}`)
+  const withdrawals = simulations.withdrawalOutcomes.map((outcome) => `withdrawal ${outcome}`)
+  assert.deepEqual(pairs.toSorted(), [...deposits, ...withdrawals].toSorted())
+  const withdrawalEndings = { completed: 'settled', sent: 'sent', failed: 'rejected' } as const
+  for (const [simulation, outcome = '', status, events] of rows) {
+    const name =
+      simulation === 'deposit'
+        ? `deposit ${outcome}`
+        : `customer payout ${withdrawalEndings[outcome as keyof typeof withdrawalEndings]}`
+    const ending = endings[name as keyof typeof endings]
+    assert.equal(status, ending.status, name)
+    assert.equal(events, ending.events.join(', '), name)
+  }
+})
+
+test("the bank's delay is the one that the page says", () => {
+  const said = /SANDBOX_BANK_DELAY_MS` pass between two steps: (\d+)/.exec(page)?.[1]
+  assert.equal(said, variables.SANDBOX_BANK_DELAY_MS.default)
+})

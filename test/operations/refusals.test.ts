@@ -1,0 +1,131 @@
+/** A start that cannot go well: one line that says what to mend, exit code 1, nothing made and nothing left. */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import pg from 'pg'
+import { fakePostgres } from '../support/fake-postgres.ts'
+import { type Environment, linesOf, run } from '../support/program.ts'
+import { createTestDatabase } from '../support/postgres.ts'
+
+const folder = await mkdtemp(join(tmpdir(), 'partner-payments-refusals-'))
+const database = await createTestDatabase()
+after(async () => {
+  await database.drop()
+  await rm(folder, { recursive: true, force: true })
+})
+
+const key = randomBytes(32).toString('base64')
+const nowhere = 'postgres://a:b@127.0.0.1:1/x'
+const usual = { DATA_DIR: join(folder, 'data'), DATABASE_URL: nowhere, PORT: '0', OPS_PORT: '0' }
+const production = { MODE: 'production', MASTER_KEY: key, SMTP_URL: 'smtp://127.0.0.1:1', LOG_LEVEL: 'warn' }
+
+async function refused(env: Environment, line: RegExp | string, role = 'serve'): Promise<void> {
+  const { code, stdout, stderr } = await run([role], { ...usual, ...env })
+  assert.equal(code, 1, `${stdout}${stderr}`)
+  assert.equal(stdout, '')
+  const lines = linesOf(stderr)
+  assert.equal(lines.length, 1, stderr)
+  if (typeof line === 'string') assert.equal(lines[0], line)
+  else assert.match(lines[0] ?? '', line)
+}
+
+const values: Readonly<Record<string, readonly [string, RegExp | string]>> = {
+  MODE: ['live', 'MODE must be one of sandbox, production (it is "live")'],
+  PORT: ['80a', 'PORT must be a whole number from 0 to 65535 (it is "80a")'],
+  OPS_PORT: ['70000', 'OPS_PORT must be a whole number from 0 to 65535 (it is "70000")'],
+  PUBLIC_URL: ['api.example.com', 'PUBLIC_URL must be a URL of http or https (it is "api.example.com")'],
+  DATABASE_URL: ['mysql://user:hidden@host/x', 'DATABASE_URL must begin with postgres:// or postgresql://'],
+  MASTER_KEY: ['c2hvcnQ=', /^MASTER_KEY must be 32 bytes in Base64 [^=]*$/],
+  LOG_LEVEL: ['loud', 'LOG_LEVEL must be one of debug, info, warn, error, silent (it is "loud")'],
+  TIMESTAMP_WINDOW_SECONDS: ['29', /^TIMESTAMP_WINDOW_SECONDS must be a whole number from 30 to 3600/],
+  MAIL_FROM: ['nobody', 'MAIL_FROM must be `Name <address@domain>` or `address@domain` (it is "nobody")'],
+  SMTP_URL: ['smtp://user:hidden@host?pool=true', /^SMTP_URL (?!.*hidden)/],
+  WEBHOOK_RETRY_DELAYS_MS: ['1000,soon', /^WEBHOOK_RETRY_DELAYS_MS must be milliseconds separated by commas/],
+  SIMULATIONS: ['yes', 'SIMULATIONS must be one of on, off (it is "yes")'],
+  RATE_PER_SECONDS: ['5', 'RATE_PER_SECONDS is not a variable of this service: did you mean RATE_PER_SECOND?'],
+  MASTERKEY: [key, 'MASTERKEY is not a variable of this service: did you mean MASTER_KEY?'],
+  LOG_LEVLE: ['debug', 'LOG_LEVLE is not a variable of this service: did you mean LOG_LEVEL?'],
+  WEBHOOK_TIMEOUT: ['5', 'WEBHOOK_TIMEOUT is not a variable of this service: see docs/configuration.md'],
+}
+for (const [name, [value, line]] of Object.entries(values))
+  test(`${name}=${value} is refused`, () => refused({ [name]: value }, line))
+
+test('variables of others are none of our business', () =>
+  refused({ NODE: 'x', HOSTNAME: 'x', OPSGENIE_KEY: 'x', DATABASE_NAME: 'x', RATES: 'x' }, /ECONNREFUSED/))
+
+test('a data folder that cannot be made or written is refused by name', async () => {
+  const file = join(folder, 'file')
+  await writeFile(file, '')
+  await refused({ DATA_DIR: join(file, 'below') }, /^DATA_DIR .*file\/below cannot be used: /)
+  await refused({ DATA_DIR: file, MASTER_KEY: key, DATABASE_URL: '' }, /^DATA_DIR .*file cannot be used: /)
+})
+
+const as = (url: string, change: Partial<Pick<URL, 'password' | 'pathname'>>) =>
+  Object.assign(new URL(url), change).href
+
+test('a database that is not there is refused, and its password is not shown', async () => {
+  await refused({}, 'DATABASE_URL: the database cannot be reached: connect ECONNREFUSED 127.0.0.1:1')
+  const unknown = 'postgres://a:hidden@no-such-host.invalid/x'
+  await refused(
+    { DATABASE_URL: unknown },
+    /^DATABASE_URL: the database cannot be reached: getaddrinfo \w+ no-such-host/,
+  )
+  const wrong = as(database.url, { password: 'hidden' })
+  await refused({ DATABASE_URL: wrong }, 'DATABASE_URL: password authentication failed for user "postgres"')
+  const missing = as(database.url, { pathname: '/missing' })
+  await refused({ DATABASE_URL: missing }, 'DATABASE_URL: database "missing" does not exist')
+})
+
+test('a database that accepts the connection and says nothing is given up', async () => {
+  const silent = createServer(() => undefined).listen(0, '127.0.0.1')
+  await new Promise((resolve) => silent.once('listening', resolve))
+  const { port } = silent.address() as { port: number }
+  await refused({ DATABASE_URL: `postgres://a:b@127.0.0.1:${port}/x` }, /^DATABASE_URL: the database does not answer/)
+  silent.close()
+})
+
+test('a PostgreSQL older than 15 is refused by its version', async () => {
+  const old = await fakePostgres('140019')
+  await refused({ DATABASE_URL: old.url }, 'DATABASE_URL leads to PostgreSQL 14; 15 or newer is required')
+  old.close()
+})
+
+test('roles apart need the database, the key and the address that they share, and a migrated database', async () => {
+  for (const role of ['gateway', 'api', 'worker']) {
+    await refused({}, /^MASTER_KEY is required where the roles run apart/, role)
+    const line = new RegExp(`^DATABASE_URL is required for the role ${role}`)
+    await refused({ MASTER_KEY: key, DATABASE_URL: '', API_URL: 'http://127.0.0.1:1' }, line, role)
+  }
+  await refused({ MASTER_KEY: key }, 'API_URL is required for the role gateway', 'gateway')
+  const client = new pg.Client({ connectionString: database.url })
+  await client.connect()
+  await client.query('delete from public.schema_migrations where number = 1')
+  const lacks = /^the database lacks migration 0001-[\w-]+\.sql: run the role `migrate` first$/
+  await refused({ MASTER_KEY: key, DATABASE_URL: database.url }, lacks, 'api')
+  await client.query('drop table public.schema_migrations')
+  await client.end()
+  await refused({ MASTER_KEY: key, DATABASE_URL: database.url }, lacks, 'worker')
+})
+
+test('words that are no role, and arguments of a role that takes none', async () => {
+  await refused({}, 'no role server: there are serve, gateway, api, worker, migrate, operator', 'server')
+  const { code, stderr } = await run(['serve', '--port', '80'], usual)
+  assert.deepEqual([code, linesOf(stderr).length], [1, 1])
+  assert.match(stderr, /^the role serve takes no arguments/)
+})
+
+const sandboxOnly: readonly (readonly [Environment, string])[] = [
+  [{ MASTER_KEY: '' }, 'MASTER_KEY is required from outside (openssl rand -base64 32)'],
+  [{ SMTP_URL: '' }, 'SMTP_URL is required: invitations are sent by mail'],
+  [{ SIMULATIONS: 'on' }, 'SIMULATIONS must be off'],
+  [{ RAIL: 'sandbox' }, 'RAIL must not be sandbox: the sandbox bank moves no money'],
+  [{ WEBHOOK_HTTP: 'on' }, 'WEBHOOK_HTTP must be off: webhooks go by https only'],
+]
+for (const [env, reason] of sandboxOnly)
+  test(`production refuses ${JSON.stringify(env)}`, () =>
+    refused({ ...production, ...env }, `MODE=production: ${reason}`))

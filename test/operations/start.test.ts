@@ -1,0 +1,133 @@
+/** The service started as a user starts it, with the database that comes with it: ends, restarts, crashes. */
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { createClient, success, textAt } from '../support/client.ts'
+import { halfRequest } from '../support/half-request.ts'
+import { freePorts, launch, linesOf, type Program, run, start, stop } from '../support/program.ts'
+import { readCredentials } from '../support/service.ts'
+import { until } from '../support/until.ts'
+import { createCustomer } from '../support/world.ts'
+
+const dataDir = await mkdtemp(join(tmpdir(), 'partner-payments-start-'))
+const [PORT, OPS_PORT] = (await freePorts(2)) as [string, string]
+const env = { DATA_DIR: dataDir, PORT, OPS_PORT }
+const baseUrl = `http://127.0.0.1:${PORT}`
+const credentialsPath = join(dataDir, 'sandbox-credentials.json')
+const readFileOf = (path: string) => readCredentials(JSON.parse(readFileSync(path, 'utf8')) as Record<string, string>)
+
+let service: Program
+const startService = async () => {
+  service = await start(['serve'], env)
+  await until('the welcome', () => service.stdout().includes('Ctrl-C'))
+}
+
+const postgresPid = () => Number(readFileSync(join(dataDir, 'postgres/postmaster.pid'), 'utf8').split('\n')[0])
+const isAlive = (pid: number) => {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+before(startService)
+after(async () => {
+  service.signal('SIGTERM')
+  await service.ended
+  await rm(dataDir, { recursive: true, force: true })
+})
+
+test('a fresh start says where things are in under ten lines, and writes credentials that work', async () => {
+  assert.equal(service.stderr(), '')
+  assert.ok(linesOf(service.stdout()).length < 10, service.stdout())
+  for (const part of [baseUrl, credentialsPath, `:${OPS_PORT}/healthz`])
+    assert.ok(service.stdout().includes(part), part)
+  assert.equal(statSync(credentialsPath).mode & 0o777, 0o600)
+  const file = JSON.parse(readFileSync(credentialsPath, 'utf8')) as Record<string, unknown>
+  assert.deepEqual(Object.keys(file), ['baseUrl', 'partnerId', 'apiKey', 'apiSecret', 'privateKeyPem'])
+  assert.equal(file.baseUrl, baseUrl)
+  success(await createClient(baseUrl, readFileOf(credentialsPath)).get('/v1/accounts'))
+})
+
+test('a second service on the same folder and a bad command end with one line; the first one is not disturbed', async () => {
+  const [port, opsPort] = (await freePorts(2)) as [string, string]
+  const second = await run(['serve'], { DATA_DIR: dataDir, PORT: port, OPS_PORT: opsPort })
+  assert.equal(second.code, 1)
+  assert.deepEqual(linesOf(second.stderr), [
+    `the data folder ${dataDir} is in use by another service (pid ${service.pid}): stop that one first`,
+  ])
+  assert.equal(second.stdout, '')
+  const nobody = '00000000-0000-7000-8000-000000000000'
+  const words = ['operator', 'impersonate', '--partner', nobody, '--staff', 'Sam']
+  const refused = await run(words, env)
+  assert.deepEqual([refused.code, refused.stdout, refused.stderr], [1, '', 'No such partner.\n'])
+  const opened = await run(['operator', 'partner', 'create', '--name', 'Beside'], env)
+  assert.equal(opened.code, 0, opened.stderr)
+  const beside = createClient(baseUrl, readCredentials(JSON.parse(opened.stdout) as Record<string, string>))
+  success(await beside.get('/v1/accounts'))
+})
+
+for (const signal of ['SIGTERM', 'SIGINT'] as const)
+  test(`${signal}: the request in flight is answered, nothing is left running, and the next start has all data`, async () => {
+    const credentials = readFileOf(credentialsPath)
+    const email = `drain-${signal.toLowerCase()}@example.com`
+    const request = await halfRequest(baseUrl, credentials, '/v1/customers', { email })
+    const pid = postgresPid()
+    service.signal(signal)
+    await until('not ready while stopping', async () => {
+      const answer = await fetch(`http://127.0.0.1:${OPS_PORT}/readyz`)
+      return answer.status === 503 && (await answer.text()).includes('stopping')
+    })
+    const answer = await request.finish()
+    assert.match(answer, /HTTP\/1\.1 200 OK\r\n/)
+    const { code, stderr } = await service.ended
+    assert.deepEqual([code, stderr], [0, ''])
+    await until('PostgreSQL has ended', () => !isAlive(pid))
+    assert.equal(existsSync(join(dataDir, 'service.pid')), false)
+
+    await startService()
+    assert.deepEqual(readFileOf(credentialsPath), credentials)
+    const list = success(await createClient(baseUrl, credentials).get('/v1/customers'))
+    assert.equal((list.data as readonly { email: string }[])[0]?.email, email)
+  })
+
+test('killed outright: PostgreSQL ends by itself, and the next start has what was acknowledged', async () => {
+  const client = createClient(baseUrl, readFileOf(credentialsPath))
+  const guid = textAt(await createCustomer(client), 'guid')
+  const pid = postgresPid()
+  service.signal('SIGKILL')
+  await service.ended
+  await startService()
+  assert.equal(isAlive(pid), false)
+  success(await client.get(`/v1/customers/${guid}`))
+})
+
+test('a start that fails after PostgreSQL runs leaves neither it nor a lock behind', async () => {
+  await stop(service)
+  const [other, opsOther] = (await freePorts(2)) as [string, string]
+  const holder = launch(['serve'], { DATA_DIR: `${dataDir}-holder`, PORT: other, OPS_PORT: opsOther })
+  try {
+    await until('the other service listens', () => holder.stdout().includes('Ctrl-C'), 60_000)
+    for (const [variable, port] of [
+      ['PORT', other],
+      ['OPS_PORT', opsOther],
+    ] as const) {
+      const ending = await run(['serve'], { ...env, [variable]: port })
+      assert.deepEqual(
+        [ending.code, ending.stdout, ending.stderr],
+        [1, '', `127.0.0.1:${port} is in use: choose another with ${variable}\n`],
+      )
+      assert.equal(existsSync(join(dataDir, 'service.pid')), false)
+      assert.equal(existsSync(join(dataDir, 'postgres/postmaster.pid')), false)
+    }
+  } finally {
+    await stop(holder)
+    await rm(`${dataDir}-holder`, { recursive: true, force: true })
+  }
+  await startService()
+})

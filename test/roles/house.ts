@@ -1,0 +1,52 @@
+/** The roles as processes of their own, on one database that is reached over a wire which a test can cut. */
+import { randomBytes } from 'node:crypto'
+import { type Client, type Credentials, createClient } from '../support/client.ts'
+import { type Environment, freePorts, type Program, run, start, stop } from '../support/program.ts'
+import { createTestDatabase } from '../support/postgres.ts'
+import { readCredentials } from '../support/service.ts'
+import { startWire, type Wire } from '../support/tcp-proxy.ts'
+
+export type Running = Program & { readonly url: string; readonly opsUrl: string }
+
+export type House = {
+  readonly masterKey: Buffer
+  readonly databaseUrl: string
+  readonly wire: Wire
+  readonly role: (role: string, env?: Environment) => Promise<Running>
+  readonly operator: (...words: readonly string[]) => Promise<Credentials>
+  readonly client: (url: string, credentials: Credentials) => Client
+  readonly close: () => Promise<void>
+}
+
+export async function createHouse(): Promise<House> {
+  const database = await createTestDatabase()
+  const wire = await startWire(Number(new URL(database.url).port))
+  const masterKey = randomBytes(32)
+  const shared = { MASTER_KEY: masterKey.toString('base64'), LOG_LEVEL: 'info', SANDBOX_BANK_DELAY_MS: '20' }
+  const throughWire = Object.assign(new URL(database.url), { port: String(wire.port) }).href
+  const programs: Program[] = []
+  return {
+    masterKey,
+    databaseUrl: database.url,
+    wire,
+    role: async (role, env = {}) => {
+      const [PORT, OPS_PORT] = (await freePorts(2)) as [string, string]
+      // A worker has no port of the API.
+      const ports = role === 'worker' ? { OPS_PORT } : { PORT, OPS_PORT }
+      const program = await start([role], { ...shared, DATABASE_URL: throughWire, ...ports, ...env })
+      programs.push(program)
+      return { ...program, url: `http://127.0.0.1:${PORT}`, opsUrl: `http://127.0.0.1:${OPS_PORT}` }
+    },
+    operator: async (...words) => {
+      const ending = await run(['operator', ...words], { ...shared, LOG_LEVEL: 'warn', DATABASE_URL: database.url })
+      if (ending.code !== 0) throw new Error(ending.stderr)
+      return readCredentials(JSON.parse(ending.stdout) as Record<string, string>)
+    },
+    client: createClient,
+    close: async () => {
+      await Promise.all(programs.map(stop))
+      await wire.close()
+      await database.drop()
+    },
+  }
+}

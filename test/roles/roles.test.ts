@@ -1,0 +1,199 @@
+/** The service in several processes: what they share, what they believe of each other, and what happens when one is away. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import pg from 'pg'
+import { createInternalPass } from '../../service/src/gateway/internal.ts'
+import { createManualClock, deriveKey } from '../../service/src/kernel/index.ts'
+import { type Answer, type Client, type Credentials, success, textAt } from '../support/client.ts'
+import { linesOf, stop } from '../support/program.ts'
+import { until } from '../support/until.ts'
+import { createBeneficiary, createCustomer, finalTransaction, payoutText } from '../support/world.ts'
+import { createHouse, type House, type Running } from './house.ts'
+import { type Manner, startUpstream } from './upstream.ts'
+
+let house: House
+let api: Running
+let gateways: readonly [Running, Running]
+let credentials: Credentials
+let client: Client
+let upstream: Awaited<ReturnType<typeof startUpstream>>
+
+before(async () => {
+  house = await createHouse()
+  upstream = await startUpstream()
+  const [inner] = await Promise.all([house.role('api'), house.role('worker')])
+  api = inner
+  gateways = await Promise.all([
+    house.role('gateway', { API_URL: api.url }),
+    house.role('gateway', { API_URL: api.url }),
+  ])
+  credentials = await house.operator('partner', 'create', '--name', 'Apart')
+  client = house.client(gateways[0].url, credentials)
+})
+after(async () => {
+  await upstream.close()
+  await house.close()
+})
+
+function refused(answer: Answer, status: number, code: string): void {
+  assert.deepEqual([answer.status, answer.json.code], [status, code], answer.text)
+  assert.match(answer.headers['content-type'] ?? '', /^application\/problem\+json\b/)
+  assert.equal(answer.json.requestId, answer.headers['x-request-id'])
+  assert.equal(answer.json.status, status)
+}
+
+test('200 for a payout end to end through the gateway, carried out by the worker', async () => {
+  const customerId = textAt(await createCustomer(client), 'guid')
+  const beneficiary = textAt(await createBeneficiary(client, { customerId }), 'id')
+  const body = payoutText(beneficiary, '12.50')
+  const answer = await client.post('/v1/payouts/fiat', body)
+  const reference = textAt(success(answer), 'reference')
+  assert.equal(answer.literals.amount, '12.50')
+  assert.equal(answer.headers.location, `/v1/transactions/${reference}`)
+  assert.equal((await finalTransaction(client, reference)).status, 'Completed')
+  const again = await house.client(gateways[1].url, credentials).post('/v1/payouts/fiat', body)
+  assert.equal(textAt(success(again), 'reference'), reference)
+  assert.equal(again.headers['idempotent-replayed'], 'true')
+})
+
+test('the request id of the caller is in the logs of both processes', async () => {
+  const id = `trace-${randomUUID()}`
+  success(await client.send({ method: 'GET', target: '/v1/accounts', headers: { 'X-Request-Id': id } }))
+  for (const { stderr } of [gateways[0], api])
+    await until('a line with the id', () => linesOf(stderr()).some((line) => line.includes(`"requestId":"${id}"`)))
+})
+
+test('400 and 404 as from one process when the request is at fault', async () => {
+  refused(await client.post('/v1/customers', { email: 1 }), 400, 'validation_failed')
+  refused(await client.get(`/v1/customers/${randomUUID()}`), 404, 'not_found')
+  refused(await client.get('/v1/customers/not-an-id'), 404, 'not_found')
+})
+
+test('401 when a nonce was spent on the other instance', async () => {
+  const nonce = randomUUID()
+  success(await client.send({ method: 'GET', target: '/v1/accounts', nonce }))
+  const other = house.client(gateways[1].url, credentials)
+  refused(await other.send({ method: 'GET', target: '/v1/accounts', nonce }), 401, 'nonce_replayed')
+  const both = randomUUID()
+  const call = { method: 'GET', target: '/v1/accounts', nonce: both }
+  const answers = await Promise.all([client, other, client, other].map((each) => each.send(call)))
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 401, 401, 401])
+})
+
+const passOf = (at: Date, url: string, body = '') => {
+  const key = deriveKey(house.masterKey, 'internal')
+  const { partnerId } = credentials
+  const caller = { partnerId, serviceAccountId: randomUUID(), name: 'x', permissions: ['accounts:read'] } as const
+  const bound = { method: 'GET', url, body: Buffer.from(body) }
+  return createInternalPass({ key, clock: createManualClock(at) }).write(caller, '127.0.0.1', bound)
+}
+const askApi = async (headers: Readonly<Record<string, string>>, path = '/v1/accounts') => {
+  const answer = await fetch(`${api.url}${path}`, { headers })
+  const body = (await answer.json()) as { code?: string }
+  return [answer.status, body.code]
+}
+
+test('401 from the api itself without, with a tampered, a misused or an expired pass', async () => {
+  const fresh = passOf(new Date(), '/v1/accounts')
+  assert.deepEqual(await askApi(fresh), [200, undefined])
+  assert.deepEqual(await askApi({}), [401, 'signature_required'])
+  assert.deepEqual(await askApi({}, '/v1/nowhere'), [401, 'signature_required'])
+  const direct = await house.client(api.url, credentials).get('/v1/accounts')
+  refused(direct, 401, 'signature_required')
+  const [callerName, macName] = ['x-internal-caller', 'x-internal-caller-mac']
+  const envelope = JSON.parse(Buffer.from(fresh[callerName] ?? '', 'base64url').toString()) as object
+  const other = Buffer.from(JSON.stringify({ ...envelope, ip: '10.0.0.1' })).toString('base64url')
+  assert.deepEqual(await askApi({ ...fresh, [callerName]: other }), [401, 'signature_invalid'])
+  assert.deepEqual(await askApi({ ...fresh, [macName]: 'AAAA' }), [401, 'signature_invalid'])
+  assert.deepEqual(await askApi(fresh, '/v1/customers'), [401, 'signature_invalid'])
+  assert.deepEqual(await askApi(fresh, '/v1/accounts?limit=1'), [401, 'signature_invalid'])
+  const minute = 60_000
+  assert.deepEqual(await askApi(passOf(new Date(Date.now() - minute - 5_000), '/v1/accounts')), [
+    401,
+    'signature_invalid',
+  ])
+  assert.deepEqual(await askApi(passOf(new Date(Date.now() + minute + 5_000), '/v1/accounts')), [
+    401,
+    'signature_invalid',
+  ])
+})
+
+test('502 when the api is away, hangs up, refuses the pass or talks nonsense; 504 when it is silent', async () => {
+  const gateway = await house.role('gateway', { API_URL: upstream.url, API_TIMEOUT_MS: '300' })
+  const outer = house.client(gateway.url, credentials)
+  const expected: Readonly<Record<Manner, readonly [number, string]>> = {
+    garbage: [502, 'downstream_unreachable'],
+    page: [502, 'downstream_unreachable'],
+    errorPage: [502, 'downstream_unreachable'],
+    hangUp: [502, 'downstream_unreachable'],
+    refusal: [502, 'downstream_unreachable'],
+    silence: [504, 'downstream_timeout'],
+  }
+  for (const [manner, [status, code]] of Object.entries(expected) as [Manner, readonly [number, string]][]) {
+    upstream.behave(manner)
+    refused(await outer.get('/v1/accounts'), status, code)
+    const seen = upstream.requests.length
+    refused(await outer.post('/v1/customers', { email: 'ada@example.com' }), status, code)
+    assert.equal(upstream.requests.length, seen + 1, `${manner}: a write is sent once, never retried`)
+  }
+  const text = upstream.requests.join('')
+  assert.doesNotMatch(
+    text,
+    /^(apikey|nonce|timestamp|signature): /im,
+    'the credentials of the partner stay at the edge',
+  )
+  await upstream.close()
+  refused(await outer.get('/v1/accounts'), 502, 'downstream_unreachable')
+  refused(await outer.get('/v1/unknown'), 404, 'not_found')
+})
+
+test('an impersonated session reads, cannot write, leaves an audit line for each request, and ends', async () => {
+  const staff = 'Sam Staff'
+  const words = ['--partner', credentials.partnerId, '--staff', staff, '--minutes', '5']
+  const marked = await house.operator('impersonate', ...words)
+  const session = house.client(gateways[0].url, marked)
+  success(await session.get('/v1/accounts'))
+  success(await session.get('/v1/customers'))
+  refused(await session.post('/v1/customers', { email: 'eve@example.com' }), 403, 'impersonation_write_blocked')
+  refused(await session.delete(`/v1/webhooks/${randomUUID()}`), 403, 'impersonation_write_blocked')
+  const audit = () =>
+    linesOf(gateways[0].stderr()).filter((line) => line.includes('"audit":true') && line.includes(`"${staff}"`))
+  await until('a line for each', () => audit().length === 4)
+  for (const line of audit()) assert.match(line, /"requestId":".+","audit":true,.*"method":"\w+","path":"\/v1\//)
+  const database = new pg.Client({ connectionString: house.databaseUrl })
+  await database.connect()
+  const ended = `update access.service_accounts set expires_at = created_at where impersonated_by = $1`
+  assert.equal((await database.query(ended, [staff])).rowCount, 1)
+  await database.end()
+  await until('the session has ended', async () => (await session.get('/v1/accounts')).status === 401)
+})
+
+const readiness = async (running: Running) => (await fetch(`${running.opsUrl}/readyz`)).status
+
+test('502 while PostgreSQL is away, not ready meanwhile, and everything again once it is back', async () => {
+  await house.wire.cut()
+  refused(await client.get('/v1/accounts'), 502, 'downstream_unreachable')
+  assert.deepEqual(await askApi(passOf(new Date(), '/v1/accounts')), [502, 'downstream_unreachable'])
+  for (const running of [...gateways, api]) assert.equal(await readiness(running), 503)
+  assert.equal((await fetch(`${api.opsUrl}/healthz`)).status, 200)
+  await house.wire.mend()
+  for (const running of [...gateways, api]) await until('ready again', async () => (await readiness(running)) === 200)
+  const beneficiary = textAt(await createBeneficiary(client), 'id')
+  const sent = success(await client.post('/v1/payouts/fiat', payoutText(beneficiary, '1.00')))
+  assert.equal((await finalTransaction(client, textAt(sent, 'reference'))).status, 'Completed')
+})
+
+test('504 while PostgreSQL is silent, and everything again once it speaks', async () => {
+  house.wire.hold()
+  const waiting = Promise.all([client.get('/v1/accounts'), client.post('/v1/customers', { email: 'ada@example.com' })])
+  assert.equal(await readiness(gateways[0]), 503)
+  for (const answer of await waiting) refused(answer, 504, 'downstream_timeout')
+  await house.wire.mend()
+  await until('answers again', async () => (await client.get('/v1/accounts')).status === 200, 30_000)
+})
+
+test('502 when the api has stopped; it stops at once and cleanly', async () => {
+  assert.equal((await stop(api)).code, 0)
+  refused(await client.get('/v1/accounts'), 502, 'downstream_unreachable')
+})

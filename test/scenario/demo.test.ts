@@ -1,0 +1,50 @@
+/** `npm run demo` as a user runs it: the day is lived, and every book agrees. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+const main = fileURLToPath(new URL('../../examples/demo/main.ts', import.meta.url))
+const runMsMax = 120_000
+const books = ['balances', 'transactions', 'events', 'deliveries', 'double entry', 'ledger', 'bank']
+
+async function runDemo(...args: readonly string[]): Promise<string> {
+  const child = spawn(process.execPath, [main, ...args], { stdio: ['ignore', 'pipe', 'pipe'], timeout: runMsMax })
+  let out = ''
+  let err = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text))
+  const [code] = (await once(child, 'close')) as [number | null]
+  assert.equal(code, 0, `${out}\n${err}`)
+  assert.equal(err, '')
+  return out
+}
+
+function assertReconciled(out: string): void {
+  const verdicts = [...out.matchAll(/^(agrees|DIFFERS) {2,}(\S+(?: \S+)*) {2}/gm)]
+  assert.deepEqual(
+    verdicts.map(([, verdict, book]) => `${verdict} ${book}`),
+    books.map((book) => `agrees ${book}`),
+  )
+  assert.match(out, /\n\nEverything reconciles\.\n$/)
+  const folder = /data in (\S+)/.exec(out)?.[1]
+  assert.ok(folder !== undefined && !existsSync(folder), `${folder} is left behind`)
+}
+
+test('npm run demo: everything reconciles', async () => {
+  const out = await runDemo()
+  assertReconciled(out)
+  const rows = out.match(/^\S+ +Partner\w+ +[\d,.]+ {2}[A-Z]{3} {2}\w+ +[a-z ]+$/gm) ?? []
+  assert.equal(rows.length, 15)
+  assert.match(out, /^RENT-2026-11 .* Completed +requested accepted sent changed$/m)
+  assert.match(out, /422 insufficient_funds/)
+})
+
+test('npm run demo -- --kill: killed eight times, everything reconciles all the same', async () => {
+  const out = await runDemo('--kill')
+  assertReconciled(out)
+  assert.equal(out.match(/SIGKILL +number \d/g)?.length, 8)
+  assert.match(out, /^agrees +bank +35 instructions, each received once$/m)
+})

@@ -1,0 +1,111 @@
+/** The program in any of its roles, as a process of its own: started, watched, signalled. Nothing of our environment leaks in. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { until } from './until.ts'
+
+export type Environment = Readonly<Record<string, string>>
+export type Ending = { readonly code: number | null; readonly stdout: string; readonly stderr: string }
+export type Program = {
+  readonly pid: number
+  readonly stdout: () => string
+  readonly stderr: () => string
+  readonly signal: (name: NodeJS.Signals) => void
+  readonly ended: Promise<Ending>
+}
+
+const repository = fileURLToPath(new URL('../..', import.meta.url))
+const mainFile = join(repository, 'service/src/main.ts')
+const programMsMax = 60_000
+
+export function launch(words: readonly string[], env: Environment): Program {
+  const child = spawn(process.execPath, [mainFile, ...words], {
+    cwd: repository,
+    env: { PATH: process.env.PATH ?? '', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const texts = { stdout: '', stderr: '' }
+  for (const name of ['stdout', 'stderr'] as const)
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      texts[name] += text
+    })
+  const abandon = () => void child.kill('SIGKILL')
+  process.once('exit', abandon)
+  const ended = new Promise<Ending>((resolve) => {
+    // `close`, not `exit`: what it wrote last has been read by then.
+    child.once('close', (code) => {
+      process.removeListener('exit', abandon)
+      resolve({ code, ...texts })
+    })
+  })
+  return {
+    pid: child.pid ?? 0,
+    stdout: () => texts.stdout,
+    stderr: () => texts.stderr,
+    signal: (name) => void child.kill(name),
+    ended,
+  }
+}
+
+/** Runs it to its end; a program that does not end is killed, and its code is null. */
+export async function run(words: readonly string[], env: Environment): Promise<Ending> {
+  const program = launch(words, env)
+  const timer = setTimeout(() => program.signal('SIGKILL'), programMsMax)
+  const ending = await program.ended
+  clearTimeout(timer)
+  return ending
+}
+
+/** Starts a role and waits until its operations port says that it is ready. */
+export async function start(
+  words: readonly string[],
+  env: Environment & { readonly OPS_PORT: string },
+): Promise<Program> {
+  const program = launch(words, env)
+  let hasEnded = false
+  void program.ended.then(() => (hasEnded = true))
+  try {
+    await until(
+      `${words[0] ?? 'the program'} is ready`,
+      async () => hasEnded || (await fetch(`http://127.0.0.1:${env.OPS_PORT}/readyz`)).ok,
+      programMsMax,
+    )
+    // The operations port opens first: the port of the API is there once something answers on it.
+    if (!hasEnded && env.PORT !== undefined)
+      await until(
+        'the API answers',
+        () => hasEnded || fetch(`http://127.0.0.1:${env.PORT}/`).then(() => true),
+        programMsMax,
+      )
+    if (hasEnded) throw new Error('it ended')
+  } catch (error) {
+    program.signal('SIGKILL')
+    throw new Error(`did not start: ${program.stdout()}${program.stderr()}`, { cause: error })
+  }
+  return program
+}
+
+/** Asks it to end as an operator does, and waits. */
+export function stop(program: Program): Promise<Ending> {
+  program.signal('SIGTERM')
+  return program.ended
+}
+
+/** All held at once, so that they differ. */
+export async function freePorts(count: number): Promise<readonly string[]> {
+  const servers = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const server = createServer().listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      return server
+    }),
+  )
+  const ports = servers.map((server) => String((server.address() as AddressInfo).port))
+  await Promise.all(servers.map((server) => once(server.close(), 'close')))
+  return ports
+}
+
+export const linesOf = (text: string): readonly string[] => text.split('\n').filter((line) => line !== '')
