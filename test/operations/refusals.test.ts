@@ -7,7 +7,8 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import pg from 'pg'
+import { createLog } from '../../service/src/kernel/index.ts'
+import { createDatabase, sql } from '../../service/src/postgres/index.ts'
 import { fakePostgres } from '../support/fake-postgres.ts'
 import { type Environment, linesOf, run } from '../support/program.ts'
 import { createTestDatabase } from '../support/postgres.ts'
@@ -102,13 +103,12 @@ test('roles apart need the database, the key and the address that they share, an
     await refused({ MASTER_KEY: key, DATABASE_URL: '', API_URL: 'http://127.0.0.1:1' }, line, role)
   }
   await refused({ MASTER_KEY: key }, 'API_URL is required for the role gateway', 'gateway')
-  const client = new pg.Client({ connectionString: database.url })
-  await client.connect()
-  await client.query('delete from public.schema_migrations where number = 1')
+  const client = createDatabase({ url: database.url, connectionsMax: 1, log: createLog('silent') })
+  await client.run(sql`delete from public.schema_migrations where number = 1`)
   const lacks = /^the database lacks migration 0001-[\w-]+\.sql: run the role `migrate` first$/
   await refused({ MASTER_KEY: key, DATABASE_URL: database.url }, lacks, 'api')
-  await client.query('drop table public.schema_migrations')
-  await client.end()
+  await client.run(sql`drop table public.schema_migrations`)
+  await client.close()
   await refused({ MASTER_KEY: key, DATABASE_URL: database.url }, lacks, 'worker')
 })
 

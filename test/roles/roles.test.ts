@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
-import pg from 'pg'
 import { createInternalPass } from '../../service/src/gateway/internal.ts'
-import { createManualClock, deriveKey } from '../../service/src/kernel/index.ts'
+import { createLog, createManualClock, deriveKey } from '../../service/src/kernel/index.ts'
+import { createDatabase, sql } from '../../service/src/postgres/index.ts'
 import { type Answer, type Client, type Credentials, success, textAt } from '../support/client.ts'
 import { linesOf, stop } from '../support/program.ts'
 import { until } from '../support/until.ts'
@@ -161,11 +161,10 @@ test('an impersonated session reads, cannot write, leaves an audit line for each
     linesOf(gateways[0].stderr()).filter((line) => line.includes('"audit":true') && line.includes(`"${staff}"`))
   await until('a line for each', () => audit().length === 4)
   for (const line of audit()) assert.match(line, /"requestId":".+","audit":true,.*"method":"\w+","path":"\/v1\//)
-  const database = new pg.Client({ connectionString: house.databaseUrl })
-  await database.connect()
-  const ended = `update access.service_accounts set expires_at = created_at where impersonated_by = $1`
-  assert.equal((await database.query(ended, [staff])).rowCount, 1)
-  await database.end()
+  const database = createDatabase({ url: house.databaseUrl, connectionsMax: 1, log: createLog('silent') })
+  const ended = sql`update access.service_accounts set expires_at = created_at where impersonated_by = ${staff}`
+  assert.equal(await database.run(ended), 1)
+  await database.close()
   await until('the session has ended', async () => (await session.get('/v1/accounts')).status === 401)
 })
 

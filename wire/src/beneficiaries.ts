@@ -8,6 +8,7 @@ import {
   Uuid,
   aliasCharsMax,
   closed,
+  line,
   nameCharsMax,
   optional,
   page,
@@ -15,8 +16,8 @@ import {
   text,
 } from './shapes.ts'
 
-const Alias = text(aliasCharsMax)
-const Name = text(nameCharsMax)
+const Alias = line(aliasCharsMax)
+const Name = line(nameCharsMax)
 
 export const BeneficiaryCreate = closed({
   customerId: optional(CustomerRef),

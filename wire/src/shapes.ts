@@ -25,6 +25,13 @@ export const closed = <T extends TProperties>(properties: T, options: Record<str
 export const text = (charsMax: number, options: Record<string, unknown> = {}) =>
   Type.String({ minLength: 1, maxLength: charsMax, ...options })
 
+/** One line of text: no control characters, and not only white space. It may travel in payment messages and mails. */
+export const line = (charsMax: number, options: Record<string, unknown> = {}) =>
+  text(charsMax, {
+    pattern: '^[^\\u0000-\\u001f\\u007f]*[^\\s\\u0000-\\u001f\\u007f][^\\u0000-\\u001f\\u007f]*$',
+    ...options,
+  })
+
 export const Uuid = Type.String({ format: 'uuid', pattern: uuidPattern })
 export const Timestamp = Type.String({ format: 'date-time', pattern: timestampPattern })
 export const CalendarDate = Type.String({ format: 'date', pattern: '^\\d{4}-\\d{2}-\\d{2}$' })
@@ -34,8 +41,8 @@ export const CountryCode = Type.String({ pattern: '^[A-Z]{2}$' })
 export const Currency = Type.String({ pattern: '^[A-Z]{3,5}$' })
 export const Email = Type.String({ format: 'email', pattern: emailPattern, maxLength: emailCharsMax })
 export const Url = text(urlCharsMax, { format: 'uri' })
-export const Reference = text(referenceCharsMax)
-export const IdempotencyKey = text(idempotencyKeyCharsMax)
+export const Reference = line(referenceCharsMax)
+export const IdempotencyKey = line(idempotencyKeyCharsMax)
 
 /** A JSON number, exact. Judged by the money rules of the service, which name the pointer and the reason. */
 export const Amount = Type.Refine(

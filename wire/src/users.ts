@@ -6,13 +6,13 @@ import {
   Url,
   Uuid,
   closed,
+  line,
   nameCharsMax,
   nullable,
   oneOf,
   optional,
   page,
   pageQuery,
-  text,
 } from './shapes.ts'
 
 export const roles = ['Admin', 'Developer', 'Operator'] as const
@@ -29,7 +29,7 @@ export const InvitationsCreate = closed({
   invitations: Type.Array(
     closed({
       email: Email,
-      fullName: text(nameCharsMax),
+      fullName: line(nameCharsMax),
       role: oneOf(roles),
       redirectUrl: optional(nullable(Url)),
     }),

@@ -37,3 +37,9 @@ export function requireJson(contentType: string | undefined): void {
   if (type !== 'application/json' || !charsetIsUtf8)
     throw new Refusal('unsupported_media_type', 'Content-Type must be application/json, in UTF-8.')
 }
+
+/** The signature covers the bytes as sent; a compressed body is refused rather than read as something else. */
+export function requireIdentity(contentEncoding: string | string[] | undefined): void {
+  if (contentEncoding !== undefined && contentEncoding !== 'identity')
+    throw new Refusal('unsupported_media_type', 'The body must not be encoded (Content-Encoding).')
+}

@@ -5,7 +5,7 @@ import type { FastifyReply } from 'fastify'
 import type { Access } from '../access/index.ts'
 import { type AllHandlers, type Clock, type Log } from '../kernel/index.ts'
 import { createAuthenticator, readClaim } from './authenticate.ts'
-import { readBody } from './body.ts'
+import { readBody, requireIdentity } from './body.ts'
 import { createEndpoint, type Endpoint } from './endpoint.ts'
 import { createForwarder, type Forwarder } from './forward.ts'
 import { createInternalPass, type InternalPass } from './internal.ts'
@@ -81,6 +81,7 @@ function run(endpoints: Readonly<Record<OperationId, Endpoint>>, forwarder: Forw
   return async (id: OperationId, request: RawRequest, entered: Entered, reply: FastifyReply) => {
     const endpoint = endpoints[id]
     endpoint.authorize(entered.caller, request.params)
+    requireIdentity(request.headers['content-encoding'])
     if (forwarder) return forwarder.forward(request, entered, reply)
     return endpoint.run({ ...request, ...entered })
   }

@@ -79,7 +79,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
   })
   const app = Fastify({
     logger: false,
-    http: { maxHeaderSize: headerBytesMax, headersTimeout: headersTimeoutMs },
+    // Without a Host header Node would answer by itself, without a problem body: nothing here reads Host.
+    http: { maxHeaderSize: headerBytesMax, headersTimeout: headersTimeoutMs, requireHostHeader: false },
     requestTimeout: requestTimeoutMs,
     keepAliveTimeout: keepAliveTimeoutMs,
     forceCloseConnections: 'idle',

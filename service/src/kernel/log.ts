@@ -43,13 +43,16 @@ export function createLog(level: LogLevel, destination: NodeJS.WritableStream = 
 
 function errorFields(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { message: typeof error }
-  const { name, message, stack, cause } = error
+  const { name, stack, cause } = error
   const code = (error as { code?: unknown }).code
+  // PostgreSQL's class 22 quotes the value that it could not take, and the stack begins with the message.
+  const quotesValue = typeof code === 'string' && /^22...$/.test(code)
+  const message = quotesValue ? 'a value that the database cannot take' : error.message
   return {
     name,
     message,
     ...(typeof code === 'string' ? { code } : {}),
-    ...(stack === undefined ? {} : { stack }),
+    ...(stack === undefined ? {} : { stack: quotesValue ? stack.replace(error.message, message) : stack }),
     ...(cause === undefined ? {} : { cause: errorFields(cause) }),
   }
 }

@@ -27,7 +27,7 @@ export class Refusal extends Error {
 
 /** A refusal of one field of the body. `code` defaults to `validation_failed`. */
 export function refuseField(error: FieldError, code: ProblemCode = 'validation_failed'): Refusal {
-  return new Refusal(code, `${error.pointer}: ${error.message}`, { errors: [error] })
+  return new Refusal(code, `${error.pointer || 'The body'}: ${error.message}`, { errors: [error] })
 }
 
 /** Unknown and another partner's are the same answer. */

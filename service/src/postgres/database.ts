@@ -126,6 +126,8 @@ export function createDatabase(options: DatabaseOptions): Database {
     // The pool answers before its last connections are gone; a server that stops right after it cuts them off.
     if (!closing) options.log.warn({ err: error }, 'idle database connection lost')
   })
+  // A connection lost within a transaction, between two statements, fails the next one; unheard, it ends the process.
+  pool.on('connect', (client) => void client.on('error', () => undefined))
   return {
     ...createTx(pool),
     pool,

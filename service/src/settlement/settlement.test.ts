@@ -48,7 +48,6 @@ const shared = { db, clock, ledger, outbox, customers, transactions }
 const payouts = createPayouts({ ...shared, cursors, beneficiaries, railId: bank.id })
 const deposits = createDeposits({ ...shared, access, railId: bank.id })
 const settlement = { log, rail: bank, payouts, deposits, idleMs: 1 }
-const takeNotices = createNoticeStep(settlement)
 
 /** A payout that the bank has and the service does not know to be there: Processing, under the lease of the dead. */
 async function diedAfterTheBank(amount: string) {
@@ -100,7 +99,7 @@ for (const [what, amount, ending, events, posted] of cases)
   test(`${what} while the acknowledgement was never recorded: the notice stands in for it`, async () => {
     const { partnerId, payout, claim, status } = await diedAfterTheBank(amount)
     clock.advance(2 * stepMs)
-    while ((await takeNotices()) > 0);
+    while ((await takeNotices(settlement)) > 0);
     assert.equal(await status(), ending)
     assert.deepEqual(await eventsOf(partnerId, payout.reference), events)
     assert.deepEqual(await balanceOf(partnerId), [posted, 0n])

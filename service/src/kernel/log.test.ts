@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { Writable } from 'node:stream'
+import { test } from 'node:test'
+import { createLog } from './log.ts'
+
+function logged(fields: object): string {
+  let text = ''
+  const destination = new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      text += chunk.toString()
+      done()
+    },
+  })
+  createLog('debug', destination).error(fields, 'it failed')
+  return text
+}
+
+test('an error of the database keeps its code and stack, and loses the value and the row that it names', () => {
+  const error = Object.assign(new Error('invalid input syntax for type uuid: "GB33BUKB20201555555555"'), {
+    code: '22P02',
+    detail: 'Failing row contains (GB33BUKB20201555555555).',
+    where: 'unnamed portal parameter $1 = GB33BUKB20201555555555',
+  })
+  for (const err of [error, new Error('outer', { cause: error })]) {
+    const text = logged({ err })
+    assert.doesNotMatch(text, /GB33/)
+    assert.match(text, /"code":"22P02"/)
+    assert.match(text, /log\.test\.ts/)
+  }
+})
+
+test('secrets are censored by name down to the second level', () => {
+  const text = logged({ apiSecret: 'hidden-1', a: { kyc: { taxId: 'hidden-2' } }, b: { c: { iban: 'hidden-3' } } })
+  assert.doesNotMatch(text, /hidden/)
+  assert.match(text, /\[redacted\]/)
+})

@@ -1,0 +1,86 @@
+/** The operations port: alive, ready, and the numbers that docs/operations.md explains. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { after, before, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { success } from '../support/client.ts'
+import { type Receiver, startReceiver } from '../support/receiver.ts'
+import { createTestDatabase } from '../support/postgres.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { startWire, type Wire } from '../support/tcp-proxy.ts'
+import { until } from '../support/until.ts'
+import { createWorld } from '../support/world.ts'
+
+let service: TestService
+let receiver: Receiver
+let wire: Wire
+const database = await createTestDatabase()
+
+before(async () => {
+  wire = await startWire(Number(new URL(database.url).port))
+  const env = { DATABASE_URL: Object.assign(new URL(database.url), { port: String(wire.port) }).href }
+  service = await startTestService({ env })
+  receiver = await startReceiver()
+  await createWorld(service.client, receiver.url)
+})
+after(async () => {
+  await service.dispose()
+  await receiver.close()
+  await wire.close()
+  await database.drop()
+})
+
+const ask = async (path: string) => {
+  const answer = await fetch(`${service.opsUrl}${path}`)
+  return { status: answer.status, type: answer.headers.get('content-type') ?? '', text: await answer.text() }
+}
+
+test('alive and ready, and not ready while the database is away', async () => {
+  assert.deepEqual(await ask('/healthz'), { status: 200, type: 'application/json', text: '{"status":"ok"}' })
+  assert.deepEqual(await ask('/readyz'), { status: 200, type: 'application/json', text: '{"status":"ok"}' })
+  assert.equal((await ask('/')).status, 404)
+  await wire.cut()
+  const away = await ask('/readyz')
+  assert.equal(away.status, 503)
+  assert.deepEqual(JSON.parse(away.text), { status: 'unavailable', reason: 'the database cannot be reached' })
+  assert.equal((await ask('/healthz')).status, 200)
+  await wire.mend()
+  await until('ready again', async () => (await ask('/readyz')).status === 200)
+  wire.hold()
+  assert.match((await ask('/readyz')).text, /the database does not answer/)
+  await wire.mend()
+  await until('ready again', async () => (await ask('/readyz')).status === 200)
+})
+
+test('the operations port has nothing of the API, and the API nothing of it', async () => {
+  assert.equal((await ask('/v1/accounts')).status, 404)
+  for (const path of ['/metrics', '/healthz', '/readyz'])
+    assert.equal((await fetch(`${service.baseUrl}${path}`)).status, 404, path)
+})
+
+const names = (text: string, prefix: RegExp) =>
+  new Set([...text.matchAll(/^# TYPE (\S+) /gm)].map(([, name = '']) => name).filter((name) => prefix.test(name)))
+
+test('the metrics are Prometheus text, count what happened, and are those that the page explains', async () => {
+  success(await service.client.get('/v1/accounts'))
+  assert.equal((await fetch(`${service.baseUrl}/v1/accounts`)).status, 401)
+  await until('both are counted', async () =>
+    (await ask('/metrics')).text.includes('operation="listAccounts",status="401"'),
+  )
+  await until('a delivery', async () => (await ask('/metrics')).text.includes('outcome="delivered"'))
+  const { status, type, text } = await ask('/metrics')
+  assert.equal(status, 200)
+  assert.match(type, /^text\/plain; version=/)
+  assert.match(text, /^payments_request_duration_seconds_count\{operation="createFiatPayout",status="200"\} 1$/m)
+  assert.match(
+    text,
+    /^payments_request_duration_seconds_bucket\{le="0.1",operation="createFiatPayout",status="200"\} \d$/m,
+  )
+  assert.match(text, /^payments_database_connections\{state="idle"\} \d+$/m)
+  assert.match(text, /^nodejs_eventloop_lag_p99_seconds \S+$/m)
+  const page = readFileSync(fileURLToPath(new URL('../../docs/operations.md', import.meta.url)), 'utf8')
+  const explained = new Set([...page.matchAll(/^\| `(payments_\w+)`/gm)].map(([, name = '']) => name))
+  assert.deepEqual(explained, names(text, /^payments_/))
+  for (const [, name = ''] of page.matchAll(/`((?:nodejs|process)_\w+)`/g))
+    assert.ok(names(text, /./).has(name), `${name} is on the page and not in the output`)
+})
