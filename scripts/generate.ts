@@ -1,11 +1,13 @@
 /**
- * `npm run generate` writes what is derived from the contract; `--check` writes nothing and exits 1, naming the files
- * that are not what the contract says.
+ * `npm run generate` writes what is derived from the contract and from the migrations; `--check` writes nothing and exits 1, naming the files
+ * that are not what they should be.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { configurationPage } from './generate/configuration.ts'
+import { liveSchema } from './generate/live-schema.ts'
 import { openapi } from './generate/openapi.ts'
 import { permissionsPage } from './generate/permissions.ts'
 import { problemsPage } from './generate/problems.ts'
@@ -14,12 +16,14 @@ import { sdkTypes } from './generate/types.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-const outputs: Readonly<Record<string, () => string>> = {
+const outputs: Readonly<Record<string, () => string | Promise<string>>> = {
   'wire/openapi.json': openapi,
   'sdk/src/generated/types.ts': sdkTypes,
   'sdk/src/generated/operations.ts': sdkOperations,
+  'docs/configuration.md': configurationPage,
   'docs/permissions.md': permissionsPage,
   'docs/problems.md': problemsPage,
+  'service/schema.md': liveSchema,
 }
 
 async function current(path: string): Promise<string | undefined> {
@@ -34,7 +38,7 @@ async function current(path: string): Promise<string | undefined> {
 const { values } = parseArgs({ options: { check: { type: 'boolean', default: false } } })
 const stale: string[] = []
 for (const [path, generate] of Object.entries(outputs)) {
-  const text = generate()
+  const text = await generate()
   if ((await current(path)) === text) continue
   stale.push(path)
   if (values.check) continue

@@ -173,7 +173,7 @@ export const variables = {
     read: mailServer,
   },
   MAIL_FROM: {
-    default: 'Partner Payments <no-reply@localhost>',
+    default: '`Partner Payments <no-reply@localhost>`',
     what: 'Sender of mails',
     read: mailbox('Partner Payments <no-reply@localhost>'),
   },

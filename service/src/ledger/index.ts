@@ -7,4 +7,4 @@
  */
 export type { Balance, Ledger, Transfer } from './service.ts'
 export { createLedger } from './service.ts'
-export type { AccountName } from './rules.ts'
+export { type AccountName, insufficientFunds } from './rules.ts'

@@ -1,5 +1,5 @@
 /** Pure: what a transfer does to the two accounts that it names. */
-import type { Minor } from '../kernel/index.ts'
+import { type Currency, type Minor, Refusal } from '../kernel/index.ts'
 
 /** The partner's money, and the partner's own copies of the system accounts. */
 export type AccountName = 'balance' | 'suspense' | 'fees' | 'fx' | `settlement.${string}`
@@ -33,4 +33,8 @@ export function effects(kind: TransferKind, amount: Minor): { readonly debit: Ch
 export function fits(name: AccountName, posted: Minor, reserved: Minor, change: Change): boolean {
   const after = { posted: posted + change.posted, reserved: reserved + change.reserved }
   return after.reserved >= 0n && (name !== 'balance' || after.posted >= after.reserved)
+}
+
+export function insufficientFunds(currency: Currency): Refusal {
+  return new Refusal('insufficient_funds', `The available ${currency} balance is smaller than the amount.`)
 }

@@ -34,6 +34,18 @@ export function byId(tx: Tx, partnerId: string, id: string): Promise<Beneficiary
     where partner_id = ${partnerId} and id = ${id} and removed_at is null`)
 }
 
+/** Beneficiaries of many partners at once, for a batch of payouts. */
+export function byIds(
+  tx: Tx,
+  keys: readonly { readonly partnerId: string; readonly id: string }[],
+): Promise<readonly (Beneficiary & { readonly partnerId: string })[]> {
+  return tx.rows(sql`
+    select partner_id, ${columns} from beneficiaries.beneficiaries
+    where (partner_id, id) in (
+        select * from unnest(${keys.map((key) => key.partnerId)}::uuid[], ${keys.map((key) => key.id)}::uuid[]))
+      and removed_at is null`)
+}
+
 export function list(
   tx: Tx,
   partnerId: string,

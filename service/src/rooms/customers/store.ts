@@ -40,6 +40,17 @@ export function byRef(tx: Tx, partnerId: string, ref: CustomerRefKind): Promise<
     select ${columns} from customers.customers where partner_id = ${partnerId} and ${isRef(ref)}`)
 }
 
+/** Customers of many partners at once, for a batch of payments. */
+export function byIds(
+  tx: Tx,
+  keys: readonly { readonly partnerId: string; readonly id: string }[],
+): Promise<readonly (CustomerRow & { readonly partnerId: string })[]> {
+  return tx.rows(sql`
+    select partner_id, ${columns} from customers.customers
+    where (partner_id, id) in (
+      select * from unnest(${keys.map((key) => key.partnerId)}::uuid[], ${keys.map((key) => key.id)}::uuid[]))`)
+}
+
 /** Updates of one customer take turns; rows of other rooms that refer to it are not held up (no key is changed). */
 export function lockByRef(tx: Tx, partnerId: string, ref: CustomerRefKind): Promise<CustomerRow | undefined> {
   return tx.row<CustomerRow>(sql`
