@@ -65,9 +65,21 @@ const batchesUnderWayMax = 2
 
 const secretContext = (partnerId: string, id: string) => ['access.api_secret', partnerId, id]
 
-export function createAccess(deps: { readonly db: Database; readonly clock: Clock; readonly sealer: Sealer }): Access {
+export function createAccess(deps: {
+  readonly db: Database
+  readonly clock: Clock
+  readonly sealer: Sealer
+  /** The database is sharded by partner: a batch is of one. */
+  readonly sharded?: boolean
+}): Access {
   const { db, clock, sealer } = deps
-  const spend = createBatcher({ db, work: spendNonces, callsMax: noncesPerBatchMax, batchesMax: batchesUnderWayMax })
+  const spend = createBatcher({
+    db,
+    work: spendNonces,
+    callsMax: noncesPerBatchMax,
+    batchesMax: batchesUnderWayMax,
+    partnerOf: deps.sharded ? ({ partnerId }) => partnerId : undefined,
+  })
 
   const issue = async (
     tx: Tx,

@@ -1,9 +1,18 @@
 /** Reserves in numbers: one lock, one update and one insert for as many as a batch holds. */
 import { type Clock, newId, present } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import { effects, fits } from './rules.ts'
-import type { Ledger, ReserveWish, Transfer } from './service.ts'
+import { effects, fits, type ReserveWish, type Transfer } from './rules.ts'
 import * as store from './store.ts'
+
+export type Reserves = {
+  /**
+   * Locks the balances that many reserves would debit and answers which of them fit, in their order: one that does not
+   * fit takes nothing from those behind it. Followed by `reserveMany` of those that fit, in the same transaction.
+   */
+  readonly fitting: (tx: Tx, wanted: readonly ReserveWish[]) => Promise<readonly boolean[]>
+  /** Sets money aside, for reserves that were found fitting; each has its id. */
+  readonly reserveMany: (tx: Tx, reserves: readonly (Transfer & { readonly id: string })[]) => Promise<void>
+}
 
 const keyText = ({ partnerId, currency, name }: store.AccountKey) => `${partnerId} ${currency} ${name}`
 
@@ -23,7 +32,7 @@ const creditKey = ({ partnerId, currency, credit }: Transfer): store.AccountKey 
   name: credit,
 })
 
-export function createReserves(clock: Clock): Pick<Ledger, 'fitting' | 'reserveMany'> {
+export function createReserves(clock: Clock): Reserves {
   const accountIds = async (tx: Tx, keys: readonly store.AccountKey[]) => {
     const found = new Map((await store.accountIdsByKey(tx, keys)).map((row) => [keyText(row), row.id]))
     // In the order of their keys, so that two batches that make the same accounts cannot wait for each other.

@@ -5,6 +5,20 @@ import { type Currency, type Minor, Refusal } from '../kernel/index.ts'
 export type AccountName = 'balance' | 'suspense' | 'fees' | 'fx' | `settlement.${string}`
 export type TransferKind = 'direct' | 'reserve' | 'post' | 'release'
 
+export type Transfer = {
+  readonly partnerId: string
+  readonly debit: AccountName
+  readonly credit: AccountName
+  readonly currency: Currency
+  readonly amount: Minor
+  /** Whose movement it is: a customer's guid, or the partner's own id. */
+  readonly partyId: string
+  /** The transaction's reference. */
+  readonly reference: string
+}
+
+export type ReserveWish = Pick<Transfer, 'partnerId' | 'debit' | 'currency' | 'amount'>
+
 /** What one side of a transfer adds to an account row. */
 export type Change = { readonly posted: Minor; readonly reserved: Minor }
 

@@ -1,23 +1,9 @@
 /** The verbs of the ledger. Each runs inside the caller's transaction: money moves where the state changes. */
 import { assert, type Clock, type Currency, type Minor, newId, present } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import { type AccountName, effects, fits, insufficientFunds, type TransferKind } from './rules.ts'
-import { createReserves } from './reserves.ts'
+import { effects, fits, insufficientFunds, type Transfer, type TransferKind } from './rules.ts'
+import { createReserves, type Reserves } from './reserves.ts'
 import * as store from './store.ts'
-
-export type Transfer = {
-  readonly partnerId: string
-  readonly debit: AccountName
-  readonly credit: AccountName
-  readonly currency: Currency
-  readonly amount: Minor
-  /** Whose movement it is: a customer's guid, or the partner's own id. */
-  readonly partyId: string
-  /** The transaction's reference. */
-  readonly reference: string
-}
-
-export type ReserveWish = Pick<Transfer, 'partnerId' | 'debit' | 'currency' | 'amount'>
 
 export type Balance = {
   readonly id: string
@@ -27,18 +13,11 @@ export type Balance = {
   readonly available: Minor
 }
 
-export type Ledger = {
+export type Ledger = Reserves & {
   /** Moves posted money at once. Refuses: insufficient_funds. Answers the transfer's id. */
   readonly transfer: (tx: Tx, transfer: Transfer) => Promise<string>
   /** Sets money of the debit account aside. Refuses: insufficient_funds. Answers the id of the reserve. */
   readonly reserve: (tx: Tx, transfer: Transfer) => Promise<string>
-  /**
-   * Locks the balances that many reserves would debit and answers which of them fit, in their order: one that does not
-   * fit takes nothing from those behind it. Followed by `reserveMany` of those that fit, in the same transaction.
-   */
-  readonly fitting: (tx: Tx, wanted: readonly ReserveWish[]) => Promise<readonly boolean[]>
-  /** Sets money aside, for reserves that were found fitting; each has its id. */
-  readonly reserveMany: (tx: Tx, reserves: readonly (Transfer & { readonly id: string })[]) => Promise<void>
   /** Moves what was set aside. A reserve that was ended before is an AssertionFailure or a unique violation. */
   readonly post: (tx: Tx, partnerId: string, reserveId: string) => Promise<string>
   /** Gives back what was set aside. The same condition. */

@@ -1,6 +1,6 @@
 /** All SQL of the ledger. */
 import type { Currency, Minor } from '../kernel/index.ts'
-import { sql, type Tx } from '../postgres/index.ts'
+import { ofPartners, sql, type Tx } from '../postgres/index.ts'
 import type { AccountName, Change, TransferKind } from './rules.ts'
 
 export type AccountRow = {
@@ -94,7 +94,7 @@ export function lockAccountsByKey(
 ): Promise<readonly (AccountRow & { readonly partnerId: string })[]> {
   return tx.rows(sql`
     select partner_id, id, name, currency, posted, reserved from ledger.accounts
-    where (partner_id, name, currency) in (
+    where ${ofPartners(keys.map((key) => key.partnerId))} and (partner_id, name, currency) in (
       select * from unnest(${keys.map((key) => key.partnerId)}::uuid[], ${keys.map((key) => key.name)}::text[],
         ${keys.map((key) => key.currency)}::text[]))
     order by id for update`)
@@ -107,7 +107,7 @@ export function accountIdsByKey(
 ): Promise<readonly (AccountKey & { readonly id: string })[]> {
   return tx.rows(sql`
     select partner_id, id, name, currency from ledger.accounts
-    where (partner_id, name, currency) in (
+    where ${ofPartners(keys.map((key) => key.partnerId))} and (partner_id, name, currency) in (
       select * from unnest(${keys.map((key) => key.partnerId)}::uuid[], ${keys.map((key) => key.name)}::text[],
         ${keys.map((key) => key.currency)}::text[]))`)
 }
@@ -118,10 +118,10 @@ export async function addReserved(
   changes: readonly { readonly partnerId: string; readonly id: string; readonly reserved: Minor }[],
 ): Promise<void> {
   await tx.run(sql`
-    update ledger.accounts set reserved = accounts.reserved + change.reserved
+    update ledger.accounts set reserved = reserved + change.amount
     from unnest(${changes.map((each) => each.partnerId)}::uuid[], ${changes.map((each) => each.id)}::uuid[],
-      ${changes.map((each) => each.reserved)}::bigint[]) as change (partner_id, id, reserved)
-    where accounts.partner_id = change.partner_id and accounts.id = change.id`)
+      ${changes.map((each) => each.reserved)}::bigint[]) as change (owner_id, account_id, amount)
+    where ${ofPartners(changes.map((each) => each.partnerId))} and partner_id = change.owner_id and id = change.account_id`)
 }
 
 export async function insertReserves(

@@ -24,9 +24,11 @@ export function createBatcher<In, Out>(options: {
   readonly callsMax: number
   /** Batches under way at once: the next one prepares while the one before it commits. */
   readonly batchesMax: number
+  /** Where the database is sharded by partner: a batch is of one partner, and this tells whose a call is. */
+  readonly partnerOf?: ((call: In) => string) | undefined
 }): Batcher<In, Out> {
-  const { db, work, callsMax, batchesMax } = options
-  const waiting: Waiting<In, Out>[] = []
+  const { db, work, callsMax, batchesMax, partnerOf } = options
+  let waiting: Waiting<In, Out>[] = []
   let underWay = 0
 
   const settle = ({ resolve, reject }: Waiting<In, Out>, outcome: Out | Refusal) => {
@@ -54,10 +56,19 @@ export function createBatcher<In, Out>(options: {
     }
   }
 
+  const next = (): readonly Waiting<In, Out>[] => {
+    const [first] = waiting
+    const partner = first && partnerOf?.(first.call)
+    const together = partnerOf ? waiting.filter(({ call }) => partnerOf(call) === partner) : waiting
+    const batch = new Set(together.slice(0, callsMax))
+    waiting = waiting.filter((each) => !batch.has(each))
+    return [...batch]
+  }
+
   const pump = () => {
     while (underWay < batchesMax && waiting.length > 0) {
       underWay += 1
-      void run(waiting.splice(0, callsMax)).finally(() => {
+      void run(next()).finally(() => {
         underWay -= 1
         pump()
       })

@@ -1,6 +1,6 @@
 /** All SQL of the room. KYC goes in and comes out sealed. */
 import type { PageRequest } from '../../kernel/index.ts'
-import { noSql, type Sql, sql, type Tx } from '../../postgres/index.ts'
+import { noSql, ofPartners, type Sql, sql, type Tx } from '../../postgres/index.ts'
 import type { CustomerType } from './rules.ts'
 
 export type CustomerRow = {
@@ -47,7 +47,7 @@ export function byIds(
 ): Promise<readonly (CustomerRow & { readonly partnerId: string })[]> {
   return tx.rows(sql`
     select partner_id, ${columns} from customers.customers
-    where (partner_id, id) in (
+    where ${ofPartners(keys.map((key) => key.partnerId))} and (partner_id, id) in (
       select * from unnest(${keys.map((key) => key.partnerId)}::uuid[], ${keys.map((key) => key.id)}::uuid[]))`)
 }
 

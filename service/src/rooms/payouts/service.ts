@@ -61,6 +61,7 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
     work: createAccept(deps),
     callsMax: payoutsPerBatchMax,
     batchesMax: batchesUnderWayMax,
+    partnerOf: deps.sharded ? ({ caller }) => caller.partnerId : undefined,
   })
   const accept = async (call: PayoutCall): Promise<AcceptedPayout> => {
     for (;;) {

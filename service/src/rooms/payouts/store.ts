@@ -1,7 +1,7 @@
 /** All SQL of payouts. */
 import type { ErrorKey, Rail } from '@partner-payments/wire'
 import type { Currency, Minor } from '../../kernel/index.ts'
-import { noSql, sql, type Tx } from '../../postgres/index.ts'
+import { noSql, ofPartners, sql, type Tx } from '../../postgres/index.ts'
 import type { PayoutStatus } from './rules.ts'
 
 export type PayoutRow = {
@@ -64,7 +64,7 @@ export type PayoutKey = { readonly partnerId: string; readonly operation: string
 export function payoutsByKeys(tx: Tx, keys: readonly PayoutKey[]): Promise<readonly PayoutRow[]> {
   return tx.rows<PayoutRow>(sql`
     select ${columns} from payouts.payouts
-    where (partner_id, operation, idempotency_key) in (
+    where ${ofPartners(keys.map((key) => key.partnerId))} and (partner_id, operation, idempotency_key) in (
       select * from unnest(${keys.map((key) => key.partnerId)}::uuid[], ${keys.map((key) => key.operation)}::text[],
         ${keys.map((key) => key.idempotencyKey)}::text[]))`)
 }
