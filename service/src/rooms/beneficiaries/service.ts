@@ -19,7 +19,7 @@ export type Beneficiaries = {
   readonly update: (partnerId: string, input: BeneficiaryUpdate) => Promise<Beneficiary>
   /** Gone for every later request; payouts that were accepted keep what they copied. Refuses: not_found. */
   readonly remove: (partnerId: string, id: string) => Promise<void>
-  /** For batches of payouts: those of these ids, by id; one that is unknown or removed is not among them. */
+  /** For batches of payouts, by `<partner> <id>`: one that is unknown, removed or another's is not among them. */
   readonly byIds: (
     tx: Tx,
     keys: readonly { readonly partnerId: string; readonly id: string }[],
@@ -76,7 +76,7 @@ export function createBeneficiaries(deps: {
     byIds: async (tx, keys) => {
       if (keys.length === 0) return new Map()
       const rows = await store.byIds(tx, keys)
-      return new Map(rows.map(({ partnerId: _partnerId, ...row }) => [row.id, row]))
+      return new Map(rows.map(({ partnerId, ...row }) => [`${partnerId} ${row.id}`, row]))
     },
   }
 }

@@ -43,7 +43,7 @@ export type Customers = {
   readonly find: (tx: Tx, partnerId: string, ref: string, pointer?: string) => Promise<Customer>
   /** For other rooms: by guid. Refuses: not_found. */
   readonly byId: (tx: Tx, partnerId: string, id: string) => Promise<Customer>
-  /** For batches of payments: the customers of these guids, by guid; one that does not exist is not among them. */
+  /** For batches of payments, by `<partner> <guid>`: one that does not exist or is another's is not among them. */
   readonly byIds: (
     tx: Tx,
     keys: readonly { readonly partnerId: string; readonly id: string }[],
@@ -139,7 +139,7 @@ export function createCustomers(deps: {
     byIds: async (tx, keys) => {
       if (keys.length === 0) return new Map()
       const rows = await store.byIds(tx, keys)
-      return new Map(rows.map(({ partnerId, ...row }) => [row.id, toCustomer(partnerId, row)]))
+      return new Map(rows.map(({ partnerId, ...row }) => [`${partnerId} ${row.id}`, toCustomer(partnerId, row)]))
     },
     idOf: async (tx, partnerId, ref) => {
       const kind = refKind(ref)

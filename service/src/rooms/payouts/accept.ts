@@ -139,7 +139,8 @@ function judge({ railId }: PayoutsDeps, call: PayoutCall, known: ReadonlyMap<str
   requireFiat(currency)
   if (railId === undefined) throw new Refusal('currency_not_supported', `No bank is connected that pays ${currency}.`)
   if (!('beneficiaryId' in payee)) return { call, ...payee, beneficiary: null }
-  const beneficiary = known.get(payee.beneficiaryId.toLowerCase())
+  // A batch holds calls of many partners: what one of them owns is there for its own calls only.
+  const beneficiary = known.get(`${call.caller.partnerId} ${payee.beneficiaryId.toLowerCase()}`)
   const refuse = (
     code: 'not_found' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable',
     pointer: string,
@@ -179,7 +180,7 @@ async function write(deps: PayoutsDeps, tx: Tx, accepted: readonly Judged[], clo
     tx,
     rows.flatMap((row) => {
       if (row.customerId === null) return []
-      const customer = present(owners.get(row.customerId), "a beneficiary's customer exists")
+      const customer = present(owners.get(`${row.partnerId} ${row.customerId}`), "a beneficiary's customer exists")
       const type = 'partner.customer.withdrawal.requested' as const
       return [{ partnerId: row.partnerId, type, occurredAt: now, data: withdrawal(row, customer) }]
     }),

@@ -73,7 +73,7 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
   }
   return {
     ...createProgress(deps),
-    create: (caller, body, ip) => {
+    create: async (caller, body, ip) => {
       const currency = readCurrency(body.currency)
       const amount = readAmount(body.amount, currency)
       const { beneficiaryId, idempotencyKey, reference = null } = body
