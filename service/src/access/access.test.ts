@@ -96,18 +96,20 @@ test('under another master key no secret opens', async () => {
   await assert.rejects(other.credential(apiKey), AssertionFailure)
 })
 
-test('a nonce is spent once: of twenty at once, in whatever spelling, one wins', async () => {
-  const nonce = newId()
-  const spellings = [nonce, nonce.toUpperCase(), `{${nonce}}`, nonce.replaceAll('-', '')]
+const newNonce = () => newId().replaceAll('-', '')
+
+test('a nonce is spent once: of twenty at once one wins, in this process or another', async () => {
+  const nonce = newNonce()
+  const other = createAccess({ db: house.db, clock: house.clock, sealer: house.sealer })
   const expiresAt = new Date(house.clock.now().getTime() + minuteMs)
-  const spend = (index: number) => house.access.spendNonce(caller(partnerId), spellings[index % 4] ?? nonce, expiresAt)
+  const spend = (index: number) => (index % 2 ? other : house.access).spendNonce(caller(partnerId), nonce, expiresAt)
   const won = await Promise.all(Array.from({ length: 20 }, (_, index) => spend(index)))
   assert.equal(won.filter(Boolean).length, 1)
   assert.ok(await house.access.spendNonce(caller(newId()), nonce, expiresAt), "another account's is another")
 })
 
 test('a nonce is remembered to the end of its time, and forgotten after it', async () => {
-  const nonce = newId()
+  const nonce = newNonce()
   const expiresAt = new Date(house.clock.now().getTime() + minuteMs)
   const spend = () => house.access.spendNonce(caller(partnerId), nonce, expiresAt)
   assert.ok(await spend())

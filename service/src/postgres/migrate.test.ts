@@ -51,7 +51,7 @@ test('up to a number, and on from there', async () => {
 })
 
 test('many processes that start at once: each migration is applied by one of them', async () => {
-  const databases = Array.from({ length: 6 }, () => createDatabase({ url, connectionsMax: 1, log }))
+  const databases = Array.from({ length: 12 }, () => createDatabase({ url, connectionsMax: 1, log }))
   const applied = await Promise.all(databases.map(({ pool }) => migrate(pool, { folder })))
   await Promise.all(databases.map((one) => one.close()))
   assert.deepEqual(applied.flat().toSorted(), ['0001-one.sql', '0002-two.sql'])
