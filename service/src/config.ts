@@ -106,6 +106,11 @@ export const variables = {
     read: url(['postgres', 'postgresql']),
   },
   DATABASE_CONNECTIONS_MAX: { default: '20', what: 'Connections of this process', read: integer(2, 1000, 20) },
+  DATABASE_SHARDED: {
+    default: 'off',
+    what: '`on` where the database is sharded by partner (Citus): a batch of payouts is then of one partner',
+    read: (value) => oneOf(['on', 'off'], 'off')(value) === 'on',
+  },
   MASTER_KEY: {
     default: 'made in DATA_DIR (sandbox)',
     what: 'Seals secrets and KYC data: 32 bytes in Base64. Several, separated by commas, rotate it: the first seals, all open',
@@ -173,7 +178,7 @@ export const variables = {
     read: mailServer,
   },
   MAIL_FROM: {
-    default: 'Partner Payments <no-reply@localhost>',
+    default: '`Partner Payments <no-reply@localhost>`',
     what: 'Sender of mails',
     read: mailbox('Partner Payments <no-reply@localhost>'),
   },

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type pg from 'pg'
 import { dayMs, systemClock } from '../kernel/index.ts'
-import { classify } from './errors.ts'
+import { classify, stateOf } from './errors.ts'
 
 export const migrationsFolder = fileURLToPath(new URL('../../migrations', import.meta.url))
 
@@ -79,10 +79,9 @@ export async function requireMigrated(pool: pg.Pool, folder = migrationsFolder):
   }
 }
 
-/** `if not exists` still races with itself in PostgreSQL: the loser sees the winner's row (23505) or type (42P07). */
+/** `if not exists` races with itself in PostgreSQL: the loser meets the winner's row (23505), table (42P07) or type (42710). */
 function ignoreConcurrentCreate(error: unknown): void {
-  const code = (error as { code?: string }).code
-  if (code !== '23505' && code !== '42P07') throw error
+  if (!new Set(['23505', '42P07', '42710']).has(stateOf(error) ?? '')) throw error
 }
 
 /** A statement that waits for another process's migrations, or builds an index over all there is. */
