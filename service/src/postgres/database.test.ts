@@ -1,27 +1,14 @@
 import assert from 'node:assert/strict'
-<<<<<<< HEAD
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
-import { createTestDatabase } from '../../../test/support/postgres.ts'
-import { until } from '../../../test/support/until.ts'
-import { createLog, Unreachable } from '../kernel/index.ts'
-import { createDatabase } from './database.ts'
-import { migrate } from './migrate.ts'
-import { sql } from './sql.ts'
-
-const database = await createTestDatabase()
-const log = createLog('silent')
-const open = () => createDatabase({ url: database.url, connectionsMax: 2, log })
-const db = open()
-const admin = open()
-=======
 import { after, before, test } from 'node:test'
 import { createTestDatabase } from '../../../test/support/postgres.ts'
+import { until } from '../../../test/support/until.ts'
 import { createLog, Refusal, Unreachable } from '../kernel/index.ts'
 import { createDatabase, type Database } from './database.ts'
 import { sqlState, stateOf } from './errors.ts'
+import { migrate } from './migrate.ts'
 import { sql } from './sql.ts'
 
 const log = createLog('silent')
@@ -33,18 +20,15 @@ before(async () => {
   db = createDatabase({ url, connectionsMax: 4, log, lockTimeoutMs: 500 })
   await db.pool.query('create table public.things (id integer primary key, text text)')
 })
->>>>>>> main
 after(async () => {
   await db.close()
   await drop()
 })
 
-<<<<<<< HEAD
+const count = async () => (await db.row<{ count: bigint }>(sql`select count(*) as count from public.things`))?.count
+
 const lock = sql`select 1 as one from pg_advisory_xact_lock(1)`
 const backend = sql`select pg_backend_pid() as pid`
-=======
-const count = async () => (await db.row<{ count: bigint }>(sql`select count(*) as count from public.things`))?.count
->>>>>>> main
 
 test('rows come back camelCased; int8 as bigint, times as Date in UTC, json and dates as text', async () => {
   const row = await db.row(sql`
@@ -152,7 +136,7 @@ test('a statement that does not end in time is a time-out', async () => {
 })
 
 test('a transaction that is frozen between two statements ends, and with it what it holds', async () => {
-  const frozen = createDatabase({ url: database.url, connectionsMax: 1, log, idleInTransactionMsMax: 200 })
+  const frozen = createDatabase({ url, connectionsMax: 1, log, idleInTransactionMsMax: 200 })
   const thaw = Promise.withResolvers<void>()
   try {
     const holds = Promise.withResolvers<void>()
@@ -176,14 +160,14 @@ test('a transaction that is frozen between two statements ends, and with it what
 })
 
 test('a statement that is given up is given up by the server, too', async () => {
-  const impatient = createDatabase({ url: database.url, connectionsMax: 1, log, queryTimeoutMs: 200 })
+  const impatient = createDatabase({ url, connectionsMax: 1, log, queryTimeoutMs: 200 })
   try {
     const sleep = sql`select pg_sleep(${60}::integer)`
     await assert.rejects(impatient.row(sleep), (error) => {
       return error instanceof Unreachable && error.code === 'downstream_timeout'
     })
     await until('the server has ended it', async () => {
-      const left = await admin.rows(sql`
+      const left = await db.rows(sql`
         select 1 from pg_stat_activity where state = 'active' and query like '%pg_sleep%' and pid <> pg_backend_pid()`)
       return left.length === 0
     })
@@ -195,7 +179,7 @@ test('a statement that is given up is given up by the server, too', async () => 
 test('a migration may take longer than a request, and is waited for by the others that start', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'partner-payments-migrations-'))
   const impatient = createDatabase({
-    url: database.url,
+    url,
     connectionsMax: 2,
     log,
     queryTimeoutMs: 100,
