@@ -86,6 +86,7 @@ async function run(role: Role, args: readonly string[], context: Context): Promi
   started.push({ name: 'operations', stop: operations.close })
   if (role === 'worker') startWorkers(house, started)
   else await serve(role, house, opsPort, { ...context, db })
+  operations.ready()
 }
 
 /** The database that is configured, or the embedded one, which belongs to one process: `serve`, or a lone command. */

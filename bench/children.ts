@@ -1,0 +1,120 @@
+/** The processes that are measured: started, asked what they used, frozen while another is measured, ended. */
+import { type ChildProcess, fork } from 'node:child_process'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { randomBytes } from 'node:crypto'
+import { baseEnv } from './environment.ts'
+import type { Usage } from './usage.ts'
+
+export type Server = {
+  readonly port: number
+  readonly usage: () => Promise<Usage>
+  /** Neither takes nor gives while frozen: its workers must not run in another's sample. */
+  readonly freeze: () => void
+  readonly thaw: () => void
+  readonly stop: () => Promise<void>
+  /** As a power cut. */
+  readonly kill: () => Promise<void>
+}
+
+/** One master key for all: partners are made by this process, in the databases of those. */
+export const masterKey = randomBytes(32).toString('base64')
+const startMsMax = 60_000
+const programs = {
+  serve: ['../service/src/main.ts', 'serve'],
+  worker: ['../service/src/main.ts', 'worker'],
+  accept: ['host.ts', 'accept'],
+  stateless: ['host.ts', 'stateless'],
+  empty: ['host.ts', 'empty'],
+  baseline: ['baseline/server.ts'],
+} as const
+export type Program = keyof typeof programs
+
+export const serviceEnv = (databaseUrl: string, dataDir: string): Readonly<Record<string, string>> => ({
+  ...baseEnv,
+  DATABASE_URL: databaseUrl,
+  DATA_DIR: dataDir,
+  MASTER_KEY: masterKey,
+  PORT: '0',
+  OPS_PORT: '0',
+  RATE_PER_SECOND: '1000000',
+  RATE_BURST: '10000000',
+  LOG_LEVEL: 'error',
+})
+
+export type StartOptions = {
+  readonly databaseUrl: string
+  readonly dataDir: string
+  readonly env?: Readonly<Record<string, string>>
+  /** For Node itself, such as `--cpu-prof`. */
+  readonly execArgv?: readonly string[]
+}
+
+export async function startServer(program: Program, options: StartOptions): Promise<Server> {
+  const { databaseUrl, dataDir, env = {}, execArgv = [] } = options
+  await mkdir(dataDir, { recursive: true })
+  const [file, ...args] = programs[program]
+  const child = fork(join(import.meta.dirname, file), args, {
+    env: { ...serviceEnv(databaseUrl, dataDir), ...env },
+    execArgv: [...execArgv, '--import', join(import.meta.dirname, 'usage.ts')],
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+  })
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  const abandon = () => void child.kill('SIGKILL')
+  process.once('exit', abandon)
+  void exited.then(() => process.removeListener('exit', abandon))
+  const end = (signal: NodeJS.Signals) => {
+    child.kill('SIGCONT')
+    child.kill(signal)
+    return exited
+  }
+  return {
+    port: program === 'worker' ? 0 : await portOf(child, program),
+    usage: () => usageOf(child),
+    freeze: () => void child.kill('SIGSTOP'),
+    thaw: () => void child.kill('SIGCONT'),
+    // `serve` drains what is under way; nothing here needs what it would still do after that.
+    stop: async () => {
+      const timer = setTimeout(abandon, 20_000)
+      await end('SIGTERM')
+      clearTimeout(timer)
+    },
+    kill: () => end('SIGKILL'),
+  }
+}
+
+/** Programs of the bench say it by message, the service in its welcome. */
+function portOf(child: ChildProcess, program: Program): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const fail = (why: string) => reject(new Error(`${program} ${why}`))
+    const timer = setTimeout(() => fail(`does not listen after ${startMsMax / 1000} s`), startMsMax)
+    const found = (port: number) => {
+      clearTimeout(timer)
+      resolve(port)
+    }
+    let text = ''
+    child.stdout?.on('data', (chunk: Buffer) => {
+      text += chunk.toString()
+      const port = /listens on http:\/\/127\.0\.0\.1:(\d+)/.exec(text)?.[1]
+      // The last line of the welcome: the seed is done, too.
+      if (port !== undefined && text.includes('Ctrl-C')) found(Number(port))
+    })
+    child.on('message', (message: { readonly port?: number }) => {
+      if (message.port !== undefined) found(message.port)
+    })
+    child.once('exit', (code) => fail(`ended with ${code} at its start`))
+  })
+}
+
+function usageOf(child: ChildProcess): Promise<Usage> {
+  return new Promise((resolve, reject) => {
+    const listen = (message: { readonly usage?: Usage }) => {
+      if (!message.usage) return
+      child.removeListener('message', listen)
+      resolve(message.usage)
+    }
+    child.on('message', listen)
+    child.once('exit', () => reject(new Error('the process has ended')))
+    child.send('usage')
+  })
+}

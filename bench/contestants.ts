@@ -1,0 +1,103 @@
+/** What runs in a round: each contestant gives one sample when it is its turn, and is checked after it. */
+import { auditBooks, type Counted } from './books.ts'
+import type { Server } from './children.ts'
+import type { Load, LoadSpec } from './load.ts'
+import { runPgbench, withClient } from './postgres.ts'
+import type { BenchPartner } from './sign.ts'
+
+export type Sample = {
+  readonly rate: number
+  readonly p50Ms?: number
+  readonly p99Ms?: number
+  /** Of one core, while the load ran. */
+  readonly loadCpu?: number
+  readonly serverCpu?: number
+  readonly rssBytes?: number
+}
+export type Contestant = {
+  readonly name: string
+  readonly sample: () => Promise<Sample>
+  /** One sample that is not counted; nothing where there is no code to warm. */
+  readonly warmUp: () => Promise<void>
+  /** What the books say is wrong. */
+  readonly audit: () => Promise<readonly string[]>
+}
+
+/** Everything that was sent to one database, by whichever contestant. */
+export type Ledger = { accepted: number; unknown: number }
+const nothingWrong = () => Promise.resolve([])
+
+export function pgbenchContestant(name: string, url: string, seconds: number): Contestant {
+  const sample = async () => ({ rate: await runPgbench(url, Math.ceil(seconds)) })
+  return { name, sample, warmUp: () => Promise.resolve(), audit: nothingWrong }
+}
+
+/** Enough for a round of the speed seen last, and no more: to sign is what takes the time of the bench. */
+const countFor = (rate: number, seconds: number) => Math.ceil(rate * seconds * 1.3) + 200
+const cyclicCount = 3000
+const firstRate = 400
+/** Signed requests that may be sent again are so within the service's window of 300 s. */
+const freshMs = 200_000
+
+export type LoadedOptions = {
+  readonly name: string
+  readonly kind: LoadSpec['kind']
+  readonly server: Server
+  readonly load: Load
+  readonly partners: readonly BenchPartner[]
+  readonly references?: readonly string[]
+  readonly connections: number
+  readonly seconds: number
+  /** The same signed requests again and again; takes a load generator of its own, which keeps them. */
+  readonly cyclic?: boolean
+  readonly audit?: () => Promise<readonly string[]>
+  /** Where what is accepted is counted. */
+  readonly ledger?: Ledger
+}
+
+let rounds = 0
+
+/** Closed-loop connections against one server, which is frozen at all other times. */
+export function loadedContestant(options: LoadedOptions): Contestant {
+  const { name, kind, server, load, partners, references = [], connections, ledger } = options
+  const { seconds, cyclic = false } = options
+  let lastRate = firstRate
+  let signedAtMs = -Infinity
+  const sample = async (): Promise<Sample> => {
+    const count = cyclic ? cyclicCount : countFor(lastRate, seconds)
+    const spec = { kind, connections, seconds, count, cyclic, naming: false, partners, references }
+    if (!cyclic || performance.now() - signedAtMs > freshMs) {
+      await load.prepare({ ...spec, port: server.port, keyPrefix: `${name}-${rounds++}` })
+      signedAtMs = performance.now()
+    }
+    server.thaw()
+    const before = await server.usage()
+    const started = performance.now()
+    const report = await load.go()
+    const wallSeconds = (performance.now() - started) / 1000
+    const after = await server.usage()
+    server.freeze()
+    if (report.problem !== undefined) throw new Error(`${name} refused a request of the bench: ${report.problem}`)
+    lastRate = report.rate
+    if (ledger) ledger.accepted += report.accepted
+    if (ledger) ledger.unknown += report.unknown
+    const serverCpu = (after.cpuSeconds - before.cpuSeconds) / wallSeconds
+    const { rate, p50Ms, p99Ms, cpuShare } = report
+    return { rate, p50Ms, p99Ms, loadCpu: cpuShare, serverCpu, rssBytes: after.rssBytes }
+  }
+  return { name, sample, warmUp: async () => void (await sample()), audit: options.audit ?? nothingWrong }
+}
+
+export const auditOf = (databaseUrl: string, counted: Counted) => () => auditBooks(databaseUrl, counted)
+
+/** The baseline keeps the same promises; its own tables are looked at. */
+export const baselineAudit = (databaseUrl: string, counted: Counted) => () =>
+  withClient(databaseUrl, async (client) => {
+    const statement = `select (select count(*) from payouts)::integer as payouts,
+      (select count(*) from events)::integer as events, (select sum(posted) from accounts)::text as posted,
+      (select reserved from accounts where name = 'balance') = (select coalesce(sum(amount), 0) from transfers) as folded`
+    const { rows } = await client.query<Record<string, unknown>>(statement)
+    const { payouts, events, posted, folded } = rows[0] ?? {}
+    const good = payouts === counted.accepted && events === payouts && posted === '0' && folded === true
+    return good ? [] : [`baseline: accepted ${counted.accepted}, ${JSON.stringify(rows[0])}`]
+  })

@@ -1,0 +1,133 @@
+/**
+ * The service's own parts, put together for one comparison each (first argument), in a process of its own:
+ *
+ *   accept     the whole house as `serve` has it, without its workers: they can run elsewhere (role `worker`)
+ *   stateless  the same gateway, with a payout handler and an authentication that ask no database
+ *   empty      the same gateway and authentication, nonces in the database, and a transaction handler that asks nothing
+ */
+import { join } from 'node:path'
+import { type OperationId, operationIds } from '@partner-payments/wire'
+import { type Access, createAccess } from '../service/src/access/index.ts'
+import { compose } from '../service/src/compose.ts'
+import { type Config, readConfig } from '../service/src/config.ts'
+import { createGateway, type Gateway } from '../service/src/gateway/index.ts'
+import {
+  type AllHandlers,
+  createLog,
+  createSealer,
+  type Handler,
+  newId,
+  readAmount,
+  readCurrency,
+  systemClock,
+  writeAmount,
+} from '../service/src/kernel/index.ts'
+import { createOperations } from '../service/src/operations/index.ts'
+import { createDatabase, type Database } from '../service/src/postgres/index.ts'
+
+const at = '2026-01-01T00:00:00.000Z'
+
+/** What `createFiatPayout` answers, made of the request alone. */
+const payoutHandler: Handler<'createFiatPayout'> = async ({ body }) => {
+  const currency = readCurrency(body.currency)
+  const amount = writeAmount(readAmount(body.amount, currency), currency)
+  const reference = body.reference ?? newId()
+  return {
+    body: {
+      amount,
+      beneficiaryAccount: 'NL91ABNA0417164300',
+      beneficiaryName: 'Bench Beneficiary',
+      currency: body.currency,
+      idempotencyKey: body.idempotencyKey,
+      reference,
+      status: 'Pending',
+    },
+    headers: { location: `/v1/transactions/${encodeURIComponent(reference)}` },
+  }
+}
+
+/** A transaction of the usual size, always the same. */
+const transactionHandler: Handler<'getTransaction'> = async ({ params }) => {
+  const amount = writeAmount(5n, 'EUR')
+  return {
+    body: {
+      reference: params.reference,
+      amount,
+      currency: 'EUR',
+      userAmount: amount,
+      userCurrency: 'EUR',
+      category: 'Deposit',
+      direction: 'Inward',
+      method: 'Fiat',
+      partyType: 'Partner',
+      status: 'Completed',
+      type: 'PartnerDeposit',
+      hasFx: false,
+      createdAt: at,
+      updatedAt: at,
+      timeline: (['Created', 'Settled', 'Credited'] as const).map((step) => ({
+        createdAt: at,
+        status: 'Completed' as const,
+        step,
+      })),
+    },
+  }
+}
+
+const unused = () => Promise.reject(new Error('no part of this comparison'))
+const handlers = {
+  ...Object.fromEntries(operationIds.map((id: OperationId) => [id, unused])),
+  createFiatPayout: payoutHandler,
+  getTransaction: transactionHandler,
+} as unknown as AllHandlers
+
+/** Every credential is read once; every nonce is new. */
+function withoutDatabase(access: Access): Access {
+  const known = new Map<string, ReturnType<Access['credential']>>()
+  return {
+    ...access,
+    credential: (apiKey) => {
+      const credential = known.get(apiKey) ?? access.credential(apiKey)
+      known.set(apiKey, credential)
+      return credential
+    },
+    spendNonce: () => Promise.resolve(true),
+  }
+}
+
+async function build(form: string | undefined, config: Config, db: Database): Promise<Gateway> {
+  const clock = systemClock
+  const log = createLog(config.LOG_LEVEL)
+  const operations = createOperations({ db })
+  if (form === 'accept')
+    return compose({ config, db, clock, log, operations, outboxFolder: join(config.DATA_DIR, 'outbox') }).gateway(
+      'local',
+    )
+  const access = createAccess({ db, clock, sealer: createSealer(config.MASTER_KEY) })
+  return createGateway({
+    form: 'local',
+    handlers,
+    access: form === 'stateless' ? withoutDatabase(access) : access,
+    internalKey: Buffer.alloc(32),
+    log,
+    clock,
+    sandbox: true,
+    bodyBytesMax: config.BODY_BYTES_MAX,
+    headerBytesMax: config.HEADER_BYTES_MAX,
+    pages: [],
+    observe: operations.metrics.request,
+    windowSeconds: config.TIMESTAMP_WINDOW_SECONDS,
+    rate: { perSecond: config.RATE_PER_SECOND, burst: config.RATE_BURST },
+  })
+}
+
+const config = readConfig()
+const db = createDatabase({
+  url: config.DATABASE_URL ?? '',
+  connectionsMax: config.DATABASE_CONNECTIONS_MAX,
+  log: createLog(config.LOG_LEVEL),
+})
+const gateway = await build(process.argv[2], config, db)
+// An orderly exit, so that a profile of the process is written.
+process.once('SIGTERM', () => process.exit(0))
+process.send?.({ port: await gateway.listen('127.0.0.1', 0) })

@@ -1,0 +1,97 @@
+/**
+ * `npm run bench`: what a payout costs, against its peers in interleaved rounds on the same PostgreSQL. `--quick`: the
+ * first rows within a minute. `--kill`: the service is killed in the middle of rounds instead, and nothing is lost or
+ * doubled. Exit code 1 where the books are wrong; a floor that is missed is only told.
+ */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { findPgbench } from './environment.ts'
+import { runKill } from './kill.ts'
+import { startLoad } from './load.ts'
+import { measureMemory } from './memory.ts'
+import { privateKeyPem } from './partners.ts'
+import { type Postgres, startPostgres } from './postgres.ts'
+import { renderMarkdown, renderText } from './report.ts'
+import { runRounds } from './rounds.ts'
+import { buildStage } from './stage.ts'
+
+const forms = {
+  quick: { rounds: 3, seconds: 1.2 },
+  full: { rounds: 5, seconds: 5 },
+}
+const resultsFile = join(import.meta.dirname, 'results.md')
+const say = (line: string) => console.log(line)
+
+function readOptions() {
+  const flag = { type: 'boolean', default: false } as const
+  const { values } = parseArgs({
+    options: {
+      quick: flag,
+      kill: flag,
+      /** Sizes of the full form, to try it out with less. */
+      rounds: { type: 'string' },
+      seconds: { type: 'string' },
+      partners: { type: 'string', default: '1000' },
+      rows: { type: 'string', default: '10000000' },
+      payouts: { type: 'string', default: '1000000' },
+      /** A folder: CPU profiles of every measured process are written there. */
+      profile: { type: 'string' },
+    },
+  })
+  const form = values.quick ? 'quick' : 'full'
+  return { ...values, form, ...sizes(values, forms[form]) } as const
+}
+
+function sizes(
+  values: Readonly<Record<string, string | boolean | undefined>>,
+  byDefault: { readonly rounds: number; readonly seconds: number },
+) {
+  const number = (name: string, fallback: number) => {
+    const value = Number(values[name] ?? fallback)
+    if (!Number.isFinite(value) || value <= 0) throw new Error(`--${name} is a number above 0`)
+    return value
+  }
+  return {
+    rounds: number('rounds', byDefault.rounds),
+    seconds: number('seconds', byDefault.seconds),
+    partners: number('partners', 1),
+    rows: number('rows', 1),
+    payouts: number('payouts', 1),
+  }
+}
+
+async function measure(options: ReturnType<typeof readOptions>, postgres: Postgres): Promise<readonly string[]> {
+  const { form, rounds, seconds, partners, rows, payouts, profile } = options
+  const pgbench = findPgbench()
+  const load = startLoad(privateKeyPem)
+  const full = form === 'full' ? { partners, rows } : undefined
+  const execArgv = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`]
+  const stage = await buildStage({ postgres, load, seconds, pgbench: pgbench !== undefined, full, execArgv, say })
+  const { samples, wrong } = await runRounds(stage.contestants, rounds, postgres, say)
+  const after: string[] = []
+  let memory
+  if (full) {
+    memory = await measureMemory(stage.payouts.options, stage.payouts.ledger, payouts, say)
+    after.push(...(await stage.payouts.audit()))
+  }
+  load.stop()
+  await stage.stop()
+  const { settings } = postgres
+  const report = { form, rounds, seconds, settings, pgbench, samples, memory, wrong: [...wrong, ...after] }
+  say(`\n${renderText(report)}`)
+  await writeFile(resultsFile, renderMarkdown(report))
+  return report.wrong
+}
+
+const options = readOptions()
+const begun = performance.now()
+const postgres = await startPostgres()
+try {
+  const wrong = options.kill ? await runKill(postgres, say) : await measure(options, postgres)
+  if (options.kill) say(wrong.length === 0 ? 'nothing lost, nothing doubled' : wrong.join('\n'))
+  if (wrong.length > 0) process.exitCode = 1
+} finally {
+  await postgres.stop()
+}
+say(`${((performance.now() - begun) / 1000).toFixed(0)} s`)

@@ -1,0 +1,74 @@
+/** Partners to pay for, made by the house's own verbs, and their beneficiaries by the API itself. */
+import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
+import { join } from 'node:path'
+import { permissions } from '@partner-payments/wire'
+import { compose } from '../service/src/compose.ts'
+import { readConfig } from '../service/src/config.ts'
+import { createLog, systemClock } from '../service/src/kernel/index.ts'
+import { createDatabase } from '../service/src/postgres/index.ts'
+import { serviceEnv } from './children.ts'
+import { type BenchPartner, signedHeaders } from './sign.ts'
+
+const keys = generateKeyPairSync('rsa', { modulusLength: 2048 })
+export const privateKeyPem = keys.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+export const publicKeyPem = keys.publicKey.export({ type: 'spki', format: 'pem' }).toString()
+
+const floatMinor = 1_000_000_000_000n
+const atOnce = 16
+
+export type Account = Pick<BenchPartner, 'partnerId' | 'apiKey' | 'apiSecret'>
+
+/** Partners with ten thousand million euro each: no payout of the bench is refused for want of money. */
+export async function createPartners(databaseUrl: string, dataDir: string, count: number): Promise<readonly Account[]> {
+  const config = readConfig({}, serviceEnv(databaseUrl, dataDir))
+  const log = createLog(config.LOG_LEVEL)
+  const db = createDatabase({ url: databaseUrl, connectionsMax: 4, log })
+  try {
+    const house = compose({ config, db, clock: systemClock, log, outboxFolder: join(dataDir, 'outbox') })
+    const made: Account[] = []
+    for (let index = 0; index < count; index += 1) {
+      const account = await db.transaction(async (tx) => {
+        const partnerId = await house.access.createPartner(tx, `Bench ${index}`)
+        await house.deposits.bookOwn(tx, partnerId, 'EUR', floatMinor)
+        return house.access.createServiceAccount(tx, { partnerId, name: 'bench', permissions, publicKeyPem })
+      })
+      made.push(account)
+    }
+    return made
+  } finally {
+    await db.close()
+  }
+}
+
+/** A customer and a beneficiary of each. */
+export async function createBeneficiaries(
+  port: number,
+  accounts: readonly Account[],
+): Promise<readonly BenchPartner[]> {
+  const key = createPrivateKey(privateKeyPem)
+  const post = async (account: Account, path: string, value: object) => {
+    const body = JSON.stringify(value)
+    const headers = await signedHeaders(account, key, { method: 'POST', path, body })
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
+      method: 'POST',
+      body,
+      headers: { ...headers, 'Content-Type': 'application/json' },
+    })
+    const text = await answer.text()
+    if (!answer.ok) throw new Error(`POST ${path} answered ${answer.status}: ${text}`)
+    return JSON.parse(text) as Record<string, string>
+  }
+  const partners: BenchPartner[] = []
+  const waiting = [...accounts]
+  const worker = async () => {
+    for (let account = waiting.pop(); account; account = waiting.pop()) {
+      const kyc = { fullName: 'Bench Customer', citizenshipCountryCode: 'NL' }
+      const { guid = '' } = await post(account, '/v1/customers', { email: 'customer@example.com', kyc })
+      const beneficiary = { customerId: guid, name: 'Bench Beneficiary', iban: 'NL91ABNA0417164300', currency: 'EUR' }
+      const { id = '' } = await post(account, '/v1/beneficiaries', beneficiary)
+      partners.push({ ...account, customerId: guid, beneficiaryId: id })
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(atOnce, accounts.length) }, worker))
+  return partners
+}

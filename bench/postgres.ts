@@ -1,0 +1,113 @@
+/** The PostgreSQL under the whole bench: an embedded durable one in a temporary folder, or the one of DATABASE_URL. */
+import { execFile } from 'node:child_process'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import pg from 'pg'
+import { migrate, startEmbeddedPostgres } from '../service/src/postgres/index.ts'
+import { baseEnv, databaseUrl } from './environment.ts'
+
+export type Postgres = {
+  readonly folder: string
+  /** `version`, and the settings that decide what a commit means. */
+  readonly settings: Readonly<Record<string, string>>
+  /** A new database, empty or with the service's schema; answers its URL. */
+  readonly create: (name: string, schema: 'empty' | 'service') => Promise<string>
+  /** Writes out what earlier samples made dirty, so that no sample pays for its predecessor. */
+  readonly checkpoint: () => Promise<void>
+  readonly stop: () => Promise<void>
+}
+
+const run = promisify(execFile)
+
+/** One connection for a moment. int8 comes as text: sums of money and counts are compared as such. */
+export async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url, options: '-c timezone=UTC' })
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    return await work(client)
+  } finally {
+    await client.end()
+  }
+}
+
+const shown = ['fsync', 'synchronous_commit', 'full_page_writes', 'shared_buffers', 'max_wal_size']
+
+async function readSettings(url: string): Promise<Readonly<Record<string, string>>> {
+  return withClient(url, async (client) => {
+    const { rows } = await client.query<{ name: string; value: string }>(
+      'select name, current_setting(name) as value from unnest($1::text[]) as name',
+      [['server_version', ...shown]],
+    )
+    return Object.fromEntries(rows.map(({ name, value }) => [name, value]))
+  })
+}
+
+export async function startPostgres(): Promise<Postgres> {
+  const folder = await mkdtemp(join(tmpdir(), 'partner-payments-bench-'))
+  // The embedded server, which runs as somebody else where this is root, must get through.
+  await chmod(folder, 0o711)
+  const embedded =
+    databaseUrl === undefined ? await startEmbeddedPostgres({ dataDir: folder, durable: true }) : undefined
+  const adminUrl = databaseUrl ?? embedded?.url ?? ''
+  const created: string[] = []
+  const urlOf = (name: string) => Object.assign(new URL(adminUrl), { pathname: `/${name}` }).toString()
+  return {
+    folder,
+    settings: await readSettings(adminUrl),
+    create: async (suffix, schema) => {
+      const name = `bench_${process.pid}_${suffix}`
+      await withClient(adminUrl, (client) => client.query(`create database ${name}`))
+      created.push(name)
+      if (schema === 'service') await migrated(urlOf(name))
+      return urlOf(name)
+    },
+    checkpoint: () => withClient(adminUrl, async (client) => void (await client.query('checkpoint'))),
+    stop: async () => {
+      if (embedded === undefined)
+        for (const name of created)
+          await withClient(adminUrl, (client) => client.query(`drop database if exists ${name} with (force)`))
+      await embedded?.stop()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function migrated(url: string): Promise<void> {
+  const pool = new pg.Pool({ connectionString: url, max: 2 })
+  try {
+    await migrate(pool)
+  } finally {
+    await pool.end()
+  }
+}
+
+/** How libpq is told, so that the password stands in no list of processes. */
+function libpqEnv(url: string): Readonly<Record<string, string>> {
+  const { hostname, port, username, password, pathname } = new URL(url)
+  return {
+    ...baseEnv,
+    PGHOST: hostname,
+    PGPORT: port || '5432',
+    PGUSER: decodeURIComponent(username),
+    PGPASSWORD: decodeURIComponent(password),
+    PGDATABASE: pathname.slice(1),
+  }
+}
+
+export const pgbenchClients = 16
+
+export async function fillPgbench(url: string, scale: number): Promise<void> {
+  await run('pgbench', ['-i', '-q', '-s', String(scale)], { env: libpqEnv(url) })
+}
+
+/** TPC-B as `pgbench` comes: transactions a second, without the time to connect. */
+export async function runPgbench(url: string, seconds: number): Promise<number> {
+  const args = ['-c', String(pgbenchClients), '-j', '2', '-T', String(seconds)]
+  const { stdout } = await run('pgbench', args, { env: libpqEnv(url) })
+  const tps = /tps = ([\d.]+) \(without/.exec(stdout)?.[1]
+  if (tps === undefined) throw new Error(`pgbench said no tps:\n${stdout}`)
+  return Number(tps)
+}

@@ -1,0 +1,112 @@
+/** What is printed and what is written to `bench/results.md`: figures, ratios, verdicts. No names of machines. */
+import { renderTable } from '../examples/demo/table.ts'
+import { cores } from './environment.ts'
+import type { Memory } from './memory.ts'
+import { type Samples, spreadOf } from './rounds.ts'
+import { format, judge, rows, spread } from './table.ts'
+
+export type Report = {
+  readonly form: string
+  readonly rounds: number
+  readonly seconds: number
+  readonly settings: Readonly<Record<string, string>>
+  readonly pgbench: string | undefined
+  readonly samples: Samples
+  readonly memory: Memory | undefined
+  readonly wrong: readonly string[]
+}
+
+const judgedColumns = ['row', 'ours /s', 'peer /s', 'ratio', 'floor', 'aim', '']
+const measuredColumns = ['contestant', 'per second', 'p50 ms', 'p99 ms', 'its cores', "load's cores", 'RSS MiB']
+const mebibyte = 2 ** 20
+
+function judgedRows({ samples, memory }: Report): readonly (readonly string[])[] {
+  const title = 'memory over many payouts, MiB'
+  const limits = ['flat', 'flat']
+  const kept = memory
+    ? [`${format(memory.late)} late`, `${format(memory.early)} early`, format(memory.late / memory.early), ...limits]
+    : ['', '', 'skipped', ...limits]
+  const verdict = memory ? (memory.flat ? `aim reached (${memory.payouts.toLocaleString('en')})` : 'MISSED') : ''
+  return [...rows.map((row) => judge(row, samples).cells), [title, ...kept, verdict]]
+}
+
+function measuredRows(samples: Samples): readonly (readonly string[])[] {
+  return [...samples].map(([name, list]) => {
+    const median = (values: readonly (number | undefined)[]) => {
+      const known = values.filter((value) => value !== undefined)
+      return known.length === 0 ? '' : format(spreadOf(known).median)
+    }
+    return [
+      name,
+      spread(spreadOf(list.map(({ rate }) => rate))),
+      median(list.map(({ p50Ms }) => p50Ms)),
+      median(list.map(({ p99Ms }) => p99Ms)),
+      median(list.map(({ serverCpu }) => serverCpu)),
+      median(list.map(({ loadCpu }) => loadCpu)),
+      median(list.map(({ rssBytes }) => rssBytes && rssBytes / mebibyte)),
+    ]
+  })
+}
+
+const notes = [
+  'Each cell is a median with its smallest and largest; a ratio is taken within a round, then its median.',
+  'payouts: `POST /v1/payouts/fiat` whole, on the house without its workers (they can run elsewhere, role `worker`).',
+  'payouts with settlement: `serve` itself, whose workers carry the backlog to the sandbox bank in the same process.',
+  'All others are frozen (SIGSTOP) and a checkpoint is taken before a contestant has its turn.',
+  'Requests are signed before a sample and not counted; the load generator shares the cores of this machine.',
+]
+
+function head({ form, rounds, seconds, settings, pgbench }: Report): readonly string[] {
+  const { server_version: version, ...others } = settings
+  const set = Object.entries(others).map(([name, value]) => `${name} ${value}`)
+  return [
+    `${form}: ${rounds} interleaved rounds of ${seconds} s a contestant, 64 closed-loop connections`,
+    `${cores} cores, PostgreSQL ${version} (${set.join(', ')}), Node ${process.versions.node}`,
+    pgbench === undefined ? '`pgbench` is not on the PATH: its rows are skipped' : `${pgbench}: -c 16 -j 2, TPC-B`,
+  ]
+}
+
+const booksLine = ({ wrong }: Report) =>
+  wrong.length === 0
+    ? 'After every sample: posted balances sum to zero, accounts fold from their transfers, none is negative, accepted = stored = told, nothing twice.'
+    : `THE BOOKS ARE WRONG:\n${wrong.map((what) => `- ${what}`).join('\n')}`
+
+export function renderText(report: Report): string {
+  const columns = (titles: readonly string[]) =>
+    titles.map((title, at) => (at === 0 ? { title } : ({ title, align: 'right' } as const)))
+  return [
+    ...head(report),
+    '',
+    renderTable(columns(measuredColumns), measuredRows(report.samples)),
+    '',
+    renderTable(columns(judgedColumns), judgedRows(report)),
+    '',
+    ...notes,
+    booksLine(report),
+  ].join('\n')
+}
+
+export function renderMarkdown(report: Report): string {
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
+  const table = (titles: readonly string[], body: readonly (readonly string[])[]) => [
+    line(titles.map((title) => title || 'verdict')),
+    line(titles.map((_, at) => (at === 0 ? '---' : '---:'))),
+    ...body.map(line),
+  ]
+  return [
+    '# What `npm run bench` measured last',
+    '',
+    'Written by the bench. Figures of a shared machine mean little alone: read the ratios.',
+    '',
+    ...head(report).map((text) => `- ${text}`),
+    '',
+    ...table(judgedColumns, judgedRows(report)),
+    '',
+    ...table(measuredColumns, measuredRows(report.samples)),
+    '',
+    ...notes.map((text) => `- ${text}`),
+    '',
+    booksLine(report),
+    '',
+  ].join('\n')
+}

@@ -1,0 +1,40 @@
+/** Interleaved rounds: A B C, B C A, ... so that what the machine does meanwhile falls on all alike. */
+import type { Contestant, Sample } from './contestants.ts'
+import type { Postgres } from './postgres.ts'
+
+export type Samples = ReadonlyMap<string, readonly Sample[]>
+export type RoundsResult = { readonly samples: Samples; readonly wrong: readonly string[] }
+
+export async function runRounds(
+  contestants: readonly Contestant[],
+  rounds: number,
+  postgres: Postgres,
+  say: (line: string) => void,
+): Promise<RoundsResult> {
+  const samples = new Map<string, Sample[]>(contestants.map(({ name }) => [name, []]))
+  const wrong: string[] = []
+  // Code that has not run yet is slow in any of them, and what is signed for a round is as much as the last one took.
+  for (const contestant of contestants) await contestant.warmUp()
+  for (let round = 0; round < rounds; round += 1) {
+    const order = contestants.map((_, at) => contestants[(at + round) % contestants.length] as Contestant)
+    const told: string[] = []
+    for (const contestant of order) {
+      await postgres.checkpoint()
+      const sample = await contestant.sample()
+      samples.get(contestant.name)?.push(sample)
+      told.push(`${contestant.name} ${Math.round(sample.rate)}`)
+      wrong.push(...(await contestant.audit()).map((what) => `round ${round + 1}, ${contestant.name}: ${what}`))
+    }
+    say(`round ${round + 1} of ${rounds}: ${told.join(', ')}`)
+  }
+  return { samples, wrong }
+}
+
+export type Spread = { readonly median: number; readonly min: number; readonly max: number }
+
+export function spreadOf(values: readonly number[]): Spread {
+  const sorted = values.toSorted((a, b) => a - b)
+  const at = (index: number) => sorted[index] ?? Number.NaN
+  const middle = (sorted.length - 1) / 2
+  return { median: (at(Math.floor(middle)) + at(Math.ceil(middle))) / 2, min: at(0), max: at(sorted.length - 1) }
+}

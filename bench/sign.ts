@@ -1,0 +1,44 @@
+/** Requests as bytes, signed before they are counted: a partner's own machines sign, not the service's. */
+import { type KeyObject, randomUUID, sign } from 'node:crypto'
+import { promisify } from 'node:util'
+import { canonicalString } from '@partner-payments/wire'
+
+/** All that a request needs of a partner. Every partner of the bench has the same RSA key, and an account of its own. */
+export type BenchPartner = {
+  readonly partnerId: string
+  readonly apiKey: string
+  readonly apiSecret: string
+  readonly customerId: string
+  readonly beneficiaryId: string
+}
+export type Unsigned = { readonly method: 'GET' | 'POST'; readonly path: string; readonly body?: string }
+
+/** With a callback it runs in Node's thread pool, so that all cores sign. */
+const signAside = promisify<string, Buffer, KeyObject, Buffer>(sign)
+
+export async function signedHeaders(
+  partner: Pick<BenchPartner, 'apiKey' | 'apiSecret'>,
+  key: KeyObject,
+  { method, path, body = '' }: Unsigned,
+): Promise<Readonly<Record<string, string>>> {
+  const timestamp = String(Math.floor(Date.now() / 1000))
+  const nonce = randomUUID()
+  const { apiKey, apiSecret } = partner
+  const text = canonicalString({ method, path, query: '', timestamp, nonce, apiSecret, body: Buffer.from(body) })
+  const signature = (await signAside('sha256', Buffer.from(text), key)).toString('base64')
+  return { ApiKey: apiKey, Nonce: nonce, Timestamp: timestamp, Signature: signature }
+}
+
+/** One HTTP/1.1 request, kept alive. */
+export async function signedBytes(partner: BenchPartner, key: KeyObject, request: Unsigned): Promise<Buffer> {
+  const { method, path, body } = request
+  const headers = {
+    Host: 'localhost',
+    ...(await signedHeaders(partner, key, request)),
+    ...(body === undefined
+      ? {}
+      : { 'Content-Type': 'application/json', 'Content-Length': String(Buffer.byteLength(body)) }),
+  }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  return Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body ?? ''}`)
+}

@@ -1,0 +1,70 @@
+/** The rows of the issue that the bench answers: what is compared with what, the floor and the aim. */
+import type { Sample } from './contestants.ts'
+import { type Samples, type Spread, spreadOf } from './rounds.ts'
+
+export type Row = {
+  readonly title: string
+  readonly ours: string
+  readonly peer: string
+  /** Ratios by default at least so much; `most`: at most. */
+  readonly floor: number
+  readonly aim: number
+  readonly most?: boolean
+  readonly value: (ours: Sample, peer: Sample) => number
+}
+export type Judged = {
+  readonly title: string
+  readonly verdict: 'aim' | 'floor' | 'missed' | 'skipped'
+  readonly cells: readonly string[]
+}
+
+const ratio = (ours: Sample, peer: Sample) => ours.rate / peer.rate
+const names = { accept: 'payouts', serve: 'payouts with settlement' }
+
+const against = (title: string, peer: string, floor: number, aim: number): readonly Row[] =>
+  Object.values(names).map((ours) => ({ title: `${ours} / ${title}`, ours, peer, floor, aim, value: ratio }))
+
+export const rows: readonly Row[] = [
+  ...against('pgbench TPC-B scale 1 (hot row)', 'pgbench 1', 2, 3),
+  ...against('pgbench TPC-B scale 10', 'pgbench 10', 1.2, 2),
+  ...against('our endpoint without the database', 'no database', 0.65, 0.8),
+  ...against('straightforward baseline', 'baseline', 8, 11),
+  {
+    title: '1,000 partners / one partner',
+    ours: '1,000 partners',
+    peer: names.accept,
+    floor: 0.8,
+    aim: 1,
+    value: ratio,
+  },
+  { title: 'payouts on many rows / on none', ours: 'many rows', peer: names.accept, floor: 0.9, aim: 1, value: ratio },
+  {
+    title: 'p99 / p50 at 64 connections',
+    ours: names.accept,
+    peer: names.accept,
+    floor: 3.5,
+    aim: 2.5,
+    most: true,
+    value: ({ p50Ms = 0, p99Ms = 0 }) => p99Ms / p50Ms,
+  },
+  { title: 'deposits credited / payouts', ours: 'deposits', peer: names.accept, floor: 2, aim: 5, value: ratio },
+  { title: 'get on many rows / empty handler', ours: 'get', peer: 'empty get', floor: 0.5, aim: 0.8, value: ratio },
+]
+
+export const format = (value: number) => value.toLocaleString('en', { maximumSignificantDigits: 3 })
+export const spread = ({ median, min, max }: Spread) => `${format(median)} (${format(min)}-${format(max)})`
+
+export function judge({ title, ours, peer, floor, aim, most = false, value }: Row, samples: Samples): Judged {
+  const mine = samples.get(ours) ?? []
+  const theirs = samples.get(peer) ?? []
+  const limits = `${most ? 'at most ' : ''}${floor}`
+  if (mine.length === 0 || theirs.length === 0)
+    return { title, verdict: 'skipped', cells: [title, '', '', 'skipped', limits, String(aim), ''] }
+  // Each sample against its peer of the same round.
+  const found = spreadOf(mine.map((sample, round) => value(sample, theirs[round] ?? sample)))
+  const reaches = (limit: number) => (most ? found.median <= limit : found.median >= limit)
+  const verdict = reaches(aim) ? 'aim' : reaches(floor) ? 'floor' : 'missed'
+  const rates = (list: readonly Sample[]) => spread(spreadOf(list.map(({ rate }) => rate)))
+  const said = { aim: 'aim reached', floor: 'floor reached', missed: 'MISSED' }[verdict]
+  return { title, verdict, cells: [title, rates(mine), rates(theirs), spread(found), limits, String(aim), said] }
+}
