@@ -120,7 +120,7 @@ test('401 from the api itself without, with a tampered, a misused or an expired 
   assert.deepEqual(await askApi({ ...fresh, [macName]: 'AAAA' }), [401, 'signature_invalid'])
   // The pass says what is asked for; the path on the wire does not matter.
   assert.deepEqual(await askApi(fresh, '/v1/customers'), [200, undefined])
-  for (const target of ['/v1/customers', '/v1/accounts?limit=1', '/', '']) {
+  for (const target of ['/v1/customers', '/v1/accounts?limit=1', '/v1']) {
     const misused = { ...fresh, 'x-internal-target': Buffer.from(target).toString('base64url') }
     assert.deepEqual(await askApi(misused), [401, 'signature_invalid'], target)
   }
