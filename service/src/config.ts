@@ -5,7 +5,6 @@
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { type LogLevel, logLevels, masterKeyBytes, randomBytes, secondMs } from './kernel/index.ts'
-import { retryDelaysMsDefault } from './rooms/webhooks/index.ts'
 import { readMailbox, smtpTransport } from './mail/index.ts'
 
 export class ConfigError extends Error {
@@ -60,11 +59,12 @@ const keys = (value: string | undefined) =>
 /** A developer who mends a receiver does not wait an hour for the next attempt: 12 attempts in about an hour. */
 const sandboxRetryDelaysMs = [1, 2, 5, 15, 30, 60, 120, 300, 600, 1200, 1800].map((seconds) => seconds * secondMs)
 
-const retryDelays = (value: string | undefined, mode: Mode): readonly number[] =>
+/** Undefined: the schedule of the room that delivers. */
+const retryDelays = (value: string | undefined, mode: Mode): readonly number[] | undefined =>
   value === undefined
     ? mode === 'sandbox'
       ? sandboxRetryDelaysMs
-      : retryDelaysMsDefault
+      : undefined
     : value
         .split(',')
         .map((part) =>

@@ -1,14 +1,9 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { createTestDatabase } from '../../../test/support/postgres.ts'
-import { until } from '../../../test/support/until.ts'
 import { createLog, Refusal, Unreachable } from '../kernel/index.ts'
 import { createDatabase, type Database } from './database.ts'
 import { sqlState, stateOf } from './errors.ts'
-import { migrate } from './migrate.ts'
 import { sql } from './sql.ts'
 
 const log = createLog('silent')
@@ -26,9 +21,6 @@ after(async () => {
 })
 
 const count = async () => (await db.row<{ count: bigint }>(sql`select count(*) as count from public.things`))?.count
-
-const lock = sql`select 1 as one from pg_advisory_xact_lock(1)`
-const backend = sql`select pg_backend_pid() as pid`
 
 test('rows come back camelCased; int8 as bigint, times as Date in UTC, json and dates as text', async () => {
   const row = await db.row(sql`
@@ -133,65 +125,4 @@ test('a statement that does not end in time is a time-out', async () => {
     (error) => error instanceof Unreachable && error.code === 'downstream_timeout',
   )
   await hasty.close()
-})
-
-test('a transaction that is frozen between two statements ends, and with it what it holds', async () => {
-  const frozen = createDatabase({ url, connectionsMax: 1, log, idleInTransactionMsMax: 200 })
-  const thaw = Promise.withResolvers<void>()
-  try {
-    const holds = Promise.withResolvers<void>()
-    const held = frozen.transaction(async (tx) => {
-      await tx.row(lock)
-      holds.resolve()
-      await thaw.promise
-      await tx.row(backend)
-    })
-    held.catch(() => undefined)
-    await holds.promise
-    // As long as a lock is waited for: without an end of the frozen transaction this is refused (55P03).
-    assert.ok(await db.row(lock))
-    thaw.resolve()
-    await assert.rejects(held, (error) => error instanceof Unreachable)
-    assert.ok(await frozen.row(backend), 'the next one has a new connection')
-  } finally {
-    thaw.resolve()
-    await frozen.close()
-  }
-})
-
-test('a statement that is given up is given up by the server, too', async () => {
-  const impatient = createDatabase({ url, connectionsMax: 1, log, queryTimeoutMs: 200 })
-  try {
-    const sleep = sql`select pg_sleep(${60}::integer)`
-    await assert.rejects(impatient.row(sleep), (error) => {
-      return error instanceof Unreachable && error.code === 'downstream_timeout'
-    })
-    await until('the server has ended it', async () => {
-      const left = await db.rows(sql`
-        select 1 from pg_stat_activity where state = 'active' and query like '%pg_sleep%' and pid <> pg_backend_pid()`)
-      return left.length === 0
-    })
-  } finally {
-    await impatient.close()
-  }
-})
-
-test('a migration may take longer than a request, and is waited for by the others that start', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'partner-payments-migrations-'))
-  const impatient = createDatabase({
-    url,
-    connectionsMax: 2,
-    log,
-    queryTimeoutMs: 100,
-    lockTimeoutMs: 100,
-  })
-  try {
-    await writeFile(join(folder, '9999-slow.sql'), 'select pg_sleep(2); create table public.slow ();')
-    const upTo = { folder, upTo: 9999 }
-    const applied = await Promise.all([migrate(impatient.pool, upTo), migrate(impatient.pool, upTo)])
-    assert.deepEqual(applied.flat(), ['9999-slow.sql'])
-  } finally {
-    await impatient.close()
-    await rm(folder, { recursive: true, force: true })
-  }
 })
