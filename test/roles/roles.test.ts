@@ -70,6 +70,18 @@ test('400 and 404 as from one process when the request is at fault', async () =>
   refused(await client.get('/v1/customers/not-an-id'), 404, 'not_found')
 })
 
+test('a reference is found through the gateway whatever it spells, also where a URL would be mended on the way', async () => {
+  const beneficiary = textAt(await createBeneficiary(client), 'id')
+  for (const reference of ['.', '..', 'a/../b', '/..', '//x/y', '{x}', 'a?b#c', '%2e%2e', '\\..\\', "o'b", 'ü']) {
+    success(await client.post('/v1/payouts/fiat', payoutText(beneficiary, '0.01', { reference })))
+    const path = `/v1/transactions/${encodeURIComponent(reference)}`
+    assert.equal(success(await client.get(path)).reference, reference)
+  }
+  for (const target of ['/v1/transactions/{x}', '/v1/transactions/%2E%2E', '/v1/transactions?idempotencyKey={|}'])
+    success(await client.get(target))
+  refused(await client.get('/v1/transactions/..%2Faccounts'), 404, 'not_found')
+})
+
 test('401 when a nonce was spent on the other instance', async () => {
   const nonce = randomUUID()
   success(await client.send({ method: 'GET', target: '/v1/accounts', nonce }))
@@ -106,8 +118,12 @@ test('401 from the api itself without, with a tampered, a misused or an expired 
   const other = Buffer.from(JSON.stringify({ ...envelope, ip: '10.0.0.1' })).toString('base64url')
   assert.deepEqual(await askApi({ ...fresh, [callerName]: other }), [401, 'signature_invalid'])
   assert.deepEqual(await askApi({ ...fresh, [macName]: 'AAAA' }), [401, 'signature_invalid'])
-  assert.deepEqual(await askApi(fresh, '/v1/customers'), [401, 'signature_invalid'])
-  assert.deepEqual(await askApi(fresh, '/v1/accounts?limit=1'), [401, 'signature_invalid'])
+  // The pass says what is asked for; the path on the wire does not matter.
+  assert.deepEqual(await askApi(fresh, '/v1/customers'), [200, undefined])
+  for (const target of ['/v1/customers', '/v1/accounts?limit=1', '/v1']) {
+    const misused = { ...fresh, 'x-internal-target': Buffer.from(target).toString('base64url') }
+    assert.deepEqual(await askApi(misused), [401, 'signature_invalid'], target)
+  }
   const minute = 60_000
   assert.deepEqual(await askApi(passOf(new Date(Date.now() - minute - 5_000), '/v1/accounts')), [
     401,

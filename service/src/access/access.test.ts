@@ -4,9 +4,18 @@ import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import { permissions } from '@partner-payments/wire'
 import { addPartner, createHouse, type House } from '../../../test/support/house.ts'
-import { AssertionFailure, createSealer, minuteMs, newId, randomBytes, Refusal, secondMs } from '../kernel/index.ts'
-import { sql } from '../postgres/index.ts'
-import { apiKeyPartner, createAccess } from './index.ts'
+import {
+  AssertionFailure,
+  createLog,
+  createSealer,
+  minuteMs,
+  newId,
+  randomBytes,
+  Refusal,
+  secondMs,
+} from '../kernel/index.ts'
+import { createDatabase, sql } from '../postgres/index.ts'
+import { type Access, apiKeyPartner, createAccess } from './index.ts'
 import { newApiKey } from './rules.ts'
 
 let house: House
@@ -120,4 +129,26 @@ test('a nonce is remembered to the end of its time, and forgotten after it', asy
   assert.ok((await house.access.sweepNonces()) > 0)
   assert.equal(await house.access.sweepNonces(), 0)
   assert.ok(await spend())
+})
+
+test('two processes that are sent the same nonces in opposite orders do not wait for each other', async () => {
+  const retried: unknown[] = []
+  const log = Object.assign(createLog('silent'), { debug: (fields: unknown) => void retried.push(fields) })
+  const open = () => createDatabase({ url: house.url, connectionsMax: 2, log })
+  const databases = [open(), open()] as const
+  try {
+    const [one, other] = databases.map((db) => createAccess({ db, clock: house.clock, sealer: house.sealer }))
+    assert.ok(one && other)
+    const expiresAt = new Date(house.clock.now().getTime() + minuteMs)
+    for (let round = 0; round < 10; round += 1) {
+      const nonces = Array.from({ length: 200 }, newNonce)
+      const spend = (access: Access, list: readonly string[]): readonly Promise<boolean>[] =>
+        list.map((nonce) => access.spendNonce(caller(partnerId), nonce, expiresAt))
+      const won: readonly boolean[] = await Promise.all([...spend(one, nonces), ...spend(other, nonces.toReversed())])
+      assert.equal(won.filter(Boolean).length, nonces.length)
+    }
+    assert.equal(retried.length, 0, 'a deadlock holds up everybody in both batches for a second')
+  } finally {
+    await Promise.all(databases.map((db) => db.close()))
+  }
 })

@@ -78,7 +78,8 @@ export function createAccess(deps: {
     work: spendNonces,
     callsMax: noncesPerBatchMax,
     batchesMax: batchesUnderWayMax,
-    partnerOf: deps.sharded ? ({ partnerId }) => partnerId : undefined,
+    partnerOf: ({ partnerId }) => partnerId,
+    apart: deps.sharded,
   })
 
   const issue = async (

@@ -42,7 +42,7 @@ export function createForwarder(options: {
           const instance = request.path
           resolve(toProblem(toUnreachable(error), { requestId, instance, log: log.child({ requestId }) }))
         }
-        void reply.from(request.path, {
+        void reply.from('/', {
           ...(body.length > 0 ? { body, contentType: contentType ?? 'application/octet-stream' } : {}),
           rewriteRequestHeaders: () => ({
             ...Object.fromEntries(

@@ -8,7 +8,7 @@ import { createAuthenticator, readClaim } from './authenticate.ts'
 import { readBody, requireIdentity } from './body.ts'
 import { createEndpoint, type Endpoint } from './endpoint.ts'
 import { createForwarder, type Forwarder } from './forward.ts'
-import { createInternalPass, type InternalPass } from './internal.ts'
+import { createInternalPass, type InternalPass, targetOf } from './internal.ts'
 import { createRateLimiter } from './rate.ts'
 import { createServer, type Entered, type Page, type Pipeline, type RawRequest, type ServerOptions } from './server.ts'
 
@@ -57,6 +57,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     log: options.log,
     headerBytesMax: options.headerBytesMax,
     pages: options.pages,
+    ...(options.form === 'inner' ? { targetOf } : {}),
     ...(options.observe ? { observe: options.observe } : {}),
     pipeline: {
       enter: options.form === 'inner' ? enterFromGateway(options, pass) : enterSigned(options),

@@ -9,6 +9,13 @@ import type { Headers } from './authenticate.ts'
 
 export const callerHeader = 'x-internal-caller'
 export const callerMacHeader = 'x-internal-caller-mac'
+/** The request target as the partner called it: no URL library on the way may mend it, since the pass is bound to it. */
+const targetHeader = 'x-internal-target'
+
+export function targetOf(headers: Headers): string | undefined {
+  const text = headers[targetHeader]
+  return typeof text === 'string' ? Buffer.from(text, 'base64url').toString('latin1') : undefined
+}
 
 type Bound = { readonly method: string; readonly url: string; readonly body: Uint8Array }
 type Envelope = { readonly caller: Caller; readonly at: number; readonly ip: string }
@@ -28,7 +35,11 @@ export function createInternalPass({ key, clock }: { readonly key: Uint8Array; r
     write: (caller, ip, bound) => {
       const envelope: Envelope = { caller, at: clock.now().getTime(), ip }
       const text = Buffer.from(JSON.stringify(envelope), 'utf8').toString('base64url')
-      return { [callerHeader]: text, [callerMacHeader]: mac(text, bound).toString('base64url') }
+      return {
+        [callerHeader]: text,
+        [callerMacHeader]: mac(text, bound).toString('base64url'),
+        [targetHeader]: Buffer.from(bound.url, 'latin1').toString('base64url'),
+      }
     },
     read: (headers, bound) => {
       const text = headers[callerHeader]

@@ -56,6 +56,8 @@ export type ServerOptions = {
   readonly pipeline: Pipeline
   readonly log: Log
   readonly headerBytesMax: number
+  /** Behind a gateway: what was asked for, where the request does not say it itself. */
+  readonly targetOf?: (headers: Headers) => string | undefined
   /** Pages that need no authentication: the API's documentation. */
   readonly pages: readonly Page[]
   readonly observe?: (operation: OperationId | 'unknown', status: number, durationMs: number) => void
@@ -71,7 +73,7 @@ const paramCharsMax = 2048
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 
 export function createServer(options: ServerOptions): FastifyInstance {
-  const { log, headerBytesMax } = options
+  const { log, headerBytesMax, targetOf } = options
   const unknownPath = answering(options, 'unknown', async (request) => {
     // Below /v1 a stranger is told nothing, not even which paths exist.
     if (request.path === '/v1' || request.path.startsWith('/v1/')) await options.pipeline.enter(request)
@@ -87,6 +89,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     return503OnClosing: false,
     exposeHeadRoutes: false,
     genReqId: requestIdOf,
+    rewriteUrl: (request: IncomingMessage) => targetOf?.(request.headers) ?? request.url ?? '/',
     routerOptions: { maxParamLength: paramCharsMax },
     clientErrorHandler: (error, socket) => refuseOnSocket(error, socket, options),
     // A URL that the router cannot read (broken percent-encoding) leads nowhere, for a stranger and for a partner.

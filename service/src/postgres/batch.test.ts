@@ -13,6 +13,8 @@ after(async () => {
   await database.drop()
 })
 
+const alike = () => 'one partner'
+const partnerOf = (call: number) => (call % 2 === 0 ? 'even' : 'odd')
 const insertAll = (sizes: number[]) => async (tx: Tx, calls: readonly number[]) => {
   sizes.push(calls.length)
   await tx.run(sql`insert into public.numbers select * from unnest(${calls}::integer[])`)
@@ -23,7 +25,7 @@ const stored = async () =>
 
 test('calls that wait share a transaction, and each gets its own answer', async () => {
   const sizes: number[] = []
-  const double = createBatcher({ db, work: insertAll(sizes), callsMax: 16, batchesMax: 1 })
+  const double = createBatcher({ db, work: insertAll(sizes), callsMax: 16, batchesMax: 1, partnerOf: alike })
   const answers = await Promise.all(Array.from({ length: 40 }, (_, index) => double(index + 100)))
   assert.deepEqual(
     answers,
@@ -34,7 +36,7 @@ test('calls that wait share a transaction, and each gets its own answer', async 
 })
 
 test('a refusal is the answer of its call alone', async () => {
-  const work = createBatcher({ db, work: insertAll([]), callsMax: 16, batchesMax: 1 })
+  const work = createBatcher({ db, work: insertAll([]), callsMax: 16, batchesMax: 1, partnerOf: alike })
   const [good, bad] = await Promise.allSettled([work(200), work(-200)])
   assert.equal(good.status, 'fulfilled')
   assert.ok(bad.status === 'rejected' && bad.reason instanceof Refusal)
@@ -42,7 +44,7 @@ test('a refusal is the answer of its call alone', async () => {
 
 test('a poisoned call fails alone: the rest of its batch is carried out, once', async () => {
   const sizes: number[] = []
-  const work = createBatcher({ db, work: insertAll(sizes), callsMax: 16, batchesMax: 1 })
+  const work = createBatcher({ db, work: insertAll(sizes), callsMax: 16, batchesMax: 1, partnerOf: alike })
   await work(300)
   const outcomes = await Promise.allSettled([301, 302, 300, 303].map((n) => work(n)))
   assert.deepEqual(
@@ -66,7 +68,8 @@ test('where partners are told apart, a batch is of one, and everybody has a turn
     },
     callsMax: 2,
     batchesMax: 1,
-    partnerOf: (call) => (call % 2 === 0 ? 'even' : 'odd'),
+    partnerOf,
+    apart: true,
   })
   await Promise.all([1, 2, 3, 4, 5, 6].map((n) => work(n)))
   assert.deepEqual(batches, [[1, 3], [2, 4], [5], [6]])
@@ -75,4 +78,56 @@ test('where partners are told apart, a batch is of one, and everybody has a turn
 test('a batch of one partner names it as a value, of several as a list', () => {
   assert.equal(toStatement(ofPartners(['a', 'a'])).text, 'partner_id = $1')
   assert.equal(toStatement(ofPartners(['a', 'b'])).text, 'partner_id = any($1::uuid[])')
+})
+
+test('what waits for the lock of one partner holds up that partner alone', async () => {
+  const impatient = createDatabase({
+    url: database.url,
+    connectionsMax: 4,
+    log: createLog('silent'),
+    lockTimeoutMs: 300,
+  })
+  const free = Promise.withResolvers<void>()
+  const locked = Promise.withResolvers<void>()
+  try {
+    await db.run(sql`insert into public.numbers values (401), (402)`)
+    const holder = db.transaction(async (tx) => {
+      await tx.rows(sql`select n from public.numbers where n = 401 for update`)
+      locked.resolve()
+      await free.promise
+    })
+    await locked.promise
+    const batches: number[] = []
+    const work = createBatcher<number, number>({
+      db: impatient,
+      work: async (tx, calls) => {
+        batches.push(calls.length)
+        for (const row of new Set(calls.map((call) => (call % 2 === 0 ? 402 : 401))))
+          await tx.rows(sql`select n from public.numbers where n = ${row} for update`)
+        return calls
+      },
+      callsMax: 16,
+      batchesMax: 1,
+      partnerOf,
+    })
+    const held = Promise.allSettled([1, 3, 5, 7].map((call) => work(call)))
+    assert.deepEqual(await Promise.all([2, 4].map((call) => work(call))), [2, 4])
+    const late = Promise.allSettled([9, 11].map((call) => work(call)))
+    assert.equal(await work(6), 6, 'a batch goes on while the lock is waited for')
+    assert.deepEqual(batches, [6, 4, 2, 1])
+    assert.deepEqual(
+      (await held).map(({ status }) => status),
+      ['rejected', 'rejected', 'rejected', 'rejected'],
+    )
+    free.resolve()
+    await holder
+    assert.deepEqual(
+      (await late).map(({ status }) => status),
+      ['fulfilled', 'fulfilled'],
+    )
+    assert.deepEqual(batches, [6, 4, 2, 1, 2], 'the lock is waited for once for all of them')
+  } finally {
+    free.resolve()
+    await impatient.close()
+  }
 })

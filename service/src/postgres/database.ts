@@ -16,13 +16,15 @@ export type Tx = {
   /** How many rows the statement touched. */
   readonly run: (statement: Sql) => Promise<number>
 }
+/** Where a transaction's own limits differ from those of the pool. */
+export type TransactionLimits = { readonly lockTimeoutMs?: number }
 export type Database = Tx & {
   /**
    * One transaction, read committed, retried when PostgreSQL chose it as the victim of a deadlock. `work` may run more
    * than once, so it touches nothing but the database. A commit whose answer is lost is `Unreachable`: the outcome is
    * unknown, and the caller finds out under the same idempotency key.
    */
-  readonly transaction: <T>(work: (tx: Tx) => Promise<T>) => Promise<T>
+  readonly transaction: <T>(work: (tx: Tx) => Promise<T>, limits?: TransactionLimits) => Promise<T>
   /** The pool itself, for migrations and `listen`. */
   readonly pool: pg.Pool
   readonly close: () => Promise<void>
@@ -89,13 +91,17 @@ function createTx(target: Queryable): Tx {
   }
 }
 
-async function attempt<T>(pool: pg.Pool, work: (tx: Tx) => Promise<T>): Promise<T> {
+async function attempt<T>(
+  pool: pg.Pool,
+  work: (tx: Tx) => Promise<T>,
+  { lockTimeoutMs }: TransactionLimits,
+): Promise<T> {
   const client = await pool.connect().catch((error: unknown) => {
     throw classify(error)
   })
   let broken = true
   try {
-    await client.query('begin')
+    await client.query(lockTimeoutMs === undefined ? 'begin' : `begin; set local lock_timeout = ${lockTimeoutMs}`)
     const result = await work(createTx(client))
     await client.query('commit')
     broken = false
@@ -146,10 +152,10 @@ export function createDatabase(options: DatabaseOptions): Database {
   return {
     ...createTx(pool),
     pool,
-    transaction: async (work) => {
+    transaction: async (work, limits = {}) => {
       for (let tries = 1; ; tries += 1) {
         try {
-          return await attempt(pool, work)
+          return await attempt(pool, work, limits)
         } catch (error) {
           if (stateOf(error) === sqlState.readOnlyTransaction) dropIdle(pool)
           if (!isRetryable(error) || tries >= transactionTriesMax) throw error

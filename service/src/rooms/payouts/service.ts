@@ -61,7 +61,8 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
     work: createAccept(deps),
     callsMax: payoutsPerBatchMax,
     batchesMax: batchesUnderWayMax,
-    partnerOf: deps.sharded ? ({ caller }) => caller.partnerId : undefined,
+    partnerOf: ({ caller }) => caller.partnerId,
+    apart: deps.sharded,
   })
   const accept = async (call: PayoutCall): Promise<AcceptedPayout> => {
     for (;;) {

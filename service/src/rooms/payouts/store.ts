@@ -41,7 +41,10 @@ const columns = sql`partner_id, id, operation, idempotency_key, request_hash, tr
   remittance, rail, end_to_end_id, ip_address, simulated_outcome, status, error_key, error_details, send_attempts,
   due_at, lease_id, created_at, updated_at`
 
-/** Answers how many went in; a key that is taken lets its row out. A concurrent holder of a key is waited for. */
+/**
+ * Answers how many went in; a key that is taken lets its row out. A concurrent holder of a key is waited for, and all
+ * take them in one order.
+ */
 export function insertPayouts(tx: Tx, rows: readonly PayoutRow[]): Promise<number> {
   const column = <K extends keyof PayoutRow>(name: K) => rows.map((row) => row[name])
   return tx.run(sql`
@@ -55,7 +58,8 @@ export function insertPayouts(tx: Tx, rows: readonly PayoutRow[]): Promise<numbe
       ${column('endToEndId')}::text[], ${column('ipAddress')}::text[], ${column('simulatedOutcome')}::text[],
       ${column('status')}::text[], ${column('errorKey')}::text[], ${column('errorDetails')}::text[],
       ${column('sendAttempts')}::integer[], ${column('dueAt')}::timestamptz[], ${column('leaseId')}::uuid[],
-      ${column('createdAt')}::timestamptz[], ${column('updatedAt')}::timestamptz[])
+      ${column('createdAt')}::timestamptz[], ${column('updatedAt')}::timestamptz[]) as given (${columns})
+    order by partner_id, operation, idempotency_key
     on conflict (partner_id, operation, idempotency_key) do nothing`)
 }
 

@@ -63,7 +63,10 @@ const columns = sql`partner_id, id, reference, amount, currency, category, direc
   error_key, rail, customer_id, beneficiary_id, beneficiary_alias, end_to_end_id, session_id, website_reference,
   user_reference, idempotency_key, description, originating_reference, creditor, debtor, partner_user, created_at, updated_at`
 
-/** Answers the ids that went in; where the reference is taken nothing does. A concurrent holder is waited for. */
+/**
+ * Answers the ids that went in; where the reference is taken nothing does. A concurrent holder is waited for, and all
+ * take them in one order; of two rows with one reference the first has it.
+ */
 export async function insertTransactions(tx: Tx, rows: readonly TransactionRow[]): Promise<ReadonlySet<string>> {
   const column = <K extends keyof TransactionRow>(name: K) => rows.map((row) => row[name])
   const inserted = await tx.rows<{ id: string }>(sql`
@@ -76,7 +79,8 @@ export async function insertTransactions(tx: Tx, rows: readonly TransactionRow[]
       ${column('endToEndId')}::text[], ${column('sessionId')}::text[], ${column('websiteReference')}::text[],
       ${column('userReference')}::text[], ${column('idempotencyKey')}::text[], ${column('description')}::text[],
       ${column('originatingReference')}::text[], ${column('creditor')}::text[], ${column('debtor')}::text[],
-      ${column('partnerUser')}::text[], ${column('createdAt')}::timestamptz[], ${column('updatedAt')}::timestamptz[])
+      ${column('partnerUser')}::text[], ${column('createdAt')}::timestamptz[], ${column('updatedAt')}::timestamptz[]) as given (${columns})
+    order by partner_id, reference, id
     on conflict (partner_id, reference) do nothing
     returning id`)
   return new Set(inserted.map((row) => row.id))
