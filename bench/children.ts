@@ -43,6 +43,13 @@ export const serviceEnv = (databaseUrl: string, dataDir: string): Readonly<Recor
   LOG_LEVEL: 'error',
 })
 
+const running = new Set<() => void>()
+/** Ends every measured process at once, also those that are frozen and would hear of nothing else. */
+export function abandonAll(): void {
+  for (const abandon of running) abandon()
+}
+process.once('exit', abandonAll)
+
 export type StartOptions = {
   readonly databaseUrl: string
   readonly dataDir: string
@@ -63,8 +70,8 @@ export async function startServer(program: Program, options: StartOptions): Prom
   passErrors(child)
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   const abandon = () => void child.kill('SIGKILL')
-  process.once('exit', abandon)
-  void exited.then(() => process.removeListener('exit', abandon))
+  running.add(abandon)
+  void exited.then(() => running.delete(abandon))
   const end = (signal: NodeJS.Signals) => {
     child.kill('SIGCONT')
     child.kill(signal)
