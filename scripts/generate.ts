@@ -6,6 +6,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { configurationPage } from './generate/configuration.ts'
 import { liveSchema } from './generate/live-schema.ts'
 import { openapi } from './generate/openapi.ts'
 import { permissionsPage } from './generate/permissions.ts'
@@ -19,6 +20,7 @@ const outputs: Readonly<Record<string, () => string | Promise<string>>> = {
   'wire/openapi.json': openapi,
   'sdk/src/generated/types.ts': sdkTypes,
   'sdk/src/generated/operations.ts': sdkOperations,
+  'docs/configuration.md': configurationPage,
   'docs/permissions.md': permissionsPage,
   'docs/problems.md': problemsPage,
   'service/schema.md': liveSchema,

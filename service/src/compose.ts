@@ -63,8 +63,9 @@ const sweepIdleMs = minuteMs
 function createRooms({ config, db, clock }: HouseDeps) {
   const [masterKey] = config.MASTER_KEY as readonly [Buffer]
   const sealer = createSealer(config.MASTER_KEY)
+  const sharded = config.DATABASE_SHARDED
   const cursors = createCursors(deriveKey(masterKey, 'cursors'))
-  const access = createAccess({ db, clock, sealer })
+  const access = createAccess({ db, clock, sealer, sharded })
   const ledger = createLedger({ clock })
   const outbox = createOutbox()
   const bank = createSandboxBank({ db, clock, stepMs: config.SANDBOX_BANK_DELAY_MS })
@@ -92,7 +93,7 @@ function createRooms({ config, db, clock }: HouseDeps) {
   const beneficiaries = createBeneficiaries({ db, clock, cursors, customers })
   const transactions = createTransactions({ db, clock, cursors, outbox, customers })
   const shared = { db, clock, ledger, outbox, customers, transactions }
-  const payouts = createPayouts({ ...shared, cursors, beneficiaries, railId })
+  const payouts = createPayouts({ ...shared, cursors, beneficiaries, railId, sharded })
   const deposits = createDeposits({ ...shared, access, railId: bank.id })
   const simulations = createSimulations({ bank, deposits, payouts })
 

@@ -4,7 +4,7 @@
  */
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { type LogLevel, logLevels, masterKeyBytes, randomBytes } from './kernel/index.ts'
+import { type LogLevel, logLevels, masterKeyBytes, randomBytes, secondMs } from './kernel/index.ts'
 import { readMailbox, smtpTransport } from './mail/index.ts'
 
 export class ConfigError extends Error {
@@ -56,9 +56,15 @@ const keys = (value: string | undefined) =>
               `must be ${masterKeyBytes} bytes in Base64 (openssl rand -base64 32); several are separated by commas, the first one seals`,
             )
       })
-const retryDelays = (value: string | undefined) =>
+/** A developer who mends a receiver does not wait an hour for the next attempt: 12 attempts in about an hour. */
+const sandboxRetryDelaysMs = [1, 2, 5, 15, 30, 60, 120, 300, 600, 1200, 1800].map((seconds) => seconds * secondMs)
+
+/** Undefined: the schedule of the room that delivers. */
+const retryDelays = (value: string | undefined, mode: Mode): readonly number[] | undefined =>
   value === undefined
-    ? undefined
+    ? mode === 'sandbox'
+      ? sandboxRetryDelaysMs
+      : undefined
     : value
         .split(',')
         .map((part) =>
@@ -106,6 +112,11 @@ export const variables = {
     read: url(['postgres', 'postgresql']),
   },
   DATABASE_CONNECTIONS_MAX: { default: '20', what: 'Connections of this process', read: integer(2, 1000, 20) },
+  DATABASE_SHARDED: {
+    default: 'off',
+    what: '`on` where the database is sharded by partner (Citus): a batch of payouts is then of one partner',
+    read: (value) => oneOf(['on', 'off'], 'off')(value) === 'on',
+  },
   MASTER_KEY: {
     default: 'made in DATA_DIR (sandbox)',
     what: 'Seals secrets and KYC data: 32 bytes in Base64. Several, separated by commas, rotate it: the first seals, all open',
@@ -157,7 +168,7 @@ export const variables = {
     read: (value) => (value === undefined ? undefined : oneOf(['on', 'off'], 'off')(value) === 'on'),
   },
   WEBHOOK_RETRY_DELAYS_MS: {
-    default: '5s 30s 2m 10m 30m 1h 3h 6h 12h 24h 24h',
+    default: '5s 30s 2m 10m 30m 1h 3h 6h 12h 24h 24h; in a sandbox 1s 2s 5s 15s 30s 1m 2m 5m 10m 20m 30m',
     what: 'Waits between the attempts of a delivery, in milliseconds, separated by commas',
     read: retryDelays,
   },
@@ -173,7 +184,7 @@ export const variables = {
     read: mailServer,
   },
   MAIL_FROM: {
-    default: 'Partner Payments <no-reply@localhost>',
+    default: '`Partner Payments <no-reply@localhost>`',
     what: 'Sender of mails',
     read: mailbox('Partner Payments <no-reply@localhost>'),
   },

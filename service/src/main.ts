@@ -8,7 +8,7 @@ import { type Config, ConfigError, makeDataDir, printConfig, readConfig, started
 import type { Gateway } from './gateway/index.ts'
 import { createLog, type Log, type Loop, Refusal, systemClock, Unreachable } from './kernel/index.ts'
 import { createOperations, type Operations } from './operations/index.ts'
-import { runOperator } from './operator.ts'
+import { requireCommand, runOperator } from './operator.ts'
 import {
   createDatabase,
   type Database,
@@ -35,7 +35,8 @@ const stopTimeoutMs = 45_000
 async function main(): Promise<void> {
   const [role = 'serve', ...args] = process.argv.slice(2)
   if (!isRole(role)) throw new ConfigError(`no role ${role}: there are ${roles.join(', ')}`)
-  if (role !== 'operator' && args.length > 0)
+  if (role === 'operator') requireCommand(args)
+  else if (args.length > 0)
     throw new ConfigError(`the role ${role} takes no arguments, only variables: docs/configuration.md`)
   const config = readConfig({ makesKey: !apartRoles.has(role) })
   const log = createLog(config.LOG_LEVEL)
@@ -85,6 +86,7 @@ async function run(role: Role, args: readonly string[], context: Context): Promi
   started.push({ name: 'operations', stop: operations.close })
   if (role === 'worker') startWorkers(house, started)
   else await serve(role, house, opsPort, { ...context, db })
+  operations.ready()
 }
 
 /** The database that is configured, or the embedded one, which belongs to one process: `serve`, or a lone command. */
@@ -239,7 +241,6 @@ function explain(error: unknown): string {
       error.cause instanceof Error ? `: ${error.cause.message || (error.cause as NodeJS.ErrnoException).code}` : ''
     return `DATABASE_URL: ${error.message}${cause}`
   }
-  if (error instanceof Refusal) return error.detail
   const { code } = error as { code?: unknown }
   if (typeof code === 'string' && /^(28...|3D...|42501)$/.test(code)) return `DATABASE_URL: ${(error as Error).message}`
   return error instanceof Error ? (error.stack ?? error.message) : String(error)

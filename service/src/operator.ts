@@ -11,7 +11,7 @@ import { ConfigError, type Config } from './config.ts'
 import type { Database } from './postgres/index.ts'
 import { createSandboxPartner } from './seed.ts'
 
-export const operatorUsage = `operator commands:
+const operatorUsage = `operator commands:
   operator partner create --name NAME
   operator service-account create --partner ID --name NAME --permissions a:read,b:write | all [--public-key FILE.pem]
   operator service-account revoke --partner ID --id ID
@@ -55,6 +55,13 @@ async function readPublicKey(file: string): Promise<string> {
   if (key.asymmetricKeyType !== 'rsa' || (key.asymmetricKeyDetails?.modulusLength ?? 0) < rsaBitsMin)
     throw refuse(`must be an RSA key of ${rsaBitsMin} bits or more`)
   return pem
+}
+
+const commands = ['partner create', 'service-account create', 'service-account revoke', 'impersonate']
+
+/** Before a database is opened, and perhaps made, for words that are no command. */
+export function requireCommand(args: readonly string[]): void {
+  if (!commands.includes(parse(args).positionals.join(' '))) throw new ConfigError(operatorUsage)
 }
 
 /** Runs one command; throws a ConfigError (a line for the person) where the words are off. */

@@ -91,6 +91,25 @@ test('two partners under one key and one reference do not meet', async () => {
   }
 })
 
+test("another partner's beneficiary is not there, also while its owner pays it in the same breath", async () => {
+  const [owner, thief] = [await addPartner(house, 100_000n), await addPartner(house, 100_000n)]
+  for (const { id: beneficiaryId } of [owner.beneficiary, owner.ownBeneficiary]) {
+    const codes = await times(12, (index) =>
+      pay(house, index % 2 ? thief : owner, '1.00', { beneficiaryId }).then(
+        () => 'paid',
+        (error: unknown) => (error instanceof Refusal ? error.code : String(error)),
+      ),
+    )
+    assert.deepEqual(
+      codes,
+      codes.map((_code, index) => (index % 2 ? 'not_found' : 'paid')),
+    )
+  }
+  assert.deepEqual((await house.payouts.list(thief.partnerId, {})).data, [])
+  assert.equal((await balanceOf(house, thief.partnerId)).reserved, 0n)
+  for (const { partnerId } of [owner, thief]) await checkPayments(house.db, partnerId, new Map())
+})
+
 test('a simulated deposit asked for twenty times at once under one key is one deposit', async () => {
   const { partnerId, caller, customer } = await addPartner(house)
   const body = {

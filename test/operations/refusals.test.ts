@@ -1,8 +1,8 @@
 /** A start that cannot go well: one line that says what to mend, exit code 1, nothing made and nothing left. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { writeFile } from 'node:fs/promises'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -117,6 +117,13 @@ test('words that are no role, and arguments of a role that takes none', async ()
   const { code, stderr } = await run(['serve', '--port', '80'], usual)
   assert.deepEqual([code, linesOf(stderr).length], [1, 1])
   assert.match(stderr, /^the role serve takes no arguments/)
+  const dataDir = join(folder, 'untouched')
+  for (const words of [[], ['partner', 'drop'], ['partner', 'create', '--nome', 'x']]) {
+    const ending = await run(['operator', ...words], { DATA_DIR: dataDir })
+    assert.deepEqual([ending.code, ending.stdout], [1, ''])
+    assert.match(ending.stderr, /^operator(?: commands:\n {2}operator partner create|: Unknown option '--nome')/)
+    assert.equal(existsSync(dataDir), false, 'no database is made for words that are no command')
+  }
 })
 
 const sandboxOnly: readonly (readonly [Environment, string])[] = [

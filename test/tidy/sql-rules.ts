@@ -4,6 +4,12 @@ import { type File, finding, type Finding, isTest, type Source, type Template } 
 
 /** A statement that names no partner, by `file function`, and why it may. */
 export const scans: Readonly<Record<string, string>> = {
+  'service/src/ledger/store.ts lockAccountsByKey': 'a batch: ofPartners says whose rows it means',
+  'service/src/ledger/store.ts accountIdsByKey': 'a batch: ofPartners says whose rows it means',
+  'service/src/ledger/store.ts addReserved': 'a batch: ofPartners says whose rows it means',
+  'service/src/rooms/beneficiaries/store.ts byIds': 'a batch: ofPartners says whose rows it means',
+  'service/src/rooms/customers/store.ts byIds': 'a batch: ofPartners says whose rows it means',
+  'service/src/rooms/payouts/store.ts payoutsByKeys': 'a batch: ofPartners says whose rows it means',
   'service/src/access/store.ts partnersWithExpiredNonces': 'finds which partner has nonces to forget, without a lock',
   'service/src/outbox/index.ts partnersWithPending': 'finds which partner has events to fan out, without a lock',
   'service/src/rails/sandbox/store.ts dueNotices':

@@ -6,7 +6,8 @@ import Type, { type Static, type TProperties, type TSchema } from 'typebox'
 import { type Decimal, isDecimal, isRawNumber } from './decimal.ts'
 
 export const uuidPattern = '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$'
-export const timestampPattern = '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$'
+/** PostgreSQL, like RFC 3339's calendar, knows no year 0. */
+export const timestampPattern = '^(?!0000)\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$'
 /** One @, something on either side, no white space; the mail itself is the proof (RFC 5321 section 4.5.3.1 lengths). */
 export const emailPattern = '^[^\\s@]{1,64}@[^\\s@.]+(\\.[^\\s@.]+)+$'
 export const serviceIdPattern = '^cus_[0-9a-hjkmnp-tv-z]{16}$'
@@ -25,12 +26,16 @@ export const closed = <T extends TProperties>(properties: T, options: Record<str
 export const text = (charsMax: number, options: Record<string, unknown> = {}) =>
   Type.String({ minLength: 1, maxLength: charsMax, ...options })
 
-/** One line of text: no control characters, and not only white space. It may travel in payment messages and mails. */
+/** White space that is no control character. */
+const blank = ' \\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000\\ufeff'
+
+/**
+ * One line of text: no control characters, and not only white space. It may travel in payment messages and mails. No
+ * character fits two neighbouring parts, so that matching is linear: a body is judged whole, however long a field is.
+ */
+export const linePattern = `^[${blank}]*[^${blank}\\u0000-\\u001f\\u007f][^\\u0000-\\u001f\\u007f]*$`
 export const line = (charsMax: number, options: Record<string, unknown> = {}) =>
-  text(charsMax, {
-    pattern: '^[^\\u0000-\\u001f\\u007f]*[^\\s\\u0000-\\u001f\\u007f][^\\u0000-\\u001f\\u007f]*$',
-    ...options,
-  })
+  text(charsMax, { pattern: linePattern, ...options })
 
 export const Uuid = Type.String({ format: 'uuid', pattern: uuidPattern })
 export const Timestamp = Type.String({ format: 'date-time', pattern: timestampPattern })

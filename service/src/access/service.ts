@@ -13,7 +13,7 @@ import {
   type Sealer,
   secondMs,
 } from '../kernel/index.ts'
-import type { Database, Tx } from '../postgres/index.ts'
+import { createBatcher, type Database, type Tx } from '../postgres/index.ts'
 import { apiKeyPartner, newApiKey } from './rules.ts'
 import * as store from './store.ts'
 
@@ -46,7 +46,7 @@ export type Access = {
   readonly revoke: (tx: Tx, partnerId: string, serviceAccountId: string) => Promise<void>
   /** The credential of an API key, or undefined: unknown, revoked or expired. Remembered for two seconds. */
   readonly credential: (apiKey: string) => Promise<Credential | undefined>
-  /** True once per service account and nonce (a UUID in any spelling that PostgreSQL reads). */
+  /** True once per service account and nonce (32 lower-case hexadecimal digits). */
   readonly spendNonce: (caller: Caller, nonce: string, expiresAt: Date) => Promise<boolean>
   /** Forgets nonces that no timestamp could make acceptable again; answers how many. */
   readonly sweepNonces: () => Promise<number>
@@ -60,11 +60,26 @@ const credentialsCachedMax = 10_000
 const impersonationMinutesMax = 60
 const sweepNoncesMax = 10_000
 const sweepPartnersMax = 100
+const noncesPerBatchMax = 256
+const batchesUnderWayMax = 2
 
 const secretContext = (partnerId: string, id: string) => ['access.api_secret', partnerId, id]
 
-export function createAccess(deps: { readonly db: Database; readonly clock: Clock; readonly sealer: Sealer }): Access {
+export function createAccess(deps: {
+  readonly db: Database
+  readonly clock: Clock
+  readonly sealer: Sealer
+  /** The database is sharded by partner: a batch is of one. */
+  readonly sharded?: boolean
+}): Access {
   const { db, clock, sealer } = deps
+  const spend = createBatcher({
+    db,
+    work: spendNonces,
+    callsMax: noncesPerBatchMax,
+    batchesMax: batchesUnderWayMax,
+    partnerOf: deps.sharded ? ({ partnerId }) => partnerId : undefined,
+  })
 
   const issue = async (
     tx: Tx,
@@ -114,8 +129,8 @@ export function createAccess(deps: { readonly db: Database; readonly clock: Cloc
       if (revoked === 0) throw new Refusal('not_found', 'No such service account.')
     },
     credential: createCredentialCache(deps),
-    spendNonce: async (caller, nonce, expiresAt) =>
-      (await store.insertNonce(db, caller.partnerId, caller.serviceAccountId, nonce, expiresAt)) === 1,
+    spendNonce: ({ partnerId, serviceAccountId }, nonce, expiresAt) =>
+      spend({ partnerId, serviceAccountId, nonce, expiresAt }),
     sweepNonces: async () => {
       const now = clock.now()
       let swept = 0
@@ -124,6 +139,13 @@ export function createAccess(deps: { readonly db: Database; readonly clock: Cloc
       return swept
     },
   }
+}
+
+/** True for the first of each; of two that are the same in one batch the second is a replay like any other. */
+async function spendNonces(tx: Tx, nonces: readonly store.NonceRow[]): Promise<readonly boolean[]> {
+  const keyOf = (row: Omit<store.NonceRow, 'expiresAt'>) => `${row.partnerId} ${row.serviceAccountId} ${row.nonce}`
+  const fresh = new Set((await store.insertNonces(tx, nonces)).map(keyOf))
+  return nonces.map((nonce) => fresh.delete(keyOf(nonce)))
 }
 
 /** Keys are parsed and secrets opened once every two seconds, not once a request. */

@@ -48,18 +48,22 @@ export function revokeServiceAccount(tx: Tx, partnerId: string, id: string, now:
     where partner_id = ${partnerId} and id = ${id} and revoked_at is null`)
 }
 
-/** 1 where the nonce was new, 0 where it was spent before; a concurrent twin waits for the first and then gets 0. */
-export function insertNonce(
-  tx: Tx,
-  partnerId: string,
-  accountId: string,
-  nonce: string,
-  expiresAt: Date,
-): Promise<number> {
-  return tx.run(sql`
+export type NonceRow = {
+  readonly partnerId: string
+  readonly serviceAccountId: string
+  /** 32 lower-case hexadecimal digits. */
+  readonly nonce: string
+  readonly expiresAt: Date
+}
+
+/** Answers those that were new; a concurrent twin waits for the first and is then not among them. */
+export function insertNonces(tx: Tx, rows: readonly NonceRow[]): Promise<readonly Omit<NonceRow, 'expiresAt'>[]> {
+  return tx.rows(sql`
     insert into access.nonces (partner_id, service_account_id, nonce, expires_at)
-    values (${partnerId}, ${accountId}, ${nonce}, ${expiresAt})
-    on conflict (partner_id, service_account_id, nonce) do nothing`)
+    select * from unnest(${rows.map((row) => row.partnerId)}::uuid[], ${rows.map((row) => row.serviceAccountId)}::uuid[],
+      ${rows.map((row) => row.nonce)}::uuid[], ${rows.map((row) => row.expiresAt)}::timestamptz[])
+    on conflict (partner_id, service_account_id, nonce) do nothing
+    returning partner_id, service_account_id, replace(nonce::text, '-', '') as nonce`)
 }
 
 /** Which partners have nonces to forget: the unlocked read of the sweep (it names no partner by design). */

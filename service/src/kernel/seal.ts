@@ -36,13 +36,17 @@ export function createSealer(keys: readonly Uint8Array[]): Sealer {
     open: (sealed, context) => {
       const bytes = Buffer.from(sealed)
       assert(bytes[0] === version, 'a sealed value has version 1')
+      // A tag that was cut short would still be compared, over as many bytes as are left of it.
+      assert(bytes.length >= 1 + keyIdBytes + ivBytes + tagBytes, 'a sealed value is whole')
       let at = 1
       const take = (count: number) => bytes.subarray(at, (at += count))
       const key = byId.get(take(keyIdBytes).toString('hex'))
       assert(key, 'the value was sealed under a master key that is not configured')
       const iv = take(ivBytes)
       const tag = take(tagBytes)
-      const decipher = createDecipheriv('aes-256-gcm', key, iv).setAAD(aad(context)).setAuthTag(tag)
+      const decipher = createDecipheriv('aes-256-gcm', key, iv, { authTagLength: tagBytes })
+        .setAAD(aad(context))
+        .setAuthTag(tag)
       try {
         return Buffer.concat([decipher.update(bytes.subarray(at)), decipher.final()]).toString('utf8')
       } catch {

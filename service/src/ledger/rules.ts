@@ -1,9 +1,23 @@
 /** Pure: what a transfer does to the two accounts that it names. */
-import type { Minor } from '../kernel/index.ts'
+import { type Currency, type Minor, Refusal } from '../kernel/index.ts'
 
 /** The partner's money, and the partner's own copies of the system accounts. */
 export type AccountName = 'balance' | 'suspense' | 'fees' | 'fx' | `settlement.${string}`
 export type TransferKind = 'direct' | 'reserve' | 'post' | 'release'
+
+export type Transfer = {
+  readonly partnerId: string
+  readonly debit: AccountName
+  readonly credit: AccountName
+  readonly currency: Currency
+  readonly amount: Minor
+  /** Whose movement it is: a customer's guid, or the partner's own id. */
+  readonly partyId: string
+  /** The transaction's reference. */
+  readonly reference: string
+}
+
+export type ReserveWish = Pick<Transfer, 'partnerId' | 'debit' | 'currency' | 'amount'>
 
 /** What one side of a transfer adds to an account row. */
 export type Change = { readonly posted: Minor; readonly reserved: Minor }
@@ -33,4 +47,8 @@ export function effects(kind: TransferKind, amount: Minor): { readonly debit: Ch
 export function fits(name: AccountName, posted: Minor, reserved: Minor, change: Change): boolean {
   const after = { posted: posted + change.posted, reserved: reserved + change.reserved }
   return after.reserved >= 0n && (name !== 'balance' || after.posted >= after.reserved)
+}
+
+export function insufficientFunds(currency: Currency): Refusal {
+  return new Refusal('insufficient_funds', `The available ${currency} balance is smaller than the amount.`)
 }

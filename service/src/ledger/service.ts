@@ -1,22 +1,9 @@
 /** The verbs of the ledger. Each runs inside the caller's transaction: money moves where the state changes. */
-import { assert, type Clock, type Currency, type Minor, newId, present, Refusal } from '../kernel/index.ts'
+import { assert, type Clock, type Currency, type Minor, newId, present } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import { type AccountName, effects, fits, type TransferKind } from './rules.ts'
+import { effects, fits, insufficientFunds, type Transfer, type TransferKind } from './rules.ts'
+import { createReserves, type Reserves } from './reserves.ts'
 import * as store from './store.ts'
-
-export type Transfer = {
-  readonly partnerId: string
-  readonly debit: AccountName
-  readonly credit: AccountName
-  readonly currency: Currency
-  readonly amount: Minor
-  /** Whose movement it is: a customer's guid, or the partner's own id. */
-  readonly partyId: string
-  /** The transaction's reference. */
-  readonly reference: string
-  /** The id that the transfer is to have, where the caller has named it before. */
-  readonly id?: string
-}
 
 export type Balance = {
   readonly id: string
@@ -26,7 +13,7 @@ export type Balance = {
   readonly available: Minor
 }
 
-export type Ledger = {
+export type Ledger = Reserves & {
   /** Moves posted money at once. Refuses: insufficient_funds. Answers the transfer's id. */
   readonly transfer: (tx: Tx, transfer: Transfer) => Promise<string>
   /** Sets money of the debit account aside. Refuses: insufficient_funds. Answers the id of the reserve. */
@@ -39,6 +26,8 @@ export type Ledger = {
 }
 
 export function createLedger({ clock }: { readonly clock: Clock }): Ledger {
+  const reserves = createReserves(clock)
+
   const accountIds = async (tx: Tx, { partnerId, currency, debit, credit }: Transfer) => {
     const find = async () => {
       const rows = await store.accountsByName(tx, partnerId, currency, [debit, credit])
@@ -62,7 +51,6 @@ export function createLedger({ clock }: { readonly clock: Clock }): Ledger {
     kind: TransferKind,
     movement: Omit<store.TransferRow, 'id' | 'kind'>,
     reserveId: string | null,
-    id = newId(),
   ) => {
     const { debitAccountId, creditAccountId, amount } = movement
     assert(amount > 0n, 'a transfer moves more than nothing')
@@ -79,19 +67,20 @@ export function createLedger({ clock }: { readonly clock: Clock }): Ledger {
       )
       assert(row.currency === movement.currency, 'a transfer has one currency')
       if (!fits(row.name, row.posted, row.reserved, change)) {
-        assert(kind === 'direct' || kind === 'reserve', 'what a reserve set aside is there until it is ended')
-        throw new Refusal('insufficient_funds', `The available ${row.currency} balance is smaller than the amount.`)
+        assert(kind === 'direct', 'what a reserve set aside is there until it is ended')
+        throw insufficientFunds(row.currency)
       }
       if (change.posted !== 0n || change.reserved !== 0n) await store.changeAccount(tx, partnerId, id, change)
     }
+    const id = newId()
     await store.insertTransfer(tx, partnerId, { ...movement, id, kind, reserveId }, clock.now())
     return id
   }
 
-  const begin = async (tx: Tx, kind: 'direct' | 'reserve', transfer: Transfer) => {
+  const direct = async (tx: Tx, transfer: Transfer) => {
     const { currency, amount, partyId, reference } = transfer
     const accounts = await accountIds(tx, transfer)
-    return apply(tx, transfer.partnerId, kind, { ...accounts, currency, amount, partyId, reference }, null, transfer.id)
+    return apply(tx, transfer.partnerId, 'direct', { ...accounts, currency, amount, partyId, reference }, null)
   }
 
   const end = async (tx: Tx, kind: 'post' | 'release', partnerId: string, reserveId: string) => {
@@ -102,8 +91,15 @@ export function createLedger({ clock }: { readonly clock: Clock }): Ledger {
   }
 
   return {
-    transfer: (tx, transfer) => begin(tx, 'direct', transfer),
-    reserve: (tx, transfer) => begin(tx, 'reserve', transfer),
+    transfer: direct,
+    reserve: async (tx, transfer) => {
+      const [fitting] = await reserves.fitting(tx, [transfer])
+      if (!fitting) throw insufficientFunds(transfer.currency)
+      const id = newId()
+      await reserves.reserveMany(tx, [{ ...transfer, id }])
+      return id
+    },
+    ...reserves,
     post: (tx, partnerId, reserveId) => end(tx, 'post', partnerId, reserveId),
     release: (tx, partnerId, reserveId) => end(tx, 'release', partnerId, reserveId),
     balances: async (tx, partnerId) =>

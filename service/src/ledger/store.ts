@@ -1,6 +1,6 @@
 /** All SQL of the ledger. */
 import type { Currency, Minor } from '../kernel/index.ts'
-import { sql, type Tx } from '../postgres/index.ts'
+import { ofPartners, sql, type Tx } from '../postgres/index.ts'
 import type { AccountName, Change, TransferKind } from './rules.ts'
 
 export type AccountRow = {
@@ -82,4 +82,61 @@ export function balances(tx: Tx, partnerId: string): Promise<readonly AccountRow
   return tx.rows<AccountRow>(sql`
     select id, name, currency, posted, reserved from ledger.accounts
     where partner_id = ${partnerId} and name = 'balance' order by currency`)
+}
+
+/** A partner and currency whose account of that name is asked for. */
+export type AccountKey = { readonly partnerId: string; readonly currency: Currency; readonly name: AccountName }
+
+/** The accounts of many partners at once, locked in id order whatever the order of the keys. */
+export function lockAccountsByKey(
+  tx: Tx,
+  keys: readonly AccountKey[],
+): Promise<readonly (AccountRow & { readonly partnerId: string })[]> {
+  return tx.rows(sql`
+    select partner_id, id, name, currency, posted, reserved from ledger.accounts
+    where ${ofPartners(keys.map((key) => key.partnerId))} and (partner_id, name, currency) in (
+      select * from unnest(${keys.map((key) => key.partnerId)}::uuid[], ${keys.map((key) => key.name)}::text[],
+        ${keys.map((key) => key.currency)}::text[]))
+    order by id for update`)
+}
+
+/** The ids of accounts, without a lock: of those that a reserve only names. */
+export function accountIdsByKey(
+  tx: Tx,
+  keys: readonly AccountKey[],
+): Promise<readonly (AccountKey & { readonly id: string })[]> {
+  return tx.rows(sql`
+    select partner_id, id, name, currency from ledger.accounts
+    where ${ofPartners(keys.map((key) => key.partnerId))} and (partner_id, name, currency) in (
+      select * from unnest(${keys.map((key) => key.partnerId)}::uuid[], ${keys.map((key) => key.name)}::text[],
+        ${keys.map((key) => key.currency)}::text[]))`)
+}
+
+/** Sets aside on many accounts, each named once. */
+export async function addReserved(
+  tx: Tx,
+  changes: readonly { readonly partnerId: string; readonly id: string; readonly reserved: Minor }[],
+): Promise<void> {
+  await tx.run(sql`
+    update ledger.accounts set reserved = reserved + change.amount
+    from unnest(${changes.map((each) => each.partnerId)}::uuid[], ${changes.map((each) => each.id)}::uuid[],
+      ${changes.map((each) => each.reserved)}::bigint[]) as change (owner_id, account_id, amount)
+    where ${ofPartners(changes.map((each) => each.partnerId))} and partner_id = change.owner_id and id = change.account_id`)
+}
+
+export async function insertReserves(
+  tx: Tx,
+  transfers: readonly (Omit<TransferRow, 'kind'> & { readonly partnerId: string })[],
+  now: Date,
+): Promise<void> {
+  const column = <K extends keyof (typeof transfers)[number]>(name: K) => transfers.map((each) => each[name])
+  await tx.run(sql`
+    insert into ledger.transfers (partner_id, id, kind, debit_account_id, credit_account_id, currency, amount,
+      party_id, reference, reserve_id, created_at)
+    select partner_id, id, 'reserve', debit_account_id, credit_account_id, currency, amount, party_id, reference,
+      null, ${now}::timestamptz
+    from unnest(${column('partnerId')}::uuid[], ${column('id')}::uuid[], ${column('debitAccountId')}::uuid[],
+      ${column('creditAccountId')}::uuid[], ${column('currency')}::text[], ${column('amount')}::bigint[],
+      ${column('partyId')}::uuid[], ${column('reference')}::text[])
+      as t (partner_id, id, debit_account_id, credit_account_id, currency, amount, party_id, reference)`)
 }

@@ -15,6 +15,8 @@ export type Operations = {
   readonly metrics: Metrics
   /** Resolves to the port; rejects with the socket's error. */
   readonly listen: (host: string, port: number) => Promise<number>
+  /** From now on ready, as long as the database answers: everything is started. */
+  readonly ready: () => void
   /** From now on not ready: load balancers look elsewhere while what is under way ends. */
   readonly drain: () => void
   readonly close: () => Promise<void>
@@ -27,10 +29,10 @@ export function createOperations({ db }: { readonly db: Database }): Operations 
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const metrics = createMetrics(registry, db)
-  let draining = false
+  let state: 'starting' | 'started' | 'stopping' = 'starting'
 
   const ready = async () => {
-    if (draining) return 'stopping'
+    if (state !== 'started') return state
     const timeout = new Promise<string>((resolve) => {
       setTimeout(() => resolve('the database does not answer'), readyTimeoutMs).unref()
     })
@@ -69,8 +71,11 @@ export function createOperations({ db }: { readonly db: Database }): Operations 
         server.once('error', reject)
         server.listen(port, host, () => resolve((server.address() as AddressInfo).port))
       }),
+    ready: () => {
+      state = 'started'
+    },
     drain: () => {
-      draining = true
+      state = 'stopping'
     },
     close: () =>
       new Promise((resolve) => {

@@ -17,6 +17,15 @@ export type OutboxEvent = {
   readonly occurredAt: Date
 }
 
+type Data<N extends EventName> = Omit<EventData<N>, 'eventType' | 'timestamp'>
+
+export type NewEvent<N extends EventName> = {
+  readonly partnerId: string
+  readonly type: N
+  readonly occurredAt: Date
+  readonly data: Data<N>
+}
+
 export type Outbox = {
   /** Appends an event; `data` must have the shape that the interface document gives its type. */
   readonly append: <N extends EventName>(
@@ -24,25 +33,42 @@ export type Outbox = {
     partnerId: string,
     type: N,
     occurredAt: Date,
-    data: Omit<EventData<N>, 'eventType' | 'timestamp'>,
+    data: Data<N>,
   ) => Promise<void>
+  /** Appends events in their order. */
+  readonly appendMany: <N extends EventName>(tx: Tx, events: readonly NewEvent<N>[]) => Promise<void>
   /** Partners with events to fan out: the unlocked read that finds due work (it names no partner by design). */
   readonly partnersWithPending: (tx: Tx, partnersMax: number) => Promise<readonly string[]>
   /** Takes events of a partner off the queue, oldest first, skipping what another worker is taking. */
   readonly take: (tx: Tx, partnerId: string, eventsMax: number) => Promise<readonly OutboxEvent[]>
 }
 
+async function appendMany<N extends EventName>(tx: Tx, events: readonly NewEvent<N>[]): Promise<void> {
+  if (events.length === 0) return
+  const rows = events.map(({ partnerId, type, occurredAt, data }) => ({
+    partnerId,
+    id: newId(),
+    type,
+    reference: (data as { readonly reference: string }).reference,
+    payload: JSON.stringify({ eventType: type, timestamp: occurredAt.toISOString(), ...data }),
+    occurredAt,
+  }))
+  const partnerIds = rows.map((row) => row.partnerId)
+  const ids = rows.map((row) => row.id)
+  await tx.run(sql`
+    insert into outbox.events (partner_id, id, type, reference, data, occurred_at)
+    select * from unnest(${partnerIds}::uuid[], ${ids}::uuid[], ${rows.map((row) => row.type)}::text[],
+      ${rows.map((row) => row.reference)}::text[], ${rows.map((row) => row.payload)}::text[],
+      ${rows.map((row) => row.occurredAt)}::timestamptz[]) as e (partner_id, id, type, reference, data, occurred_at)`)
+  await tx.run(sql`
+    insert into outbox.pending (partner_id, event_id)
+    select * from unnest(${partnerIds}::uuid[], ${ids}::uuid[]) as e (partner_id, event_id)`)
+}
+
 export function createOutbox(): Outbox {
   return {
-    append: async (tx, partnerId, type, occurredAt, data) => {
-      const id = newId()
-      const payload = JSON.stringify({ eventType: type, timestamp: occurredAt.toISOString(), ...data })
-      const { reference } = data as { readonly reference: string }
-      await tx.run(sql`
-        insert into outbox.events (partner_id, id, type, reference, data, occurred_at)
-        values (${partnerId}, ${id}, ${type}, ${reference}, ${payload}, ${occurredAt})`)
-      await tx.run(sql`insert into outbox.pending (partner_id, event_id) values (${partnerId}, ${id})`)
-    },
+    append: (tx, partnerId, type, occurredAt, data) => appendMany(tx, [{ partnerId, type, occurredAt, data }]),
+    appendMany,
     partnersWithPending: async (tx, partnersMax) => {
       const rows = await tx.rows<{ partnerId: string }>(sql`
         select partner_id from outbox.pending group by partner_id limit ${partnersMax}`)

@@ -35,9 +35,13 @@ export type DatabaseOptions = {
   readonly connectTimeoutMs?: number
   readonly queryTimeoutMs?: number
   readonly lockTimeoutMs?: number
+  /** How long a transaction may rest between two statements before the server ends it. */
+  readonly idleInTransactionMsMax?: number
 }
 
 const transactionTriesMax = 5
+/** The driver gives up first, so that the caller is always told by the same error. */
+const statementGraceMs = 1_000
 
 const types = new pg.TypeOverrides()
 types.setTypeParser(20, (text) => BigInt(text))
@@ -111,15 +115,26 @@ async function attempt<T>(pool: pg.Pool, work: (tx: Tx) => Promise<T>): Promise<
 }
 
 export function createDatabase(options: DatabaseOptions): Database {
+  const { queryTimeoutMs = 15_000, lockTimeoutMs = 5_000, idleInTransactionMsMax = 15_000 } = options
+  const settings = {
+    timezone: 'UTC',
+    lock_timeout: lockTimeoutMs,
+    // Given up by the driver, a statement would go on at the server, beside the one that is tried next.
+    statement_timeout: queryTimeoutMs + statementGraceMs,
+    // A process that is frozen in the middle of a transaction holds its locks, and with them a partner's balance.
+    idle_in_transaction_session_timeout: idleInTransactionMsMax,
+  }
   const pool = new pg.Pool({
     connectionString: options.url,
     max: options.connectionsMax,
     connectionTimeoutMillis: options.connectTimeoutMs ?? 5_000,
-    // The driver gives up waiting and the connection is destroyed; the server is never asked to cancel a write.
-    query_timeout: options.queryTimeoutMs ?? 15_000,
+    // The driver gives up waiting and the connection is destroyed: what was under way is unknown until it is asked for.
+    query_timeout: queryTimeoutMs,
     idleTimeoutMillis: 30_000,
     application_name: 'partner-payments',
-    options: `-c timezone=UTC -c lock_timeout=${options.lockTimeoutMs ?? 5_000}`,
+    options: Object.entries(settings)
+      .map(([name, value]) => `-c ${name}=${value}`)
+      .join(' '),
   })
   let closing = false
   pool.on('error', (error) => {

@@ -9,6 +9,7 @@ export const sqlState = {
   deadlock: '40P01',
   lockNotAvailable: '55P03',
   readOnlyTransaction: '25006',
+  queryCanceled: '57014',
 } as const
 
 type DatabaseErrorLike = { readonly code?: unknown; readonly constraint?: unknown; readonly message?: unknown }
@@ -24,8 +25,11 @@ export function violates(error: unknown, state: string, name: string): boolean {
   return stateOf(error) === state && typeof constraint === 'string' && new RegExp(`^${name}(_\\d+)?$`).test(constraint)
 }
 
-/** Classes 08 (connection), 57P0x (shutdown, crash, still starting), 53300 (no slot left): the server is not there. */
-const awayStates = /^(08...|57P0[1-5]|53300)$/
+/**
+ * Classes 08 (connection), 57P0x (shutdown, crash, still starting), 53300 (no slot left): the server is not there.
+ * 25P03: it has ended the connection, because the transaction rested too long.
+ */
+const awayStates = /^(08...|57P0[1-5]|53300|25P03)$/
 const awayCodes = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -43,7 +47,7 @@ export function classify(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof Unreachable) return error
   const code = (error as DatabaseErrorLike).code
   // The driver gives these two no code, only text; its own text is the one thing to go by.
-  if (code === 'ETIMEDOUT' || lateText.test(error.message))
+  if (code === 'ETIMEDOUT' || code === sqlState.queryCanceled || lateText.test(error.message))
     return new Unreachable('downstream_timeout', 'the database does not answer in time', error)
   const away = typeof code === 'string' ? awayStates.test(code) || awayCodes.has(code) : awayText.test(error.message)
   return away ? new Unreachable('downstream_unreachable', 'the database cannot be reached', error) : error

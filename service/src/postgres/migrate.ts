@@ -7,8 +7,8 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type pg from 'pg'
-import { systemClock } from '../kernel/index.ts'
-import { classify } from './errors.ts'
+import { dayMs, systemClock } from '../kernel/index.ts'
+import { classify, stateOf } from './errors.ts'
 
 export const migrationsFolder = fileURLToPath(new URL('../../migrations', import.meta.url))
 
@@ -51,7 +51,8 @@ export async function migrate(
     }
     await refuseNewerDatabase(client, migrations)
   } finally {
-    client.release()
+    // Thrown away: its limits are those of a migration.
+    client.release(true)
   }
   return applied
 }
@@ -78,23 +79,32 @@ export async function requireMigrated(pool: pg.Pool, folder = migrationsFolder):
   }
 }
 
-/** `if not exists` still races with itself in PostgreSQL: the loser sees the winner's row (23505) or type (42P07). */
+/** `if not exists` races with itself in PostgreSQL: the loser meets the winner's row (23505), table (42P07) or type (42710). */
 function ignoreConcurrentCreate(error: unknown): void {
-  const code = (error as { code?: string }).code
-  if (code !== '23505' && code !== '42P07') throw error
+  if (!new Set(['23505', '42P07', '42710']).has(stateOf(error) ?? '')) throw error
+}
+
+/** A statement that waits for another process's migrations, or builds an index over all there is. */
+function runLong(client: pg.PoolClient, text: string): Promise<pg.QueryResult> {
+  const config = { text, query_timeout: dayMs }
+  return client.query(config)
 }
 
 async function applyOne(client: pg.PoolClient, migration: Migration): Promise<boolean> {
   await client.query('begin')
   try {
-    await client.query('lock table public.schema_migrations in exclusive mode')
+    await client.query('set local statement_timeout = 0')
+    await client.query('set local lock_timeout = 0')
+    await runLong(client, 'lock table public.schema_migrations in exclusive mode')
+    // A table that is in use is waited for as briefly as ever: whoever comes behind the wait would wait as well.
+    await client.query('set local lock_timeout to default')
     const found = await client.query<{ checksum: string }>(
       'select checksum from public.schema_migrations where number = $1',
       [migration.number],
     )
     const [row] = found.rows
     if (row === undefined) {
-      await client.query(migration.text)
+      await runLong(client, migration.text)
       await client.query('insert into public.schema_migrations values ($1, $2, $3, $4)', [
         migration.number,
         migration.name,

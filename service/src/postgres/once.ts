@@ -13,6 +13,25 @@ export class KeyTaken extends Error {
   override readonly name = 'KeyTaken'
 }
 
+/** Refuses: idempotency_key_reused (422), naming the reference, where the key of `row` belongs to another request. */
+export function replayOf<T extends Keyed>(row: T, requestHash: string): T {
+  if (row.requestHash === requestHash) return row
+  throw new Refusal(
+    'idempotency_key_reused',
+    `The key belongs to another request; its reference is ${row.reference}.`,
+    {
+      errors: [{ pointer: '/idempotencyKey', code: 'exists', message: `was used for ${row.reference}` }],
+    },
+  )
+}
+
+const inProgress = () => new Refusal('request_in_progress', undefined, { headers: { 'retry-after': '1' } })
+
+/** A lock that was not had in time is somebody else's request under way; every other failure passes through. */
+export function asInProgress(error: unknown): unknown {
+  return stateOf(error) === sqlState.lockNotAvailable ? inProgress() : error
+}
+
 /**
  * Refuses: idempotency_key_reused (422, naming the reference) where the key belongs to another request;
  * request_in_progress (409) where the twin does not end in time.
@@ -24,26 +43,14 @@ export async function once<T extends Keyed>(options: {
   readonly make: () => Promise<T>
 }): Promise<{ readonly row: T; readonly replayed: boolean }> {
   const { requestHash, find, make } = options
-  const replay = (row: T) => {
-    if (row.requestHash === requestHash) return { row, replayed: true }
-    throw new Refusal(
-      'idempotency_key_reused',
-      `The key belongs to another request; its reference is ${row.reference}.`,
-      {
-        errors: [{ pointer: '/idempotencyKey', code: 'exists', message: `was used for ${row.reference}` }],
-      },
-    )
-  }
   const before = await find()
-  if (before) return replay(before)
+  if (before) return { row: replayOf(before, requestHash), replayed: true }
   try {
     return { row: await make(), replayed: false }
   } catch (error) {
-    if (stateOf(error) === sqlState.lockNotAvailable)
-      throw new Refusal('request_in_progress', undefined, { headers: { 'retry-after': '1' } })
-    if (!(error instanceof KeyTaken)) throw error
+    if (!(error instanceof KeyTaken)) throw asInProgress(error)
     const winner = await find()
-    if (!winner) throw new Refusal('request_in_progress', undefined, { headers: { 'retry-after': '1' } })
-    return replay(winner)
+    if (!winner) throw inProgress()
+    return { row: replayOf(winner, requestHash), replayed: true }
   }
 }

@@ -34,6 +34,16 @@ export function sql(strings: TemplateStringsArray, ...holes: readonly unknown[])
 
 export const noSql: Sql = { parts: [''], values: [] }
 
+/**
+ * Whose rows a batch means, as a condition on `partner_id`. A batch of one partner says so literally, which is what a
+ * database that is sharded by partner needs to find the shard; only a database that holds everybody is asked for many.
+ */
+export function ofPartners(partnerIds: readonly string[]): Sql {
+  const [first, ...others] = new Set(partnerIds)
+  assert(first !== undefined, 'a batch is of somebody')
+  return others.length === 0 ? sql`partner_id = ${first}` : sql`partner_id = any(${[first, ...others]}::uuid[])`
+}
+
 const names = new Map<string, string>()
 
 /** The text with `$n`, and a name that is the same for the same text, so that each connection prepares it once. */

@@ -19,8 +19,11 @@ export type Beneficiaries = {
   readonly update: (partnerId: string, input: BeneficiaryUpdate) => Promise<Beneficiary>
   /** Gone for every later request; payouts that were accepted keep what they copied. Refuses: not_found. */
   readonly remove: (partnerId: string, id: string) => Promise<void>
-  /** For payouts. Refuses: not_found, with `pointer`. */
-  readonly find: (tx: Tx, partnerId: string, id: string, pointer?: string) => Promise<Beneficiary>
+  /** For batches of payouts, by `<partner> <id>`: one that is unknown, removed or another's is not among them. */
+  readonly byIds: (
+    tx: Tx,
+    keys: readonly { readonly partnerId: string; readonly id: string }[],
+  ) => Promise<ReadonlyMap<string, Beneficiary>>
 }
 
 export function createBeneficiaries(deps: {
@@ -32,9 +35,9 @@ export function createBeneficiaries(deps: {
   const { db, clock, cursors, customers } = deps
   const listName = (partnerId: string) => `beneficiaries:${partnerId}`
 
-  const find: Beneficiaries['find'] = async (tx, partnerId, id, pointer) => {
-    const beneficiary = await store.byId(tx, partnerId, id)
-    if (beneficiary === undefined) throw notFound('beneficiary', pointer)
+  const find = async (partnerId: string, id: string) => {
+    const beneficiary = await store.byId(db, partnerId, id)
+    if (beneficiary === undefined) throw notFound('beneficiary')
     return beneficiary
   }
 
@@ -59,7 +62,7 @@ export function createBeneficiaries(deps: {
       const filter = customerId === undefined ? query : { ...query, customerId }
       return cursors.page(listName(partnerId), request, await store.list(db, partnerId, filter, request))
     },
-    get: (partnerId, id) => find(db, partnerId, id),
+    get: find,
     update: async (partnerId, input) => {
       refuseEmptyUpdate(input)
       const { id, alias = null, name = null } = input
@@ -70,6 +73,10 @@ export function createBeneficiaries(deps: {
     remove: async (partnerId, id) => {
       if ((await store.remove(db, partnerId, id, clock.now())) === 0) throw notFound('beneficiary')
     },
-    find,
+    byIds: async (tx, keys) => {
+      if (keys.length === 0) return new Map()
+      const rows = await store.byIds(tx, keys)
+      return new Map(rows.map(({ partnerId, ...row }) => [`${partnerId} ${row.id}`, row]))
+    },
   }
 }

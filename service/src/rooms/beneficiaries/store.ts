@@ -1,6 +1,6 @@
 /** All SQL of the room. A removed beneficiary is out of every statement's sight. */
 import type { Currency, PageRequest } from '../../kernel/index.ts'
-import { noSql, sql, type Tx } from '../../postgres/index.ts'
+import { noSql, ofPartners, sql, type Tx } from '../../postgres/index.ts'
 
 export type Beneficiary = {
   readonly id: string
@@ -32,6 +32,18 @@ export function byId(tx: Tx, partnerId: string, id: string): Promise<Beneficiary
   return tx.row<Beneficiary>(sql`
     select ${columns} from beneficiaries.beneficiaries
     where partner_id = ${partnerId} and id = ${id} and removed_at is null`)
+}
+
+/** Beneficiaries of many partners at once, for a batch of payouts. */
+export function byIds(
+  tx: Tx,
+  keys: readonly { readonly partnerId: string; readonly id: string }[],
+): Promise<readonly (Beneficiary & { readonly partnerId: string })[]> {
+  return tx.rows(sql`
+    select partner_id, ${columns} from beneficiaries.beneficiaries
+    where ${ofPartners(keys.map((key) => key.partnerId))} and (partner_id, id) in (
+        select * from unnest(${keys.map((key) => key.partnerId)}::uuid[], ${keys.map((key) => key.id)}::uuid[]))
+      and removed_at is null`)
 }
 
 export function list(

@@ -43,6 +43,11 @@ export type Customers = {
   readonly find: (tx: Tx, partnerId: string, ref: string, pointer?: string) => Promise<Customer>
   /** For other rooms: by guid. Refuses: not_found. */
   readonly byId: (tx: Tx, partnerId: string, id: string) => Promise<Customer>
+  /** For batches of payments, by `<partner> <guid>`: one that does not exist or is another's is not among them. */
+  readonly byIds: (
+    tx: Tx,
+    keys: readonly { readonly partnerId: string; readonly id: string }[],
+  ) => Promise<ReadonlyMap<string, Customer>>
   /** For filters: the guid of a guid or serviceId, undefined where there is no such customer. Opens no KYC. */
   readonly idOf: (tx: Tx, partnerId: string, ref: string) => Promise<string | undefined>
 }
@@ -131,6 +136,11 @@ export function createCustomers(deps: {
     },
     find,
     byId: (tx, partnerId, id) => find(tx, partnerId, id),
+    byIds: async (tx, keys) => {
+      if (keys.length === 0) return new Map()
+      const rows = await store.byIds(tx, keys)
+      return new Map(rows.map(({ partnerId, ...row }) => [`${partnerId} ${row.id}`, toCustomer(partnerId, row)]))
+    },
     idOf: async (tx, partnerId, ref) => {
       const kind = refKind(ref)
       return kind && store.idByRef(tx, partnerId, kind)

@@ -1,6 +1,6 @@
 /** All SQL of the room. KYC goes in and comes out sealed. */
 import type { PageRequest } from '../../kernel/index.ts'
-import { noSql, type Sql, sql, type Tx } from '../../postgres/index.ts'
+import { noSql, ofPartners, type Sql, sql, type Tx } from '../../postgres/index.ts'
 import type { CustomerType } from './rules.ts'
 
 export type CustomerRow = {
@@ -38,6 +38,17 @@ export type CustomerRefKind = { readonly kind: 'guid' | 'serviceId'; readonly va
 export function byRef(tx: Tx, partnerId: string, ref: CustomerRefKind): Promise<CustomerRow | undefined> {
   return tx.row<CustomerRow>(sql`
     select ${columns} from customers.customers where partner_id = ${partnerId} and ${isRef(ref)}`)
+}
+
+/** Customers of many partners at once, for a batch of payments. */
+export function byIds(
+  tx: Tx,
+  keys: readonly { readonly partnerId: string; readonly id: string }[],
+): Promise<readonly (CustomerRow & { readonly partnerId: string })[]> {
+  return tx.rows(sql`
+    select partner_id, ${columns} from customers.customers
+    where ${ofPartners(keys.map((key) => key.partnerId))} and (partner_id, id) in (
+      select * from unnest(${keys.map((key) => key.partnerId)}::uuid[], ${keys.map((key) => key.id)}::uuid[]))`)
 }
 
 /** Updates of one customer take turns; rows of other rooms that refer to it are not held up (no key is changed). */

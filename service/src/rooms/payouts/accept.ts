@@ -1,11 +1,16 @@
-/** How a payout is accepted: one transaction that wins the key, opens the transaction, tells and reserves. */
+/**
+ * How payouts are accepted: a batch of them in one transaction, whosever they are. Keys are looked up, rules judge each
+ * call alone, the balances are locked, and what fits is written: transactions, payouts, events, reserves.
+ */
 import type { WithdrawalOutcome } from '@partner-payments/wire'
-import { type Caller, type Currency, type Minor, newId, Refusal } from '../../kernel/index.ts'
-import { KeyTaken } from '../../postgres/index.ts'
+import { type Caller, type Clock, type Currency, type Minor, newId, present, Refusal } from '../../kernel/index.ts'
+import { insufficientFunds } from '../../ledger/index.ts'
+import { KeyTaken, replayOf, type Tx } from '../../postgres/index.ts'
+import type { Beneficiary } from '../beneficiaries/index.ts'
 import type { NewTransaction } from '../transactions/index.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { withdrawal } from './events.ts'
-import { railOf } from './rules.ts'
+import { railOf, requireFiat } from './rules.ts'
 import * as store from './store.ts'
 
 export type Creditor = {
@@ -15,63 +20,195 @@ export type Creditor = {
   readonly country: string
 }
 
-export type NewPayout = {
+export type PayoutCall = {
+  readonly caller: Caller
   readonly operation: 'createFiatPayout' | 'simulateWithdrawal'
   readonly idempotencyKey: string | null
   readonly requestHash: string
   readonly amount: Minor
   readonly currency: Currency
-  readonly creditor: Creditor
-  readonly beneficiary: { readonly id: string; readonly alias: string | null } | null
-  readonly customerId: string | null
   readonly reference: string | null
-  readonly simulatedOutcome: WithdrawalOutcome | null
   readonly ip: string
+  /** A registered beneficiary, or whom a simulation pays in a customer's name. */
+  readonly payee:
+    | { readonly beneficiaryId: string }
+    | { readonly customerId: string; readonly creditor: Creditor; readonly outcome: WithdrawalOutcome }
 }
 
-/** Load and rules are done. The key is won before the hot balance is locked, which comes last and is held briefly. */
-export function createAccept({ db, clock, ledger, outbox, customers, transactions, railId }: PayoutsDeps) {
-  return (caller: Caller, request: NewPayout): Promise<store.PayoutRow> =>
-    db.transaction(async (tx) => {
-      if (railId === undefined)
-        throw new Refusal('currency_not_supported', `No bank is connected that pays ${request.currency}.`)
-      const { partnerId } = caller
-      const id = newId()
-      const opened = await transactions.open(tx, toTransaction(caller, request, id))
-      const payout = toPayout(
-        partnerId,
-        request,
-        { id, transactionId: opened.id, reference: opened.reference },
-        clock.now(),
-      )
-      if ((await store.insertPayout(tx, payout)) === 0) throw new KeyTaken()
-      const { customerId, amount, currency, reference } = payout
-      if (customerId !== null) {
-        const data = withdrawal(payout, await customers.byId(tx, partnerId, customerId))
-        await outbox.append(tx, partnerId, 'partner.customer.withdrawal.requested', payout.createdAt, data)
+/** `again`: the call that held the same key in this batch was refused, so that the key is free: to be asked anew. */
+export type Accepted = { readonly payout: store.PayoutRow; readonly replayed: boolean } | 'again'
+
+/** A call that the rules let through: whom it pays is known. */
+type Judged = {
+  readonly call: PayoutCall
+  readonly creditor: Creditor
+  readonly customerId: string | null
+  readonly beneficiary: { readonly id: string; readonly alias: string | null } | null
+}
+
+const keyOf = ({ caller, operation, idempotencyKey }: PayoutCall) =>
+  idempotencyKey === null ? undefined : JSON.stringify([caller.partnerId, operation, idempotencyKey])
+
+/** What `work` answers or refuses, as a value: the other calls of the batch go on. */
+function outcomeOf<T>(work: () => T): T | Refusal {
+  try {
+    return work()
+  } catch (error) {
+    if (error instanceof Refusal) return error
+    throw error
+  }
+}
+
+export function createAccept(deps: PayoutsDeps) {
+  const { beneficiaries, clock, ledger } = deps
+  return async (tx: Tx, calls: readonly PayoutCall[]): Promise<readonly (Accepted | Refusal)[]> => {
+    const outcomes = new Map<PayoutCall, Accepted | Refusal>()
+    const holders = new Map<string, PayoutCall>()
+    const held = await heldKeys(tx, calls)
+    const fresh = calls.filter((call) => {
+      const key = keyOf(call)
+      const row = key === undefined ? undefined : held.get(key)
+      if (row) {
+        outcomes.set(
+          call,
+          outcomeOf(() => ({ payout: replayOf(row, call.requestHash), replayed: true })),
+        )
+        return false
       }
-      await ledger.reserve(tx, {
-        partnerId,
-        debit: 'balance',
-        credit: `settlement.${railId}`,
-        currency,
-        amount,
-        partyId: customerId ?? partnerId,
-        reference,
-        id: payout.reserveId,
-      })
-      return payout
+      if (key === undefined) return true
+      if (holders.has(key)) return false
+      holders.set(key, call)
+      return true
     })
+    const known = await beneficiaries.byIds(tx, fresh.flatMap(beneficiaryKey))
+    const judged = fresh.flatMap((call) => {
+      const outcome = outcomeOf(() => judge(deps, call, known))
+      if (!(outcome instanceof Refusal)) return [outcome]
+      outcomes.set(call, outcome)
+      return []
+    })
+    // From here on the hot balances are locked: nothing is read that could have been read before.
+    const fits =
+      judged.length === 0
+        ? []
+        : await ledger.fitting(
+            tx,
+            judged.map(({ call }) => wishOf(call)),
+          )
+    const accepted = judged.filter(({ call }, index) => {
+      if (fits[index]) return true
+      outcomes.set(call, insufficientFunds(call.currency))
+      return false
+    })
+    for (const payout of await write(deps, tx, accepted, clock))
+      outcomes.set(payout.call, { payout: payout.row, replayed: false })
+    return calls.map((call) => outcomes.get(call) ?? twin(call, outcomes, holders))
+  }
+}
+
+/** The later of two calls with one key in a batch gets the first one's answer, as if it had come after the commit. */
+function twin(
+  call: PayoutCall,
+  outcomes: ReadonlyMap<PayoutCall, Accepted | Refusal>,
+  holders: ReadonlyMap<string, PayoutCall>,
+): Accepted | Refusal {
+  const holder = present(holders.get(keyOf(call) ?? ''), 'a call without an outcome shares a key')
+  const first = present(outcomes.get(holder), 'whoever holds a key has an outcome')
+  if (first instanceof Refusal || first === 'again') return 'again'
+  return outcomeOf(() => ({ payout: replayOf(first.payout, call.requestHash), replayed: true }))
+}
+
+async function heldKeys(tx: Tx, calls: readonly PayoutCall[]): Promise<ReadonlyMap<string, store.PayoutRow>> {
+  const keys = calls.flatMap(({ caller, operation, idempotencyKey }) =>
+    idempotencyKey === null ? [] : [{ partnerId: caller.partnerId, operation, idempotencyKey }],
+  )
+  if (keys.length === 0) return new Map()
+  const rows = await store.payoutsByKeys(tx, keys)
+  return new Map(rows.map((row) => [JSON.stringify([row.partnerId, row.operation, row.idempotencyKey]), row]))
+}
+
+const beneficiaryKey = ({ caller, payee }: PayoutCall) =>
+  'beneficiaryId' in payee ? [{ partnerId: caller.partnerId, id: payee.beneficiaryId }] : []
+
+const wishOf = ({ caller, amount, currency }: PayoutCall) =>
+  ({ partnerId: caller.partnerId, debit: 'balance', currency, amount }) as const
+
+/** Refuses: currency_not_supported, not_found, beneficiary_currency_mismatch, beneficiary_not_payable. */
+function judge({ railId }: PayoutsDeps, call: PayoutCall, known: ReadonlyMap<string, Beneficiary>): Judged {
+  const { currency, payee } = call
+  requireFiat(currency)
+  if (railId === undefined) throw new Refusal('currency_not_supported', `No bank is connected that pays ${currency}.`)
+  if (!('beneficiaryId' in payee)) return { call, ...payee, beneficiary: null }
+  // A batch holds calls of many partners: what one of them owns is there for its own calls only.
+  const beneficiary = known.get(`${call.caller.partnerId} ${payee.beneficiaryId.toLowerCase()}`)
+  const refuse = (
+    code: 'not_found' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable',
+    pointer: string,
+    message: string,
+  ) => new Refusal(code, undefined, { errors: [{ pointer, code: 'invalid_value', message }] })
+  if (!beneficiary) throw refuse('not_found', '/beneficiaryId', 'no such beneficiary')
+  const { id, alias, customerId, name, iban, bic, country } = beneficiary
+  if (beneficiary.currency !== currency)
+    throw refuse('beneficiary_currency_mismatch', '/currency', `the beneficiary takes ${beneficiary.currency}`)
+  if (iban === null || country === null)
+    throw refuse('beneficiary_not_payable', '/beneficiaryId', 'has no bank account')
+  return { call, customerId, creditor: { name, account: iban, bic, country }, beneficiary: { id, alias } }
+}
+
+/** Throws KeyTaken, which rolls the batch back, where another process has won a key meanwhile. */
+async function write(deps: PayoutsDeps, tx: Tx, accepted: readonly Judged[], clock: Clock) {
+  const { customers, ledger, outbox, railId, transactions } = deps
+  if (accepted.length === 0) return []
+  const now = clock.now()
+  const ids = accepted.map(() => newId())
+  const opened = await transactions.openMany(
+    tx,
+    accepted.map((each, index) => toTransaction(each, present(ids[index], 'one id each'))),
+  )
+  const payouts = accepted.map((judged, index) => {
+    const { id: transactionId, reference } = present(opened[index], 'one transaction each')
+    const made = { id: present(ids[index], 'one id each'), transactionId, reference }
+    return { call: judged.call, row: toPayout(judged, made, now) }
+  })
+  const rows = payouts.map(({ row }) => row)
+  if ((await store.insertPayouts(tx, rows)) < rows.length) throw new KeyTaken()
+  const owners = await customers.byIds(
+    tx,
+    rows.flatMap(({ partnerId, customerId }) => (customerId === null ? [] : [{ partnerId, id: customerId }])),
+  )
+  await outbox.appendMany(
+    tx,
+    rows.flatMap((row) => {
+      if (row.customerId === null) return []
+      const customer = present(owners.get(`${row.partnerId} ${row.customerId}`), "a beneficiary's customer exists")
+      const type = 'partner.customer.withdrawal.requested' as const
+      return [{ partnerId: row.partnerId, type, occurredAt: now, data: withdrawal(row, customer) }]
+    }),
+  )
+  await ledger.reserveMany(
+    tx,
+    rows.map(({ partnerId, currency, amount, customerId, reference, reserveId }) => ({
+      partnerId,
+      debit: 'balance',
+      credit: `settlement.${present(railId, 'judged before')}`,
+      currency,
+      amount,
+      partyId: customerId ?? partnerId,
+      reference,
+      id: reserveId,
+    })),
+  )
+  return payouts
 }
 
 /** At most 35 characters travel with a payment (ISO 20022, Max35Text): the 32 digits of the payout's id. */
 const endToEndIdOf = (payoutId: string) => payoutId.replaceAll('-', '')
 
-function toTransaction(caller: Caller, request: NewPayout, payoutId: string): NewTransaction {
-  const { customerId, amount, currency, creditor, beneficiary, idempotencyKey } = request
+function toTransaction({ call, creditor, customerId, beneficiary }: Judged, payoutId: string): NewTransaction {
+  const { caller, amount, currency, idempotencyKey } = call
   return {
     partnerId: caller.partnerId,
-    reference: request.reference,
+    reference: call.reference,
     amount,
     currency,
     category: 'Withdrawal',
@@ -88,26 +225,25 @@ function toTransaction(caller: Caller, request: NewPayout, payoutId: string): Ne
       country: creditor.country,
       ...(creditor.bic === null ? {} : { bic: creditor.bic }),
     },
-    partnerUser: { id: caller.serviceAccountId, name: caller.name, ipAddress: request.ip },
+    partnerUser: { id: caller.serviceAccountId, name: caller.name, ipAddress: call.ip },
     ...(beneficiary === null ? {} : { beneficiary }),
   }
 }
 
 function toPayout(
-  partnerId: string,
-  request: NewPayout,
+  { call, creditor, customerId, beneficiary }: Judged,
   made: { readonly id: string; readonly transactionId: string; readonly reference: string },
   now: Date,
 ): store.PayoutRow {
-  const { creditor, operation, idempotencyKey, requestHash, customerId, amount, currency, simulatedOutcome } = request
+  const { caller, operation, idempotencyKey, requestHash, amount, currency, payee } = call
   return {
-    partnerId,
+    partnerId: caller.partnerId,
     ...made,
     operation,
     idempotencyKey,
     requestHash,
     reserveId: newId(),
-    beneficiaryId: request.beneficiary?.id ?? null,
+    beneficiaryId: beneficiary?.id ?? null,
     customerId,
     amount,
     currency,
@@ -115,11 +251,11 @@ function toPayout(
     creditorAccount: creditor.account,
     creditorBic: creditor.bic,
     creditorCountry: creditor.country,
-    remittance: request.reference,
+    remittance: call.reference,
     rail: railOf(currency),
     endToEndId: endToEndIdOf(made.id),
-    ipAddress: request.ip,
-    simulatedOutcome,
+    ipAddress: call.ip,
+    simulatedOutcome: 'outcome' in payee ? payee.outcome : null,
     status: 'Pending',
     errorKey: null,
     errorDetails: null,

@@ -16,6 +16,8 @@ export type PayoutsDeps = {
   readonly customers: Customers
   readonly beneficiaries: Beneficiaries
   readonly transactions: Transactions
+  /** The database is sharded by partner: a batch is of one. */
+  readonly sharded?: boolean
   /** The connector that carries payouts, or undefined where none is configured. */
   readonly railId: string | undefined
 }

@@ -8,13 +8,12 @@ import {
   type Page,
   readAmount,
   readCurrency,
-  Refusal,
 } from '../../kernel/index.ts'
-import { once } from '../../postgres/index.ts'
-import { createAccept, type Creditor } from './accept.ts'
+import { asInProgress, createBatcher } from '../../postgres/index.ts'
+import { createAccept, type Creditor, type PayoutCall } from './accept.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { createProgress, type PayoutClaim, type Progress } from './progress.ts'
-import { requireFiat, sameness } from './rules.ts'
+import { sameness } from './rules.ts'
 import * as store from './store.ts'
 
 export type { PayoutClaim }
@@ -51,75 +50,42 @@ const sandboxCreditor: Creditor = {
   country: 'NL',
 }
 
+/** At this many a batch's own work outweighs the commit that it shares. */
+const payoutsPerBatchMax = 128
+const batchesUnderWayMax = 2
+
 export function createPayouts(deps: PayoutsDeps): Payouts {
   const { db, cursors, customers } = deps
-  const accept = createAccept(deps)
+  const batched = createBatcher({
+    db,
+    work: createAccept(deps),
+    callsMax: payoutsPerBatchMax,
+    batchesMax: batchesUnderWayMax,
+    partnerOf: deps.sharded ? ({ caller }) => caller.partnerId : undefined,
+  })
+  const accept = async (call: PayoutCall): Promise<AcceptedPayout> => {
+    for (;;) {
+      const outcome = await batched(call).catch((error: unknown) => {
+        throw asInProgress(error)
+      })
+      if (outcome !== 'again') return outcome
+    }
+  }
   return {
     ...createProgress(deps),
     create: async (caller, body, ip) => {
       const currency = readCurrency(body.currency)
       const amount = readAmount(body.amount, currency)
-      const { beneficiaryId, idempotencyKey, reference } = body
-      const requestHash = sameness({
-        amount,
-        currency,
-        beneficiaryId,
-        ...(reference === undefined ? {} : { reference }),
-      })
-      const { partnerId } = caller
-      const { row, replayed } = await once({
-        requestHash,
-        find: () => store.payoutByKey(db, partnerId, 'createFiatPayout', idempotencyKey),
-        make: async () => {
-          requireFiat(currency)
-          const { creditor, ...beneficiary } = await payableBeneficiary(deps, partnerId, beneficiaryId, currency)
-          const payout = {
-            operation: 'createFiatPayout',
-            idempotencyKey,
-            requestHash,
-            amount,
-            currency,
-            creditor,
-          } as const
-          return accept(caller, {
-            ...payout,
-            beneficiary,
-            customerId: beneficiary.customerId,
-            reference: reference ?? null,
-            simulatedOutcome: null,
-            ip,
-          })
-        },
-      })
-      return { payout: row, replayed }
+      const { beneficiaryId, idempotencyKey, reference = null } = body
+      const requestHash = sameness({ amount, currency, beneficiaryId, ...(reference === null ? {} : { reference }) })
+      const asked = { caller, operation: 'createFiatPayout', idempotencyKey, requestHash, amount, currency } as const
+      return accept({ ...asked, reference, ip, payee: { beneficiaryId } })
     },
-    simulate: async (caller, request, ip) => {
-      const { amount, currency, outcome, idempotencyKey } = request
-      const { partnerId } = caller
-      const customer = await customers.find(db, partnerId, request.customerRef, '/customerId')
-      const requestHash = sameness({ amount, currency, customerId: customer.id, outcome })
-      const { row, replayed } = await once({
-        requestHash,
-        find: async () =>
-          idempotencyKey === null ? undefined : store.payoutByKey(db, partnerId, 'simulateWithdrawal', idempotencyKey),
-        make: () => {
-          requireFiat(currency)
-          return accept(caller, {
-            operation: 'simulateWithdrawal',
-            idempotencyKey,
-            requestHash,
-            amount,
-            currency,
-            creditor: sandboxCreditor,
-            beneficiary: null,
-            customerId: customer.id,
-            reference: null,
-            simulatedOutcome: outcome,
-            ip,
-          })
-        },
-      })
-      return { payout: row, replayed }
+    simulate: async (caller, { amount, currency, outcome, idempotencyKey, customerRef }, ip) => {
+      const { id: customerId } = await customers.find(db, caller.partnerId, customerRef, '/customerId')
+      const requestHash = sameness({ amount, currency, customerId, outcome })
+      const asked = { caller, operation: 'simulateWithdrawal', idempotencyKey, requestHash, amount, currency } as const
+      return accept({ ...asked, reference: null, ip, payee: { customerId, creditor: sandboxCreditor, outcome } })
     },
     get: async (partnerId, id) => {
       const row = await store.payoutById(db, partnerId, id)
@@ -141,30 +107,4 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
       )
     },
   }
-}
-
-/** Refuses: not_found, beneficiary_currency_mismatch, beneficiary_not_payable. */
-async function payableBeneficiary(
-  { db, beneficiaries }: PayoutsDeps,
-  partnerId: string,
-  id: string,
-  currency: Currency,
-) {
-  const { alias, customerId, name, iban, bic, country, ...beneficiary } = await beneficiaries.find(
-    db,
-    partnerId,
-    id,
-    '/beneficiaryId',
-  )
-  if (beneficiary.currency !== currency)
-    throw new Refusal('beneficiary_currency_mismatch', `The beneficiary takes ${beneficiary.currency}.`, {
-      errors: [
-        { pointer: '/currency', code: 'invalid_value', message: `the beneficiary takes ${beneficiary.currency}` },
-      ],
-    })
-  if (iban === null || country === null)
-    throw new Refusal('beneficiary_not_payable', 'The beneficiary has no bank account.', {
-      errors: [{ pointer: '/beneficiaryId', code: 'invalid_value', message: 'has no bank account' }],
-    })
-  return { id: beneficiary.id, alias, customerId, creditor: { name, account: iban, bic, country } }
 }

@@ -1,7 +1,7 @@
 /** All SQL of payouts. */
 import type { ErrorKey, Rail } from '@partner-payments/wire'
 import type { Currency, Minor } from '../../kernel/index.ts'
-import { noSql, sql, type Tx } from '../../postgres/index.ts'
+import { noSql, ofPartners, sql, type Tx } from '../../postgres/index.ts'
 import type { PayoutStatus } from './rules.ts'
 
 export type PayoutRow = {
@@ -41,22 +41,32 @@ const columns = sql`partner_id, id, operation, idempotency_key, request_hash, tr
   remittance, rail, end_to_end_id, ip_address, simulated_outcome, status, error_key, error_details, send_attempts,
   due_at, lease_id, created_at, updated_at`
 
-/** 1, or 0 where the key is taken; a concurrent holder of the key is waited for. */
-export function insertPayout(tx: Tx, row: PayoutRow): Promise<number> {
+/** Answers how many went in; a key that is taken lets its row out. A concurrent holder of a key is waited for. */
+export function insertPayouts(tx: Tx, rows: readonly PayoutRow[]): Promise<number> {
+  const column = <K extends keyof PayoutRow>(name: K) => rows.map((row) => row[name])
   return tx.run(sql`
     insert into payouts.payouts (${columns})
-    values (${row.partnerId}, ${row.id}, ${row.operation}, ${row.idempotencyKey}, ${row.requestHash},
-      ${row.transactionId}, ${row.reference}, ${row.reserveId}, ${row.beneficiaryId}, ${row.customerId}, ${row.amount},
-      ${row.currency}, ${row.creditorName}, ${row.creditorAccount}, ${row.creditorBic}, ${row.creditorCountry},
-      ${row.remittance}, ${row.rail}, ${row.endToEndId}, ${row.ipAddress}, ${row.simulatedOutcome}, ${row.status},
-      ${row.errorKey}, ${row.errorDetails}, ${row.sendAttempts}, ${row.dueAt}, ${row.leaseId}, ${row.createdAt}, ${row.updatedAt})
+    select * from unnest(${column('partnerId')}::uuid[], ${column('id')}::uuid[], ${column('operation')}::text[],
+      ${column('idempotencyKey')}::text[], ${column('requestHash')}::text[], ${column('transactionId')}::uuid[],
+      ${column('reference')}::text[], ${column('reserveId')}::uuid[], ${column('beneficiaryId')}::uuid[],
+      ${column('customerId')}::uuid[], ${column('amount')}::bigint[], ${column('currency')}::text[],
+      ${column('creditorName')}::text[], ${column('creditorAccount')}::text[], ${column('creditorBic')}::text[],
+      ${column('creditorCountry')}::text[], ${column('remittance')}::text[], ${column('rail')}::text[],
+      ${column('endToEndId')}::text[], ${column('ipAddress')}::text[], ${column('simulatedOutcome')}::text[],
+      ${column('status')}::text[], ${column('errorKey')}::text[], ${column('errorDetails')}::text[],
+      ${column('sendAttempts')}::integer[], ${column('dueAt')}::timestamptz[], ${column('leaseId')}::uuid[],
+      ${column('createdAt')}::timestamptz[], ${column('updatedAt')}::timestamptz[])
     on conflict (partner_id, operation, idempotency_key) do nothing`)
 }
 
-export function payoutByKey(tx: Tx, partnerId: string, operation: string, key: string): Promise<PayoutRow | undefined> {
-  return tx.row<PayoutRow>(sql`
+export type PayoutKey = { readonly partnerId: string; readonly operation: string; readonly idempotencyKey: string }
+
+export function payoutsByKeys(tx: Tx, keys: readonly PayoutKey[]): Promise<readonly PayoutRow[]> {
+  return tx.rows<PayoutRow>(sql`
     select ${columns} from payouts.payouts
-    where partner_id = ${partnerId} and operation = ${operation} and idempotency_key = ${key}`)
+    where ${ofPartners(keys.map((key) => key.partnerId))} and (partner_id, operation, idempotency_key) in (
+      select * from unnest(${keys.map((key) => key.partnerId)}::uuid[], ${keys.map((key) => key.operation)}::text[],
+        ${keys.map((key) => key.idempotencyKey)}::text[]))`)
 }
 
 export function payoutById(tx: Tx, partnerId: string, id: string): Promise<PayoutRow | undefined> {

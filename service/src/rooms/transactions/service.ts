@@ -72,6 +72,8 @@ export type TransactionView = {
 export type Transactions = {
   /** Opens a Pending transaction. */
   readonly open: (tx: Tx, transaction: NewTransaction) => Promise<Opened>
+  /** Opens many, each Pending; of two that wish for one reference the first has it. */
+  readonly openMany: (tx: Tx, wanted: readonly NewTransaction[]) => Promise<readonly Opened[]>
   /** Notes steps of a transaction that stays Pending. */
   readonly note: (tx: Tx, partnerId: string, id: string, ...steps: readonly TimelineStep[]) => Promise<void>
   /** Moves Pending to its final status and writes `transaction.status.changed`. Any other move is an AssertionFailure. */
@@ -107,6 +109,29 @@ export function createTransactions(deps: {
   const lock = async (tx: Tx, partnerId: string, id: string) =>
     present(await store.lockTransaction(tx, partnerId, id), 'the transaction of a payment exists')
 
+  const openMany = async (tx: Tx, wanted: readonly NewTransaction[]): Promise<readonly Opened[]> => {
+    if (wanted.length === 0) return []
+    const now = clock.now()
+    const rows = wanted.map((each) => ({ ...toRow(each, now), reference: each.reference ?? ownReference() }))
+    const inserted = await store.insertTransactions(tx, rows)
+    const again = rows
+      .filter((row) => !inserted.has(row.id))
+      .map((row) => ({ ...row, reference: ownReference(), userReference: row.reference }))
+    if (again.length > 0) {
+      const second = await store.insertTransactions(tx, again)
+      assert(second.size === again.length, 'a reference of 100 random bits is free')
+    }
+    const references = new Map([...rows, ...again].map((row) => [row.id, row.reference]))
+    const beginnings = rows.map(({ partnerId, id: transactionId }, index) => ({
+      partnerId,
+      transactionId,
+      steps: wanted[index]?.steps ?? [],
+      createdAt: now,
+    }))
+    await store.insertTimelines(tx, beginnings)
+    return rows.map(({ id }) => ({ id, reference: present(references.get(id), 'each was inserted') }))
+  }
+
   const view = async (
     partnerId: string,
     rows: readonly store.TransactionRow[],
@@ -121,20 +146,8 @@ export function createTransactions(deps: {
   }
 
   return {
-    open: async (tx, transaction) => {
-      const now = clock.now()
-      const row = toRow(transaction, now)
-      let reference = transaction.reference ?? ownReference()
-      let taken = (await store.insertTransaction(tx, { ...row, reference })) === 0
-      if (taken) {
-        const userReference = reference
-        reference = ownReference()
-        taken = (await store.insertTransaction(tx, { ...row, reference, userReference })) === 0
-      }
-      assert(!taken, 'a reference of 100 random bits is free')
-      await store.appendTimeline(tx, row.partnerId, row.id, pending(transaction.steps), now)
-      return { id: row.id, reference }
-    },
+    open: async (tx, transaction) => present((await openMany(tx, [transaction]))[0], 'one wish, one transaction'),
+    openMany,
     note: async (tx, partnerId, id, ...steps) => {
       const row = await lock(tx, partnerId, id)
       assert(row.status === 'Pending', `${row.reference} is ${row.status}: no further step`)

@@ -63,16 +63,42 @@ const columns = sql`partner_id, id, reference, amount, currency, category, direc
   error_key, rail, customer_id, beneficiary_id, beneficiary_alias, end_to_end_id, session_id, website_reference,
   user_reference, idempotency_key, description, originating_reference, creditor, debtor, partner_user, created_at, updated_at`
 
-/** 1, or 0 where the reference is taken; a concurrent holder of the reference is waited for. */
-export function insertTransaction(tx: Tx, row: TransactionRow): Promise<number> {
-  return tx.run(sql`
+/** Answers the ids that went in; where the reference is taken nothing does. A concurrent holder is waited for. */
+export async function insertTransactions(tx: Tx, rows: readonly TransactionRow[]): Promise<ReadonlySet<string>> {
+  const column = <K extends keyof TransactionRow>(name: K) => rows.map((row) => row[name])
+  const inserted = await tx.rows<{ id: string }>(sql`
     insert into transactions.transactions (${columns})
-    values (${row.partnerId}, ${row.id}, ${row.reference}, ${row.amount}, ${row.currency}, ${row.category},
-      ${row.direction}, ${row.method}, ${row.partyType}, ${row.type}, ${row.status}, ${row.errorKey}, ${row.rail},
-      ${row.customerId}, ${row.beneficiaryId}, ${row.beneficiaryAlias}, ${row.endToEndId}, ${row.sessionId},
-      ${row.websiteReference}, ${row.userReference}, ${row.idempotencyKey}, ${row.description},
-      ${row.originatingReference}, ${row.creditor}, ${row.debtor}, ${row.partnerUser}, ${row.createdAt}, ${row.updatedAt})
-    on conflict (partner_id, reference) do nothing`)
+    select * from unnest(${column('partnerId')}::uuid[], ${column('id')}::uuid[], ${column('reference')}::text[],
+      ${column('amount')}::bigint[], ${column('currency')}::text[], ${column('category')}::text[],
+      ${column('direction')}::text[], ${column('method')}::text[], ${column('partyType')}::text[],
+      ${column('type')}::text[], ${column('status')}::text[], ${column('errorKey')}::text[], ${column('rail')}::text[],
+      ${column('customerId')}::uuid[], ${column('beneficiaryId')}::uuid[], ${column('beneficiaryAlias')}::text[],
+      ${column('endToEndId')}::text[], ${column('sessionId')}::text[], ${column('websiteReference')}::text[],
+      ${column('userReference')}::text[], ${column('idempotencyKey')}::text[], ${column('description')}::text[],
+      ${column('originatingReference')}::text[], ${column('creditor')}::text[], ${column('debtor')}::text[],
+      ${column('partnerUser')}::text[], ${column('createdAt')}::timestamptz[], ${column('updatedAt')}::timestamptz[])
+    on conflict (partner_id, reference) do nothing
+    returning id`)
+  return new Set(inserted.map((row) => row.id))
+}
+
+/** The beginnings of new transactions. */
+export async function insertTimelines(
+  tx: Tx,
+  entries: readonly {
+    readonly partnerId: string
+    readonly transactionId: string
+    readonly steps: readonly TimelineStep[]
+    readonly createdAt: Date
+  }[],
+): Promise<void> {
+  const rows = entries.flatMap(({ steps, ...entry }) => steps.map((step, position) => ({ ...entry, step, position })))
+  await tx.run(sql`
+    insert into transactions.timeline (partner_id, transaction_id, position, step, status, created_at)
+    select partner_id, transaction_id, position, step, 'Pending', created_at
+    from unnest(${rows.map((row) => row.partnerId)}::uuid[], ${rows.map((row) => row.transactionId)}::uuid[],
+      ${rows.map((row) => row.position)}::integer[], ${rows.map((row) => row.step)}::text[],
+      ${rows.map((row) => row.createdAt)}::timestamptz[]) as t (partner_id, transaction_id, position, step, created_at)`)
 }
 
 export function transactionByReference(

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import fc from 'fast-check'
+import { permissions } from '@partner-payments/wire'
+import { addPartner, createHouse, type House } from '../../../test/support/house.ts'
+import { AssertionFailure, createSealer, minuteMs, newId, randomBytes, Refusal, secondMs } from '../kernel/index.ts'
+import { sql } from '../postgres/index.ts'
+import { apiKeyPartner, createAccess } from './index.ts'
+import { newApiKey } from './rules.ts'
+
+let house: House
+let partnerId: string
+before(async () => {
+  house = await createHouse()
+  ;({ partnerId } = await addPartner(house))
+})
+after(() => house.close())
+
+const account = (fields: object = {}) =>
+  house.db.transaction((tx) =>
+    house.access.createServiceAccount(tx, { partnerId, name: 'Till', permissions: ['payouts:read'], ...fields }),
+  )
+const caller = (serviceAccountId: string) => ({ partnerId, serviceAccountId, name: 'Till', permissions: [] })
+const notFound = (error: unknown) => error instanceof Refusal && error.code === 'not_found'
+
+test('an API key leads to its partner, and any other text to none', () => {
+  fc.assert(fc.property(fc.uuid(), (id) => assert.equal(apiKeyPartner(newApiKey(id)), id)))
+  fc.assert(fc.property(fc.string(), (text) => assert.equal(apiKeyPartner(text), undefined)))
+  const key = newApiKey(newId())
+  for (const text of [`${key}a`, key.slice(1), `${key}\n`, key.replace('pk_', 'sk_')])
+    assert.equal(apiKeyPartner(text), undefined, text)
+})
+
+test('the credential of a key holds what was issued; the secret rests sealed', async () => {
+  const issued = await account()
+  const credential = await house.access.credential(issued.apiKey)
+  assert.equal(credential?.apiSecret, issued.apiSecret)
+  assert.deepEqual(credential.caller, {
+    ...{ partnerId, serviceAccountId: issued.serviceAccountId, name: 'Till', permissions: ['payouts:read'] },
+  })
+  const row = await house.db.row<{ kept: string }>(sql`
+    select to_jsonb(a)::text as kept from access.service_accounts a
+    where partner_id = ${partnerId} and id = ${issued.serviceAccountId}`)
+  assert.ok(row)
+  assert.ok(row.kept.includes(issued.apiKey))
+  for (const secret of [issued.apiSecret, Buffer.from(issued.apiSecret).toString('hex'), 'PRIVATE KEY'])
+    assert.ok(!row.kept.includes(secret))
+})
+
+test('a partner may bring its own public key: no private key is made', async () => {
+  const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const publicKeyPem = publicKey.export({ type: 'spki', format: 'pem' }).toString()
+  const issued = await account({ publicKeyPem })
+  assert.equal(issued.privateKeyPem, undefined)
+  assert.ok((await house.access.credential(issued.apiKey))?.publicKey.equals(publicKey))
+})
+
+test('unknown keys, of this partner or of nobody, have no credential', async () => {
+  for (const key of [newApiKey(partnerId), newApiKey(newId()), '', 'pk_'])
+    assert.equal(await house.access.credential(key), undefined)
+  await assert.rejects(account({ partnerId: newId() }), notFound)
+})
+
+test('a revoked key is dead within two seconds, here and at once elsewhere; it cannot be revoked twice', async () => {
+  const { apiKey, serviceAccountId } = await account()
+  assert.ok(await house.access.credential(apiKey))
+  const revoke = () => house.db.transaction((tx) => house.access.revoke(tx, partnerId, serviceAccountId))
+  await revoke()
+  const elsewhere = createAccess({ db: house.db, clock: house.clock, sealer: house.sealer })
+  assert.equal(await elsewhere.credential(apiKey), undefined)
+  house.clock.advance(2 * secondMs)
+  assert.equal(await house.access.credential(apiKey), undefined)
+  await assert.rejects(revoke(), notFound)
+})
+
+test('an impersonation names the staff member, may all, and ends by itself, also where it is remembered', async () => {
+  const issued = await house.db.transaction((tx) => house.access.impersonate(tx, partnerId, 'Sam Staff', 1))
+  house.clock.advance(minuteMs - secondMs)
+  const credential = await house.access.credential(issued.apiKey)
+  assert.equal(credential?.caller.impersonatedBy, 'Sam Staff')
+  assert.deepEqual(credential.caller.permissions, permissions)
+  house.clock.advance(secondMs)
+  assert.equal(await house.access.credential(issued.apiKey), undefined)
+})
+
+test('an impersonation lasts an hour at most', async () => {
+  const issued = await house.db.transaction((tx) => house.access.impersonate(tx, partnerId, 'Sam Staff', 10_000))
+  house.clock.advance(60 * minuteMs)
+  assert.equal(await house.access.credential(issued.apiKey), undefined)
+})
+
+test('under another master key no secret opens', async () => {
+  const { apiKey } = await account()
+  const other = createAccess({ db: house.db, clock: house.clock, sealer: createSealer([randomBytes(32)]) })
+  await assert.rejects(other.credential(apiKey), AssertionFailure)
+})
+
+const newNonce = () => newId().replaceAll('-', '')
+
+test('a nonce is spent once: of twenty at once one wins, in this process or another', async () => {
+  const nonce = newNonce()
+  const other = createAccess({ db: house.db, clock: house.clock, sealer: house.sealer })
+  const expiresAt = new Date(house.clock.now().getTime() + minuteMs)
+  const spend = (index: number) => (index % 2 ? other : house.access).spendNonce(caller(partnerId), nonce, expiresAt)
+  const won = await Promise.all(Array.from({ length: 20 }, (_, index) => spend(index)))
+  assert.equal(won.filter(Boolean).length, 1)
+  assert.ok(await house.access.spendNonce(caller(newId()), nonce, expiresAt), "another account's is another")
+})
+
+test('a nonce is remembered to the end of its time, and forgotten after it', async () => {
+  const nonce = newNonce()
+  const expiresAt = new Date(house.clock.now().getTime() + minuteMs)
+  const spend = () => house.access.spendNonce(caller(partnerId), nonce, expiresAt)
+  assert.ok(await spend())
+  house.clock.advance(minuteMs)
+  await house.access.sweepNonces()
+  assert.equal(await spend(), false)
+  house.clock.advance(1)
+  assert.ok((await house.access.sweepNonces()) > 0)
+  assert.equal(await house.access.sweepNonces(), 0)
+  assert.ok(await spend())
+})

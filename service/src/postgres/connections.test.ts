@@ -1,0 +1,103 @@
+/** What happens to connections: lost between two statements, frozen, given up. */
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { createTestDatabase } from '../../../test/support/postgres.ts'
+import { until } from '../../../test/support/until.ts'
+import { createLog, Unreachable } from '../kernel/index.ts'
+import { createDatabase } from './database.ts'
+import { migrate } from './migrate.ts'
+import { sql } from './sql.ts'
+
+const database = await createTestDatabase()
+const log = createLog('silent')
+const open = () => createDatabase({ url: database.url, connectionsMax: 2, log })
+const db = open()
+const admin = open()
+after(async () => {
+  await db.close()
+  await admin.close()
+  await database.drop()
+})
+
+const lock = sql`select 1 as one from pg_advisory_xact_lock(1)`
+const backend = sql`select pg_backend_pid() as pid`
+
+test('a connection lost between two statements of a transaction fails the transaction, not the process', async () => {
+  const lost = db.transaction(async (tx) => {
+    const pid = (await tx.row<{ pid: number }>(backend))?.pid ?? 0
+    await admin.rows(sql`select pg_terminate_backend(${pid}::integer)`)
+    await until('the server has ended it', async () => {
+      const left = await admin.rows(sql`select 1 from pg_stat_activity where pid = ${pid}::integer`)
+      return left.length === 0
+    })
+    // The driver learns of it while no statement of ours is under way.
+    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
+    await tx.row(backend)
+  })
+  await assert.rejects(lost, (error) => error instanceof Unreachable && error.code === 'downstream_unreachable')
+  assert.ok(await db.row(backend), 'the next one has a new connection')
+})
+
+test('a transaction that is frozen between two statements ends, and with it what it holds', async () => {
+  const frozen = createDatabase({ url: database.url, connectionsMax: 1, log, idleInTransactionMsMax: 200 })
+  const thaw = Promise.withResolvers<void>()
+  try {
+    const holds = Promise.withResolvers<void>()
+    const held = frozen.transaction(async (tx) => {
+      await tx.row(lock)
+      holds.resolve()
+      await thaw.promise
+      await tx.row(backend)
+    })
+    held.catch(() => undefined)
+    await holds.promise
+    // As long as a lock is waited for: without an end of the frozen transaction this is refused (55P03).
+    assert.ok(await db.row(lock))
+    thaw.resolve()
+    await assert.rejects(held, (error) => error instanceof Unreachable)
+    assert.ok(await frozen.row(backend), 'the next one has a new connection')
+  } finally {
+    thaw.resolve()
+    await frozen.close()
+  }
+})
+
+test('a statement that is given up is given up by the server, too', async () => {
+  const impatient = createDatabase({ url: database.url, connectionsMax: 1, log, queryTimeoutMs: 200 })
+  try {
+    const sleep = sql`select pg_sleep(${60}::integer)`
+    await assert.rejects(impatient.row(sleep), (error) => {
+      return error instanceof Unreachable && error.code === 'downstream_timeout'
+    })
+    await until('the server has ended it', async () => {
+      const left = await admin.rows(sql`
+        select 1 from pg_stat_activity where state = 'active' and query like '%pg_sleep%' and pid <> pg_backend_pid()`)
+      return left.length === 0
+    })
+  } finally {
+    await impatient.close()
+  }
+})
+
+test('a migration may take longer than a request, and is waited for by the others that start', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'partner-payments-migrations-'))
+  const impatient = createDatabase({
+    url: database.url,
+    connectionsMax: 2,
+    log,
+    queryTimeoutMs: 100,
+    lockTimeoutMs: 100,
+  })
+  try {
+    await writeFile(join(folder, '9999-slow.sql'), 'select pg_sleep(2); create table public.slow ();')
+    const upTo = { folder, upTo: 9999 }
+    const applied = await Promise.all([migrate(impatient.pool, upTo), migrate(impatient.pool, upTo)])
+    assert.deepEqual(applied.flat(), ['9999-slow.sql'])
+  } finally {
+    await impatient.close()
+    await rm(folder, { recursive: true, force: true })
+  }
+})

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Refusal, Unreachable } from '../kernel/index.ts'
+import { classify, isRetryable, sqlState, stateOf, violates } from './errors.ts'
+
+const error = (fields: object, message = 'x') => Object.assign(new Error(message), fields)
+const codeOf = (thrown: unknown) => (thrown instanceof Unreachable ? thrown.code : undefined)
+
+test('an absent server is told by its code', () => {
+  for (const code of ['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', '08006', '57P01', '57P03', '53300'])
+    assert.equal(codeOf(classify(error({ code }))), 'downstream_unreachable', code)
+  assert.equal(codeOf(classify(error({ code: 'ETIMEDOUT' }))), 'downstream_timeout')
+})
+
+test('everything else passes through as it is', () => {
+  const others = [error({ code: sqlState.uniqueViolation }), error({}), new Refusal('not_found'), 'text', undefined]
+  for (const other of others) assert.equal(classify(other), other)
+})
+
+test('a constraint is known by its name, also with the number of its shard', () => {
+  const violation = (constraint: string) => error({ code: sqlState.uniqueViolation, constraint })
+  const is = (thrown: unknown) => violates(thrown, sqlState.uniqueViolation, 'payouts_key')
+  assert.deepEqual(
+    [violation('payouts_key'), violation('payouts_key_102049'), violation('payouts_key_x'), violation('keys')].map(is),
+    [true, true, false, false],
+  )
+  assert.equal(is(error({ code: sqlState.checkViolation, constraint: 'payouts_key' })), false)
+  assert.equal(is(null), false)
+})
+
+test('victims of deadlocks and serialisation are tried again, nothing else', () => {
+  assert.deepEqual(
+    [sqlState.deadlock, sqlState.serializationFailure, sqlState.lockNotAvailable, sqlState.uniqueViolation].map(
+      (code) => isRetryable(error({ code })),
+    ),
+    [true, true, false, false],
+  )
+  for (const code of ['ECONNRESET', 40001, undefined]) assert.equal(stateOf(error({ code })), undefined)
+  assert.equal(stateOf(null), undefined)
+})

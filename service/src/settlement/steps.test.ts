@@ -1,0 +1,88 @@
+/** The worker's steps when the bank is away for very long, and when a notice cannot be taken. */
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, test } from 'node:test'
+import { createFrailRail } from '../../../test/model/bank.ts'
+import { checkPayments } from '../../../test/model/payments.ts'
+import { addPartner, balanceOf, createHouse, type House, pay, stepMsDefault } from '../../../test/support/house.ts'
+import { dayMs } from '../kernel/index.ts'
+import { sql } from '../postgres/index.ts'
+import { sendDue, startSettlement, takeNotices } from './index.ts'
+
+const { wrapRail, arm, disarm } = createFrailRail()
+let house: House
+before(async () => {
+  house = await createHouse({ wrapRail })
+})
+beforeEach(disarm)
+after(() => house.close())
+
+const manyTries = 300
+
+/** A payout whose tries have all met a silent bank but for the last one, which is still to come. */
+async function almostGivenUp() {
+  const partner = await addPartner(house, 10_000n)
+  const { partnerId } = partner
+  const { id, reference } = (await pay(house, partner, '10.00')).payout
+  arm('unreachable')
+  await sendDue(house.settlement)
+  await house.db.run(sql`
+    update payouts.payouts set send_attempts = ${manyTries - 1} where partner_id = ${partnerId} and id = ${id}`)
+  const send = async () => {
+    house.clock.advance(dayMs)
+    await sendDue(house.settlement)
+    const { status, errorKey } = await house.payouts.get(partnerId, id)
+    return [status, errorKey]
+  }
+  return { partnerId, reference, send }
+}
+
+test('after many tries, and asked once more, the bank has nothing: the payout fails and the money is free', async () => {
+  const { partnerId, reference, send } = await almostGivenUp()
+  arm('unreachable')
+  assert.deepEqual(await send(), ['Processing', null])
+  assert.deepEqual(await send(), ['Failed', 'BankUnreachable'])
+  assert.deepEqual(await balanceOf(house, partnerId), { posted: 10_000n, reserved: 0n, available: 10_000n })
+  assert.equal((await house.transactions.get(partnerId, reference)).row.errorKey, 'BankUnreachable')
+  await checkPayments(house.db, partnerId, new Map())
+})
+
+test('the last of many tries breaks after it has arrived: the payout is not given up, for the bank will pay it', async () => {
+  const { partnerId, send } = await almostGivenUp()
+  arm('answer lost')
+  assert.deepEqual(await send(), ['Processing', null])
+  assert.equal((await balanceOf(house, partnerId)).reserved, 1000n, 'nobody knows what became of it')
+  assert.deepEqual(await send(), ['Sent', null])
+  await takeNotices(house.settlement)
+  assert.deepEqual(await balanceOf(house, partnerId), { posted: 9000n, reserved: 0n, available: 9000n })
+  await checkPayments(house.db, partnerId, new Map())
+})
+
+test('a notice that cannot be taken holds up its own payment only, in its order, until it can', async () => {
+  const [broken, sound] = [await addPartner(house, 1_000_000n), await addPartner(house, 1_000_000n)]
+  const one = (await pay(house, broken, '4001.05')).payout
+  const other = (await pay(house, sound, '10.00')).payout
+  await sendDue(house.settlement)
+  house.clock.advance(2 * stepMsDefault)
+  const seal = (kyc: Uint8Array | undefined) =>
+    house.db.run(sql`update customers.customers set kyc_sealed = ${kyc} where partner_id = ${broken.partnerId}`)
+  const kept = await house.db.row<{ kycSealed: Buffer }>(sql`
+    select kyc_sealed from customers.customers where partner_id = ${broken.partnerId}`)
+  // As it was when the worker died before the acknowledgement: to catch up on that, the customer must be read.
+  await house.db.run(sql`
+    update payouts.payouts set status = 'Processing' where partner_id = ${broken.partnerId} and id = ${one.id}`)
+  await seal(Buffer.from('lost'))
+  await takeNotices(house.settlement)
+  assert.equal((await house.payouts.get(sound.partnerId, other.id)).status, 'Completed')
+  assert.equal((await house.payouts.get(broken.partnerId, one.id)).status, 'Processing')
+  await seal(kept?.kycSealed)
+  assert.equal(await takeNotices(house.settlement), 2)
+  assert.equal((await house.payouts.get(broken.partnerId, one.id)).status, 'Returned')
+  assert.equal((await balanceOf(house, broken.partnerId)).posted, 1_000_000n)
+})
+
+test('nothing to do is done, and the loops stop when they are told to', async () => {
+  assert.equal(await sendDue(house.settlement), 0)
+  assert.equal(await takeNotices(house.settlement), 0)
+  const loops = startSettlement(house.settlement)
+  await Promise.all(loops.map((loop) => loop.stop()))
+})

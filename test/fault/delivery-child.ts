@@ -1,0 +1,40 @@
+/**
+ * The delivery worker as a process: `node delivery-child.ts <dies at> <database url> <key> <partner> <now>`. Works until
+ * the partner's endpoints have what they are owed and says how many points it passed, or dies at the given one.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import { startDelivery } from '../../service/src/delivery/index.ts'
+import { createCursors, createSealer } from '../../service/src/kernel/index.ts'
+import { sql } from '../../service/src/postgres/index.ts'
+import { createWebhooks } from '../../service/src/rooms/webhooks/index.ts'
+import { createHooks } from '../support/webhooks.ts'
+import { createFate } from './mortal.ts'
+
+const [, , diesAt = '', url = '', key = '', partnerId = '', now = ''] = process.argv
+const { point, wrapDatabase, passed } = createFate(Number(diesAt))
+const masterKey = Buffer.from(key, 'hex')
+const { db, clock, log, outbox, close } = await createHooks({ url, key: masterKey, now: new Date(now) })
+const mortal = wrapDatabase(db)
+const webhooks = createWebhooks({
+  ...{ db: mortal, clock, outbox, sealer: createSealer([masterKey]), cursors: createCursors(masterKey) },
+  urlRules: { allowHttpLoopback: true },
+})
+const loop = startDelivery({
+  ...{ db: mortal, clock, log, allowLoopback: true, idleMs: 5 },
+  webhooks: {
+    ...webhooks,
+    // The endpoint has answered, and nobody knows it yet.
+    recordAttempt: (claim, result) => {
+      point()
+      return webhooks.recordAttempt(claim, result)
+    },
+  },
+})
+const waiting = () =>
+  db.row<{ count: bigint }>(sql`select
+    (select count(*) from outbox.pending where partner_id = ${partnerId})
+    + (select count(*) from webhooks.deliveries where partner_id = ${partnerId} and status = 'Pending') as count`)
+while ((await waiting())?.count !== 0n) await pause(5)
+await loop.stop()
+await close()
+process.stdout.write(String(passed()))

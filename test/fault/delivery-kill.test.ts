@@ -1,0 +1,75 @@
+/**
+ * The delivery worker dies by SIGKILL during fan-out, before a POST, after it and while it is recorded; a new worker goes
+ * on. Every endpoint gets each event at least once and always under the same eventId, and nothing that never happened.
+ */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { startDelivery } from '../../service/src/delivery/index.ts'
+import { newId } from '../../service/src/kernel/index.ts'
+import { sql } from '../../service/src/postgres/index.ts'
+import { leaseMs } from '../../service/src/rooms/webhooks/index.ts'
+import { killEverywhere } from '../support/deaths.ts'
+import { createHooks, type Endpoint, startEndpoint, statusChanged, until } from '../support/webhooks.ts'
+
+/** Fan-out, claims of two endpoints, and three points for each of their deliveries. */
+const pointsMin = 2 + 2 * 2 + 4 * 3
+
+let hooks: Awaited<ReturnType<typeof createHooks>>
+let endpoint: Endpoint
+before(async () => {
+  hooks = await createHooks()
+  endpoint = await startEndpoint()
+})
+after(async () => {
+  await endpoint.close()
+  await hooks.close()
+})
+
+type Owed = { readonly eventId: string; readonly path: string; readonly data: string }
+
+async function scenario() {
+  const partnerId = await hooks.addPartner()
+  const [one, other] = [newId(), newId()]
+  for (const side of ['a', 'b'])
+    await hooks.webhooks.create(partnerId, { url: `${endpoint.url}&side=${side}`, events: [statusChanged] })
+  await hooks.emit(partnerId, one, 'Completed')
+  await hooks.emit(partnerId, other, 'Unsuccessful')
+  return { partnerId, references: [one, other] }
+}
+
+async function goOn(partnerId: string): Promise<void> {
+  const { db, clock, log, webhooks } = hooks
+  clock.advance(2 * leaseMs)
+  const loop = startDelivery({ db, clock, log, webhooks, allowLoopback: true, idleMs: 5 })
+  await until('everything is delivered', async () => {
+    const [first, ...rest] = await webhooks.reconcile(db, partnerId)
+    return [first, ...rest].every((row) => row?.owed === 2n && row.delivered === 2n)
+  })
+  await loop.stop()
+}
+
+async function checkReceived(partnerId: string, references: readonly string[]): Promise<void> {
+  const owed = await hooks.db.rows<Owed>(sql`
+    select d.wire_event_id as event_id, e.data, substring(s.url from '/hook.*') as path
+    from webhooks.deliveries d
+    join webhooks.subscriptions s on s.partner_id = d.partner_id and s.id = d.subscription_id
+    join outbox.events e on e.partner_id = d.partner_id and e.id = d.event_id
+    where d.partner_id = ${partnerId} order by d.wire_event_id`)
+  const received = endpoint.received.filter(({ reference }) => references.includes(reference))
+  const bodies = new Set(received.map(({ path, body }) => `${path} ${body}`))
+  const expected = owed.map(({ eventId, data, path }) => `${path} {"eventId":"${eventId}","data":${data}}`)
+  assert.equal(owed.length, 4)
+  assert.deepEqual([...bodies].toSorted(), expected.toSorted(), 'each of them, the same at every try, and no other')
+  assert.ok(received.length <= 2 * owed.length, 'one try of the dead one, one of its successor')
+}
+
+test('killed at any point, the worker has lost no event and invented none', async (t) => {
+  const points = await killEverywhere(t, 'delivery-child.ts', async (runChild) => {
+    const { partnerId, references } = await scenario()
+    const key = Buffer.from(hooks.key).toString('hex')
+    await runChild(hooks.url, key, partnerId, hooks.clock.now().toISOString())
+    await goOn(partnerId)
+    await checkReceived(partnerId, references)
+  })
+  assert.ok(points >= pointsMin, `only ${points} points were passed`)
+})

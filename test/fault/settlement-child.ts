@@ -1,0 +1,40 @@
+/**
+ * The settlement worker as a process: `node settlement-child.ts <dies at> <database url> <partner> <now>`. Works until
+ * the partner's payments have come to their ends and says how many points it passed, or dies at the given one.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import { sql } from '../../service/src/postgres/index.ts'
+import type { Rail } from '../../service/src/rails/index.ts'
+import { startSettlement } from '../../service/src/settlement/index.ts'
+import { createHouse } from '../support/house.ts'
+import { createFate } from './mortal.ts'
+
+const [, , diesAt = '', url = '', partnerId = '', now = ''] = process.argv
+const { point, wrapDatabase, passed } = createFate(Number(diesAt))
+
+/** Between two calls to the bank, and between a call and what is made of its answer. */
+const wrapRail = (rail: Rail): Rail => {
+  const around = async <T>(call: () => Promise<T>): Promise<T> => {
+    point()
+    const answer = await call()
+    point()
+    return answer
+  }
+  return {
+    ...rail,
+    instruct: (instruction) => around(() => rail.instruct(instruction)),
+    acknowledge: (notice) => around(() => rail.acknowledge(notice)),
+  }
+}
+
+// The bank lets no time pass between its steps: what it tells can overtake what it was asked.
+const house = await createHouse({ url, now: new Date(now), stepMs: 0, wrapDatabase, wrapRail })
+const loops = startSettlement(house.settlement)
+const waiting = () =>
+  house.db.row<{ count: bigint }>(sql`select
+    (select count(*) from payouts.payouts where partner_id = ${partnerId} and due_at is not null)
+    + (select count(*) from rails.sandbox_notices where partner_id = ${partnerId} and acknowledged_at is null) as count`)
+while ((await waiting())?.count !== 0n) await pause(5)
+await Promise.all(loops.map((loop) => loop.stop()))
+await house.close()
+process.stdout.write(String(passed()))

@@ -1,0 +1,135 @@
+/**
+ * Data of every released version, brought to the newest schema: nothing is lost, the rooms read it, and what was under
+ * way goes on. `fixtures/<migration>.sql` holds what the version of that migration wrote (record.ts).
+ */
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { after, before, describe, test } from 'node:test'
+import { minuteMs } from '../../service/src/kernel/index.ts'
+import { migrate, readMigrations, sql } from '../../service/src/postgres/index.ts'
+import { createAccounts, defaultIssuers } from '../../service/src/rooms/accounts/index.ts'
+import { createUsers } from '../../service/src/rooms/users/index.ts'
+import { createWebhooks } from '../../service/src/rooms/webhooks/index.ts'
+import { sendDue, takeNotices } from '../../service/src/settlement/index.ts'
+import { checkPayments, type Ends } from '../model/payments.ts'
+import { createEmptyDatabase } from '../support/empty.ts'
+import { balanceOf, createHouse, type House } from '../support/house.ts'
+
+const folder = new URL('fixtures/', import.meta.url)
+const fixtures = readdirSync(folder).toSorted()
+
+test('there is a fixture of the first version', () => assert.ok(fixtures.includes('0011.sql')))
+
+type Counts = Readonly<Record<string, bigint>>
+
+async function countRows({ db }: House): Promise<Counts> {
+  const tables = await db.rows<{ name: string }>(sql`
+    select schemaname || '.' || tablename as name from pg_tables
+    where schemaname not in ('pg_catalog', 'information_schema', 'public') order by 1`)
+  const counts: Record<string, bigint> = {}
+  for (const { name } of tables) {
+    const { rows } = await db.pool.query<{ count: string }>(`select count(*) from ${name}`)
+    counts[name] = BigInt(rows[0]?.count ?? 0)
+  }
+  return counts
+}
+
+/** Loads the fixture into the schema of its time, then brings that to today's. */
+async function upgrade(fixture: string) {
+  const { url, drop } = await createEmptyDatabase()
+  const text = readFileSync(new URL(fixture, folder), 'utf8')
+  const [, now = '', partnerId = ''] = /^-- Now: (\S+)\. Partner: (\S+)\.$/m.exec(text) ?? []
+  const house = await createHouse({ url, now: new Date(now) })
+  const { pool } = house.db
+  const upTo = Number(fixture.slice(0, 4))
+  const close = async () => {
+    await house.close()
+    await drop()
+  }
+  try {
+    await migrate(pool, { upTo })
+    await pool.query(text)
+    const before = await countRows(house)
+    const applied = await migrate(pool)
+    return { house, partnerId, before, applied, upTo, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+for (const fixture of fixtures)
+  describe(`data of ${fixture}`, () => {
+    let old: Awaited<ReturnType<typeof upgrade>>
+    before(async () => {
+      old = await upgrade(fixture)
+    })
+    after(() => old.close())
+    const ends: Ends = new Map()
+
+    test('every later migration is applied, and no row is lost', async () => {
+      const later = (await readMigrations()).filter(({ number }) => number > old.upTo)
+      assert.deepEqual(
+        old.applied,
+        later.map(({ name }) => name),
+      )
+      const now = await countRows(old.house)
+      for (const [table, count] of Object.entries(old.before)) assert.equal(now[table], count, table)
+    })
+
+    test('the books balance, and every payment tells its story', async () => {
+      const payments = await checkPayments(old.house.db, old.partnerId, ends)
+      assert.equal(payments.length, 15)
+    })
+
+    test('the rooms read what was sealed and kept', async () => {
+      const { house, partnerId } = old
+      const { db, clock, sealer, cursors, outbox, access, customers, beneficiaries, ledger } = house
+      const [customer] = (await customers.list(partnerId, {})).data
+      assert.deepEqual(customer?.kyc, { fullName: 'Ada Lovelace', citizenshipCountryCode: 'GB' })
+      assert.equal((await beneficiaries.list(partnerId, {})).data.length, 2)
+      const row = await db.row<{ apiKey: string }>(sql`select api_key from access.service_accounts`)
+      const credential = await access.credential(row?.apiKey ?? '')
+      assert.equal(credential?.apiSecret.length, 43)
+      const accounts = createAccounts({ db, clock, customers, ledger, issuers: defaultIssuers })
+      const { ibans } = await accounts.get(partnerId, customer.id)
+      assert.deepEqual((await accounts.create(partnerId, customer.id)).ibans, ibans, 'no new numbers for old customers')
+      const users = createUsers({ db, clock, sealer, cursors, sandbox: true })
+      assert.equal((await users.listInvitations(partnerId, {})).data[0]?.status, 'Pending')
+      const webhooks = createWebhooks({ db, clock, sealer, cursors, outbox, urlRules: { allowHttpLoopback: true } })
+      const [subscription] = (await webhooks.list(partnerId, {})).data
+      assert.equal(subscription?.url, 'https://hooks.example.com/')
+      const [owed] = await webhooks.reconcile(db, partnerId)
+      assert.ok(owed && owed.owed > 0n && owed.pending === owed.owed)
+    })
+
+    test('a key that was used then is used now', async () => {
+      const { house, partnerId } = old
+      const { data } = await house.payouts.list(partnerId, { limit: '100' })
+      const earlier = data.find(({ idempotencyKey }) => idempotencyKey === 'payout 0')
+      assert.ok(earlier?.beneficiaryId)
+      const { beneficiaryId, currency } = earlier
+      const caller = { partnerId, serviceAccountId: earlier.id, name: 'Test', permissions: [] }
+      const body = { amount: 10, currency, beneficiaryId, idempotencyKey: 'payout 0', reference: 'INV 0' }
+      const { payout, replayed } = await house.payouts.create(caller, body, '203.0.113.7')
+      assert.deepEqual([payout.id, replayed], [earlier.id, true])
+    })
+
+    test('what was under way goes on to its end, and what had ended stays', async () => {
+      const { house, partnerId } = old
+      for (let step = 0; step < 6; step += 1) {
+        house.clock.advance(minuteMs)
+        await sendDue(house.settlement)
+        await takeNotices(house.settlement)
+      }
+      const payments = await checkPayments(house.db, partnerId, ends)
+      const pending = payments.filter(({ status }) => status === 'Pending')
+      assert.deepEqual(
+        pending.map(({ reference }) => reference),
+        ['INV 5'],
+        'the bank is silent about the one of 4001.07',
+      )
+      const { reserved } = await balanceOf(house, partnerId)
+      assert.equal(reserved, 400_107n)
+    })
+  })

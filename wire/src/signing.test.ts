@@ -1,0 +1,104 @@
+/** The vectors are made by the openssl command line (sdk/vectors/make.sh); their canonical queries are written by hand. */
+import assert from 'node:assert/strict'
+import { createPrivateKey, createPublicKey, sign, verify } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { Webhook } from 'standardwebhooks'
+import { canonicalQuery, canonicalString, deliverySignature, sha256Hex } from './signing.ts'
+
+type Vector = Readonly<
+  Record<'name' | 'method' | 'path' | 'query' | 'canonicalQuery' | 'body' | 'bodySha256' | 'canonical', string>
+> & { readonly signature: string }
+type Vectors = {
+  readonly apiSecret: string
+  readonly timestamp: string
+  readonly nonce: string
+  readonly vectors: readonly Vector[]
+}
+
+const read = (name: string) => readFileSync(new URL(`../../sdk/vectors/${name}`, import.meta.url), 'utf8')
+const { apiSecret, timestamp, nonce, vectors } = JSON.parse(read('signing.json')) as Vectors
+const privateKey = createPrivateKey(read('key.pem'))
+const publicKey = createPublicKey(read('key.pem'))
+
+test('there are vectors', () => assert.ok(vectors.length >= 9))
+
+for (const vector of vectors)
+  test(`as openssl has it: ${vector.name}`, () => {
+    const body = Buffer.from(vector.body)
+    assert.equal(sha256Hex(body), vector.bodySha256)
+    assert.equal(canonicalQuery(vector.query), vector.canonicalQuery)
+    const canonical = canonicalString({ ...vector, apiSecret, timestamp, nonce, body })
+    assert.equal(canonical, vector.canonical)
+    const signature = Buffer.from(vector.signature, 'base64')
+    assert.ok(verify('sha256', Buffer.from(canonical), publicKey, signature))
+    assert.deepEqual(sign('sha256', Buffer.from(canonical), privateKey), signature)
+  })
+
+test('each of the seven items counts', () => {
+  const parts = { method: 'POST', path: '/v1/a', query: 'b=1', timestamp, nonce, apiSecret, body: Buffer.from('{}') }
+  const others = { method: 'PUT', path: '/v1/b', query: 'b=2', timestamp: '1', nonce: '2', apiSecret: '3' }
+  const strings = [
+    canonicalString(parts),
+    ...Object.entries(others).map(([name, value]) => canonicalString({ ...parts, [name]: value })),
+    canonicalString({ ...parts, body: Buffer.from('{ }') }),
+  ]
+  assert.equal(new Set(strings).size, 8)
+  for (const text of strings) assert.equal(text.split('\n').length, 7)
+})
+
+const word = fc.string({ unit: 'grapheme', maxLength: 8 }).map(encodeURIComponent)
+const pairs = fc.array(fc.tuple(word, word), { maxLength: 8 })
+const join = (list: readonly (readonly [string, string])[]) => list.map((pair) => pair.join('=')).join('&')
+
+test('the canonical query is the same in whatever order the pairs were sent, and canonical itself', () => {
+  fc.assert(
+    fc.property(pairs, fc.infiniteStream(fc.nat(7)), (list, draws) => {
+      const shuffled = list.map((pair) => ({ pair, at: draws.next().value })).toSorted((a, b) => a.at - b.at)
+      const canonical = canonicalQuery(join(list))
+      assert.equal(canonicalQuery(join(shuffled.map(({ pair }) => pair))), canonical)
+      assert.equal(canonicalQuery(canonical), canonical)
+      assert.match(canonical, /^(?:[A-Za-z0-9._~&=-]|%[0-9A-F]{2})*$/)
+    }),
+  )
+})
+
+test('nothing is lost: the canonical query says the same as the one that was sent', () => {
+  fc.assert(
+    fc.property(pairs, (list) => {
+      const meant = (query: string) =>
+        query
+          .split('&')
+          .filter(Boolean)
+          .map((pair) => pair.split('=').map(decodeURIComponent).join('='))
+          .toSorted()
+      const sent = join(list)
+      assert.deepEqual(meant(canonicalQuery(sent)), meant(sent))
+    }),
+  )
+})
+
+test('the leading edge and the rest of odd queries', () => {
+  assert.equal(canonicalQuery(''), '')
+  assert.equal(canonicalQuery('&&a=1&'), 'a=1')
+  assert.equal(canonicalQuery('a=b=c'), 'a=b%3Dc')
+  assert.equal(canonicalQuery('a+b=+'), 'a%2Bb=%2B')
+  for (const broken of ['a=%', 'a=%C3', '%zz=1', '%ff']) assert.throws(() => canonicalQuery(broken), URIError)
+})
+
+test('a delivery verifies with the standardwebhooks package, and not after any change', () => {
+  const secret = Buffer.alloc(24, 7)
+  const body = '{"eventId":"e","data":{"creditorName":"Zoë"}}'
+  const seconds = Math.floor(Date.now() / 1000)
+  const webhook = new Webhook(secret.toString('base64'))
+  const headers = (id: string, at: number) => ({
+    'webhook-id': id,
+    'webhook-timestamp': String(at),
+    'webhook-signature': deliverySignature(secret, 'e', seconds, body),
+  })
+  assert.deepEqual(webhook.verify(body, headers('e', seconds)), JSON.parse(body))
+  assert.throws(() => webhook.verify(`${body} `, headers('e', seconds)))
+  assert.throws(() => webhook.verify(body, headers('f', seconds)))
+  assert.throws(() => webhook.verify(body, headers('e', seconds - 1)))
+})
