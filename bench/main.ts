@@ -81,8 +81,12 @@ async function measure(options: ReturnType<typeof readOptions>, postgres: Postgr
 const options = readOptions()
 const begun = performance.now()
 const postgres = await startPostgres()
+let interrupted = false
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => {
+    interrupted = true
+    // Whatever was waiting for what is ended here fails, and must not cut the cleaning up short.
+    process.on('uncaughtException', () => {})
     abandonAll()
     void postgres.stop().finally(() => process.exit(130))
   })
@@ -90,6 +94,8 @@ try {
   const wrong = options.kill ? await runKill(postgres, say) : await measure(options, postgres)
   if (options.kill) say(wrong.length === 0 ? 'nothing lost, nothing doubled' : wrong.join('\n'))
   if (wrong.length > 0) process.exitCode = 1
+} catch (error) {
+  if (!interrupted) throw error
 } finally {
   abandonAll()
   await postgres.stop()
