@@ -94,12 +94,13 @@ export async function startServer(program: Program, options: StartOptions): Prom
 
 /**
  * What a process says on standard error, but for the timeouts of workers whose statement was under way when the process
- * was frozen: they are of the bench's making. A request that times out is a 504, which ends the bench.
+ * was frozen, and what follows on that connection: they are of the bench's making. To a request the same is a 502 or a
+ * 504, which ends the bench.
  */
 function passErrors(child: ChildProcess): void {
   if (!child.stderr) return
   createInterface({ input: child.stderr }).on('line', (line) => {
-    if (!line.includes('"code":"downstream_timeout"')) process.stderr.write(`${line}\n`)
+    if (!/"code":"downstream_(?:timeout|unreachable)"/.test(line)) process.stderr.write(`${line}\n`)
   })
 }
 

@@ -1,6 +1,7 @@
 /**
- * A database that has seen years: deposits of a partner of its own, completed, as rows of transactions, their timelines
- * and the ledger, in the partner's balance too, so that the books hold. References lie all over the index, as random ones do.
+ * A database that has seen years of the partner that the load is for: deposits and payouts in turn, all completed, with
+ * their timelines, transfers and events, in the balance too, so that the books hold. References and keys lie all over
+ * their indexes, as random ones do.
  */
 import { withClient } from './postgres.ts'
 
@@ -18,6 +19,47 @@ const reference = (total: number) => `'txn_' || ${spreadDigits(total)} || lpad(n
 /** Ascending, as the identifiers of the service are, and before every one that it makes today. */
 const id = (kind: string) => `('00000000-0000-7${kind}-8000-' || lpad(to_hex(n), 12, '0'))::uuid`
 
+type Place = { readonly partner: string; readonly balance: string; readonly settlement: string }
+
+/** Every odd row is a payout. */
+export const payoutsIn = (rows: number) => Math.ceil(rows / 2)
+const at = `'2025-01-01'::timestamptz`
+const payee = `'Bench Beneficiary', 'NL91ABNA0417164300'`
+
+function inserts({ partner, balance, settlement }: Place, total: number): readonly string[] {
+  const [transaction, direct, reserve, post, payout, event] = ['001', '002', '003', '004', '005', '006'].map(id)
+  const ref = reference(total)
+  const transfer = `insert into ledger.transfers (partner_id, id, kind, debit_account_id, credit_account_id, currency,
+    amount, party_id, reference, reserve_id, created_at)`
+  const moved = `'EUR', ${amount}, ${partner}, ${ref}`
+  return [
+    `insert into transactions.transactions (partner_id, id, reference, amount, currency, category, direction, method,
+      party_type, type, status, idempotency_key, created_at, updated_at)
+    select ${partner}, ${transaction}, ${ref}, ${amount}, 'EUR', case n % 2 when 1 then 'Withdrawal' else 'Deposit' end,
+      case n % 2 when 1 then 'Outward' else 'Inward' end, 'Fiat', 'Partner',
+      case n % 2 when 1 then 'PartnerWithdraw' else 'PartnerDeposit' end, 'Completed',
+      case n % 2 when 1 then ${ref} end, ${at}, ${at} from $series`,
+    `insert into transactions.timeline (partner_id, transaction_id, position, step, status, created_at)
+    select ${partner}, ${transaction}, position, (array['Created', 'Settled', 'Credited'])[position + 1],
+      (array['Pending', 'Completed', 'Completed'])[position + 1], ${at} from $series, generate_series(0, 2) as position`,
+    `${transfer} select ${partner}, ${direct}, 'direct', ${settlement}, ${balance}, ${moved}, null, ${at}
+    from $series where n % 2 = 0`,
+    `${transfer} select ${partner}, ${reserve}, 'reserve', ${balance}, ${settlement}, ${moved}, null, ${at}
+    from $series where n % 2 = 1`,
+    `${transfer} select ${partner}, ${post}, 'post', ${balance}, ${settlement}, ${moved}, ${reserve}, ${at}
+    from $series where n % 2 = 1`,
+    `insert into payouts.payouts (partner_id, id, operation, idempotency_key, request_hash, transaction_id, reference,
+      reserve_id, amount, currency, creditor_name, creditor_account, creditor_country, rail, end_to_end_id, ip_address,
+      status, send_attempts, created_at, updated_at)
+    select ${partner}, ${payout}, 'createFiatPayout', ${ref}, '', ${transaction}, ${ref}, ${reserve}, ${amount}, 'EUR',
+      ${payee}, 'NL', 'Sepa', replace(${payout}::text, '-', ''), '127.0.0.1', 'Completed', 1, ${at}, ${at}
+    from $series where n % 2 = 1`,
+    `insert into outbox.events (partner_id, id, type, reference, data, occurred_at)
+    select ${partner}, ${event}, 'partner.customer.withdrawal.requested', ${ref}, '{}', ${at}
+    from $series where n % 2 = 1`,
+  ]
+}
+
 export async function fillRows(
   databaseUrl: string,
   partnerId: string,
@@ -33,30 +75,21 @@ export async function fillRows(
     const [balance, settlement] = [account('balance'), account('settlement.sandbox')]
     // What is filled is right by construction; the books are audited as a whole afterwards.
     await client.query(`set session_replication_role = replica`)
-    const p = `'${partnerId}'::uuid`
+    const place: Place = {
+      partner: `'${partnerId}'::uuid`,
+      balance: `'${balance}'::uuid`,
+      settlement: `'${settlement}'::uuid`,
+    }
     for (let from = 1; from <= rows; from += batchRows) {
       const to = Math.min(rows, from + batchRows - 1)
-      const series = `from generate_series(${from}::bigint, ${to}::bigint) as n`
-      await client.query(`
-        insert into transactions.transactions (partner_id, id, reference, amount, currency, category, direction, method,
-          party_type, type, status, created_at, updated_at)
-        select ${p}, ${id('001')}, ${reference(rows)}, ${amount}, 'EUR', 'Deposit', 'Inward', 'Fiat', 'Partner',
-          'PartnerDeposit', 'Completed', '2025-01-01', '2025-01-01' ${series}`)
-      await client.query(`
-        insert into transactions.timeline (partner_id, transaction_id, position, step, status, created_at)
-        select ${p}, ${id('001')}, position, (array['Created', 'Settled', 'Credited'])[position + 1],
-          (array['Pending', 'Completed', 'Completed'])[position + 1], '2025-01-01'
-        ${series}, generate_series(0, 2) as position`)
-      await client.query(`
-        insert into ledger.transfers (partner_id, id, kind, debit_account_id, credit_account_id, currency, amount,
-          party_id, reference, created_at)
-        select ${p}, ${id('002')}, 'direct', '${settlement}', '${balance}', 'EUR', ${amount}, ${p}, ${reference(rows)},
-          '2025-01-01' ${series}`)
+      for (const insert of inserts(place, rows))
+        await client.query(insert.replace('$series', `generate_series(${from}::bigint, ${to}::bigint) as n`))
       if (to % (batchRows * 10) === 0) say(`${to.toLocaleString('en')} of ${rows.toLocaleString('en')} rows filled`)
     }
     const moved = `update ledger.accounts set posted = posted + $1 where partner_id = $2 and id = $3`
-    await client.query(moved, [rows * amount, partnerId, balance])
-    await client.query(moved, [-rows * amount, partnerId, settlement])
+    const gained = (rows - 2 * payoutsIn(rows)) * amount
+    await client.query(moved, [gained, partnerId, balance])
+    await client.query(moved, [-gained, partnerId, settlement])
     await client.query('reset session_replication_role')
     await client.query('vacuum (analyze)')
   })

@@ -13,7 +13,7 @@ import {
   pgbenchContestant,
 } from './contestants.ts'
 import { depositsContestant } from './deposits.ts'
-import { fillRows, someReferences } from './fill.ts'
+import { fillRows, payoutsIn, someReferences } from './fill.ts'
 import { type Load, startLoad } from './load.ts'
 import { type Account, createBeneficiaries, createPartners, privateKeyPem, publicKeyPem } from './partners.ts'
 import { fillPgbench, type Postgres, withClient } from './postgres.ts'
@@ -52,9 +52,9 @@ export async function buildStage(options: StageOptions): Promise<Stage> {
   const service = async (program: Program, name: string, partners: number, fill?: Fill, env = {}) => {
     const databaseUrl = await postgres.create(name, 'service')
     const accounts = await createPartners(databaseUrl, folder(name), partners)
-    await fill?.(databaseUrl, accounts)
+    const filled = (await fill?.(databaseUrl, accounts)) ?? 0
     const server = await start(program, databaseUrl, name, env)
-    const ledger: Ledger = { accepted: 0, unknown: 0 }
+    const ledger: Ledger = { accepted: filled, unknown: 0 }
     const made = await createBeneficiaries(server.port, accounts)
     server.freeze()
     return { ...common, databaseUrl, server, ledger, partners: made, audit: auditOf(databaseUrl, ledger) }
@@ -84,7 +84,10 @@ export async function buildStage(options: StageOptions): Promise<Stage> {
     say(`making ${full.partners} partners, and ${full.rows.toLocaleString('en')} rows`)
     const many = await service('accept', 'partners', full.partners)
     contestants.push(loadedContestant({ ...many, name: '1,000 partners', kind: 'payout' }))
-    const fill: Fill = (url, [account]) => fillRows(url, account?.partnerId ?? '', full.rows, say)
+    const fill: Fill = async (url, [account]) => {
+      await fillRows(url, account?.partnerId ?? '', full.rows, say)
+      return payoutsIn(full.rows)
+    }
     const rows = await service('accept', 'rows', 1, fill)
     const references = await someReferences(rows.databaseUrl, full.rows, referencesCount)
     const empty = await start('empty', rows.databaseUrl, 'rows')
@@ -109,7 +112,8 @@ export async function buildStage(options: StageOptions): Promise<Stage> {
   }
 }
 
-type Fill = (databaseUrl: string, accounts: readonly Account[]) => Promise<void>
+/** Answers how many payouts it made. */
+type Fill = (databaseUrl: string, accounts: readonly Account[]) => Promise<number>
 
 async function pgbenches(postgres: Postgres, seconds: number): Promise<Contestant[]> {
   const made: Contestant[] = []
