@@ -87,16 +87,21 @@ export function balances(tx: Tx, partnerId: string): Promise<readonly AccountRow
 /** A partner and currency whose account of that name is asked for. */
 export type AccountKey = { readonly partnerId: string; readonly currency: Currency; readonly name: AccountName }
 
-/** The accounts of many partners at once, locked in id order whatever the order of the keys. */
+const namesOf = (keys: readonly AccountKey[]) => [...new Set(keys.map((key) => key.name))]
+const currenciesOf = (keys: readonly AccountKey[]) => [...new Set(keys.map((key) => key.currency))]
+
+/**
+ * The accounts of many partners at once, and perhaps others of theirs: of another name or currency of the same keys.
+ * Locked in id order, whatever the order of the keys.
+ */
 export function lockAccountsByKey(
   tx: Tx,
   keys: readonly AccountKey[],
 ): Promise<readonly (AccountRow & { readonly partnerId: string })[]> {
   return tx.rows(sql`
     select partner_id, id, name, currency, posted, reserved from ledger.accounts
-    where ${ofPartners(keys.map((key) => key.partnerId))} and (partner_id, name, currency) in (
-      select * from unnest(${keys.map((key) => key.partnerId)}::uuid[], ${keys.map((key) => key.name)}::text[],
-        ${keys.map((key) => key.currency)}::text[]))
+    where ${ofPartners(keys.map((key) => key.partnerId))}
+      and name = any(${namesOf(keys)}::text[]) and currency = any(${currenciesOf(keys)}::text[])
     order by id for update`)
 }
 
@@ -107,9 +112,8 @@ export function accountIdsByKey(
 ): Promise<readonly (AccountKey & { readonly id: string })[]> {
   return tx.rows(sql`
     select partner_id, id, name, currency from ledger.accounts
-    where ${ofPartners(keys.map((key) => key.partnerId))} and (partner_id, name, currency) in (
-      select * from unnest(${keys.map((key) => key.partnerId)}::uuid[], ${keys.map((key) => key.name)}::text[],
-        ${keys.map((key) => key.currency)}::text[]))`)
+    where ${ofPartners(keys.map((key) => key.partnerId))}
+      and name = any(${namesOf(keys)}::text[]) and currency = any(${currenciesOf(keys)}::text[])`)
 }
 
 /** Sets aside on many accounts, each named once. */

@@ -41,8 +41,7 @@ export function byIds(
 ): Promise<readonly (Beneficiary & { readonly partnerId: string })[]> {
   return tx.rows(sql`
     select partner_id, ${columns} from beneficiaries.beneficiaries
-    where ${ofPartners(keys.map((key) => key.partnerId))} and (partner_id, id) in (
-        select * from unnest(${keys.map((key) => key.partnerId)}::uuid[], ${keys.map((key) => key.id)}::uuid[]))
+    where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])
       and removed_at is null`)
 }
 

@@ -47,8 +47,7 @@ export function byIds(
 ): Promise<readonly (CustomerRow & { readonly partnerId: string })[]> {
   return tx.rows(sql`
     select partner_id, ${columns} from customers.customers
-    where ${ofPartners(keys.map((key) => key.partnerId))} and (partner_id, id) in (
-      select * from unnest(${keys.map((key) => key.partnerId)}::uuid[], ${keys.map((key) => key.id)}::uuid[]))`)
+    where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])`)
 }
 
 /** Updates of one customer take turns; rows of other rooms that refer to it are not held up (no key is changed). */

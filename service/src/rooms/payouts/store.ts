@@ -65,12 +65,17 @@ export function insertPayouts(tx: Tx, rows: readonly PayoutRow[]): Promise<numbe
 
 export type PayoutKey = { readonly partnerId: string; readonly operation: string; readonly idempotencyKey: string }
 
+/**
+ * The payouts of these keys, and perhaps others of the same partners: whoever asks matches partner, operation and key.
+ * Columns against lists, each on its own: a join with `unnest` is planned once for an empty table and then reads every
+ * payout of a partner for a lookup of two keys (94 to 170 ms against 1 ms on 20,000 rows).
+ */
 export function payoutsByKeys(tx: Tx, keys: readonly PayoutKey[]): Promise<readonly PayoutRow[]> {
   return tx.rows<PayoutRow>(sql`
     select ${columns} from payouts.payouts
-    where ${ofPartners(keys.map((key) => key.partnerId))} and (partner_id, operation, idempotency_key) in (
-      select * from unnest(${keys.map((key) => key.partnerId)}::uuid[], ${keys.map((key) => key.operation)}::text[],
-        ${keys.map((key) => key.idempotencyKey)}::text[]))`)
+    where ${ofPartners(keys.map((key) => key.partnerId))}
+      and operation = any(${[...new Set(keys.map((key) => key.operation))]}::text[])
+      and idempotency_key = any(${keys.map((key) => key.idempotencyKey)}::text[])`)
 }
 
 export function payoutById(tx: Tx, partnerId: string, id: string): Promise<PayoutRow | undefined> {
