@@ -52,7 +52,7 @@ const sandboxCreditor: Creditor = {
 
 /** At this many a batch's own work outweighs the commit that it shares. */
 const payoutsPerBatchMax = 128
-const batchesUnderWayMax = 2
+const batchesUnderWayMax = 1
 
 export function createPayouts(deps: PayoutsDeps): Payouts {
   const { db, cursors, customers } = deps
