@@ -1,8 +1,9 @@
 /** The processes that are measured: started, asked what they used, frozen while another is measured, ended. */
 import { type ChildProcess, fork } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { randomBytes } from 'node:crypto'
+import { createInterface } from 'node:readline'
 import { baseEnv } from './environment.ts'
 import type { Usage } from './usage.ts'
 
@@ -42,6 +43,13 @@ export const serviceEnv = (databaseUrl: string, dataDir: string): Readonly<Recor
   LOG_LEVEL: 'error',
 })
 
+const running = new Set<() => void>()
+/** Ends every measured process at once, also those that are frozen and would hear of nothing else. */
+export function abandonAll(): void {
+  for (const abandon of running) abandon()
+}
+process.once('exit', abandonAll)
+
 export type StartOptions = {
   readonly databaseUrl: string
   readonly dataDir: string
@@ -57,12 +65,13 @@ export async function startServer(program: Program, options: StartOptions): Prom
   const child = fork(join(import.meta.dirname, file), args, {
     env: { ...serviceEnv(databaseUrl, dataDir), ...env },
     execArgv: [...execArgv, '--import', join(import.meta.dirname, 'usage.ts')],
-    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
+  passErrors(child)
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   const abandon = () => void child.kill('SIGKILL')
-  process.once('exit', abandon)
-  void exited.then(() => process.removeListener('exit', abandon))
+  running.add(abandon)
+  void exited.then(() => running.delete(abandon))
   const end = (signal: NodeJS.Signals) => {
     child.kill('SIGCONT')
     child.kill(signal)
@@ -81,6 +90,17 @@ export async function startServer(program: Program, options: StartOptions): Prom
     },
     kill: () => end('SIGKILL'),
   }
+}
+
+/**
+ * What a process says on standard error, but for the timeouts of workers whose statement was under way when the process
+ * was frozen: they are of the bench's making. A request that times out is a 504, which ends the bench.
+ */
+function passErrors(child: ChildProcess): void {
+  if (!child.stderr) return
+  createInterface({ input: child.stderr }).on('line', (line) => {
+    if (!line.includes('"code":"downstream_timeout"')) process.stderr.write(`${line}\n`)
+  })
 }
 
 /** Programs of the bench say it by message, the service in its welcome. */
@@ -111,10 +131,12 @@ function usageOf(child: ChildProcess): Promise<Usage> {
     const listen = (message: { readonly usage?: Usage }) => {
       if (!message.usage) return
       child.removeListener('message', listen)
+      child.removeListener('exit', ended)
       resolve(message.usage)
     }
+    const ended = () => reject(new Error('the process has ended'))
     child.on('message', listen)
-    child.once('exit', () => reject(new Error('the process has ended')))
+    child.once('exit', ended)
     child.send('usage')
   })
 }

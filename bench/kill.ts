@@ -15,9 +15,9 @@ import { type BenchPartner, signedHeaders } from './sign.ts'
 const rounds = 3
 const connections = 64
 const secondsMax = 30
-const count = 6000
+const count = 10_000
 /** Long enough to be in full course, well before the requests run out. */
-const killAfterMs = [700, 400, 1000]
+const killAfterMs = [1500, 800, 2000]
 
 async function storedOnce(databaseUrl: string, keys: readonly string[]) {
   return withClient(databaseUrl, async (client) => {

@@ -6,6 +6,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { abandonAll } from './children.ts'
 import { findPgbench } from './environment.ts'
 import { runKill } from './kill.ts'
 import { startLoad } from './load.ts'
@@ -17,8 +18,8 @@ import { runRounds } from './rounds.ts'
 import { buildStage } from './stage.ts'
 
 const forms = {
-  quick: { rounds: 3, seconds: 1.2 },
-  full: { rounds: 5, seconds: 5 },
+  quick: { rounds: 3, seconds: 1.2, payouts: 2000 },
+  full: { rounds: 5, seconds: 5, payouts: 1_000_000 },
 }
 const resultsFile = join(import.meta.dirname, 'results.md')
 const say = (line: string) => console.log(line)
@@ -34,7 +35,7 @@ function readOptions() {
       seconds: { type: 'string' },
       partners: { type: 'string', default: '1000' },
       rows: { type: 'string', default: '10000000' },
-      payouts: { type: 'string', default: '1000000' },
+      payouts: { type: 'string' },
       /** A folder: CPU profiles of every measured process are written there. */
       profile: { type: 'string' },
     },
@@ -43,10 +44,7 @@ function readOptions() {
   return { ...values, form, ...sizes(values, forms[form]) } as const
 }
 
-function sizes(
-  values: Readonly<Record<string, string | boolean | undefined>>,
-  byDefault: { readonly rounds: number; readonly seconds: number },
-) {
+function sizes(values: Readonly<Record<string, string | boolean | undefined>>, byDefault: (typeof forms)['quick']) {
   const number = (name: string, fallback: number) => {
     const value = Number(values[name] ?? fallback)
     if (!Number.isFinite(value) || value <= 0) throw new Error(`--${name} is a number above 0`)
@@ -57,7 +55,7 @@ function sizes(
     seconds: number('seconds', byDefault.seconds),
     partners: number('partners', 1),
     rows: number('rows', 1),
-    payouts: number('payouts', 1),
+    payouts: number('payouts', byDefault.payouts),
   }
 }
 
@@ -69,12 +67,8 @@ async function measure(options: ReturnType<typeof readOptions>, postgres: Postgr
   const execArgv = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`]
   const stage = await buildStage({ postgres, load, seconds, pgbench: pgbench !== undefined, full, execArgv, say })
   const { samples, wrong } = await runRounds(stage.contestants, rounds, postgres, say)
-  const after: string[] = []
-  let memory
-  if (full) {
-    memory = await measureMemory(stage.payouts.options, stage.payouts.ledger, payouts, say)
-    after.push(...(await stage.payouts.audit()))
-  }
+  const memory = await measureMemory(stage.payouts.options, stage.payouts.ledger, payouts, say)
+  const after = (await stage.payouts.audit()).map((what) => `memory: ${what}`)
   load.stop()
   await stage.stop()
   const { settings } = postgres
@@ -87,11 +81,23 @@ async function measure(options: ReturnType<typeof readOptions>, postgres: Postgr
 const options = readOptions()
 const begun = performance.now()
 const postgres = await startPostgres()
+let interrupted = false
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => {
+    interrupted = true
+    // Whatever was waiting for what is ended here fails, and must not cut the cleaning up short.
+    process.on('uncaughtException', () => {})
+    abandonAll()
+    void postgres.stop().finally(() => process.exit(130))
+  })
 try {
   const wrong = options.kill ? await runKill(postgres, say) : await measure(options, postgres)
   if (options.kill) say(wrong.length === 0 ? 'nothing lost, nothing doubled' : wrong.join('\n'))
   if (wrong.length > 0) process.exitCode = 1
+} catch (error) {
+  if (!interrupted) throw error
 } finally {
+  abandonAll()
   await postgres.stop()
 }
 say(`${((performance.now() - begun) / 1000).toFixed(0)} s`)

@@ -2,7 +2,9 @@
 import type { Ledger, LoadedOptions } from './contestants.ts'
 import { spreadOf } from './rounds.ts'
 
-const chunk = 10_000
+const chunkMax = 10_000
+/** Enough points for a first, a middle and a last fifth. */
+const chunksMin = 20
 const mebibyte = 2 ** 20
 /** What a collector that is in no hurry may add between the second fifth and the last. */
 const growthMax = 1.15
@@ -15,6 +17,7 @@ export async function measureMemory(
   payouts: number,
   say: (line: string) => void,
 ): Promise<Memory> {
+  const chunk = Math.min(chunkMax, Math.ceil(payouts / chunksMin))
   const megabytes: number[] = []
   let accepted = 0
   server.thaw()
@@ -28,7 +31,7 @@ export async function measureMemory(
     ledger.accepted += report.accepted
     accepted += report.accepted
     megabytes.push((await server.usage()).rssBytes / mebibyte)
-    if (accepted % (chunk * 10) === 0) say(`memory: ${accepted} payouts, ${Math.round(megabytes.at(-1) ?? 0)} MiB`)
+    if (megabytes.length % 10 === 0) say(`memory: ${accepted} payouts, ${Math.round(megabytes.at(-1) ?? 0)} MiB`)
   }
   server.freeze()
   const fifth = (number: number) => {

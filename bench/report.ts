@@ -12,7 +12,7 @@ export type Report = {
   readonly settings: Readonly<Record<string, string>>
   readonly pgbench: string | undefined
   readonly samples: Samples
-  readonly memory: Memory | undefined
+  readonly memory: Memory
   readonly wrong: readonly string[]
 }
 
@@ -23,11 +23,9 @@ const mebibyte = 2 ** 20
 function judgedRows({ samples, memory }: Report): readonly (readonly string[])[] {
   const title = 'memory over many payouts, MiB'
   const limits = ['flat', 'flat']
-  const kept = memory
-    ? [`${format(memory.late)} late`, `${format(memory.early)} early`, format(memory.late / memory.early), ...limits]
-    : ['', '', 'skipped', ...limits]
-  const verdict = memory ? (memory.flat ? `aim reached (${memory.payouts.toLocaleString('en')})` : 'MISSED') : ''
-  return [...rows.map((row) => judge(row, samples).cells), [title, ...kept, verdict]]
+  const kept = [`${format(memory.late)} late`, `${format(memory.early)} early`, format(memory.late / memory.early)]
+  const verdict = `${memory.flat ? 'aim reached' : 'MISSED'} (${memory.payouts.toLocaleString('en')})`
+  return [...rows.map((row) => judge(row, samples).cells), [title, ...kept, ...limits, verdict]]
 }
 
 function measuredRows(samples: Samples): readonly (readonly string[])[] {
