@@ -152,3 +152,32 @@ test('two processes that are sent the same nonces in opposite orders do not wait
     await Promise.all(databases.map((db) => db.close()))
   }
 })
+
+const fillNonces = (id: string, count: number) =>
+  house.db.run(sql`
+    insert into access.nonces (partner_id, service_account_id, nonce, expires_at)
+    select ${id}::uuid, ${id}::uuid, ('0198e000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid,
+      '2020-01-01T00:00:00Z'::timestamptz
+    from generate_series(1, ${count}::integer) n on conflict do nothing`)
+
+test('what one account spends in ten minutes at its full rate is swept in steps that end', async () => {
+  const nonces = 60_000
+  await fillNonces(partnerId, nonces)
+  let swept = 0
+  for (let step = await house.access.sweepNonces(); step > 0; step = await house.access.sweepNonces()) swept += step
+  assert.ok(swept >= nonces)
+})
+
+test('every partner has its turn in the sweep, however many are busy', async () => {
+  const ids = Array.from({ length: 150 }, () => newId())
+  await house.db.run(sql`
+    insert into access.partners (id, name, created_at) select id, 'Busy', ${house.clock.now()}
+    from unnest(${ids}::uuid[]) as id`)
+  for (const id of ids) await fillNonces(id, 1)
+  for (let step = 0; step < 2; step += 1) {
+    await house.access.sweepNonces()
+    for (const id of ids.slice(0, 120)) await fillNonces(id, 1)
+  }
+  const left = await house.db.rows(sql`select 1 from access.nonces where partner_id = any(${ids.slice(120)}::uuid[])`)
+  assert.equal(left.length, 0)
+})

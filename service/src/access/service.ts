@@ -60,6 +60,8 @@ const credentialsCachedMax = 10_000
 const impersonationMinutesMax = 60
 const sweepNoncesMax = 10_000
 const sweepPartnersMax = 100
+/** Before every partner's. */
+const firstId = '00000000-0000-0000-0000-000000000000'
 const noncesPerBatchMax = 256
 const batchesUnderWayMax = 2
 
@@ -73,6 +75,7 @@ export function createAccess(deps: {
   readonly sharded?: boolean
 }): Access {
   const { db, clock, sealer } = deps
+  let sweptUpTo = firstId
   const spend = createBatcher({
     db,
     work: spendNonces,
@@ -134,9 +137,11 @@ export function createAccess(deps: {
       spend({ partnerId, serviceAccountId, nonce, expiresAt }),
     sweepNonces: async () => {
       const now = clock.now()
+      const partnerIds = await store.partnersWithExpiredNonces(db, now, sweptUpTo, sweepPartnersMax)
+      // On from here the next time: while many are busy, the first ones always have something.
+      sweptUpTo = partnerIds.length < sweepPartnersMax ? firstId : (partnerIds.at(-1) ?? firstId)
       let swept = 0
-      for (const partnerId of await store.partnersWithExpiredNonces(db, now, sweepPartnersMax))
-        swept += await store.deleteExpiredNonces(db, partnerId, now, sweepNoncesMax)
+      for (const partnerId of partnerIds) swept += await store.deleteExpiredNonces(db, partnerId, now, sweepNoncesMax)
       return swept
     },
   }

@@ -71,18 +71,25 @@ export function insertNonces(tx: Tx, rows: readonly NonceRow[]): Promise<readonl
     returning partner_id, service_account_id, replace(nonce::text, '-', '') as nonce`)
 }
 
-/** Which partners have nonces to forget: the unlocked read of the sweep (it names no partner by design). */
-export async function partnersWithExpiredNonces(tx: Tx, now: Date, partnersMax: number): Promise<readonly string[]> {
+/** Which partners have nonces to forget, from behind `afterId`: the unlocked read of the sweep (it names no partner by design). */
+export async function partnersWithExpiredNonces(
+  tx: Tx,
+  now: Date,
+  afterId: string,
+  partnersMax: number,
+): Promise<readonly string[]> {
   const rows = await tx.rows<{ id: string }>(sql`
-    select id from access.partners where exists (
+    select id from access.partners where id > ${afterId} and exists (
       select from access.nonces where nonces.partner_id = partners.id and nonces.expires_at < ${now})
-    limit ${partnersMax}`)
+    order by id limit ${partnersMax}`)
   return rows.map((row) => row.id)
 }
 
+/** A join, not a list of pairs: PostgreSQL holds each row against all of such a list, which takes minutes for one account. */
 export function deleteExpiredNonces(tx: Tx, partnerId: string, now: Date, noncesMax: number): Promise<number> {
   return tx.run(sql`
-    delete from access.nonces where partner_id = ${partnerId} and (service_account_id, nonce) = any(array(
-      select (service_account_id, nonce) from access.nonces
-      where partner_id = ${partnerId} and expires_at < ${now} limit ${noncesMax}))`)
+    delete from access.nonces n using (
+      select service_account_id, nonce from access.nonces
+      where partner_id = ${partnerId} and expires_at < ${now} limit ${noncesMax}) as expired
+    where n.partner_id = ${partnerId} and n.service_account_id = expired.service_account_id and n.nonce = expired.nonce`)
 }

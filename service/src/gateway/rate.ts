@@ -30,7 +30,9 @@ export function createRateLimiter(options: {
       bucket = { tokens: burst, at: now }
       buckets.set(caller.serviceAccountId, bucket)
     }
-    bucket.tokens = Math.min(burst, bucket.tokens + ((now - bucket.at) / secondMs) * perSecond)
+    // A clock that was set back takes nothing away.
+    const elapsedMs = Math.max(0, now - bucket.at)
+    bucket.tokens = Math.min(burst, bucket.tokens + (elapsedMs / secondMs) * perSecond)
     bucket.at = now
     return bucket
   }

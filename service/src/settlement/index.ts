@@ -22,6 +22,8 @@ export type SettlementDeps = {
 const partnersPerStepMax = 20
 const payoutsPerClaimMax = 20
 const noticesPerStepMax = 200
+/** What a bank tells of one payment. */
+const noticesPerSubjectMax = 5
 const depositsPerStepMax = 100
 const failedNoticeRestMs = 30_000
 
@@ -88,7 +90,8 @@ async function send({ payouts, rail, log }: SettlementDeps, claimed: PayoutClaim
  */
 export async function takeNotices(deps: SettlementDeps, resting = new Map<string, number>()): Promise<number> {
   let taken = 0
-  for (const notice of await deps.rail.notices(noticesPerStepMax)) {
+  // Those that rest are still among the oldest: they must not take the places of what could be taken.
+  for (const notice of await deps.rail.notices(noticesPerStepMax + resting.size * noticesPerSubjectMax)) {
     if ((resting.get(notice.subjectId) ?? 0) > performance.now()) continue
     try {
       await take(deps, notice)

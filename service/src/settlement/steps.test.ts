@@ -4,7 +4,7 @@ import { after, before, beforeEach, test } from 'node:test'
 import { createFrailRail } from '../../../test/model/bank.ts'
 import { checkPayments } from '../../../test/model/payments.ts'
 import { addPartner, balanceOf, createHouse, type House, pay, stepMsDefault } from '../../../test/support/house.ts'
-import { dayMs } from '../kernel/index.ts'
+import { dayMs, newId } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
 import { sendDue, startSettlement, takeNotices } from './index.ts'
 
@@ -78,6 +78,24 @@ test('a notice that cannot be taken holds up its own payment only, in its order,
   assert.equal(await takeNotices(house.settlement), 2)
   assert.equal((await house.payouts.get(broken.partnerId, one.id)).status, 'Returned')
   assert.equal((await balanceOf(house, broken.partnerId)).posted, 1_000_000n)
+})
+
+test('notices that cannot be taken do not take the places of those that can, however many they are', async () => {
+  const partner = await addPartner(house, 10_000n)
+  const many = 250
+  await house.db.run(sql`
+    insert into rails.sandbox_notices (partner_id, id, subject_id, kind, payload, due_at)
+    select ${partner.partnerId}::uuid, id, id, 'payout.settled', '{}', '2020-01-01T00:00:00Z'::timestamptz
+    from unnest(${Array.from({ length: many }, () => newId())}::uuid[]) as id`)
+  const { id } = (await pay(house, partner, '10.00')).payout
+  await sendDue(house.settlement)
+  house.clock.advance(stepMsDefault)
+  const resting = new Map<string, number>()
+  for (let step = 0; step < 3; step += 1) await takeNotices(house.settlement, resting)
+  assert.equal((await house.payouts.get(partner.partnerId, id)).status, 'Completed')
+  await house.db.run(sql`
+    delete from rails.sandbox_notices
+    where partner_id = ${partner.partnerId} and due_at = '2020-01-01T00:00:00Z'::timestamptz`)
 })
 
 test('nothing to do is done, and the loops stop when they are told to', async () => {

@@ -163,9 +163,15 @@ export function listTransactions(
   rowsMax: number,
 ): Promise<readonly TransactionRow[]> {
   const { status, category, customerId, beneficiaryId, idempotencyKey, createdFrom, createdTo } = filter
+  // Ids are in the order of the time, which PostgreSQL does not know: asked for a time, it is given that order to follow.
+  const byTime = createdFrom !== null || createdTo !== null
+  const behind = byTime
+    ? sql`and (created_at, id) < (select created_at, id from transactions.transactions
+        where partner_id = ${partnerId} and id = ${afterId})`
+    : sql`and id < ${afterId}`
   return tx.rows<TransactionRow>(sql`
     select ${columns} from transactions.transactions where partner_id = ${partnerId}
-    ${afterId === null ? noSql : sql`and id < ${afterId}`}
+    ${afterId === null ? noSql : behind}
     ${status === null ? noSql : sql`and status = ${status}`}
     ${category === null ? noSql : sql`and category = ${category}`}
     ${customerId === null ? noSql : sql`and customer_id = ${customerId}`}
@@ -173,5 +179,5 @@ export function listTransactions(
     ${idempotencyKey === null ? noSql : sql`and idempotency_key = ${idempotencyKey}`}
     ${createdFrom === null ? noSql : sql`and created_at >= ${createdFrom}`}
     ${createdTo === null ? noSql : sql`and created_at < ${createdTo}`}
-    order by id desc limit ${rowsMax}`)
+    order by ${byTime ? sql`created_at desc, id desc` : sql`id desc`} limit ${rowsMax}`)
 }
