@@ -94,7 +94,10 @@ export async function takeNotices(deps: SettlementDeps, resting = new Map<string
   for (const notice of await deps.rail.notices(noticesPerStepMax + resting.size * noticesPerSubjectMax)) {
     if ((resting.get(notice.subjectId) ?? 0) > performance.now()) continue
     try {
-      await take(deps, notice)
+      const isNews = await take(deps, notice)
+      // A repetition after a crash, as a rule. Where it contradicts what is known, this line is what an operator has.
+      if (!isNews)
+        deps.log.warn({ noticeId: notice.id, subjectId: notice.subjectId, kind: notice.kind }, 'notice was no news')
       await deps.rail.acknowledge(notice)
       resting.delete(notice.subjectId)
       taken += 1
@@ -107,7 +110,7 @@ export async function takeNotices(deps: SettlementDeps, resting = new Map<string
   return taken
 }
 
-function take({ payouts, deposits }: SettlementDeps, notice: Notice): Promise<void> {
+function take({ payouts, deposits }: SettlementDeps, notice: Notice): Promise<boolean> {
   switch (notice.kind) {
     case 'payout.settled':
       return payouts.settled(notice.partnerId, notice.subjectId)

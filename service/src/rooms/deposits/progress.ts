@@ -10,16 +10,18 @@ import * as store from './store.ts'
 
 export type DepositNotice = Extract<Notice, { readonly kind: `deposit.${string}` }>
 
+/** False where the notice was no news: a repetition, or one that contradicts what is known. */
 export async function takeNotice(
   deps: DepositsDeps,
   tx: Tx,
   deposit: store.DepositRow,
   customer: Customer,
   notice: DepositNotice,
-) {
+): Promise<boolean> {
   const { outbox, transactions, clock } = deps
   const { partnerId, transactionId } = deposit
   const now = clock.now()
+  let isNews = false
   const advance = async (
     status: DepositStatus,
     debtor: IncomingDebtor | null = null,
@@ -29,58 +31,63 @@ export async function takeNotice(
     const expiresAt = mayExpire(status) ? deposit.expiresAt : null
     const kept = debtor === null ? deposit.debtor : JSON.stringify(debtor)
     await store.updateDeposit(tx, partnerId, deposit.id, { status, debtor: kept, errorDetails, expiresAt }, now)
+    isNews = true
     return true
   }
-  switch (notice.kind) {
-    case 'deposit.initiated':
-      if (!(await advance('Initiated'))) return
-      await transactions.note(tx, partnerId, transactionId, 'Initiated')
-      return outbox.append(
-        tx,
-        partnerId,
-        'partner.customer.deposit.initiated',
-        now,
-        events.initiated(deposit, customer),
-      )
-    case 'deposit.submitted':
-      if (!(await advance('Submitted'))) return
-      await transactions.note(tx, partnerId, transactionId, 'Submitted')
-      return outbox.append(
-        tx,
-        partnerId,
-        'partner.customer.deposit.submitted',
-        now,
-        events.submitted(deposit, customer),
-      )
-    case 'deposit.accepted':
-      if (!(await advance('Accepted', notice.debtor))) return
-      await transactions.note(tx, partnerId, transactionId, 'Accepted')
-      return outbox.append(
-        tx,
-        partnerId,
-        'partner.customer.deposit.accepted',
-        now,
-        events.accepted(deposit, customer, notice.debtor),
-      )
-    case 'deposit.settled':
-      if (await advance('Completed')) await complete(deps, tx, deposit, customer)
-      return
-    case 'deposit.failed':
-      if (!(await advance('Failed', null, notice.details))) return
-      await outbox.append(
-        tx,
-        partnerId,
-        'partner.customer.deposit.failed',
-        now,
-        events.failed(deposit, customer, notice.details),
-      )
-      return transactions.conclude(tx, partnerId, transactionId, {
-        status: 'Unsuccessful',
-        steps: ['Failed'],
-        errorKey: 'BankRejection',
-        customFields: events.customFieldsOf(deposit),
-      })
+  const carryOut = async (): Promise<void> => {
+    switch (notice.kind) {
+      case 'deposit.initiated':
+        if (!(await advance('Initiated'))) return
+        await transactions.note(tx, partnerId, transactionId, 'Initiated')
+        return outbox.append(
+          tx,
+          partnerId,
+          'partner.customer.deposit.initiated',
+          now,
+          events.initiated(deposit, customer),
+        )
+      case 'deposit.submitted':
+        if (!(await advance('Submitted'))) return
+        await transactions.note(tx, partnerId, transactionId, 'Submitted')
+        return outbox.append(
+          tx,
+          partnerId,
+          'partner.customer.deposit.submitted',
+          now,
+          events.submitted(deposit, customer),
+        )
+      case 'deposit.accepted':
+        if (!(await advance('Accepted', notice.debtor))) return
+        await transactions.note(tx, partnerId, transactionId, 'Accepted')
+        return outbox.append(
+          tx,
+          partnerId,
+          'partner.customer.deposit.accepted',
+          now,
+          events.accepted(deposit, customer, notice.debtor),
+        )
+      case 'deposit.settled':
+        if (await advance('Completed')) await complete(deps, tx, deposit, customer)
+        return
+      case 'deposit.failed':
+        if (!(await advance('Failed', null, notice.details))) return
+        await outbox.append(
+          tx,
+          partnerId,
+          'partner.customer.deposit.failed',
+          now,
+          events.failed(deposit, customer, notice.details),
+        )
+        return transactions.conclude(tx, partnerId, transactionId, {
+          status: 'Unsuccessful',
+          steps: ['Failed'],
+          errorKey: 'BankRejection',
+          customFields: events.customFieldsOf(deposit),
+        })
+    }
   }
+  await carryOut()
+  return isNews
 }
 
 /** Funds settled: the balance is credited, and only then is the customer's deposit completed. */

@@ -32,8 +32,8 @@ export type Deposits = {
     deposit: NewDeposit,
     opened: (tx: Tx, depositId: string) => Promise<void>,
   ) => Promise<{ readonly row: store.DepositRow; readonly replayed: boolean }>
-  /** What the bank tells moves the deposit on; what is no news changes nothing. */
-  readonly take: (notice: DepositNotice) => Promise<void>
+  /** What the bank tells moves the deposit on. False: it was no news, and changed nothing. */
+  readonly take: (notice: DepositNotice) => Promise<boolean>
   /** Expires what was not funded in time; answers how many. Throws once the others are done where one fails. */
   readonly expireDue: (depositsMax: number) => Promise<number>
   /** Money of the partner's own, booked as a completed deposit (a sandbox's float). */
@@ -69,7 +69,7 @@ export function createDeposits(deps: DepositsDeps): Deposits {
           'a deposit that the bank names exists',
         )
         const customer = await customers.byId(tx, partnerId, deposit.customerId)
-        await takeNotice(deps, tx, deposit, customer, notice)
+        return takeNotice(deps, tx, deposit, customer, notice)
       }),
     expireDue: async (depositsMax) => {
       const due = await store.expiredDeposits(db, clock.now(), depositsMax)

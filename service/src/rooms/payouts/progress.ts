@@ -35,12 +35,12 @@ export type Progress = {
   readonly giveUp: (claim: PayoutClaim) => Promise<boolean>
   /** The bank could not be reached: what became of the try is unknown, and it is asked later. */
   readonly recordUnreachable: (claim: PayoutClaim) => Promise<void>
-  /** Sent -> Completed: what was reserved is posted. No news: nothing. */
-  readonly settled: (partnerId: string, payoutId: string) => Promise<void>
-  /** Rejected before settlement: the money is free again. No news: nothing. */
-  readonly rejected: (partnerId: string, payoutId: string, failure: Failure) => Promise<void>
+  /** Sent -> Completed: what was reserved is posted. False, here and below: it was no news, and changed nothing. */
+  readonly settled: (partnerId: string, payoutId: string) => Promise<boolean>
+  /** Rejected before settlement: the money is free again. */
+  readonly rejected: (partnerId: string, payoutId: string, failure: Failure) => Promise<boolean>
   /** Sent back: before settlement as `rejected`; after it a new, linked transaction brings the money back. */
-  readonly returned: (partnerId: string, payoutId: string, failure: Failure) => Promise<void>
+  readonly returned: (partnerId: string, payoutId: string, failure: Failure) => Promise<boolean>
 }
 
 /** Longer than a try at a bank takes, short enough that a killed worker's payouts are soon another's. */
@@ -59,7 +59,7 @@ export function createProgress(deps: PayoutsDeps): Progress {
    * News of an instruction proves that the bank took it, also where the acknowledgement was lost with its worker: what
    * it would have said is caught up on first, and the lease ends, so that nobody hands the instruction over again.
    */
-  const onNews = (partnerId: string, id: string, work: (tx: Tx, payout: store.PayoutRow) => Promise<void>) =>
+  const onNews = (partnerId: string, id: string, work: (tx: Tx, payout: store.PayoutRow) => Promise<boolean>) =>
     db.transaction(async (tx) => {
       const payout = await locked(tx, partnerId, id)
       return work(tx, payout.status === 'Processing' ? await sent(tx, payout) : payout)
@@ -134,21 +134,25 @@ export function createProgress(deps: PayoutsDeps): Progress {
     },
     settled: (partnerId, payoutId) =>
       onNews(partnerId, payoutId, async (tx, payout) => {
-        if (!mayMove(payout.status, 'Completed')) return
+        if (!mayMove(payout.status, 'Completed')) return false
         await ledger.post(tx, partnerId, payout.reserveId)
         await move(tx, payout, 'Completed')
         const steps = ['Settled'] as const
         await transactions.conclude(tx, partnerId, payout.transactionId, { status: 'Completed', steps })
+        return true
       }),
     rejected: (partnerId, payoutId, failure) =>
       onNews(partnerId, payoutId, async (tx, payout) => {
-        if (payout.status === 'Sent') await fail(tx, payout, failure, 'Failed')
+        if (payout.status !== 'Sent') return false
+        await fail(tx, payout, failure, 'Failed')
+        return true
       }),
     returned: (partnerId, payoutId, failure) =>
       onNews(partnerId, payoutId, async (tx, payout) => {
-        if (!mayMove(payout.status, 'Returned')) return
+        if (!mayMove(payout.status, 'Returned')) return false
         if (holdsReserve(payout.status)) await fail(tx, payout, failure, 'Returned')
         else await giveBack(deps, tx, payout, () => move(tx, payout, 'Returned', failure))
+        return true
       }),
   }
 }
