@@ -2,11 +2,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, closeSync, openSync, readFileSync } from 'node:fs'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Credentials } from '@partner-payments/sdk'
+import { freePorts } from '../../scripts/ports.ts'
 
 export type Service = {
   readonly baseUrl: string
@@ -26,20 +25,6 @@ export type Service = {
 const mainFile = fileURLToPath(new URL('../../service/src/main.ts', import.meta.url))
 const stopMsMax = 30_000
 const startMsMax = 60_000
-
-/** Held at once, so that they differ. */
-async function freePorts(count: number): Promise<readonly number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer().listen(0, '127.0.0.1')
-      await once(server, 'listening')
-      return server
-    }),
-  )
-  const ports = servers.map((server) => (server.address() as AddressInfo).port)
-  await Promise.all(servers.map((server) => once(server.close(), 'close')))
-  return ports
-}
 
 /** Only what every program needs: a configuration of the service in this environment is not for the demo. */
 function inherited(): Record<string, string | undefined> {

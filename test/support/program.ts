@@ -1,10 +1,8 @@
 /** The program in any of its roles, as a process of its own: started, watched, signalled. Nothing of our environment leaks in. */
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { freePorts as numbers } from '../../scripts/ports.ts'
 import { until } from './until.ts'
 
 export type Environment = Readonly<Record<string, string>>
@@ -94,18 +92,7 @@ export function stop(program: Program): Promise<Ending> {
   return program.ended
 }
 
-/** All held at once, so that they differ. */
-export async function freePorts(count: number): Promise<readonly string[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer().listen(0, '127.0.0.1')
-      await once(server, 'listening')
-      return server
-    }),
-  )
-  const ports = servers.map((server) => String((server.address() as AddressInfo).port))
-  await Promise.all(servers.map((server) => once(server.close(), 'close')))
-  return ports
-}
+/** As variables want them. */
+export const freePorts = async (count: number): Promise<readonly string[]> => (await numbers(count)).map(String)
 
 export const linesOf = (text: string): readonly string[] => text.split('\n').filter((line) => line !== '')
