@@ -204,9 +204,8 @@ export type Config = Omit<Raw, 'MASTER_KEY' | 'OPS_PORT' | 'WEBHOOK_HTTP' | 'PUB
   readonly PUBLIC_URL: string | undefined
 }
 
-/** These beginnings are ours alone. */
-const ownPrefixes =
-  /^(SANDBOX_BANK|WEBHOOK|RATE|OPS|TIMESTAMP_WINDOW|BODY_BYTES|HEADER_BYTES|WORKER_IDLE|INVITATION|SIMULATIONS?)_/
+/** These beginnings are ours alone; `WEBHOOK_URL` or `OPS_TOKEN` may be a neighbour's on the same machine. */
+const ownPrefixes = /^(SANDBOX_BANK|WEBHOOK_RETRY|TIMESTAMP_WINDOW|BODY_BYTES|HEADER_BYTES|WORKER_IDLE)_/
 /** Shorter names are too near to those of others: `MODE` and `NODE`. */
 const nearNameCharsMin = 7
 

@@ -51,7 +51,7 @@ const values: Readonly<Record<string, readonly [string, RegExp | string]>> = {
   RATE_PER_SECONDS: ['5', 'RATE_PER_SECONDS is not a variable of this service: did you mean RATE_PER_SECOND?'],
   MASTERKEY: [key, 'MASTERKEY is not a variable of this service: did you mean MASTER_KEY?'],
   LOG_LEVLE: ['debug', 'LOG_LEVLE is not a variable of this service: did you mean LOG_LEVEL?'],
-  WEBHOOK_TIMEOUT: ['5', 'WEBHOOK_TIMEOUT is not a variable of this service: see docs/configuration.md'],
+  WEBHOOK_RETRY_COUNT: ['5', 'WEBHOOK_RETRY_COUNT is not a variable of this service: see docs/configuration.md'],
 }
 for (const [name, [value, line]] of Object.entries(values))
   test(`${name}=${value} is refused`, () => refused({ [name]: value }, line))
