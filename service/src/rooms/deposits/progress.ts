@@ -1,5 +1,6 @@
 /** How a deposit moves on: what the bank tells, and the end of its time. What is no news changes nothing. */
 import { present } from '../../kernel/index.ts'
+import type { NewEvent } from '../../outbox/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { IncomingDebtor, Notice } from '../../rails/index.ts'
 import type { Customer } from '../customers/index.ts'
@@ -9,6 +10,10 @@ import { type DepositStatus, mayExpire, mayMove } from './rules.ts'
 import * as store from './store.ts'
 
 export type DepositNotice = Extract<Notice, { readonly kind: `deposit.${string}` }>
+
+/** Where a deposit passes on its way, and the event that tells it. */
+type Station = 'Initiated' | 'Submitted' | 'Accepted'
+type StationEvent = `partner.customer.deposit.${Lowercase<Station>}`
 
 /** False where the notice was no news: a repetition, or one that contradicts what is known. */
 export async function takeNotice(
@@ -21,7 +26,6 @@ export async function takeNotice(
   const { outbox, transactions, clock } = deps
   const { partnerId, transactionId } = deposit
   const now = clock.now()
-  let isNews = false
   const advance = async (
     status: DepositStatus,
     debtor: IncomingDebtor | null = null,
@@ -31,63 +35,53 @@ export async function takeNotice(
     const expiresAt = mayExpire(status) ? deposit.expiresAt : null
     const kept = debtor === null ? deposit.debtor : JSON.stringify(debtor)
     await store.updateDeposit(tx, partnerId, deposit.id, { status, debtor: kept, errorDetails, expiresAt }, now)
-    isNews = true
     return true
   }
-  const carryOut = async (): Promise<void> => {
-    switch (notice.kind) {
-      case 'deposit.initiated':
-        if (!(await advance('Initiated'))) return
-        await transactions.note(tx, partnerId, transactionId, 'Initiated')
-        return outbox.append(
-          tx,
-          partnerId,
-          'partner.customer.deposit.initiated',
-          now,
-          events.initiated(deposit, customer),
-        )
-      case 'deposit.submitted':
-        if (!(await advance('Submitted'))) return
-        await transactions.note(tx, partnerId, transactionId, 'Submitted')
-        return outbox.append(
-          tx,
-          partnerId,
-          'partner.customer.deposit.submitted',
-          now,
-          events.submitted(deposit, customer),
-        )
-      case 'deposit.accepted':
-        if (!(await advance('Accepted', notice.debtor))) return
-        await transactions.note(tx, partnerId, transactionId, 'Accepted')
-        return outbox.append(
-          tx,
-          partnerId,
-          'partner.customer.deposit.accepted',
-          now,
-          events.accepted(deposit, customer, notice.debtor),
-        )
-      case 'deposit.settled':
-        if (await advance('Completed')) await complete(deps, tx, deposit, customer)
-        return
-      case 'deposit.failed':
-        if (!(await advance('Failed', null, notice.details))) return
-        await outbox.append(
-          tx,
-          partnerId,
-          'partner.customer.deposit.failed',
-          now,
-          events.failed(deposit, customer, notice.details),
-        )
-        return transactions.conclude(tx, partnerId, transactionId, {
-          status: 'Unsuccessful',
-          steps: ['Failed'],
-          errorKey: 'BankRejection',
-          customFields: events.customFieldsOf(deposit),
-        })
-    }
+  const tell = async <N extends StationEvent>(station: Station, type: N, data: NewEvent<N>['data']) => {
+    await transactions.note(tx, partnerId, transactionId, station)
+    await outbox.append(tx, partnerId, type, now, data)
   }
-  await carryOut()
-  return isNews
+  switch (notice.kind) {
+    case 'deposit.initiated':
+      if (!(await advance('Initiated'))) return false
+      await tell('Initiated', 'partner.customer.deposit.initiated', events.initiated(deposit, customer))
+      return true
+    case 'deposit.submitted':
+      if (!(await advance('Submitted'))) return false
+      await tell('Submitted', 'partner.customer.deposit.submitted', events.submitted(deposit, customer))
+      return true
+    case 'deposit.accepted':
+      if (!(await advance('Accepted', notice.debtor))) return false
+      await tell('Accepted', 'partner.customer.deposit.accepted', events.accepted(deposit, customer, notice.debtor))
+      return true
+    case 'deposit.settled':
+      if (!(await advance('Completed'))) return false
+      await complete(deps, tx, deposit, customer)
+      return true
+    case 'deposit.failed':
+      if (!(await advance('Failed', null, notice.details))) return false
+      await refuse(deps, tx, deposit, customer, notice.details)
+      return true
+  }
+}
+
+/** The payment came to nothing: no money has moved. */
+async function refuse(
+  { clock, outbox, transactions }: DepositsDeps,
+  tx: Tx,
+  deposit: store.DepositRow,
+  customer: Customer,
+  details: string,
+): Promise<void> {
+  const { partnerId } = deposit
+  const data = events.failed(deposit, customer, details)
+  await outbox.append(tx, partnerId, 'partner.customer.deposit.failed', clock.now(), data)
+  await transactions.conclude(tx, partnerId, deposit.transactionId, {
+    status: 'Unsuccessful',
+    steps: ['Failed'],
+    errorKey: 'BankRejection',
+    customFields: events.customFieldsOf(deposit),
+  })
 }
 
 /** Funds settled: the balance is credited, and only then is the customer's deposit completed. */

@@ -1,5 +1,5 @@
 /** Pure: the states of a payout, what makes two requests the same, which rail carries a currency. */
-import type { payouts, PaymentMethod, Rail } from '@partner-payments/wire'
+import type { payouts, Rail } from '@partner-payments/wire'
 import { type Currency, isFiat, type Minor, minuteMs, Refusal, secondMs } from '../../kernel/index.ts'
 
 export type PayoutStatus = (typeof payouts.payoutStatuses)[number]
@@ -48,9 +48,6 @@ export function requireFiat(currency: Currency): void {
 export function railOf(currency: Currency): Rail {
   return currency === 'EUR' ? 'Sepa' : 'Swift'
 }
-
-export const paymentMethodOf = (rail: Rail): PaymentMethod =>
-  rail === 'Sepa' ? 'SepaCreditTransfer' : rail === 'Swift' ? 'Swift' : 'Wallet'
 
 /** Rests between tries at a bank that cannot be reached; after the last the instruction is given up, if it never arrived. */
 const restsMs = [1, 2, 5, 15, 60].map((seconds) => seconds * secondMs)
