@@ -165,6 +165,7 @@ async function makeGateway({ config, clock, log, operations }: HouseDeps, parts:
     clock,
     sandbox: config.SIMULATIONS,
     bodyBytesMax: config.BODY_BYTES_MAX,
+    requestsMax: config.REQUESTS_MAX,
     headerBytesMax: config.HEADER_BYTES_MAX,
     pages: form === 'inner' ? [] : await docsAssets(),
     ...(operations ? { observe: operations.metrics.request } : {}),

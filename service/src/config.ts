@@ -136,6 +136,11 @@ export const variables = {
   RATE_PER_SECOND: { default: '100', what: 'Requests a second of a service account', read: integer(1, 1_000_000, 100) },
   RATE_BURST: { default: '1000', what: 'Requests at once of a service account', read: integer(1, 10_000_000, 1000) },
   BODY_BYTES_MAX: { default: '262144', what: 'Size of a request body', read: integer(1024, 16 * 1024 * 1024, 262_144) },
+  REQUESTS_MAX: {
+    default: '256',
+    what: 'Requests under way at once in a process; what comes on top is refused with 503 and `Retry-After`',
+    read: integer(1, 100_000, 256),
+  },
   HEADER_BYTES_MAX: {
     default: '16384',
     what: 'Size of all request headers together',

@@ -23,8 +23,8 @@ export type RawRequest = {
 
 export type Entered = {
   readonly caller: Caller
-  /** Awaited before any answer, refusals too. */
-  readonly durable: () => Promise<void>
+  /** Awaited before any answer, refusals too; after it the request is no longer under way. */
+  readonly settled: () => Promise<void>
   readonly body: Buffer
   readonly ip: string
   readonly headers: Readonly<Record<string, string>>
@@ -156,7 +156,7 @@ function mountOperations(app: FastifyInstance, options: ServerOptions): void {
           const answer = await pipeline.run(id, request, entered, reply)
           return answer && { ...answer, headers: { ...entered.headers, ...answer.headers } }
         } finally {
-          await entered.durable()
+          await entered.settled()
         }
       }),
     })
@@ -178,8 +178,8 @@ function mountOperations(app: FastifyInstance, options: ServerOptions): void {
 
 /** Who asks for what is not there is authenticated all the same, and the nonce spent. */
 async function entering({ pipeline }: ServerOptions, request: RawRequest): Promise<void> {
-  const { durable } = await pipeline.enter(request)
-  await durable()
+  const { settled } = await pipeline.enter(request)
+  await settled()
 }
 
 type Answered = {
