@@ -16,13 +16,14 @@ import {
   type Loop,
   minuteMs,
   present,
+  secondMs,
   startLoop,
 } from './kernel/index.ts'
 import { createLedger } from './ledger/index.ts'
 import { folderTransport, readMailbox, smtpTransport, startMailWorker } from './mail/index.ts'
 import type { Operations } from './operations/index.ts'
 import { createOutbox } from './outbox/index.ts'
-import type { Database } from './postgres/index.ts'
+import { analyseWhatHasGrown, type Database } from './postgres/index.ts'
 import { createSandboxBank } from './rails/index.ts'
 import { accountsRoutes, createAccounts, defaultIssuers } from './rooms/accounts/index.ts'
 import { beneficiariesRoutes, createBeneficiaries } from './rooms/beneficiaries/index.ts'
@@ -58,6 +59,7 @@ export type HouseDeps = {
 }
 
 const sweepIdleMs = minuteMs
+const growthIdleMs = 2 * secondMs
 
 /** Ledger, rooms and the handlers of every operation, lower ranks first. */
 function createRooms({ config, db, clock }: HouseDeps) {
@@ -91,7 +93,7 @@ function createRooms({ config, db, clock }: HouseDeps) {
   })
   const accounts = createAccounts({ db, clock, customers, ledger, issuers: defaultIssuers })
   const beneficiaries = createBeneficiaries({ db, clock, cursors, customers })
-  const transactions = createTransactions({ db, clock, cursors, outbox, customers })
+  const transactions = createTransactions({ db, clock, cursors, outbox, customers, sharded })
   const shared = { db, clock, ledger, outbox, customers, transactions }
   const payouts = createPayouts({ ...shared, cursors, beneficiaries, railId, sharded })
   const deposits = createDeposits({ ...shared, access, railId: bank.id })
@@ -116,6 +118,8 @@ export function compose(deps: HouseDeps): House {
   const { config, db, clock, log } = deps
   const { access, bank, deposits, handlers, internalKey, payouts, users, webhooks } = createRooms(deps)
   const idleMs = config.WORKER_IDLE_MS
+  // Rests after each look: a table that somebody else is analysing is still there the next time.
+  const growth = () => analyseWhatHasGrown(db, log).then(() => 0)
   return {
     access,
     deposits,
@@ -139,6 +143,7 @@ export function compose(deps: HouseDeps): House {
       ...(config.RAIL === 'sandbox' ? startSettlement({ log, rail: bank, payouts, deposits, idleMs }) : []),
       startMailWorker({ db, clock, log, users, access, ...mailParts(deps), idleMs }),
       startLoop({ name: 'access.nonces', idleMs: sweepIdleMs, log, step: access.sweepNonces }),
+      startLoop({ name: 'postgres.statistics', idleMs: growthIdleMs, log, step: growth }),
     ],
   }
 }

@@ -9,6 +9,7 @@ export const scans: Readonly<Record<string, string>> = {
   'service/src/ledger/store.ts addReserved': 'a batch: ofPartners says whose rows it means',
   'service/src/rooms/beneficiaries/store.ts byIds': 'a batch: ofPartners says whose rows it means',
   'service/src/rooms/customers/store.ts byIds': 'a batch: ofPartners says whose rows it means',
+  'service/src/rooms/transactions/store.ts transactionsByReference': 'a batch: ofPartners says whose rows it means',
   'service/src/rooms/transactions/store.ts referencesTaken': 'a batch: ofPartners says whose rows it means',
   'service/src/rooms/payouts/store.ts payoutsByKeys': 'a batch: ofPartners says whose rows it means',
   'service/src/access/store.ts partnersWithExpiredNonces': 'finds which partner has nonces to forget, without a lock',

@@ -19,9 +19,10 @@ import {
   type Page,
   present,
   randomText,
+  type Refusal,
 } from '../../kernel/index.ts'
 import type { Outbox } from '../../outbox/index.ts'
-import type { Database, Tx } from '../../postgres/index.ts'
+import { createBatcher, type Database, type Tx } from '../../postgres/index.ts'
 import type { Customers } from '../customers/index.ts'
 import { statusChanged } from './events.ts'
 import { type FinalStatus, mayMove } from './rules.ts'
@@ -102,6 +103,8 @@ export type ConclusionRequest = {
 }
 
 const ownReferenceChars = 20
+const readsPerBatchMax = 64
+const readsUnderWayMax = 4
 const json = (value: object | undefined) => (value === undefined ? null : JSON.stringify(value))
 
 export function createTransactions(deps: {
@@ -110,8 +113,19 @@ export function createTransactions(deps: {
   readonly cursors: Cursors
   readonly outbox: Outbox
   readonly customers: Customers
+  /** The database is sharded by partner: a batch is of one. */
+  readonly sharded?: boolean
 }): Transactions {
   const { db, clock, cursors, outbox, customers } = deps
+  // Reads that wait share a statement, which needs no transaction.
+  const find = createBatcher({
+    db: { transaction: (work) => work(db, undefined as never) },
+    work: findMany,
+    callsMax: readsPerBatchMax,
+    batchesMax: readsUnderWayMax,
+    partnerOf: ({ partnerId }) => partnerId,
+    apart: deps.sharded,
+  })
 
   const lock = async (tx: Tx, partnerId: string, id: string) =>
     present(await store.lockTransaction(tx, partnerId, id), 'the transaction of a payment exists')
@@ -161,11 +175,7 @@ export function createTransactions(deps: {
       assert(status !== 'Pending', 'a return follows an end')
       store.appendTimeline(tx, partnerId, id, entries([step], status, clock.now()))
     },
-    get: async (partnerId, reference) => {
-      const row = await store.transactionByReference(db, partnerId, reference)
-      if (!row) throw notFound('transaction')
-      return view(row)
-    },
+    get: async (partnerId, reference) => view(await find({ partnerId, reference })),
     list: async (partnerId, query) => {
       const list = `transactions:${partnerId}`
       const request = cursors.read(list, query)
@@ -184,6 +194,16 @@ export function createTransactions(deps: {
       return cursors.page(list, request, rows.map(view))
     },
   }
+}
+
+/** Refuses: not_found, each for itself. */
+async function findMany(
+  tx: Tx,
+  wanted: readonly { readonly partnerId: string; readonly reference: string }[],
+): Promise<readonly (store.TransactionRow | Refusal)[]> {
+  const rows = await store.transactionsByReference(tx, wanted)
+  const byKey = new Map(rows.map((row) => [wishKey(row), row]))
+  return wanted.map((key) => byKey.get(wishKey(key)) ?? notFound('transaction'))
 }
 
 const ownReference = () => `txn_${randomText(ownReferenceChars)}`

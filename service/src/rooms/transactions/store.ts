@@ -95,13 +95,15 @@ export function insertTransactions(tx: Tx, rows: readonly TransactionRow[]): voi
     order by partner_id, reference`)
 }
 
-export function transactionByReference(
+/** The transactions of these references, and perhaps others of the same partners. */
+export function transactionsByReference(
   tx: Tx,
-  partnerId: string,
-  reference: string,
-): Promise<TransactionRow | undefined> {
-  return tx.row<TransactionRow>(sql`
-    select ${columns} from transactions.transactions where partner_id = ${partnerId} and reference = ${reference}`)
+  keys: readonly { readonly partnerId: string; readonly reference: string }[],
+): Promise<readonly TransactionRow[]> {
+  return tx.rows<TransactionRow>(sql`
+    select ${columns} from transactions.transactions
+    where ${ofPartners(keys.map((key) => key.partnerId))}
+      and reference = any(${keys.map((key) => key.reference)}::text[])`)
 }
 
 export function lockTransaction(tx: Tx, partnerId: string, id: string): Promise<TransactionRow | undefined> {

@@ -1,0 +1,35 @@
+/** A statement that was planned on an empty table is planned anew once there are rows. */
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { createTestDatabase } from '../../../test/support/postgres.ts'
+import { until } from '../../../test/support/until.ts'
+import { createLog } from '../kernel/index.ts'
+import { analyseWhatHasGrown, createDatabase, sql } from './index.ts'
+
+const database = await createTestDatabase()
+const log = createLog('silent')
+const db = createDatabase({ url: database.url, connectionsMax: 1, log })
+after(async () => {
+  await db.close()
+  await database.drop()
+})
+
+const knownRows = async () => {
+  const row = await db.row<{ rows: number }>(sql`
+    select reltuples::integer as rows from pg_class where oid = 'public.grown'::regclass`)
+  return row?.rows ?? 0
+}
+
+test('a table is analysed once it has grown to many times what was known, and then left alone', async () => {
+  await db.run(sql`create table public.grown (n integer primary key)`)
+  await analyseWhatHasGrown(db, log)
+  await db.run(sql`insert into public.grown select generate_series(1, 5000)`)
+  // The server counts what has changed a moment after the transaction.
+  await until(
+    'the growth is seen',
+    async () => (await analyseWhatHasGrown(db, log)) > 0 && (await knownRows()) === 5000,
+  )
+  await db.run(sql`insert into public.grown select generate_series(5001, 5400)`)
+  assert.equal(await analyseWhatHasGrown(db, log), 0)
+  assert.equal(await knownRows(), 5000)
+})
