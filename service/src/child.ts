@@ -33,8 +33,9 @@ async function main(): Promise<void> {
   const outboxFolder = join(config.DATA_DIR, 'outbox')
   const house = compose({ config, db, clock: systemClock, log, operations, outboxFolder })
   const gateway = await house.gateway(gatewayForms[role])
-  await listening('PORT', config.HOST, config.PORT, gateway.listen)
+  const port = await listening('PORT', config.HOST, config.PORT, gateway.listen)
   started.push({ name: 'gateway', stop: gateway.close })
+  log.info({ pid: process.pid, port }, 'an API process listens')
   say({ say: 'listening' })
 }
 
