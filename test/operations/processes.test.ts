@@ -67,7 +67,7 @@ async function atBoth(calls: () => readonly Call[], check: (answers: readonly An
     const sent = calls().map((call) => ({ ...call, headers: { 'X-Request-Id': randomUUID() } }))
     const answers = await Promise.all(sent.map((call) => client.send(call)))
     check(answers)
-    const ids = new Set(sent.map(({ headers }) => headers['X-Request-Id']))
+    const ids = new Set<string>(sent.map(({ headers }) => headers['X-Request-Id']))
     const answered = () => logLines().filter(({ msg, requestId = '' }) => msg === 'answered' && ids.has(requestId))
     await until('a line for each', () => answered().length === ids.size)
     return new Set(answered().map((line) => line.process)).size === 2
@@ -78,7 +78,10 @@ test('a start says once where things are, with credentials that work, and speaks
   assert.equal(linesOf(service.stdout()).filter((line) => line.includes('listens on')).length, 1)
   assert.deepEqual([...pids().keys()].sort(), [1, 2])
   // Three pools of 70: the embedded server takes them all.
-  assert.equal(logLines().some(({ msg }) => msg.startsWith('together the processes may want more')), false)
+  assert.equal(
+    logLines().some(({ msg }) => msg.startsWith('together the processes may want more')),
+    false,
+  )
   await atBoth(
     () => Array.from({ length: 8 }, () => ({ method: 'GET', target: '/v1/accounts' })),
     (answers) => answers.forEach((answer) => success(answer)),
