@@ -59,7 +59,7 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
   const batched = createBatcher({
     db,
     work: createAccept(deps),
-    callsMax: payoutsPerBatchMax,
+    callsMax: deps.payoutsPerBatchMax ?? payoutsPerBatchMax,
     batchesMax: batchesUnderWayMax,
     partnerOf: ({ caller }) => caller.partnerId,
     apart: deps.sharded,
