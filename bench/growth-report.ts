@@ -6,7 +6,8 @@ import { drawPlot, type Plot } from './plot.ts'
 import type { Spread } from './rounds.ts'
 import { format, spread } from './table.ts'
 
-export type Axis = 'partners' | 'rows' | 'connections' | 'batch' | 'processes'
+/** `spread`: processes, with as many partners as there are. */
+export type Axis = 'partners' | 'rows' | 'connections' | 'batch' | 'processes' | 'spread'
 /** The costs are of one payout. */
 export type Point = {
   readonly at: number
@@ -39,21 +40,28 @@ const titles: Readonly<Record<Axis, { readonly title: string; readonly x: string
   rows: { title: 'Payouts a second, by transactions that are there already', x: 'rows in transactions' },
   connections: { title: 'Payouts a second, by connections', x: 'closed-loop connections' },
   batch: { title: 'Payouts a second, by payouts that may share a transaction', x: 'payouts a transaction at most' },
-  processes: { title: 'Payouts a second, by API processes', x: 'API processes' },
+  processes: { title: 'Payouts a second, by API processes', x: 'API processes, one partner' },
+  spread: { title: '', x: 'API processes, many partners' },
 }
 const axes = Object.keys(titles) as readonly Axis[]
 const short = new Intl.NumberFormat('en', { notation: 'compact' })
 
-export const plotFile = (name: Axis | 'latency') => `docs/performance/${name}.svg`
+const plotFile = (name: Axis | 'latency') => `docs/performance/${name}.svg`
 
 /** Path to text. */
 export function plots({ axes: measured }: Growth): Readonly<Record<string, string>> {
   const label = (at: number) => short.format(at)
-  const rates = axes.map((axis): readonly [string, Plot] => {
-    const { title, x } = titles[axis]
-    const spots = measured[axis].map(({ at, rate }) => ({ label: label(at), ...rate }))
-    return [plotFile(axis), { title, xTitle: x, yTitle: 'payouts a second', lines: [{ name: '', spots }] }]
-  })
+  const line = (axis: Axis, name = '') => {
+    return { name, spots: measured[axis].map(({ at, rate }) => ({ label: label(at), ...rate })) }
+  }
+  const yTitle = 'payouts a second'
+  const rates = axes
+    .filter((axis) => axis !== 'processes' && axis !== 'spread')
+    .map((axis): readonly [string, Plot] => {
+      const { title, x } = titles[axis]
+      return [plotFile(axis), { title, xTitle: x, yTitle, lines: [line(axis)] }]
+    })
+  const byPartners = [line('processes', 'one partner'), line('spread', 'many partners')]
   const latency = (name: string, value: (point: Point) => number | undefined) => {
     const spots = measured.connections.map((point) => {
       const ms = value(point) ?? 0
@@ -65,6 +73,7 @@ export function plots({ axes: measured }: Growth): Readonly<Record<string, strin
   const title = 'Time to the answer, by connections'
   const all: readonly (readonly [string, Plot])[] = [
     ...rates,
+    [plotFile('processes'), { title: titles.processes.title, xTitle: 'API processes', yTitle, lines: byPartners }],
     [plotFile('latency'), { title, xTitle: titles.connections.x, yTitle: 'milliseconds', lines }],
   ]
   return Object.fromEntries(all.map(([path, plot]) => [path, drawPlot(plot)]))

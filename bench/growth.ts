@@ -1,7 +1,7 @@
 /**
  * `--growth`: how the cost of a payout grows with partners, rows, connections, payouts a transaction and processes. One
  * axis at a time from the same base (one partner, no rows, 64 connections, 128 payouts a transaction at most, one
- * process); every point is a contestant of the same interleaved rounds.
+ * process), and processes with many partners as well; every point is a contestant of the same interleaved rounds.
  */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -27,19 +27,25 @@ export type GrowthOptions = {
   readonly say: (line: string) => void
 }
 
-const base = { partners: 1, rows: 0, connections: 64, batch: 128, processes: 1 } as const
+const base = { partners: 1, rows: 0, connections: 64, batch: 128, processes: 1, spread: 1 } as const
 const stepsOf = (quick: boolean, rowsMax: number): Readonly<Record<Axis, readonly number[]>> => ({
   partners: quick ? [1, 10, 100] : [1, 10, 100, 1000],
   rows: [0, ...[100_000, 1_000_000, 10_000_000].filter((rows) => rows <= rowsMax)],
   connections: [1, 4, 16, 64, 256],
   batch: [1, 8, 32, 128],
   processes: quick ? [1, 2] : [1, 2, 4],
+  spread: quick ? [1, 2] : [1, 2, 4],
 })
 export const growthFile = join(import.meta.dirname, 'growth.json')
 const basePoint = 'base'
 const fsyncPoint = 'one row, one client'
 const tpcbPoint = 'pgbench 1'
 const axes = Object.keys(base) as readonly Axis[]
+/** The base point is one of every axis; of processes with many partners the first is a point of another axis. */
+const nameOf = (axis: Axis, at: number, steps: Readonly<Record<Axis, readonly number[]>>) => {
+  if (at !== base[axis]) return `${axis} ${at}`
+  return axis === 'spread' ? `partners ${Math.max(...steps.partners)}` : basePoint
+}
 
 type Built = {
   readonly contestants: readonly Contestant[]
@@ -121,6 +127,7 @@ async function build(options: GrowthOptions, load: Load): Promise<Built> {
     const many = await start('processes', main, { env: { PROCESSES: String(at) } })
     many.freeze()
     add(`processes ${at}`, main, { server: many, partners, connections })
+    add(`spread ${at}`, main, { server: many, partners: everybody, connections })
   }
   for (const at of others('rows')) {
     say(`filling ${at.toLocaleString('en')} rows`)
@@ -187,10 +194,7 @@ export async function runGrowth(options: GrowthOptions): Promise<readonly string
     node: process.versions.node,
     base,
     axes: Object.fromEntries(
-      axes.map((axis) => [
-        axis,
-        steps[axis].map((at) => pointOf(at, at === base[axis] ? basePoint : `${axis} ${at}`, samples, built.spent)),
-      ]),
+      axes.map((axis) => [axis, steps[axis].map((at) => pointOf(at, nameOf(axis, at, steps), samples, built.spent))]),
     ) as unknown as Growth['axes'],
     ...(samples.has(tpcbPoint)
       ? { pgbench: { tpcb: rateOf(tpcbPoint, samples), oneRow: rateOf(fsyncPoint, samples) } }
