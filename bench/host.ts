@@ -94,7 +94,7 @@ function withoutDatabase(access: Access): Access {
       known.set(apiKey, credential)
       return credential
     },
-    spendNonce: () => Promise.resolve(true),
+    spendNonce: () => Promise.resolve({ fresh: true, durable: () => Promise.resolve() }),
   }
 }
 

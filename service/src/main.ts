@@ -25,7 +25,7 @@ import {
   requireMigrated,
   startEmbeddedPostgres,
 } from './postgres/index.ts'
-import { connectDatabase, explain, gatewayForms, listening, type Started, stopper } from './process.ts'
+import { connectDatabase, connectionsOf, explain, gatewayForms, listening, type Started, stopper } from './process.ts'
 import { createProcesses, type ManyRole, type Processes } from './processes.ts'
 import { credentialsFile, seedSandbox } from './seed.ts'
 
@@ -114,7 +114,7 @@ async function openDatabase(role: Role, { config, log, started }: Context) {
         `DATABASE_URL is required for the role ${role}: the embedded database belongs to the role serve`,
       )
     makeDataDir(config.DATA_DIR)
-    const connectionsMax = processes * config.DATABASE_CONNECTIONS_MAX
+    const connectionsMax = connectionsOf(config, processes)
     const logged = (line: string) => log.debug(line)
     embedded = await startEmbeddedPostgres({ dataDir: config.DATA_DIR, durable: true, connectionsMax, log: logged })
     started.push({ name: 'embedded PostgreSQL', stop: embedded.stop })

@@ -30,6 +30,12 @@ export function stopper(started: Started[], log: Log): () => Promise<void> {
   }
 }
 
+/** What a process opens beyond DATABASE_CONNECTIONS_MAX: the nonces' own connections (`postgres/database.ts`). */
+const connectionsBeside = 2
+/** Of all processes together. */
+export const connectionsOf = (config: Config, processes: number): number =>
+  processes * (config.DATABASE_CONNECTIONS_MAX + connectionsBeside)
+
 type ServerFacts = { readonly version: number; readonly connectionsMax: number }
 const oldestServer = 150_000
 const serverFacts = {
@@ -53,7 +59,7 @@ export async function connectDatabase(
     throw new ConfigError(
       `DATABASE_URL leads to PostgreSQL ${Math.floor(facts.version / 10_000)}; 15 or newer is required`,
     )
-  const wanted = processes * config.DATABASE_CONNECTIONS_MAX
+  const wanted = connectionsOf(config, processes)
   if (facts !== undefined && wanted > facts.connectionsMax)
     log.warn({ wanted, max: facts.connectionsMax }, 'together the processes may want more connections than there are')
   return db

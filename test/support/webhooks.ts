@@ -51,7 +51,7 @@ export async function createHooks(
   const emit = (partnerId: string, reference: string, ...statuses: readonly string[]) =>
     db.transaction(async (tx) => {
       for (const status of statuses)
-        await outbox.append(tx, partnerId, statusChanged, clock.now(), {
+        outbox.append(tx, partnerId, statusChanged, clock.now(), {
           amount: 10,
           currency: 'EUR',
           customFields: null,

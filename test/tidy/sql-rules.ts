@@ -9,6 +9,7 @@ export const scans: Readonly<Record<string, string>> = {
   'service/src/ledger/store.ts addReserved': 'a batch: ofPartners says whose rows it means',
   'service/src/rooms/beneficiaries/store.ts byIds': 'a batch: ofPartners says whose rows it means',
   'service/src/rooms/customers/store.ts byIds': 'a batch: ofPartners says whose rows it means',
+  'service/src/rooms/transactions/store.ts referencesTaken': 'a batch: ofPartners says whose rows it means',
   'service/src/rooms/payouts/store.ts payoutsByKeys': 'a batch: ofPartners says whose rows it means',
   'service/src/access/store.ts partnersWithExpiredNonces': 'finds which partner has nonces to forget, without a lock',
   'service/src/outbox/index.ts partnersWithPending': 'finds which partner has events to fan out, without a lock',
@@ -52,8 +53,13 @@ export type Table = {
   readonly file: File
 }
 
+/** Tables that a migration dropped, and that no later one made again. */
+const droppedIn = (migrations: readonly File[]): ReadonlySet<string> =>
+  new Set(migrations.flatMap(({ text }) => [...text.matchAll(/\bdrop\s+table\s+([\w.]+)/gi)].map((m) => m[1] ?? '')))
+
 export function readTables(migrations: readonly File[]): readonly Table[] {
-  return migrations.flatMap((file) => {
+  const dropped = droppedIn(migrations)
+  const tables = migrations.flatMap((file) => {
     const text = withoutComments(file.text)
     const starts = [...text.matchAll(/\bcreate\s+table\s+(?:if\s+not\s+exists\s+)?([\w.]+)\s*\(/gi)]
     return starts.map((match, index) => {
@@ -63,6 +69,7 @@ export function readTables(migrations: readonly File[]): readonly Table[] {
       return { name, spread, body: parenthesised(rest, match[0].length - 1), at: match.index, file }
     })
   })
+  return tables.filter(({ name }) => !dropped.has(name))
 }
 
 /** What stands between the parenthesis at `open` and its partner. */

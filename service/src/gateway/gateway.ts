@@ -88,13 +88,18 @@ function run(endpoints: Readonly<Record<OperationId, Endpoint>>, forwarder: Forw
   }
 }
 
-function enterSigned(options: GatewayOptions & Signed): Pipeline['enter'] {
+function enterSigned(options: GatewayOptions & (Local | Edge)): Pipeline['enter'] {
   const limiter = createRateLimiter({ clock: options.clock, ...options.rate })
-  const { authenticate } = createAuthenticator({ ...options, spendAllowance: limiter.spend })
+  const { authenticate } = createAuthenticator({
+    ...options,
+    // What an api process behind this one commits is not known to be durable here.
+    swiftWrites: options.form === 'local',
+    spendAllowance: limiter.spend,
+  })
   return async (request) => {
     const claim = readClaim(request.headers)
     const body = await readBody(request.message, options.bodyBytesMax)
-    const caller = await authenticate(claim, { ...request, body })
+    const { caller, durable } = await authenticate(claim, { ...request, body })
     if (caller.impersonatedBy !== undefined) {
       const { impersonatedBy, partnerId } = caller
       options.log.info(
@@ -109,7 +114,7 @@ function enterSigned(options: GatewayOptions & Signed): Pipeline['enter'] {
         'impersonated request',
       )
     }
-    return { caller, body, ip: request.ip, headers: limiter.headers(caller) }
+    return { caller, durable, body, ip: request.ip, headers: limiter.headers(caller) }
   }
 }
 
@@ -117,6 +122,6 @@ function enterFromGateway(options: GatewayOptions, pass: InternalPass): Pipeline
   return async (request) => {
     const body = await readBody(request.message, options.bodyBytesMax)
     const { caller, ip } = pass.read(request.headers, { method: request.method, url: request.url, body })
-    return { caller, body, ip, headers: {} }
+    return { caller, durable: () => Promise.resolve(), body, ip, headers: {} }
   }
 }

@@ -28,22 +28,16 @@ export type NewEvent<N extends EventName> = {
 
 export type Outbox = {
   /** Appends an event; `data` must have the shape that the interface document gives its type. */
-  readonly append: <N extends EventName>(
-    tx: Tx,
-    partnerId: string,
-    type: N,
-    occurredAt: Date,
-    data: Data<N>,
-  ) => Promise<void>
-  /** Appends events in their order. */
-  readonly appendMany: <N extends EventName>(tx: Tx, events: readonly NewEvent<N>[]) => Promise<void>
+  readonly append: <N extends EventName>(tx: Tx, partnerId: string, type: N, occurredAt: Date, data: Data<N>) => void
+  /** Appends events in their order. Written with the commit. */
+  readonly appendMany: <N extends EventName>(tx: Tx, events: readonly NewEvent<N>[]) => void
   /** Partners with events to fan out: the unlocked read that finds due work (it names no partner by design). */
   readonly partnersWithPending: (tx: Tx, partnersMax: number) => Promise<readonly string[]>
   /** Takes events of a partner off the queue, oldest first, skipping what another worker is taking. */
   readonly take: (tx: Tx, partnerId: string, eventsMax: number) => Promise<readonly OutboxEvent[]>
 }
 
-async function appendMany<N extends EventName>(tx: Tx, events: readonly NewEvent<N>[]): Promise<void> {
+function appendMany<N extends EventName>(tx: Tx, events: readonly NewEvent<N>[]): void {
   if (events.length === 0) return
   const rows = events.map(({ partnerId, type, occurredAt, data }) => ({
     partnerId,
@@ -55,12 +49,12 @@ async function appendMany<N extends EventName>(tx: Tx, events: readonly NewEvent
   }))
   const partnerIds = rows.map((row) => row.partnerId)
   const ids = rows.map((row) => row.id)
-  await tx.run(sql`
+  tx.later(sql`
     insert into outbox.events (partner_id, id, type, reference, data, occurred_at)
     select * from unnest(${partnerIds}::uuid[], ${ids}::uuid[], ${rows.map((row) => row.type)}::text[],
       ${rows.map((row) => row.reference)}::text[], ${rows.map((row) => row.payload)}::text[],
       ${rows.map((row) => row.occurredAt)}::timestamptz[]) as e (partner_id, id, type, reference, data, occurred_at)`)
-  await tx.run(sql`
+  tx.later(sql`
     insert into outbox.pending (partner_id, event_id)
     select * from unnest(${partnerIds}::uuid[], ${ids}::uuid[]) as e (partner_id, event_id)`)
 }
