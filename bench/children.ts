@@ -5,6 +5,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { baseEnv } from './environment.ts'
+import { groupUsage } from './cpu.ts'
 import type { Usage } from './usage.ts'
 
 export type Server = {
@@ -26,6 +27,7 @@ const programs = {
   worker: ['../service/src/main.ts', 'worker'],
   accept: ['host.ts', 'accept'],
   stateless: ['host.ts', 'stateless'],
+  processes: ['host.ts', 'processes'],
   empty: ['host.ts', 'empty'],
   baseline: ['baseline/server.ts'],
 } as const
@@ -54,34 +56,39 @@ export type StartOptions = {
   readonly databaseUrl: string
   readonly dataDir: string
   readonly env?: Readonly<Record<string, string>>
+  /** Further words for the program. */
+  readonly args?: readonly string[]
   /** For Node itself, such as `--cpu-prof`. */
   readonly execArgv?: readonly string[]
 }
 
 export async function startServer(program: Program, options: StartOptions): Promise<Server> {
-  const { databaseUrl, dataDir, env = {}, execArgv = [] } = options
+  const { databaseUrl, dataDir, env = {}, args: words = [], execArgv = [] } = options
   await mkdir(dataDir, { recursive: true })
   const [file, ...args] = programs[program]
-  const child = fork(join(import.meta.dirname, file), args, {
+  const child = fork(join(import.meta.dirname, file), [...args, ...words], {
     env: { ...serviceEnv(databaseUrl, dataDir), ...env },
     execArgv: [...execArgv, '--import', join(import.meta.dirname, 'usage.ts')],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    // A group of its own: whatever it starts is frozen, counted and ended with it.
+    detached: true,
   })
+  const signal = (name: NodeJS.Signals) => signalGroup(child, name)
   passErrors(child)
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
-  const abandon = () => void child.kill('SIGKILL')
+  const abandon = () => signal('SIGKILL')
   running.add(abandon)
   void exited.then(() => running.delete(abandon))
-  const end = (signal: NodeJS.Signals) => {
-    child.kill('SIGCONT')
-    child.kill(signal)
+  const end = (name: NodeJS.Signals) => {
+    signal('SIGCONT')
+    signal(name)
     return exited
   }
   return {
     port: program === 'worker' ? 0 : await portOf(child, program),
-    usage: () => usageOf(child),
-    freeze: () => void child.kill('SIGSTOP'),
-    thaw: () => void child.kill('SIGCONT'),
+    usage: async () => (program === 'processes' ? groupUsage(child.pid ?? 0) : undefined) ?? usageOf(child),
+    freeze: () => signal('SIGSTOP'),
+    thaw: () => signal('SIGCONT'),
     // `serve` drains what is under way; nothing here needs what it would still do after that.
     stop: async () => {
       const timer = setTimeout(abandon, 20_000)
@@ -89,6 +96,15 @@ export async function startServer(program: Program, options: StartOptions): Prom
       clearTimeout(timer)
     },
     kill: () => end('SIGKILL'),
+  }
+}
+
+function signalGroup({ pid, exitCode, signalCode }: ChildProcess, name: NodeJS.Signals): void {
+  if (pid === undefined || exitCode !== null || signalCode !== null) return
+  try {
+    process.kill(process.platform === 'win32' ? pid : -pid, name)
+  } catch {
+    // It has just ended.
   }
 }
 

@@ -3,6 +3,8 @@
  *
  *   accept     the whole house as `serve` has it, without its workers: they can run elsewhere (role `worker`)
  *   stateless  the same gateway, with a payout handler and an authentication that ask no database
+ *              (second argument: how many payouts share a transaction at most)
+ *   processes  the same house in as many API processes as PROCESSES says, on one port, also without workers
  *   empty      the same gateway and authentication, nonces in the database, and a transaction handler that asks nothing
  */
 import { join } from 'node:path'
@@ -24,6 +26,7 @@ import {
 } from '../service/src/kernel/index.ts'
 import { createOperations } from '../service/src/operations/index.ts'
 import { createDatabase, type Database } from '../service/src/postgres/index.ts'
+import { createProcesses } from '../service/src/processes.ts'
 
 const at = '2026-01-01T00:00:00.000Z'
 
@@ -99,10 +102,12 @@ async function build(form: string | undefined, config: Config, db: Database): Pr
   const clock = systemClock
   const log = createLog(config.LOG_LEVEL)
   const operations = createOperations({ db })
-  if (form === 'accept')
-    return compose({ config, db, clock, log, operations, outboxFolder: join(config.DATA_DIR, 'outbox') }).gateway(
-      'local',
-    )
+  if (form === 'accept') {
+    const [, , , batch] = process.argv
+    const outboxFolder = join(config.DATA_DIR, 'outbox')
+    const sized = batch === undefined ? {} : { payoutsPerBatchMax: Number(batch) }
+    return compose({ config, db, clock, log, operations, outboxFolder, ...sized }).gateway('local')
+  }
   const access = createAccess({ db, clock, sealer: createSealer(config.MASTER_KEY) })
   return createGateway({
     form: 'local',
@@ -128,7 +133,11 @@ const db = createDatabase({
   connectionsMax: config.DATABASE_CONNECTIONS_MAX,
   log: createLog(config.LOG_LEVEL),
 })
-const gateway = await build(process.argv[2], config, db)
 // An orderly exit, so that a profile of the process is written.
 process.once('SIGTERM', () => process.exit(0))
-process.send?.({ port: await gateway.listen('127.0.0.1', 0) })
+const listen = async () => {
+  if (process.argv[2] !== 'processes') return (await build(process.argv[2], config, db)).listen('127.0.0.1', 0)
+  const processes = createProcesses({ role: 'serve', config, log: createLog(config.LOG_LEVEL) })
+  return processes.start(config.DATABASE_URL ?? '')
+}
+process.send?.({ port: await listen() })

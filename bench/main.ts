@@ -1,6 +1,6 @@
 /**
  * `npm run bench`: what a payout costs, against its peers in interleaved rounds on the same PostgreSQL. `--quick`: the
- * first rows within a minute. `--kill`: the service is killed in the middle of rounds instead, and nothing is lost or
+ * first rows within a minute. `--growth`: how the cost grows instead, into `growth.json`. `--kill`: the service is killed in the middle of rounds instead, and nothing is lost or
  * doubled. Exit code 1 where the books are wrong; a floor that is missed is only told.
  */
 import { writeFile } from 'node:fs/promises'
@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { abandonAll } from './children.ts'
 import { findPgbench } from './environment.ts'
+import { runGrowth } from './growth.ts'
 import { runKill } from './kill.ts'
 import { startLoad } from './load.ts'
 import { measureMemory } from './memory.ts'
@@ -21,6 +22,10 @@ const forms = {
   quick: { rounds: 3, seconds: 1.2, payouts: 2000 },
   full: { rounds: 5, seconds: 5, payouts: 1_000_000 },
 }
+const growthForms = {
+  quick: { rounds: 2, seconds: 1, rows: 100_000 },
+  full: { rounds: 5, seconds: 5, rows: 1_000_000 },
+}
 const resultsFile = join(import.meta.dirname, 'results.md')
 const say = (line: string) => console.log(line)
 
@@ -30,21 +35,24 @@ function readOptions() {
     options: {
       quick: flag,
       kill: flag,
+      growth: flag,
       /** Sizes of the full form, to try it out with less. */
       rounds: { type: 'string' },
       seconds: { type: 'string' },
       partners: { type: 'string', default: '1000' },
-      rows: { type: 'string', default: '10000000' },
+      rows: { type: 'string' },
       payouts: { type: 'string' },
       /** A folder: CPU profiles of every measured process are written there. */
       profile: { type: 'string' },
     },
   })
   const form = values.quick ? 'quick' : 'full'
-  return { ...values, form, ...sizes(values, forms[form]) } as const
+  const byDefault = { ...forms[form], rows: 10_000_000, ...(values.growth ? growthForms[form] : {}) }
+  return { ...values, form, ...sizes(values, byDefault) } as const
 }
 
-function sizes(values: Readonly<Record<string, string | boolean | undefined>>, byDefault: (typeof forms)['quick']) {
+type Sizes = (typeof forms)['quick'] & { readonly rows: number }
+function sizes(values: Readonly<Record<string, string | boolean | undefined>>, byDefault: Sizes) {
   const number = (name: string, fallback: number) => {
     const value = Number(values[name] ?? fallback)
     if (!Number.isFinite(value) || value <= 0) throw new Error(`--${name} is a number above 0`)
@@ -54,7 +62,7 @@ function sizes(values: Readonly<Record<string, string | boolean | undefined>>, b
     rounds: number('rounds', byDefault.rounds),
     seconds: number('seconds', byDefault.seconds),
     partners: number('partners', 1),
-    rows: number('rows', 1),
+    rows: number('rows', byDefault.rows),
     payouts: number('payouts', byDefault.payouts),
   }
 }
@@ -78,6 +86,13 @@ async function measure(options: ReturnType<typeof readOptions>, postgres: Postgr
   return report.wrong
 }
 
+async function grow(options: ReturnType<typeof readOptions>, running: Postgres): Promise<readonly string[]> {
+  const { rounds, seconds, rows } = options
+  const wrong = await runGrowth({ postgres: running, quick: options.quick, rounds, seconds, rows, say })
+  say(wrong.length === 0 ? 'wrote bench/growth.json; `npm run generate` draws it' : wrong.join('\n'))
+  return wrong
+}
+
 const options = readOptions()
 const begun = performance.now()
 const postgres = await startPostgres()
@@ -91,7 +106,8 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
     void postgres.stop().finally(() => process.exit(130))
   })
 try {
-  const wrong = options.kill ? await runKill(postgres, say) : await measure(options, postgres)
+  const work = options.kill ? () => runKill(postgres, say) : () => (options.growth ? grow : measure)(options, postgres)
+  const wrong = await work()
   if (options.kill) say(wrong.length === 0 ? 'nothing lost, nothing doubled' : wrong.join('\n'))
   if (wrong.length > 0) process.exitCode = 1
 } catch (error) {

@@ -10,6 +10,8 @@ import { baseEnv, databaseUrl } from './environment.ts'
 
 export type Postgres = {
   readonly folder: string
+  /** Of the embedded server. */
+  readonly pid: number | undefined
   /** `version`, and the settings that decide what a commit means. */
   readonly settings: Readonly<Record<string, string>>
   /** A new database, empty or with the service's schema; answers its URL. */
@@ -20,6 +22,8 @@ export type Postgres = {
 }
 
 const run = promisify(execFile)
+/** Of all that are measured in one run, most of them frozen. */
+const connectionsMax = 500
 
 /** One connection for a moment. int8 comes as text: sums of money and counts are compared as such. */
 export async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
@@ -50,12 +54,15 @@ export async function startPostgres(): Promise<Postgres> {
   // The embedded server, which runs as somebody else where this is root, must get through.
   await chmod(folder, 0o711)
   const embedded =
-    databaseUrl === undefined ? await startEmbeddedPostgres({ dataDir: folder, durable: true }) : undefined
+    databaseUrl === undefined
+      ? await startEmbeddedPostgres({ dataDir: folder, durable: true, connectionsMax })
+      : undefined
   const adminUrl = databaseUrl ?? embedded?.url ?? ''
   const created: string[] = []
   const urlOf = (name: string) => Object.assign(new URL(adminUrl), { pathname: `/${name}` }).toString()
   return {
     folder,
+    pid: embedded?.pid,
     settings: await readSettings(adminUrl),
     create: async (suffix, schema) => {
       const name = `bench_${process.pid}_${suffix}`
@@ -103,9 +110,14 @@ export async function fillPgbench(url: string, scale: number): Promise<void> {
   await run('pgbench', ['-i', '-q', '-s', String(scale)], { env: libpqEnv(url) })
 }
 
-/** TPC-B as `pgbench` comes: transactions a second, without the time to connect. */
-export async function runPgbench(url: string, seconds: number): Promise<number> {
-  const args = ['-c', String(pgbenchClients), '-j', '2', '-T', String(seconds)]
+/** Transactions a second, without the time to connect: TPC-B as `pgbench` comes, or the script in a file. */
+export async function runPgbench(
+  url: string,
+  seconds: number,
+  { clients = pgbenchClients, script }: { readonly clients?: number; readonly script?: string } = {},
+): Promise<number> {
+  const file = script === undefined ? [] : ['-n', '-f', script]
+  const args = ['-c', String(clients), '-j', String(Math.min(2, clients)), '-T', String(seconds), ...file]
   const { stdout } = await run('pgbench', args, { env: libpqEnv(url) })
   const tps = /tps = ([\d.]+) \(without/.exec(stdout)?.[1]
   if (tps === undefined) throw new Error(`pgbench said no tps:\n${stdout}`)

@@ -1,11 +1,12 @@
 /**
- * `npm run generate` writes what is derived from the contract and from the migrations; `--check` writes nothing and exits 1, naming the files
+ * `npm run generate` writes what is derived from the contract, from the migrations and from what the bench measured; `--check` writes nothing and exits 1, naming the files
  * that are not what they should be.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { fillPage, type Growth, plots } from '../bench/growth-report.ts'
 import { configurationPage } from './generate/configuration.ts'
 import { liveSchema } from './generate/live-schema.ts'
 import { openapi } from './generate/openapi.ts'
@@ -16,14 +17,20 @@ import { sdkTypes } from './generate/types.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
+const growth = JSON.parse(await readFile(join(root, 'bench/growth.json'), 'utf8')) as Growth
+const drawn = Object.entries(plots(growth)).map(([path, text]) => [path, () => text] as const)
+const performancePage = async () => fillPage((await current('docs/performance.md')) ?? '', growth)
+
 const outputs: Readonly<Record<string, () => string | Promise<string>>> = {
   'wire/openapi.json': openapi,
   'sdk/src/generated/types.ts': sdkTypes,
   'sdk/src/generated/operations.ts': sdkOperations,
   'docs/configuration.md': configurationPage,
+  'docs/performance.md': performancePage,
   'docs/permissions.md': permissionsPage,
   'docs/problems.md': problemsPage,
   'service/schema.md': liveSchema,
+  ...Object.fromEntries(drawn),
 }
 
 async function current(path: string): Promise<string | undefined> {

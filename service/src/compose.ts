@@ -54,6 +54,8 @@ export type HouseDeps = {
   readonly clock: Clock
   readonly log: Log
   readonly operations?: Operations
+  /** See `PayoutsDeps`. */
+  readonly payoutsPerBatchMax?: number
   /** The folder where mails land without SMTP_URL. */
   readonly outboxFolder: string
 }
@@ -62,7 +64,7 @@ const sweepIdleMs = minuteMs
 const growthIdleMs = 2 * secondMs
 
 /** Ledger, rooms and the handlers of every operation, lower ranks first. */
-function createRooms({ config, db, clock }: HouseDeps) {
+function createRooms({ config, db, clock, payoutsPerBatchMax }: HouseDeps) {
   const [masterKey] = config.MASTER_KEY as readonly [Buffer]
   const sealer = createSealer(config.MASTER_KEY)
   const sharded = config.DATABASE_SHARDED
@@ -95,7 +97,7 @@ function createRooms({ config, db, clock }: HouseDeps) {
   const beneficiaries = createBeneficiaries({ db, clock, cursors, customers })
   const transactions = createTransactions({ db, clock, cursors, outbox, customers, sharded })
   const shared = { db, clock, ledger, outbox, customers, transactions }
-  const payouts = createPayouts({ ...shared, cursors, beneficiaries, railId, sharded })
+  const payouts = createPayouts({ ...shared, cursors, beneficiaries, railId, sharded, payoutsPerBatchMax })
   const deposits = createDeposits({ ...shared, access, railId: bank.id })
   const simulations = createSimulations({ bank, deposits, payouts })
 

@@ -80,6 +80,8 @@ const mailServer = (value: string | undefined) => {
 }
 
 const portMax = 65_535
+/** More than the cores of any machine this was tried on; what is above is a slip of the finger. */
+const processesMax = 128
 
 export const variables = {
   MODE: {
@@ -111,7 +113,12 @@ export const variables = {
     secret: true,
     read: url(['postgres', 'postgresql']),
   },
-  DATABASE_CONNECTIONS_MAX: { default: '20', what: 'Connections of this process', read: integer(2, 1000, 20) },
+  PROCESSES: {
+    default: '1',
+    what: 'Roles `serve`, `api`, `gateway`: processes that answer requests on PORT; from 2 on beside the one that starts them. Also `--processes N`. RATE_* and DATABASE_CONNECTIONS_MAX are of each',
+    read: integer(1, processesMax, 1),
+  },
+  DATABASE_CONNECTIONS_MAX: { default: '20', what: 'Connections of each process', read: integer(2, 1000, 20) },
   DATABASE_SHARDED: {
     default: 'off',
     what: '`on` where the database is sharded by partner (Citus): a batch of payouts is then of one partner',
@@ -133,8 +140,16 @@ export const variables = {
     what: 'How far a Timestamp may be from now, either way',
     read: integer(30, 3600, 300),
   },
-  RATE_PER_SECOND: { default: '100', what: 'Requests a second of a service account', read: integer(1, 1_000_000, 100) },
-  RATE_BURST: { default: '1000', what: 'Requests at once of a service account', read: integer(1, 10_000_000, 1000) },
+  RATE_PER_SECOND: {
+    default: '100',
+    what: 'Requests a second of a service account, in each process',
+    read: integer(1, 1_000_000, 100),
+  },
+  RATE_BURST: {
+    default: '1000',
+    what: 'Requests at once of a service account, in each process',
+    read: integer(1, 10_000_000, 1000),
+  },
   BODY_BYTES_MAX: { default: '262144', what: 'Size of a request body', read: integer(1024, 16 * 1024 * 1024, 262_144) },
   REQUESTS_MAX: {
     default: '256',
@@ -216,23 +231,31 @@ const nearNameCharsMin = 7
 
 const loopbackHosts = new Set(['127.0.0.1', '::1', 'localhost'])
 
-/**
- * Throws a ConfigError of one line. A lone process may make its own master key in a sandbox (`makesKey`); roles that run
- * apart must be given the one that they share.
- */
+export type ReadOptions = {
+  /** A lone process may make its own master key in a sandbox; roles that run apart must be given the one they share. */
+  readonly makesKey?: boolean
+  /** What the command line says, above the variable of the same name. */
+  readonly given?: { readonly [K in keyof typeof variables]?: string }
+}
+
+/** Throws a ConfigError of one line. */
 export function readConfig(
-  { makesKey = true }: { readonly makesKey?: boolean } = {},
+  { makesKey = true, given = {} }: ReadOptions = {},
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): Config {
   const modeText = env['MODE'] || undefined
   const mode: Mode = modeText === 'production' ? 'production' : 'sandbox'
   const raw: Record<string, unknown> = {}
   for (const [name, variable] of Object.entries(variables) as [string, Variable<unknown>][]) {
+    const option = given[name as keyof typeof variables]
+    const value = option ?? (env[name] || undefined)
     try {
-      raw[name] = variable.read(env[name] || undefined, mode)
+      raw[name] = variable.read(value, mode)
     } catch (error) {
-      const shown = variable.secret ? '' : ` (it is ${JSON.stringify(env[name])})`
-      throw new ConfigError(`${name} ${(error as Error).message}${shown}`)
+      const shown = variable.secret ? '' : ` (it is ${JSON.stringify(value)})`
+      throw new ConfigError(
+        `${option === undefined ? name : `--${name.toLowerCase()}`} ${(error as Error).message}${shown}`,
+      )
     }
   }
   refuseMisspelt(Object.keys(env))

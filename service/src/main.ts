@@ -1,24 +1,32 @@
 /**
- * The roles of the one program. `serve` is everything in one process; `gateway`, `api` and `worker` are the same code
- * apart; `migrate` and `operator` do one thing and end. Whatever fails at start is one clear line and exit code 1.
+ * The roles of the one program. `serve` is everything in one process, or answers requests by several (`processes.ts`);
+ * `gateway`, `api` and `worker` are the same code apart; `migrate` and `operator` do one thing and end. Whatever fails at start is one clear line and exit code 1.
  */
 import { join } from 'node:path'
+import { parseArgs } from 'node:util'
 import { compose, type House } from './compose.ts'
-import { type Config, ConfigError, makeDataDir, printConfig, readConfig, startedByNpm } from './config.ts'
+import {
+  type Config,
+  ConfigError,
+  makeDataDir,
+  printConfig,
+  readConfig,
+  type ReadOptions,
+  startedByNpm,
+} from './config.ts'
 import type { Gateway } from './gateway/index.ts'
-import { createLog, type Log, type Loop, Refusal, systemClock, Unreachable } from './kernel/index.ts'
+import { createLog, type Log, type Loop, systemClock } from './kernel/index.ts'
 import { createOperations, type Operations } from './operations/index.ts'
 import { requireCommand, runOperator } from './operator.ts'
 import {
-  createDatabase,
   type Database,
-  EmbeddedPostgresError,
   findRunningPostgres,
   migrate,
-  MigrationError,
   requireMigrated,
   startEmbeddedPostgres,
 } from './postgres/index.ts'
+import { connectDatabase, connectionsOf, explain, gatewayForms, listening, type Started, stopper } from './process.ts'
+import { createProcesses, type ManyRole, type Processes } from './processes.ts'
 import { credentialsFile, seedSandbox } from './seed.ts'
 
 const roles = ['serve', 'gateway', 'api', 'worker', 'migrate', 'operator'] as const
@@ -26,19 +34,12 @@ type Role = (typeof roles)[number]
 /** These are one service in several processes: what they share is told to each of them. */
 const apartRoles: ReadonlySet<Role> = new Set(['gateway', 'api', 'worker'])
 
-/** What was started, to be stopped in the reverse order. */
-type Started = { readonly name: string; readonly stop: () => Promise<void> }
-
-/** After this the process ends, whatever still hangs: the next start repairs what a kill would leave. */
-const stopTimeoutMs = 45_000
-
 async function main(): Promise<void> {
   const [role = 'serve', ...args] = process.argv.slice(2)
   if (!isRole(role)) throw new ConfigError(`no role ${role}: there are ${roles.join(', ')}`)
   if (role === 'operator') requireCommand(args)
-  else if (args.length > 0)
-    throw new ConfigError(`the role ${role} takes no arguments, only variables: docs/configuration.md`)
-  const config = readConfig({ makesKey: !apartRoles.has(role) })
+  const given = role === 'operator' ? {} : readArguments(role, args)
+  const config = readConfig({ makesKey: !apartRoles.has(role), given })
   const log = createLog(config.LOG_LEVEL)
   const started: Started[] = []
   const stop = stopper(started, log)
@@ -50,6 +51,18 @@ async function main(): Promise<void> {
   }
 }
 
+function readArguments(role: Role, args: readonly string[]): NonNullable<ReadOptions['given']> {
+  const options = isMany(role) ? { processes: { type: 'string' } as const } : {}
+  try {
+    const { processes } = parseArgs({ args: [...args], options }).values as { readonly processes?: string }
+    return processes === undefined ? {} : { PROCESSES: processes }
+  } catch {
+    const taken = isMany(role) ? 'no arguments but --processes N' : 'no arguments'
+    throw new ConfigError(`the role ${role} takes ${taken}; the rest is variables: docs/configuration.md`)
+  }
+}
+
+const isMany = (role: Role): role is ManyRole => role === 'serve' || role === 'gateway' || role === 'api'
 const isRole = (text: string): text is Role => (roles as readonly string[]).includes(text)
 
 type Context = {
@@ -64,7 +77,7 @@ async function run(role: Role, args: readonly string[], context: Context): Promi
   log.info({ role, config: printConfig(config) }, 'starting')
   if (role === 'gateway' && config.API_URL === undefined)
     throw new ConfigError('API_URL is required for the role gateway')
-  const { db, embedded } = await openDatabase(role, context)
+  const { db, url, embedded } = await openDatabase(role, context)
   if (role === 'serve' || role === 'migrate' || embedded !== undefined) await migrate(db.pool)
   else await requireMigrated(db.pool)
   if (role === 'migrate') return stop()
@@ -75,7 +88,8 @@ async function run(role: Role, args: readonly string[], context: Context): Promi
     process.stdout.write(`${JSON.stringify(await runOperator(args, house, db, config))}\n`)
     return stop()
   }
-  const operations = createOperations({ db })
+  const processes = isMany(role) && config.PROCESSES > 1 ? createProcesses({ role, config, log }) : undefined
+  const operations = createOperations({ db, ...(processes ? { process: '0', others: processes } : {}) })
   const house = compose({ config, db, clock: systemClock, log, operations, outboxFolder })
   onSignals(operations, stop, log)
   embedded?.ended.then(
@@ -84,47 +98,45 @@ async function run(role: Role, args: readonly string[], context: Context): Promi
   )
   const opsPort = await listening('OPS_PORT', config.OPS_HOST, config.OPS_PORT, operations.listen)
   started.push({ name: 'operations', stop: operations.close })
-  if (role === 'worker') startWorkers(house, started)
-  else await serve(role, house, opsPort, { ...context, db })
+  if (isMany(role)) await serve(role, house, opsPort, { ...context, db, url, processes })
+  else startWorkers(house, started)
   operations.ready()
 }
 
-/** The database that is configured, or the embedded one, which belongs to one process: `serve`, or a lone command. */
+/** The database that is configured, or the embedded one, which belongs to one service: `serve`, or a lone command. */
 async function openDatabase(role: Role, { config, log, started }: Context) {
   let url = config.DATABASE_URL ?? (role === 'operator' ? findRunningPostgres(config.DATA_DIR) : undefined)
   let embedded: Awaited<ReturnType<typeof startEmbeddedPostgres>> | undefined
+  const processes = isMany(role) && config.PROCESSES > 1 ? config.PROCESSES + 1 : 1
   if (url === undefined) {
     if (apartRoles.has(role))
       throw new ConfigError(
         `DATABASE_URL is required for the role ${role}: the embedded database belongs to the role serve`,
       )
     makeDataDir(config.DATA_DIR)
-    embedded = await startEmbeddedPostgres({ dataDir: config.DATA_DIR, durable: true, log: (line) => log.debug(line) })
+    const connectionsMax = connectionsOf(config, processes)
+    const logged = (line: string) => log.debug(line)
+    embedded = await startEmbeddedPostgres({ dataDir: config.DATA_DIR, durable: true, connectionsMax, log: logged })
     started.push({ name: 'embedded PostgreSQL', stop: embedded.stop })
     ;({ url } = embedded)
   }
-  const db = createDatabase({ url, connectionsMax: config.DATABASE_CONNECTIONS_MAX, log })
-  started.push({ name: 'database pool', stop: db.close })
-  const version = await db.row<{ version: number }>(serverVersion)
-  if (version !== undefined && version.version < oldestServer)
-    throw new ConfigError(
-      `DATABASE_URL leads to PostgreSQL ${Math.floor(version.version / 10_000)}; 15 or newer is required`,
-    )
-  return { db, embedded }
+  return { db: await connectDatabase(url, { config, log, started }, processes), url, embedded }
 }
 
-const oldestServer = 150_000
-const serverVersion = { parts: ["select current_setting('server_version_num')::integer as version"], values: [] }
+type Serving = Context & {
+  readonly db: Database
+  readonly url: string
+  /** Where several answer, this one only watches them, and works. */
+  readonly processes: Processes | undefined
+}
 
 async function serve(
-  role: 'serve' | 'gateway' | 'api',
+  role: ManyRole,
   house: House,
   opsPort: number,
-  { config, log, started, db }: Context & { readonly db: Database },
+  { config, log, started, db, url, processes }: Serving,
 ): Promise<void> {
-  const form = ({ serve: 'local', gateway: 'edge', api: 'inner' } as const)[role]
-  const gateway: Gateway = await house.gateway(form)
-  const port = await listening('PORT', config.HOST, config.PORT, gateway.listen)
+  const { port, part } = processes ? await serveByMany(processes, url) : await serveAlone(role, house, config)
   const host = config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST
   const baseUrl = config.PUBLIC_URL ?? `http://${host}:${port}`
   if (role === 'serve') {
@@ -133,9 +145,27 @@ async function serve(
     if (config.MODE === 'sandbox') await seedSandbox(house, db, config.DATA_DIR, baseUrl)
   }
   // Pushed last, so that requests end before the workers and the database they need.
-  started.push({ name: 'gateway', stop: gateway.close })
-  log.info({ role, port, opsPort, baseUrl }, 'listening')
+  started.push(part)
+  log.info({ role, port, opsPort, baseUrl, processes: config.PROCESSES }, 'listening')
   if (role === 'serve') process.stdout.write(welcome(config, baseUrl, opsPort))
+}
+
+type Listening = { readonly port: number; readonly part: Started }
+
+async function serveAlone(role: ManyRole, house: House, config: Config): Promise<Listening> {
+  const gateway: Gateway = await house.gateway(gatewayForms[role])
+  const port = await listening('PORT', config.HOST, config.PORT, gateway.listen)
+  return { port, part: { name: 'gateway', stop: gateway.close } }
+}
+
+async function serveByMany(processes: Processes, url: string): Promise<Listening> {
+  const part = { name: 'API processes', stop: processes.stop }
+  try {
+    return { port: await processes.start(url), part }
+  } catch (error) {
+    await processes.stop()
+    throw error
+  }
 }
 
 function startWorkers(house: House, started: Started[]): void {
@@ -155,44 +185,6 @@ function welcome(config: Config, baseUrl: string, opsPort: number): string {
     `  stop           Ctrl-C`,
   ]
   return `${lines.join('\n')}\n`
-}
-
-async function listening(
-  variable: 'PORT' | 'OPS_PORT',
-  host: string,
-  port: number,
-  listen: (host: string, port: number) => Promise<number>,
-): Promise<number> {
-  try {
-    return await listen(host, port)
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    const why =
-      code === 'EADDRINUSE'
-        ? 'is in use'
-        : code === 'EACCES'
-          ? 'may not be opened'
-          : `cannot be opened (${code ?? (error as Error).message})`
-    throw new ConfigError(`${host}:${port} ${why}: choose another with ${variable}`)
-  }
-}
-
-/** Stops in the reverse order of starting, once; each part is given its time, the whole has an end. */
-function stopper(started: Started[], log: Log): () => Promise<void> {
-  let stopping: Promise<void> | undefined
-  return () => {
-    stopping ??= (async () => {
-      const deadline = setTimeout(() => {
-        log.error('the stop took too long')
-        process.exit(1)
-      }, stopTimeoutMs)
-      deadline.unref()
-      for (let part = started.pop(); part; part = started.pop())
-        await part.stop().catch((error: unknown) => log.error({ err: error }, 'a part did not stop cleanly'))
-      clearTimeout(deadline)
-    })()
-    return stopping
-  }
 }
 
 function onSignals(operations: Operations, stop: () => Promise<void>, log: Log): void {
@@ -229,21 +221,6 @@ async function databaseEnded(started: readonly Started[], stop: () => Promise<vo
   process.stderr.write('The embedded PostgreSQL has ended: see postgres.log in the data folder.\n')
   await stop()
   process.exit(1)
-}
-
-/** One clear line for what a person can mend; everything else keeps its stack, because it is ours to mend. */
-function explain(error: unknown): string {
-  if (error instanceof ConfigError || error instanceof EmbeddedPostgresError || error instanceof MigrationError)
-    return error.message
-  if (error instanceof Refusal) return error.detail
-  if (error instanceof Unreachable) {
-    const cause =
-      error.cause instanceof Error ? `: ${error.cause.message || (error.cause as NodeJS.ErrnoException).code}` : ''
-    return `DATABASE_URL: ${error.message}${cause}`
-  }
-  const { code } = error as { code?: unknown }
-  if (typeof code === 'string' && /^(28...|3D...|42501)$/.test(code)) return `DATABASE_URL: ${(error as Error).message}`
-  return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }
 
 main().catch((error: unknown) => {

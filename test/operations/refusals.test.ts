@@ -48,6 +48,7 @@ const values: Readonly<Record<string, readonly [string, RegExp | string]>> = {
   SMTP_URL: ['smtp://user:hidden@host?pool=true', /^SMTP_URL (?!.*hidden)/],
   WEBHOOK_RETRY_DELAYS_MS: ['1000,soon', /^WEBHOOK_RETRY_DELAYS_MS must be milliseconds separated by commas/],
   SIMULATIONS: ['yes', 'SIMULATIONS must be one of on, off (it is "yes")'],
+  PROCESSES: ['0', 'PROCESSES must be a whole number from 1 to 128 (it is "0")'],
   RATE_PER_SECONDS: ['5', 'RATE_PER_SECONDS is not a variable of this service: did you mean RATE_PER_SECOND?'],
   MASTERKEY: [key, 'MASTERKEY is not a variable of this service: did you mean MASTER_KEY?'],
   LOG_LEVLE: ['debug', 'LOG_LEVLE is not a variable of this service: did you mean LOG_LEVEL?'],
@@ -114,9 +115,22 @@ test('roles apart need the database, the key and the address that they share, an
 
 test('words that are no role, and arguments of a role that takes none', async () => {
   await refused({}, 'no role server: there are serve, gateway, api, worker, migrate, operator', 'server')
-  const { code, stderr } = await run(['serve', '--port', '80'], usual)
-  assert.deepEqual([code, linesOf(stderr).length], [1, 1])
-  assert.match(stderr, /^the role serve takes no arguments/)
+  const none = /^the role \w+ takes no arguments/
+  const lines: readonly (readonly [string, RegExp])[] = [
+    ['serve --port 80', none],
+    ['serve --processes', none],
+    ['serve 2', none],
+    ['worker --processes 2', none],
+    ['migrate --processes=2', none],
+    ['serve --processes 0', /^--processes must be a whole number from 1 to 128 \(it is "0"\)$/],
+    ['api --processes=x', /^--processes must be a whole number from 1 to 128 \(it is "x"\)$/],
+    ['gateway --processes -1', none],
+  ]
+  for (const [words, line] of lines) {
+    const { code, stdout, stderr } = await run(words.split(' '), usual)
+    assert.deepEqual([code, stdout, linesOf(stderr).length], [1, '', 1], words)
+    assert.match(linesOf(stderr)[0] ?? '', line, words)
+  }
   const dataDir = join(folder, 'untouched')
   for (const words of [[], ['partner', 'drop'], ['partner', 'create', '--nome', 'x']]) {
     const ending = await run(['operator', ...words], { DATA_DIR: dataDir })

@@ -57,6 +57,23 @@ test('200 for a payout end to end through the gateway, carried out by the worker
   assert.equal(again.headers['idempotent-replayed'], 'true')
 })
 
+test('200 for twins through a gateway and an api of two processes each, with one payout', async () => {
+  const inner = await house.role('api', { PROCESSES: '2' })
+  const gateway = await house.role('gateway', { API_URL: inner.url, PROCESSES: '2' })
+  const outer = house.client(gateway.url, credentials)
+  const beneficiary = textAt(await createBeneficiary(outer), 'id')
+  const body = payoutText(beneficiary, '1.50')
+  const answers = await Promise.all(Array.from({ length: 20 }, () => outer.post('/v1/payouts/fiat', body)))
+  assert.equal(new Set(answers.map((answer) => textAt(success(answer), 'reference'))).size, 1)
+  for (const { stderr } of [gateway, inner])
+    for (const number of [1, 2])
+      await until(`process ${number} answers`, async () => {
+        success(await outer.get('/v1/accounts'))
+        return linesOf(stderr()).some((line) => line.includes(`"process":${number}`) && line.includes('"answered"'))
+      })
+  for (const running of [gateway, inner]) assert.equal((await stop(running)).code, 0)
+})
+
 test('the request id of the caller is in the logs of both processes', async () => {
   const id = `trace-${randomUUID()}`
   success(await client.send({ method: 'GET', target: '/v1/accounts', headers: { 'X-Request-Id': id } }))

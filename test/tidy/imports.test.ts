@@ -39,7 +39,7 @@ suite('imports', () => {
       'payouts deposits',
       'simulations',
       'gateway delivery settlement mail operations',
-      'config compose seed operator main',
+      'config compose seed operator process processes child main',
     ])
   })
 

@@ -4,15 +4,24 @@
  */
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Database } from '../postgres/index.ts'
 
 export type Metrics = {
   readonly request: (operation: string, status: number, durationMs: number) => void
   readonly delivery: (outcome: string, durationMs: number) => void
 }
+/** What one process has counted, to be sent to another. */
+export type MetricsSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
+/** The processes that this one speaks for. */
+export type OtherProcesses = {
+  /** Why none of them can serve; undefined where one can. */
+  readonly unready: () => string | undefined
+  readonly snapshots: () => Promise<readonly MetricsSnapshot[]>
+}
 export type Operations = {
   readonly metrics: Metrics
+  readonly snapshot: () => Promise<MetricsSnapshot>
   /** Resolves to the port; rejects with the socket's error. */
   readonly listen: (host: string, port: number) => Promise<number>
   /** From now on ready, as long as the database answers: everything is started. */
@@ -25,14 +34,23 @@ export type Operations = {
 const readyTimeoutMs = 2_000
 const secondsBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15]
 
-export function createOperations({ db }: { readonly db: Database }): Operations {
+export function createOperations(options: {
+  readonly db: Database
+  /** Of several: the label `process` of every series, so that each has a history of its own. */
+  readonly process?: string
+  readonly others?: OtherProcesses
+}): Operations {
+  const { db, process: label, others } = options
   const registry = new Registry()
+  if (label !== undefined) registry.setDefaultLabels({ process: label })
   collectDefaultMetrics({ register: registry })
   const metrics = createMetrics(registry, db)
   let state: 'starting' | 'started' | 'stopping' = 'starting'
 
   const ready = async () => {
     if (state !== 'started') return state
+    const unready = others?.unready()
+    if (unready !== undefined) return unready
     const timeout = new Promise<string>((resolve) => {
       setTimeout(() => resolve('the database does not answer'), readyTimeoutMs).unref()
     })
@@ -41,6 +59,15 @@ export function createOperations({ db }: { readonly db: Database }): Operations 
       () => 'the database cannot be reached',
     )
     return Promise.race([probe, timeout])
+  }
+
+  const snapshot = () => registry.getMetricsAsJSON()
+  const text = async () => {
+    if (!others) return registry.metrics()
+    const [own, rest] = await Promise.all([snapshot(), others.snapshots()])
+    // The label keeps their series apart, so that a sum is of one value.
+    const summed = [own, ...rest].map((metrics) => metrics.map((metric) => ({ ...metric, aggregator: 'sum' as const })))
+    return AggregatorRegistry.aggregate(summed).metrics()
   }
 
   const server: Server = createServer((request, response) => {
@@ -58,7 +85,7 @@ export function createOperations({ db }: { readonly db: Database }): Operations 
           JSON.stringify(reason === undefined ? { status: 'ok' } : { status: 'unavailable', reason }),
         )
       }
-      if (path === '/metrics') return answer(200, registry.contentType, await registry.metrics())
+      if (path === '/metrics') return answer(200, registry.contentType, await text())
       return answer(404, 'application/json', '{"status":"unknown path"}')
     }
     route().catch(() => answer(500, 'application/json', '{"status":"failed"}'))
@@ -66,6 +93,7 @@ export function createOperations({ db }: { readonly db: Database }): Operations 
 
   return {
     metrics,
+    snapshot,
     listen: (host, port) =>
       new Promise((resolve, reject) => {
         server.once('error', reject)

@@ -36,6 +36,8 @@ export type EmbeddedPostgresOptions = {
   readonly dataDir: string
   /** `false` survives no crash and is for tests alone. */
   readonly durable: boolean
+  /** Of all that use it together; there are never fewer than `CONNECTIONS_MIN`. */
+  readonly connectionsMax?: number
   readonly log?: (line: string) => void
 }
 
@@ -55,6 +57,10 @@ const STARTS_MAX = 5
 const RETRIED = /Address already in use|could not create any TCP\/IP sockets|pre-existing shared memory block/
 
 const DATABASE = 'payments'
+/** For a service of one process, an operator beside it, and a person who looks. */
+const CONNECTIONS_MIN = 200
+/** What operators and the server's own reserve need beside the service. */
+const CONNECTIONS_BESIDE = 20
 
 // Filling new log files with zeros first took three quarters of the time to clone a test database.
 const FRAGILE = [
@@ -66,7 +72,13 @@ const FRAGILE = [
   'wal_init_zero=off',
 ]
 
-type Place = { readonly dataDir: string; readonly cluster: string; readonly durable: boolean; readonly way: Way }
+type Place = {
+  readonly dataDir: string
+  readonly cluster: string
+  readonly durable: boolean
+  readonly connectionsMax: number
+  readonly way: Way
+}
 type Running = { readonly child: ChildProcess; readonly pid: number; readonly port: number }
 
 const freePort = (): Promise<number> =>
@@ -79,13 +91,13 @@ const freePort = (): Promise<number> =>
     })
   })
 
-const serverArguments = ({ cluster, durable, way }: Place, port: number): readonly string[] => {
+const serverArguments = ({ cluster, durable, connectionsMax, way }: Place, port: number): readonly string[] => {
   const settings = [
     'listen_addresses=127.0.0.1',
     `port=${port}`,
     // The path of a Unix socket may have 107 bytes; a data folder's may be longer.
     'unix_socket_directories=',
-    'max_connections=200',
+    `max_connections=${connectionsMax}`,
     'timezone=UTC',
     'log_timezone=UTC',
     'lc_messages=C',
@@ -173,7 +185,8 @@ const startLocked = async (
   if (existsSync(cluster)) await outlastPredecessor(cluster)
   const ids = serverIds(cluster)
   const way = findWay(binaries, dataDir, ids)
-  const place: Place = { dataDir, cluster, durable: options.durable, way }
+  const connectionsMax = Math.max(CONNECTIONS_MIN, (options.connectionsMax ?? 0) + CONNECTIONS_BESIDE)
+  const place: Place = { dataDir, cluster, durable: options.durable, connectionsMax, way }
   const password = keepPassword(dataDir, cluster)
   if (existsSync(cluster)) {
     giveCluster(cluster, ids)

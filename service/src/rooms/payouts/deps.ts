@@ -18,6 +18,8 @@ export type PayoutsDeps = {
   readonly transactions: Transactions
   /** The database is sharded by partner: a batch is of one. */
   readonly sharded?: boolean
+  /** How many payouts share a transaction at most, where it is to differ from the usual: the bench asks what it costs. */
+  readonly payoutsPerBatchMax?: number | undefined
   /** The connector that carries payouts, or undefined where none is configured. */
   readonly railId: string | undefined
 }

@@ -60,7 +60,7 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
   const batched = createBatcher({
     db,
     ...createAccept(deps),
-    callsMax: payoutsPerBatchMax,
+    callsMax: deps.payoutsPerBatchMax ?? payoutsPerBatchMax,
     batchesMax: batchesUnderWayMax,
     partnerOf: ({ caller }) => caller.partnerId,
     apart: deps.sharded,

@@ -1,0 +1,48 @@
+/** What groups of processes have used so far, from `/proc` (Linux); undefined elsewhere. */
+import { readdirSync, readFileSync } from 'node:fs'
+import type { Usage } from './usage.ts'
+
+type Stat = { readonly pid: number; readonly parent: number; readonly group: number } & Pick<
+  Usage,
+  'cpuSeconds' | 'rssBytes'
+>
+
+/** Of the kernel's interface, whatever the kernel itself counts in. */
+const ticksPerSecond = 100
+const pageBytes = 4096
+
+function statOf(pid: string): Stat | undefined {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    // The name in parentheses may hold anything, so fields are counted from behind it: the parent is field 4.
+    const fields = text
+      .slice(text.lastIndexOf(')') + 2)
+      .split(' ')
+      .map(Number)
+    const field = (number: number) => fields[number - 3] ?? 0
+    // Children that have ended are counted by whoever waited for them.
+    const ticks = field(14) + field(15) + field(16) + field(17)
+    const cpuSeconds = ticks / ticksPerSecond
+    return { pid: Number(pid), parent: field(4), group: field(5), cpuSeconds, rssBytes: field(24) * pageBytes }
+  } catch {
+    // It has just ended.
+    return undefined
+  }
+}
+
+function usageWhere(matches: (stat: Stat) => boolean): Usage | undefined {
+  if (process.platform !== 'linux') return undefined
+  const found = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(statOf)
+    .filter((stat) => stat !== undefined)
+    .filter(matches)
+  const sum = (value: (stat: Stat) => number) => found.reduce((total, stat) => total + value(stat), 0)
+  return { cpuSeconds: sum((stat) => stat.cpuSeconds), rssBytes: sum((stat) => stat.rssBytes), heapBytes: 0 }
+}
+
+/** A process group. */
+export const groupUsage = (group: number) => usageWhere((stat) => stat.group === group)
+/** A PostgreSQL server with its backends. */
+export const serverCpuSeconds = (pid: number): number | undefined =>
+  usageWhere((stat) => stat.pid === pid || stat.parent === pid)?.cpuSeconds

@@ -1,0 +1,175 @@
+/**
+ * What `bench/growth.json` says, drawn and put into words: the plots and the parts of docs/performance.md between its
+ * marks. `npm run generate` does it again from the same file, so that neither can differ from what was measured.
+ */
+import { drawPlot, type Plot } from './plot.ts'
+import type { Spread } from './rounds.ts'
+import { format, spread } from './table.ts'
+
+/** `spread`: processes, with as many partners as there are. */
+export type Axis = 'partners' | 'rows' | 'connections' | 'batch' | 'processes' | 'spread'
+/** The costs are of one payout. */
+export type Point = {
+  readonly at: number
+  readonly rate: Spread
+  readonly p50Ms?: number | undefined
+  readonly p99Ms?: number | undefined
+  readonly serviceCpuMs?: number | undefined
+  readonly loadCpuMs?: number | undefined
+  readonly postgresCpuMs?: number | undefined
+  readonly walBytes?: number | undefined
+  readonly commits?: number | undefined
+}
+export type Growth = {
+  readonly form: string
+  readonly rounds: number
+  readonly seconds: number
+  readonly cores: number
+  readonly postgres: string
+  readonly settings: Readonly<Record<string, string>>
+  readonly node: string
+  readonly base: Readonly<Record<Axis, number>>
+  readonly axes: Readonly<Record<Axis, readonly Point[]>>
+  /** Absent where there is no `pgbench`. */
+  readonly pgbench?: { readonly tpcb: Spread; readonly oneRow: Spread }
+  readonly booksAreRight: boolean
+}
+
+const titles: Readonly<Record<Axis, { readonly title: string; readonly x: string }>> = {
+  partners: { title: 'Payouts a second, by partners that pay at once', x: 'partners' },
+  rows: { title: 'Payouts a second, by transactions that are there already', x: 'rows in transactions' },
+  connections: { title: 'Payouts a second, by connections', x: 'closed-loop connections' },
+  batch: { title: 'Payouts a second, by payouts that may share a transaction', x: 'payouts a transaction at most' },
+  processes: { title: 'Payouts a second, by API processes', x: 'API processes, one partner' },
+  spread: { title: '', x: 'API processes, many partners' },
+}
+const axes = Object.keys(titles) as readonly Axis[]
+const short = new Intl.NumberFormat('en', { notation: 'compact' })
+
+const plotFile = (name: Axis | 'latency') => `docs/performance/${name}.svg`
+
+/** Path to text. */
+export function plots({ axes: measured }: Growth): Readonly<Record<string, string>> {
+  const label = (at: number) => short.format(at)
+  const line = (axis: Axis, name = '') => {
+    return { name, spots: measured[axis].map(({ at, rate }) => ({ label: label(at), ...rate })) }
+  }
+  const yTitle = 'payouts a second'
+  const rates = axes
+    .filter((axis) => axis !== 'processes' && axis !== 'spread')
+    .map((axis): readonly [string, Plot] => {
+      const { title, x } = titles[axis]
+      return [plotFile(axis), { title, xTitle: x, yTitle, lines: [line(axis)] }]
+    })
+  const byPartners = [line('processes', 'one partner'), line('spread', 'many partners')]
+  const latency = (name: string, value: (point: Point) => number | undefined) => {
+    const spots = measured.connections.map((point) => {
+      const ms = value(point) ?? 0
+      return { label: label(point.at), median: ms, min: ms, max: ms }
+    })
+    return { name, spots }
+  }
+  const lines = [latency('p50', ({ p50Ms }) => p50Ms), latency('p99', ({ p99Ms }) => p99Ms)]
+  const title = 'Time to the answer, by connections'
+  const all: readonly (readonly [string, Plot])[] = [
+    ...rates,
+    [plotFile('processes'), { title: titles.processes.title, xTitle: 'API processes', yTitle, lines: byPartners }],
+    [plotFile('latency'), { title, xTitle: titles.connections.x, yTitle: 'milliseconds', lines }],
+  ]
+  return Object.fromEntries(all.map(([path, plot]) => [path, drawPlot(plot)]))
+}
+
+const shown = (value: number | undefined) => (value === undefined ? '' : format(value))
+const table = (columns: readonly string[], rows: readonly (readonly string[])[]) => {
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
+  return [line(columns), line(columns.map((_, at) => (at === 0 ? '---' : '---:'))), ...rows.map(line)].join('\n')
+}
+
+const columns = ['payouts/s', 'p50 ms', 'p99 ms', 'service ms', 'PostgreSQL ms', 'load ms', 'WAL bytes', 'commits']
+
+function axisTable(axis: Axis, points: readonly Point[]): string {
+  const rows = points.map((point) => [
+    point.at.toLocaleString('en'),
+    spread(point.rate),
+    shown(point.p50Ms),
+    shown(point.p99Ms),
+    shown(point.serviceCpuMs),
+    shown(point.postgresCpuMs),
+    shown(point.loadCpuMs),
+    shown(point.walBytes),
+    shown(point.commits),
+  ])
+  return table([titles[axis].x, ...columns], rows)
+}
+
+function head({
+  form,
+  rounds,
+  seconds,
+  cores,
+  postgres,
+  settings,
+  node,
+  base,
+  pgbench,
+  booksAreRight,
+}: Growth): string {
+  const set = Object.entries(settings).map(([name, value]) => `${name} ${value}`)
+  return [
+    `- ${form} form: ${rounds} interleaved rounds of ${seconds} s a point`,
+    `- ${cores} cores for everything, PostgreSQL ${postgres} (${set.join(', ')}), Node ${node}`,
+    `- base: ${base.partners} partner, ${base.rows} rows, ${base.connections} connections, ${base.batch} payouts a transaction at most, ${base.processes} process without the workers`,
+    pgbench
+      ? `- in the same rounds: \`pgbench\` TPC-B at scale 1 with 16 clients ${spread(pgbench.tpcb)} a second; one row inserted and committed by one client ${spread(pgbench.oneRow)} a second`
+      : '- no `pgbench` on the PATH: nothing of it was measured',
+    `- the books of every database after the last round: ${booksAreRight ? 'right' : 'WRONG'}`,
+  ].join('\n')
+}
+
+const target = 10_000
+
+/** From what a payout cost on one machine to what ten thousand a second would cost; no more than multiplication. */
+function arithmetic({ axes: measured, base, pgbench }: Growth): string {
+  const point = measured.connections.find(({ at }) => at === base.connections)
+  if (!point) return ''
+  const { rate, serviceCpuMs, postgresCpuMs, walBytes, commits } = point
+  const times = (value: number | undefined, unit: string, scale = 1) =>
+    value === undefined ? '' : `${format(value * target * scale)} ${unit}`
+  const rows = [
+    [
+      'rate of the base point',
+      `${format(rate.median)} /s`,
+      `${Math.ceil(target / rate.median)} databases like this one`,
+    ],
+    ['CPU of the service', `${shown(serviceCpuMs)} ms`, times(serviceCpuMs, 'cores', 1e-3)],
+    ['CPU of PostgreSQL', `${shown(postgresCpuMs)} ms`, times(postgresCpuMs, 'cores', 1e-3)],
+    ['log (WAL)', `${shown(walBytes)} bytes`, times(walBytes, 'MB/s', 1e-6)],
+    ['commits', shown(commits), times(commits, '/s')],
+    ...(pgbench
+      ? [['small commits of one client, one after another', `${format(pgbench.oneRow.median)} /s`, 'of each database']]
+      : []),
+  ]
+  return table(['what', 'measured, of one payout', `times ${target.toLocaleString('en')} a second`], rows)
+}
+
+/** The parts of the page, by the name in their marks. */
+export function parts(growth: Growth): Readonly<Record<string, string>> {
+  return {
+    head: head(growth),
+    arithmetic: arithmetic(growth),
+    ...Object.fromEntries(axes.map((axis) => [axis, axisTable(axis, growth.axes[axis])])),
+  }
+}
+
+/** The page with its parts as they are now. Throws where a part has no marks: it would not be seen. */
+export function fillPage(page: string, growth: Growth): string {
+  let filled = page
+  for (const [name, text] of Object.entries(parts(growth))) {
+    const [begin, end] = [`<!-- measured: ${name} -->`, '<!-- end -->']
+    const from = filled.indexOf(begin)
+    const to = filled.indexOf(end, from)
+    if (from === -1 || to === -1) throw new Error(`docs/performance.md has no marks for ${name}`)
+    filled = `${filled.slice(0, from + begin.length)}\n\n${text}\n\n${filled.slice(to)}`
+  }
+  return filled
+}

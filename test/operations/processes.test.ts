@@ -1,0 +1,215 @@
+/** `--processes`: several processes answer on one port, on the database that comes with the service. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { type Answer, type Call, type Client, createClient, type Json, success, textAt } from '../support/client.ts'
+import { halfRequest } from '../support/half-request.ts'
+import { assertProblem } from '../support/problem.ts'
+import { freePorts, linesOf, type Program, run, start } from '../support/program.ts'
+import { readCredentials } from '../support/service.ts'
+import { until } from '../support/until.ts'
+import { balanceOf, createBeneficiary, listAll, payoutText } from '../support/world.ts'
+
+const dataDir = await mkdtemp(join(tmpdir(), 'partner-payments-processes-'))
+// The embedded server, which runs as somebody else where this is root, must get through.
+await chmod(dataDir, 0o711)
+const [PORT, OPS_PORT] = (await freePorts(2)) as [string, string]
+const limits = { RATE_PER_SECOND: '1000000', RATE_BURST: '10000000', DATABASE_CONNECTIONS_MAX: '70' }
+const env = { DATA_DIR: dataDir, PORT, OPS_PORT, LOG_LEVEL: 'info', ...limits }
+const baseUrl = `http://127.0.0.1:${PORT}`
+const credentials = () =>
+  readCredentials(JSON.parse(readFileSync(join(dataDir, 'sandbox-credentials.json'), 'utf8')) as Record<string, string>)
+
+let service: Program
+let client: Client
+const startService = async () => {
+  service = await start(['serve', '--processes', '2'], env)
+  await until('the welcome', () => service.stdout().includes('Ctrl-C'))
+  client = createClient(baseUrl, credentials())
+}
+before(startService)
+after(async () => {
+  service.signal('SIGTERM')
+  await service.ended
+  await rm(dataDir, { recursive: true, force: true })
+})
+
+type LogLine = { readonly process?: number; readonly pid?: number; readonly msg: string; readonly requestId?: string }
+const logLines = () => linesOf(service.stderr()).map((line) => JSON.parse(line) as LogLine)
+/** The newest of each process. */
+const pids = () =>
+  new Map(
+    logLines()
+      .filter(({ msg }) => msg === 'an API process listens')
+      .map((line) => [line.process ?? 0, line.pid ?? 0]),
+  )
+const deaths = () => logLines().filter(({ msg }) => msg.startsWith('an API process ended')).length
+const isAlive = (pid: number) => {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+const ask = async (path: string) => {
+  const answer = await fetch(`http://127.0.0.1:${OPS_PORT}${path}`)
+  return { status: answer.status, text: await answer.text() }
+}
+
+/** Sends calls, each on a connection of its own, until some that were sent together met both processes. */
+async function atBoth(calls: () => readonly Call[], check: (answers: readonly Answer[]) => void): Promise<void> {
+  await until('both processes answer', async () => {
+    const sent = calls().map((call) => ({ ...call, headers: { 'X-Request-Id': randomUUID() } }))
+    const answers = await Promise.all(sent.map((call) => client.send(call)))
+    check(answers)
+    const ids = new Set<string>(sent.map(({ headers }) => headers['X-Request-Id']))
+    const answered = () => logLines().filter(({ msg, requestId = '' }) => msg === 'answered' && ids.has(requestId))
+    await until('a line for each', () => answered().length === ids.size)
+    return new Set(answered().map((line) => line.process)).size === 2
+  })
+}
+
+test('a start says once where things are, with credentials that work, and speaks for all its processes', async () => {
+  assert.equal(linesOf(service.stdout()).filter((line) => line.includes('listens on')).length, 1)
+  assert.deepEqual([...pids().keys()].sort(), [1, 2])
+  // Three pools of 70: the embedded server takes them all.
+  assert.equal(
+    logLines().some(({ msg }) => msg.startsWith('together the processes may want more')),
+    false,
+  )
+  await atBoth(
+    () => Array.from({ length: 8 }, () => ({ method: 'GET', target: '/v1/accounts' })),
+    (answers) => answers.forEach((answer) => success(answer)),
+  )
+  const { text } = await ask('/metrics')
+  const counted = text.split('\n').filter((line) => line.startsWith('payments_request_duration_seconds_count'))
+  for (const number of [1, 2])
+    assert.ok(
+      counted.some((line) => line.includes('status="200"') && line.includes(`process="${number}"`)),
+      `${number}`,
+    )
+  const starts = text.split('\n').filter((line) => line.startsWith('process_start_time_seconds{'))
+  assert.deepEqual(starts.map((line) => /process="(\d)"/.exec(line)?.[1]).sort(), ['0', '1', '2'])
+  const ending = await run(['operator', 'partner', 'create', '--name', 'Beside'], env)
+  assert.equal(ending.code, 0, ending.stderr)
+  const beside = createClient(baseUrl, readCredentials(JSON.parse(ending.stdout) as Record<string, string>))
+  success(await beside.get('/v1/accounts'))
+})
+
+test('a second service on the port is refused with one line', async () => {
+  const other = { ...env, DATA_DIR: `${dataDir}-other`, OPS_PORT: '0', LOG_LEVEL: 'warn' }
+  const { code, stdout, stderr } = await run(['serve', '--processes', '2'], other)
+  await rm(other.DATA_DIR, { recursive: true, force: true })
+  assert.deepEqual([code, stdout, stderr], [1, '', `127.0.0.1:${PORT} is in use: choose another with PORT\n`])
+})
+
+test('200 to one and 401 to the rest when both processes get one nonce at once', () =>
+  atBoth(
+    () => {
+      const nonce = randomUUID()
+      return Array.from({ length: 8 }, () => ({ method: 'GET', target: '/v1/customers', nonce }))
+    },
+    (answers) => {
+      assert.equal(answers.filter(({ status }) => status === 200).length, 1)
+      for (const answer of answers.filter(({ status }) => status !== 200))
+        assertProblem(answer, { status: 401, code: 'nonce_replayed' })
+    },
+  ))
+
+test('200 with one payout and one answer to twins at both processes', async () => {
+  const beneficiary = textAt(await createBeneficiary(client), 'id')
+  let rounds = 0
+  const before = (await listAll(client, '/v1/payouts')).length
+  await atBoth(
+    () => {
+      rounds += 1
+      const body: Json = payoutText(beneficiary, '3.00')
+      return Array.from({ length: 8 }, () => ({ method: 'POST', target: '/v1/payouts/fiat', body }))
+    },
+    (answers) => assert.equal(new Set(answers.map((answer) => success(answer) && answer.text)).size, 1),
+  )
+  assert.equal((await listAll(client, '/v1/payouts')).length, before + rounds)
+})
+
+test('nothing acknowledged is lost when a process is killed under load; it is started again, the other goes on', async () => {
+  const beneficiary = textAt(await createBeneficiary(client), 'id')
+  const atRest = async () => (await balanceOf(client)).reserved === 0n
+  await until('earlier payouts settle', atRest, 30_000)
+  const start = await balanceOf(client)
+  const before = (await listAll(client, '/v1/payouts')).length
+  const acknowledged = new Map<string, Answer>()
+  const unanswered: string[] = []
+  let going = true
+  const loop = async () => {
+    while (going) {
+      const body = payoutText(beneficiary, '0.01')
+      const answer = await client.post('/v1/payouts/fiat', body).catch((error: Error) => error)
+      if (answer instanceof Error) {
+        // A connection whose process has died is closed: the partner is not left waiting.
+        assert.doesNotMatch(answer.message, /no answer in/)
+        unanswered.push(body)
+      } else if (success(answer)) acknowledged.set(body, answer)
+    }
+  }
+  const loops = Promise.all(Array.from({ length: 16 }, loop))
+  for (const number of [1, 2]) {
+    const seen = acknowledged.size
+    await until('payouts are on their way', () => acknowledged.size > seen + 50)
+    const pid = pids().get(number) ?? 0
+    process.kill(pid, 'SIGKILL')
+    await until('it is started again', () => pids().get(number) !== pid, 30_000)
+    assert.equal((await ask('/readyz')).status, 200)
+  }
+  going = false
+  await loops
+  for (const [body, first] of acknowledged)
+    assert.equal(
+      textAt(success(await client.post('/v1/payouts/fiat', body)), 'reference'),
+      textAt(first.json, 'reference'),
+    )
+  for (const body of unanswered) success(await client.post('/v1/payouts/fiat', body))
+  const count = acknowledged.size + unanswered.length
+  assert.equal((await listAll(client, '/v1/payouts')).length, before + count)
+  assert.equal((await balanceOf(client)).available, start.available - BigInt(count))
+})
+
+test('not ready while no process listens, ready again and on the same port after it', async () => {
+  const ended = deaths()
+  for (const pid of pids().values()) process.kill(pid, 'SIGKILL')
+  await until('both have ended', () => deaths() === ended + 2)
+  const answer = await ask('/readyz')
+  assert.deepEqual([answer.status, answer.text.includes('no API process listens')], [503, true])
+  await until('ready again', async () => (await ask('/readyz')).status === 200, 30_000)
+  success(await client.get('/v1/accounts'))
+})
+
+test('SIGTERM: the request in flight is answered, nothing is left running, and the next start has all data', async () => {
+  await until('both listen', async () =>
+    (await ask('/metrics')).text.includes('process_start_time_seconds{process="2"}'),
+  )
+  const email = 'drain@example.com'
+  const request = await halfRequest(baseUrl, credentials(), '/v1/customers', { email })
+  const children = [...pids().values()]
+  service.signal('SIGTERM')
+  await until('not ready while stopping', async () => (await ask('/readyz')).text.includes('stopping'))
+  assert.match(await request.finish(), /HTTP\/1\.1 200 OK\r\n/)
+  assert.equal((await service.ended).code, 0)
+  for (const pid of children) assert.equal(isAlive(pid), false)
+  await startService()
+  assert.equal((await listAll(client, '/v1/customers'))[0]?.email, email)
+})
+
+test('killed outright: its processes end by themselves', async () => {
+  const children = [...pids().values()]
+  assert.equal(children.filter(isAlive).length, 2)
+  service.signal('SIGKILL')
+  await service.ended
+  await until('they have ended', () => !children.some(isAlive))
+  await startService()
+  success(await client.get('/v1/accounts'))
+})
