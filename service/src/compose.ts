@@ -98,7 +98,7 @@ function createRooms({ config, db, clock, payoutsPerBatchMax }: HouseDeps) {
   const transactions = createTransactions({ db, clock, cursors, outbox, customers, sharded })
   const shared = { db, clock, ledger, outbox, customers, transactions }
   const payouts = createPayouts({ ...shared, cursors, beneficiaries, railId, sharded, payoutsPerBatchMax })
-  const deposits = createDeposits({ ...shared, access, railId: bank.id })
+  const deposits = createDeposits({ ...shared, access, railId: bank.id, sharded })
   const simulations = createSimulations({ bank, deposits, payouts })
 
   const handlers: AllHandlers = {

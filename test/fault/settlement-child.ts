@@ -23,7 +23,7 @@ const wrapRail = (rail: Rail): Rail => {
   return {
     ...rail,
     instruct: (instruction) => around(() => rail.instruct(instruction)),
-    acknowledge: (notice) => around(() => rail.acknowledge(notice)),
+    acknowledge: (notices) => around(() => rail.acknowledge(notices)),
   }
 }
 

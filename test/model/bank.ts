@@ -27,9 +27,9 @@ export function createFrailRail() {
       if (fault === 'died after') throw death()
       return acknowledgement
     },
-    acknowledge: async (notice) => {
+    acknowledge: async (notices) => {
       if (strikes('died before acknowledging')) throw death()
-      await rail.acknowledge(notice)
+      await rail.acknowledge(notices)
     },
   })
   return { wrapRail, arm: (fault: Fault) => void armed.push(fault), disarm: () => void armed.splice(0) }

@@ -2,7 +2,7 @@
 import { assert, type Clock, type Currency, type Minor, newId, present } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { effects, fits, insufficientFunds, type Transfer, type TransferKind } from './rules.ts'
-import { createReserves, type Reserves } from './reserves.ts'
+import { type Batches, createBatches } from './batches.ts'
 import * as store from './store.ts'
 
 export type Balance = {
@@ -13,7 +13,7 @@ export type Balance = {
   readonly available: Minor
 }
 
-export type Ledger = Reserves & {
+export type Ledger = Batches & {
   /** Moves posted money at once. Refuses: insufficient_funds. Answers the transfer's id. */
   readonly transfer: (tx: Tx, transfer: Transfer) => Promise<string>
   /** Sets money of the debit account aside. Refuses: insufficient_funds. Answers the id of the reserve. */
@@ -26,7 +26,7 @@ export type Ledger = Reserves & {
 }
 
 export function createLedger({ clock }: { readonly clock: Clock }): Ledger {
-  const reserves = createReserves(clock)
+  const batches = createBatches(clock)
 
   const accountIds = async (tx: Tx, { partnerId, currency, debit, credit }: Transfer) => {
     const find = async () => {
@@ -93,13 +93,13 @@ export function createLedger({ clock }: { readonly clock: Clock }): Ledger {
   return {
     transfer: direct,
     reserve: async (tx, transfer) => {
-      const [fitting] = await reserves.fitting(tx, [transfer])
+      const [fitting] = await batches.fitting(tx, [transfer])
       if (!fitting) throw insufficientFunds(transfer.currency)
       const id = newId()
-      await reserves.reserveMany(tx, [{ ...transfer, id }], await reserves.accountsOf(tx, [transfer]))
+      await batches.reserveMany(tx, [{ ...transfer, id }], await batches.accountsOf(tx, [transfer]))
       return id
     },
-    ...reserves,
+    ...batches,
     post: (tx, partnerId, reserveId) => end(tx, 'post', partnerId, reserveId),
     release: (tx, partnerId, reserveId) => end(tx, 'release', partnerId, reserveId),
     balances: async (tx, partnerId) =>

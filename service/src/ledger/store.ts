@@ -1,6 +1,6 @@
 /** All SQL of the ledger. */
 import type { Currency, Minor } from '../kernel/index.ts'
-import { ofPartners, sql, type Tx } from '../postgres/index.ts'
+import { columnOf, ofPartners, sql, type Tx } from '../postgres/index.ts'
 import type { AccountName, Change, TransferKind } from './rules.ts'
 
 export type AccountRow = {
@@ -116,28 +116,32 @@ export function accountIdsByKey(
       and name = any(${namesOf(keys)}::text[]) and currency = any(${currenciesOf(keys)}::text[])`)
 }
 
-/** Sets aside on many accounts, each named once. */
-export function addReserved(
+/** Changes many accounts, each named once. */
+export function changeAccounts(
   tx: Tx,
-  changes: readonly { readonly partnerId: string; readonly id: string; readonly reserved: Minor }[],
+  changes: readonly (Change & { readonly partnerId: string; readonly id: string })[],
 ): void {
+  const column = columnOf(changes)
   tx.later(sql`
-    update ledger.accounts set reserved = reserved + change.amount
-    from unnest(${changes.map((each) => each.partnerId)}::uuid[], ${changes.map((each) => each.id)}::uuid[],
-      ${changes.map((each) => each.reserved)}::bigint[]) as change (owner_id, account_id, amount)
-    where ${ofPartners(changes.map((each) => each.partnerId))} and partner_id = change.owner_id and id = change.account_id`)
+    update ledger.accounts set posted = posted + change.posted_by, reserved = reserved + change.reserved_by
+    from unnest(${column('partnerId')}::uuid[], ${column('id')}::uuid[], ${column('posted')}::bigint[],
+      ${column('reserved')}::bigint[]) as change (owner_id, account_id, posted_by, reserved_by)
+    where ${ofPartners(column('partnerId'))} and id = any(${column('id')}::uuid[])
+      and partner_id = change.owner_id and id = change.account_id`)
 }
 
-export function insertReserves(
+/** Transfers that end no reserve. */
+export function insertTransfers(
   tx: Tx,
+  kind: TransferKind,
   transfers: readonly (Omit<TransferRow, 'kind'> & { readonly partnerId: string })[],
   now: Date,
 ): void {
-  const column = <K extends keyof (typeof transfers)[number]>(name: K) => transfers.map((each) => each[name])
+  const column = columnOf(transfers)
   tx.later(sql`
     insert into ledger.transfers (partner_id, id, kind, debit_account_id, credit_account_id, currency, amount,
       party_id, reference, reserve_id, created_at)
-    select partner_id, id, 'reserve', debit_account_id, credit_account_id, currency, amount, party_id, reference,
+    select partner_id, id, ${kind}, debit_account_id, credit_account_id, currency, amount, party_id, reference,
       null, ${now}::timestamptz
     from unnest(${column('partnerId')}::uuid[], ${column('id')}::uuid[], ${column('debitAccountId')}::uuid[],
       ${column('creditAccountId')}::uuid[], ${column('currency')}::text[], ${column('amount')}::bigint[],

@@ -44,6 +44,12 @@ export function ofPartners(partnerIds: readonly string[]): Sql {
   return others.length === 0 ? sql`partner_id = ${first}` : sql`partner_id = any(${[first, ...others]}::uuid[])`
 }
 
+/** The columns of rows, for `unnest`: `columnOf(rows)('name')`. */
+export const columnOf =
+  <Row>(rows: readonly Row[]) =>
+  <K extends keyof Row>(name: K): Row[K][] =>
+    rows.map((row) => row[name])
+
 const names = new Map<string, string>()
 
 /** The text with `$n`, and a name that is the same for the same text, so that each connection prepares it once. */

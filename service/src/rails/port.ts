@@ -48,5 +48,5 @@ export type Rail = {
   readonly find: (partnerId: string, instructionId: string) => Promise<Acknowledgement | undefined>
   /** Notices that are due and unacknowledged, oldest first; the same ones until acknowledged. Throws Unreachable. */
   readonly notices: (noticesMax: number) => Promise<readonly Notice[]>
-  readonly acknowledge: (notice: Notice) => Promise<void>
+  readonly acknowledge: (notices: readonly Notice[]) => Promise<void>
 }

@@ -21,7 +21,7 @@ export type SettlementDeps = {
 
 const partnersPerStepMax = 20
 const payoutsPerClaimMax = 20
-const noticesPerStepMax = 200
+const noticesPerStepMax = 500
 /** What a bank tells of one payment. */
 const noticesPerSubjectMax = 5
 const depositsPerStepMax = 100
@@ -85,29 +85,70 @@ async function send({ payouts, rail, log }: SettlementDeps, claimed: PayoutClaim
 }
 
 /**
- * Takes what the banks tell, in their order; answers how many notices it took. One that fails stays unacknowledged and
- * holds up what comes after it for the same payment, but nobody else's; `resting` says until when it is left alone.
+ * Takes what the banks tell, of each payment in its order; answers how many notices it took. One that fails stays
+ * unacknowledged and holds up what comes after it for the same payment, but nobody else's; `resting` says until when it
+ * is left alone.
  */
 export async function takeNotices(deps: SettlementDeps, resting = new Map<string, number>()): Promise<number> {
-  let taken = 0
   // Those that rest are still among the oldest: they must not take the places of what could be taken.
-  for (const notice of await deps.rail.notices(noticesPerStepMax + resting.size * noticesPerSubjectMax)) {
-    if ((resting.get(notice.subjectId) ?? 0) > performance.now()) continue
-    try {
-      const isNews = await take(deps, notice)
-      // A repetition after a crash, as a rule. Where it contradicts what is known, this line is what an operator has.
-      if (!isNews)
-        deps.log.warn({ noticeId: notice.id, subjectId: notice.subjectId, kind: notice.kind }, 'notice was no news')
-      await deps.rail.acknowledge(notice)
-      resting.delete(notice.subjectId)
-      taken += 1
-    } catch (error) {
-      if (error instanceof Unreachable) throw error
-      deps.log.error({ err: error, noticeId: notice.id, kind: notice.kind }, 'notice not taken')
-      resting.set(notice.subjectId, performance.now() + failedNoticeRestMs)
+  const told = await deps.rail.notices(noticesPerStepMax + resting.size * noticesPerSubjectMax)
+  const awake = told.filter(({ subjectId }) => (resting.get(subjectId) ?? 0) <= performance.now())
+  const bySubject = Map.groupBy(awake, ({ subjectId }) => subjectId)
+  let taken = 0
+  for (let round = 0; bySubject.size > 0; round += 1) {
+    const next = [...bySubject.values()].flatMap((notices) => notices[round] ?? [])
+    const isOfDeposit = ({ kind }: Notice) => kind.startsWith('deposit.')
+    const outcomes = await Promise.all([
+      // These travel together; those of payouts would only wait for each other at the balance.
+      Promise.all(next.filter(isOfDeposit).map((notice) => takeOne(deps, notice))),
+      inTurn(next.filter((notice) => !isOfDeposit(notice)).map((notice) => () => takeOne(deps, notice))),
+    ])
+    const done = await acknowledged(deps, outcomes.flat())
+    for (const { notice, failure } of done) {
+      if (failure === undefined) {
+        resting.delete(notice.subjectId)
+        taken += 1
+      }
+      if (failure instanceof Unreachable) throw failure
+      if (failure !== undefined) resting.set(notice.subjectId, performance.now() + failedNoticeRestMs)
+      const isLast = (bySubject.get(notice.subjectId)?.length ?? 0) <= round + 1
+      if (failure !== undefined || isLast) bySubject.delete(notice.subjectId)
     }
   }
   return taken
+}
+
+/** All that were taken, at once. Where the bank does not hear it they are taken again, and are no news then. */
+async function acknowledged({ rail, log }: SettlementDeps, taken: readonly TakenNotice[]) {
+  try {
+    await rail.acknowledge(taken.filter(({ failure }) => failure === undefined).map(({ notice }) => notice))
+    return taken
+  } catch (error) {
+    log.error({ err: error, notices: taken.length }, 'notices not acknowledged')
+    return taken.map(({ notice, failure = error }) => ({ notice, failure }))
+  }
+}
+
+async function inTurn<T>(steps: readonly (() => Promise<T>)[]): Promise<readonly T[]> {
+  const done: T[] = []
+  for (const step of steps) done.push(await step())
+  return done
+}
+
+type TakenNotice = { readonly notice: Notice; readonly failure?: unknown }
+
+async function takeOne(deps: SettlementDeps, notice: Notice): Promise<TakenNotice> {
+  const { log } = deps
+  try {
+    const isNews = await take(deps, notice)
+    // A repetition after a crash, as a rule. Where it contradicts what is known, this line is what an operator has.
+    if (!isNews) log.warn({ noticeId: notice.id, subjectId: notice.subjectId, kind: notice.kind }, 'notice was no news')
+    return { notice }
+  } catch (error) {
+    if (!(error instanceof Unreachable))
+      log.error({ err: error, noticeId: notice.id, kind: notice.kind }, 'notice not taken')
+    return { notice, failure: error }
+  }
 }
 
 function take({ payouts, deposits }: SettlementDeps, notice: Notice): Promise<boolean> {

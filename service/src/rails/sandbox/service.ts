@@ -67,7 +67,9 @@ export function createSandboxBank(deps: {
       (await store.dueNotices(db, clock.now(), noticesMax)).map(
         ({ payload, ...notice }) => ({ ...notice, ...(JSON.parse(payload) as object) }) as Notice,
       ),
-    acknowledge: (notice) => store.acknowledgeNotice(db, notice.partnerId, notice.id, clock.now()),
+    acknowledge: async (notices) => {
+      if (notices.length > 0) await store.acknowledgeNotices(db, notices, clock.now())
+    },
     planDeposit: (tx, partnerId, depositId, outcome) => plan(tx, partnerId, depositId, noticesOfDeposit(outcome)),
   }
 }

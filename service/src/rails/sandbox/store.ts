@@ -1,6 +1,6 @@
 /** All SQL of the sandbox bank. */
 import type { ErrorKey } from '@partner-payments/wire'
-import { sql, type Tx } from '../../postgres/index.ts'
+import { ofPartners, sql, type Tx } from '../../postgres/index.ts'
 import type { Instruction } from '../port.ts'
 
 export type InstructionRow = {
@@ -68,8 +68,14 @@ export function dueNotices(tx: Tx, now: Date, noticesMax: number): Promise<reado
     where acknowledged_at is null and due_at <= ${now} order by due_at, id limit ${noticesMax}`)
 }
 
-export async function acknowledgeNotice(tx: Tx, partnerId: string, id: string, now: Date): Promise<void> {
+/** Those of many partners at once, as the bank tells them. */
+export async function acknowledgeNotices(
+  tx: Tx,
+  notices: readonly { readonly partnerId: string; readonly id: string }[],
+  now: Date,
+): Promise<void> {
   await tx.run(sql`
     update rails.sandbox_notices set acknowledged_at = ${now}
-    where partner_id = ${partnerId} and id = ${id} and acknowledged_at is null`)
+    where ${ofPartners(notices.map((notice) => notice.partnerId))}
+      and id = any(${notices.map((notice) => notice.id)}::uuid[]) and acknowledged_at is null`)
 }

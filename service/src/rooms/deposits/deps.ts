@@ -16,6 +16,8 @@ export type DepositsDeps = {
   readonly customers: Customers
   readonly transactions: Transactions
   readonly railId: string
+  /** The database is sharded by partner: a batch is of one. */
+  readonly sharded?: boolean
 }
 
 /** Money in: from the bank's settlement account to the partner's balance. */

@@ -1,10 +1,10 @@
 /** The verbs of deposits. */
-import { after, type Currency, type Minor, newId, present, Unreachable } from '../../kernel/index.ts'
-import { KeyTaken, once, type Tx } from '../../postgres/index.ts'
+import { after, type Currency, type Minor, newId, Unreachable } from '../../kernel/index.ts'
+import { createBatcher, KeyTaken, once, type Tx } from '../../postgres/index.ts'
 import type { Customer } from '../customers/index.ts'
 import { credit, type DepositsDeps } from './deps.ts'
 import * as events from './events.ts'
-import { type DepositNotice, expire, takeNotice } from './progress.ts'
+import { createTake, type DepositNews, type DepositNotice } from './progress.ts'
 import * as store from './store.ts'
 
 export type NewDeposit = {
@@ -32,7 +32,7 @@ export type Deposits = {
     deposit: NewDeposit,
     opened: (tx: Tx, depositId: string) => Promise<void>,
   ) => Promise<{ readonly row: store.DepositRow; readonly replayed: boolean }>
-  /** What the bank tells moves the deposit on. False: it was no news, and changed nothing. */
+  /** What the bank tells moves the deposit on; many travel together. False: it was no news, and changed nothing. */
   readonly take: (notice: DepositNotice) => Promise<boolean>
   /** Expires what was not funded in time; answers how many. Throws once the others are done where one fails. */
   readonly expireDue: (depositsMax: number) => Promise<number>
@@ -41,9 +41,26 @@ export type Deposits = {
 }
 
 const paymentCountry = 'DE'
+const newsPerBatchMax = 256
+/** The balances are locked to the end of a batch: a second one would mostly wait. */
+const batchesUnderWayMax = 1
 
 export function createDeposits(deps: DepositsDeps): Deposits {
   const { db, clock, ledger, transactions, customers } = deps
+  const batched = createBatcher({
+    db,
+    work: createTake(deps),
+    callsMax: newsPerBatchMax,
+    batchesMax: batchesUnderWayMax,
+    partnerOf: ({ partnerId }: DepositNews) => partnerId,
+    apart: deps.sharded,
+  })
+  const take = async (news: DepositNews): Promise<boolean> => {
+    for (;;) {
+      const taken = await batched(news)
+      if (taken !== 'again') return taken
+    }
+  }
   return {
     open: async (deposit, opened) => {
       const { partnerId, operation, idempotencyKey } = deposit
@@ -61,26 +78,15 @@ export function createDeposits(deps: DepositsDeps): Deposits {
           }),
       })
     },
-    take: (notice) =>
-      db.transaction(async (tx) => {
-        const { partnerId, subjectId } = notice
-        const deposit = present(
-          await store.lockDeposit(tx, partnerId, subjectId),
-          'a deposit that the bank names exists',
-        )
-        const customer = await customers.byId(tx, partnerId, deposit.customerId)
-        return takeNotice(deps, tx, deposit, customer, notice)
-      }),
+    take,
     expireDue: async (depositsMax) => {
       const due = await store.expiredDeposits(db, clock.now(), depositsMax)
-      const failures: unknown[] = []
-      for (const { partnerId, id } of due)
-        await db
-          .transaction((tx) => expire(deps, tx, partnerId, id))
-          .catch((error: unknown) => {
-            if (error instanceof Unreachable) throw error
-            failures.push(error)
-          })
+      const outcomes = await Promise.allSettled(
+        due.map(({ partnerId, id }) => take({ kind: 'expired', partnerId, subjectId: id })),
+      )
+      const failures = outcomes.flatMap((outcome): unknown[] => (outcome.status === 'rejected' ? [outcome.reason] : []))
+      const away = failures.find((failure) => failure instanceof Unreachable)
+      if (away !== undefined) throw away
       if (failures.length > 0) throw new Error(`deposits not expired: ${failures.length}`, { cause: failures[0] })
       return due.length
     },

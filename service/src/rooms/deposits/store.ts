@@ -1,7 +1,7 @@
 /** All SQL of deposits. */
 import type { PaymentMethod } from '@partner-payments/wire'
 import type { Currency, Minor } from '../../kernel/index.ts'
-import { sql, type Tx } from '../../postgres/index.ts'
+import { columnOf, ofPartners, sql, type Tx } from '../../postgres/index.ts'
 import type { DepositStatus } from './rules.ts'
 
 export type DepositRow = {
@@ -58,9 +58,14 @@ export function depositByKey(
     where partner_id = ${partnerId} and operation = ${operation} and idempotency_key = ${key}`)
 }
 
-export function lockDeposit(tx: Tx, partnerId: string, id: string): Promise<DepositRow | undefined> {
-  return tx.row<DepositRow>(sql`
-    select ${columns} from deposits.deposits where partner_id = ${partnerId} and id = ${id} for update`)
+export type DepositKey = { readonly partnerId: string; readonly id: string }
+
+/** In id order, whatever the order of the keys, so that two batches cannot wait for each other. */
+export function lockDeposits(tx: Tx, keys: readonly DepositKey[]): Promise<readonly DepositRow[]> {
+  return tx.rows<DepositRow>(sql`
+    select ${columns} from deposits.deposits
+    where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])
+    order by id for update`)
 }
 
 /** Deposits whose time has run out: the unlocked scan that finds work (it names no partner by design). */
@@ -73,20 +78,22 @@ export function expiredDeposits(
     select partner_id, id from deposits.deposits where expires_at <= ${now} order by expires_at limit ${rowsMax}`)
 }
 
-export async function updateDeposit(
-  tx: Tx,
-  partnerId: string,
-  id: string,
-  change: {
-    readonly status: DepositStatus
-    readonly debtor: string | null
-    readonly errorDetails: string | null
-    readonly expiresAt: Date | null
-  },
-  now: Date,
-): Promise<void> {
-  await tx.run(sql`
-    update deposits.deposits set status = ${change.status}, debtor = ${change.debtor},
-      error_details = ${change.errorDetails}, expires_at = ${change.expiresAt}, updated_at = ${now}
-    where partner_id = ${partnerId} and id = ${id}`)
+export type DepositChange = DepositKey & {
+  readonly status: DepositStatus
+  readonly debtor: string | null
+  readonly errorDetails: string | null
+  readonly expiresAt: Date | null
+}
+
+/** Each deposit once; all of them locked by the caller. */
+export function updateDeposits(tx: Tx, changes: readonly DepositChange[], now: Date): void {
+  const column = columnOf(changes)
+  tx.later(sql`
+    update deposits.deposits as d set status = given.status, debtor = given.debtor,
+      error_details = given.error_details, expires_at = given.expires_at, updated_at = ${now}
+    from unnest(${column('partnerId')}::uuid[], ${column('id')}::uuid[], ${column('status')}::text[],
+      ${column('debtor')}::text[], ${column('errorDetails')}::text[], ${column('expiresAt')}::timestamptz[])
+      as given (owner_id, deposit_id, status, debtor, error_details, expires_at)
+    where ${ofPartners(column('partnerId'))} and d.id = any(${column('id')}::uuid[])
+      and d.partner_id = given.owner_id and d.id = given.deposit_id`)
 }

@@ -1,7 +1,7 @@
 /** All SQL of payouts. */
 import type { ErrorKey, Rail } from '@partner-payments/wire'
 import type { Currency, Minor } from '../../kernel/index.ts'
-import { noSql, ofPartners, sql, type Tx } from '../../postgres/index.ts'
+import { columnOf, noSql, ofPartners, sql, type Tx } from '../../postgres/index.ts'
 import type { PayoutStatus } from './rules.ts'
 
 export type PayoutRow = {
@@ -46,7 +46,7 @@ const columns = sql`partner_id, id, operation, idempotency_key, request_hash, tr
  * them in one order.
  */
 export function insertPayouts(tx: Tx, rows: readonly PayoutRow[]): void {
-  const column = <K extends keyof PayoutRow>(name: K) => rows.map((row) => row[name])
+  const column = columnOf(rows)
   tx.later(sql`
     insert into payouts.payouts (${columns})
     select * from unnest(${column('partnerId')}::uuid[], ${column('id')}::uuid[], ${column('operation')}::text[],

@@ -84,6 +84,8 @@ export type Transactions = {
   readonly openMany: (tx: Tx, wanted: readonly NewTransaction[], taken: TakenReferences) => readonly Opened[]
   /** Notes steps of a transaction that stays Pending. */
   readonly note: (tx: Tx, partnerId: string, id: string, ...steps: readonly TimelineStep[]) => Promise<void>
+  /** `note` and `conclude`, for many transactions, each named once. */
+  readonly moveMany: (tx: Tx, moves: readonly Move[]) => Promise<void>
   /** Moves Pending to its final status and writes `transaction.status.changed`. Any other move is an AssertionFailure. */
   readonly conclude: (tx: Tx, partnerId: string, id: string, conclusion: ConclusionRequest) => Promise<void>
   /** Notes a step after the end (a return); the status stays what it is. */
@@ -101,6 +103,10 @@ export type ConclusionRequest = {
   readonly debtor?: Party
   readonly customFields?: Record<string, unknown> | null
 }
+
+/** Without a conclusion the transaction stays Pending. */
+export type Move = store.TransactionKey & { readonly steps: readonly TimelineStep[]; readonly conclusion?: Conclusion }
+export type Conclusion = Omit<ConclusionRequest, 'steps'>
 
 const ownReferenceChars = 20
 const readsPerBatchMax = 64
@@ -127,8 +133,35 @@ export function createTransactions(deps: {
     apart: deps.sharded,
   })
 
-  const lock = async (tx: Tx, partnerId: string, id: string) =>
-    present(await store.lockTransaction(tx, partnerId, id), 'the transaction of a payment exists')
+  const lock = async (tx: Tx, keys: readonly store.TransactionKey[]) => {
+    const rows = await store.lockTransactions(tx, keys)
+    const byKey = new Map(rows.map((row) => [`${row.partnerId} ${row.id}`, row]))
+    return keys.map((key) => present(byKey.get(`${key.partnerId} ${key.id}`), 'the transaction of a payment exists'))
+  }
+
+  const moveMany = async (tx: Tx, moves: readonly Move[]) => {
+    if (moves.length === 0) return
+    const now = clock.now()
+    const rows = await lock(tx, moves)
+    const changes = moves.map(({ partnerId, id, steps, conclusion }, index): store.TransactionChange => {
+      const row = present(rows[index], 'one row each')
+      const { status = 'Pending', errorKey = null, debtor } = conclusion ?? {}
+      assert(row.status === 'Pending', `${row.reference} is ${row.status}: it cannot become ${status}`)
+      assert(status === 'Pending' || mayMove(row.status, status), `${row.reference} cannot become ${status}`)
+      const updatedAt = conclusion ? now : row.updatedAt
+      return { partnerId, id, status, errorKey, debtor: json(debtor), entries: entries(steps, status, now), updatedAt }
+    })
+    store.updateTransactions(tx, changes)
+    outbox.appendMany(
+      tx,
+      moves.flatMap(({ partnerId, conclusion }, index) => {
+        if (!conclusion) return []
+        const row = present(rows[index], 'one row each')
+        const data = statusChanged(row, conclusion.status, conclusion.customFields ?? null)
+        return [{ partnerId, type: 'transaction.status.changed' as const, occurredAt: now, data }]
+      }),
+    )
+  }
 
   const taken = async (tx: Tx, wanted: readonly Wish[]): Promise<TakenReferences> => {
     const wishes = wanted.flatMap(({ partnerId, reference }) => (reference === null ? [] : [{ partnerId, reference }]))
@@ -157,23 +190,15 @@ export function createTransactions(deps: {
       present(openMany(tx, [transaction], await taken(tx, [transaction]))[0], 'one wish, one transaction'),
     taken,
     openMany,
-    note: async (tx, partnerId, id, ...steps) => {
-      const row = await lock(tx, partnerId, id)
-      assert(row.status === 'Pending', `${row.reference} is ${row.status}: no further step`)
-      store.appendTimeline(tx, partnerId, id, entries(steps, 'Pending', clock.now()))
-    },
-    conclude: async (tx, partnerId, id, { status, steps, errorKey = null, debtor, customFields = null }) => {
-      const row = await lock(tx, partnerId, id)
-      assert(mayMove(row.status, status), `${row.reference} is ${row.status}: it cannot become ${status}`)
-      const now = clock.now()
-      const change = { status, errorKey, debtor: json(debtor), entries: entries(steps, status, now) }
-      store.conclude(tx, partnerId, id, change, now)
-      outbox.append(tx, partnerId, 'transaction.status.changed', now, statusChanged(row, status, customFields))
-    },
+    note: (tx, partnerId, id, ...steps) => moveMany(tx, [{ partnerId, id, steps }]),
+    moveMany,
+    conclude: (tx, partnerId, id, { steps, ...conclusion }) => moveMany(tx, [{ partnerId, id, steps, conclusion }]),
     noteAfterEnd: async (tx, partnerId, id, step) => {
-      const { status } = await lock(tx, partnerId, id)
+      const [row] = await lock(tx, [{ partnerId, id }])
+      const { status, errorKey, updatedAt } = present(row, 'one key, one row')
       assert(status !== 'Pending', 'a return follows an end')
-      store.appendTimeline(tx, partnerId, id, entries([step], status, clock.now()))
+      const change = { partnerId, id, status, errorKey, debtor: null, updatedAt }
+      store.updateTransactions(tx, [{ ...change, entries: entries([step], status, clock.now()) }])
     },
     get: async (partnerId, reference) => view(await find({ partnerId, reference })),
     list: async (partnerId, query) => {

@@ -11,7 +11,7 @@ import type {
   TransactionType,
 } from '@partner-payments/wire'
 import type { Currency, Minor } from '../../kernel/index.ts'
-import { noSql, ofPartners, sql, type Tx } from '../../postgres/index.ts'
+import { columnOf, noSql, ofPartners, sql, type Tx } from '../../postgres/index.ts'
 
 export type TransactionRow = {
   readonly partnerId: string
@@ -79,7 +79,7 @@ export function referencesTaken(
 
 /** A concurrent holder of a reference is waited for, and all take them in one order. */
 export function insertTransactions(tx: Tx, rows: readonly TransactionRow[]): void {
-  const column = <K extends keyof TransactionRow>(name: K) => rows.map((row) => row[name])
+  const column = columnOf(rows)
   tx.later(sql`
     insert into transactions.transactions (${columns})
     select * from unnest(${column('partnerId')}::uuid[], ${column('id')}::uuid[], ${column('reference')}::text[],
@@ -106,34 +106,37 @@ export function transactionsByReference(
       and reference = any(${keys.map((key) => key.reference)}::text[])`)
 }
 
-export function lockTransaction(tx: Tx, partnerId: string, id: string): Promise<TransactionRow | undefined> {
-  return tx.row<TransactionRow>(sql`
-    select ${columns} from transactions.transactions where partner_id = ${partnerId} and id = ${id} for update`)
+export type TransactionKey = { readonly partnerId: string; readonly id: string }
+
+/** In id order, whatever the order of the keys, so that two batches cannot wait for each other. */
+export function lockTransactions(tx: Tx, keys: readonly TransactionKey[]): Promise<readonly TransactionRow[]> {
+  return tx.rows<TransactionRow>(sql`
+    select ${columns} from transactions.transactions
+    where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])
+    order by id for update`)
 }
 
-export function conclude(
-  tx: Tx,
-  partnerId: string,
-  id: string,
-  change: {
-    readonly status: TransactionStatus
-    readonly errorKey: ErrorKey | null
-    readonly debtor: string | null
-    readonly entries: readonly TimelineEntry[]
-  },
-  now: Date,
-): void {
-  tx.later(sql`
-    update transactions.transactions set status = ${change.status}, error_key = ${change.errorKey},
-      debtor = coalesce(${change.debtor}, debtor), timeline = timeline || ${JSON.stringify(change.entries)}::jsonb,
-      updated_at = ${now}
-    where partner_id = ${partnerId} and id = ${id}`)
+export type TransactionChange = TransactionKey & {
+  readonly status: TransactionStatus
+  readonly errorKey: ErrorKey | null
+  /** Null: as it is. */
+  readonly debtor: string | null
+  readonly entries: readonly TimelineEntry[]
+  readonly updatedAt: Date
 }
 
-export function appendTimeline(tx: Tx, partnerId: string, id: string, entries: readonly TimelineEntry[]): void {
+/** Each transaction once; all of them locked by the caller. */
+export function updateTransactions(tx: Tx, changes: readonly TransactionChange[]): void {
+  const column = columnOf(changes)
   tx.later(sql`
-    update transactions.transactions set timeline = timeline || ${JSON.stringify(entries)}::jsonb
-    where partner_id = ${partnerId} and id = ${id}`)
+    update transactions.transactions as t set status = given.status, error_key = given.error_key,
+      debtor = coalesce(given.debtor, t.debtor), timeline = t.timeline || given.entries, updated_at = given.updated_at
+    from unnest(${column('partnerId')}::uuid[], ${column('id')}::uuid[], ${column('status')}::text[],
+      ${column('errorKey')}::text[], ${column('debtor')}::text[],
+      ${column('entries').map((entries) => JSON.stringify(entries))}::jsonb[], ${column('updatedAt')}::timestamptz[])
+      as given (owner_id, transaction_id, status, error_key, debtor, entries, updated_at)
+    where ${ofPartners(column('partnerId'))} and t.id = any(${column('id')}::uuid[])
+      and t.partner_id = given.owner_id and t.id = given.transaction_id`)
 }
 
 export function listTransactions(
