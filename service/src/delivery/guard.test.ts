@@ -20,7 +20,7 @@ async function post(url: string, options: Partial<ExchangeOptions> = {}) {
     timeoutMs: 2000,
     ...options,
   })
-  const ids = { partnerId: newId(), subscriptionId: newId(), deliveryId: newId(), leaseId: newId(), eventId: newId() }
+  const ids = { partnerId: newId(), subscriptionId: newId(), deliveryId: newId(), eventId: newId(), attemptCount: 0 }
   const data = '{"reference":"R","status":"s"}'
   try {
     return await exchange.post(
