@@ -11,7 +11,8 @@
  * where the subscription is ordered; 20 subscriptions a partner. Promise: at least once.
  */
 export type { SubscriptionKey } from './deliveries.ts'
-export type { Claim, Holder, HolderOptions } from './holder.ts'
+export type { Holder, HolderOptions } from './holder.ts'
+export type { Claim } from './lane.ts'
 export { limitNames, limitsDefault, type Limits, retryDelaysMsDefault } from './limits.ts'
 export type { AddNotice, NoticeKind } from './record.ts'
 export { webhooksRoutes } from './routes.ts'
