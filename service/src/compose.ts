@@ -134,6 +134,7 @@ export function compose(deps: HouseDeps): House {
         webhooks,
         idleMs,
         allowLoopback: config.WEBHOOK_HTTP,
+        proxy: config.WEBHOOK_PROXY_URL,
         ...(deps.operations ? { observe: { attempt: deps.operations.metrics.delivery } } : {}),
       }),
       ...(config.RAIL === 'sandbox' ? startSettlement({ log, rail: bank, payouts, deposits, idleMs }) : []),
