@@ -19,7 +19,7 @@ import {
   startLoop,
 } from './kernel/index.ts'
 import { createLedger } from './ledger/index.ts'
-import { folderTransport, readMailbox, smtpTransport, startMailWorker } from './mail/index.ts'
+import { folderTransport, readMailbox, smtpTransport, startMailWorker, startNoticeWorker } from './mail/index.ts'
 import type { Operations } from './operations/index.ts'
 import { createOutbox } from './outbox/index.ts'
 import type { Database } from './postgres/index.ts'
@@ -32,7 +32,7 @@ import { createPayouts, payoutsRoutes } from './rooms/payouts/index.ts'
 import { createSimulations, simulationsRoutes } from './rooms/simulations/index.ts'
 import { createTransactions, transactionsRoutes } from './rooms/transactions/index.ts'
 import { createUsers, usersRoutes } from './rooms/users/index.ts'
-import { createWebhooks, webhooksRoutes } from './rooms/webhooks/index.ts'
+import { createWebhooks, noticeQueue, webhooksRoutes } from './rooms/webhooks/index.ts'
 import { startSettlement } from './settlement/index.ts'
 
 export type House = {
@@ -139,6 +139,7 @@ export function compose(deps: HouseDeps): House {
       }),
       ...(config.RAIL === 'sandbox' ? startSettlement({ log, rail: bank, payouts, deposits, idleMs }) : []),
       startMailWorker({ db, clock, log, users, access, ...mailParts(deps), idleMs }),
+      startNoticeWorker({ db, clock, log, notices: noticeQueue, users, access, ...mailParts(deps), idleMs }),
       startLoop({ name: 'access.nonces', idleMs: sweepIdleMs, log, step: access.sweepNonces }),
     ],
   }
