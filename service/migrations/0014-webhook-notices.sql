@@ -8,7 +8,7 @@ create table webhooks.notices (
   partner_id uuid not null references access.partners (id),
   id uuid not null,
   subscription_id uuid not null,
-  kind text not null check (kind in ('Failing24h', 'Failing72h', 'Disabled', 'Gone')),
+  kind text not null check (kind in ('Failing24h', 'Failing72h', 'DisabledFailing', 'DisabledGone')),
   url text not null,
   failing_since timestamptz,
   last_error text,

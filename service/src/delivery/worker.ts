@@ -4,7 +4,7 @@ import type { Claim, SubscriptionKey, Verdict, Webhooks } from '../rooms/webhook
 import type { Database } from '../postgres/index.ts'
 import { createExchange, exchangeTimeoutMsDefault } from './exchange.ts'
 import type { Proxy } from './proxy.ts'
-import { createResolver, type Resolve } from './resolver.ts'
+import { type Resolve, systemResolve } from './guard.ts'
 
 export type DeliveryObserver = {
   /** One attempt came to its end; `stale` ones were recorded by nobody. */
@@ -43,7 +43,7 @@ type Sending = {
 }
 
 function createSending(options: DeliveryOptions, onSettled: () => void): Sending {
-  const { webhooks, clock, log, allowLoopback, observe, resolve = createResolver() } = options
+  const { webhooks, clock, log, allowLoopback, observe, resolve = systemResolve } = options
   const { inFlightMax = inFlightMaxDefault, exchangeTimeoutMs: timeoutMs = exchangeTimeoutMsDefault } = options
   const exchange = createExchange({ clock, allowLoopback, resolve, timeoutMs, proxy: options.proxy })
   const underWay = new Set<Promise<void>>()

@@ -17,8 +17,8 @@ function shownUrl(url: string): string {
 const subjects: Readonly<Record<Notice['kind'], (host: string) => string>> = {
   Failing24h: (host) => `Webhooks to ${host} have failed for 24 hours`,
   Failing72h: (host) => `Webhooks to ${host} have failed for 72 hours`,
-  Disabled: (host) => `Webhooks to ${host} are disabled: they failed for 5 days`,
-  Gone: (host) => `Webhooks to ${host} are disabled: the endpoint answered 410 Gone`,
+  DisabledFailing: (host) => `Webhooks to ${host} are disabled: they failed for 5 days`,
+  DisabledGone: (host) => `Webhooks to ${host} are disabled: the endpoint answered 410 Gone`,
 }
 
 const still =
@@ -27,7 +27,7 @@ const held = 'Nothing more is sent to it. What it is owed is kept for 30 days an
 
 export function renderNotice(notice: Notice, partnerName: string, toName: string) {
   const { kind, subscriptionId, failingSince, lastError, createdAt } = notice
-  const disabled = kind === 'Disabled' || kind === 'Gone'
+  const disabled = kind === 'DisabledFailing' || kind === 'DisabledGone'
   const path = `/v1/webhooks/${subscriptionId}`
   const facts = [
     `Endpoint: ${shownUrl(notice.url)}`,

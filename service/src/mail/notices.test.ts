@@ -40,7 +40,7 @@ async function serve(options: Parameters<typeof mailServer>[0] = {}) {
 }
 
 const subscriptionId = newId()
-const failing: NewNotice = {
+const failing: Omit<NewNotice, 'partnerId'> = {
   subscriptionId,
   kind: 'Failing24h',
   url: 'https://hooks.example.com:8443/in/bound?key=partners-secret',
@@ -66,7 +66,7 @@ async function setUp(url: string) {
   const limits = { connectTimeoutMs: 2000, greetingTimeoutMs: 300, idleTimeoutMs: 2000, sendTimeoutMs: 5000 }
   const deps = { db, clock, log, notices: noticeQueue, users, access, transport: smtpTransport(url, limits), from }
   const notice = (given: Partial<NewNotice> = {}) =>
-    db.transaction((tx) => addNotice(tx, partnerId, { ...failing, ...given }, clock.now()))
+    db.transaction((tx) => addNotice(tx, { ...failing, ...given, partnerId }, clock.now()))
   const row = () =>
     db.row<{ id: string; mailDueAt: Date | null; mailAttempts: number; mailDone: readonly string[] }>(
       sql`select id, mail_due_at, mail_attempts, mail_done from webhooks.notices where partner_id = ${partnerId}
@@ -128,19 +128,19 @@ test('a mail for each kind; those of a disabled endpoint say how to enable it', 
   const subjects: Readonly<Record<NewNotice['kind'], string>> = {
     Failing24h: 'Webhooks to hooks.example.com:8443 have failed for 24 hours',
     Failing72h: 'Webhooks to hooks.example.com:8443 have failed for 72 hours',
-    Disabled: 'Webhooks to hooks.example.com:8443 are disabled: they failed for 5 days',
-    Gone: 'Webhooks to hooks.example.com:8443 are disabled: the endpoint answered 410 Gone',
+    DisabledFailing: 'Webhooks to hooks.example.com:8443 are disabled: they failed for 5 days',
+    DisabledGone: 'Webhooks to hooks.example.com:8443 are disabled: the endpoint answered 410 Gone',
   }
   for (const kind of Object.keys(subjects) as NewNotice['kind'][]) {
-    await notice({ kind, ...(kind === 'Gone' ? { failingSince: null, lastError: null } : {}) })
+    await notice({ kind, ...(kind === 'DisabledGone' ? { failingSince: null, lastError: null } : {}) })
     assert.equal(await step(), 1)
     const { one, text } = readMail(server.received.at(-1)?.source ?? '')
     assert.equal(one('Subject'), subjects[kind])
-    const disabled = kind === 'Disabled' || kind === 'Gone'
+    const disabled = kind === 'DisabledFailing' || kind === 'DisabledGone'
     assert.equal(text.includes(`POST /v1/webhooks/${subscriptionId}/enable`), disabled)
     assert.equal(text.includes('Disabled at: 21 November 2026 at 08:00 UTC'), disabled)
-    assert.equal(text.includes('No delivery has succeeded since'), kind !== 'Gone')
-    assert.equal(text.includes('Last error'), kind !== 'Gone')
+    assert.equal(text.includes('No delivery has succeeded since'), kind !== 'DisabledGone')
+    assert.equal(text.includes('Last error'), kind !== 'DisabledGone')
   }
 })
 
@@ -162,7 +162,7 @@ test('a transaction that is rolled back tells nobody; a partner without people t
   const server = await serve()
   const { step, deps, partnerId, clock, notice, row, lines } = await setUp(server.url)
   const rollBack = deps.db.transaction(async (tx) => {
-    await addNotice(tx, partnerId, failing, clock.now())
+    await addNotice(tx, { ...failing, partnerId }, clock.now())
     throw new Error('no')
   })
   await assert.rejects(rollBack, /no/)
@@ -296,9 +296,9 @@ test('notices are kept for 30 days, and longer only while they are still to be s
   await noticeQueue.endNotice(db, told, null)
   await notice({ kind: 'Failing72h' })
   clock.advance(30 * dayMs)
-  await notice({ kind: 'Disabled' })
-  assert.deepEqual(await kinds(), ['Failing24h', 'Failing72h', 'Disabled'])
+  await notice({ kind: 'DisabledFailing' })
+  assert.deepEqual(await kinds(), ['Failing24h', 'Failing72h', 'DisabledFailing'])
   clock.advance(1)
-  await notice({ kind: 'Gone' })
-  assert.deepEqual(await kinds(), ['Failing72h', 'Disabled', 'Gone'])
+  await notice({ kind: 'DisabledGone' })
+  assert.deepEqual(await kinds(), ['Failing72h', 'DisabledFailing', 'DisabledGone'])
 })

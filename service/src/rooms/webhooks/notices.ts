@@ -4,15 +4,18 @@ import type { Tx } from '../../postgres/index.ts'
 import * as store from './store-notices.ts'
 import type { ClaimedNotice, NoticeRow } from './store-notices.ts'
 
-export type NewNotice = Omit<NoticeRow, 'id' | 'createdAt'>
+export type NewNotice = Omit<NoticeRow, 'id' | 'createdAt' | 'lastError'> & {
+  readonly partnerId: string
+  readonly lastError?: string | null
+}
 
 /** As long as events and attempts. */
 const keptMs = 30 * dayMs
 
 /** Tells the partner's Admins and Developers, once the transaction commits. Older notices of the partner give way. */
-export async function addNotice(tx: Tx, partnerId: string, notice: NewNotice, now: Date): Promise<void> {
-  await store.insertNotice(tx, partnerId, { ...notice, id: newId(), createdAt: now })
-  await store.dropNotices(tx, partnerId, after(now, -keptMs))
+export async function addNotice(tx: Tx, notice: NewNotice, now: Date): Promise<void> {
+  await store.insertNotice(tx, notice.partnerId, { lastError: null, ...notice, id: newId(), createdAt: now })
+  await store.dropNotices(tx, notice.partnerId, after(now, -keptMs))
 }
 
 /** The queue of notices, as the mail worker sees it: claim under a lease, send outside any transaction, record. */

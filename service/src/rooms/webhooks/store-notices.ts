@@ -1,8 +1,8 @@
 /** All SQL of notices. */
 import { sql, type Tx } from '../../postgres/index.ts'
 
-export const noticeKinds = ['Failing24h', 'Failing72h', 'Disabled', 'Gone'] as const
-export type NoticeKind = (typeof noticeKinds)[number]
+/** Failing for so long; disabled since it failed for too long, or since it answered 410. */
+export type NoticeKind = 'Failing24h' | 'Failing72h' | 'DisabledFailing' | 'DisabledGone'
 
 export type NoticeRow = {
   readonly id: string
