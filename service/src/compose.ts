@@ -32,7 +32,7 @@ import { createPayouts, payoutsRoutes } from './rooms/payouts/index.ts'
 import { createSimulations, simulationsRoutes } from './rooms/simulations/index.ts'
 import { createTransactions, transactionsRoutes } from './rooms/transactions/index.ts'
 import { createUsers, usersRoutes } from './rooms/users/index.ts'
-import { createWebhooks, noticeQueue, webhooksRoutes } from './rooms/webhooks/index.ts'
+import { addNotice, createWebhooks, noticeQueue, webhooksRoutes } from './rooms/webhooks/index.ts'
 import { startSettlement } from './settlement/index.ts'
 
 export type House = {
@@ -87,6 +87,7 @@ function createRooms({ config, db, clock }: HouseDeps) {
     cursors,
     outbox,
     urlRules: { allowHttpLoopback: config.WEBHOOK_HTTP },
+    addNotice: (tx, notice) => addNotice(tx, notice, clock.now()),
     ...(config.WEBHOOK_RETRY_DELAYS_MS === undefined ? {} : { retryDelaysMs: config.WEBHOOK_RETRY_DELAYS_MS }),
   })
   const accounts = createAccounts({ db, clock, customers, ledger, issuers: defaultIssuers })
