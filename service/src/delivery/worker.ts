@@ -4,6 +4,7 @@ import { type Clock, type Log, type Loop, secondMs, startLoop } from '../kernel/
 import type { Claim, Holder, Verdict, Webhooks } from '../rooms/webhooks/index.ts'
 import type { Database } from '../postgres/index.ts'
 import { createExchange, exchangeTimeoutMsDefault } from './exchange.ts'
+import type { Proxy } from './proxy.ts'
 import { type Resolve, systemResolve } from './guard.ts'
 
 export type DeliveryObserver = {
@@ -21,6 +22,7 @@ export type DeliveryOptions = {
   readonly allowLoopback: boolean
   readonly observe?: DeliveryObserver
   readonly resolve?: Resolve
+  readonly proxy?: Proxy | undefined
   readonly exchangeTimeoutMs?: number
   /** Attempts under way at once in this process. */
   readonly inFlightMax?: number
@@ -46,7 +48,7 @@ type Sending = {
 function createSending(options: DeliveryOptions, wake: () => void): Sending {
   const { webhooks, clock, log, allowLoopback, observe, resolve = systemResolve, inFlightMax } = options
   const { exchangeTimeoutMs: timeoutMs = exchangeTimeoutMsDefault, idleMs = idleMsDefault } = options
-  const exchange = createExchange({ clock, allowLoopback, resolve, timeoutMs })
+  const exchange = createExchange({ clock, allowLoopback, resolve, timeoutMs, proxy: options.proxy })
   const underWay = new Set<Promise<void>>()
   const abandon = new AbortController()
 
