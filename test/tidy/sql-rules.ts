@@ -9,6 +9,7 @@ export const scans: Readonly<Record<string, string>> = {
   'service/src/ledger/store.ts addReserved': 'a batch: ofPartners says whose rows it means',
   'service/src/rooms/beneficiaries/store.ts byIds': 'a batch: ofPartners says whose rows it means',
   'service/src/rooms/customers/store.ts byIds': 'a batch: ofPartners says whose rows it means',
+  'service/src/rooms/transactions/store.ts referencesTaken': 'a batch: ofPartners says whose rows it means',
   'service/src/rooms/payouts/store.ts payoutsByKeys': 'a batch: ofPartners says whose rows it means',
   'service/src/rooms/webhooks/store-lanes.ts dueLanes': 'finds which lanes have deliveries due, without a lock',
   'service/src/outbox/index.ts byIds': 'a batch: the list of its keys, or ofPartners, says whose rows it means',
@@ -108,18 +109,17 @@ const droppedIn = (migrations: readonly File[]): ReadonlySet<string> =>
 
 export function readTables(migrations: readonly File[]): readonly Table[] {
   const dropped = droppedIn(migrations)
-  return migrations.flatMap((file) => {
+  const tables = migrations.flatMap((file) => {
     const text = withoutComments(file.text)
     const starts = [...text.matchAll(/\bcreate\s+table\s+(?:if\s+not\s+exists\s+)?([\w.]+)\s*\(/gi)]
-    return starts
-      .map((match, index) => {
-        const name = match[1] ?? ''
-        const rest = text.slice(match.index, starts[index + 1]?.index)
-        const spread = new RegExp(`select\\s+public\\.(shard|replicate)\\s*\\(\\s*'${name}'`, 'i').exec(rest)?.[1]
-        return { name, spread, body: parenthesised(rest, match[0].length - 1), at: match.index, file }
-      })
-      .filter(({ name }) => !dropped.has(name))
+    return starts.map((match, index) => {
+      const name = match[1] ?? ''
+      const rest = text.slice(match.index, starts[index + 1]?.index)
+      const spread = new RegExp(`select\\s+public\\.(shard|replicate)\\s*\\(\\s*'${name}'`, 'i').exec(rest)?.[1]
+      return { name, spread, body: parenthesised(rest, match[0].length - 1), at: match.index, file }
+    })
   })
+  return tables.filter(({ name }) => !dropped.has(name))
 }
 
 /** What stands between the parenthesis at `open` and its partner. */

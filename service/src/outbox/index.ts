@@ -6,7 +6,7 @@
  */
 import type { EventData, EventName } from '@partner-payments/wire'
 import { newId } from '../kernel/index.ts'
-import { ofOnePartner, plannedAnew, sql, type Tx } from '../postgres/index.ts'
+import { type Database, ofOnePartner, plannedAnew, sql, type Tx } from '../postgres/index.ts'
 
 export type OutboxEvent = {
   readonly id: string
@@ -28,15 +28,9 @@ export type NewEvent<N extends EventName> = {
 
 export type Outbox = {
   /** Appends an event; `data` must have the shape that the interface document gives its type. */
-  readonly append: <N extends EventName>(
-    tx: Tx,
-    partnerId: string,
-    type: N,
-    occurredAt: Date,
-    data: Data<N>,
-  ) => Promise<void>
-  /** Appends events in their order. */
-  readonly appendMany: <N extends EventName>(tx: Tx, events: readonly NewEvent<N>[]) => Promise<void>
+  readonly append: <N extends EventName>(tx: Tx, partnerId: string, type: N, occurredAt: Date, data: Data<N>) => void
+  /** Appends events in their order. Written with the commit. */
+  readonly appendMany: <N extends EventName>(tx: Tx, events: readonly NewEvent<N>[]) => void
   /**
    * Up to `partnersMax` partners with events to fan out, behind `after` in the order of their ids: the unlocked read that
    * finds due work (it names no partner by design). One probe of the index for each, however long the queue is.
@@ -54,7 +48,29 @@ export type Outbox = {
 export type EventKey = { readonly partnerId: string; readonly eventId: string }
 export type OwnedEvent = OutboxEvent & { readonly partnerId: string }
 
-async function appendMany<N extends EventName>(tx: Tx, events: readonly NewEvent<N>[]): Promise<void> {
+/** Transactions with events in them. */
+const appended = new WeakSet<Tx>()
+
+/**
+ * The same database, telling `wake` after each commit that had events in it. A hint, and no more: what is told of the
+ * events is their rows, which whoever looks for them finds with or without it.
+ */
+export function wakingDatabase<D extends Database>(db: D, wake: () => void): D {
+  return {
+    ...db,
+    transaction: async (work, options) => {
+      let last: Tx | undefined
+      const result = await db.transaction((tx, read) => {
+        last = tx
+        return work(tx, read)
+      }, options)
+      if (last !== undefined && appended.has(last)) wake()
+      return result
+    },
+  }
+}
+
+function appendMany<N extends EventName>(tx: Tx, events: readonly NewEvent<N>[]): void {
   if (events.length === 0) return
   const rows = events.map(({ partnerId, type, occurredAt, data }) => ({
     partnerId,
@@ -64,14 +80,15 @@ async function appendMany<N extends EventName>(tx: Tx, events: readonly NewEvent
     payload: JSON.stringify({ eventType: type, timestamp: occurredAt.toISOString(), ...data }),
     occurredAt,
   }))
+  appended.add(tx)
   const partnerIds = rows.map((row) => row.partnerId)
   const ids = rows.map((row) => row.id)
-  await tx.run(sql`
+  tx.later(sql`
     insert into outbox.events (partner_id, id, type, reference, data, occurred_at)
     select * from unnest(${partnerIds}::uuid[], ${ids}::uuid[], ${rows.map((row) => row.type)}::text[],
       ${rows.map((row) => row.reference)}::text[], ${rows.map((row) => row.payload)}::text[],
       ${rows.map((row) => row.occurredAt)}::timestamptz[]) as e (partner_id, id, type, reference, data, occurred_at)`)
-  await tx.run(sql`
+  tx.later(sql`
     insert into outbox.pending (partner_id, event_id)
     select * from unnest(${partnerIds}::uuid[], ${ids}::uuid[]) as e (partner_id, event_id)`)
 }

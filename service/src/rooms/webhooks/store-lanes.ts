@@ -139,8 +139,8 @@ export async function saveHealth(
 export type Fanned = SubscriptionKey & { readonly count: number }
 
 /** In the order of their ids. */
-export async function lockLanes(tx: Tx, keys: readonly SubscriptionKey[]): Promise<void> {
-  await tx.run(sql`
+export function lockLanes(tx: Tx, keys: readonly SubscriptionKey[]): void {
+  tx.later(sql`
     select 1 from webhooks.lanes
     where ${ofPartners(partnersOf(keys))} and subscription_id = any(${idsOf(keys)}::uuid[])
     order by subscription_id for update`)
@@ -150,13 +150,13 @@ export async function lockLanes(tx: Tx, keys: readonly SubscriptionKey[]): Promi
  * So many more are owed, and the lanes are due, not before their rest is over. One that is held by `workerId` is not
  * touched in that: its holder is told directly. The lanes are locked.
  */
-export async function addOwed(
+export function addOwed(
   tx: Tx,
   rows: readonly (Fanned & { readonly wake: boolean })[],
   workerId: string | null,
   now: Date,
-): Promise<void> {
-  await tx.run(sql`
+): void {
+  tx.later(sql`
     update webhooks.lanes l set owed = l.owed + w.n,
       due_at = case when not w.k or (l.lease_id = ${workerId}::uuid and l.lease_until > ${now}) then l.due_at
         else least(l.due_at, greatest(${now}::timestamptz, l.paused_until)) end
