@@ -13,7 +13,7 @@ export const scans: Readonly<Record<string, string>> = {
   'service/src/rooms/payouts/store.ts payoutsByKeys': 'a batch: ofPartners says whose rows it means',
   'service/src/rooms/webhooks/store-lanes.ts dueLanes': 'finds which lanes have deliveries due, without a lock',
   'service/src/outbox/index.ts byIds': 'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/outbox/index.ts oldestPending': 'a batch: the list of its keys, or ofPartners, says whose rows it means',
+  'service/src/outbox/index.ts nextPending': 'a batch: the list of its keys, or ofPartners, says whose rows it means',
   'service/src/outbox/index.ts take': 'a batch: the list of its keys, or ofPartners, says whose rows it means',
   'service/src/rooms/webhooks/store-lanes.ts claimLanes':
     'a batch: the list of its keys, or ofPartners, says whose rows it means',
@@ -55,6 +55,15 @@ export const scans: Readonly<Record<string, string>> = {
     'a batch: the list of its keys, or ofPartners, says whose rows it means',
   'service/src/rooms/webhooks/store.ts targetsOf':
     'a batch: the list of its keys, or ofPartners, says whose rows it means',
+  'service/src/outbox/index.ts oldestPending': 'asks what the oldest event is that a week must be kept for',
+  'service/src/rooms/webhooks/store-retention.ts expiredHeld': 'finds what was held too long, without a lock',
+  'service/src/rooms/webhooks/store-retention.ts expiredOfDisabled': 'finds what was held too long, without a lock',
+  'service/src/rooms/webhooks/store-retention.ts disown':
+    'a batch: the list of its keys, or ofPartners, says whose rows it means',
+  'service/src/rooms/webhooks/store-retention.ts deliveredBetween': 'counts a week that is dropped as a whole',
+  'service/src/rooms/webhooks/store-retention.ts deleteDelivered': 'empties a partition that is dropped row by row',
+  'service/src/rooms/webhooks/store-retention.ts oldestNeeded':
+    'asks what the oldest event is that a week must be kept for',
   'service/src/access/store.ts partnersWithExpiredNonces': 'finds which partner has nonces to forget, without a lock',
   'service/src/outbox/index.ts partnersWithPending': 'finds which partner has events to fan out, without a lock',
   'service/src/rails/sandbox/store.ts dueNotices':

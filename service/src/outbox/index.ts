@@ -41,6 +41,8 @@ export type Outbox = {
    * nobody else takes theirs.
    */
   readonly take: (tx: Tx, partnerIds: readonly string[], eventsMax: number) => Promise<readonly OwnedEvent[]>
+  /** The oldest event that is not fanned out, of everybody. */
+  readonly oldestPending: (tx: Tx) => Promise<string | undefined>
   /** Those of the events that are there, in no order. */
   readonly byIds: (tx: Tx, keys: readonly EventKey[]) => Promise<readonly OwnedEvent[]>
 }
@@ -107,7 +109,7 @@ async function byIds(tx: Tx, keys: readonly EventKey[]): Promise<readonly OwnedE
 }
 
 /** In the order of the partners, and of the events of each. */
-const oldestPending = (tx: Tx, partnerIds: readonly string[], eventsMax: number): Promise<readonly EventKey[]> =>
+const nextPending = (tx: Tx, partnerIds: readonly string[], eventsMax: number): Promise<readonly EventKey[]> =>
   tx.rows<EventKey>(
     plannedAnew(sql`
       select p.* from unnest(${partnerIds}::uuid[]) as w (p)
@@ -134,7 +136,7 @@ export function createOutbox(): Outbox {
       return rows.map((row) => row.partnerId)
     },
     take: async (tx, partnerIds, eventsMax) => {
-      const taken = await oldestPending(tx, partnerIds, eventsMax)
+      const taken = await nextPending(tx, partnerIds, eventsMax)
       if (taken.length === 0) return []
       await tx.run(
         plannedAnew(sql`
@@ -144,6 +146,12 @@ export function createOutbox(): Outbox {
       )
       const events = await byIds(tx, taken)
       return events.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    },
+    oldestPending: async (tx) => {
+      const row = await tx.row<{ eventId: string }>(
+        plannedAnew(sql`select event_id from outbox.pending order by event_id limit 1`),
+      )
+      return row?.eventId
     },
     byIds,
   }

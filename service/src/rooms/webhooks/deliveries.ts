@@ -10,6 +10,7 @@ import { createHolder, type HolderOptions } from './holder.ts'
 import { createLanes } from './lanes.ts'
 import { type Limits, readLimits, retryDelaysMsDefault } from './limits.ts'
 import { createRecord } from './record.ts'
+import { createRetention } from './retention.ts'
 import type { Secrets } from './secrets.ts'
 import * as queue from './store-deliveries.ts'
 import * as store from './store.ts'
@@ -66,6 +67,8 @@ export function createDeliveries(deps: DeliveriesDeps & { readonly secrets: Pick
 
     /** Per subscription: what was ever owed, and what became of it; delivered + pending + held = owed. */
     reconcile: (tx: Tx, partnerId: string) => queue.reconcile(tx, partnerId),
+
+    ...createRetention({ db, clock, outbox, limits }),
 
     limits,
     sharded,
