@@ -5,7 +5,7 @@ import { type Delivery, queueName } from './schema.ts'
 import { createWork, requireSuccess } from './work.ts'
 
 /** Tried on two cores: the fastest of 50 to 500 jobs a batch, and of 1 to 10 batches at once. */
-const [batchSize = 100, localConcurrency = 5] = process.argv.slice(2).map(Number)
+const [batchSize, localConcurrency] = [100, 10]
 
 const { DATABASE_URL: url = '', DATABASE_CONNECTIONS_MAX: connections } = readConfig()
 const work = createWork(url, connections / 2)

@@ -21,6 +21,7 @@ const count = async (pool: pg.Pool, statement: string): Promise<number> =>
 export async function graphilePeer(databaseUrl: string): Promise<Peer> {
   const pgPool = new pg.Pool({ connectionString: databaseUrl, max: 2 })
   pgPool.on('error', () => {})
+  pgPool.on('connect', (client) => client.on('error', () => {}))
   const utils = await makeWorkerUtils({ pgPool, logger: new Logger(() => () => {}) })
   await utils.migrate()
   return {

@@ -5,10 +5,12 @@ import { type Delivery, queueName } from './schema.ts'
 import { createWork, requireSuccess } from './work.ts'
 
 /** Tried on two cores: the fastest of 10 to 200 jobs at once, with and without batches for taking and completing. */
-const [concurrentJobs = 50, localQueueSize = 500, completeBatchMs = 50] = process.argv.slice(2).map(Number)
+const [concurrentJobs, localQueueSize, completeBatchMs] = [100, 500, 50]
+/** It takes and completes by batch, and needs few. */
+const libraryConnections = 5
 
 const { DATABASE_URL: url = '', DATABASE_CONNECTIONS_MAX: connections } = readConfig()
-const work = createWork(url, connections / 2)
+const work = createWork(url, connections - libraryConnections)
 const runner = await run({
   taskList: {
     [queueName]: async (payload) => {
@@ -23,7 +25,7 @@ const runner = await run({
   preset: {
     worker: {
       connectionString: url,
-      maxPoolSize: connections / 2,
+      maxPoolSize: libraryConnections,
       concurrentJobs,
       pollInterval: 500,
       preparedStatements: true,
