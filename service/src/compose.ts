@@ -19,7 +19,7 @@ import {
   startLoop,
 } from './kernel/index.ts'
 import { createLedger } from './ledger/index.ts'
-import { folderTransport, readMailbox, smtpTransport, startMailWorker } from './mail/index.ts'
+import { folderTransport, readMailbox, smtpTransport, startMailWorker, startNoticeWorker } from './mail/index.ts'
 import type { Operations } from './operations/index.ts'
 import { createOutbox } from './outbox/index.ts'
 import type { Database } from './postgres/index.ts'
@@ -32,7 +32,7 @@ import { createPayouts, payoutsRoutes } from './rooms/payouts/index.ts'
 import { createSimulations, simulationsRoutes } from './rooms/simulations/index.ts'
 import { createTransactions, transactionsRoutes } from './rooms/transactions/index.ts'
 import { createUsers, usersRoutes } from './rooms/users/index.ts'
-import { createWebhooks, webhooksRoutes } from './rooms/webhooks/index.ts'
+import { addNotice, createWebhooks, noticeQueue, webhooksRoutes } from './rooms/webhooks/index.ts'
 import { startSettlement } from './settlement/index.ts'
 
 export type House = {
@@ -87,6 +87,7 @@ function createRooms({ config, db, clock }: HouseDeps) {
     cursors,
     outbox,
     urlRules: { allowHttpLoopback: config.WEBHOOK_HTTP },
+    addNotice: (tx, notice) => addNotice(tx, notice, clock.now()),
     ...(config.WEBHOOK_RETRY_DELAYS_MS === undefined ? {} : { retryDelaysMs: config.WEBHOOK_RETRY_DELAYS_MS }),
   })
   const accounts = createAccounts({ db, clock, customers, ledger, issuers: defaultIssuers })
@@ -134,10 +135,12 @@ export function compose(deps: HouseDeps): House {
         webhooks,
         idleMs,
         allowLoopback: config.WEBHOOK_HTTP,
+        proxy: config.WEBHOOK_PROXY_URL,
         ...(deps.operations ? { observe: { attempt: deps.operations.metrics.delivery } } : {}),
       }),
       ...(config.RAIL === 'sandbox' ? startSettlement({ log, rail: bank, payouts, deposits, idleMs }) : []),
       startMailWorker({ db, clock, log, users, access, ...mailParts(deps), idleMs }),
+      startNoticeWorker({ db, clock, log, notices: noticeQueue, users, access, ...mailParts(deps), idleMs }),
       startLoop({ name: 'access.nonces', idleMs: sweepIdleMs, log, step: access.sweepNonces }),
     ],
   }
