@@ -53,8 +53,9 @@ const reconcile = `
     from webhooks.queue group by 1, 2)
   select s.partner_id as partner, s.id as subscription, coalesce(o.events, 0)::integer as owed,
     coalesce(d.delivered, 0)::integer as delivered, coalesce(q.pending, 0)::integer as pending,
-    coalesce(q.held, 0)::integer as held
+    coalesce(q.held, 0)::integer as held, l.owed::integer as counted
   from webhooks.subscriptions s
+    left join webhooks.lanes l on l.partner_id = s.partner_id and l.subscription_id = s.id
     left join owed o on o.partner_id = s.partner_id
     left join delivered d on d.partner_id = s.partner_id and d.subscription_id = s.id
     left join queued q on q.partner_id = s.partner_id and q.subscription_id = s.id`
@@ -66,6 +67,8 @@ type Owed = {
   readonly delivered: number
   readonly pending: number
   readonly held: number
+  /** By the lane itself. */
+  readonly counted: number
 }
 
 /** `drained`: nothing is left for healthy endpoints. */
@@ -83,9 +86,9 @@ export async function auditOwed(place: Place, { drained }: { readonly drained: b
   const wrong: string[] = []
   if (waiting > 0) wrong.push(`${waiting} events are not fanned out`)
   for (const row of rows) {
-    const { partner, subscription, owed, delivered, pending, held } = row
+    const { partner, subscription, owed, delivered, pending, held, counted } = row
     const committed = place.committed.get(partner) ?? 0
-    if (owed !== delivered + pending + held || owed !== committed)
+    if (owed !== delivered + pending + held || owed !== committed || owed !== counted)
       wrong.push(`committed ${committed}, ${JSON.stringify(row)}`)
     if (drained && healthy.has(subscription) && pending + held > 0) wrong.push(`still owed: ${JSON.stringify(row)}`)
   }

@@ -68,7 +68,11 @@ export async function fillBacklog(place: Place, backlog: Backlog): Promise<void>
         partnerId,
         committed,
       ])
-      await client.query('update webhooks.lanes set due_at = $2 where partner_id = $1', [partnerId, new Date(nowMs)])
+      await client.query('update webhooks.lanes set due_at = $2, owed = owed + $3 where partner_id = $1', [
+        partnerId,
+        new Date(nowMs),
+        eventsPerPartner,
+      ])
       say?.(`${index + 1} of ${partnerIds.length} partners have their backlog`)
     }
     if (say) await client.query('vacuum (analyze)')

@@ -44,8 +44,9 @@ export function floodContestant(flood: Flood): Contestant {
     await flood.rest()
     const taken = await endpoints.take()
     wrong = await flood.check({ ...taken, received: [...primed, ...taken.received] })
-    lastRate = rateOf(taken.received, seconds, settleMs)
-    return { rate: lastRate, ...used(before, after, wallSeconds) }
+    // Without the pause: how many are made ready must not depend on what was passed over.
+    lastRate = Math.max(firstRate, rateOf(taken.received, seconds))
+    return { rate: rateOf(taken.received, seconds, settleMs), ...used(before, after, wallSeconds) }
   }
   return {
     name,

@@ -106,7 +106,7 @@ export function pacedContestant(ours: Ours & { readonly eventsPerSecond: number 
 async function paced(place: Place, count: number, everyMs: number): Promise<ReadonlyMap<string, number>> {
   const begun = nowMs()
   const commits = Array.from({ length: count }, async (_, index) => {
-    await sleep(begun + index * everyMs - nowMs())
+    await sleep(Math.max(0, begun + index * everyMs - nowMs()))
     const { references, atMs } = await place.commit(1)
     return [references[0] ?? '', atMs] as const
   })

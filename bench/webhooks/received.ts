@@ -31,11 +31,15 @@ export function splitBody(body: string): {
   return { eventId: match?.[1] ?? '', data, reference: /"reference":"([^"]*)"/.exec(data)?.[1] ?? '' }
 }
 
-/** Arrivals a second from the first one on, `settleMs` later for `seconds`, or until the last if that was sooner. */
+/**
+ * Arrivals a second for `seconds`, or until the last if that was sooner. From the first one on; from `settleMs` later
+ * where enough come for that.
+ */
 export function rateOf(received: readonly Received[], seconds: number, settleMs = 0): number {
   const times = Float64Array.from(received, ({ atMs }) => atMs).toSorted()
-  const begin = (times[0] ?? 0) + settleMs
-  const end = Math.min(begin + seconds * 1000, times.at(-1) ?? 0)
+  const [first, last] = [times[0] ?? 0, times.at(-1) ?? 0]
+  const begin = last - first > 2 * settleMs ? first + settleMs : first
+  const end = Math.min(begin + seconds * 1000, last)
   const counted = times.filter((at) => at > begin && at <= end).length
   return counted / ((end - begin) / 1000)
 }
