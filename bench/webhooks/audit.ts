@@ -1,6 +1,7 @@
 /** What came against what is stored: every committed event at each endpoint that wants it, once, byte for byte. */
 import { Webhook } from 'standardwebhooks'
 import { withClient } from '../postgres.ts'
+import { eventType } from './events.ts'
 import type { Received, Sampled } from './received.ts'
 import type { Place } from './place.ts'
 
@@ -46,7 +47,9 @@ export function verifySigned(sampled: readonly Sampled[], secretOf: (endpoint: n
 
 /** Owed = delivered + pending + held, by endpoint; and all that was committed is numbered in the feed. */
 const reconcile = `
-  with owed as (select partner_id, count(*) as events from webhooks.feed group by 1),
+  with owed as (select f.partner_id, count(*) as events
+    from webhooks.feed f join outbox.events e on e.partner_id = f.partner_id and e.id = f.event_id
+    where e.type = '${eventType}' group by 1),
   delivered as (select partner_id, subscription_id, count(*) as delivered from webhooks.deliveries group by 1, 2),
   queued as (select partner_id, subscription_id, count(*) filter (where status = 'Pending') as pending,
       count(*) filter (where status = 'Held') as held
