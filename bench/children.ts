@@ -30,6 +30,8 @@ const programs = {
   processes: ['host.ts', 'processes'],
   empty: ['host.ts', 'empty'],
   baseline: ['baseline/server.ts'],
+  graphile: ['webhooks/peers/graphile.ts'],
+  boss: ['webhooks/peers/boss.ts'],
 } as const
 export type Program = keyof typeof programs
 

@@ -4,6 +4,7 @@
  */
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { type Limits, limitNames, readProxy } from './delivery/index.ts'
 import { type LogLevel, logLevels, masterKeyBytes, randomBytes, secondMs } from './kernel/index.ts'
 import { readMailbox, smtpTransport } from './mail/index.ts'
 
@@ -71,6 +72,18 @@ const retryDelays = (value: string | undefined, mode: Mode): readonly number[] |
           /^\d{1,9}$/.test(part.trim()) ? Number(part) : fail('must be milliseconds separated by commas'),
         )
 
+const webhookLimits = (value: string | undefined): Partial<Limits> => {
+  const pairs = (value ?? '').split(',').flatMap((part) => {
+    if (part.trim() === '') return []
+    const [, name, number] = /^\s*(\w+)\s*=\s*([1-9]\d{0,14})\s*$/.exec(part) ?? []
+    const known = limitNames.find((one) => one === name)
+    return known === undefined
+      ? fail(`must be name=value, the names being ${limitNames.join(', ')}, the values whole numbers from 1 on`)
+      : [[known, Number(number)] as const]
+  })
+  return Object.fromEntries(pairs)
+}
+
 const mailbox = (byDefault: string) => (value: string | undefined) =>
   readMailbox(value ?? byDefault) ? (value ?? byDefault) : fail('must be `Name <address@domain>` or `address@domain`')
 /** The transport itself judges its URL, so that what passes here is what it takes. It connects to nothing yet. */
@@ -78,6 +91,10 @@ const mailServer = (value: string | undefined) => {
   if (value !== undefined) smtpTransport(value)
   return value
 }
+const egressProxy = (value: string | undefined) =>
+  value === undefined
+    ? undefined
+    : (readProxy(value) ?? fail('must be `http://` or `https://`, a host, and at most credentials and a port'))
 
 const portMax = 65_535
 /** More than the cores of any machine this was tried on; what is above is a slip of the finger. */
@@ -191,6 +208,22 @@ export const variables = {
     default: '5s 30s 2m 10m 30m 1h 3h 6h 12h 24h 24h; in a sandbox 1s 2s 5s 15s 30s 1m 2m 5m 10m 20m 30m',
     what: 'Waits between the attempts of a delivery, in milliseconds, separated by commas',
     read: retryDelays,
+  },
+  WEBHOOK_PROXY_URL: {
+    default: 'none: webhooks go out directly',
+    what: '`http://user:password@host:port` or `https://...`: a proxy that opens tunnels by CONNECT, to addresses that were judged before. Webhooks to loopback do not pass it',
+    secret: true,
+    read: egressProxy,
+  },
+  WEBHOOK_LIMITS: {
+    default: 'none: those of docs/architecture.md',
+    what: 'Limits of webhook deliveries as `name=value`, separated by commas: `inFlightPerEndpointMax=5,retentionMs=1209600000`',
+    read: webhookLimits,
+  },
+  WEBHOOK_IDLE_MS: {
+    default: '20',
+    what: 'How long the webhook worker rests when it finds nothing to do: what an event waits at most that another process wrote',
+    read: integer(1, 60_000, 20),
   },
   WORKER_IDLE_MS: {
     default: '100',

@@ -40,8 +40,8 @@ test('200 the secret is shown once, at creation, and is sealed at rest', async (
   const { secret, ...rest } = created
   assert.deepEqual(read, rest)
   const row = await hooks.db.row<{ text: string }>(sql`
-    select encode(secret_sealed, 'escape') as text from webhooks.subscriptions
-    where partner_id = ${partnerId} and id = ${created.id}`)
+    select encode(secret_sealed, 'escape') as text from webhooks.secrets
+    where partner_id = ${partnerId} and subscription_id = ${created.id}`)
   assert.ok(row && !row.text.includes(secret.slice(6)))
 })
 

@@ -1,19 +1,10 @@
 /** The verbs of a partner's subscriptions, as its routes use them. */
 import { type Static, webhooks as wire } from '@partner-payments/wire'
-import {
-  type Clock,
-  type Cursors,
-  newId,
-  notFound,
-  type Page,
-  randomBytes,
-  Refusal,
-  refuseField,
-  type Sealer,
-} from '../../kernel/index.ts'
+import { type Clock, type Cursors, newId, notFound, type Page, Refusal, refuseField } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import * as queue from './store-deliveries.ts'
 import { readText, readUrl, statusesStored, statusSeen, type UrlRules, warningsFor } from './rules.ts'
+import type { Secrets } from './secrets.ts'
 import * as store from './store.ts'
 
 export type Subscription = store.SubscriptionRow & { readonly warnings: readonly string[] }
@@ -22,27 +13,17 @@ export type Delivery = queue.DeliveryRow & { readonly attempts: readonly queue.A
 export type SubscriptionsDeps = {
   readonly db: Database
   readonly clock: Clock
-  readonly sealer: Sealer
+  readonly secrets: Pick<Secrets, 'add'>
   readonly cursors: Cursors
   readonly urlRules: UrlRules
 }
 
-/** Standard Webhooks: `whsec_` and 24 to 64 random bytes in Base64. */
-const secretPrefix = 'whsec_'
-const secretBytes = 32
 /** What one transaction makes due again: an endpoint that was away for days is owed more than one statement should touch. */
 const makeDueRowsMax = 5000
 
-const sealContext = (partnerId: string, id: string) => ['webhooks.subscriptions', 'secret_sealed', partnerId, id]
-
-/** The raw key that signs. */
-export function openSecret(sealer: Sealer, partnerId: string, id: string, sealed: Uint8Array): Buffer {
-  return Buffer.from(sealer.open(sealed, sealContext(partnerId, id)).slice(secretPrefix.length), 'base64')
-}
-
 const seen = (row: store.SubscriptionRow): Subscription => ({ ...row, warnings: warningsFor(row.events) })
 
-export function createSubscriptions({ db, clock, sealer, cursors, urlRules }: SubscriptionsDeps) {
+export function createSubscriptions({ db, clock, secrets, cursors, urlRules }: SubscriptionsDeps) {
   const load = async (tx: Tx, partnerId: string, id: string) => {
     const row = await store.subscriptionById(tx, partnerId, id)
     if (row === undefined) throw notFound('webhook subscription')
@@ -64,17 +45,16 @@ export function createSubscriptions({ db, clock, sealer, cursors, urlRules }: Su
         status: 'Enabled',
         createdAt: clock.now(),
       } as const
-      const secret = `${secretPrefix}${randomBytes(secretBytes).toString('base64')}`
-      const secretSealed = sealer.seal(secret, sealContext(partnerId, row.id))
-      await db.transaction(async (tx) => {
+      const secret = await db.transaction(async (tx) => {
         await store.ensurePartner(tx, partnerId)
         if (!(await store.countSubscription(tx, partnerId, wire.subscriptionsPerPartnerMax)))
           throw new Refusal(
             'webhook_limit_reached',
             `A partner has ${wire.subscriptionsPerPartnerMax} endpoints at most.`,
           )
-        await store.insertSubscription(tx, partnerId, { ...row, secretSealed })
+        await store.insertSubscription(tx, partnerId, row)
         await queue.insertLane(tx, partnerId, row.id)
+        return secrets.add(tx, { partnerId, subscriptionId: row.id }, row.createdAt)
       })
       return { ...seen({ ...row, updatedAt: row.createdAt }), secret }
     },
@@ -111,7 +91,8 @@ export function createSubscriptions({ db, clock, sealer, cursors, urlRules }: Su
       }
       const row = await db.transaction(async (tx) => {
         const now = clock.now()
-        await queue.wakeLane(tx, partnerId, id, now)
+        if (status === 'Enabled') await queue.restartLane(tx, partnerId, id, now)
+        else await queue.wakeLane(tx, partnerId, id, now)
         const before = await store.lockSubscription(tx, partnerId, id)
         if (before === undefined) throw notFound('webhook subscription')
         const after = { ...before, ...changes, updatedAt: now }
@@ -148,7 +129,7 @@ export function createSubscriptions({ db, clock, sealer, cursors, urlRules }: Su
       const attempts = Map.groupBy(
         await queue.attemptsOf(
           db,
-          partnerId,
+          key,
           page.data.map((row) => row.id),
         ),
         (attempt) => attempt.deliveryId,

@@ -1,0 +1,78 @@
+/** What came of attempts, written down many at a time: each stands or falls alone, and a stale one changes nothing. */
+import type { Clock } from '../../kernel/index.ts'
+import { createBatcher, type Database, type Tx } from '../../postgres/index.ts'
+import type { Health, Notice } from './health.ts'
+import { addNotice } from './notices.ts'
+import type { Next, Verdict } from './schedule.ts'
+import * as lanes from './store-lanes.ts'
+import * as queue from './store-queue.ts'
+import * as store from './store.ts'
+
+export type Recording = queue.Attempted & {
+  readonly workerId: string
+  readonly url: string
+  readonly verdict: Verdict
+  /** Undefined: delivered. */
+  readonly next: Next | undefined
+  /** Of the lane, where the attempt changed it. */
+  readonly health: Health | undefined
+  readonly disable: 'Gone' | 'Failing' | undefined
+  readonly notice: Notice | undefined
+}
+
+const callsMax = 200
+/** The next one is written while the one before it commits. */
+const batchesMax = 2
+
+const keyOf = (row: queue.SettledKey) => `${row.subscriptionId} ${row.eventId}`
+
+type Deps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly sharded: boolean
+}
+
+export function createRecord({ db, clock, sharded }: Deps) {
+  const settle = async (tx: Tx, workerId: string, calls: readonly Recording[], now: Date) => {
+    const delivered = calls.filter(({ next }) => next === undefined)
+    const failed = calls.flatMap((call) => (call.next === undefined ? [] : [{ ...call, ...call.next }]))
+    const settled = [
+      ...(delivered.length === 0 ? [] : await queue.settleDelivered(tx, workerId, delivered, now)),
+      ...(failed.length === 0 ? [] : await queue.settleFailed(tx, workerId, failed, now)),
+    ]
+    return new Set(settled.map(keyOf))
+  }
+
+  const tell = async (tx: Tx, call: Recording, now: Date) => {
+    const { partnerId, subscriptionId, url, disable, notice, health, result } = call
+    const lastError = result.error ?? `HTTP ${result.status}`
+    const told = { partnerId, subscriptionId, url, failingSince: health?.failingSince ?? null, lastError }
+    if (disable !== undefined && (await store.disable(tx, { partnerId, subscriptionId }, url, disable, now)))
+      await addNotice(tx, { ...told, kind: `Disabled${disable}` }, now)
+    if (notice !== undefined) await addNotice(tx, { ...told, kind: notice }, now)
+  }
+
+  const work = async (tx: Tx, calls: readonly Recording[]): Promise<readonly (Verdict | 'stale')[]> => {
+    const now = clock.now()
+    const settled = new Set<string>()
+    for (const [workerId, of] of Map.groupBy(calls, (call) => call.workerId)) {
+      for (const key of await settle(tx, workerId, of, now)) settled.add(key)
+      // The last word on each lane: they come in the order in which they were learnt.
+      const taught = new Map(
+        of.flatMap(({ health, ...call }) =>
+          health !== undefined && settled.has(keyOf(call)) ? [[call.subscriptionId, { ...call, health }] as const] : [],
+        ),
+      )
+      if (taught.size > 0) await lanes.saveHealth(tx, workerId, [...taught.values()])
+    }
+    const fresh = calls.filter((call) => settled.has(keyOf(call)))
+    if (fresh.length > 0) queue.insertAttempts(tx, fresh)
+    for (const call of fresh) if (call.disable ?? call.notice) await tell(tx, call, now)
+    return calls.map((call) => (settled.has(keyOf(call)) ? call.verdict : 'stale'))
+  }
+
+  return createBatcher<Recording, Verdict | 'stale'>({
+    ...{ db, work, callsMax, batchesMax, apart: sharded },
+    partnerOf: (call) => call.partnerId,
+  })
+}
