@@ -2,35 +2,18 @@
  * A worker's hands: it holds lanes, keeps what they are owed next in memory, and says what to attempt. All rows of a lane
  * go through the one that holds it, so that no attempt needs a claim of its own.
  */
-import { after, type Clock, type Log, newId, Unreachable } from '../../kernel/index.ts'
-import { sameHealth } from './health.ts'
-import { judgeAttempt } from './judge.ts'
+import { after, type Clock, type Log, newId } from '../../kernel/index.ts'
 import * as memory from './lane.ts'
-import type { Lane } from './lane.ts'
+import type { Claim, Lane, UnderWay } from './lane.ts'
 import type { Lanes } from './lanes.ts'
 import type { Limits } from './limits.ts'
 import { createReading } from './reading.ts'
 import type { Recording } from './record.ts'
-import type { AttemptResult, Verdict } from './schedule.ts'
+import type { Verdict } from './schedule.ts'
+import { createSettling } from './settling.ts'
 import { createSlots } from './slots.ts'
 import type { Release } from './store-lanes.ts'
 import type { SubscriptionKey } from './store.ts'
-import type { SigningKey } from '@partner-payments/wire'
-
-/** One attempt to make. */
-export type Claim = SubscriptionKey & {
-  /** Of the event, within the service. */
-  readonly deliveryId: string
-  readonly url: string
-  /** Each signs the delivery. */
-  readonly keys: readonly SigningKey[]
-  /** On the wire. */
-  readonly eventId: string
-  /** The exact JSON text of `data`. */
-  readonly data: string
-  /** Attempts made before. */
-  readonly attemptCount: number
-}
 
 export type HolderDeps = {
   readonly lanes: Lanes
@@ -55,9 +38,6 @@ export type HolderOptions = {
 /** Behind every number of a feed. */
 const maxSequence = 2n ** 63n - 1n
 const lanesPerClaimMax = 200
-/** Together about six seconds, well within a lease. */
-const recordWaitMsMin = 100
-const recordWaitMsMax = 3200
 /** A lane that cannot be worked for a reason of its own (a secret that does not open) rests so long. */
 const troubleRestMs = 30_000
 /** What waits in memory is read again by whoever comes next. */
@@ -67,38 +47,9 @@ function releaseOf(lane: Lane, now: Date): Release {
   return { ...lane.key, after: waits ? 0n : lane.cursor, dueAt: waits ? now : lane.dueAt, closed: false }
 }
 
-/** The lane of an attempt under way, unless it was lost meanwhile. */
-function attemptOf(lanes: ReadonlyMap<string, Lane>, { subscriptionId, deliveryId }: Claim) {
-  const lane = lanes.get(subscriptionId)
-  const attempt = lane?.inFlight.get(deliveryId)
-  return lane && attempt ? { lane, ...attempt } : undefined
-}
-
-/** While the database is away what is known is kept. A commit whose answer was lost is found done: `stale`. */
-async function recordSurely<T>(record: () => Promise<T>, pause: HolderOptions['pause']): Promise<T> {
-  for (let waitMs = recordWaitMsMin; ; waitMs *= 2) {
-    try {
-      return await record()
-    } catch (error) {
-      if (!(error instanceof Unreachable) || waitMs > recordWaitMsMax) throw error
-      await pause(waitMs)
-    }
-  }
-}
-
 export function createHolder(deps: HolderDeps, options: HolderOptions) {
-  const {
-    lanes: verbs,
-    record,
-    clock,
-    log,
-    limits,
-    retryDelaysMs,
-    begin,
-    wake,
-    pause,
-    idleMs,
-  } = { ...deps, ...options }
+  const { lanes: verbs, clock, log, limits } = deps
+  const { begin, wake, idleMs } = options
   const workerId = newId()
   const lanes = new Map<string, Lane>()
   /** Lanes that may have an attempt to begin, in turn. */
@@ -109,6 +60,7 @@ export function createHolder(deps: HolderDeps, options: HolderOptions) {
   const heard = new Map<string, SubscriptionKey>()
   const slots = createSlots(options.inFlightMax ?? limits.inFlightMax)
   const reading = createReading({ verbs, clock, log })
+  const underWay = new WeakMap<Claim, UnderWay & { readonly lane: Lane }>()
   let open = true
   let lookedAt = -Infinity
 
@@ -126,7 +78,9 @@ export function createHolder(deps: HolderDeps, options: HolderOptions) {
     lane.idleSince = undefined
     const { eventId: deliveryId, wireEventId: eventId, data, attemptCount } = attempt.owed
     const { url, keys } = lane.target
-    begin({ ...lane.key, deliveryId, url, keys, eventId, data, attemptCount })
+    const claimed = { ...lane.key, deliveryId, url, keys, eventId, data, attemptCount }
+    underWay.set(claimed, { ...attempt, lane })
+    begin(claimed)
     return true
   }
 
@@ -259,44 +213,23 @@ export function createHolder(deps: HolderDeps, options: HolderOptions) {
     await lookAfter()
   }
 
-  /** What the attempt means, for its delivery and for its lane, whose memory learns it at once. */
-  const judge = (claimed: Claim, result: AttemptResult): Recording => {
-    const under = attemptOf(lanes, claimed)
-    const before = under && { ...under, health: under.lane.health, window: under.lane.window }
-    const { health, ...judged } = judgeAttempt(before, result, { now: clock.now(), limits, retryDelaysMs })
-    if (under) under.lane.health = health
-    const { partnerId, subscriptionId, deliveryId: eventId, url, attemptCount } = claimed
-    const taught = before && !sameHealth(before.health, health) ? health : undefined
-    return { partnerId, subscriptionId, eventId, url, attemptCount, workerId, result, health: taught, ...judged }
-  }
-
-  const settled = (claimed: Claim, { next }: Recording, outcome: Verdict | 'stale'): void => {
-    const under = attemptOf(lanes, claimed)
-    slots.giveBack(claimed.partnerId)
-    if (under) {
-      const { lane, owed } = under
-      memory.end(lane, owed)
-      if (outcome === 'stale') {
-        // Somebody else has had it, or has the lane: the lease is asked for at once, and the rows are read again.
-        lane.leaseUntil = new Date(0)
-        memory.forget(lane, clock.now())
+  const freed = (lane: Lane | undefined) => {
+    if (lane !== undefined) {
+      ready.add(lane)
+      if (reading.isBlocked(lane)) hungry.add(lane)
+      if (lane.leaseUntil === memory.doubtful) {
         lookedAt = -Infinity
         wake()
-      } else if (next?.dueAt) {
-        if (lane.dueAt === null || next.dueAt < lane.dueAt) lane.dueAt = next.dueAt
-      } else if (next === undefined && lane.target.ordered) reading.unblock(lane, owed.reference)
-      if (reading.isBlocked(lane)) hungry.add(lane)
-      ready.add(lane)
+      }
     }
     pump()
   }
+  const settling = createSettling(deps, { workerId, lanes, underWay, slots, reading, pause: options.pause, freed })
 
   return {
     workerId,
     /** Attempts under way. */
     inFlight: slots.taken,
-    held: () => lanes.size,
-
     /** New rows for these, this moment. */
     hint: (keys: readonly SubscriptionKey[]): void => {
       for (const key of keys) {
@@ -324,31 +257,10 @@ export function createHolder(deps: HolderDeps, options: HolderOptions) {
       return claimed + rows
     },
 
-    /** Records the attempt; at the latest by then its place is free. `stale`: it changed nothing. */
-    settle: async (claimed: Claim, result: AttemptResult): Promise<Verdict | 'stale'> => {
-      const recording = judge(claimed, result)
-      try {
-        const outcome = await recordSurely(() => record(recording), pause)
-        settled(claimed, recording, outcome)
-        return outcome
-      } catch (error) {
-        settled(claimed, recording, 'stale')
-        throw error
-      }
-    },
-
-    /** The attempt was not made, or its answer is not waited for. It is due at once. */
-    giveBack: (claimed: Claim): void => {
-      const under = attemptOf(lanes, claimed)
-      slots.giveBack(claimed.partnerId)
-      if (!under) return
-      memory.end(under.lane, under.owed)
-      memory.forget(under.lane, clock.now())
-    },
+    ...settling,
 
     /** No attempt begins any more. */
     stop: (): void => void (open = false),
-
     /** Gives all lanes back. */
     close: async (): Promise<void> => {
       open = false

@@ -10,6 +10,27 @@ export type Owed = OwedRow & { readonly data: string }
 
 export type Target = { readonly url: string; readonly ordered: boolean; readonly keys: readonly SigningKey[] }
 
+/** One attempt to make. */
+export type Claim = SubscriptionKey & {
+  /** Of the event, within the service. */
+  readonly deliveryId: string
+  readonly url: string
+  /** Each signs the delivery. */
+  readonly keys: readonly SigningKey[]
+  /** On the wire. */
+  readonly eventId: string
+  /** The exact JSON text of `data`. */
+  readonly data: string
+  /** Attempts made before. */
+  readonly attemptCount: number
+}
+
+/** An attempt under way. */
+export type UnderWay = { readonly owed: Owed; readonly isProbe: boolean }
+
+/** The end of a lease that may not be ours any more. */
+export const doubtful = new Date(0)
+
 export type Lane = {
   readonly key: SubscriptionKey
   target: Target
@@ -19,7 +40,7 @@ export type Lane = {
   /** Due again, and new: in the order in which they go. */
   again: Owed[]
   fresh: Owed[]
-  readonly inFlight: Map<string, { readonly owed: Owed; readonly isProbe: boolean }>
+  readonly inFlight: Map<string, UnderWay>
   /** References with an attempt under way. */
   readonly references: Set<string>
   /** New rows are known up to this number of the feed; what is behind it is read from there on. */
@@ -73,7 +94,7 @@ const isNext = ({ references }: Lane) => {
 }
 
 /** Takes the next one that may go, and has it under way. */
-export function begin(lane: Lane): { readonly owed: Owed; readonly isProbe: boolean } | undefined {
+export function begin(lane: Lane): UnderWay | undefined {
   const mayGo = isNext(lane)
   for (const list of [lane.again, lane.fresh]) {
     const at = list.findIndex(mayGo)

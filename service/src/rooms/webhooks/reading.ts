@@ -130,6 +130,8 @@ export function createReading({ verbs, clock, log }: Deps) {
   }
 }
 
+export type Reading = ReturnType<typeof createReading>
+
 /** When the next one is due: the last ones read are later than now, or there are more where they came from. */
 function dueAfter(rows: readonly OwedRow[], now: Date): Date | null {
   const next = rows.find((row) => row.dueAt !== null && row.dueAt > now)

@@ -25,3 +25,5 @@ export function createSlots(max: number) {
     },
   }
 }
+
+export type Slots = ReturnType<typeof createSlots>

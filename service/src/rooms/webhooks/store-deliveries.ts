@@ -46,7 +46,12 @@ export function makeDue(tx: Tx, key: SubscriptionKey, now: Date, rowsMax: number
         (select event_id from webhooks.queue
           where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and status = 'Pending'
             and due_at > ${now}
-          order by due_at desc limit ${rowsMax}) limit ${rowsMax}))`),
+          order by due_at desc limit ${rowsMax})
+        union all
+        (select event_id from webhooks.queue
+          where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and status = 'Pending'
+            and due_at <= ${now} and failures > 0
+          order by due_at limit ${rowsMax}) limit ${rowsMax}))`),
   )
 }
 
