@@ -4,7 +4,7 @@
  */
 import { createAccess, type Access } from './access/index.ts'
 import type { Config } from './config.ts'
-import { startDelivery } from './delivery/index.ts'
+import { startCensus, startDelivery } from './delivery/index.ts'
 import { createGateway, docsAssets, type Gateway } from './gateway/index.ts'
 import {
   type AllHandlers,
@@ -33,7 +33,7 @@ import { createPayouts, payoutsRoutes } from './rooms/payouts/index.ts'
 import { createSimulations, simulationsRoutes } from './rooms/simulations/index.ts'
 import { createTransactions, transactionsRoutes } from './rooms/transactions/index.ts'
 import { createUsers, usersRoutes } from './rooms/users/index.ts'
-import { createWebhooks, noticeQueue, webhooksRoutes } from './rooms/webhooks/index.ts'
+import { census, createWebhooks, noticeQueue, webhooksRoutes } from './rooms/webhooks/index.ts'
 import { startSettlement } from './settlement/index.ts'
 
 export type House = {
@@ -148,6 +148,7 @@ export function compose(deps: HouseDeps): House {
         proxy: config.WEBHOOK_PROXY_URL,
         ...(deps.operations ? { observe: { attempt: deps.operations.metrics.delivery } } : {}),
       })),
+      ...(deps.operations ? [startCensus({ db, log, census, observe: deps.operations.metrics.endpoints })] : []),
       ...(config.RAIL === 'sandbox' ? startSettlement({ log, rail: bank, payouts, deposits, idleMs }) : []),
       startMailWorker({ db, clock, log, users, access, ...mailParts(deps), idleMs }),
       startNoticeWorker({ db, clock, log, notices: noticeQueue, users, access, ...mailParts(deps), idleMs }),

@@ -79,6 +79,7 @@ export const scans: Readonly<Record<string, string>> = {
   'service/src/rooms/payouts/store.ts partnersWithDue': 'finds which partner has payouts due, without a lock',
   'service/src/rooms/webhooks/store-deliveries.ts sleepingLanes': 'finds lanes that nobody woke, without a lock',
   'service/src/rooms/webhooks/store.ts deletedSubscriptions': 'finds what is to be dropped, without a lock',
+  'service/src/rooms/webhooks/store-metrics.ts partnersAfter': 'walks over all partners, to count for operators',
   'service/src/rooms/webhooks/store-notices.ts partnersWithDueNotices':
     'finds which partner has notices to send, without a lock',
   'service/src/rooms/users/store.ts partnersWithDueMail': 'finds which partner has mail to send, without a lock',

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { afterEach, test } from 'node:test'
+import { type SigningKey, verifyingKeyText } from '@partner-payments/wire'
+import { verifyWebhook, WebhookRefused } from '../../../sdk/src/index.ts'
 import { claimOf, connectionFree, exchangeOf, okAnswer, postOnce, startPeer } from '../../../test/support/exchange.ts'
 import { until } from '../../../test/support/until.ts'
+import { randomBytes } from '../kernel/index.ts'
 import type { ExchangeOptions } from './exchange.ts'
 
 const closing: (() => void)[] = []
@@ -52,6 +55,37 @@ test('the request is a POST of exactly the envelope, and nothing of the answer i
   assert.match(head, new RegExp(`\\r\\ncontent-length: ${body?.length}`))
   const { status, responseBody, retryAfter, address, error } = result
   assert.deepEqual([status, responseBody, retryAfter, address, error], [202, 'th\u00e9y!', '7', '127.0.0.1', undefined])
+})
+
+test('a signature for each key, of either kind; each verifies by itself with its own key only', async () => {
+  let asked = ''
+  const peer = await receiver((socket, first) => {
+    asked = first.toString()
+    socket.end(okAnswer)
+  })
+  const keys: SigningKey[] = (['v1', 'v1a', 'v1', 'v1a'] as const).map((kind) => ({ kind, key: randomBytes(32) }))
+  const exchange = exchangeOf({ allowLoopback: true })
+  await exchange.post({ ...claimOf(peer.url), keys }, new AbortController().signal)
+  await exchange.close()
+  const [head = '', body = ''] = asked.split('\r\n\r\n')
+  const headers = new Headers(
+    head
+      .split('\r\n')
+      .slice(1)
+      .map((line) => line.split(': ') as [string, string]),
+  )
+  const signatures = headers.get('webhook-signature')?.split(' ') ?? []
+  assert.deepEqual(
+    signatures.map((signature) => signature.split(',')[0]),
+    keys.map(({ kind }) => kind),
+  )
+  assert.equal(headers.get('webhook-id'), (JSON.parse(body) as { eventId: string }).eventId)
+  for (const [index, key] of keys.entries()) {
+    verifyWebhook(verifyingKeyText(key), headers, body)
+    const others = new Headers(headers)
+    others.set('webhook-signature', signatures.toSpliced(index, 1).join(' '))
+    assert.throws(() => verifyWebhook(verifyingKeyText(key), others, body), WebhookRefused)
+  }
 })
 
 test('the time limit is on the whole: an endpoint that hangs after any part of its answer', async () => {

@@ -4,6 +4,7 @@
  * connected to; redirects are not followed; an exchange ends within its time limit; a stopped worker leaves no lease.
  */
 export { answerKeptBytesMax } from './answer.ts'
+export { type CensusOptions, startCensus } from './census.ts'
 export { envelope, exchangeTimeoutMsDefault } from './exchange.ts'
 export { type Proxy, readProxy } from './proxy.ts'
 export type { Resolve } from './resolver.ts'

@@ -9,7 +9,7 @@ import { type Resolve, systemResolve } from './guard.ts'
 
 export type DeliveryObserver = {
   /** One attempt came to its end; `stale` ones were recorded by nobody. */
-  readonly attempt?: (outcome: Verdict | 'stale', durationMs: number) => void
+  readonly attempt?: (outcome: Verdict | 'stale', durationMs: number, subscriptionId: string) => void
   readonly fannedOut?: (events: number) => void
 }
 
@@ -60,7 +60,7 @@ function createSending(options: DeliveryOptions, wake: () => void): Sending {
     })
     if (result === undefined) return
     const outcome = await holder.settle(claim, result)
-    observe?.attempt?.(outcome, result.durationMs)
+    observe?.attempt?.(outcome, result.durationMs, claim.subscriptionId)
     const { subscriptionId, eventId } = claim
     if (outcome === 'stale') log.warn({ eventId, subscriptionId }, 'an attempt outlived its lease: not recorded')
     else log.debug({ eventId, subscriptionId, outcome, status: result.status }, 'webhook attempted')

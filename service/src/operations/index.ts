@@ -5,11 +5,14 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { type Clock, systemClock } from '../kernel/index.ts'
 import type { Database } from '../postgres/index.ts'
+import { createEndpointMetrics, type EndpointMetrics } from './endpoints.ts'
 
 export type Metrics = {
   readonly request: (operation: string, status: number, durationMs: number) => void
-  readonly delivery: (outcome: string, durationMs: number) => void
+  readonly delivery: (outcome: string, durationMs: number, subscriptionId: string) => void
+  readonly endpoints: EndpointMetrics['endpoints']
 }
 /** What one process has counted, to be sent to another. */
 export type MetricsSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
@@ -34,17 +37,20 @@ export type Operations = {
 const readyTimeoutMs = 2_000
 const secondsBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15]
 
-export function createOperations(options: {
+export type OperationsDeps = {
   readonly db: Database
+  readonly clock?: Clock
   /** Of several: the label `process` of every series, so that each has a history of its own. */
   readonly process?: string
   readonly others?: OtherProcesses
-}): Operations {
-  const { db, process: label, others } = options
+}
+
+export function createOperations(deps: OperationsDeps): Operations {
+  const { db, clock = systemClock, process: label, others } = deps
   const registry = new Registry()
   if (label !== undefined) registry.setDefaultLabels({ process: label })
   collectDefaultMetrics({ register: registry })
-  const metrics = createMetrics(registry, db)
+  const metrics = createMetrics(registry, db, clock)
   let state: 'starting' | 'started' | 'stopping' = 'starting'
 
   const ready = async () => {
@@ -113,7 +119,7 @@ export function createOperations(options: {
   }
 }
 
-function createMetrics(registry: Registry, db: Database): Metrics {
+function createMetrics(registry: Registry, db: Database, clock: Clock): Metrics {
   const registers = [registry]
   const requests = new Histogram({
     name: 'payments_request_duration_seconds',
@@ -146,11 +152,16 @@ function createMetrics(registry: Registry, db: Database): Metrics {
       pool.set({ state: 'waited_for' }, db.pool.waitingCount)
     },
   })
+  const endpoints = createEndpointMetrics(registry, clock.now)
   return {
     request: (operation, status, durationMs) => {
       requests.observe({ operation, status }, durationMs / 1000)
       if (status >= 500) refusals.inc({ operation })
     },
-    delivery: (outcome, durationMs) => deliveries.observe({ outcome }, durationMs / 1000),
+    delivery: (outcome, durationMs, subscriptionId) => {
+      deliveries.observe({ outcome }, durationMs / 1000)
+      endpoints.attempt(subscriptionId, outcome, durationMs)
+    },
+    endpoints: endpoints.endpoints,
   }
 }

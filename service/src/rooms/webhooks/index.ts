@@ -11,6 +11,7 @@
  * where the subscription is ordered; 20 subscriptions a partner. Promise: at least once.
  */
 export { isAllowedAddress, isLoopbackAddress, isLoopbackName } from './addresses.ts'
+export { type Census, census, type EndpointState } from './census.ts'
 export type { SubscriptionKey } from './deliveries.ts'
 export type { Holder, HolderOptions } from './holder.ts'
 export type { Claim } from './lane.ts'

@@ -1,0 +1,78 @@
+/** What operators and partners learn of an endpoint that is well, and of one that is gone: the whole service, real mails. */
+import assert from 'node:assert/strict'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { textAt, success } from '../support/client.ts'
+import { readMail } from '../support/mail-server.ts'
+import { startReceiver } from '../support/receiver.ts'
+import { startTestService } from '../support/service.ts'
+import { until } from '../support/until.ts'
+import { createCustomer, finalTransaction } from '../support/world.ts'
+
+const service = await startTestService()
+const well = await startReceiver()
+const gone = await startReceiver(() => 410)
+const { client } = service
+after(async () => {
+  await service.dispose()
+  await well.close()
+  await gone.close()
+})
+
+const metrics = async () => (await fetch(`${service.opsUrl}/metrics`)).text()
+const mails = async () => {
+  const folder = join(service.dataDir, 'outbox')
+  const names = await readdir(folder).catch(() => [])
+  return Promise.all(names.filter((name) => name.endsWith('.eml')).map((name) => readFile(join(folder, name), 'utf8')))
+}
+
+async function subscribe(url: string): Promise<string> {
+  const events = ['partner.customer.deposit.completed']
+  return textAt(success(await client.post('/v1/webhooks', { url, events })), 'id')
+}
+
+test('an endpoint that answers 410: one mail to the Admin, and to nobody else; the metrics add up', async () => {
+  const people = (['Admin', 'Operator'] as const).map((role) => ({
+    email: `${role}@example.com`,
+    fullName: role,
+    role,
+  }))
+  success(await client.post('/v1/users/invitations', { invitations: people }))
+  const [wellId, goneId] = [await subscribe(well.url), await subscribe(gone.url)]
+  const customerId = textAt(await createCustomer(client), 'guid')
+  const deposit = { customerId, amount: 5, currency: 'EUR', outcome: 'completed' }
+  const paid = success(await client.post('/v1/simulations/deposits', deposit))
+  await finalTransaction(client, textAt(paid, 'reference'))
+  await until('both were called', () => well.deliveries.length === 1 && gone.deliveries.length === 1)
+
+  const notices = async () => (await mails()).filter((mail) => /^Subject: Webhooks/m.test(mail))
+  await until('the mail', async () => (await notices()).length > 0)
+  await until('it is disabled', async () => success(await client.get(`/v1/webhooks/${goneId}`)).status === 'Disabled')
+  const [notice = '', ...more] = await notices()
+  assert.deepEqual(more, [])
+  const { one, text } = readMail(notice.replaceAll(/\r?\n/g, '\r\n'))
+  assert.equal(one('To'), 'Admin <Admin@example.com>')
+  assert.match(one('Subject'), /^Webhooks to 127\.0\.0\.1:\d+ are disabled: the endpoint answered 410 Gone$/)
+  assert.ok(text.includes(goneId))
+
+  const count = (name: string, labels: string, page: string) =>
+    new RegExp(`^${name}\\{${labels}\\} (\\S+)$`, 'm').exec(page)?.[1]
+  await until('the walk has come by', async () => {
+    const page = await metrics()
+    return (
+      count('payments_deliveries', 'state="owed"', page) === '2' &&
+      count('payments_deliveries', 'state="delivered"', page) === '1' &&
+      count('payments_endpoint_held', `subscription="${goneId}"`, page) === '1'
+    )
+  })
+  const page = await metrics()
+  assert.equal(count('payments_endpoint_held', `subscription="${wellId}"`, page), '0')
+  assert.equal(
+    count('payments_endpoint_attempt_seconds_count', `subscription="${wellId}",outcome="delivered"`, page),
+    '1',
+  )
+  assert.equal(count('payments_endpoint_attempt_seconds_count', `subscription="${goneId}",outcome="gone"`, page), '1')
+  assert.match(page, /^payments_deliveries_unaccounted 0$/m)
+  assert.doesNotMatch(page, /hooks|127\.0\.0\.1/)
+})
