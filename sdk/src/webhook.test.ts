@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { deliverySignature } from '@partner-payments/wire'
+import { deliverySignature, readSigningKey, verifyingKeyText } from '@partner-payments/wire'
 import { Webhook } from 'standardwebhooks'
-import { type WebhookFault, verifyWebhook } from './webhook.ts'
+import { type WebhookFault, WebhookRefused, verifyWebhook } from './webhook.ts'
 
 const secret = `whsec_${Buffer.from('a webhook secret of 32 characters').toString('base64')}`
 const other = `whsec_${Buffer.from('another secret of 32 characters!!').toString('base64')}`
@@ -24,7 +26,7 @@ const refused = (run: () => unknown, fault: WebhookFault) =>
 
 test('believes what the reference implementation signed, and what the service signs', () => {
   const raw = Buffer.from(secret.slice(6), 'base64')
-  for (const signature of [oracle(secret), deliverySignature(raw, id, nowSeconds, body)]) {
+  for (const signature of [oracle(secret), deliverySignature({ kind: 'v1', key: raw }, id, nowSeconds, body)]) {
     for (const rawBody of [body, Buffer.from(body)]) {
       const event = verifyWebhook(secret, headersOf(signature), rawBody, { nowSeconds })
       assert.equal(event.eventId, id)
@@ -87,6 +89,69 @@ test('refuses missing headers and a timestamp that is no number', () => {
 })
 
 test('refuses to work with an empty secret, under which anyone could sign', () => {
-  for (const empty of ['', 'whsec_'])
+  for (const empty of ['', 'whsec_', 'whpk_'])
     assert.throws(() => verifyWebhook(empty, headersOf(oracle(secret)), body, { nowSeconds }), TypeError)
+})
+
+test('refuses to work with a private key, and with a public one of another length', () => {
+  for (const key of [
+    `whsk_${Buffer.alloc(64, 1).toString('base64')}`,
+    `whpk_${Buffer.alloc(31, 1).toString('base64')}`,
+  ])
+    assert.throws(() => verifyWebhook(key, headersOf(oracle(secret)), body, { nowSeconds }), TypeError)
+})
+
+/** Made by the openssl command line: sdk/vectors/make-webhook.sh. */
+const made = JSON.parse(readFileSync(new URL('../vectors/webhook.json', import.meta.url), 'utf8')) as {
+  readonly timestamp: number
+  readonly vectors: readonly { readonly body: string; readonly v1: string; readonly v1a: string }[]
+} & Readonly<Record<'id' | 'secret' | 'privateKey' | 'publicKey', string>>
+
+const [first] = made.vectors
+assert.ok(first)
+
+/** A body of the vectors that is no JSON is believed too; only then is it read. */
+const believes = (key: string | readonly string[], signature: string, text: string) => {
+  const at = made.timestamp
+  try {
+    verifyWebhook(key, { ...headersOf(signature, at), 'webhook-id': made.id }, text, { nowSeconds: at })
+    return true
+  } catch (error) {
+    if (error instanceof WebhookRefused) return error.fault
+    return !(error instanceof TypeError)
+  }
+}
+
+test('believes what openssl signed with HMAC and with Ed25519, and neither with the key of the other', () => {
+  assert.ok(made.vectors.length >= 4)
+  for (const { body: text, v1, v1a } of made.vectors) {
+    assert.equal(believes(made.secret, v1, text), true)
+    assert.equal(believes(made.publicKey, v1a, text), true)
+    assert.equal(believes(made.secret, v1a, text), 'signature_invalid')
+    assert.equal(believes(made.publicKey, v1, text), 'signature_invalid')
+    // The right bytes under the name of the other kind.
+    assert.equal(believes(made.publicKey, v1a.replace('v1a,', 'v1,'), text), 'signature_invalid')
+    assert.equal(believes(made.secret, v1.replace('v1,', 'v1a,'), text), 'signature_invalid')
+  }
+})
+
+test('believes either kind while a subscription moves from one to the other, and each of two public keys', () => {
+  const { body: text, v1, v1a } = first
+  assert.equal(believes([made.secret, made.publicKey], v1a, text), true)
+  assert.equal(believes([made.secret, made.publicKey], v1, text), true)
+  assert.equal(believes(made.publicKey, `${v1} ${v1a}`, text), true)
+  const seed = generateKeyPairSync('ed25519').privateKey.export({ format: 'der', type: 'pkcs8' }).subarray(-32)
+  const next = readSigningKey(`whsk_${seed.toString('base64')}`)
+  const both = `${v1a} ${deliverySignature(next, made.id, made.timestamp, text)}`
+  assert.equal(believes(verifyingKeyText(next), both, text), true)
+  assert.equal(believes(verifyingKeyText(next), v1a, text), 'signature_invalid')
+  assert.equal(believes([verifyingKeyText(next), made.publicKey], v1a, text), true)
+})
+
+test('refuses an Ed25519 signature after any change, of any length, and behind more than an endpoint has', () => {
+  const { body: text, v1a } = first
+  assert.equal(believes(made.publicKey, v1a, `${text} `), 'signature_invalid')
+  for (const signature of ['v1a,', v1a.slice(0, -8), `${v1a.slice(0, -2)}AAAA`, v1a.replace('v1a,', 'v1a,AAAA')])
+    assert.equal(believes(made.publicKey, signature, text), 'signature_invalid', signature)
+  assert.equal(believes(made.publicKey, `${'v1a,AAAA '.repeat(16)}${v1a}`, text), 'signature_invalid')
 })

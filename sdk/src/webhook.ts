@@ -1,5 +1,5 @@
-/** Verifying deliveries: Standard Webhooks, symmetric (`v1`). */
-import { createHmac, timingSafeEqual } from 'node:crypto'
+/** Verifying deliveries: Standard Webhooks, symmetric (`v1`) and asymmetric (`v1a`). */
+import { createHmac, createPublicKey, timingSafeEqual, verify } from 'node:crypto'
 import { eventAmounts } from './generated/operations.ts'
 import type { EventData } from './generated/types.ts'
 import { parseExactly } from './json.ts'
@@ -35,25 +35,53 @@ function header(headers: WebhookHeaders, name: string): string {
   return text
 }
 
-/** `whsec_` and Base64, as it was shown when the subscription was created. */
-function keyOf(secret: string): Buffer {
-  const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
-  if (key.length === 0) throw new TypeError('the webhook secret is empty')
-  return key
+type Verify = (content: Buffer, signature: Buffer) => boolean
+
+/** RFC 8410: all that stands before the 32 bytes of an Ed25519 public key in DER. */
+const spkiPrefix = Buffer.from('302a300506032b6570032100', 'hex')
+
+function ed25519(bytes: Buffer): Verify {
+  if (bytes.length !== 32) throw new TypeError('the public key of the webhook has not 32 bytes')
+  const key = createPublicKey({ key: Buffer.concat([spkiPrefix, bytes]), format: 'der', type: 'spki' })
+  return (content, signature) => verify(null, content, key, signature)
 }
 
-function isSigned(signatures: string, content: Buffer, secrets: readonly string[]): boolean {
-  const given = signatures
-    .split(' ')
-    .filter((each) => each.startsWith('v1,'))
-    .map((each) => Buffer.from(each.slice(3), 'base64'))
-  const expected = secrets.map((secret) => createHmac('sha256', keyOf(secret)).update(content).digest())
-  return expected.some((mac) => given.some((each) => each.length === mac.length && timingSafeEqual(each, mac)))
+function hmac(bytes: Buffer): Verify {
+  if (bytes.length === 0) throw new TypeError('the webhook secret is empty')
+  return (content, signature) => {
+    const mac = createHmac('sha256', bytes).update(content).digest()
+    return signature.length === mac.length && timingSafeEqual(signature, mac)
+  }
+}
+
+/** `whpk_` and a public key, or `whsec_` and a secret, as it was shown when the subscription was created. */
+function verifierOf(key: string): { readonly kind: 'v1,' | 'v1a,'; readonly verify: Verify } {
+  const bytes = (prefix: RegExp) => Buffer.from(key.replace(prefix, ''), 'base64')
+  if (key.startsWith('whsk_')) throw new TypeError('a private key signs; verify with the public one, whpk_')
+  return key.startsWith('whpk_')
+    ? { kind: 'v1a,', verify: ed25519(bytes(/^whpk_/)) }
+    : { kind: 'v1,', verify: hmac(bytes(/^whsec_/)) }
+}
+
+/** More than an endpoint can have keys: what else is there costs a verification each. */
+const signaturesMax = 16
+
+/** A key believes signatures of its own kind only. */
+function isSigned(signatures: string, content: Buffer, keys: readonly string[]): boolean {
+  const given = signatures.split(' ', signaturesMax)
+  return keys
+    .map(verifierOf)
+    .some((key) =>
+      given.some(
+        (each) => each.startsWith(key.kind) && key.verify(content, Buffer.from(each.slice(key.kind.length), 'base64')),
+      ),
+    )
 }
 
 /**
- * Answers the event of a genuine delivery; `rawBody` is the body as received, before any parser. While a secret is being
- * rotated, give both. Throws WebhookRefused for a delivery that is not genuine or too old.
+ * Answers the event of a genuine delivery; `rawBody` is the body as received, before any parser. `secret` is what the
+ * subscription shows: `whsec_...`, or the public key `whpk_...`. While it is being rotated, give both. Throws
+ * WebhookRefused for a delivery that is not genuine or too old.
  */
 export function verifyWebhook(
   secret: string | readonly string[],

@@ -1,11 +1,22 @@
-/** The vectors are made by the openssl command line (sdk/vectors/make.sh); their canonical queries are written by hand. */
+/**
+ * The vectors are made by the openssl command line (sdk/vectors/make.sh and make-webhook.sh); their canonical queries are
+ * written by hand.
+ */
 import assert from 'node:assert/strict'
-import { createPrivateKey, createPublicKey, sign, verify } from 'node:crypto'
+import { createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { Webhook } from 'standardwebhooks'
-import { canonicalQuery, canonicalString, deliverySignature, sha256Hex } from './signing.ts'
+import {
+  canonicalQuery,
+  canonicalString,
+  deliverySignature,
+  readSigningKey,
+  sha256Hex,
+  signingKeyText,
+  verifyingKeyText,
+} from './signing.ts'
 
 type Vector = Readonly<
   Record<'name' | 'method' | 'path' | 'query' | 'canonicalQuery' | 'body' | 'bodySha256' | 'canonical', string>
@@ -95,10 +106,66 @@ test('a delivery verifies with the standardwebhooks package, and not after any c
   const headers = (id: string, at: number) => ({
     'webhook-id': id,
     'webhook-timestamp': String(at),
-    'webhook-signature': deliverySignature(secret, 'e', seconds, body),
+    'webhook-signature': deliverySignature({ kind: 'v1', key: secret }, 'e', seconds, body),
   })
   assert.deepEqual(webhook.verify(body, headers('e', seconds)), JSON.parse(body))
   assert.throws(() => webhook.verify(`${body} `, headers('e', seconds)))
   assert.throws(() => webhook.verify(body, headers('f', seconds)))
   assert.throws(() => webhook.verify(body, headers('e', seconds - 1)))
+})
+
+type WebhookVectors = Readonly<Record<'id' | 'secret' | 'privateKey' | 'publicKey', string>> & {
+  readonly timestamp: number
+  readonly vectors: readonly Readonly<Record<'name' | 'body' | 'v1' | 'v1a', string>>[]
+}
+const webhook = JSON.parse(read('webhook.json')) as WebhookVectors
+
+test('there are vectors of deliveries', () => assert.ok(webhook.vectors.length >= 4))
+
+for (const { name, body, v1, v1a } of webhook.vectors)
+  test(`a delivery is signed as openssl signs it, of either kind: ${name}`, () => {
+    for (const [text, signature] of [
+      [webhook.secret, v1],
+      [webhook.privateKey, v1a],
+    ] as const)
+      for (const bytes of [body, Buffer.from(body)])
+        assert.equal(deliverySignature(readSigningKey(text), webhook.id, webhook.timestamp, bytes), signature)
+  })
+
+test('a key is written as it was read, and its public half is the one of openssl', () => {
+  for (const text of [webhook.secret, webhook.privateKey]) assert.equal(signingKeyText(readSigningKey(text)), text)
+  assert.equal(verifyingKeyText(readSigningKey(webhook.privateKey)), webhook.publicKey)
+  assert.equal(verifyingKeyText(readSigningKey(webhook.secret)), webhook.secret)
+})
+
+test('a private key is read with its public half and without, and for any pair of node:crypto', () => {
+  const { privateKey: made, publicKey: pair } = generateKeyPairSync('ed25519')
+  const seed = made.export({ format: 'der', type: 'pkcs8' }).subarray(-32)
+  const text = `whsk_${seed.toString('base64')}`
+  const key = readSigningKey(text)
+  assert.deepEqual(key, { kind: 'v1a', key: seed })
+  assert.deepEqual(readSigningKey(signingKeyText(key)), key)
+  const signature = Buffer.from(deliverySignature(key, 'e', 7, '{}').slice('v1a,'.length), 'base64')
+  assert.ok(verify(null, Buffer.from('e.7.{}'), pair, signature))
+  assert.ok(!verify(null, Buffer.from('e.8.{}'), pair, signature))
+})
+
+test('what is no key is refused', () => {
+  const base64 = (bytes: number) => Buffer.alloc(bytes, 1).toString('base64')
+  for (const text of [
+    '',
+    'whsec_',
+    `whsec_${base64(23)}`,
+    `whsec_${base64(65)}`,
+    base64(32),
+    `whpk_${base64(32)}`,
+    `whsk_${base64(31)}`,
+    `whsk_${base64(33)}`,
+    `whsk_${base64(64)}`,
+    `whsec_${base64(32)} `,
+    `whsec_${base64(32).replaceAll('=', '')}`,
+    `whsec_${base64(32).replace('A', '!')}`,
+    `WHSEC_${base64(32)}`,
+  ])
+    assert.throws(() => readSigningKey(text), TypeError, text)
 })

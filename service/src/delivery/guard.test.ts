@@ -23,7 +23,10 @@ async function post(url: string, options: Partial<ExchangeOptions> = {}) {
   const ids = { partnerId: newId(), subscriptionId: newId(), deliveryId: newId(), leaseId: newId(), eventId: newId() }
   const data = '{"reference":"R","status":"s"}'
   try {
-    return await exchange.post({ ...ids, url, keys: [randomBytes(32)], data }, new AbortController().signal)
+    return await exchange.post(
+      { ...ids, url, keys: [{ kind: 'v1', key: randomBytes(32) }], data },
+      new AbortController().signal,
+    )
   } finally {
     await exchange.close()
   }

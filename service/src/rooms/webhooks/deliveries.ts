@@ -2,6 +2,7 @@
  * The verbs of what subscriptions are owed, as the delivery worker uses them: fan out, claim, record, release.
  * Every delivery is attempted at least once, and until the endpoint says 2xx or the schedule ends; then it is held.
  */
+import type { SigningKey } from '@partner-payments/wire'
 import {
   after,
   assert,
@@ -28,8 +29,8 @@ export type Claim = {
   readonly deliveryId: string
   readonly leaseId: string
   readonly url: string
-  /** Each signs the delivery; the raw bytes. */
-  readonly keys: readonly Uint8Array[]
+  /** Each signs the delivery. */
+  readonly keys: readonly SigningKey[]
   readonly eventId: string
   /** The exact JSON text of `data`. */
   readonly data: string
@@ -138,7 +139,8 @@ export function createDeliveries(deps: DeliveriesDeps) {
         // Cut short by the caller, not by the endpoint: it stays due, and goes to the end of the line.
         if (rows.length === rowsMax && rowsMax < room) await queue.setLaneDue(tx, key, now)
         else await queue.settleLane(tx, key, now)
-        const keys = [openSecret(sealer, key.partnerId, key.subscriptionId, target.secretSealed)]
+        const signs = openSecret(sealer, key.partnerId, key.subscriptionId, target.secretSealed)
+        const keys = [{ kind: 'v1', key: signs }] as const
         return rows.map(({ id, eventId, data }) => ({
           ...key,
           deliveryId: id,

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Makes webhook.json with the openssl command line alone, so that the vectors owe nothing to the code that they judge.
+# webhook-key.pem is a key for these vectors and for nothing else (openssl genpkey -algorithm ED25519).
+set -euo pipefail
+cd "$(dirname "$0")"
+
+id=018f3c5e-7d1a-7c3e-9a52-6f1f0a9f4d21
+timestamp=1767225600
+secret='webhook vectors, 32 bytes long!!'
+work=$(mktemp -d)
+trap 'rm -r "$work"' EXIT
+first=1
+
+# The last 32 bytes of the DER are the raw key.
+raw() { tail -c 32 | openssl base64 -A; }
+seed=$(openssl pkey -in webhook-key.pem -outform DER | raw)
+public=$(openssl pkey -in webhook-key.pem -pubout -outform DER | raw)
+private=$({ printf '%s' "$seed" | openssl base64 -d -A; printf '%s' "$public" | openssl base64 -d -A; } | openssl base64 -A)
+
+vector() { # name body
+  local v1 v1a
+  printf '%s.%s.%s' "$id" "$timestamp" "$2" >"$work/content"
+  v1=$(openssl dgst -sha256 -mac HMAC -macopt key:"$secret" -binary "$work/content" | openssl base64 -A)
+  openssl pkeyutl -sign -rawin -inkey webhook-key.pem -in "$work/content" -out "$work/signature"
+  openssl pkeyutl -verify -rawin -inkey webhook-key.pem -in "$work/content" -sigfile "$work/signature" >&2
+  v1a=$(openssl base64 -A -in "$work/signature")
+  [ "$first" = 1 ] || printf ',\n'
+  first=0
+  printf '    {\n      "name": "%s",\n      "body": "%s",\n' "$1" "${2//\"/\\\"}"
+  printf '      "v1": "v1,%s",\n      "v1a": "v1a,%s"\n    }' "$v1" "$v1a"
+}
+
+{
+  printf '{\n  "madeBy": "sdk/vectors/make-webhook.sh",\n'
+  printf '  "id": "%s",\n  "timestamp": %s,\n' "$id" "$timestamp"
+  printf '  "secret": "whsec_%s",\n' "$(printf '%s' "$secret" | openssl base64 -A)"
+  printf '  "privateKey": "whsk_%s",\n  "publicKey": "whpk_%s",\n  "vectors": [\n' "$private" "$public"
+  vector 'an event' "{\"eventId\":\"$id\",\"data\":{\"eventType\":\"transaction.status.changed\",\"amount\":12.50}}"
+  vector 'beyond ASCII' "{\"eventId\":\"$id\",\"data\":{\"creditorName\":\"Zoë Müller\",\"note\":\"日本\"}}"
+  vector 'full stops and spaces' "{\"eventId\":\"$id\",  \"data\":{\"a.b\":\" . \"}}"
+  vector 'nothing' ''
+  printf '\n  ]\n}\n'
+} >webhook.json.new
+mv webhook.json.new webhook.json
