@@ -33,6 +33,29 @@ export function derivedId(...names: readonly string[]): string {
   return formatUuid(bytes)
 }
 
+/**
+ * Derived as well, and told by time: the first 48 bits are those of `timeId`, a UUID version 7, so that what belongs to
+ * one moment is one range of ids. Its form is version 7, too.
+ */
+export function derivedTimeId(timeId: string, ...names: readonly string[]): string {
+  const bytes = createHash('sha256')
+    .update([timeId, ...names].join('\n'))
+    .digest()
+    .subarray(0, 16)
+  bytes.write(timeId.replaceAll('-', '').slice(0, 12), 0, 6, 'hex')
+  bytes.writeUInt8(0x70 | (bytes.readUInt8(6) & 0x0f), 6)
+  bytes.writeUInt8(0x80 | (bytes.readUInt8(8) & 0x3f), 8)
+  return formatUuid(bytes)
+}
+
+/** The moment that a UUID version 7 bears, and the least id of a moment: a span of time is a range of ids. */
+export const momentOfId = (id: string): Date => new Date(Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16))
+export function firstIdOf(moment: Date): string {
+  const bytes = Buffer.alloc(16)
+  bytes.writeUIntBE(Math.max(0, moment.getTime()), 0, 6)
+  return formatUuid(bytes)
+}
+
 function formatUuid(bytes: Buffer): string {
   const hex = bytes.toString('hex')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`

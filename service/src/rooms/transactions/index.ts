@@ -7,3 +7,4 @@
  */
 export { transactionsRoutes } from './routes.ts'
 export { type NewTransaction, type Opened, type Party, type Transactions, createTransactions } from './service.ts'
+export { transactionSamples } from './samples.ts'

@@ -10,5 +10,7 @@
 export { type Claim, inFlightPerEndpointMax, leaseMs, type SubscriptionKey } from './deliveries.ts'
 export { webhooksRoutes } from './routes.ts'
 export { addressLiteral, isAllowedAddress, type UrlRules } from './rules.ts'
+export type { SampleContext, Samples } from './samples.ts'
 export { type AttemptResult, retryDelaysMsDefault, type Verdict, verdictOf } from './schedule.ts'
+export { createTrials, type Post, type Sample } from './trial.ts'
 export { createWebhooks, type Webhooks, type WebhooksDeps } from './service.ts'

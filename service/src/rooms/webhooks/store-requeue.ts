@@ -1,0 +1,95 @@
+/**
+ * SQL of what is made due again: by enabling, by redelivery, by recovery. The caller has locked the lane, so that a
+ * delivery under way can only move from the queue to the delivered, never back.
+ */
+import { sql, type Tx } from '../../postgres/index.ts'
+import type { SubscriptionKey } from './store.ts'
+
+/** As after a rest: nothing has failed, no breaker, one attempt at a time until one succeeds. */
+export async function resumeLane(tx: Tx, { partnerId, subscriptionId }: SubscriptionKey, now: Date): Promise<void> {
+  await tx.run(sql`
+    update webhooks.lanes set due_at = least(due_at, ${now}::timestamptz), paused_until = null, failures = 0,
+      failing_since = null, probe_ms = null, slow_start = 1, noticed = null
+    where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
+}
+
+/** Held deliveries, and those that wait for a retry, start over and are due: up to `rowsMax`. */
+export function makeDue(tx: Tx, key: SubscriptionKey, now: Date, rowsMax: number): Promise<number> {
+  const { partnerId, subscriptionId } = key
+  return tx.run(sql`
+    update webhooks.queue set status = 'Pending', held_at = null, failures = 0, due_at = ${now}
+    where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and event_id = any(array(
+      select event_id from webhooks.queue
+      where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and status = 'Held'
+      union all
+      select event_id from webhooks.queue
+      where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and status = 'Pending' and due_at > ${now}
+      limit ${rowsMax}))`)
+}
+
+/** Of these events: held ones are due again. Answers how many. */
+export function makeHeldDue(
+  tx: Tx,
+  { partnerId, subscriptionId }: SubscriptionKey,
+  eventIds: readonly string[],
+  now: Date,
+): Promise<number> {
+  return tx.run(sql`
+    update webhooks.queue set status = 'Pending', held_at = null, failures = 0, due_at = ${now}
+    where partner_id = ${partnerId} and subscription_id = ${subscriptionId}
+      and event_id = any(${eventIds}::uuid[]) and status = 'Held'`)
+}
+
+/** False where it is not in the queue: it was delivered, or was never there. */
+export async function hurry(
+  tx: Tx,
+  { partnerId, subscriptionId }: SubscriptionKey,
+  eventId: string,
+  now: Date,
+): Promise<boolean> {
+  const changed = await tx.run(sql`
+    update webhooks.queue set status = 'Pending', held_at = null, failures = 0, due_at = ${now}
+    where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and event_id = ${eventId}`)
+  return changed === 1
+}
+
+export type Moved = {
+  readonly sequence: bigint
+  readonly wireEventId: string
+  readonly type: string
+  readonly reference: string
+  readonly attemptCount: number
+  readonly createdAt: Date
+}
+
+/** Takes a delivery out of the delivered. */
+export function takeDelivered(
+  tx: Tx,
+  { partnerId, subscriptionId }: SubscriptionKey,
+  eventId: string,
+): Promise<Moved | undefined> {
+  return tx.row<Moved>(sql`
+    delete from webhooks.deliveries
+    where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and event_id = ${eventId}
+    returning sequence, wire_event_id, type, reference, attempt_count, created_at`)
+}
+
+export type QueueInsert = Moved & { readonly eventId: string }
+
+/** Due at `now`; what is in the queue already stays as it is. Answers how many went in. */
+export function insertDue(
+  tx: Tx,
+  { partnerId, subscriptionId }: SubscriptionKey,
+  rows: readonly QueueInsert[],
+  now: Date,
+): Promise<number> {
+  const column = <K extends keyof QueueInsert>(name: K) => rows.map((row) => row[name])
+  return tx.run(sql`
+    insert into webhooks.queue (partner_id, subscription_id, event_id, sequence, wire_event_id, type, reference,
+      attempt_count, created_at, status, due_at, failures)
+    select ${partnerId}::uuid, ${subscriptionId}::uuid, q.*, 'Pending', ${now}::timestamptz, 0 from unnest(
+      ${column('eventId')}::uuid[], ${column('sequence')}::bigint[], ${column('wireEventId')}::uuid[],
+      ${column('type')}::text[], ${column('reference')}::text[], ${column('attemptCount')}::integer[],
+      ${column('createdAt')}::timestamptz[]) as q
+    on conflict (partner_id, subscription_id, event_id) do nothing`)
+}
