@@ -2,9 +2,10 @@
  * The composition root: the only file that sees every room. Each is made with plain values of what it needs; nothing
  * is looked up, nothing is global.
  */
+import type { EventName } from '@partner-payments/wire'
 import { createAccess, type Access } from './access/index.ts'
 import type { Config } from './config.ts'
-import { startDelivery } from './delivery/index.ts'
+import { createPost, startDelivery } from './delivery/index.ts'
 import { createGateway, docsAssets, type Gateway } from './gateway/index.ts'
 import {
   type AllHandlers,
@@ -21,18 +22,18 @@ import {
 import { createLedger } from './ledger/index.ts'
 import { folderTransport, readMailbox, smtpTransport, startMailWorker } from './mail/index.ts'
 import type { Operations } from './operations/index.ts'
-import { createOutbox } from './outbox/index.ts'
+import { createOutbox, payloadOf } from './outbox/index.ts'
 import type { Database } from './postgres/index.ts'
 import { createSandboxBank } from './rails/index.ts'
 import { accountsRoutes, createAccounts, defaultIssuers } from './rooms/accounts/index.ts'
 import { beneficiariesRoutes, createBeneficiaries } from './rooms/beneficiaries/index.ts'
 import { createCustomers, customersRoutes } from './rooms/customers/index.ts'
-import { createDeposits, type Deposits } from './rooms/deposits/index.ts'
-import { createPayouts, payoutsRoutes } from './rooms/payouts/index.ts'
+import { createDeposits, depositSamples, type Deposits } from './rooms/deposits/index.ts'
+import { createPayouts, payoutsRoutes, withdrawalSamples } from './rooms/payouts/index.ts'
 import { createSimulations, simulationsRoutes } from './rooms/simulations/index.ts'
-import { createTransactions, transactionsRoutes } from './rooms/transactions/index.ts'
+import { createTransactions, transactionSamples, transactionsRoutes } from './rooms/transactions/index.ts'
 import { createUsers, usersRoutes } from './rooms/users/index.ts'
-import { createWebhooks, webhooksRoutes } from './rooms/webhooks/index.ts'
+import { createTrials, createWebhooks, type Sample, type Samples, webhooksRoutes } from './rooms/webhooks/index.ts'
 import { startSettlement } from './settlement/index.ts'
 
 export type House = {
@@ -97,6 +98,9 @@ function createRooms({ config, db, clock }: HouseDeps) {
   const deposits = createDeposits({ ...shared, access, railId: bank.id })
   const simulations = createSimulations({ bank, deposits, payouts })
 
+  const post = createPost({ clock, allowLoopback: config.WEBHOOK_HTTP, proxy: config.WEBHOOK_PROXY_URL })
+  const trials = createTrials({ db, clock, sealer, post, sample: createSample(access, db) })
+
   const handlers: AllHandlers = {
     ...accountsRoutes(accounts),
     ...beneficiariesRoutes(beneficiaries),
@@ -105,12 +109,22 @@ function createRooms({ config, db, clock }: HouseDeps) {
     ...simulationsRoutes(simulations),
     ...transactionsRoutes(transactions),
     ...usersRoutes(users),
-    ...webhooksRoutes(webhooks),
+    ...webhooksRoutes(webhooks, trials),
   }
 
   const internalKey = deriveKey(masterKey, 'internal')
   return { access, bank, deposits, handlers, internalKey, payouts, users, webhooks }
 }
+
+const samples: Samples<EventName> = { ...depositSamples, ...withdrawalSamples, ...transactionSamples }
+
+/** A sample reads as the outbox would write it. */
+const createSample =
+  (access: Access, db: Database): Sample =>
+  async (partnerId, type, now) => {
+    const partnerName = await access.partnerName(db, partnerId)
+    return payloadOf(type, now, samples[type]({ partnerId, partnerName, now }))
+  }
 
 export function compose(deps: HouseDeps): House {
   const { config, db, clock, log } = deps
@@ -134,6 +148,7 @@ export function compose(deps: HouseDeps): House {
         webhooks,
         idleMs,
         allowLoopback: config.WEBHOOK_HTTP,
+        proxy: config.WEBHOOK_PROXY_URL,
         ...(deps.operations ? { observe: { attempt: deps.operations.metrics.delivery } } : {}),
       }),
       ...(config.RAIL === 'sandbox' ? startSettlement({ log, rail: bank, payouts, deposits, idleMs }) : []),

@@ -4,6 +4,7 @@
  */
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { readProxy } from './delivery/index.ts'
 import { type LogLevel, logLevels, masterKeyBytes, randomBytes, secondMs } from './kernel/index.ts'
 import { readMailbox, smtpTransport } from './mail/index.ts'
 
@@ -78,6 +79,10 @@ const mailServer = (value: string | undefined) => {
   if (value !== undefined) smtpTransport(value)
   return value
 }
+const egressProxy = (value: string | undefined) =>
+  value === undefined
+    ? undefined
+    : (readProxy(value) ?? fail('must be `http://` or `https://`, a host, and at most credentials and a port'))
 
 const portMax = 65_535
 
@@ -171,6 +176,12 @@ export const variables = {
     default: '5s 30s 2m 10m 30m 1h 3h 6h 12h 24h 24h; in a sandbox 1s 2s 5s 15s 30s 1m 2m 5m 10m 20m 30m',
     what: 'Waits between the attempts of a delivery, in milliseconds, separated by commas',
     read: retryDelays,
+  },
+  WEBHOOK_PROXY_URL: {
+    default: 'none: webhooks go out directly',
+    what: '`http://user:password@host:port` or `https://...`: a proxy that opens tunnels by CONNECT, to addresses that were judged before. Webhooks to loopback do not pass it',
+    secret: true,
+    read: egressProxy,
   },
   WORKER_IDLE_MS: {
     default: '100',

@@ -47,6 +47,7 @@ const values: Readonly<Record<string, readonly [string, RegExp | string]>> = {
   MAIL_FROM: ['nobody', 'MAIL_FROM must be `Name <address@domain>` or `address@domain` (it is "nobody")'],
   SMTP_URL: ['smtp://user:hidden@host?pool=true', /^SMTP_URL (?!.*hidden)/],
   WEBHOOK_RETRY_DELAYS_MS: ['1000,soon', /^WEBHOOK_RETRY_DELAYS_MS must be milliseconds separated by commas/],
+  WEBHOOK_PROXY_URL: ['socks5://user:hidden@proxy:1080', /^WEBHOOK_PROXY_URL must be `http:\/\/` (?!.*hidden)/],
   SIMULATIONS: ['yes', 'SIMULATIONS must be one of on, off (it is "yes")'],
   RATE_PER_SECONDS: ['5', 'RATE_PER_SECONDS is not a variable of this service: did you mean RATE_PER_SECOND?'],
   MASTERKEY: [key, 'MASTERKEY is not a variable of this service: did you mean MASTER_KEY?'],

@@ -3,6 +3,9 @@
  * what came of it. Owns no tables. Promises: no transaction is open during HTTP; no address that is not public is ever
  * connected to; redirects are not followed; an exchange ends within its time limit; a stopped worker leaves no lease.
  */
-export { answerKeptBytesMax, envelope, exchangeTimeoutMsDefault } from './exchange.ts'
-export type { Resolve } from './guard.ts'
+export { answerKeptBytesMax } from './answer.ts'
+export { envelope, exchangeTimeoutMsDefault } from './exchange.ts'
+export { createPost } from './post.ts'
+export { type Proxy, readProxy } from './proxy.ts'
+export type { Resolve } from './resolver.ts'
 export { type DeliveryObserver, type DeliveryOptions, startDelivery } from './worker.ts'

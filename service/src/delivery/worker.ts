@@ -3,7 +3,8 @@ import { type Clock, type Log, type Loop, secondMs, startLoop } from '../kernel/
 import type { Claim, SubscriptionKey, Verdict, Webhooks } from '../rooms/webhooks/index.ts'
 import type { Database } from '../postgres/index.ts'
 import { createExchange, exchangeTimeoutMsDefault } from './exchange.ts'
-import { type Resolve, systemResolve } from './guard.ts'
+import type { Proxy } from './proxy.ts'
+import { createResolver, type Resolve } from './resolver.ts'
 
 export type DeliveryObserver = {
   /** One attempt came to its end; `stale` ones were recorded by nobody. */
@@ -20,6 +21,7 @@ export type DeliveryOptions = {
   readonly allowLoopback: boolean
   readonly observe?: DeliveryObserver
   readonly resolve?: Resolve
+  readonly proxy?: Proxy | undefined
   readonly exchangeTimeoutMs?: number
   /** Attempts under way at once in this process. */
   readonly inFlightMax?: number
@@ -41,9 +43,9 @@ type Sending = {
 }
 
 function createSending(options: DeliveryOptions, onSettled: () => void): Sending {
-  const { webhooks, clock, log, allowLoopback, observe, resolve = systemResolve } = options
+  const { webhooks, clock, log, allowLoopback, observe, resolve = createResolver() } = options
   const { inFlightMax = inFlightMaxDefault, exchangeTimeoutMs: timeoutMs = exchangeTimeoutMsDefault } = options
-  const exchange = createExchange({ clock, allowLoopback, resolve, timeoutMs })
+  const exchange = createExchange({ clock, allowLoopback, resolve, timeoutMs, proxy: options.proxy })
   const underWay = new Set<Promise<void>>()
   const abandon = new AbortController()
 

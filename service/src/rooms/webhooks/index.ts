@@ -7,9 +7,10 @@
  * at every attempt; one attempt at a time, by the holder of its lease; per subscription and reference, first attempts
  * are in the order of the events; 20 subscriptions a partner. Promise: at least once.
  */
+export { isAllowedAddress, isLoopbackAddress, isLoopbackName } from './addresses.ts'
 export { type Claim, inFlightPerEndpointMax, leaseMs, type SubscriptionKey } from './deliveries.ts'
 export { webhooksRoutes } from './routes.ts'
-export { addressLiteral, isAllowedAddress, type UrlRules } from './rules.ts'
+export type { UrlRules } from './rules.ts'
 export type { SampleContext, Samples } from './samples.ts'
 export { type AttemptResult, retryDelaysMsDefault, type Verdict, verdictOf } from './schedule.ts'
 export { createTrials, type Post, type Sample } from './trial.ts'

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Refusal } from '../../kernel/index.ts'
 import { eventTypes } from './event-types.ts'
-import { isAllowedAddress, readUrl, statusesStored, warningsFor } from './rules.ts'
+import { isAllowedAddress } from './addresses.ts'
+import { readUrl, statusesStored, warningsFor } from './rules.ts'
 import { jitterMax, nextOf, retryAfterMs, retryDelaysMsDefault, verdictOf } from './schedule.ts'
 
 const production = { allowHttpLoopback: false }

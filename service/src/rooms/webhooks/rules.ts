@@ -1,36 +1,11 @@
-/** Pure: which URLs may be subscribed, which addresses may be called, and what a subscription is told about its events. */
+/** Pure: which URLs may be subscribed, and what a subscription is told about its events. */
 import { type FieldErrorCode, isEventName, urlCharsMax, webhooks } from '@partner-payments/wire'
-import ipaddr from 'ipaddr.js'
 import { type Refusal, refuseField } from '../../kernel/index.ts'
+import { addressLiteral, isAllowedAddress, isLoopbackAddress, isLoopbackName } from './addresses.ts'
 
 export type UrlRules = {
   /** A developer's machine: endpoints on loopback, over http as well. Never where others can reach the service. */
   readonly allowHttpLoopback: boolean
-}
-
-/** RFC 4291 section 2.4: what is not in 2000::/3 is not global unicast, whatever list it is missing from. */
-const globalUnicast6 = ipaddr.IPv6.parseCIDR('2000::/3')
-
-/**
- * Public unicast, or loopback where that is allowed; never private, link-local (metadata services), multicast, shared,
- * reserved, or a range that carries an IPv4 address inside (NAT64, 6to4, Teredo), which would smuggle any of them in.
- */
-export function isAllowedAddress(address: string, { allowLoopback }: { readonly allowLoopback: boolean }): boolean {
-  if (!ipaddr.isValid(address)) return false
-  // An IPv4-mapped IPv6 address connects to the IPv4 address, so it is judged as that one.
-  const parsed = ipaddr.process(address)
-  const range = parsed.range()
-  if (range === 'loopback') return allowLoopback
-  return range === 'unicast' && (parsed.kind() === 'ipv4' || parsed.match(globalUnicast6))
-}
-
-/** RFC 6761 section 6.3: these names mean loopback. */
-const isLoopbackName = (host: string) => /^(?:.+\.)?localhost\.?$/.test(host)
-
-/** The address that a URL's host spells, or undefined where it is a name. `new URL` has unfolded every IPv4 spelling. */
-export function addressLiteral(hostname: string): string | undefined {
-  const bare = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
-  return ipaddr.isValid(bare) ? bare : undefined
 }
 
 /**
@@ -47,10 +22,7 @@ export function readUrl(text: string, { allowHttpLoopback }: UrlRules): string {
   if (url.username !== '' || url.password !== '') throw refuse('must not carry credentials')
   if (url.hash !== '' || text.includes('#')) throw refuse('must not have a fragment')
   const literal = addressLiteral(url.hostname)
-  const loopback =
-    literal === undefined
-      ? isLoopbackName(url.hostname)
-      : isAllowedAddress(literal, { allowLoopback: true }) && !isAllowedAddress(literal, { allowLoopback: false })
+  const loopback = literal === undefined ? isLoopbackName(url.hostname) : isLoopbackAddress(literal)
   if (url.protocol === 'http:' && !(loopback && allowHttpLoopback))
     throw refuse(allowHttpLoopback ? 'must be https, or http to a loopback address' : 'must be https')
   const allowed = loopback

@@ -1,0 +1,51 @@
+/** A name server on a port of loopback that answers what a test tells it. */
+import { createSocket } from 'node:dgram'
+import ipaddr from 'ipaddr.js'
+
+export type Records = readonly string[] | 'nxdomain' | 'servfail' | 'silent'
+
+const rcodes = { nxdomain: 3, servfail: 2 } as const
+
+/** The question of a query: its name, its type, and its bytes. */
+function questionOf(query: Buffer) {
+  const labels: string[] = []
+  let at = 12
+  for (let length = query[at] ?? 0; length > 0; length = query[at] ?? 0) {
+    labels.push(query.toString('latin1', at + 1, at + 1 + length))
+    at += 1 + length
+  }
+  const type = query.readUInt16BE(at + 1) === 28 ? 'AAAA' : 'A'
+  return { name: labels.join('.'), type, bytes: query.subarray(12, at + 5) } as const
+}
+
+/** RFC 1035 section 4: no record lives on in a cache. */
+function answerOf(query: Buffer, records: Exclude<Records, 'silent'>): Buffer {
+  const { type, bytes } = questionOf(query)
+  const addresses = typeof records === 'string' ? [] : records
+  const head = Buffer.from(query.subarray(0, 12))
+  head.writeUInt16BE(0x8180 | (typeof records === 'string' ? rcodes[records] : 0), 2)
+  for (const [index, count] of [1, addresses.length, 0, 0].entries()) head.writeUInt16BE(count, 4 + 2 * index)
+  const answers = addresses.map((address) => {
+    const data = Buffer.from(ipaddr.parse(address).toByteArray())
+    const record = Buffer.from([0xc0, 12, 0, type === 'AAAA' ? 28 : 1, 0, 1, 0, 0, 0, 0, 0, data.length])
+    return Buffer.concat([record, data])
+  })
+  return Buffer.concat([head, bytes, ...answers])
+}
+
+export async function startDnsServer(zone: (name: string, type: 'A' | 'AAAA') => Records) {
+  const asked: string[] = []
+  const socket = createSocket('udp4')
+  socket.on('message', (query, from) => {
+    const { name, type } = questionOf(query)
+    asked.push(`${name} ${type}`)
+    const records = zone(name, type)
+    if (records !== 'silent') socket.send(answerOf(query, records), from.port, from.address)
+  })
+  await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve))
+  return {
+    server: `127.0.0.1:${socket.address().port}`,
+    asked: asked as readonly string[],
+    close: () => socket.close(),
+  }
+}
