@@ -153,6 +153,7 @@ export function compose(deps: HouseDeps): House {
       }),
       ...(config.RAIL === 'sandbox' ? startSettlement({ log, rail: bank, payouts, deposits, idleMs }) : []),
       startMailWorker({ db, clock, log, users, access, ...mailParts(deps), idleMs }),
+      startLoop({ name: 'webhooks.recover', idleMs, log, step: webhooks.recoverStep }),
       startLoop({ name: 'access.nonces', idleMs: sweepIdleMs, log, step: access.sweepNonces }),
     ],
   }
