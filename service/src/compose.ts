@@ -20,7 +20,7 @@ import {
   startLoop,
 } from './kernel/index.ts'
 import { createLedger } from './ledger/index.ts'
-import { folderTransport, readMailbox, smtpTransport, startMailWorker } from './mail/index.ts'
+import { folderTransport, readMailbox, smtpTransport, startMailWorker, startNoticeWorker } from './mail/index.ts'
 import type { Operations } from './operations/index.ts'
 import { createOutbox, payloadOf } from './outbox/index.ts'
 import type { Database } from './postgres/index.ts'
@@ -33,7 +33,15 @@ import { createPayouts, payoutsRoutes, withdrawalSamples } from './rooms/payouts
 import { createSimulations, simulationsRoutes } from './rooms/simulations/index.ts'
 import { createTransactions, transactionSamples, transactionsRoutes } from './rooms/transactions/index.ts'
 import { createUsers, usersRoutes } from './rooms/users/index.ts'
-import { createTrials, createWebhooks, type Sample, type Samples, webhooksRoutes } from './rooms/webhooks/index.ts'
+import {
+  addNotice,
+  createTrials,
+  createWebhooks,
+  noticeQueue,
+  type Sample,
+  type Samples,
+  webhooksRoutes,
+} from './rooms/webhooks/index.ts'
 import { startSettlement } from './settlement/index.ts'
 
 export type House = {
@@ -88,6 +96,7 @@ function createRooms({ config, db, clock }: HouseDeps) {
     cursors,
     outbox,
     urlRules: { allowHttpLoopback: config.WEBHOOK_HTTP },
+    addNotice: (tx, notice) => addNotice(tx, notice, clock.now()),
     ...(config.WEBHOOK_RETRY_DELAYS_MS === undefined ? {} : { retryDelaysMs: config.WEBHOOK_RETRY_DELAYS_MS }),
   })
   const accounts = createAccounts({ db, clock, customers, ledger, issuers: defaultIssuers })
@@ -154,6 +163,7 @@ export function compose(deps: HouseDeps): House {
       ...(config.RAIL === 'sandbox' ? startSettlement({ log, rail: bank, payouts, deposits, idleMs }) : []),
       startMailWorker({ db, clock, log, users, access, ...mailParts(deps), idleMs }),
       startLoop({ name: 'webhooks.recover', idleMs, log, step: webhooks.recoverStep }),
+      startNoticeWorker({ db, clock, log, notices: noticeQueue, users, access, ...mailParts(deps), idleMs }),
       startLoop({ name: 'access.nonces', idleMs: sweepIdleMs, log, step: access.sweepNonces }),
     ],
   }

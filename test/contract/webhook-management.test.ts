@@ -119,9 +119,13 @@ test('200 to rotations at once: every secret that was shown verifies what comes 
   success(await client.post(`${hook(created)}/test`))
   const [delivery] = arrived()
   assert.ok(delivery)
-  for (const answer of answers) new Webhook(textAt(success(answer), 'secret')).verify(delivery.body, headersOf(delivery))
+  for (const answer of answers)
+    new Webhook(textAt(success(answer), 'secret')).verify(delivery.body, headersOf(delivery))
   success(await client.post(`${hook(created)}/rotate-secret`))
-  assertProblem(await client.post(`${hook(created)}/rotate-secret`), { status: 422, code: 'webhook_secret_limit_reached' })
+  assertProblem(await client.post(`${hook(created)}/rotate-secret`), {
+    status: 422,
+    code: 'webhook_secret_limit_reached',
+  })
   await remove(created)
 })
 
@@ -169,7 +173,10 @@ test('200 to a test that fails: what the endpoint said, once, and no second try'
   const refusedAnswer = success(await client.post(`${hook(created)}/test`))
   assert.deepEqual([refusedAnswer.delivered, refusedAnswer.status], [false, undefined])
   assert.match(textAt(refusedAnswer, 'error'), /refused the connection/)
-  assertProblem(await client.post(`${hook(created)}/test`, { eventType: 'nope' }), { status: 400, pointer: '/eventType' })
+  assertProblem(await client.post(`${hook(created)}/test`, { eventType: 'nope' }), {
+    status: 400,
+    pointer: '/eventType',
+  })
   await remove(created)
 })
 
@@ -213,7 +220,10 @@ test('200 to an enabling: what came meanwhile was owed, and is delivered', async
   const { created, arrived } = await subscribe()
   success(await client.patch(hook(created), { status: 'Disabled' }))
   const reference = await deposit()
-  await until('it is held', async () => (await listAll(client, `${hook(created)}/deliveries`, '&status=Held')).length === 1)
+  await until(
+    'it is held',
+    async () => (await listAll(client, `${hook(created)}/deliveries`, '&status=Held')).length === 1,
+  )
   assert.deepEqual(arrived(), [])
   success(await client.post(`${hook(created)}/enable`))
   const delivery = await until('it arrives', () => arrived()[0])
@@ -262,14 +272,17 @@ test('200 to the feed: every event of every type, of the shape that is told, und
   for (const outcome of ['completed', 'failed', 'expired']) await deposit(outcome, guid)
   const beneficiary = textAt(await createBeneficiary(client, { customerId: guid }), 'id')
   for (const amount of ['2.00', '66.01']) {
-    const reference = textAt(success(await client.post('/v1/payouts/fiat', payoutText(beneficiary, amount))), 'reference')
+    const reference = textAt(
+      success(await client.post('/v1/payouts/fiat', payoutText(beneficiary, amount))),
+      'reference',
+    )
     await finalTransaction(client, reference)
   }
   const body = { customerId: guid, amount: 1, currency: 'EUR', outcome: 'failed' }
   await finalTransaction(client, textAt(success(await client.post('/v1/simulations/withdrawals', body)), 'reference'))
   const read = async () => {
     const events: JsonObject[] = []
-    for (let after = ''; ; ) {
+    for (let after = ''; ;) {
       const page = success(await client.get(`/v1/events?limit=100&subscriptionId=${textAt(created, 'id')}${after}`))
       events.push(...listAt(page))
       after = `&after=${encodeURIComponent(textAt(page, 'nextCursor'))}`
@@ -326,6 +339,9 @@ test("404 to everything on another partner's subscription, and nothing of it in 
     assertProblem(answer, { status: 404, code: 'not_found' })
   assert.deepEqual(listAt(success(await stranger.get('/v1/events'))), [])
   const mine = textAt(success(await client.get('/v1/events?limit=1')), 'nextCursor')
-  assertProblem(await stranger.get(`/v1/events?after=${encodeURIComponent(mine)}`), { status: 400, pointer: '/query/after' })
+  assertProblem(await stranger.get(`/v1/events?after=${encodeURIComponent(mine)}`), {
+    status: 400,
+    pointer: '/query/after',
+  })
   await remove(created)
 })

@@ -23,17 +23,23 @@ const loop = startDelivery({
   ...{ db: mortal, clock, log, allowLoopback: true, idleMs: 5 },
   webhooks: {
     ...webhooks,
-    // The endpoint has answered, and nobody knows it yet.
-    recordAttempt: (claim, result) => {
-      point()
-      return webhooks.recordAttempt(claim, result)
+    hold: (...given) => {
+      const holder = webhooks.hold(...given)
+      return {
+        ...holder,
+        // The endpoint has answered, and nobody knows it yet.
+        settle: (claim, result) => {
+          point()
+          return holder.settle(claim, result)
+        },
+      }
     },
   },
 })
 const waiting = () =>
   db.row<{ count: bigint }>(sql`select
     (select count(*) from outbox.pending where partner_id = ${partnerId})
-    + (select count(*) from webhooks.deliveries where partner_id = ${partnerId} and status = 'Pending') as count`)
+    + (select count(*) from webhooks.queue where partner_id = ${partnerId}) as count`)
 while ((await waiting())?.count !== 0n) await pause(5)
 await loop.stop()
 await close()

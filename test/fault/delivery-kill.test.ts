@@ -7,12 +7,12 @@ import { after, before, test } from 'node:test'
 import { startDelivery } from '../../service/src/delivery/index.ts'
 import { newId } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
-import { leaseMs } from '../../service/src/rooms/webhooks/index.ts'
+import { limitsDefault } from '../../service/src/rooms/webhooks/index.ts'
 import { killEverywhere } from '../support/deaths.ts'
 import { createHooks, type Endpoint, startEndpoint, statusChanged, until } from '../support/webhooks.ts'
 
-/** Fan-out, claims of two endpoints, and three points for each of their deliveries. */
-const pointsMin = 2 + 2 * 2 + 4 * 3
+/** Fan-out, the claim of lanes, an answer for each delivery, and a record of several at once; the lanes given back. */
+const pointsMin = 2 + 2 + 4 + 2 + 2
 
 let hooks: Awaited<ReturnType<typeof createHooks>>
 let endpoint: Endpoint
@@ -39,7 +39,7 @@ async function scenario() {
 
 async function goOn(partnerId: string): Promise<void> {
   const { db, clock, log, webhooks } = hooks
-  clock.advance(2 * leaseMs)
+  clock.advance(2 * limitsDefault.leaseMs)
   const loop = startDelivery({ db, clock, log, webhooks, allowLoopback: true, idleMs: 5 })
   await until('everything is delivered', async () => {
     const [first, ...rest] = await webhooks.reconcile(db, partnerId)

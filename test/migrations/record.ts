@@ -6,7 +6,7 @@
 import { once } from 'node:events'
 import { createAccounts, defaultIssuers } from '../../service/src/rooms/accounts/index.ts'
 import { createUsers } from '../../service/src/rooms/users/index.ts'
-import { createWebhooks } from '../../service/src/rooms/webhooks/index.ts'
+import { type Claim, createWebhooks } from '../../service/src/rooms/webhooks/index.ts'
 import { readMigrations } from '../../service/src/postgres/index.ts'
 import { permissions } from '@partner-payments/wire'
 import { sendDue, takeNotices } from '../../service/src/settlement/index.ts'
@@ -50,14 +50,21 @@ async function liveMoney(house: House, partner: TestPartner): Promise<void> {
 }
 
 /** What the events of the day are owed to: some fanned out, some not yet, one attempt behind one of them. */
-async function subscribe({ db, clock, sealer, cursors, outbox }: House, partnerId: string) {
+async function subscribe({ db, clock, log, sealer, cursors, outbox }: House, partnerId: string) {
   const webhooks = createWebhooks({ db, clock, sealer, cursors, outbox, urlRules: { allowHttpLoopback: true } })
   const events = ['transaction.status.changed']
-  const { id: subscriptionId } = await webhooks.create(partnerId, { url: 'https://hooks.example.com/', events })
+  await webhooks.create(partnerId, { url: 'https://hooks.example.com/', events })
   return async () => {
-    await db.transaction((tx) => webhooks.fanOut(tx, partnerId, 30))
-    const [claim] = await webhooks.claim({ partnerId, subscriptionId }, 1)
-    if (claim) await webhooks.recordAttempt(claim, { startedAt: clock.now(), durationMs: 12, status: 503 })
+    await db.transaction((tx) => webhooks.fanOut(tx, [partnerId], 30))
+    const begun: Claim[] = []
+    const holder = webhooks.hold(log, {
+      ...{ begin: (claim) => begun.push(claim), wake: () => undefined, pause: async () => undefined },
+      ...{ idleMs: 0, inFlightMax: 1 },
+    })
+    await holder.step()
+    holder.stop()
+    for (const claim of begun) await holder.settle(claim, { startedAt: clock.now(), durationMs: 12, status: 503 })
+    await holder.close()
   }
 }
 

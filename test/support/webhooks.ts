@@ -18,7 +18,7 @@ import { createTestDatabase } from './postgres.ts'
 export const statusChanged = 'transaction.status.changed'
 
 export async function createHooks(
-  options: Partial<Pick<WebhooksDeps, 'retryDelaysMs' | 'urlRules'>> & {
+  options: Partial<Pick<WebhooksDeps, 'retryDelaysMs' | 'urlRules' | 'limits' | 'sharded' | 'addNotice'>> & {
     readonly url?: string
     readonly key?: Uint8Array
     readonly now?: Date
@@ -67,8 +67,9 @@ export async function createHooks(
         })
     })
 
-  const fanOut = (partnerId: string, eventsMax = 1000) =>
-    db.transaction((tx) => webhooks.fanOut(tx, partnerId, eventsMax))
+  /** Answers how many events it took. */
+  const fanOut = async (partnerId: string, eventsMax = 1000) =>
+    (await db.transaction((tx) => webhooks.fanOut(tx, [partnerId], eventsMax))).events
 
   const close = async () => {
     await db.close()
@@ -76,6 +77,8 @@ export async function createHooks(
   }
   return { url, key, db, clock, log, outbox, webhooks, addPartner, emit, fanOut, close }
 }
+
+export type Hooks = Awaited<ReturnType<typeof createHooks>>
 
 export type Received = {
   readonly path: string

@@ -14,7 +14,7 @@ import {
 } from '../../../test/support/webhooks.ts'
 import { type Loop, newId } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
-import { leaseMs } from '../rooms/webhooks/index.ts'
+import { limitsDefault } from '../rooms/webhooks/index.ts'
 import { type DeliveryOptions, startDelivery } from './index.ts'
 
 type Hooks = Awaited<ReturnType<typeof createHooks>>
@@ -30,7 +30,8 @@ afterEach(async () => {
   // No partner's work is left to the next test.
   await Promise.all(running.splice(0).map((loop) => loop.stop()))
   await Promise.all(endpoints.splice(0).map((endpoint) => endpoint.close()))
-  await hooks.db.run(sql`update webhooks.subscriptions set status = 'Disabled'`)
+  await hooks.db.run(sql`
+    update webhooks.subscriptions set status = 'Disabled', disabled_reason = 'Partner', disabled_at = updated_at`)
 })
 
 function start(options: Partial<DeliveryOptions> = {}) {
@@ -57,13 +58,13 @@ async function listen(respond?: Parameters<typeof startEndpoint>[0]) {
 }
 
 async function subscribe(partnerId: string, url: string) {
-  const { id, secret } = await hooks.webhooks.create(partnerId, { url, events: [statusChanged] })
+  const { id, secret = '' } = await hooks.webhooks.create(partnerId, { url, events: [statusChanged] })
   const deliveries = async () => (await hooks.webhooks.deliveries(partnerId, id, {})).data
   const settled = (count = 1) =>
     until(`${count} attempted`, async () => {
       const row = await hooks.db.row<{ count: bigint }>(sql`
-        select count(*) as count from webhooks.deliveries
-        where partner_id = ${partnerId} and subscription_id = ${id} and attempt_count > 0`)
+        select count(distinct event_id) as count from webhooks.attempts
+        where partner_id = ${partnerId} and subscription_id = ${id}`)
       return row?.count === BigInt(count)
     })
   return { id, secret, deliveries, settled }
@@ -246,7 +247,8 @@ test('a slow endpoint does not hold up another', async () => {
   start({ inFlightMax: 12 })
   await settled(40)
   assert.equal(fast.received.length, 40)
-  assert.equal(slow.received.length, 10)
+  // The last free ones are not for the one that takes all.
+  assert.ok(slow.received.length >= 6 && slow.received.length <= 10, `${slow.received.length} at once`)
   open.forEach((response) => response.end())
 })
 
@@ -297,7 +299,7 @@ test('a worker killed after the endpoint took the event, before it was recorded:
     (await deliveries()).map((row) => [row.status, row.attemptCount]),
     [['Pending', 0]],
   )
-  hooks.clock.advance(2 * leaseMs)
+  hooks.clock.advance(2 * limitsDefault.leaseMs)
   start()
   await until('delivered', async () => (await deliveries())[0]?.status === 'Delivered')
   const [first, second] = endpoint.received
@@ -345,8 +347,8 @@ test('one partner whose fan-out fails does not hold up another', async () => {
   const { settled } = await subscribe(sound, endpoint.url)
   await hooks.emit(broken, 'REF-1', 'Completed')
   await hooks.emit(sound, 'REF-2', 'Completed')
-  const fanOut: typeof hooks.webhooks.fanOut = (tx, partnerId, eventsMax) =>
-    partnerId === broken ? Promise.reject(new Error(newId())) : hooks.webhooks.fanOut(tx, partnerId, eventsMax)
+  const fanOut: typeof hooks.webhooks.fanOut = (tx, partnerIds, ...rest) =>
+    partnerIds.includes(broken) ? Promise.reject(new Error(newId())) : hooks.webhooks.fanOut(tx, partnerIds, ...rest)
   start({ webhooks: { ...hooks.webhooks, fanOut } })
   await settled()
   assert.deepEqual(
@@ -362,7 +364,8 @@ test('a subscription whose secret does not open does not hold up another', async
   const broken = await subscribe(partnerId, endpoint.url)
   const { settled } = await subscribe(partnerId, endpoint.url)
   await hooks.db.run(sql`
-    update webhooks.subscriptions set secret_sealed = 'x' where partner_id = ${partnerId} and id = ${broken.id}`)
+    update webhooks.secrets set secret_sealed = 'x'
+    where partner_id = ${partnerId} and subscription_id = ${broken.id}`)
   await hooks.emit(partnerId, 'REF-1', 'Completed')
   start({ inFlightMax: 1 })
   await settled()

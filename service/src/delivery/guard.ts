@@ -11,7 +11,7 @@ import { isAllowedAddress, isLoopbackAddress } from '../rooms/webhooks/index.ts'
 import { openTunnel, type Proxy } from './proxy.ts'
 import type { Resolve } from './resolver.ts'
 
-export type { Resolve } from './resolver.ts'
+export { type Resolve, systemResolve } from './resolver.ts'
 
 /** Its text is shown to the partner, so it names no address: what internal names resolve to is not theirs to learn. */
 export class AddressRefused extends Error {

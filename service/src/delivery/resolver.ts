@@ -46,3 +46,7 @@ export function createResolver({ servers }: ResolverOptions = {}): Resolve {
     return asked
   }
 }
+
+let system: Resolve | undefined
+/** The name servers of the system; one resolver for the process, made when it is first asked. */
+export const systemResolve: Resolve = (hostname) => (system ??= createResolver())(hostname)

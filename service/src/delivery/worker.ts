@@ -1,10 +1,11 @@
 /** The loops: fan out, send, sweep. HTTP happens between transactions, never inside one. */
+import { setTimeout as pause } from 'node:timers/promises'
 import { type Clock, type Log, type Loop, secondMs, startLoop } from '../kernel/index.ts'
-import type { Claim, SubscriptionKey, Verdict, Webhooks } from '../rooms/webhooks/index.ts'
+import type { Claim, Holder, Verdict, Webhooks } from '../rooms/webhooks/index.ts'
 import type { Database } from '../postgres/index.ts'
 import { createExchange, exchangeTimeoutMsDefault } from './exchange.ts'
 import type { Proxy } from './proxy.ts'
-import { createResolver, type Resolve } from './resolver.ts'
+import { type Resolve, systemResolve } from './guard.ts'
 
 export type DeliveryObserver = {
   /** One attempt came to its end; `stale` ones were recorded by nobody. */
@@ -30,105 +31,113 @@ export type DeliveryOptions = {
   readonly drainMs?: number
 }
 
-const inFlightMaxDefault = 500
-const partnersMax = 100
-const eventsPerFanOutMax = 100
-const lanesPerStepMax = 50
-const idleMsDefault = 500
+const partnersPerFanOutMax = 50
+/** Of all partners of one fan-out together, and at least so many of each. */
+const eventsPerFanOutMax = 1000
+const eventsPerPartnerMin = 20
+/** Finding nothing costs one probe of an index, and this is what an event waits at most when nobody gives a hint. */
+const idleMsDefault = 50
 const sweepIdleMs = 10 * secondMs
+const firstId = '00000000-0000-0000-0000-000000000000'
 
 type Sending = {
-  readonly step: () => Promise<number>
+  readonly holder: Holder
   readonly drain: (ms: number) => Promise<void>
 }
 
-function createSending(options: DeliveryOptions, onSettled: () => void): Sending {
-  const { webhooks, clock, log, allowLoopback, observe, resolve = createResolver() } = options
-  const { inFlightMax = inFlightMaxDefault, exchangeTimeoutMs: timeoutMs = exchangeTimeoutMsDefault } = options
+function createSending(options: DeliveryOptions, wake: () => void): Sending {
+  const { webhooks, clock, log, allowLoopback, observe, resolve = systemResolve, inFlightMax } = options
+  const { exchangeTimeoutMs: timeoutMs = exchangeTimeoutMsDefault, idleMs = idleMsDefault } = options
   const exchange = createExchange({ clock, allowLoopback, resolve, timeoutMs, proxy: options.proxy })
   const underWay = new Set<Promise<void>>()
   const abandon = new AbortController()
 
   const attempt = async (claim: Claim) => {
     const result = await exchange.post(claim, abandon.signal).catch((error: unknown) => {
+      holder.giveBack(claim)
       if (!abandon.signal.aborted) throw error
     })
-    if (result === undefined) {
-      await webhooks.release(claim)
-      return
-    }
-    const outcome = await webhooks.recordAttempt(claim, result)
+    if (result === undefined) return
+    const outcome = await holder.settle(claim, result)
     observe?.attempt?.(outcome, result.durationMs)
-    const { deliveryId, subscriptionId, eventId } = claim
-    if (outcome === 'stale') log.warn({ deliveryId, subscriptionId }, 'an attempt outlived its lease: not recorded')
+    const { subscriptionId, eventId } = claim
+    if (outcome === 'stale') log.warn({ eventId, subscriptionId }, 'an attempt outlived its lease: not recorded')
     else log.debug({ eventId, subscriptionId, outcome, status: result.status }, 'webhook attempted')
   }
 
   const begin = (claim: Claim) => {
     const task = attempt(claim)
-      // The lease ends by itself and the delivery is attempted again: nothing is lost by not knowing.
-      .catch((error: unknown) => log.error({ err: error, deliveryId: claim.deliveryId }, 'attempt not recorded'))
-      .finally(() => {
-        underWay.delete(task)
-        onSettled()
-      })
+      // It is read and attempted again: nothing is lost by not knowing.
+      .catch((error: unknown) => log.error({ err: error, eventId: claim.eventId }, 'attempt not recorded'))
+      .finally(() => underWay.delete(task))
     underWay.add(task)
   }
 
-  /** One subscription's trouble (a secret that does not open, say) is not the others'. */
-  const claim = (key: SubscriptionKey, attemptsMax: number) =>
-    webhooks.claim(key, attemptsMax).catch(async (error: unknown) => {
-      log.error({ err: error, subscriptionId: key.subscriptionId }, 'claim failed')
-      await webhooks.postpone(key)
-      return []
-    })
-
+  const holder = webhooks.hold(log, { begin, wake, pause: (ms) => pause(ms), idleMs, inFlightMax })
   return {
-    step: async () => {
-      if (underWay.size >= inFlightMax) return 0
-      let claimed = 0
-      for (const key of await webhooks.dueSubscriptions(lanesPerStepMax)) {
-        const room = inFlightMax - underWay.size
-        if (room <= 0) break
-        const claims = await claim(key, room)
-        claims.forEach(begin)
-        claimed += claims.length
-      }
-      return claimed
-    },
+    holder,
     drain: async (ms) => {
+      holder.stop()
       const timer = setTimeout(() => abandon.abort(), ms)
       await Promise.all(underWay)
       clearTimeout(timer)
+      await holder.close()
       await exchange.close()
     },
   }
 }
 
+type FanOut = { readonly db: Database; readonly log: Log; readonly webhooks: Webhooks; readonly holder: Holder }
+
+/** Answers how many events it took. Partners take turns: each step goes on behind the last one. */
+function createFanOutStep({ db, log, webhooks, holder }: FanOut): () => Promise<number> {
+  let after = firstId
+  const fanOut = async (partnerIds: readonly string[]): Promise<number> => {
+    const eventsMax = Math.max(eventsPerPartnerMin, Math.floor(eventsPerFanOutMax / partnerIds.length))
+    const took = await db.transaction((tx) => webhooks.fanOut(tx, partnerIds, eventsMax, holder.workerId))
+    if (took.woken.length > 0) holder.hint(took.woken)
+    return took.events
+  }
+  /** One partner's trouble is not the others'. */
+  const alone = (partnerId: string) =>
+    fanOut([partnerId]).catch((error: unknown) => {
+      log.error({ err: error, partnerId }, 'fan-out failed')
+      return 0
+    })
+  return async () => {
+    let partnerIds = await webhooks.partnersToFanOut(after, partnersPerFanOutMax)
+    if (partnerIds.length === 0 && after !== firstId) {
+      after = firstId
+      partnerIds = await webhooks.partnersToFanOut(after, partnersPerFanOutMax)
+    }
+    const last = partnerIds.at(-1)
+    if (last === undefined) return 0
+    after = partnerIds.length < partnersPerFanOutMax ? firstId : last
+    if (!webhooks.sharded && partnerIds.length > 1)
+      try {
+        return await fanOut(partnerIds)
+      } catch (error) {
+        log.warn({ err: error }, 'fan-out goes on partner by partner')
+      }
+    let events = 0
+    for (const partnerId of partnerIds) events += await alone(partnerId)
+    return events
+  }
+}
+
 /** `wake`: there may be events. `stop`: nothing more is claimed; attempts under way end, or are given back. */
 export function startDelivery(options: DeliveryOptions): Loop {
-  const { db, webhooks, log, observe, idleMs = idleMsDefault, drainMs = exchangeTimeoutMsDefault } = options
-
-  const fanOutAll = async () => {
-    let events = 0
-    for (const partnerId of await webhooks.partnersToFanOut(partnersMax)) {
-      // One partner's trouble is not the others'.
-      const took = await db
-        .transaction((tx) => webhooks.fanOut(tx, partnerId, eventsPerFanOutMax))
-        .catch((error: unknown) => {
-          log.error({ err: error, partnerId }, 'fan-out failed')
-          return 0
-        })
-      events += took
-      if (took > 0) send.wake()
-    }
+  const { webhooks, log, observe, idleMs = idleMsDefault, drainMs = exchangeTimeoutMsDefault } = options
+  const sending = createSending(options, () => send.wake())
+  const { holder } = sending
+  const fanOutAll = createFanOutStep({ ...options, holder })
+  const fanOutStep = async () => {
+    const events = await fanOutAll()
     if (events > 0) observe?.fannedOut?.(events)
     return events
   }
-
-  const sending = createSending(options, () => send.wake())
-  const send = startLoop({ name: 'delivery.send', idleMs, step: sending.step, log })
-  const fanOut = startLoop({ name: 'delivery.fan-out', idleMs, step: fanOutAll, log })
+  const send = startLoop({ name: 'delivery.send', idleMs, step: holder.step, log })
+  const fanOut = startLoop({ name: 'delivery.fan-out', idleMs, step: fanOutStep, log })
   const sweep = startLoop({ name: 'delivery.sweep', idleMs: sweepIdleMs, step: webhooks.sweep, log })
 
   return {

@@ -1,6 +1,7 @@
 /** What an invitation says: plain text, and the same in simple HTML. */
 import type { users as wire } from '@partner-payments/wire'
 import type { MailKind } from '../rooms/users/index.ts'
+import { escape, htmlPage, utc } from './text.ts'
 import { type Mailbox, type MailTransport, oneLine } from './transport.ts'
 
 export type InvitationMail = {
@@ -50,17 +51,6 @@ export function withToken(linkUrl: string, token: string): string {
   return url.href
 }
 
-const expiryFormat = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
-
-const entities: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-const escape = (text: string) => text.replace(/[&<>"']/g, (character) => entities[character] ?? character)
-
 export function render(mail: InvitationMail): {
   readonly subject: string
   readonly text: string
@@ -77,16 +67,16 @@ export function render(mail: InvitationMail): {
   const subject = `${resent ? 'Reminder: ' : ''}${by} invites you to ${partner}`
   const invitation = `${by} invites you to join ${partner} as ${mail.role}.`
   const how = link === null ? 'To accept, use this code:' : 'To accept, open this link:'
-  const expiry = `The invitation expires on ${expiryFormat.format(mail.expiresAt)} UTC.`
+  const expiry = `The invitation expires on ${utc(mail.expiresAt)}.`
   const former = resent ? ['An earlier invitation mail of ours no longer works; this one replaces it.'] : []
   const stray = 'If you did not expect this mail, you can ignore it.'
   const paragraphs = [`Hello ${name},`, invitation, how, link ?? mail.token, expiry, ...former, stray]
   const shown = link === null ? `<code>${escape(mail.token)}</code>` : `<a href="${escape(link)}">${escape(link)}</a>`
-  const html = paragraphs.map((paragraph, index) => `<p>${index === 3 ? shown : escape(paragraph)}</p>`).join('\n')
+  const html = paragraphs.map((paragraph, index) => (index === 3 ? shown : escape(paragraph)))
   return {
     subject,
     text: `${paragraphs.join('\n\n')}\n`,
-    html: `<!doctype html>\n<html lang="en">\n<body>\n${html}\n</body>\n</html>\n`,
+    html: htmlPage(html),
     link,
   }
 }

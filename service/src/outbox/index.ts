@@ -6,7 +6,7 @@
  */
 import type { EventData, EventName } from '@partner-payments/wire'
 import { newId } from '../kernel/index.ts'
-import { sql, type Tx } from '../postgres/index.ts'
+import { ofOnePartner, plannedAnew, sql, type Tx } from '../postgres/index.ts'
 
 export type OutboxEvent = {
   readonly id: string
@@ -37,11 +37,28 @@ export type Outbox = {
   ) => Promise<void>
   /** Appends events in their order. */
   readonly appendMany: <N extends EventName>(tx: Tx, events: readonly NewEvent<N>[]) => Promise<void>
-  /** Partners with events to fan out: the unlocked read that finds due work (it names no partner by design). */
-  readonly partnersWithPending: (tx: Tx, partnersMax: number) => Promise<readonly string[]>
-  /** Takes events of a partner off the queue, oldest first, skipping what another worker is taking. */
-  readonly take: (tx: Tx, partnerId: string, eventsMax: number) => Promise<readonly OutboxEvent[]>
+  /**
+   * Up to `partnersMax` partners with events to fan out, behind `after` in the order of their ids: the unlocked read that
+   * finds due work (it names no partner by design). One probe of the index for each, however long the queue is.
+   */
+  readonly partnersWithPending: (tx: Tx, after: string, partnersMax: number) => Promise<readonly string[]>
+  /**
+   * Takes up to `eventsMax` events of each of the partners off the queue, oldest first. The caller holds a lock by which
+   * nobody else takes theirs.
+   */
+  readonly take: (tx: Tx, partnerIds: readonly string[], eventsMax: number) => Promise<readonly OwnedEvent[]>
+  /** Those of the events that are there, in no order. */
+  readonly byIds: (tx: Tx, keys: readonly EventKey[]) => Promise<readonly OwnedEvent[]>
+  /** Whether an event of the partner with an id before this one is still to be fanned out. */
+  readonly hasPendingBefore: (tx: Tx, partnerId: string, eventId: string) => Promise<boolean>
 }
+
+export type EventKey = { readonly partnerId: string; readonly eventId: string }
+export type OwnedEvent = OutboxEvent & { readonly partnerId: string }
+
+/** The JSON text of an event's payload, as every delivery carries it. */
+export const payloadOf = <N extends EventName>(type: N, occurredAt: Date, data: Data<N>): string =>
+  JSON.stringify({ eventType: type, timestamp: occurredAt.toISOString(), ...data })
 
 async function appendMany<N extends EventName>(tx: Tx, events: readonly NewEvent<N>[]): Promise<void> {
   if (events.length === 0) return
@@ -50,7 +67,7 @@ async function appendMany<N extends EventName>(tx: Tx, events: readonly NewEvent
     id: newId(),
     type,
     reference: (data as { readonly reference: string }).reference,
-    payload: JSON.stringify({ eventType: type, timestamp: occurredAt.toISOString(), ...data }),
+    payload: payloadOf(type, occurredAt, data),
     occurredAt,
   }))
   const partnerIds = rows.map((row) => row.partnerId)
@@ -65,25 +82,65 @@ async function appendMany<N extends EventName>(tx: Tx, events: readonly NewEvent
     select * from unnest(${partnerIds}::uuid[], ${ids}::uuid[]) as e (partner_id, event_id)`)
 }
 
+/** The ids come from one partner's rows, or from many: then each row is looked up by both columns of its key. */
+async function byIds(tx: Tx, keys: readonly EventKey[]): Promise<readonly OwnedEvent[]> {
+  if (keys.length === 0) return []
+  const partnerIds = keys.map((key) => key.partnerId)
+  return tx.rows<OwnedEvent>(
+    plannedAnew(sql`
+      select e.* from unnest(${partnerIds}::uuid[], ${keys.map((key) => key.eventId)}::uuid[]) as w (p, i)
+      cross join lateral (
+        select partner_id, id, type, reference, data, occurred_at from outbox.events
+        where partner_id = w.p and id = w.i and ${ofOnePartner(partnerIds, sql`partner_id`)} limit 1) as e`),
+  )
+}
+
+/** In the order of the partners, and of the events of each. */
+const oldestPending = (tx: Tx, partnerIds: readonly string[], eventsMax: number): Promise<readonly EventKey[]> =>
+  tx.rows<EventKey>(
+    plannedAnew(sql`
+      select p.* from unnest(${partnerIds}::uuid[]) as w (p)
+      cross join lateral (
+        select partner_id, event_id from outbox.pending
+        where partner_id = w.p and ${ofOnePartner(partnerIds, sql`partner_id`)}
+        order by event_id limit ${eventsMax}) as p`),
+  )
+
 export function createOutbox(): Outbox {
   return {
     append: (tx, partnerId, type, occurredAt, data) => appendMany(tx, [{ partnerId, type, occurredAt, data }]),
     appendMany,
-    partnersWithPending: async (tx, partnersMax) => {
-      const rows = await tx.rows<{ partnerId: string }>(sql`
-        select partner_id from outbox.pending group by partner_id limit ${partnersMax}`)
+    partnersWithPending: async (tx, after, partnersMax) => {
+      const rows = await tx.rows<{ partnerId: string }>(
+        plannedAnew(sql`
+          with recursive found (partner_id) as (
+            (select partner_id from outbox.pending where partner_id > ${after} order by partner_id limit 1)
+            union all
+            select (select n.partner_id from outbox.pending n where n.partner_id > found.partner_id
+              order by n.partner_id limit 1) from found where found.partner_id is not null)
+          select partner_id from found where partner_id is not null limit ${partnersMax}`),
+      )
       return rows.map((row) => row.partnerId)
     },
-    take: async (tx, partnerId, eventsMax) => {
-      const taken = await tx.rows<{ eventId: string }>(sql`
-        delete from outbox.pending where partner_id = ${partnerId} and event_id = any(array(
-          select event_id from outbox.pending where partner_id = ${partnerId}
-          order by event_id for update skip locked limit ${eventsMax}))
-        returning event_id`)
+    take: async (tx, partnerIds, eventsMax) => {
+      const taken = await oldestPending(tx, partnerIds, eventsMax)
       if (taken.length === 0) return []
-      return tx.rows<OutboxEvent>(sql`
-        select id, type, reference, data, occurred_at from outbox.events
-        where partner_id = ${partnerId} and id = any(${taken.map((row) => row.eventId)}::uuid[]) order by id`)
+      await tx.run(
+        plannedAnew(sql`
+          delete from outbox.pending p
+          using unnest(${taken.map((row) => row.partnerId)}::uuid[], ${taken.map((row) => row.eventId)}::uuid[]) as w (p, e)
+          where p.partner_id = w.p and p.event_id = w.e and ${ofOnePartner(partnerIds, sql`p.partner_id`)}`),
+      )
+      const events = await byIds(tx, taken)
+      return events.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    },
+    byIds,
+    hasPendingBefore: async (tx, partnerId, eventId) => {
+      const row = await tx.row(
+        plannedAnew(sql`
+          select 1 as found from outbox.pending where partner_id = ${partnerId} and event_id < ${eventId} limit 1`),
+      )
+      return row !== undefined
     },
   }
 }

@@ -2,7 +2,12 @@
 import { createHash } from 'node:crypto'
 import { assert } from '../kernel/index.ts'
 
-export type Sql = { readonly parts: readonly string[]; readonly values: readonly unknown[] }
+export type Sql = {
+  readonly parts: readonly string[]
+  readonly values: readonly unknown[]
+  /** Planned anew each time. */
+  readonly anew?: true
+}
 export type Statement = { readonly name: string; readonly text: string; readonly values: readonly unknown[] }
 
 const isSql = (value: unknown): value is Sql =>
@@ -38,17 +43,30 @@ export const noSql: Sql = { parts: [''], values: [] }
  * Whose rows a batch means, as a condition on `partner_id`. A batch of one partner says so literally, which is what a
  * database that is sharded by partner needs to find the shard; only a database that holds everybody is asked for many.
  */
-export function ofPartners(partnerIds: readonly string[]): Sql {
+export function ofPartners(partnerIds: readonly string[], column: Sql = sql`partner_id`): Sql {
   const [first, ...others] = new Set(partnerIds)
   assert(first !== undefined, 'a batch is of somebody')
-  return others.length === 0 ? sql`partner_id = ${first}` : sql`partner_id = any(${[first, ...others]}::uuid[])`
+  return others.length === 0 ? sql`${column} = ${first}` : sql`${column} = any(${[first, ...others]}::uuid[])`
 }
+
+/** Where a batch of several is joined to the list of its rows, the join says whose; a batch of one says it literally, too. */
+export function ofOnePartner(partnerIds: readonly string[], column: Sql): Sql {
+  const [first, ...others] = new Set(partnerIds)
+  return first !== undefined && others.length === 0 ? sql`${column} = ${first}` : sql`true`
+}
+
+/**
+ * A statement on a queue: planned each time for what the queue holds then. Prepared once, it would keep the plan of the
+ * first five times, when the queue was perhaps empty and reading all of it was the cheapest way.
+ */
+export const plannedAnew = (statement: Sql): Sql => ({ ...statement, anew: true })
 
 const names = new Map<string, string>()
 
-/** The text with `$n`, and a name that is the same for the same text, so that each connection prepares it once. */
-export function toStatement({ parts, values }: Sql): Statement {
+/** The text with `$n`, and a name that is the same for the same text, so that each connection prepares it once. No name: prepared anew. */
+export function toStatement({ parts, values, anew }: Sql): Statement {
   const text = parts.reduce((before, part, index) => `${before}$${index}${part}`)
+  if (anew) return { name: '', text, values }
   let name = names.get(text)
   if (name === undefined) {
     name = createHash('sha256').update(text).digest('base64url').slice(0, 24)

@@ -14,4 +14,4 @@
 export type { MailQueue } from './mails.ts'
 export { usersRoutes } from './routes.ts'
 export { createUsers, type Invitation, type Users } from './service.ts'
-export type { ClaimedMail, MailKind } from './store.ts'
+export type { ClaimedMail, MailKind, Member } from './store.ts'

@@ -12,7 +12,7 @@ import {
   Refusal,
   type Sealer,
 } from '../../kernel/index.ts'
-import { type Database, sqlState, violates } from '../../postgres/index.ts'
+import { type Database, sqlState, type Tx, violates } from '../../postgres/index.ts'
 import { createMailQueue, type MailQueue } from './mails.ts'
 import {
   refuseBadEntries,
@@ -59,6 +59,16 @@ export type Users = MailQueue & {
   ) => Promise<Invitation>
   /** Refuses: not_found, invitation_not_pending. */
   readonly revokeInvitation: (partnerId: string, id: string) => Promise<void>
+  /**
+   * Whom the partner has named for one of these roles and not revoked, the first invited first. Expired ones too: no
+   * operation of ours tells that an invitation was accepted, so that its expiry does not tell who has joined.
+   */
+  readonly membersWithRoles: (
+    tx: Tx,
+    partnerId: string,
+    roles: readonly wire.Role[],
+    membersMax: number,
+  ) => Promise<readonly store.Member[]>
 }
 
 export type UsersDeps = {
@@ -76,6 +86,7 @@ export function createUsers(deps: UsersDeps): Users {
   const listName = (partnerId: string) => `invitations:${partnerId}`
   return {
     ...createMailQueue(deps),
+    membersWithRoles: store.membersWithRoles,
     createInvitations: creating(deps),
     resendInvitation: resending(deps),
     listInvitations: async (partnerId, query) => {

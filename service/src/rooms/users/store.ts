@@ -101,6 +101,23 @@ export function list(
     order by id desc limit ${limit + 1}`)
 }
 
+export type Member = { readonly fullName: string; readonly email: string; readonly emailKey: string }
+
+/** What the newest invitation of an address says, counts. */
+export function membersWithRoles(
+  tx: Tx,
+  partnerId: string,
+  roles: readonly wire.Role[],
+  membersMax: number,
+): Promise<readonly Member[]> {
+  return tx.rows<Member>(sql`
+    select full_name, email, email_key from (
+      select distinct on (email_key) id, full_name, email, email_key, role, status from users.invitations
+      where partner_id = ${partnerId} order by email_key, id desc) newest
+    where role = any(${roles}::text[]) and status <> 'Revoked'
+    order by id limit ${membersMax}`)
+}
+
 export async function update(tx: Tx, partnerId: string, row: InvitationRow): Promise<void> {
   await tx.run(sql`
     update users.invitations set status = ${row.status}, redirect_url = ${row.redirectUrl},

@@ -72,7 +72,10 @@ test('readers beside writers and fan-outs miss nothing and read nothing twice', 
     const seen: bigint[] = []
     let cursor: string | undefined
     while (seen.length < total) {
-      const page = await hooks.webhooks.events(partnerId, { limit: '7', ...(cursor === undefined ? {} : { after: cursor }) })
+      const page = await hooks.webhooks.events(partnerId, {
+        limit: '7',
+        ...(cursor === undefined ? {} : { after: cursor }),
+      })
       seen.push(...page.data.map(({ sequence }) => sequence))
       cursor = page.nextCursor
     }
@@ -117,14 +120,17 @@ test('with a subscription each event has the eventId of its deliveries there', a
   await hooks.webhooks.recover(partnerId, id, { since: new Date(hooks.clock.now().getTime() - hourMs).toISOString() })
   while ((await hooks.webhooks.recoverStep()) > 0);
   const all = await hooks.webhooks.deliveries(partnerId, id, {})
-  assert.deepEqual(all.data.map(({ eventId }) => eventId).toReversed(), data.map(({ eventId }) => eventId))
+  assert.deepEqual(
+    all.data.map(({ eventId }) => eventId).toReversed(),
+    data.map(({ eventId }) => eventId),
+  )
   await assert.rejects(
     hooks.webhooks.events(await hooks.addPartner(), { subscriptionId: id }),
     refused('not_found', '/query/subscriptionId'),
   )
 })
 
-test("a cursor that is forged, of another partner or of another list is refused; one older than what is kept says so", async () => {
+test('a cursor that is forged, of another partner or of another list is refused; one older than what is kept says so', async () => {
   const [partnerId, other] = [await hooks.addPartner(), await hooks.addPartner()]
   await told(partnerId, 'a', 'b', 'c')
   const { nextCursor } = await hooks.webhooks.events(partnerId, { limit: '1' })

@@ -39,10 +39,11 @@ function readTypes(text: string | undefined): readonly string[] | undefined {
 export function createFeed({ db, cursors, outbox }: FeedDeps) {
   /** The place to go on from. Refuses: validation_failed (/query/after), cursor_expired. */
   const readPlace = async (list: string, partnerId: string, after: string | undefined): Promise<bigint> => {
-    const oldest = await store.oldestInFeed(db, partnerId)
-    if (after === undefined) return oldest === undefined ? store.lastSequence(db, partnerId) : oldest - 1n
+    // In this order: where nothing is kept, all up to this number is gone, and what comes meanwhile is above it.
+    const last = await store.lastSequence(db, partnerId)
+    const first = (await store.oldestInFeed(db, partnerId)) ?? last + 1n
+    if (after === undefined) return first - 1n
     const place = BigInt(cursors.open(list, after, '/query/after'))
-    const first = oldest ?? (await store.lastSequence(db, partnerId)) + 1n
     if (place + 1n < first)
       throw new Refusal(
         'cursor_expired',

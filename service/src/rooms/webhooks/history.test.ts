@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { createHands, type Hands } from '../../../../test/support/hands.ts'
 import { createHooks, statusChanged } from '../../../../test/support/webhooks.ts'
 import { after as later, hourMs, minuteMs, newId, Refusal } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
@@ -7,10 +8,10 @@ import { depositSamples } from '../deposits/index.ts'
 
 type Hooks = Awaited<ReturnType<typeof createHooks>>
 let hooks: Hooks
-let hands: ReturnType<Hooks['createHands']>
+let hands: Hands
 before(async () => {
   hooks = await createHooks()
-  hands = hooks.createHands()
+  hands = createHands(hooks)
 })
 after(() => hooks?.close())
 
@@ -56,11 +57,11 @@ test('queue and delivered are one list, newest first, in pages, each with its at
   assert.deepEqual((await list(key)).data, [])
   await told(key, 'A', 'B', 'C', 'D', 'E')
   const claims = await begun(key, 5)
-  for (const index of [0, 2, 4]) await hands.record(claims[index]!)
-  await hands.record(claims[1]!, { status: 500, responseBody: 'later' })
+  for (const index of [0, 2, 4]) await hands.record(claims[index])
+  await hands.record(claims[1], { status: 500, responseBody: 'later' })
   const pages = []
   let query = {}
-  for (let more = true; more; ) {
+  for (let more = true; more;) {
     const page = await list(key, { limit: '2', ...query })
     pages.push(references(page))
     more = page.hasMore
@@ -91,7 +92,7 @@ test('by status, type, reference and time, and all at once', async () => {
   await hooks.db.transaction((tx) => hooks.outbox.append(tx, key.partnerId, type, now, data))
   await hooks.fanOut(key.partnerId)
   const claims = await begun(key, 3)
-  await hands.record(claims[0]!)
+  await hands.record(claims[0])
   assert.deepEqual(references(await list(key, { status: 'Delivered' })), ['A'])
   assert.deepEqual(references(await list(key, { status: 'Pending' })), [data.reference, 'B'])
   assert.deepEqual(references(await list(key, { status: 'Held' })), [])
@@ -103,7 +104,9 @@ test('by status, type, reference and time, and all at once', async () => {
   assert.equal((await list(key, { from: hourOn })).data.length, 0)
   assert.equal((await list(key, { to: hourAgo })).data.length, 0)
   assert.deepEqual(
-    references(await list(key, { status: 'Pending', eventType: statusChanged, reference: 'B', from: hourAgo, to: hourOn })),
+    references(
+      await list(key, { status: 'Pending', eventType: statusChanged, reference: 'B', from: hourAgo, to: hourOn }),
+    ),
     ['B'],
   )
   await hooks.webhooks.update(key.partnerId, key.subscriptionId, { status: 'Disabled' })
@@ -143,7 +146,12 @@ test('one is read by its eventId; unknown, malformed in time, of another subscri
   assert.ok(row)
   assert.deepEqual(await get(key, row.eventId), row)
   assert.deepEqual(await get(key, row.eventId.toUpperCase()), row)
-  const strange = [newId(), 'ffffffff-ffff-7fff-bfff-ffffffffffff', '00000000-0000-0000-0000-000000000000', '0190b0a0-0000-8000-8000-000000000000']
+  const strange = [
+    newId(),
+    'ffffffff-ffff-7fff-bfff-ffffffffffff',
+    '00000000-0000-0000-0000-000000000000',
+    '0190b0a0-0000-8000-8000-000000000000',
+  ]
   for (const eventId of strange) {
     await assert.rejects(get(key, eventId), refused('not_found'))
     await assert.rejects(redeliver(key, eventId), refused('not_found'))
@@ -157,16 +165,19 @@ test('a delivered one is redelivered under its id, its attempts go on, and it is
   const key = await subscribed()
   await told(key, 'A')
   const [first] = await begun(key, 1)
-  await hands.record(first!)
+  await hands.record(first)
   assert.deepEqual(await reconciled(key), [1, 1, 0, 0])
-  const again = await redeliver(key, first!.eventId)
+  const again = await redeliver(key, first?.eventId ?? '')
   assert.deepEqual([again.status, again.attemptCount, again.attempts.length], ['Pending', 1, 1])
   assert.deepEqual(await reconciled(key), [1, 0, 1, 0])
   const [second] = await begun(key, 1)
-  assert.deepEqual([second!.eventId, second!.data], [first!.eventId, first!.data])
-  await hands.record(second!)
-  const done = await get(key, first!.eventId)
-  assert.deepEqual([done.status, done.attemptCount, done.attempts.map(({ attempt }) => attempt)], ['Delivered', 2, [1, 2]])
+  assert.deepEqual([second?.eventId, second?.data], [first?.eventId, first?.data])
+  await hands.record(second)
+  const done = await get(key, first?.eventId ?? '')
+  assert.deepEqual(
+    [done.status, done.attemptCount, done.attempts.map(({ attempt }) => attempt)],
+    ['Delivered', 2, [1, 2]],
+  )
   assert.deepEqual(await reconciled(key), [1, 1, 0, 0])
 })
 
@@ -174,21 +185,21 @@ test('a held one starts over, one that waits goes now, one that is under way sta
   const key = await subscribed()
   await told(key, 'held')
   const [held] = await begun(key, 1)
-  await hands.record(held!, { status: 500 })
+  await hands.record(held, { status: 500 })
   await hooks.db.run(sql`
     update webhooks.queue set status = 'Held', held_at = ${hooks.clock.now()}, due_at = null
     where partner_id = ${key.partnerId}`)
-  await redeliver(key, held!.eventId)
+  await redeliver(key, held?.eventId ?? '')
   const [started] = await begun(key, 1)
-  assert.equal(started!.eventId, held!.eventId)
-  await hands.record(started!, { status: 500 })
+  assert.equal(started?.eventId, held?.eventId)
+  await hands.record(started, { status: 500 })
   assert.deepEqual(await begun(key, 0), [])
-  await redeliver(key, held!.eventId)
+  await redeliver(key, held?.eventId ?? '')
   const [hurried] = await begun(key, 1)
   // Twice while it is under way: nothing is begun beside it, and what it says is recorded.
-  await Promise.all([redeliver(key, held!.eventId), redeliver(key, held!.eventId)])
+  await Promise.all([redeliver(key, held?.eventId ?? ''), redeliver(key, held?.eventId ?? '')])
   await begun(key, 0)
-  assert.equal(await hands.record(hurried!), 'delivered')
+  assert.equal(await hands.record(hurried), 'delivered')
   assert.deepEqual(await reconciled(key), [1, 1, 0, 0])
 })
 
@@ -212,11 +223,11 @@ test('the newest twenty attempts are shown', async () => {
   await told(key, 'A')
   let [claim] = await begun(key, 1)
   for (let i = 0; i < 24; i += 1) {
-    await hands.record(claim!)
-    await redeliver(key, claim!.eventId)
+    await hands.record(claim)
+    await redeliver(key, claim?.eventId ?? '')
     ;[claim] = await begun(key, 1)
   }
-  const { attempts, attemptCount } = await get(key, claim!.eventId)
+  const { attempts, attemptCount } = await get(key, claim?.eventId ?? '')
   assert.equal(attemptCount, 24)
   assert.deepEqual(
     attempts.map(({ attempt }) => attempt),
@@ -238,7 +249,7 @@ test('enabling makes due what waits and what is held, and few at once begin', as
   assert.deepEqual([enabled.status, enabled.disabledReason, enabled.disabledAt], ['Enabled', null, null])
   assert.deepEqual(await reconciled(key), [4, 0, 4, 0])
   const [one] = await begun(key, 1)
-  await hands.record(one!)
+  await hands.record(one)
   assert.equal((await hands.claim(key)).length, 2)
 })
 
@@ -253,9 +264,9 @@ test('statistics: the sums, the oldest, and what the attempts of a day came to',
   })
   await told(key, 'A', 'B', 'C', 'D')
   const claims = await begun(key, 4)
-  await hands.record(claims[0]!, { durationMs: 10 })
-  await hands.record(claims[1]!, { durationMs: 20 })
-  await hands.record(claims[2]!, { durationMs: 400, status: 500 })
+  await hands.record(claims[0], { durationMs: 10 })
+  await hands.record(claims[1], { durationMs: 20 })
+  await hands.record(claims[2], { durationMs: 400, status: 500 })
   await hooks.db.run(sql`
     update webhooks.queue set status = 'Held', held_at = ${hooks.clock.now()} where partner_id = ${key.partnerId}
       and reference = 'C'`)

@@ -1,17 +1,26 @@
 /**
  * Webhooks: a partner's subscriptions, what each is owed, and what every attempt came to. The HTTP is in `delivery/`.
  *
- * Tables: webhooks.partners, webhooks.subscriptions, webhooks.lanes, webhooks.messages, webhooks.deliveries,
- * webhooks.attempts. Invariants: an event that commits becomes one delivery per enabled subscription that wants it, in
- * the transaction that takes it off the outbox; a delivery ends delivered or held, never lost; its eventId is the same
- * at every attempt; one attempt at a time, by the holder of its lease; per subscription and reference, first attempts
- * are in the order of the events; 20 subscriptions a partner. Promise: at least once.
+ * Tables: webhooks.partners, webhooks.subscriptions, webhooks.secrets, webhooks.lanes, webhooks.feed, webhooks.queue,
+ * webhooks.deliveries, webhooks.attempts, webhooks.recoveries, webhooks.notices. Invariants: an event that commits gets
+ * the next number of its partner's feed and becomes one row of the queue per subscription that wants it, in the transaction that takes it
+ * off the outbox; a row leaves the queue delivered, or when its subscription is deleted, or held for 30 days; its eventId
+ * is the same at every attempt; a lane is worked by the one worker that holds it, one attempt of a delivery and of a
+ * reference at a time; what a worker records counts only where the delivery is as it was when the attempt began, and the
+ * lane still its own; per subscription and reference, first attempts are in the order of the events, and all attempts
+ * where the subscription is ordered; 20 subscriptions a partner. Promise: at least once.
  */
 export { isAllowedAddress, isLoopbackAddress, isLoopbackName } from './addresses.ts'
-export { type Claim, inFlightPerEndpointMax, leaseMs, type SubscriptionKey } from './deliveries.ts'
+export type { SubscriptionKey } from './deliveries.ts'
+export type { Holder, HolderOptions } from './holder.ts'
+export type { Claim } from './lane.ts'
+export { limitNames, limitsDefault, type Limits, retryDelaysMsDefault } from './limits.ts'
+export type { AddNotice, NoticeKind } from './record.ts'
+export { addNotice, type NewNotice, type NoticeQueue, noticeQueue } from './notices.ts'
 export { webhooksRoutes } from './routes.ts'
 export type { UrlRules } from './rules.ts'
 export type { SampleContext, Samples } from './samples.ts'
-export { type AttemptResult, retryDelaysMsDefault, type Verdict, verdictOf } from './schedule.ts'
+export { type AttemptResult, type Verdict, verdictOf } from './schedule.ts'
 export { createTrials, type Post, type Sample } from './trial.ts'
 export { createWebhooks, type Webhooks, type WebhooksDeps } from './service.ts'
+export type { ClaimedNotice } from './store-notices.ts'

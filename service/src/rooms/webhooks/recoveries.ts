@@ -24,6 +24,7 @@ import type { Outbox } from '../../outbox/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import { wants } from './rules.ts'
 import * as queue from './store-deliveries.ts'
+import * as lanes from './store-lanes.ts'
 import * as store from './store-recoveries.ts'
 import * as requeue from './store-requeue.ts'
 import { lockPartnerRow, lockSubscription, type SubscriptionKey } from './store.ts'
@@ -103,7 +104,7 @@ export function createRecoveries({ db, clock, cursors, outbox }: RecoveriesDeps)
       })),
       now,
     )
-    if (made > 0) await queue.addOwed(tx, key, made)
+    if (made > 0) await lanes.addOwed(tx, [{ ...key, count: made, wake: true }], null, now)
     return held + made
   }
 

@@ -4,7 +4,6 @@ import { Refusal } from '../../kernel/index.ts'
 import { eventTypes } from './event-types.ts'
 import { isAllowedAddress } from './addresses.ts'
 import { readUrl, statusesStored, warningsFor } from './rules.ts'
-import { jitterMax, nextOf, retryAfterMs, retryDelaysMsDefault, verdictOf } from './schedule.ts'
 
 const production = { allowHttpLoopback: false }
 const sandbox = { allowHttpLoopback: true }
@@ -120,46 +119,4 @@ test('what a disabled subscription is owed is held', () => {
   assert.deepEqual(statusesStored('Held', 'Disabled'), ['Pending', 'Held'])
   assert.deepEqual(statusesStored('Pending', 'Disabled'), [])
   assert.deepEqual(statusesStored('Pending', 'Enabled'), ['Pending'])
-})
-
-test('only a complete 2xx is success', () => {
-  assert.equal(verdictOf({ status: 204 }), 'delivered')
-  assert.equal(verdictOf({ status: 200, error: 'cut off' }), 'failed')
-  assert.equal(verdictOf({ error: 'refused' }), 'failed')
-  for (const status of [301, 302, 304, 400, 429, 500]) assert.equal(verdictOf({ status }), 'failed')
-  assert.equal(verdictOf({ status: 410 }), 'gone')
-})
-
-test('the schedule: eleven pauses with up to a fifth added, then held', () => {
-  const now = new Date('2026-01-01T00:00:00.000Z')
-  const failed = { startedAt: now, durationMs: 1, status: 500 }
-  retryDelaysMsDefault.forEach((delayMs, failures) => {
-    const early = nextOf(failed, failures, now, 0, retryDelaysMsDefault)
-    const late = nextOf(failed, failures, now, 0.999_999, retryDelaysMsDefault)
-    assert.equal(early.nextAttemptAt?.getTime(), now.getTime() + delayMs)
-    const added = (late.nextAttemptAt?.getTime() ?? 0) - now.getTime() - delayMs
-    assert.ok(added > delayMs * 0.19 && added <= delayMs * jitterMax)
-  })
-  const last = nextOf(failed, 11, now, 0, retryDelaysMsDefault)
-  assert.deepEqual([last.status, last.nextAttemptAt, last.failures], ['Held', null, 12])
-  const hours = retryDelaysMsDefault.reduce((sum, ms) => sum + ms, 0) / 3_600_000
-  assert.ok(hours > 70 && hours < 72)
-})
-
-test('Retry-After: seconds or a date, an hour at most, nonsense asks for nothing', () => {
-  const now = new Date('2026-01-01T00:00:00.000Z')
-  assert.equal(retryAfterMs('120', now), 120_000)
-  assert.equal(retryAfterMs('Thu, 01 Jan 2026 00:02:00 GMT', now), 120_000)
-  assert.equal(retryAfterMs('999999999', now), 3_600_000)
-  for (const text of [undefined, '', '-5', '1.5', 'soon', 'Mon, nonsense', 'Wed, 31 Dec 2025 23:00:00 GMT'])
-    assert.equal(retryAfterMs(text, now), 0)
-  const limited = { startedAt: now, durationMs: 1, status: 429, retryAfter: '600' }
-  const next = nextOf(limited, 0, now, 0, retryDelaysMsDefault)
-  assert.equal(next.nextAttemptAt?.getTime(), now.getTime() + 600_000)
-  assert.equal(next.pausedUntil?.getTime(), now.getTime() + 600_000)
-  // A shorter wish than the schedule's own pause does not shorten it.
-  assert.equal(
-    nextOf({ ...limited, retryAfter: '1' }, 1, now, 0, retryDelaysMsDefault).nextAttemptAt?.getTime(),
-    now.getTime() + 30_000,
-  )
 })

@@ -1,25 +1,6 @@
 /** Pure: what an attempt means, and when the next one is. */
-import { after, dayMs, hourMs, minuteMs, secondMs } from '../../kernel/index.ts'
-import type { DeliveryStatus } from './rules.ts'
-
-/** The pauses after the first, second, ... failure: 12 attempts in about 71 hours, then the delivery is held. */
-export const retryDelaysMsDefault: readonly number[] = [
-  5 * secondMs,
-  30 * secondMs,
-  2 * minuteMs,
-  10 * minuteMs,
-  30 * minuteMs,
-  hourMs,
-  3 * hourMs,
-  6 * hourMs,
-  12 * hourMs,
-  dayMs,
-  dayMs,
-]
-/** Up to a fifth is added, so that what failed together does not come back together. */
-export const jitterMax = 0.2
-/** An endpoint may ask for a rest of this long; a longer wish is shortened to it. */
-export const retryAfterMsMax = hourMs
+import { after, secondMs } from '../../kernel/index.ts'
+import { jitterMax } from './limits.ts'
 
 export type AttemptResult = {
   readonly startedAt: Date
@@ -34,47 +15,41 @@ export type AttemptResult = {
   readonly retryAfter?: string
 }
 
-export type Verdict = 'delivered' | 'failed' | 'gone'
+export type Verdict = 'delivered' | 'failed' | 'rested' | 'gone'
 
-/** 2xx, body included, is success; 410 says that the endpoint is gone for good; all else, redirects too, is failure. */
-export function verdictOf({ status, error }: Pick<AttemptResult, 'status' | 'error'>): Verdict {
+/**
+ * 2xx, body included, is success; 410 says that the endpoint is gone for good; 429 and 503 may ask for a rest; all else,
+ * redirects too, is failure.
+ */
+export function verdictOf(result: Omit<AttemptResult, 'startedAt' | 'durationMs'>, restMs = 0): Verdict {
+  const { status, error } = result
   if (status === 410) return 'gone'
+  if ((status === 429 || status === 503) && restMs > 0) return 'rested'
   return error === undefined && status !== undefined && status >= 200 && status < 300 ? 'delivered' : 'failed'
 }
 
-/** RFC 9110 section 10.2.3: seconds, or a date. Anything else asks for nothing. */
-export function retryAfterMs(header: string | undefined, now: Date): number {
+/** RFC 9110 section 10.2.3: seconds, or a date; `msMax` at most. Anything else asks for nothing. */
+export function retryAfterMs(header: string | undefined, now: Date, msMax: number): number {
   if (header === undefined) return 0
   const asked = /^\d{1,10}$/.test(header.trim())
     ? Number(header) * secondMs
     : /^[A-Z][a-z]{2}, /.test(header)
       ? Date.parse(header) - now.getTime()
       : 0
-  return Number.isNaN(asked) ? 0 : Math.min(Math.max(asked, 0), retryAfterMsMax)
+  return Number.isNaN(asked) ? 0 : Math.min(Math.max(asked, 0), msMax)
 }
 
-export type Next = {
-  readonly status: DeliveryStatus
-  readonly failures: number
-  readonly nextAttemptAt: Date | null
-  /** The whole endpoint rests until then. */
-  readonly pausedUntil: Date | null
-}
+/** With up to a fifth more, by `fraction` in [0, 1). */
+export const withJitter = (ms: number, fraction: number): number => Math.round(ms * (1 + jitterMax * fraction))
 
-/** What becomes of a delivery with `failures` failures behind it. `fraction` is in [0, 1). */
-export function nextOf(
-  result: AttemptResult,
-  failures: number,
-  now: Date,
-  fraction: number,
-  retryDelaysMs: readonly number[],
-): Next {
-  if (verdictOf(result) === 'delivered')
-    return { status: 'Delivered', failures, nextAttemptAt: null, pausedUntil: null }
-  const restMs = retryAfterMs(result.retryAfter, now)
-  const pausedUntil = restMs > 0 && (result.status === 429 || result.status === 503) ? after(now, restMs) : null
+export type Next =
+  | { readonly status: 'Pending'; readonly failures: number; readonly dueAt: Date }
+  | { readonly status: 'Held'; readonly failures: number; readonly dueAt: null }
+
+/** What becomes of a delivery after its next failure, with `failures` of the schedule behind it. */
+export function nextOf(failures: number, now: Date, fraction: number, retryDelaysMs: readonly number[]): Next {
   const delayMs = retryDelaysMs[failures]
-  if (delayMs === undefined) return { status: 'Held', failures: failures + 1, nextAttemptAt: null, pausedUntil }
-  const waitMs = Math.max(delayMs * (1 + jitterMax * fraction), restMs)
-  return { status: 'Pending', failures: failures + 1, nextAttemptAt: after(now, Math.round(waitMs)), pausedUntil }
+  return delayMs === undefined
+    ? { status: 'Held', failures: failures + 1, dueAt: null }
+    : { status: 'Pending', failures: failures + 1, dueAt: after(now, withJitter(delayMs, fraction)) }
 }

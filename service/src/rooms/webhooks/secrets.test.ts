@@ -72,7 +72,8 @@ test('rotations at once are one after another: all of their secrets sign, up to 
   const results = await Promise.allSettled(rotations)
   const shown = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value.secret] : []))
   assert.equal(shown.length, wire.secretsAliveMax - 1)
-  for (const result of results) if (result.status === 'rejected') assert.ok(refused('webhook_secret_limit_reached')(result.reason))
+  for (const result of results)
+    if (result.status === 'rejected') assert.ok(refused('webhook_secret_limit_reached')(result.reason))
   assert.deepEqual((await verifying(key)).toSorted(), [created.secret, ...shown].toSorted())
   const last = await hooks.webhooks.rotateSecret(partnerId, subscriptionId, { overlapSeconds: 0 })
   assert.deepEqual(await verifying(key), [last.secret])
@@ -86,7 +87,9 @@ test('a rotation in one process is what signs in another', async () => {
   })
   const secrets = createSecrets({ sealer: createSealer([hooks.key]) })
   const keysOf = async () =>
-    ((await secrets.signingKeys(hooks.db, [key], hooks.clock.now())).get(key.subscriptionId) ?? []).map(verifyingKeyText)
+    ((await secrets.signingKeys(hooks.db, [key], hooks.clock.now())).get(key.subscriptionId) ?? []).map(
+      verifyingKeyText,
+    )
   await keysOf()
   const rotated = await other.rotateSecret(key.partnerId, key.subscriptionId, { overlapSeconds: 0 })
   assert.deepEqual(await keysOf(), [rotated.secret])

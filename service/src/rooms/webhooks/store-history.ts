@@ -1,5 +1,5 @@
 /** SQL of what partners read about deliveries: queue and delivered as one list, attempts, counts. */
-import { noSql, type Sql, sql, type Tx } from '../../postgres/index.ts'
+import { noSql, plannedAnew, type Sql, sql, type Tx } from '../../postgres/index.ts'
 import type { DeliveryStatus } from './rules.ts'
 import type { SubscriptionKey } from './store.ts'
 
@@ -69,7 +69,8 @@ export function listHistory(
   ]
   const [first, second] = sources
   if (first === undefined) return Promise.resolve([])
-  return tx.rows<Listed>(sql`
+  return tx.rows<Listed>(
+    plannedAnew(sql`
     with examined as (${first} ${second === undefined ? noSql : sql`union all ${second}`}),
     judged as (
       select *, row_number() over (partition by source order by event_id desc) = ${examinedMax} as last,
@@ -78,7 +79,8 @@ export function listHistory(
       from examined)
     select event_id, wire_event_id, type, reference, status, due_at, attempt_count, created_at, delivered_at, matches,
       last
-    from judged where matches or last order by event_id desc limit ${rowsMax}`)
+    from judged where matches or last order by event_id desc limit ${rowsMax}`),
+  )
 }
 
 /** The delivery of that `eventId`, whose event lies in a range of ids: those of one millisecond. */
@@ -88,12 +90,14 @@ export function deliveryByWireId(
   wireEventId: string,
   range: { readonly from: string; readonly before: string },
 ): Promise<DeliveryRow | undefined> {
-  const where = sql`partner_id = ${partnerId} and subscription_id = ${subscriptionId} and event_id >= ${range.from}
-    and event_id < ${range.before} and wire_event_id = ${wireEventId}`
-  return tx.row<DeliveryRow>(sql`
-    select ${queued} from webhooks.queue where ${where}
-    union all
-    select ${delivered} from webhooks.deliveries where ${where}`)
+  const where = sql`subscription_id = ${subscriptionId} and event_id >= ${range.from} and event_id < ${range.before}
+    and wire_event_id = ${wireEventId}`
+  return tx.row<DeliveryRow>(
+    plannedAnew(sql`
+      select ${queued} from webhooks.queue where partner_id = ${partnerId} and ${where}
+      union all
+      select ${delivered} from webhooks.deliveries where partner_id = ${partnerId} and ${where}`),
+  )
 }
 
 export type AttemptRow = {
@@ -106,18 +110,22 @@ export type AttemptRow = {
   readonly responseBody: string | null
 }
 
-/** The newest of each delivery, oldest first. */
+/** The newest of each delivery, oldest first. The ids tell their weeks: no other is looked into. */
 export async function attemptsOf(
   tx: Tx,
   { partnerId, subscriptionId }: SubscriptionKey,
   eventIds: readonly string[],
   eachMax: number,
 ): Promise<readonly AttemptRow[]> {
+  const sorted = eventIds.toSorted()
+  const [first, last] = [sorted[0], sorted.at(-1)]
+  if (first === undefined || last === undefined) return []
   const rows = await tx.rows<AttemptRow>(sql`
     select a.* from unnest(${eventIds}::uuid[]) as d (event_id)
     cross join lateral (
       select event_id, attempt, started_at, duration_ms, status, error, response_body from webhooks.attempts
       where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and event_id = d.event_id
+        and event_id between ${first} and ${last}
       order by attempt desc limit ${eachMax}) a`)
   return rows.toSorted((a, b) => a.attempt - b.attempt)
 }
@@ -128,12 +136,13 @@ export function wireIdsOf(
   { partnerId, subscriptionId }: SubscriptionKey,
   eventIds: readonly string[],
 ): Promise<readonly { readonly eventId: string; readonly wireEventId: string }[]> {
-  const where = sql`partner_id = ${partnerId} and subscription_id = ${subscriptionId}
-    and event_id = any(${eventIds}::uuid[])`
-  return tx.rows(sql`
-    select event_id, wire_event_id from webhooks.queue where ${where}
-    union all
-    select event_id, wire_event_id from webhooks.deliveries where ${where}`)
+  const where = sql`subscription_id = ${subscriptionId} and event_id = any(${eventIds}::uuid[])`
+  return tx.rows(
+    plannedAnew(sql`
+      select event_id, wire_event_id from webhooks.queue where partner_id = ${partnerId} and ${where}
+      union all
+      select event_id, wire_event_id from webhooks.deliveries where partner_id = ${partnerId} and ${where}`),
+  )
 }
 
 export type LaneState = {
@@ -161,17 +170,20 @@ export function countDeliveries(
   { partnerId, subscriptionId }: SubscriptionKey,
   countMax: number,
 ): Promise<Counts | undefined> {
-  const where = sql`partner_id = ${partnerId} and subscription_id = ${subscriptionId}`
-  return tx.row<Counts>(sql`
-    select
-      (select count(*) from (select 1 from webhooks.deliveries where ${where} limit ${countMax}) d) as delivered,
-      (select count(*) from (select 1 from webhooks.queue where ${where} and status = 'Pending' limit ${countMax}) p)
-        as pending,
-      (select count(*) from (select 1 from webhooks.queue where ${where} and status = 'Held' limit ${countMax}) h)
-        as held,
-      (select event_id from
-        (select event_id, status from webhooks.queue where ${where} order by event_id limit ${countMax}) o
-        where status = 'Pending' order by event_id limit 1) as oldest_pending_id`)
+  const own = sql`subscription_id = ${subscriptionId}`
+  return tx.row<Counts>(
+    plannedAnew(sql`
+      select
+        (select count(*) from (select from webhooks.deliveries
+          where partner_id = ${partnerId} and ${own} limit ${countMax}) d) as delivered,
+        (select count(*) from (select from webhooks.queue
+          where partner_id = ${partnerId} and ${own} and status = 'Pending' limit ${countMax}) p) as pending,
+        (select count(*) from (select from webhooks.queue
+          where partner_id = ${partnerId} and ${own} and status = 'Held' limit ${countMax}) h) as held,
+        (select event_id from (select event_id, status from webhooks.queue
+          where partner_id = ${partnerId} and ${own} order by event_id limit ${countMax}) o
+          where status = 'Pending' order by event_id limit 1) as oldest_pending_id`),
+  )
 }
 
 export type Outcome = {

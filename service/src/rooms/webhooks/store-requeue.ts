@@ -5,28 +5,6 @@
 import { sql, type Tx } from '../../postgres/index.ts'
 import type { SubscriptionKey } from './store.ts'
 
-/** As after a rest: nothing has failed, no breaker, one attempt at a time until one succeeds. */
-export async function resumeLane(tx: Tx, { partnerId, subscriptionId }: SubscriptionKey, now: Date): Promise<void> {
-  await tx.run(sql`
-    update webhooks.lanes set due_at = least(due_at, ${now}::timestamptz), paused_until = null, failures = 0,
-      failing_since = null, probe_ms = null, slow_start = 1, noticed = null
-    where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
-}
-
-/** Held deliveries, and those that wait for a retry, start over and are due: up to `rowsMax`. */
-export function makeDue(tx: Tx, key: SubscriptionKey, now: Date, rowsMax: number): Promise<number> {
-  const { partnerId, subscriptionId } = key
-  return tx.run(sql`
-    update webhooks.queue set status = 'Pending', held_at = null, failures = 0, due_at = ${now}
-    where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and event_id = any(array(
-      select event_id from webhooks.queue
-      where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and status = 'Held'
-      union all
-      select event_id from webhooks.queue
-      where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and status = 'Pending' and due_at > ${now}
-      limit ${rowsMax}))`)
-}
-
 /** Of these events: held ones are due again. Answers how many. */
 export function makeHeldDue(
   tx: Tx,

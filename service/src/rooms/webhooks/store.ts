@@ -1,6 +1,6 @@
 /** SQL of subscriptions, and of the partner's row that counts them and orders the fan-out. */
 import type { webhooks } from '@partner-payments/wire'
-import { noSql, sql, type Tx } from '../../postgres/index.ts'
+import { noSql, ofOnePartner, ofPartners, plannedAnew, sql, type Tx } from '../../postgres/index.ts'
 import type { SubscriptionStatus } from './rules.ts'
 
 export type SubscriptionRow = {
@@ -43,19 +43,36 @@ export async function uncountSubscription(tx: Tx, partnerId: string): Promise<bo
   return changed === 1
 }
 
-/** False where another worker is fanning out for the partner. */
-export async function lockPartner(tx: Tx, partnerId: string): Promise<boolean> {
-  const row = await tx.row(sql`
-    select partner_id from webhooks.partners where partner_id = ${partnerId} for update skip locked`)
-  return row !== undefined
+/** Those of the partners whose row was free; locked, so that one fan-out at a time gives out their numbers. */
+export async function lockPartners(tx: Tx, partnerIds: readonly string[]): Promise<readonly string[]> {
+  const whose = ofPartners(partnerIds)
+  const rows = await tx.rows<{ partnerId: string }>(sql`
+    select partner_id from webhooks.partners where ${whose} order by partner_id for update skip locked`)
+  const locked = new Set(rows.map((row) => row.partnerId))
+  const others = partnerIds.filter((id) => !locked.has(id))
+  if (others.length === 0) return partnerIds
+  // Not there, or locked by another: what is inserted is ours.
+  const made = await tx.rows<{ partnerId: string }>(sql`
+    insert into webhooks.partners (partner_id, subscriptions, last_sequence)
+    select *, 0, 0 from unnest(${others.toSorted()}::uuid[]) as w (partner_id)
+    on conflict (partner_id) do nothing returning partner_id`)
+  return [...locked, ...made.map((row) => row.partnerId)]
 }
 
-/** The first of `count` sequence numbers; the partner's row is locked, so that they are in the order of the events. */
-export async function takeSequence(tx: Tx, partnerId: string, count: number): Promise<bigint> {
-  const row = await tx.row<{ last: bigint }>(sql`
-    update webhooks.partners set last_sequence = last_sequence + ${count}
-    where partner_id = ${partnerId} returning last_sequence as last`)
-  return (row?.last ?? 0n) - BigInt(count) + 1n
+/** Waits for whoever has it: fan-out, a recovery, a removal. */
+export async function lockPartnerRow(tx: Tx, partnerId: string): Promise<void> {
+  await tx.row(sql`select partner_id from webhooks.partners where partner_id = ${partnerId} for update`)
+}
+
+/** The last number of each partner's feed after `counts` more; the rows are locked. */
+export async function takeNumbers(tx: Tx, counts: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, bigint>> {
+  const partnerIds = [...counts.keys()]
+  const rows = await tx.rows<{ partnerId: string; last: bigint }>(sql`
+    update webhooks.partners p set last_sequence = p.last_sequence + w.n
+    from unnest(${partnerIds}::uuid[], ${[...counts.values()]}::bigint[]) as w (p, n)
+    where p.partner_id = w.p and ${ofOnePartner(partnerIds, sql`p.partner_id`)}
+    returning p.partner_id, p.last_sequence as last`)
+  return new Map(rows.map((row) => [row.partnerId, row.last]))
 }
 
 export async function insertSubscription(tx: Tx, partnerId: string, row: SubscriptionRow): Promise<void> {
@@ -91,13 +108,13 @@ export function listSubscriptions(
     order by id desc limit ${rowsMax}`)
 }
 
-export function enabledSubscriptions(
-  tx: Tx,
-  partnerId: string,
-): Promise<readonly Pick<SubscriptionRow, 'id' | 'events' | 'createdAt'>[]> {
-  return tx.rows<SubscriptionRow>(sql`
-    select id, events, created_at from webhooks.subscriptions
-    where partner_id = ${partnerId} and status = 'Enabled' and deleted_at is null order by id`)
+export type Wanting = Pick<SubscriptionRow, 'id' | 'events' | 'createdAt' | 'status'> & { readonly partnerId: string }
+
+/** Disabled ones too: what they want is owed to them all the same. */
+export function subscriptionsOf(tx: Tx, partnerIds: readonly string[]): Promise<readonly Wanting[]> {
+  return tx.rows<Wanting>(sql`
+    select partner_id, id, events, created_at, status from webhooks.subscriptions
+    where ${ofPartners(partnerIds)} and deleted_at is null order by id`)
 }
 
 export async function updateSubscription(tx: Tx, partnerId: string, row: SubscriptionRow): Promise<void> {
@@ -109,11 +126,23 @@ export async function updateSubscription(tx: Tx, partnerId: string, row: Subscri
     where partner_id = ${partnerId} and id = ${row.id}`)
 }
 
-/** Where the endpoint that said 410 is still the one subscribed: the partner may have moved it meanwhile. */
-export async function disableGone(tx: Tx, partnerId: string, id: string, url: string, now: Date): Promise<void> {
-  await tx.run(sql`
-    update webhooks.subscriptions set status = 'Disabled', updated_at = ${now}
-    where partner_id = ${partnerId} and id = ${id} and url = ${url} and deleted_at is null`)
+/**
+ * Where the endpoint is still the one subscribed, and enabled: the partner may have moved or disabled it meanwhile. True
+ * where it was disabled by this.
+ */
+export async function disable(
+  tx: Tx,
+  { partnerId, subscriptionId }: SubscriptionKey,
+  url: string,
+  reason: 'Gone' | 'Failing',
+  now: Date,
+): Promise<boolean> {
+  const changed = await tx.run(sql`
+    update webhooks.subscriptions set status = 'Disabled', disabled_reason = ${reason}, disabled_at = ${now},
+      updated_at = ${now}
+    where partner_id = ${partnerId} and id = ${subscriptionId} and url = ${url} and status = 'Enabled'
+      and deleted_at is null`)
+  return changed === 1
 }
 
 /** False where it is not there (any more). */
@@ -124,16 +153,17 @@ export async function markDeleted(tx: Tx, partnerId: string, id: string, now: Da
   return changed === 1
 }
 
-export type Target = { readonly url: string; readonly secretSealed: Uint8Array }
-
-/** Where deliveries go; undefined where none may go now. */
-export function targetOf(tx: Tx, partnerId: string, id: string): Promise<Target | undefined> {
-  return tx.row<Target>(sql`
-    select url, secret_sealed from webhooks.subscriptions
-    where partner_id = ${partnerId} and id = ${id} and status = 'Enabled' and deleted_at is null`)
-}
-
 export type SubscriptionKey = { readonly partnerId: string; readonly subscriptionId: string }
+
+export type TargetRow = SubscriptionKey & { readonly url: string; readonly ordered: boolean }
+
+/** Where deliveries go; none of those where none may go now. */
+export function targetsOf(tx: Tx, keys: readonly SubscriptionKey[]): Promise<readonly TargetRow[]> {
+  return tx.rows<TargetRow>(sql`
+    select partner_id, id as subscription_id, url, ordered from webhooks.subscriptions
+    where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.subscriptionId)}::uuid[])
+      and status = 'Enabled' and deleted_at is null`)
+}
 
 /** Due-work scan: subscriptions whose remains are to be dropped. */
 export function deletedSubscriptions(tx: Tx, rowsMax: number): Promise<readonly SubscriptionKey[]> {
@@ -142,23 +172,23 @@ export function deletedSubscriptions(tx: Tx, rowsMax: number): Promise<readonly 
     where deleted_at is not null order by deleted_at limit ${rowsMax}`)
 }
 
-/** Drops up to `rowsMax` deliveries of a deleted subscription, and the subscription once it has none. */
+/**
+ * Drops up to `rowsMax` of what a deleted subscription was owed, and the subscription once there is nothing. What was
+ * delivered and attempted goes with its week: nobody can ask for it any more.
+ */
 export async function purge(tx: Tx, { partnerId, subscriptionId }: SubscriptionKey, rowsMax: number): Promise<number> {
-  const rows = await tx.rows<{ id: string; eventId: string }>(sql`
-    select id, event_id from webhooks.deliveries
-    where partner_id = ${partnerId} and subscription_id = ${subscriptionId} order by id limit ${rowsMax}`)
-  if (rows.length === 0)
-    return tx.run(sql`
-      delete from webhooks.subscriptions
-      where partner_id = ${partnerId} and id = ${subscriptionId} and deleted_at is not null`)
-  const ids = rows.map((row) => row.id)
+  const dropped = await tx.run(
+    plannedAnew(sql`
+      delete from webhooks.queue where partner_id = ${partnerId} and subscription_id = ${subscriptionId}
+        and event_id = any(array(select event_id from webhooks.queue
+          where partner_id = ${partnerId} and subscription_id = ${subscriptionId} order by event_id limit ${rowsMax}))`),
+  )
+  if (dropped > 0) return dropped
   await tx.run(sql`
-    delete from webhooks.attempts where partner_id = ${partnerId} and delivery_id = any(${ids}::uuid[])`)
-  await tx.run(sql`delete from webhooks.deliveries where partner_id = ${partnerId} and id = any(${ids}::uuid[])`)
+    delete from webhooks.secrets where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
   await tx.run(sql`
-    delete from webhooks.messages m
-    where m.partner_id = ${partnerId} and m.event_id = any(${rows.map((row) => row.eventId)}::uuid[])
-      and not exists (select 1 from webhooks.deliveries d
-        where d.partner_id = ${partnerId} and d.event_id = m.event_id)`)
-  return rows.length
+    delete from webhooks.recoveries where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
+  return tx.run(sql`
+    delete from webhooks.subscriptions
+    where partner_id = ${partnerId} and id = ${subscriptionId} and deleted_at is not null`)
 }

@@ -16,7 +16,6 @@ import { readEvents, readText, readUrl, type SubscriptionStatus, type UrlRules, 
 import { type Secrets, shownOf } from './secrets.ts'
 import * as queue from './store-deliveries.ts'
 import * as recoveries from './store-recoveries.ts'
-import * as requeue from './store-requeue.ts'
 import * as store from './store.ts'
 
 export type Subscription = store.SubscriptionRow & {
@@ -67,7 +66,7 @@ export function createSubscriptions({ db, clock, cursors, secrets, urlRules }: S
     db.transaction(async (tx) => {
       const now = clock.now()
       if (!(await queue.wakeLane(tx, partnerId, subscriptionId, now))) return 0
-      return requeue.makeDue(tx, { partnerId, subscriptionId }, now, makeDueRowsMax)
+      return queue.makeDue(tx, { partnerId, subscriptionId }, now, makeDueRowsMax)
     })
 
   /** What is given is set. The lane's row is locked before the subscription's, as everywhere. */
@@ -88,8 +87,7 @@ export function createSubscriptions({ db, clock, cursors, secrets, urlRules }: S
       if (before === undefined) throw notFound('webhook subscription')
       const row = { ...before, ...changes, ...statusChange(input.status, before, now), updatedAt: now }
       // What the endpoint of before did is not held against another one.
-      if (input.status === 'Enabled' || row.url !== before.url)
-        await requeue.resumeLane(tx, { partnerId, subscriptionId: id }, now)
+      if (input.status === 'Enabled' || row.url !== before.url) await queue.restartLane(tx, partnerId, id, now)
       await store.updateSubscription(tx, partnerId, row)
       return seenOne(tx, partnerId, row)
     })

@@ -5,7 +5,7 @@ import {
   type EventName,
   type SigningKey,
   type Static,
-  webhooks as wire,
+  type webhooks as wire,
 } from '@partner-payments/wire'
 import { type Clock, minuteMs, newId, Refusal, refuseField, type Sealer, secondMs } from '../../kernel/index.ts'
 import type { Database } from '../../postgres/index.ts'

@@ -1,0 +1,17 @@
+/** What the texts of all mails have in common. */
+
+const format = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
+export const utc = (time: Date) => `${format.format(time)} UTC`
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+export const escape = (text: string) => text.replace(/[&<>"']/g, (character) => entities[character] ?? character)
+
+/** Of paragraphs that are HTML already. */
+export const htmlPage = (paragraphs: readonly string[]) =>
+  `<!doctype html>\n<html lang="en">\n<body>\n${paragraphs.map((each) => `<p>${each}</p>`).join('\n')}\n</body>\n</html>\n`

@@ -1,0 +1,272 @@
+/**
+ * A worker's hands: it holds lanes, keeps what they are owed next in memory, and says what to attempt. All rows of a lane
+ * go through the one that holds it, so that no attempt needs a claim of its own.
+ */
+import { after, type Clock, type Log, newId } from '../../kernel/index.ts'
+import * as memory from './lane.ts'
+import type { Claim, Lane, UnderWay } from './lane.ts'
+import type { Lanes } from './lanes.ts'
+import type { Limits } from './limits.ts'
+import { createReading } from './reading.ts'
+import type { Recording } from './record.ts'
+import type { Verdict } from './schedule.ts'
+import { createSettling } from './settling.ts'
+import { createSlots } from './slots.ts'
+import type { Release } from './store-lanes.ts'
+import type { SubscriptionKey } from './store.ts'
+
+export type HolderDeps = {
+  readonly lanes: Lanes
+  readonly record: (recording: Recording) => Promise<Verdict | 'stale'>
+  readonly clock: Clock
+  readonly log: Log
+  readonly limits: Limits
+  readonly retryDelaysMs: readonly number[]
+}
+
+export type HolderOptions = {
+  /** Makes the attempt, and tells `settle` or `giveBack` at its end. */
+  readonly begin: (claim: Claim) => void
+  /** There is something for `step` to do. */
+  readonly wake: () => void
+  readonly pause: (ms: number) => Promise<void>
+  readonly inFlightMax?: number | undefined
+  /** How often lanes are looked for and looked after. */
+  readonly idleMs: number
+}
+
+/** Behind every number of a feed. */
+const maxSequence = 2n ** 63n - 1n
+const lanesPerClaimMax = 200
+/** A lane that cannot be worked for a reason of its own (a secret that does not open) rests so long. */
+const troubleRestMs = 30_000
+/** What waits in memory is read again by whoever comes next. */
+function releaseOf(lane: Lane, now: Date): Release {
+  if (lane.closing) return { ...lane.key, after: maxSequence, ...lane.closing }
+  const waits = lane.again.length + lane.fresh.length + lane.inFlight.size > 0
+  return { ...lane.key, after: waits ? 0n : lane.cursor, dueAt: waits ? now : lane.dueAt, closed: false }
+}
+
+export function createHolder(deps: HolderDeps, options: HolderOptions) {
+  const { lanes: verbs, clock, log, limits } = deps
+  const { begin, wake, idleMs } = options
+  const workerId = newId()
+  const lanes = new Map<string, Lane>()
+  /** Lanes that may have an attempt to begin, in turn. */
+  const ready = new Set<Lane>()
+  /** Lanes for which rows should be read. */
+  const hungry = new Set<Lane>()
+  /** Fresh from the fan-out, and not held. */
+  const heard = new Map<string, SubscriptionKey>()
+  const slots = createSlots(options.inFlightMax ?? limits.inFlightMax)
+  const reading = createReading({ verbs, clock, log })
+  const underWay = new WeakMap<Claim, UnderWay & { readonly lane: Lane }>()
+  let open = true
+  let lookedAt = -Infinity
+
+  const drop = (lane: Lane) => {
+    lanes.delete(lane.key.subscriptionId)
+    ready.delete(lane)
+    hungry.delete(lane)
+  }
+
+  /** One attempt of one lane. */
+  const beginOne = (lane: Lane, now: Date): boolean => {
+    const attempt = memory.hasRoom(lane, now, limits) ? memory.begin(lane) : undefined
+    if (attempt === undefined) return false
+    slots.take(lane.key.partnerId)
+    lane.idleSince = undefined
+    const { eventId: deliveryId, wireEventId: eventId, data, attemptCount } = attempt.owed
+    const { url, keys } = lane.target
+    const claimed = { ...lane.key, deliveryId, url, keys, eventId, data, attemptCount }
+    underWay.set(claimed, { ...attempt, lane })
+    begin(claimed)
+    return true
+  }
+
+  /** Lanes take turns, one attempt each, until nothing more can begin. */
+  const pump = () => {
+    if (!open) return
+    const now = clock.now()
+    for (const lane of ready) {
+      if (slots.free() <= 0) return
+      // Over its partner's share it stays where it is, and is asked again when something ends.
+      if (!slots.isFor(lane.key.partnerId, lane.inFlight.size)) continue
+      ready.delete(lane)
+      // At the end of the line, where this loop comes by once more.
+      if (beginOne(lane, now)) ready.add(lane)
+      if (memory.isHungry(lane, now, limits)) hungry.add(lane)
+    }
+    if (hungry.size > 0) wake()
+  }
+
+  const close = async (some: readonly Lane[]): Promise<void> => {
+    some.forEach(drop)
+    const now = clock.now()
+    if (some.length > 0)
+      await verbs.release(
+        workerId,
+        some.map((lane) => releaseOf(lane, now)),
+      )
+  }
+  /** Their targets are asked for first, since a partner who changes an endpoint expects that at once. */
+  const refill = async (): Promise<number> => {
+    const batch = [...hungry].filter((lane) => lanes.get(lane.key.subscriptionId) === lane)
+    hungry.clear()
+    if (batch.length === 0) return 0
+    const now = clock.now()
+    const outcome = await reading.refill(batch).catch((error: unknown) => {
+      for (const lane of batch) {
+        memory.forget(lane, now)
+        hungry.add(lane)
+      }
+      throw error
+    })
+    const shut = (lane: Lane, closing: NonNullable<Lane['closing']>) => {
+      memory.forget(lane, now)
+      lane.closing = closing
+    }
+    for (const lane of outcome.closed) shut(lane, { closed: true, dueAt: null })
+    for (const lane of outcome.troubled) shut(lane, { closed: false, dueAt: after(now, troubleRestMs) })
+    await close(batch.filter((lane) => lane.closing !== undefined && lane.inFlight.size === 0))
+    for (const lane of batch) {
+      if (lanes.get(lane.key.subscriptionId) !== lane) continue
+      ready.add(lane)
+      if (memory.isHungry(lane, now, limits)) hungry.add(lane)
+    }
+    pump()
+    return outcome.rows
+  }
+
+  const claim = async (keys: readonly SubscriptionKey[]): Promise<number> => {
+    const wanted = keys
+      .filter((key) => !lanes.has(key.subscriptionId))
+      .slice(0, Math.max(0, limits.lanesMax - lanes.size))
+    if (wanted.length === 0) return 0
+    const { claimed, leaseUntil } = await verbs.claim(workerId, wanted)
+    const now = clock.now()
+    for (const { partnerId, subscriptionId, ...health } of claimed) {
+      const target = { url: '', ordered: false, keys: [] }
+      const lane = memory.createLane({ partnerId, subscriptionId }, target, health, leaseUntil, now)
+      lanes.set(subscriptionId, lane)
+      hungry.add(lane)
+    }
+    return claimed.length
+  }
+
+  const hear = async (keys: readonly SubscriptionKey[]): Promise<void> => {
+    const now = clock.now()
+    for (const { partnerId: _partnerId, subscriptionId, ...health } of await verbs.hear(workerId, keys)) {
+      const lane = lanes.get(subscriptionId)
+      if (lane === undefined) continue
+      lane.health = health
+      lane.closing = undefined
+      lane.dueAt = now
+      lane.mayHaveFresh = true
+      // What stood before others may be gone without a word.
+      if (lane.target.ordered) lane.cursor = 0n
+      hungry.add(lane)
+    }
+  }
+
+  /** Renews in time; a lane that is no longer held is forgotten, and so is what it has under way. */
+  const renew = async (): Promise<void> => {
+    const now = clock.now().getTime()
+    const old = [...lanes.values()].filter((lane) => lane.leaseUntil.getTime() - now < (limits.leaseMs * 2) / 3)
+    if (old.length === 0) return
+    const { held, leaseUntil } = await verbs.renew(
+      workerId,
+      old.map((lane) => lane.key),
+    )
+    for (const lane of old) {
+      if (held.has(lane.key.subscriptionId)) {
+        lane.leaseUntil = leaseUntil
+        ready.add(lane)
+      } else {
+        log.warn({ subscriptionId: lane.key.subscriptionId }, 'a lane was taken over: its lease had ended')
+        drop(lane)
+      }
+    }
+  }
+
+  /** Lanes that have something due by now read it; those without work are given back after a while, resting ones at once. */
+  const lookAfter = async (): Promise<void> => {
+    const now = clock.now()
+    const watch = performance.now()
+    const idle: Lane[] = []
+    for (const lane of lanes.values()) {
+      const paused = memory.isPaused(lane, now)
+      if (memory.isHungry(lane, now, limits)) hungry.add(lane)
+      else if (lane.inFlight.size > 0) continue
+      else if (lane.closing) idle.push(lane)
+      else if (!paused && memory.readyCount(lane, 1) > 0) ready.add(lane)
+      else if (paused || watch - (lane.idleSince ??= watch) >= limits.lingerMs) idle.push(lane)
+    }
+    await close(idle)
+  }
+
+  const lookAround = async (): Promise<void> => {
+    await renew()
+    const due = await verbs.due(workerId, lanesPerClaimMax)
+    await hear(due.filter((key) => key.mine && lanes.has(key.subscriptionId)))
+    await claim(due)
+    await lookAfter()
+  }
+
+  const freed = (lane: Lane | undefined) => {
+    if (lane !== undefined) {
+      ready.add(lane)
+      if (reading.isBlocked(lane)) hungry.add(lane)
+      if (lane.leaseUntil === memory.doubtful) {
+        lookedAt = -Infinity
+        wake()
+      }
+    }
+    pump()
+  }
+  const settling = createSettling(deps, { workerId, lanes, underWay, slots, reading, pause: options.pause, freed })
+
+  return {
+    workerId,
+    /** Attempts under way. */
+    inFlight: slots.taken,
+    /** New rows for these, this moment. */
+    hint: (keys: readonly SubscriptionKey[]): void => {
+      for (const key of keys) {
+        const lane = lanes.get(key.subscriptionId)
+        if (lane === undefined) heard.set(key.subscriptionId, key)
+        else {
+          lane.mayHaveFresh = true
+          if (memory.isHungry(lane, clock.now(), limits)) hungry.add(lane)
+        }
+      }
+      wake()
+    },
+
+    /** Looks around when it is time, claims what it heard of, reads what is wanted. Answers how much it did. */
+    step: async (): Promise<number> => {
+      if (performance.now() - lookedAt >= idleMs) {
+        await lookAround()
+        lookedAt = performance.now()
+      }
+      const keys = [...heard.values()]
+      heard.clear()
+      const claimed = await claim(keys)
+      const rows = await refill()
+      pump()
+      return claimed + rows
+    },
+
+    ...settling,
+
+    /** No attempt begins any more. */
+    stop: (): void => void (open = false),
+    /** Gives all lanes back. */
+    close: async (): Promise<void> => {
+      open = false
+      await close([...lanes.values()])
+    },
+  }
+}
+
+export type Holder = ReturnType<typeof createHolder>

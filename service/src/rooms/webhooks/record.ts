@@ -1,0 +1,88 @@
+/** What came of attempts, written down many at a time: each stands or falls alone, and a stale one changes nothing. */
+import type { Clock } from '../../kernel/index.ts'
+import { createBatcher, type Database, type Tx } from '../../postgres/index.ts'
+import type { Health, Notice } from './health.ts'
+import type { Next, Verdict } from './schedule.ts'
+import * as lanes from './store-lanes.ts'
+import * as queue from './store-queue.ts'
+import * as store from './store.ts'
+
+/** What a partner is told of an endpoint that fails. */
+export type NoticeKind = Notice | 'DisabledFailing' | 'DisabledGone'
+export type AddNotice = (
+  tx: Tx,
+  notice: store.SubscriptionKey & {
+    readonly kind: NoticeKind
+    readonly url: string
+    readonly failingSince: Date | null
+  },
+) => Promise<void>
+
+export type Recording = queue.Attempted & {
+  readonly workerId: string
+  readonly url: string
+  readonly verdict: Verdict
+  /** Undefined: delivered. */
+  readonly next: Next | undefined
+  /** Of the lane, where the attempt changed it. */
+  readonly health: Health | undefined
+  readonly disable: 'Gone' | 'Failing' | undefined
+  readonly notice: Notice | undefined
+}
+
+const callsMax = 200
+/** The next one is written while the one before it commits. */
+const batchesMax = 2
+
+const keyOf = (row: queue.SettledKey) => `${row.subscriptionId} ${row.eventId}`
+
+type Deps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly sharded: boolean
+  readonly addNotice: AddNotice | undefined
+}
+
+export function createRecord({ db, clock, sharded, addNotice }: Deps) {
+  const settle = async (tx: Tx, workerId: string, calls: readonly Recording[], now: Date) => {
+    const delivered = calls.filter(({ next }) => next === undefined)
+    const failed = calls.flatMap((call) => (call.next === undefined ? [] : [{ ...call, ...call.next }]))
+    const settled = [
+      ...(delivered.length === 0 ? [] : await queue.settleDelivered(tx, workerId, delivered, now)),
+      ...(failed.length === 0 ? [] : await queue.settleFailed(tx, workerId, failed, now)),
+    ]
+    return new Set(settled.map(keyOf))
+  }
+
+  const tell = async (tx: Tx, { partnerId, subscriptionId, url, disable, notice, health }: Recording, now: Date) => {
+    const key = { partnerId, subscriptionId }
+    const failingSince = health?.failingSince ?? null
+    if (disable !== undefined && (await store.disable(tx, key, url, disable, now)))
+      await addNotice?.(tx, { ...key, kind: `Disabled${disable}`, url, failingSince })
+    if (notice !== undefined) await addNotice?.(tx, { ...key, kind: notice, url, failingSince })
+  }
+
+  const work = async (tx: Tx, calls: readonly Recording[]): Promise<readonly (Verdict | 'stale')[]> => {
+    const now = clock.now()
+    const settled = new Set<string>()
+    for (const [workerId, of] of Map.groupBy(calls, (call) => call.workerId)) {
+      for (const key of await settle(tx, workerId, of, now)) settled.add(key)
+      // The last word on each lane: they come in the order in which they were learnt.
+      const taught = new Map(
+        of.flatMap(({ health, ...call }) =>
+          health !== undefined && settled.has(keyOf(call)) ? [[call.subscriptionId, { ...call, health }] as const] : [],
+        ),
+      )
+      if (taught.size > 0) await lanes.saveHealth(tx, workerId, [...taught.values()])
+    }
+    const fresh = calls.filter((call) => settled.has(keyOf(call)))
+    if (fresh.length > 0) await queue.insertAttempts(tx, fresh)
+    for (const call of fresh) if (call.disable ?? call.notice) await tell(tx, call, now)
+    return calls.map((call) => (settled.has(keyOf(call)) ? call.verdict : 'stale'))
+  }
+
+  return createBatcher<Recording, Verdict | 'stale'>({
+    ...{ db, work, callsMax, batchesMax, apart: sharded },
+    partnerOf: (call) => call.partnerId,
+  })
+}
