@@ -280,10 +280,14 @@ test('200 to the feed: every event of every type, of the shape that is told, und
   }
   const body = { customerId: guid, amount: 1, currency: 'EUR', outcome: 'failed' }
   await finalTransaction(client, textAt(success(await client.post('/v1/simulations/withdrawals', body)), 'reference'))
+  const texts: string[] = []
   const read = async () => {
     const events: JsonObject[] = []
+    texts.length = 0
     for (let after = ''; ;) {
-      const page = success(await client.get(`/v1/events?limit=100&subscriptionId=${textAt(created, 'id')}${after}`))
+      const answer = await client.get(`/v1/events?limit=100&subscriptionId=${textAt(created, 'id')}${after}`)
+      const page = success(answer)
+      texts.push(answer.text)
       events.push(...listAt(page))
       after = `&after=${encodeURIComponent(textAt(page, 'nextCursor'))}`
       if (page.hasMore === false) return events
@@ -306,9 +310,15 @@ test('200 to the feed: every event of every type, of the shape that is told, und
   const deliveries = await listAll(client, `${hook(created)}/deliveries`)
   const ids = new Set(events.map(({ eventId }) => eventId))
   assert.ok(deliveries.length > 0 && deliveries.every(({ eventId }) => ids.has(eventId ?? null)))
-  for (const delivery of receiver.deliveries.filter(({ path }) => created.url === new URL(path, receiver.url).href)) {
-    const event = events.find(({ eventId }) => eventId === delivery.headers['webhook-id'])
-    assert.equal(delivery.body, `{"eventId":"${String(event?.eventId)}","data":${JSON.stringify(event?.data)}}`)
+  const arrived = receiver.deliveries.filter(({ path }) => created.url === new URL(path, receiver.url).href)
+  assert.ok(arrived.length > 0)
+  // To the byte: the same text after the same id.
+  for (const { body, headers } of arrived) {
+    const data = body.slice(body.indexOf('"data":'), -1)
+    assert.ok(
+      texts.some((text) => text.includes(`"eventId":"${String(headers['webhook-id'])}",${data}`)),
+      body,
+    )
   }
   assertProblem(await client.get('/v1/events?types=nope'), { status: 400, pointer: '/query/types' })
   assertProblem(await client.get('/v1/events?after=nope'), { status: 400, pointer: '/query/after' })
