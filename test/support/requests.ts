@@ -106,7 +106,7 @@ const valid: Readonly<Record<OperationId, (world: World) => ValidRequest>> = {
   listRecoveries: (world) => at(`/v1/webhooks/${world.subscription}/recoveries`),
   getRecovery: (world) => at(`/v1/webhooks/${world.subscription}/recoveries/${world.recovery}`),
   getSubscriptionStatistics: (world) => at(`/v1/webhooks/${world.subscription}/statistics`),
-  listEvents: (world) => at(`/v1/events?subscriptionId=${world.subscription}`),
+  listEvents: () => at('/v1/events'),
   simulateDeposit: (world) =>
     at(
       '/v1/simulations/deposits',
