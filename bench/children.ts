@@ -28,6 +28,8 @@ const programs = {
   stateless: ['host.ts', 'stateless'],
   empty: ['host.ts', 'empty'],
   baseline: ['baseline/server.ts'],
+  graphile: ['webhooks/peers/graphile.ts'],
+  boss: ['webhooks/peers/boss.ts'],
 } as const
 export type Program = keyof typeof programs
 

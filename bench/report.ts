@@ -16,8 +16,8 @@ export type Report = {
   readonly wrong: readonly string[]
 }
 
-const judgedColumns = ['row', 'ours /s', 'peer /s', 'ratio', 'floor', 'aim', '']
-const measuredColumns = ['contestant', 'per second', 'p50 ms', 'p99 ms', 'its cores', "load's cores", 'RSS MiB']
+export const judgedColumns = ['row', 'ours', 'peer', 'ratio', 'floor', 'aim', '']
+export const measuredColumns = ['contestant', 'per second', 'p50 ms', 'p99 ms', 'its cores', "load's cores", 'RSS MiB']
 const mebibyte = 2 ** 20
 
 function judgedRows({ samples, memory }: Report): readonly (readonly string[])[] {
@@ -28,7 +28,7 @@ function judgedRows({ samples, memory }: Report): readonly (readonly string[])[]
   return [...rows.map((row) => judge(row, samples).cells), [title, ...kept, ...limits, verdict]]
 }
 
-function measuredRows(samples: Samples): readonly (readonly string[])[] {
+export function measuredRows(samples: Samples): readonly (readonly string[])[] {
   return [...samples].map(([name, list]) => {
     const median = (values: readonly (number | undefined)[]) => {
       const known = values.filter((value) => value !== undefined)
@@ -69,28 +69,34 @@ const booksLine = ({ wrong }: Report) =>
     ? 'After every sample: posted balances sum to zero, accounts fold from their transfers, none is negative, accepted = stored = told, nothing twice.'
     : `THE BOOKS ARE WRONG:\n${wrong.map((what) => `- ${what}`).join('\n')}`
 
+export function textTable(titles: readonly string[], body: readonly (readonly string[])[]): string {
+  const columns = titles.map((title, at) => (at === 0 ? { title } : ({ title, align: 'right' } as const)))
+  return renderTable(columns, body)
+}
+
 export function renderText(report: Report): string {
-  const columns = (titles: readonly string[]) =>
-    titles.map((title, at) => (at === 0 ? { title } : ({ title, align: 'right' } as const)))
   return [
     ...head(report),
     '',
-    renderTable(columns(measuredColumns), measuredRows(report.samples)),
+    textTable(measuredColumns, measuredRows(report.samples)),
     '',
-    renderTable(columns(judgedColumns), judgedRows(report)),
+    textTable(judgedColumns, judgedRows(report)),
     '',
     ...notes,
     booksLine(report),
   ].join('\n')
 }
 
-export function renderMarkdown(report: Report): string {
+export function markdownTable(titles: readonly string[], body: readonly (readonly string[])[]): readonly string[] {
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
-  const table = (titles: readonly string[], body: readonly (readonly string[])[]) => [
+  return [
     line(titles.map((title) => title || 'verdict')),
     line(titles.map((_, at) => (at === 0 ? '---' : '---:'))),
     ...body.map(line),
   ]
+}
+
+export function renderMarkdown(report: Report): string {
   return [
     '# What `npm run bench` measured last',
     '',
@@ -98,9 +104,9 @@ export function renderMarkdown(report: Report): string {
     '',
     ...head(report).map((text) => `- ${text}`),
     '',
-    ...table(judgedColumns, judgedRows(report)),
+    ...markdownTable(judgedColumns, judgedRows(report)),
     '',
-    ...table(measuredColumns, measuredRows(report.samples)),
+    ...markdownTable(measuredColumns, measuredRows(report.samples)),
     '',
     ...notes.map((text) => `- ${text}`),
     '',

@@ -11,6 +11,8 @@ export type Row = {
   readonly aim: number
   readonly most?: boolean
   readonly value: (ours: Sample, peer: Sample) => number
+  /** What stands in the columns of both; by default the rate. */
+  readonly shown?: (sample: Sample) => number
 }
 export type Judged = {
   readonly title: string
@@ -54,7 +56,10 @@ export const rows: readonly Row[] = [
 export const format = (value: number) => value.toLocaleString('en', { maximumSignificantDigits: 3 })
 export const spread = ({ median, min, max }: Spread) => `${format(median)} (${format(min)}-${format(max)})`
 
-export function judge({ title, ours, peer, floor, aim, most = false, value }: Row, samples: Samples): Judged {
+const rateShown = ({ rate }: Sample) => rate
+
+export function judge(row: Row, samples: Samples): Judged {
+  const { title, ours, peer, floor, aim, most = false, value, shown = rateShown } = row
   const mine = samples.get(ours) ?? []
   const theirs = samples.get(peer) ?? []
   const limits = `${most ? 'at most ' : ''}${floor}`
@@ -64,7 +69,7 @@ export function judge({ title, ours, peer, floor, aim, most = false, value }: Ro
   const found = spreadOf(mine.map((sample, round) => value(sample, theirs[round] ?? sample)))
   const reaches = (limit: number) => (most ? found.median <= limit : found.median >= limit)
   const verdict = reaches(aim) ? 'aim' : reaches(floor) ? 'floor' : 'missed'
-  const rates = (list: readonly Sample[]) => spread(spreadOf(list.map(({ rate }) => rate)))
+  const figures = (list: readonly Sample[]) => spread(spreadOf(list.map(shown)))
   const said = { aim: 'aim reached', floor: 'floor reached', missed: 'MISSED' }[verdict]
-  return { title, verdict, cells: [title, rates(mine), rates(theirs), spread(found), limits, String(aim), said] }
+  return { title, verdict, cells: [title, figures(mine), figures(theirs), spread(found), limits, String(aim), said] }
 }

@@ -174,14 +174,14 @@ async function tell(
   const data = withdrawal(payout, customer)
   const now = clock.now()
   if (what === 'failed')
-    await outbox.append(
+    outbox.append(
       tx,
       payout.partnerId,
       'partner.customer.withdrawal.failed',
       now,
       failed(data, failure?.details ?? null),
     )
-  else await outbox.append(tx, payout.partnerId, `partner.customer.withdrawal.${what}`, now, data)
+  else outbox.append(tx, payout.partnerId, `partner.customer.withdrawal.${what}`, now, data)
 }
 
 /** A return after settlement: a new transaction of its own, completed at once, that names the one it gives back. */

@@ -31,6 +31,7 @@ const sampleTransaction = ({ partnerId, now }: SampleContext): TransactionRow =>
   creditor: null,
   debtor: null,
   partnerUser: null,
+  timeline: '[]',
   createdAt: now,
   updatedAt: now,
 })

@@ -89,7 +89,7 @@ test('by status, type, reference and time, and all at once', async () => {
   const type = 'partner.customer.deposit.completed'
   const now = hooks.clock.now()
   const data = depositSamples[type]({ partnerId: key.partnerId, partnerName: 'Test', now })
-  await hooks.db.transaction((tx) => hooks.outbox.append(tx, key.partnerId, type, now, data))
+  await hooks.db.transaction(async (tx) => hooks.outbox.append(tx, key.partnerId, type, now, data))
   await hooks.fanOut(key.partnerId)
   const claims = await begun(key, 3)
   await hands.record(claims[0])

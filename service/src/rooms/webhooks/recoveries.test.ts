@@ -89,7 +89,7 @@ test('only what the subscription wants now, and all of it where it wants all', a
   const type = 'partner.customer.deposit.completed'
   const now = hooks.clock.now()
   const data = depositSamples[type]({ partnerId, partnerName: 'Test', now })
-  await hooks.db.transaction((tx) => hooks.outbox.append(tx, partnerId, type, now, data))
+  await hooks.db.transaction(async (tx) => hooks.outbox.append(tx, partnerId, type, now, data))
   await hooks.fanOut(partnerId)
   const one = await subscribed(partnerId, [type])
   const all = await subscribed(partnerId, ['*'])

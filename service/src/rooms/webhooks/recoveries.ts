@@ -104,7 +104,7 @@ export function createRecoveries({ db, clock, cursors, outbox }: RecoveriesDeps)
       })),
       now,
     )
-    if (made > 0) await lanes.addOwed(tx, [{ ...key, count: made, wake: true }], null, now)
+    if (made > 0) lanes.addOwed(tx, [{ ...key, count: made, wake: true }], null, now)
     return held + made
   }
 

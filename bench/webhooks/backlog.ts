@@ -1,0 +1,80 @@
+/**
+ * What is owed already, as the fan-out leaves it, but written at once: events, their numbers in the feed, and a row in the
+ * queue for each subscription of the partner.
+ */
+import { withClient } from '../postgres.ts'
+import { eventType, payloadOf } from './events.ts'
+import type { Place } from './place.ts'
+
+const eventsPerBatch = 20_000
+
+export type Backlog = {
+  readonly partnerIds: readonly string[]
+  readonly eventsPerPartner: number
+  /** Failed once and to be tried again far in the future; else in line. */
+  readonly waiting: boolean
+  readonly say?: (line: string) => void
+}
+
+/** Ids grow with time, one a millisecond, and end with the partner's number: no two are the same. */
+const eventId = `(lpad(to_hex($3::bigint + n), 12, '0') || '70008' || lpad(to_hex($4::bigint), 15, '0'))::uuid`
+const reference = `'backlog_' || to_hex($3::bigint + n)`
+
+const statements = [
+  `insert into outbox.events (partner_id, id, type, reference, data, occurred_at)
+  select $1::uuid, ${eventId}, '${eventType}', ${reference}, replace($5, '{reference}', ${reference}), to_timestamp($6)
+  from generate_series($2::bigint, $7::bigint) as n`,
+  `insert into webhooks.feed (partner_id, sequence, event_id)
+  select $1::uuid, $8::bigint + n, ${eventId} from generate_series($2::bigint, $7::bigint) as n`,
+  `insert into webhooks.queue (partner_id, subscription_id, event_id, sequence, wire_event_id, type, reference, status,
+    due_at, attempt_count, failures, created_at)
+  select $1::uuid, s.id, ${eventId}, $8::bigint + n, md5(${eventId}::text || s.id::text)::uuid, '${eventType}',
+    ${reference}, 'Pending', case when $9 then to_timestamp($6) + interval '10 days' end, $9::boolean::integer,
+    $9::boolean::integer, to_timestamp($6)
+  from generate_series($2::bigint, $7::bigint) as n
+    cross join (select id from webhooks.subscriptions where partner_id = $1 order by id) as s`,
+]
+/** A parameter that a statement does not use has no type: each is given only those that it names. */
+function given(text: string, values: readonly unknown[]): { readonly text: string; readonly values: unknown[] } {
+  const named = [...new Set([...text.matchAll(/\$(\d)/g)].map(([, digit]) => Number(digit)))].toSorted((a, b) => a - b)
+  return {
+    text: text.replaceAll(/\$(\d)/g, (_, digit) => `$${named.indexOf(Number(digit)) + 1}`),
+    values: named.map((number) => values[number - 1]),
+  }
+}
+
+let lastMs = 0
+export async function fillBacklog(place: Place, backlog: Backlog): Promise<void> {
+  const { partnerIds, eventsPerPartner, waiting, say } = backlog
+  const nowMs = Date.now()
+  // No id is given twice: another backlog begins where the last one ended.
+  const baseMs = Math.max(nowMs - eventsPerPartner - 1000, lastMs)
+  lastMs = baseMs + eventsPerPartner + 1
+  const data = payloadOf('{reference}', new Date(nowMs))
+  await withClient(place.databaseUrl, async (client) => {
+    for (const [index, partnerId] of partnerIds.entries()) {
+      const sequence = place.committed.get(partnerId) ?? 0
+      for (let from = 1; from <= eventsPerPartner; from += eventsPerBatch) {
+        const to = Math.min(eventsPerPartner, from + eventsPerBatch - 1)
+        const values = [partnerId, from, baseMs, index + 1, data, nowMs / 1000, to, sequence, waiting]
+        for (const statement of statements) {
+          const { text, values: used } = given(statement, values)
+          await client.query(text, used)
+        }
+      }
+      const committed = sequence + eventsPerPartner
+      place.committed.set(partnerId, committed)
+      await client.query('update webhooks.partners set last_sequence = $2 where partner_id = $1', [
+        partnerId,
+        committed,
+      ])
+      await client.query('update webhooks.lanes set due_at = $2, owed = owed + $3 where partner_id = $1', [
+        partnerId,
+        new Date(nowMs),
+        eventsPerPartner,
+      ])
+      say?.(`${index + 1} of ${partnerIds.length} partners have their backlog`)
+    }
+    if (say) await client.query('vacuum (analyze)')
+  })
+}

@@ -1,0 +1,23 @@
+/** Deliveries as jobs of pg-boss, in a process of their own: batches, since the library takes and completes by batch. */
+import { PgBoss } from 'pg-boss'
+import { readConfig } from '../../../service/src/config.ts'
+import { type Delivery, queueName } from './schema.ts'
+import { createWork, requireSuccess } from './work.ts'
+
+/** Tried on two cores: the fastest of 50 to 500 jobs a batch, and of 1 to 10 batches at once. */
+const [batchSize, localConcurrency] = [100, 10]
+
+const { DATABASE_URL: url = '', DATABASE_CONNECTIONS_MAX: connections } = readConfig()
+const work = createWork(url, connections / 2)
+const boss = new PgBoss({ connectionString: url, max: connections / 2, schedule: false })
+boss.on('error', (error) => console.error(error))
+await boss.start()
+const options = { batchSize, localConcurrency, pollingIntervalSeconds: 0.5, burstWhenBatchFull: true }
+await boss.work<Delivery>(queueName, options, async (jobs) => {
+  const payloads = await work.payloads(jobs.map(({ data }) => data.eventId))
+  const attempted = await Promise.all(jobs.map(({ data }) => work.attempt(data, payloads.get(data.eventId) ?? '')))
+  await work.record(attempted)
+  requireSuccess(attempted)
+})
+process.once('SIGTERM', () => void boss.stop({ graceful: true }).finally(() => process.exit(0)))
+process.send?.({ port: 0 })

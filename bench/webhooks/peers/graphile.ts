@@ -1,0 +1,40 @@
+/** Deliveries as jobs of graphile-worker, in a process of their own. One job at a time per task is how the library works. */
+import { Logger, run } from 'graphile-worker'
+import { readConfig } from '../../../service/src/config.ts'
+import { type Delivery, queueName } from './schema.ts'
+import { createWork, requireSuccess } from './work.ts'
+
+/** Tried on two cores: the fastest of 10 to 200 jobs at once, with and without batches for taking and completing. */
+const [concurrentJobs, localQueueSize, completeBatchMs] = [100, 500, 50]
+/** It takes and completes by batch, and needs few. */
+const libraryConnections = 5
+
+const { DATABASE_URL: url = '', DATABASE_CONNECTIONS_MAX: connections } = readConfig()
+const work = createWork(url, connections - libraryConnections)
+const runner = await run({
+  taskList: {
+    [queueName]: async (payload) => {
+      const delivery = payload as Delivery
+      const data = (await work.payloads([delivery.eventId])).get(delivery.eventId) ?? ''
+      const attempted = [await work.attempt(delivery, data)]
+      await work.record(attempted)
+      requireSuccess(attempted)
+    },
+  },
+  noHandleSignals: true,
+  preset: {
+    worker: {
+      connectionString: url,
+      maxPoolSize: libraryConnections,
+      concurrentJobs,
+      pollInterval: 500,
+      preparedStatements: true,
+      localQueue: { size: localQueueSize },
+      completeJobBatchDelay: completeBatchMs,
+      failJobBatchDelay: completeBatchMs,
+      logger: new Logger(() => () => {}),
+    },
+  },
+})
+process.once('SIGTERM', () => void runner.stop().finally(() => process.exit(0)))
+process.send?.({ port: 0 })

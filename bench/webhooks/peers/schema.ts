@@ -1,0 +1,12 @@
+/** What the peers' jobs read and write: one's own tables, as one would make them around a library of jobs. */
+export const schema = `
+  create table events (id uuid primary key, data text not null);
+  create table endpoints (id uuid primary key, url text not null, secret text not null);
+  create table attempts (
+    delivery_id uuid not null, attempt integer not null, event_id uuid not null, endpoint_id uuid not null,
+    started_at timestamptz not null, duration_ms integer not null, status integer, error text,
+    primary key (delivery_id, attempt));`
+
+/** All that a job holds. */
+export type Delivery = { readonly deliveryId: string; readonly eventId: string; readonly endpointId: string }
+export const queueName = 'deliver'

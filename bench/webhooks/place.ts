@@ -1,0 +1,129 @@
+/** A database of the service with partners whose subscriptions lead to our endpoints; events are made by its own outbox. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createAccess } from '../../service/src/access/index.ts'
+import { readConfig } from '../../service/src/config.ts'
+import { createCursors, createLog, createSealer, deriveKey, systemClock } from '../../service/src/kernel/index.ts'
+import { createOutbox } from '../../service/src/outbox/index.ts'
+import { createDatabase, type Database } from '../../service/src/postgres/index.ts'
+import { createWebhooks } from '../../service/src/rooms/webhooks/index.ts'
+import { serviceEnv } from '../children.ts'
+import { dataOf, eventType, newReference } from './events.ts'
+import type { Endpoints } from './receivers.ts'
+
+export type Subscription = {
+  readonly endpoint: number
+  readonly partnerId: string
+  readonly subscriptionId: string
+  readonly secret: string
+  readonly healthy: boolean
+}
+export type Place = {
+  readonly databaseUrl: string
+  readonly endpoints: Endpoints
+  /** In the order of the endpoints; a partner's stand together. */
+  readonly subscriptions: readonly Subscription[]
+  readonly partnerIds: readonly string[]
+  /** Events that are committed, by partner. */
+  readonly committed: Map<string, number>
+  /** One transaction. Answers what each is called, and when its commit was sent. */
+  readonly commit: (events: number) => Promise<{ readonly references: readonly string[]; readonly atMs: number }>
+  /** Deliveries that so many events, the next partner's each, make to healthy endpoints. */
+  readonly healthyOf: (events: number) => number
+  readonly close: () => Promise<void>
+}
+
+const eventsPerStatement = 2000
+/** The clock that all processes of a machine share. */
+export const nowMs = () => Number(process.hrtime.bigint()) / 1e6
+
+export type PlaceOptions = {
+  readonly databaseUrl: string
+  readonly dataDir: string
+  readonly endpoints: Endpoints
+  /** Endpoints of each partner, one after another. */
+  readonly perPartner: number
+  /** The first so many partners are given events; the others only what lies there already. */
+  readonly active?: number
+  /** Partners that are there already, instead of new ones. */
+  readonly partnerIds?: readonly string[]
+}
+
+export async function createPlace(options: PlaceOptions): Promise<Place> {
+  const { databaseUrl, dataDir, endpoints } = options
+  const config = readConfig({}, serviceEnv(databaseUrl, dataDir))
+  const db = createDatabase({ url: databaseUrl, connectionsMax: 6, log: createLog(config.LOG_LEVEL) })
+  const subscriptions = await subscribe(db, config, options)
+  const partnerIds = [...new Set(subscriptions.map(({ partnerId }) => partnerId))]
+  const active = options.active ?? partnerIds.length
+  const committed = new Map<string, number>()
+  const outbox = createOutbox()
+  const healthy = partnerIds.map(
+    (partnerId) => subscriptions.filter((each) => each.partnerId === partnerId && each.healthy).length,
+  )
+  let last = 0
+  return {
+    databaseUrl,
+    endpoints,
+    subscriptions,
+    partnerIds,
+    committed,
+    healthyOf: (events) => Array.from({ length: events }, (_, at) => healthy[(last + at) % active] ?? 0).reduce(add, 0),
+    commit: async (count) => {
+      const occurredAt = systemClock.now()
+      const events = Array.from({ length: count }, () => {
+        const partnerId = partnerIds[last++ % active] ?? ''
+        return { partnerId, type: eventType, occurredAt, data: dataOf(newReference()) } as const
+      })
+      const atMs = await db.transaction(async (tx) => {
+        for (let at = 0; at < count; at += eventsPerStatement)
+          outbox.appendMany(tx, events.slice(at, at + eventsPerStatement))
+        return nowMs()
+      })
+      for (const { partnerId } of events) committed.set(partnerId, (committed.get(partnerId) ?? 0) + 1)
+      return { references: events.map(({ data }) => data.reference), atMs }
+    },
+    close: db.close,
+  }
+}
+
+const add = (sum: number, value: number) => sum + value
+
+/** By the room's own verb, so that URLs, secrets and lanes are as a partner's. */
+async function subscribe(
+  db: Database,
+  config: ReturnType<typeof readConfig>,
+  { endpoints, perPartner, partnerIds }: PlaceOptions,
+): Promise<readonly Subscription[]> {
+  const [masterKey] = config.MASTER_KEY
+  if (masterKey === undefined) throw new Error('no master key')
+  const sealer = createSealer(config.MASTER_KEY)
+  const access = createAccess({ db, clock: systemClock, sealer })
+  const webhooks = createWebhooks({
+    db,
+    clock: systemClock,
+    sealer,
+    cursors: createCursors(deriveKey(masterKey, 'cursors')),
+    outbox: createOutbox(),
+    urlRules: { allowHttpLoopback: true },
+  })
+  const made: Subscription[] = []
+  let partnerId = ''
+  for (const [endpoint, url] of endpoints.urls.entries()) {
+    if (endpoint % perPartner === 0)
+      partnerId =
+        partnerIds?.[endpoint / perPartner] ??
+        (await db.transaction((tx) => access.createPartner(tx, `Bench ${endpoint}`)))
+    const { id, secret = '' } = await webhooks.create(partnerId, { url, events: [eventType] })
+    made.push({ endpoint, partnerId, subscriptionId: id, secret, healthy: endpoints.kinds[endpoint] === 'ok' })
+  }
+  return made
+}
+
+const waitMsMax = 180_000
+export async function until(what: string, holds: () => Promise<boolean>, everyMs = 25): Promise<void> {
+  const begun = performance.now()
+  while (!(await holds())) {
+    if (performance.now() - begun > waitMsMax) throw new Error(`${what}: not within ${waitMsMax / 1000} s`)
+    await sleep(everyMs)
+  }
+}

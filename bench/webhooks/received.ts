@@ -1,0 +1,50 @@
+/** What came to an endpoint, in the words of both sides. */
+
+export type Behaviour = 'ok' | 'hang' | 'error'
+
+export type Received = {
+  readonly endpoint: number
+  /** The head of the request was there; by the clock that all processes of a machine share. */
+  readonly atMs: number
+  /** The header's, and the body's. */
+  readonly id: string
+  readonly eventId: string
+  readonly reference: string
+  /** SHA-256 of the bytes of `data`. */
+  readonly digest: string
+}
+export type Sampled = {
+  readonly endpoint: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+const head = /^\{"eventId":"([^"]*)","data":/
+/** The envelope taken apart without parsing `data`, whose bytes count. */
+export function splitBody(body: string): {
+  readonly eventId: string
+  readonly data: string
+  readonly reference: string
+} {
+  const match = head.exec(body)
+  const data = match ? body.slice(match[0].length, -1) : ''
+  return { eventId: match?.[1] ?? '', data, reference: /"reference":"([^"]*)"/.exec(data)?.[1] ?? '' }
+}
+
+/**
+ * Arrivals a second for `seconds`, or until the last if that was sooner. From the first one on; from `settleMs` later
+ * where enough come for that.
+ */
+export function rateOf(received: readonly Received[], seconds: number, settleMs = 0): number {
+  const times = Float64Array.from(received, ({ atMs }) => atMs).toSorted()
+  const [first, last] = [times[0] ?? 0, times.at(-1) ?? 0]
+  const begin = last - first > 2 * settleMs ? first + settleMs : first
+  const end = Math.min(begin + seconds * 1000, last)
+  const counted = times.filter((at) => at > begin && at <= end).length
+  return counted / ((end - begin) / 1000)
+}
+
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = Float64Array.from(values).toSorted()
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
+}
