@@ -76,7 +76,7 @@ export async function createPlace(options: PlaceOptions): Promise<Place> {
       })
       const atMs = await db.transaction(async (tx) => {
         for (let at = 0; at < count; at += eventsPerStatement)
-          await outbox.appendMany(tx, events.slice(at, at + eventsPerStatement))
+          outbox.appendMany(tx, events.slice(at, at + eventsPerStatement))
         return nowMs()
       })
       for (const { partnerId } of events) committed.set(partnerId, (committed.get(partnerId) ?? 0) + 1)
