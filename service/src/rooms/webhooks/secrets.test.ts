@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type SigningKey, verifyingKeyText, webhooks as wire } from '@partner-payments/wire'
+import { createHands } from '../../../../test/support/hands.ts'
 import { createHooks, statusChanged } from '../../../../test/support/webhooks.ts'
 import { AssertionFailure, createCursors, createSealer, dayMs, newId, Refusal, secondMs } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
@@ -93,6 +94,22 @@ test('a rotation in one process is what signs in another', async () => {
   await keysOf()
   const rotated = await other.rotateSecret(key.partnerId, key.subscriptionId, { overlapSeconds: 0 })
   assert.deepEqual(await keysOf(), [rotated.secret])
+})
+
+test('what a worker has in memory already goes out signed by the secret of now', async () => {
+  const { created: _created, ...key } = await subscribed()
+  for (let i = 0; i < 40; i += 1) await hooks.emit(key.partnerId, newId(), 'x')
+  await hooks.fanOut(key.partnerId)
+  const hands = createHands(hooks)
+  const claims = await hands.claim(key)
+  assert.ok(claims.length < 40)
+  const rotated = await hooks.webhooks.rotateSecret(key.partnerId, key.subscriptionId, { overlapSeconds: 0 })
+  while ((await hands.step()) > 0);
+  for (const claim of claims) await hands.record(claim)
+  const next = await hands.claim(key)
+  assert.ok(next.length > 0)
+  for (const claim of next) assert.deepEqual(claim.keys.map(verifyingKeyText), [rotated.secret])
+  await hands.close()
 })
 
 test('v1a shows its public key whenever it is asked, and never a secret', async () => {

@@ -168,9 +168,11 @@ export function createSubscriptions({ db, clock, cursors, secrets, urlRules }: S
      */
     rotateSecret: (partnerId: string, id: string, input: Static<typeof wire.SecretRotate> = {}) =>
       db.transaction(async (tx) => {
+        const now = clock.now()
+        // Whoever holds the lane hears of it and reads the keys again, however much it has in memory.
+        await queue.wakeLane(tx, partnerId, id, now)
         const row = await store.lockSubscription(tx, partnerId, id)
         if (row === undefined) throw notFound('webhook subscription')
-        const now = clock.now()
         const overlapUntil = after(now, (input.overlapSeconds ?? wire.overlapSecondsDefault) * secondMs)
         const signature = input.signature ?? row.signature
         const rotation = { kind: signature, endsAt: overlapUntil, now }
