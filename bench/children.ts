@@ -26,6 +26,7 @@ const programs = {
   serve: ['../service/src/main.ts', 'serve'],
   worker: ['../service/src/main.ts', 'worker'],
   accept: ['host.ts', 'accept'],
+  settle: ['host.ts', 'settle'],
   stateless: ['host.ts', 'stateless'],
   processes: ['host.ts', 'processes'],
   empty: ['host.ts', 'empty'],

@@ -2,6 +2,7 @@
  * The service's own parts, put together for one comparison each (first argument), in a process of its own:
  *
  *   accept     the whole house as `serve` has it, without its workers: they can run elsewhere (role `worker`)
+ *   settle     the loops of `worker` that carry payouts to the bank and take what it tells, and no others
  *   stateless  the same gateway, with a payout handler and an authentication that ask no database
  *              (second argument: how many payouts share a transaction at most)
  *   processes  the same house in as many API processes as PROCESSES says, on one port, also without workers
@@ -98,15 +99,17 @@ function withoutDatabase(access: Access): Access {
   }
 }
 
+const outboxFolder = (config: Config) => join(config.DATA_DIR, 'outbox')
+
 async function build(form: string | undefined, config: Config, db: Database): Promise<Gateway> {
   const clock = systemClock
   const log = createLog(config.LOG_LEVEL)
   const operations = createOperations({ db })
   if (form === 'accept') {
     const [, , , batch] = process.argv
-    const outboxFolder = join(config.DATA_DIR, 'outbox')
     const sized = batch === undefined ? {} : { payoutsPerBatchMax: Number(batch) }
-    return compose({ config, db, clock, log, operations, outboxFolder, ...sized }).gateway('local')
+    const house = compose({ config, db, clock, log, operations, outboxFolder: outboxFolder(config), ...sized })
+    return house.gateway('local')
   }
   const access = createAccess({ db, clock, sealer: createSealer(config.MASTER_KEY) })
   return createGateway({
@@ -136,6 +139,11 @@ const db = createDatabase({
 // An orderly exit, so that a profile of the process is written.
 process.once('SIGTERM', () => process.exit(0))
 const listen = async () => {
+  if (process.argv[2] === 'settle') {
+    const log = createLog(config.LOG_LEVEL)
+    compose({ config, db, clock: systemClock, log, outboxFolder: outboxFolder(config) }).startSettlement()
+    return 0
+  }
   if (process.argv[2] !== 'processes') return (await build(process.argv[2], config, db)).listen('127.0.0.1', 0)
   const processes = createProcesses({ role: 'serve', config, log: createLog(config.LOG_LEVEL) })
   return processes.start(config.DATABASE_URL ?? '')

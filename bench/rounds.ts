@@ -15,6 +15,7 @@ export async function runRounds(
   const wrong: string[] = []
   // Code that has not run yet is slow in any of them, and what is signed for a round is as much as the last one took.
   for (const contestant of contestants) await contestant.warmUp()
+  await postgres.analyse()
   for (let round = 0; round < rounds; round += 1) {
     const order = contestants.map((_, at) => contestants[(at + round) % contestants.length] as Contestant)
     const told: string[] = []

@@ -113,7 +113,7 @@ async function subscribe(
       partnerId =
         partnerIds?.[endpoint / perPartner] ??
         (await db.transaction((tx) => access.createPartner(tx, `Bench ${endpoint}`)))
-    const { id, secret } = await webhooks.create(partnerId, { url, events: [eventType] })
+    const { id, secret = '' } = await webhooks.create(partnerId, { url, events: [eventType] })
     made.push({ endpoint, partnerId, subscriptionId: id, secret, healthy: endpoints.kinds[endpoint] === 'ok' })
   }
   return made

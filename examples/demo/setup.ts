@@ -46,7 +46,7 @@ async function subscribe({ client, receiver, print }: Stage): Promise<string> {
   expect('the event types', listed.toSorted().join(), eventNames.toSorted().join())
   print('webhooks', `${listed.length} event types are listed`)
   const { id, secret } = await client.createSubscription({ url: receiver.url, events: eventNames })
-  receiver.useSecret(secret)
+  receiver.useSecret(secret ?? '')
   print('webhooks', `${receiver.url} is subscribed to all of them`)
   return id
 }

@@ -36,6 +36,7 @@ const statusNames: Readonly<Record<number, string>> = {
   403: 'Forbidden',
   404: 'NotFound',
   409: 'Conflict',
+  410: 'Gone',
   413: 'ContentTooLarge',
   415: 'UnsupportedMediaType',
   422: 'UnprocessableContent',

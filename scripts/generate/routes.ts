@@ -3,7 +3,7 @@ import { type Operation, type OperationId, eventNames, operationIds, operations 
 import { type Schema, amountPaths, eventShape, isSchema } from './shapes.ts'
 
 /** POSTs without an idempotency key that change nothing when they are carried out twice: their summary promises it. */
-const repeatable: ReadonlySet<OperationId> = new Set(['createCustomerAccount'])
+const repeatable: ReadonlySet<OperationId> = new Set(['createCustomerAccount', 'enableSubscription'])
 
 /** GET, PUT, DELETE by RFC 9110; our PATCH sets given values, so that a second time changes nothing either. */
 function repeats(id: OperationId, { method, body }: Operation): 'always' | 'keyed' | 'never' {

@@ -60,6 +60,8 @@ export function nameOf(schema: unknown): string | undefined {
 }
 
 export const isAmount = (schema: Schema): boolean => schema['x-json-type'] === 'number'
+/** The payload of an event, whichever it is. */
+export const isEventData = (schema: Schema): boolean => schema['x-event-data'] === true
 export const isRecord = (schema: Schema): boolean => 'patternProperties' in schema
 
 /** `X | null` as X; undefined where the schema is not of that form. */
@@ -73,6 +75,7 @@ export function nullableOf(schema: Schema): Schema | undefined {
 export function amountPaths(schema: Schema | undefined, at: readonly string[] = []): readonly string[] {
   if (schema === undefined) return []
   if (isAmount(schema)) return [at.join('.')]
+  if (isEventData(schema)) return [...new Set(wire.eventNames.flatMap((name) => amountPaths(eventShape(name), at)))]
   const inner = nullableOf(schema)
   if (inner !== undefined) return amountPaths(inner, at)
   if (isSchema(schema.items)) return amountPaths(schema.items, [...at, '*'])

@@ -4,6 +4,7 @@ import {
   type Schema,
   amountPaths,
   isAmount,
+  isEventData,
   isRecord,
   isSchema,
   nameOf,
@@ -27,6 +28,7 @@ function place(schema: Schema, direction: Direction, indent: string): string {
 function define(schema: Schema, direction: Direction, indent = ''): string {
   const inner = nullableOf(schema)
   if (inner !== undefined) return `${place(inner, direction, indent)} | null`
+  if (isEventData(schema)) return 'EventData'
   if (isRecord(schema)) return '{ readonly [name: string]: unknown }'
   if ('const' in schema) return literal(schema.const)
   if (Array.isArray(schema.enum)) return schema.enum.map(literal).join(' | ')

@@ -91,6 +91,7 @@ create table webhooks.secrets (
   primary key (partner_id, subscription_id, id),
   foreign key (partner_id, subscription_id) references webhooks.subscriptions (partner_id, id)
 );
+create index secrets_expiring on webhooks.secrets (expires_at) where expires_at is not null;
 select public.shard('webhooks.secrets');
 insert into webhooks.secrets (partner_id, subscription_id, id, signature, secret_sealed, created_at)
   select partner_id, id, id, 'v1', secret_sealed, created_at from webhooks.subscriptions;
@@ -215,7 +216,7 @@ update webhooks.lanes l set due_at = now() where exists (select from webhooks.qu
   where q.partner_id = l.partner_id and q.subscription_id = l.subscription_id and q.status = 'Pending');
 
 -- Recovery: makes due again, from a time on, whatever a subscription should have got and did not, in steps that survive
--- the process. `after_event_id`: how far it is.
+-- the process. `after_sequence`: the place in the feed up to which it has looked.
 create table webhooks.recoveries (
   partner_id uuid not null,
   id uuid not null,
@@ -223,7 +224,7 @@ create table webhooks.recoveries (
   since timestamptz not null,
   until timestamptz not null,
   status text not null check (status in ('Running', 'Completed')),
-  after_event_id uuid not null,
+  after_sequence bigint not null,
   examined bigint not null,
   recovered bigint not null,
   created_at timestamptz not null,

@@ -2,9 +2,10 @@
  * The composition root: the only file that sees every room. Each is made with plain values of what it needs; nothing
  * is looked up, nothing is global.
  */
+import type { EventName } from '@partner-payments/wire'
 import { createAccess, type Access } from './access/index.ts'
 import type { Config } from './config.ts'
-import { startCensus, startDelivery } from './delivery/index.ts'
+import { createPost, startCensus, startDelivery } from './delivery/index.ts'
 import { createGateway, docsAssets, type Gateway } from './gateway/index.ts'
 import {
   type AllHandlers,
@@ -22,18 +23,26 @@ import {
 import { createLedger } from './ledger/index.ts'
 import { folderTransport, readMailbox, smtpTransport, startMailWorker, startNoticeWorker } from './mail/index.ts'
 import type { Operations } from './operations/index.ts'
-import { createOutbox, wakingDatabase } from './outbox/index.ts'
+import { createOutbox, payloadOf, wakingDatabase } from './outbox/index.ts'
 import { analyseWhatHasGrown, type Database } from './postgres/index.ts'
 import { createSandboxBank } from './rails/index.ts'
 import { accountsRoutes, createAccounts, defaultIssuers } from './rooms/accounts/index.ts'
 import { beneficiariesRoutes, createBeneficiaries } from './rooms/beneficiaries/index.ts'
 import { createCustomers, customersRoutes } from './rooms/customers/index.ts'
-import { createDeposits, type Deposits } from './rooms/deposits/index.ts'
-import { createPayouts, payoutsRoutes } from './rooms/payouts/index.ts'
+import { createDeposits, depositSamples, type Deposits } from './rooms/deposits/index.ts'
+import { createPayouts, payoutsRoutes, withdrawalSamples } from './rooms/payouts/index.ts'
 import { createSimulations, simulationsRoutes } from './rooms/simulations/index.ts'
-import { createTransactions, transactionsRoutes } from './rooms/transactions/index.ts'
+import { createTransactions, transactionSamples, transactionsRoutes } from './rooms/transactions/index.ts'
 import { createUsers, usersRoutes } from './rooms/users/index.ts'
-import { census, createWebhooks, noticeQueue, webhooksRoutes } from './rooms/webhooks/index.ts'
+import {
+  census,
+  createTrials,
+  createWebhooks,
+  noticeQueue,
+  type Sample,
+  type Samples,
+  webhooksRoutes,
+} from './rooms/webhooks/index.ts'
 import { startSettlement } from './settlement/index.ts'
 
 export type House = {
@@ -41,6 +50,8 @@ export type House = {
   readonly deposits: Deposits
   readonly gateway: (form: 'local' | 'edge' | 'inner') => Promise<Gateway>
   readonly startWorkers: () => readonly Loop[]
+  /** Of the workers, those that carry payouts to the bank and take what it tells. */
+  readonly startSettlement: () => readonly Loop[]
   /**
    * After a crash, what the dead worker held would wait for its leases to end. The embedded database serves one process,
    * so that whatever is held at its start is held by nobody.
@@ -103,6 +114,9 @@ function createRooms({ config, db, clock, payoutsPerBatchMax }: HouseDeps) {
   const deposits = createDeposits({ ...shared, access, railId: bank.id, sharded })
   const simulations = createSimulations({ bank, deposits, payouts })
 
+  const post = createPost({ clock, allowLoopback: config.WEBHOOK_HTTP, proxy: config.WEBHOOK_PROXY_URL })
+  const trials = createTrials({ db, clock, sealer, post, sample: createSample(access, db) })
+
   const handlers: AllHandlers = {
     ...accountsRoutes(accounts),
     ...beneficiariesRoutes(beneficiaries),
@@ -111,12 +125,22 @@ function createRooms({ config, db, clock, payoutsPerBatchMax }: HouseDeps) {
     ...simulationsRoutes(simulations),
     ...transactionsRoutes(transactions),
     ...usersRoutes(users),
-    ...webhooksRoutes(webhooks),
+    ...webhooksRoutes(webhooks, trials),
   }
 
   const internalKey = deriveKey(masterKey, 'internal')
   return { access, bank, deposits, handlers, internalKey, payouts, users, webhooks }
 }
+
+const samples: Samples<EventName> = { ...depositSamples, ...withdrawalSamples, ...transactionSamples }
+
+/** A sample reads as the outbox would write it. */
+const createSample =
+  (access: Access, db: Database): Sample =>
+  async (partnerId, type, now) => {
+    const partnerName = await access.partnerName(db, partnerId)
+    return payloadOf(type, now, samples[type]({ partnerId, partnerName, now }))
+  }
 
 export function compose(deps: HouseDeps): House {
   const { config, db, clock, log } = deps
@@ -127,9 +151,12 @@ export function compose(deps: HouseDeps): House {
   const idleMs = config.WORKER_IDLE_MS
   // Rests after each look: a table that somebody else is analysing is still there the next time.
   const growth = () => analyseWhatHasGrown(db, log).then(() => 0)
+  const settlement = () =>
+    config.RAIL === 'sandbox' ? startSettlement({ log, rail: bank, payouts, deposits, idleMs }) : []
   return {
     access,
     deposits,
+    startSettlement: settlement,
     gateway: (form) => makeGateway(deps, { form, handlers, access, internalKey }),
     releaseLeases: async () => {
       for (const partnerId of await access.partnerIds(db)) {
@@ -149,8 +176,9 @@ export function compose(deps: HouseDeps): House {
         ...(deps.operations ? { observe: { attempt: deps.operations.metrics.delivery } } : {}),
       })),
       ...(deps.operations ? [startCensus({ db, log, census, observe: deps.operations.metrics.endpoints })] : []),
-      ...(config.RAIL === 'sandbox' ? startSettlement({ log, rail: bank, payouts, deposits, idleMs }) : []),
+      ...settlement(),
       startMailWorker({ db, clock, log, users, access, ...mailParts(deps), idleMs }),
+      startLoop({ name: 'webhooks.recover', idleMs, log, step: webhooks.recoverStep }),
       startNoticeWorker({ db, clock, log, notices: noticeQueue, users, access, ...mailParts(deps), idleMs }),
       startLoop({ name: 'access.nonces', idleMs: sweepIdleMs, log, step: access.sweepNonces }),
       startLoop({ name: 'postgres.statistics', idleMs: growthIdleMs, log, step: growth }),

@@ -147,14 +147,14 @@ for (const subject of subjects.filter((each) => each.operation.params !== undefi
     const words = ['nope', '0', `${world.payout}0`, '%00', 'cus_', '..%2F..', "'%20or%201=1", 'x'.repeat(5000)]
     const free = subject.operation.path.includes('{reference}')
     for (const word of free ? references : words) {
-      const target = subject.operation.path.replace(/\{\w+\}/, word)
+      const target = subject.operation.path.replaceAll(/\{\w+\}/g, word)
       assertProblem(await attempt(subject, { target }), { status: 404, code: 'not_found' })
     }
   })
 
 for (const subject of subjects.filter((each) => each.operation.params !== undefined))
   test(`404 when the id is unknown, and the same when it is another partner's: ${subject.name}`, async () => {
-    const target = subject.operation.path.replace(/\{\w+\}/, randomUUID())
+    const target = subject.operation.path.replaceAll(/\{\w+\}/g, randomUUID())
     const unknown = await attempt(subject, { target })
     assertProblem(unknown, { status: 404, code: 'not_found' })
     const foreign = await attempt(subject, {}, stranger)

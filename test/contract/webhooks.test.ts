@@ -127,8 +127,15 @@ test('200 to each change of a subscription, 400 to none', async () => {
   let before = success(await client.get(path))
   for (const change of changes) {
     const updated = success(await client.patch(path, change))
-    const { updatedAt: _one, ...rest } = updated
-    const { updatedAt: _two, ...expected } = { ...before, ...change } as JsonObject
+    const { updatedAt: _one, disabledAt, disabledReason, ...rest } = updated
+    const disabled = change.status === 'Disabled'
+    assert.deepEqual([disabledReason, typeof disabledAt], disabled ? ['Partner', 'string'] : [undefined, 'undefined'])
+    const {
+      updatedAt: _two,
+      disabledAt: _at,
+      disabledReason: _reason,
+      ...expected
+    } = { ...before, ...change } as JsonObject
     assert.deepEqual(rest, expected)
     before = updated
   }

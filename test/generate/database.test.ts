@@ -26,7 +26,8 @@ test('columns, keys, checks and indexes of every table stand in the picture', as
     '### ledger.transfers',
     '| `amount` | bigint | not null |  |',
     '- `accounts_pkey: PRIMARY KEY (partner_id, id)`',
-    '- `transfers_reserve_ends_once: UNIQUE (partner_id, reserve_id)`',
+    '- `deposits_key: UNIQUE (partner_id, operation, idempotency_key)`',
+    '- `transfers_reserve_ends_once: unique (partner_id, reserve_id) WHERE (reserve_id IS NOT NULL)`',
     '- `transfers_by_reference: (partner_id, reference)`',
     '- `nonces_expiry: (partner_id, expires_at)`',
   ])

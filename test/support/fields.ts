@@ -1,7 +1,7 @@
 /** Reads the fields of a body's schema, and spoils one of them at a time. */
 import type { Json, JsonObject } from './client.ts'
 
-export type Kind = 'string' | 'enum' | 'array' | 'object' | 'integer' | 'amount'
+export type Kind = 'string' | 'enum' | 'array' | 'object' | 'integer' | 'boolean' | 'amount'
 
 export type Field = {
   readonly path: readonly (string | number)[]
@@ -27,7 +27,7 @@ type Schema = {
 function kindOf(schema: Schema): Kind {
   if (schema['x-json-type'] === 'number') return 'amount'
   if (schema.enum !== undefined) return 'enum'
-  const kinds = { string: 'string', array: 'array', object: 'object', integer: 'integer' } as const
+  const kinds = { string: 'string', array: 'array', object: 'object', integer: 'integer', boolean: 'boolean' } as const
   const kind = kinds[schema.type as keyof typeof kinds]
   if (kind === undefined)
     throw new Error(`a kind of schema that the generator does not know: ${JSON.stringify(schema)}`)
@@ -74,6 +74,7 @@ const wrong: Readonly<Record<Kind, readonly Json[]>> = {
   array: ['text', {}, 5],
   object: ['text', [], 5],
   integer: ['3', 1.5, true, {}],
+  boolean: ['true', 1, {}],
   amount: ['10.00', true, {}, []],
 }
 

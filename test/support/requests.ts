@@ -74,6 +74,9 @@ const valid: Readonly<Record<OperationId, (world: World) => ValidRequest>> = {
       url: 'https://partner.example.com/hooks',
       events: ['partner.customer.deposit.completed'],
       description: 'Ledger',
+      apiVersion: 2,
+      ordered: false,
+      signature: 'v1',
     }),
   listSubscriptions: () => at('/v1/webhooks'),
   getSubscription: (world) => at(`/v1/webhooks/${world.subscription}`),
@@ -82,10 +85,28 @@ const valid: Readonly<Record<OperationId, (world: World) => ValidRequest>> = {
       url: 'https://partner.example.com/hooks',
       events: ['transaction.status.changed'],
       description: 'Ledger',
+      ordered: false,
       status: 'Enabled',
     }),
   deleteSubscription: (world) => at(`/v1/webhooks/${world.subscription}`),
   listDeliveries: (world) => at(`/v1/webhooks/${world.subscription}/deliveries`),
+  getDelivery: (world) => at(`/v1/webhooks/${world.subscription}/deliveries/${world.delivery}`),
+  redeliver: (world) => at(`/v1/webhooks/${world.subscription}/deliveries/${world.delivery}/redeliver`),
+  rotateSecret: (world) =>
+    at(`/v1/webhooks/${world.subscription}/rotate-secret`, { overlapSeconds: 60, signature: 'v1' }),
+  testSubscription: (world) =>
+    at(`/v1/webhooks/${world.subscription}/test`, { eventType: 'transaction.status.changed' }),
+  enableSubscription: (world) => at(`/v1/webhooks/${world.subscription}/enable`),
+  startRecovery: (world) => {
+    const until = new Date()
+    const since = new Date(until.getTime() - 1000)
+    const body = { since: since.toISOString(), until: until.toISOString() }
+    return at(`/v1/webhooks/${world.subscription}/recover`, body)
+  },
+  listRecoveries: (world) => at(`/v1/webhooks/${world.subscription}/recoveries`),
+  getRecovery: (world) => at(`/v1/webhooks/${world.subscription}/recoveries/${world.recovery}`),
+  getSubscriptionStatistics: (world) => at(`/v1/webhooks/${world.subscription}/statistics`),
+  listEvents: () => at('/v1/events'),
   simulateDeposit: (world) =>
     at(
       '/v1/simulations/deposits',

@@ -77,6 +77,8 @@ export type World = {
   readonly reference: string
   readonly invitation: string
   readonly subscription: string
+  readonly delivery: string
+  readonly recovery: string
 }
 
 /** One of each, and everything at rest. `hookUrl` takes the deliveries. */
@@ -95,6 +97,19 @@ export async function createWorld(client: Client, hookUrl: string): Promise<Worl
   const events = ['transaction.status.changed']
   const subscription = success(await client.post('/v1/webhooks', { url: hookUrl, events }))
   await finalTransaction(client, reference)
+  const hook = `/v1/webhooks/${textAt(subscription, 'id')}`
+  const deposit = { customerId: guid, amount: 5, currency: 'EUR', outcome: 'completed' }
+  const deposited = success(await client.post('/v1/simulations/deposits', deposit))
+  await finalTransaction(client, textAt(deposited, 'reference'))
+  const delivery = await until('a delivery is made', async () => {
+    const [first] = (await listAll(client, `${hook}/deliveries`)).filter(({ status }) => status === 'Delivered')
+    return first && textAt(first, 'eventId')
+  })
+  const since = new Date(Date.now() - 1000).toISOString()
+  const recovery = textAt(success(await client.post(`${hook}/recover`, { since })), 'id')
+  await until('the recovery is done', async () =>
+    (await listAll(client, `${hook}/recoveries`)).every(({ status }) => status === 'Completed'),
+  )
   return {
     customer: guid,
     serviceId: textAt(customer, 'serviceId'),
@@ -103,6 +118,8 @@ export async function createWorld(client: Client, hookUrl: string): Promise<Worl
     reference,
     invitation: textAt(listAt(success(invited), 'invitations')[0] ?? {}, 'inviteId'),
     subscription: textAt(subscription, 'id'),
+    delivery,
+    recovery,
   }
 }
 

@@ -67,8 +67,9 @@ export const scans: Readonly<Record<string, string>> = {
     'a batch: the list of its keys, or ofPartners, says whose rows it means',
   'service/src/rooms/webhooks/store-retention.ts deliveredBetween': 'counts a week that is dropped as a whole',
   'service/src/rooms/webhooks/store-retention.ts deleteDelivered': 'empties a partition that is dropped row by row',
-  'service/src/rooms/webhooks/store-retention.ts oldestNeeded':
+  'service/src/rooms/webhooks/store-retention.ts oldestOwed':
     'asks what the oldest event is that a week must be kept for',
+  'service/src/rooms/webhooks/store-retention.ts earliestRecovery': 'asks from when on weeks must be kept',
   'service/src/access/store.ts partnersWithExpiredNonces': 'finds which partner has nonces to forget, without a lock',
   'service/src/outbox/index.ts partnersWithPending': 'finds which partner has events to fan out, without a lock',
   'service/src/rails/sandbox/store.ts acknowledgeNotices': 'a batch: ofPartners says whose rows it means',
@@ -82,6 +83,8 @@ export const scans: Readonly<Record<string, string>> = {
   'service/src/rooms/webhooks/store-metrics.ts partnersAfter': 'walks over all partners, to count for operators',
   'service/src/rooms/webhooks/store-notices.ts partnersWithDueNotices':
     'finds which partner has notices to send, without a lock',
+  'service/src/rooms/webhooks/store-recoveries.ts runningRecoveries': 'finds recoveries under way, without a lock',
+  'service/src/rooms/webhooks/store-secrets.ts expiredSecrets': 'finds secrets that sign no more, without a lock',
   'service/src/rooms/users/store.ts partnersWithDueMail': 'finds which partner has mail to send, without a lock',
 }
 

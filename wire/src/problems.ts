@@ -30,6 +30,9 @@ export const problems = {
   request_in_progress: { status: 409, title: 'The same request is still being processed' },
   invitation_exists: { status: 409, title: 'A live invitation for this address exists' },
   invitation_not_pending: { status: 409, title: 'The invitation is no longer pending' },
+  recovery_in_progress: { status: 409, title: 'The subscription is being recovered' },
+  // 410
+  cursor_expired: { status: 410, title: 'The cursor is older than what is kept' },
   // 413, 415
   body_too_large: { status: 413, title: 'The body is too large' },
   unsupported_media_type: { status: 415, title: 'The body must be application/json in UTF-8' },
@@ -40,10 +43,12 @@ export const problems = {
   beneficiary_currency_mismatch: { status: 422, title: 'The beneficiary takes another currency' },
   beneficiary_not_payable: { status: 422, title: 'The beneficiary cannot be paid by this operation' },
   webhook_limit_reached: { status: 422, title: 'The partner has as many webhook endpoints as allowed' },
+  webhook_secret_limit_reached: { status: 422, title: 'The subscription has as many live secrets as allowed' },
   // 429, 431
   rate_limited: { status: 429, title: 'Too many requests' },
   resend_too_soon: { status: 429, title: 'The invitation was sent a moment ago' },
   resend_limit_reached: { status: 429, title: 'The invitation was resent as often as allowed' },
+  webhook_test_too_soon: { status: 429, title: 'The endpoint was tested a moment ago' },
   headers_too_large: { status: 431, title: 'The request headers are too large' },
   // 5xx
   internal_error: { status: 500, title: 'Something failed on our side' },

@@ -111,6 +111,8 @@ export type Delivery = {
   readonly attemptCount: number
   readonly nextAttemptAt: string | null
   readonly createdAt: string
+  readonly deliveredAt?: string
+  /** The newest twenty, oldest first */
   readonly attempts: readonly DeliveryAttempt[]
 }
 
@@ -139,6 +141,24 @@ export type EventType = {
 
 export type EventTypes = {
   readonly data: readonly EventType[]
+}
+
+export type FeedEvent = {
+  readonly id: string
+  /** Of this partner, from 1, without a gap */
+  readonly sequence: number
+  readonly eventType: string
+  readonly reference: string
+  readonly occurredAt: string
+  readonly eventId?: string
+  /** Exactly the `data` of the deliveries */
+  readonly data: EventData
+}
+
+export type FeedPage = {
+  readonly data: readonly FeedEvent[]
+  readonly nextCursor: string
+  readonly hasMore: boolean
 }
 
 export type FiatPayout = {
@@ -314,13 +334,58 @@ export type Problem = {
   readonly status: number
   readonly detail: string
   readonly instance: string
-  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_in_progress' | 'invitation_exists' | 'invitation_not_pending' | 'body_too_large' | 'unsupported_media_type' | 'idempotency_key_reused' | 'insufficient_funds' | 'currency_not_supported' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'webhook_limit_reached' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'headers_too_large' | 'internal_error' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'overloaded' | 'shutting_down' | 'downstream_timeout'
+  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_in_progress' | 'invitation_exists' | 'invitation_not_pending' | 'recovery_in_progress' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'idempotency_key_reused' | 'insufficient_funds' | 'currency_not_supported' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'headers_too_large' | 'internal_error' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'overloaded' | 'shutting_down' | 'downstream_timeout'
   readonly requestId: string
   readonly errors?: readonly ({
     readonly pointer: string
     readonly code: 'required' | 'unknown_field' | 'duplicate_key' | 'wrong_type' | 'empty' | 'too_long' | 'too_few' | 'too_many' | 'invalid_format' | 'invalid_value' | 'invalid_character' | 'out_of_range' | 'too_precise' | 'exists'
     readonly message: string
   })[]
+}
+
+export type Recovery = {
+  readonly id: string
+  readonly status: 'Running' | 'Completed'
+  readonly since: string
+  readonly until: string
+  /** Events looked at so far */
+  readonly examined: number
+  /** Deliveries made due again, or made because they were missing */
+  readonly recovered: number
+  readonly createdAt: string
+  readonly updatedAt: string
+}
+
+export type RecoveryPage = {
+  readonly data: readonly Recovery[]
+  readonly nextCursor: string | null
+  readonly hasMore: boolean
+}
+
+export type RecoveryStart = {
+  /** At most 30 days ago */
+  readonly since: string
+  /** Default: now */
+  readonly until?: string | undefined
+}
+
+export type SecretRotate = {
+  /** How long the secrets before go on signing, default 86400; 0 where one has leaked */
+  readonly overlapSeconds?: number | undefined
+  /** The kind of the new key; default: as before */
+  readonly signature?: 'v1' | 'v1a' | undefined
+}
+
+export type SecretRotated = {
+  readonly id: string
+  readonly signature: 'v1' | 'v1a'
+  /** Of v1 only, and shown this once (whsec_...) */
+  readonly secret?: string
+  /** Of v1a only: verifies the signatures of the newest key (whpk_...) */
+  readonly publicKey?: string
+  readonly createdAt: string
+  /** Until then the secrets before it sign as well */
+  readonly overlapUntil: string
 }
 
 export type Simulated = {
@@ -355,7 +420,15 @@ export type Subscription = {
   readonly url: string
   readonly events: readonly string[]
   readonly description?: string
+  readonly apiVersion: number
+  readonly ordered: boolean
+  readonly signature: 'v1' | 'v1a'
+  /** Of v1a only: verifies the signatures of the newest key (whpk_...) */
+  readonly publicKey?: string
   readonly status: 'Enabled' | 'Disabled'
+  /** Partner: by PATCH; Gone: the endpoint answered 410; Failing: nothing succeeded for five days */
+  readonly disabledReason?: 'Partner' | 'Gone' | 'Failing'
+  readonly disabledAt?: string
   readonly createdAt: string
   readonly updatedAt: string
   readonly warnings?: readonly string[]
@@ -363,8 +436,15 @@ export type Subscription = {
 
 export type SubscriptionCreate = {
   readonly url: string
-  readonly events: readonly string[]
+  /** Names of events, or ["*"] for all */
+  readonly events?: readonly string[] | undefined
   readonly description?: string | undefined
+  /** The format of the envelope: 2 */
+  readonly apiVersion?: number | undefined
+  /** Strict order of the events of one reference: one waits for the one before it */
+  readonly ordered?: boolean | undefined
+  /** v1: HMAC-SHA256 with a shared secret; v1a: Ed25519. Default v1 */
+  readonly signature?: 'v1' | 'v1a' | undefined
 }
 
 export type SubscriptionCreated = {
@@ -372,11 +452,20 @@ export type SubscriptionCreated = {
   readonly url: string
   readonly events: readonly string[]
   readonly description?: string
+  readonly apiVersion: number
+  readonly ordered: boolean
+  readonly signature: 'v1' | 'v1a'
+  /** Of v1a only: verifies the signatures of the newest key (whpk_...) */
+  readonly publicKey?: string
   readonly status: 'Enabled' | 'Disabled'
+  /** Partner: by PATCH; Gone: the endpoint answered 410; Failing: nothing succeeded for five days */
+  readonly disabledReason?: 'Partner' | 'Gone' | 'Failing'
+  readonly disabledAt?: string
   readonly createdAt: string
   readonly updatedAt: string
   readonly warnings?: readonly string[]
-  readonly secret: string
+  /** Of v1 only, and shown this once (whsec_...) */
+  readonly secret?: string
 }
 
 export type SubscriptionPage = {
@@ -385,11 +474,54 @@ export type SubscriptionPage = {
   readonly hasMore: boolean
 }
 
+export type SubscriptionStatistics = {
+  /** Deliveries of what is kept: delivered + pending + held */
+  readonly owed: number
+  readonly delivered: number
+  readonly pending: number
+  readonly held: number
+  /** True where more than 100000 rows of one kind are there: counted no further */
+  readonly capped: boolean
+  readonly oldestPendingAt: string | null
+  readonly failingSince: string | null
+  readonly breaker: 'Closed' | 'Open'
+  /** Of the newest 10000 attempts at most, by event */
+  readonly last24Hours: {
+    readonly attempts: number
+    readonly successes: number
+    readonly failures: number
+    readonly latencyMs: {
+      readonly p50: number | null
+      readonly p95: number | null
+      readonly p99: number | null
+    }
+  }
+}
+
 export type SubscriptionUpdate = {
   readonly url?: string | undefined
+  /** Names of events, or ["*"] for all */
   readonly events?: readonly string[] | undefined
   readonly description?: string | null | undefined
+  readonly ordered?: boolean | undefined
   readonly status?: 'Enabled' | 'Disabled' | undefined
+}
+
+export type TestResult = {
+  readonly eventId: string
+  readonly eventType: string
+  /** A complete 2xx within the time limit */
+  readonly delivered: boolean
+  readonly durationMs: number
+  readonly status?: number
+  readonly error?: string
+  /** The beginning of the answer */
+  readonly responseBody?: string
+}
+
+export type TestSend = {
+  /** Default: the first that is subscribed to */
+  readonly eventType?: string | undefined
 }
 
 export type TimelineEntry = {
@@ -916,7 +1048,7 @@ export type OperationMethods = {
    */
   readonly getSubscription: (id: string, options?: CallOptions) => Promise<Subscription>
   /**
-   * Change the URL, the events, the description or the status of a subscription.
+   * Change the URL, the events, the description, the order or the status of a subscription.
    * `PATCH /v1/webhooks/{id}`, permission `webhooks:write`.
    * Refuses: validation_failed, not_found.
    */
@@ -937,7 +1069,86 @@ export type OperationMethods = {
     readonly limit?: number | string | undefined
     readonly cursor?: string | undefined
     readonly status?: 'Pending' | 'Delivered' | 'Held' | undefined
+    readonly eventType?: string | undefined
+    readonly reference?: string | undefined
+    /** Events from this time on */
+    readonly from?: string | undefined
+    /** Events before this time */
+    readonly to?: string | undefined
   }, options?: CallOptions) => Promise<DeliveryPage>
+  /**
+   * Read a delivery with its attempts.
+   * `GET /v1/webhooks/{id}/deliveries/{eventId}`, permission `webhooks:read`.
+   * Refuses: not_found.
+   */
+  readonly getDelivery: (id: string, eventId: string, options?: CallOptions) => Promise<Delivery>
+  /**
+   * Make a delivery due at once, delivered or not; it keeps its eventId.
+   * `POST /v1/webhooks/{id}/deliveries/{eventId}/redeliver`, permission `webhooks:write`.
+   * Refuses: not_found.
+   */
+  readonly redeliver: (id: string, eventId: string, options?: CallOptions) => Promise<Delivery>
+  /**
+   * Sign with a new secret, shown once; those before it sign as well until the overlap ends.
+   * `POST /v1/webhooks/{id}/rotate-secret`, permission `webhooks:write`.
+   * Refuses: not_found, webhook_secret_limit_reached.
+   */
+  readonly rotateSecret: (id: string, body?: SecretRotate, options?: CallOptions) => Promise<SecretRotated>
+  /**
+   * Send a sample of an event to the endpoint, once, and answer what came of it.
+   * `POST /v1/webhooks/{id}/test`, permission `webhooks:write`.
+   * Refuses: validation_failed, not_found, webhook_test_too_soon.
+   */
+  readonly testSubscription: (id: string, body?: TestSend, options?: CallOptions) => Promise<TestResult>
+  /**
+   * Enable a subscription; everything owed is due again, a few at first.
+   * `POST /v1/webhooks/{id}/enable`, permission `webhooks:write`.
+   * Refuses: not_found.
+   */
+  readonly enableSubscription: (id: string, options?: CallOptions) => Promise<Subscription>
+  /**
+   * Deliver whatever the subscription wants of a time and did not get; it goes on by itself.
+   * `POST /v1/webhooks/{id}/recover`, permission `webhooks:write`.
+   * Refuses: validation_failed, not_found, recovery_in_progress.
+   */
+  readonly startRecovery: (id: string, body: RecoveryStart, options?: CallOptions) => Promise<Recovery>
+  /**
+   * List the recoveries of a subscription, newest first.
+   * `GET /v1/webhooks/{id}/recoveries`, permission `webhooks:read`.
+   * Refuses: not_found.
+   */
+  readonly listRecoveries: (id: string, query?: {
+    /** 1 to 100, default 25 */
+    readonly limit?: number | string | undefined
+    readonly cursor?: string | undefined
+  }, options?: CallOptions) => Promise<RecoveryPage>
+  /**
+   * Read how far a recovery is.
+   * `GET /v1/webhooks/{id}/recoveries/{recoveryId}`, permission `webhooks:read`.
+   * Refuses: not_found.
+   */
+  readonly getRecovery: (id: string, recoveryId: string, options?: CallOptions) => Promise<Recovery>
+  /**
+   * What a subscription is owed, and how its endpoint did in the last 24 hours.
+   * `GET /v1/webhooks/{id}/statistics`, permission `webhooks:read`.
+   * Refuses: not_found.
+   */
+  readonly getSubscriptionStatistics: (id: string, options?: CallOptions) => Promise<SubscriptionStatistics>
+  /**
+   * The feed of all events of the partner, oldest first, whatever is subscribed to.
+   * `GET /v1/events`, permission `webhooks:read`.
+   * Refuses: validation_failed, not_found, cursor_expired.
+   */
+  readonly listEvents: (query?: {
+    /** The `nextCursor` of the page before; absent: the oldest event kept */
+    readonly after?: string | undefined
+    /** 1 to 100, default 25 */
+    readonly limit?: number | string | undefined
+    /** Names of events, separated by commas */
+    readonly types?: string | undefined
+    /** Adds `eventId`: the id that the event has in its deliveries there */
+    readonly subscriptionId?: string | undefined
+  }, options?: CallOptions) => Promise<FeedPage>
   /**
    * Let a deposit happen to a customer; its steps follow on the time of the sandbox bank.
    * `POST /v1/simulations/deposits`, permission `simulations:write`, sandbox only.

@@ -58,7 +58,7 @@ async function listen(respond?: Parameters<typeof startEndpoint>[0]) {
 }
 
 async function subscribe(partnerId: string, url: string) {
-  const { id, secret } = await hooks.webhooks.create(partnerId, { url, events: [statusChanged] })
+  const { id, secret = '' } = await hooks.webhooks.create(partnerId, { url, events: [statusChanged] })
   const deliveries = async () => (await hooks.webhooks.deliveries(partnerId, id, {})).data
   const settled = (count = 1) =>
     until(`${count} attempted`, async () => {

@@ -26,7 +26,10 @@ export type ExchangeOptions = {
 export type Exchange = {
   /** Never rejects for what the endpoint does; rejects with `abandon`'s reason once that is aborted. */
   readonly post: (
-    claim: Pick<Claim, 'url' | 'keys' | 'eventId' | 'data'>,
+    claim: Pick<Claim, 'url' | 'keys' | 'eventId' | 'data'> & {
+      /** Beyond those of every delivery. */
+      readonly headers?: Readonly<Record<string, string>>
+    },
     abandon: AbortSignal,
   ) => Promise<AttemptResult>
   readonly close: () => Promise<void>
@@ -83,7 +86,8 @@ export function createExchange(options: ExchangeOptions): Exchange {
       const timer = setTimeout(reading.stop, timeoutMs, `no complete answer within ${timeoutMs} ms`)
       const body = Buffer.from(envelope(claim.eventId, claim.data))
       if (body.length > bodyBytesMax) return reading.stop(`the event has more than ${bodyBytesMax} bytes`)
-      const headers = headersOf(claim, body, Math.floor(startedAt.getTime() / secondMs))
+      const further = Object.entries(claim.headers ?? {}).flat()
+      const headers = [...headersOf(claim, body, Math.floor(startedAt.getTime() / secondMs)), ...further]
       agent.dispatch({ origin, path: `${pathname}${search}`, method: 'POST', headers, body }, reading)
     })
 

@@ -6,6 +6,7 @@
 export { answerKeptBytesMax } from './answer.ts'
 export { type CensusOptions, startCensus } from './census.ts'
 export { envelope, exchangeTimeoutMsDefault } from './exchange.ts'
+export { createPost } from './post.ts'
 export { type Proxy, readProxy } from './proxy.ts'
 export type { Resolve } from './resolver.ts'
 export { type DeliveryObserver, type DeliveryOptions, startDelivery } from './worker.ts'

@@ -45,10 +45,16 @@ export type Outbox = {
   readonly oldestPending: (tx: Tx) => Promise<string | undefined>
   /** Those of the events that are there, in no order. */
   readonly byIds: (tx: Tx, keys: readonly EventKey[]) => Promise<readonly OwnedEvent[]>
+  /** Whether an event of the partner with an id before this one is still to be fanned out. */
+  readonly hasPendingBefore: (tx: Tx, partnerId: string, eventId: string) => Promise<boolean>
 }
 
 export type EventKey = { readonly partnerId: string; readonly eventId: string }
 export type OwnedEvent = OutboxEvent & { readonly partnerId: string }
+
+/** The JSON text of an event's payload, as every delivery carries it. */
+export const payloadOf = <N extends EventName>(type: N, occurredAt: Date, data: Data<N>): string =>
+  JSON.stringify({ eventType: type, timestamp: occurredAt.toISOString(), ...data })
 
 /** Transactions with events in them. */
 const appended = new WeakSet<Tx>()
@@ -79,7 +85,7 @@ function appendMany<N extends EventName>(tx: Tx, events: readonly NewEvent<N>[])
     id: newId(),
     type,
     reference: (data as { readonly reference: string }).reference,
-    payload: JSON.stringify({ eventType: type, timestamp: occurredAt.toISOString(), ...data }),
+    payload: payloadOf(type, occurredAt, data),
     occurredAt,
   }))
   appended.add(tx)
@@ -154,5 +160,12 @@ export function createOutbox(): Outbox {
       return row?.eventId
     },
     byIds,
+    hasPendingBefore: async (tx, partnerId, eventId) => {
+      const row = await tx.row(
+        plannedAnew(sql`
+          select 1 as found from outbox.pending where partner_id = ${partnerId} and event_id < ${eventId} limit 1`),
+      )
+      return row !== undefined
+    },
   }
 }

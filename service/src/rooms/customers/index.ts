@@ -10,3 +10,4 @@
 export { customersRoutes } from './routes.ts'
 export type { CustomerCreate, CustomerType, CustomerUpdate, KycFields } from './rules.ts'
 export { createCustomers, type Customer, type CustomerList, type Customers } from './service.ts'
+export { sampleCustomer } from './sample.ts'

@@ -32,3 +32,7 @@ export function withdrawal(
     partnerCustomerId: customer.partnerCustomerIdentifier,
   }
 }
+
+type Withdrawal = ReturnType<typeof withdrawal>
+
+export const failed = (data: Withdrawal, errorDetails: string | null) => ({ ...data, errorDetails })

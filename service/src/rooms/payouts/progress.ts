@@ -7,7 +7,7 @@ import type { ErrorKey } from '@partner-payments/wire'
 import { after, assert, newId, present, secondMs } from '../../kernel/index.ts'
 import type { Acknowledgement } from '../../rails/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import { withdrawal } from './events.ts'
+import { failed, withdrawal } from './events.ts'
 import { holdsReserve, mayMove, type PayoutStatus, restAfter, sendAttemptsMax } from './rules.ts'
 import type { PayoutsDeps } from './deps.ts'
 import * as store from './store.ts'
@@ -174,10 +174,13 @@ async function tell(
   const data = withdrawal(payout, customer)
   const now = clock.now()
   if (what === 'failed')
-    outbox.append(tx, payout.partnerId, 'partner.customer.withdrawal.failed', now, {
-      ...data,
-      errorDetails: failure?.details ?? null,
-    })
+    outbox.append(
+      tx,
+      payout.partnerId,
+      'partner.customer.withdrawal.failed',
+      now,
+      failed(data, failure?.details ?? null),
+    )
   else outbox.append(tx, payout.partnerId, `partner.customer.withdrawal.${what}`, now, data)
 }
 

@@ -2,6 +2,7 @@
 import { type Clock, derivedTimeId } from '../../kernel/index.ts'
 import type { Outbox, OwnedEvent } from '../../outbox/index.ts'
 import type { Tx } from '../../postgres/index.ts'
+import { wants as wantsType } from './rules.ts'
 import * as lanes from './store-lanes.ts'
 import * as queue from './store-queue.ts'
 import * as store from './store.ts'
@@ -12,12 +13,9 @@ export type FannedOut = {
   readonly woken: readonly store.SubscriptionKey[]
 }
 
-/** In place of the names of events: whatever there is, now and later. */
-export const everyEvent = '*'
-
 /** What happened before a subscription was there is none of its business, however late it is fanned out. */
 const wants = ({ events, createdAt }: store.Wanting, event: OwnedEvent): boolean =>
-  (events.includes(event.type) || events.includes(everyEvent)) && createdAt <= event.occurredAt
+  wantsType(events, event.type) && createdAt <= event.occurredAt
 
 /** The numbers of the events: each partner's own, one after another. */
 async function numbered(tx: Tx, byPartner: ReadonlyMap<string, readonly OwnedEvent[]>) {

@@ -6,7 +6,7 @@ import { after, type Clock, type Log, newId } from '../../kernel/index.ts'
 import * as memory from './lane.ts'
 import type { Claim, Lane, UnderWay } from './lane.ts'
 import type { Lanes } from './lanes.ts'
-import type { Limits } from './limits.ts'
+import { type Limits, troubleRestMs } from './limits.ts'
 import { createReading } from './reading.ts'
 import type { Recording } from './record.ts'
 import type { Verdict } from './schedule.ts'
@@ -38,8 +38,6 @@ export type HolderOptions = {
 /** Behind every number of a feed. */
 const maxSequence = 2n ** 63n - 1n
 const lanesPerClaimMax = 200
-/** A lane that cannot be worked for a reason of its own (a secret that does not open) rests so long. */
-const troubleRestMs = 30_000
 /** What waits in memory is read again by whoever comes next. */
 function releaseOf(lane: Lane, now: Date): Release {
   if (lane.closing) return { ...lane.key, after: maxSequence, ...lane.closing }

@@ -2,8 +2,8 @@
  * Webhooks: a partner's subscriptions, what each is owed, and what every attempt came to. The HTTP is in `delivery/`.
  *
  * Tables: webhooks.partners, webhooks.subscriptions, webhooks.secrets, webhooks.lanes, webhooks.feed, webhooks.queue,
- * webhooks.deliveries, webhooks.attempts, webhooks.recoveries, webhooks.notices. Invariants: an event that commits gets the next number of
- * its partner's feed and becomes one row of the queue per subscription that wants it, in the transaction that takes it
+ * webhooks.deliveries, webhooks.attempts, webhooks.recoveries, webhooks.notices. Invariants: an event that commits gets
+ * the next number of its partner's feed and becomes one row of the queue per subscription that wants it, in the transaction that takes it
  * off the outbox; a row leaves the queue delivered, or when its subscription is deleted, or held for 30 days; its eventId
  * is the same at every attempt; a lane is worked by the one worker that holds it, one attempt of a delivery and of a
  * reference at a time; what a worker records counts only where the delivery is as it was when the attempt began, and the
@@ -19,6 +19,8 @@ export { limitNames, limitsDefault, type Limits, retryDelaysMsDefault } from './
 export { addNotice, type NewNotice, type NoticeQueue, noticeQueue } from './notices.ts'
 export { webhooksRoutes } from './routes.ts'
 export type { UrlRules } from './rules.ts'
+export type { SampleContext, Samples } from './samples.ts'
 export { type AttemptResult, type Verdict, verdictOf } from './schedule.ts'
+export { createTrials, type Post, type Sample } from './trial.ts'
 export { createWebhooks, type Webhooks, type WebhooksDeps } from './service.ts'
 export type { ClaimedNotice } from './store-notices.ts'

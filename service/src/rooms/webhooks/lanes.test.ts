@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { createHands, createRoom, type Hands, textOf } from '../../../../test/support/hands.ts'
 import { createHooks, type Hooks } from '../../../../test/support/webhooks.ts'
-import type { Page } from '../../kernel/index.ts'
-import { sql } from '../../postgres/index.ts'
-import type { AttemptResult, Claim, SubscriptionKey } from './index.ts'
+import { createCursors, createSealer, type Page } from '../../kernel/index.ts'
+import { type Database, type Sql, sql, type Tx } from '../../postgres/index.ts'
+import { type AttemptResult, type Claim, createWebhooks, type SubscriptionKey } from './index.ts'
 
 let hooks: Hooks
 let hands: Hands
@@ -100,4 +100,112 @@ test('429 with Retry-After rests the whole endpoint, and is no step of the sched
   const rested = await hooks.db.row(sql`
     select attempt_count, failures from webhooks.queue where partner_id = ${partnerId} and attempt_count > 0`)
   assert.deepEqual(rested, { attemptCount: 1, failures: 0 })
+})
+
+test('one result that cannot be recorded: its endpoint rests, the others of its batch stand', async () => {
+  const partnerId = await hooks.addPartner()
+  const [poisoned, sound] = [await subscribe(partnerId), await subscribe(partnerId)]
+  await hooks.emit(partnerId, 'A', 'Completed')
+  await hooks.fanOut(partnerId)
+  const [one] = await claim(poisoned)
+  const [two] = await claim(sound)
+  const outcomes = await Promise.allSettled([record(one, { responseBody: 'a\u0000' }), record(two)])
+  assert.deepEqual(
+    outcomes.map((outcome) => outcome.status),
+    ['rejected', 'fulfilled'],
+  )
+  assert.deepEqual(await claim(poisoned), [])
+  hooks.clock.advance(29_000)
+  assert.deepEqual(await claim(poisoned), [])
+  hooks.clock.advance(1_001)
+  const [again] = await claim(poisoned)
+  assert.equal(again?.eventId, one?.eventId)
+  assert.equal(await record(again), 'delivered')
+})
+
+test('an open breaker lets one through, by whoever holds the lane next, and then a few', async () => {
+  const partnerId = await hooks.addPartner()
+  const key = await subscribe(partnerId)
+  for (let i = 0; i < 30; i += 1) await hooks.emit(partnerId, `R-${i}`, 'Completed')
+  await hooks.fanOut(partnerId)
+  // What was under way when it opened ends as well.
+  for (let claims = await claim(key); claims.length > 0; claims = await claim(key))
+    for (const one of claims) await record(one, { status: 500 })
+  const { leaseId, probeMs, pausedUntil } = await laneOf(key)
+  assert.deepEqual([leaseId, probeMs], [null, 30_000])
+  assert.ok(pausedUntil && pausedUntil > hooks.clock.now())
+  hooks.clock.advance(36_001)
+  const next = createHands(hooks)
+  const [probe, ...none] = await claim(key, next)
+  assert.deepEqual(none, [])
+  await record(probe, { status: 500 }, next)
+  assert.equal((await laneOf(key)).probeMs, 60_000)
+  hooks.clock.advance(72_001)
+  const [second] = await claim(key, next)
+  await record(second, {}, next)
+  assert.equal((await claim(key, next)).length, 2)
+  assert.equal((await laneOf(key)).slowStart, 2)
+  await next.close()
+})
+
+test('five days of failing: told twice, disabled, told again, in the transactions that find out', async () => {
+  const partnerId = await hooks.addPartner()
+  const key = await subscribe(partnerId)
+  await hooks.emit(partnerId, 'A', 'Completed')
+  await hooks.fanOut(partnerId)
+  for (let hour = 0; hour < 200; hour += 1) {
+    for (const one of await claim(key)) await record(one, { status: 500 })
+    hooks.clock.advance(3_600_000)
+  }
+  const told = await hooks.db.rows<{ kind: string; lastError: string }>(sql`
+    select kind, last_error from webhooks.notices where partner_id = ${partnerId} order by id`)
+  assert.deepEqual(
+    told.map((row) => `${row.kind}: ${row.lastError}`),
+    ['Failing24h: HTTP 500', 'Failing72h: HTTP 500', 'DisabledFailing: HTTP 500'],
+  )
+  const row = await hooks.db.row(sql`
+    select status, disabled_reason from webhooks.subscriptions where partner_id = ${partnerId}`)
+  assert.deepEqual(row, { status: 'Disabled', disabledReason: 'Failing' })
+  // It was probed, and so not one attempt was lost of what it is owed.
+  assert.deepEqual(await counts(partnerId), [1, 0, 0, 1])
+  await hooks.webhooks.update(partnerId, key.subscriptionId, { status: 'Enabled' })
+  const [one] = await claim(key)
+  assert.equal(await record(one), 'delivered')
+})
+
+test('where the database is sharded each statement is of one partner, and all is delivered the same', async () => {
+  const statements: string[] = []
+  const watch = (tx: Tx): Tx => {
+    const see = (statement: Sql) => void statements.push(statement.parts.join('?'))
+    return {
+      ...tx,
+      rows: (statement) => (see(statement), tx.rows(statement)),
+      row: (statement) => (see(statement), tx.row(statement)),
+      run: (statement) => (see(statement), tx.run(statement)),
+      later: (statement) => (see(statement), tx.later(statement)),
+    }
+  }
+  const { db } = hooks
+  const watched: Database = {
+    ...{ ...db, ...watch(db) },
+    transaction: (work, options) => db.transaction((tx, read) => work(watch(tx), read), options),
+  }
+  const webhooks = createWebhooks({
+    ...{ db: watched, clock: hooks.clock, outbox: hooks.outbox, sealer: createSealer([hooks.key]), sharded: true },
+    ...{ cursors: createCursors(hooks.key), urlRules: { allowHttpLoopback: true } },
+  })
+  const partners = [await hooks.addPartner(), await hooks.addPartner(), await hooks.addPartner()]
+  const keys = await Promise.all(partners.map((partnerId) => subscribe(partnerId)))
+  for (const partnerId of partners) await hooks.emit(partnerId, 'A', 'one', 'two')
+  const worker = createHands({ ...hooks, webhooks })
+  for (const partnerId of partners) await watched.transaction((tx) => webhooks.fanOut(tx, [partnerId], 10))
+  for (let turn = 0; turn < 2; turn += 1)
+    for (const key of keys) await Promise.all((await worker.claim(key)).map((one) => worker.record(one)))
+  await worker.close()
+  for (const partnerId of partners) assert.deepEqual(await counts(partnerId), [2, 2, 0, 0])
+  assert.ok(statements.length > 20)
+  assert.deepEqual(
+    statements.filter((text) => /partner_id = any/.test(text)),
+    [],
+  )
 })

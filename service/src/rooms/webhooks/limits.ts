@@ -60,3 +60,5 @@ export const retryDelaysMsDefault: readonly number[] = [
 ]
 /** Up to a fifth is added, so that what failed together does not come back together. */
 export const jitterMax = 0.2
+/** A lane that cannot be worked for a reason of its own (a secret that does not open) rests so long. */
+export const troubleRestMs = 30 * secondMs

@@ -90,9 +90,9 @@ test('no week goes with events that are not fanned out, or that a recovery has b
   await deliverAll({ partnerId, subscriptionId })
   const now = hooks.clock.now()
   await hooks.db.run(sql`
-    insert into webhooks.recoveries (partner_id, id, subscription_id, since, until, status, after_event_id, examined,
+    insert into webhooks.recoveries (partner_id, id, subscription_id, since, until, status, after_sequence, examined,
       recovered, created_at, updated_at)
-    values (${partnerId}, ${subscriptionId}, ${subscriptionId}, ${now}, ${now}, 'Running', ${firstIdOf(new Date(0))}, 0, 0,
+    values (${partnerId}, ${subscriptionId}, ${subscriptionId}, ${new Date(0)}, ${now}, 'Running', 0, 0, 0,
       ${now}, ${now})`)
   await retain()
   assert.equal(await rowsOf('outbox.events'), 1)

@@ -45,8 +45,11 @@ export function createRetention({ db, clock, outbox, limits }: Deps) {
   }
 
   /** Everything before it may go. */
-  const horizon = async (tx: Tx, before: Date): Promise<string> =>
-    earlier(earlier(firstIdOf(before), await store.oldestNeeded(tx)), await outbox.oldestPending(tx))
+  const horizon = async (tx: Tx, before: Date): Promise<string> => {
+    const since = await store.earliestRecovery(tx)
+    const needed = [await store.oldestOwed(tx), await outbox.oldestPending(tx), since && firstIdOf(since)]
+    return needed.reduce(earlier, firstIdOf(before))
+  }
 
   const dropOne = async (table: string, week: Week, before: Date): Promise<boolean> => {
     // Counted without the lock, which stops everybody: of a week that nothing needs no row comes or goes.

@@ -1,5 +1,5 @@
 /** Pure: which URLs may be subscribed, and what a subscription is told about its events. */
-import { type FieldErrorCode, isEventName, urlCharsMax, type webhooks } from '@partner-payments/wire'
+import { type FieldErrorCode, isEventName, urlCharsMax, webhooks } from '@partner-payments/wire'
 import { type Refusal, refuseField } from '../../kernel/index.ts'
 import { addressLiteral, isAllowedAddress, isLoopbackAddress, isLoopbackName } from './addresses.ts'
 
@@ -40,9 +40,23 @@ export function readText(text: string, pointer: string): string {
   return text
 }
 
+/** As they are stored; absent is all of them. Refuses (400, /events): "*" beside others, a character. */
+export function readEvents(events: readonly string[] = [webhooks.allEvents]): readonly string[] {
+  if (events.includes(webhooks.allEvents) && events.length > 1)
+    throw refuseField({ pointer: '/events', code: 'invalid_value', message: `must be names, or "*" alone` })
+  return events.map((name, index) => readText(name, `/events/${index}`))
+}
+
+/** Whether a subscription to `events` wants events of a type. */
+export function wants(events: readonly string[], type: string): boolean {
+  return events.includes(type) || events[0] === webhooks.allEvents
+}
+
 /** Interface document, Endpoints, rule 3: a name outside the emitted set is accepted and yields no deliveries. */
 export function warningsFor(events: readonly string[]): readonly string[] {
-  return events.filter((name) => !isEventName(name)).map((name) => `${name} is not emitted: it yields no deliveries`)
+  return events
+    .filter((name) => name !== webhooks.allEvents && !isEventName(name))
+    .map((name) => `${name} is not emitted: it yields no deliveries`)
 }
 
 export type DeliveryStatus = (typeof webhooks.deliveryStatuses)[number]

@@ -1,13 +1,35 @@
-/** The room's two sides, as one value: what partners do with subscriptions, and what the delivery worker does with dues. */
-import type { Sealer } from '../../kernel/index.ts'
+/** The room's sides, as one value: what partners do, and what the workers do with dues. */
+import type { Clock, Cursors, Sealer } from '../../kernel/index.ts'
+import type { Outbox } from '../../outbox/index.ts'
+import type { Database } from '../../postgres/index.ts'
 import { createDeliveries, type Deliveries, type DeliveriesDeps } from './deliveries.ts'
+import { createFeed, type FeedVerbs } from './feed.ts'
+import { createHistory, type History } from './history.ts'
+import { createRecoveries, type Recoveries } from './recoveries.ts'
+import type { UrlRules } from './rules.ts'
 import { createSecrets } from './secrets.ts'
-import { createSubscriptions, type Subscriptions, type SubscriptionsDeps } from './subscriptions.ts'
+import { createSubscriptions, type Subscriptions } from './subscriptions.ts'
 
-export type WebhooksDeps = Omit<SubscriptionsDeps, 'secrets'> & DeliveriesDeps & { readonly sealer: Sealer }
-export type Webhooks = Subscriptions & Deliveries
+export type WebhooksDeps = Omit<DeliveriesDeps, 'secrets'> & {
+  readonly db: Database
+  readonly clock: Clock
+  readonly sealer: Sealer
+  readonly cursors: Cursors
+  readonly outbox: Outbox
+  readonly urlRules: UrlRules
+}
+export type Webhooks = Subscriptions & Deliveries & History & Recoveries & FeedVerbs
 
-export function createWebhooks(deps: WebhooksDeps): Webhooks {
-  const secrets = createSecrets(deps)
-  return { ...createSubscriptions({ ...deps, secrets }), ...createDeliveries({ ...deps, secrets }) }
+export function createWebhooks(given: WebhooksDeps): Webhooks {
+  const secrets = createSecrets(given)
+  const deps = { ...given, secrets }
+  const deliveries = createDeliveries(deps)
+  return {
+    ...createSubscriptions(deps),
+    ...createHistory(deps),
+    ...createRecoveries(deps),
+    ...createFeed(deps),
+    ...deliveries,
+    sweep: async () => (await deliveries.sweep()) + (await secrets.sweep(given.db, given.clock.now())),
+  }
 }

@@ -1,10 +1,10 @@
 /** The end of an attempt: what it means is learnt, recorded, and forgotten. */
-import { type Clock, Unreachable } from '../../kernel/index.ts'
+import { after, type Clock, Unreachable } from '../../kernel/index.ts'
 import { sameHealth } from './health.ts'
 import { judgeAttempt } from './judge.ts'
 import type { Claim, Lane, UnderWay } from './lane.ts'
 import * as memory from './lane.ts'
-import type { Limits } from './limits.ts'
+import { type Limits, troubleRestMs } from './limits.ts'
 import type { Reading } from './reading.ts'
 import type { Recording } from './record.ts'
 import type { AttemptResult, Verdict } from './schedule.ts'
@@ -60,11 +60,15 @@ export function createSettling(deps: Deps, { workerId, lanes, underWay, slots, r
     return under
   }
 
-  const settled = (claimed: Claim, next: Recording['next'], outcome: Verdict | 'stale'): void => {
+  const settled = (claimed: Claim, next: Recording['next'], outcome: Verdict | 'stale' | 'unrecorded'): void => {
     const under = end(claimed)
     if (under) {
       const { lane, owed } = under
-      if (outcome === 'stale') {
+      if (outcome === 'unrecorded') {
+        // Whatever kept it from being recorded may keep it again: nobody is to be called without end.
+        memory.forget(lane, clock.now())
+        lane.closing = { closed: false, dueAt: after(clock.now(), troubleRestMs) }
+      } else if (outcome === 'stale') {
         // Somebody else has had it, or has the lane: the lease is asked for at once, and the rows are read again.
         lane.leaseUntil = memory.doubtful
         memory.forget(lane, clock.now())
@@ -88,10 +92,10 @@ export function createSettling(deps: Deps, { workerId, lanes, underWay, slots, r
   }
 
   return {
-    /** Records the attempt; at the latest by then its place is free. `stale`: it changed nothing. */
+    /** Records the attempt, and frees its place. `stale`: it changed nothing. Throws what kept it from being recorded. */
     settle: async (claimed: Claim, result: AttemptResult): Promise<Verdict | 'stale'> => {
       const recording = judge(claimed, result)
-      let outcome: Verdict | 'stale' = 'stale'
+      let outcome: Verdict | 'stale' | 'unrecorded' = 'unrecorded'
       try {
         outcome = await recordSurely(recording)
         return outcome

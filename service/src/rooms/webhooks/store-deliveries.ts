@@ -1,6 +1,5 @@
 /** SQL of what partners see and change: lanes, deliveries and attempts. */
-import { noSql, plannedAnew, sql, type Tx } from '../../postgres/index.ts'
-import type { DeliveryStatus } from './rules.ts'
+import { plannedAnew, sql, type Tx } from '../../postgres/index.ts'
 import type { SubscriptionKey } from './store.ts'
 
 export async function insertLane(tx: Tx, partnerId: string, subscriptionId: string): Promise<void> {
@@ -65,72 +64,6 @@ export async function restartLane(tx: Tx, partnerId: string, subscriptionId: str
       failing_since = null, probe_ms = null, slow_start = 1, noticed = null
     where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
   return changed === 1
-}
-
-export type DeliveryRow = {
-  /** Of the event, within the service. */
-  readonly id: string
-  readonly eventId: string
-  readonly eventType: string
-  readonly reference: string
-  readonly status: DeliveryStatus
-  readonly attemptCount: number
-  readonly nextAttemptAt: Date | null
-  readonly createdAt: Date
-}
-
-/** Newest event first, up to `rowsMax`, from behind `afterId`. */
-export function listDeliveries(
-  tx: Tx,
-  { partnerId, subscriptionId }: SubscriptionKey,
-  statuses: readonly DeliveryStatus[],
-  afterId: string | null,
-  rowsMax: number,
-): Promise<readonly DeliveryRow[]> {
-  const behind = afterId === null ? noSql : sql`and event_id < ${afterId}`
-  return tx.rows<DeliveryRow>(
-    plannedAnew(sql`
-      (select event_id as id, wire_event_id as event_id, type as event_type, reference, status, attempt_count,
-        coalesce(due_at, created_at) as next_attempt_at, created_at
-      from webhooks.queue
-      where partner_id = ${partnerId} and subscription_id = ${subscriptionId}
-        and status = any(${statuses}::text[]) ${behind}
-      order by webhooks.queue.event_id desc limit ${rowsMax})
-      union all
-      (select event_id, wire_event_id, type, reference, 'Delivered', attempt_count, null, created_at
-      from webhooks.deliveries
-      where partner_id = ${partnerId} and subscription_id = ${subscriptionId}
-        and ${statuses.includes('Delivered')}::boolean ${behind}
-      order by webhooks.deliveries.event_id desc limit ${rowsMax})
-      order by id desc limit ${rowsMax}`),
-  )
-}
-
-export type AttemptRow = {
-  readonly deliveryId: string
-  readonly attempt: number
-  readonly startedAt: Date
-  readonly durationMs: number
-  readonly status: number | null
-  readonly error: string | null
-  readonly responseBody: string | null
-}
-
-/** The ids are of events, which tell their week: no other is looked into. */
-export async function attemptsOf(
-  tx: Tx,
-  { partnerId, subscriptionId }: SubscriptionKey,
-  eventIds: readonly string[],
-): Promise<readonly AttemptRow[]> {
-  const sorted = eventIds.toSorted()
-  const [first, last] = [sorted[0], sorted.at(-1)]
-  if (first === undefined || last === undefined) return []
-  return tx.rows<AttemptRow>(sql`
-    select event_id as delivery_id, attempt, started_at, duration_ms, status, error, response_body
-    from webhooks.attempts
-    where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and event_id = any(${sorted}::uuid[])
-      and event_id between ${first} and ${last}
-    order by event_id, attempt`)
 }
 
 export type Reconciliation = {

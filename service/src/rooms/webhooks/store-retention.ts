@@ -89,21 +89,21 @@ export function deleteDelivered(tx: Tx, before: string, rowsMax: number): Promis
   )
 }
 
-/**
- * Due-work scan: the oldest event that something still needs: an endpoint that is owed it, or a recovery under way. One
- * probe of an index for each lane, however much it is owed.
- */
-export async function oldestNeeded(tx: Tx): Promise<string | undefined> {
+/** Due-work scan: the oldest event that an endpoint is owed. One probe of an index for each lane, however much it is. */
+export async function oldestOwed(tx: Tx): Promise<string | undefined> {
   const row = await tx.row<{ eventId: string }>(
     plannedAnew(sql`
-      select event_id from (
-        (select q.event_id from webhooks.lanes l cross join lateral (
-          select event_id from webhooks.queue where partner_id = l.partner_id and subscription_id = l.subscription_id
-          order by event_id limit 1) as q
-        order by q.event_id limit 1)
-        union all
-        (select after_event_id from webhooks.recoveries where status = 'Running' order by after_event_id limit 1)) as n
-      order by event_id limit 1`),
+      select q.event_id from webhooks.lanes l cross join lateral (
+        select event_id from webhooks.queue where partner_id = l.partner_id and subscription_id = l.subscription_id
+        order by event_id limit 1) as q
+      order by q.event_id limit 1`),
   )
   return row?.eventId
+}
+
+/** Due-work scan: the earliest time from which a recovery under way still needs events. */
+export async function earliestRecovery(tx: Tx): Promise<Date | undefined> {
+  const row = await tx.row<{ since: Date }>(sql`
+    select since from webhooks.recoveries where status = 'Running' order by since limit 1`)
+  return row?.since
 }

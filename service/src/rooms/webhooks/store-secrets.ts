@@ -1,13 +1,22 @@
-/** SQL of the secrets that sign. */
+/** SQL of the secrets that sign. A rotation holds the lock of the subscription's row. */
 import { ofPartners, sql, type Tx } from '../../postgres/index.ts'
 import type { SubscriptionKey } from './store.ts'
 
-export type SecretRow = SubscriptionKey & { readonly id: string; readonly secretSealed: Uint8Array }
+export type SecretRow = {
+  readonly partnerId: string
+  readonly subscriptionId: string
+  readonly id: string
+  readonly secretSealed: Uint8Array
+}
 
-export async function insertSecret(tx: Tx, row: SecretRow & { readonly createdAt: Date }): Promise<void> {
+export async function insertSecret(
+  tx: Tx,
+  row: SecretRow & { readonly signature: 'v1' | 'v1a'; readonly createdAt: Date },
+): Promise<void> {
   await tx.run(sql`
     insert into webhooks.secrets (partner_id, subscription_id, id, signature, secret_sealed, created_at)
-    values (${row.partnerId}, ${row.subscriptionId}, ${row.id}, 'v1', ${row.secretSealed}, ${row.createdAt})`)
+    values (${row.partnerId}, ${row.subscriptionId}, ${row.id}, ${row.signature}, ${row.secretSealed},
+      ${row.createdAt})`)
 }
 
 /** Those that sign now, the newest of each subscription first. */
@@ -18,4 +27,29 @@ export function liveSecrets(tx: Tx, keys: readonly SubscriptionKey[], now: Date)
       and subscription_id = any(${keys.map((key) => key.subscriptionId)}::uuid[])
       and (expires_at is null or expires_at > ${now})
     order by subscription_id, expires_at desc nulls first, id desc`)
+}
+
+/** None signs beyond `until`; one that ends earlier keeps its end. */
+export async function endSecrets(tx: Tx, { partnerId, subscriptionId }: SubscriptionKey, until: Date): Promise<void> {
+  await tx.run(sql`
+    update webhooks.secrets set expires_at = least(expires_at, ${until}::timestamptz)
+    where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
+}
+
+export async function deleteSecrets(tx: Tx, { partnerId, subscriptionId }: SubscriptionKey): Promise<void> {
+  await tx.run(sql`
+    delete from webhooks.secrets where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
+}
+
+/** Due-work scan: secrets that sign no more. */
+export function expiredSecrets(tx: Tx, now: Date, rowsMax: number): Promise<readonly SecretRow[]> {
+  return tx.rows<SecretRow>(sql`
+    select partner_id, subscription_id, id from webhooks.secrets
+    where expires_at <= ${now} order by expires_at limit ${rowsMax}`)
+}
+
+export function deleteExpired(tx: Tx, partnerId: string, ids: readonly string[], now: Date): Promise<number> {
+  return tx.run(sql`
+    delete from webhooks.secrets
+    where partner_id = ${partnerId} and id = any(${ids}::uuid[]) and expires_at <= ${now}`)
 }

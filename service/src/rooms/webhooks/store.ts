@@ -1,4 +1,5 @@
 /** SQL of subscriptions, and of the partner's row that counts them and orders the fan-out. */
+import type { webhooks } from '@partner-payments/wire'
 import { noSql, ofOnePartner, ofPartners, plannedAnew, sql, type Tx } from '../../postgres/index.ts'
 import type { SubscriptionStatus } from './rules.ts'
 
@@ -7,12 +8,18 @@ export type SubscriptionRow = {
   readonly url: string
   readonly events: readonly string[]
   readonly description: string | null
+  readonly apiVersion: number
+  readonly ordered: boolean
+  readonly signature: (typeof webhooks.signatures)[number]
   readonly status: SubscriptionStatus
+  readonly disabledReason: (typeof webhooks.disabledReasons)[number] | null
+  readonly disabledAt: Date | null
   readonly createdAt: Date
   readonly updatedAt: Date
 }
 
-const columns = sql`id, url, events, description, status, created_at, updated_at`
+const columns = sql`id, url, events, description, api_version, ordered, signature, status, disabled_reason, disabled_at,
+  created_at, updated_at`
 
 export async function ensurePartner(tx: Tx, partnerId: string): Promise<void> {
   await tx.run(sql`
@@ -52,6 +59,11 @@ export async function lockPartners(tx: Tx, partnerIds: readonly string[]): Promi
   return [...locked, ...made.map((row) => row.partnerId)]
 }
 
+/** Waits for whoever has it: fan-out, a recovery, a removal. */
+export async function lockPartnerRow(tx: Tx, partnerId: string): Promise<void> {
+  await tx.row(sql`select partner_id from webhooks.partners where partner_id = ${partnerId} for update`)
+}
+
 /** The last number of each partner's feed after `counts` more; the rows are locked. */
 export async function takeNumbers(tx: Tx, counts: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, bigint>> {
   const partnerIds = [...counts.keys()]
@@ -63,15 +75,12 @@ export async function takeNumbers(tx: Tx, counts: ReadonlyMap<string, number>): 
   return new Map(rows.map((row) => [row.partnerId, row.last]))
 }
 
-export async function insertSubscription(
-  tx: Tx,
-  partnerId: string,
-  row: Omit<SubscriptionRow, 'updatedAt'>,
-): Promise<void> {
+export async function insertSubscription(tx: Tx, partnerId: string, row: SubscriptionRow): Promise<void> {
   await tx.run(sql`
-    insert into webhooks.subscriptions (partner_id, id, url, events, description, status, created_at, updated_at)
-    values (${partnerId}, ${row.id}, ${row.url}, ${row.events}::text[], ${row.description}, ${row.status},
-      ${row.createdAt}, ${row.createdAt})`)
+    insert into webhooks.subscriptions (partner_id, ${columns})
+    values (${partnerId}, ${row.id}, ${row.url}, ${row.events}::text[], ${row.description}, ${row.apiVersion},
+      ${row.ordered}, ${row.signature}, ${row.status}, ${row.disabledReason}, ${row.disabledAt}, ${row.createdAt},
+      ${row.updatedAt})`)
 }
 
 export function subscriptionById(tx: Tx, partnerId: string, id: string): Promise<SubscriptionRow | undefined> {
@@ -111,9 +120,9 @@ export function subscriptionsOf(tx: Tx, partnerIds: readonly string[]): Promise<
 export async function updateSubscription(tx: Tx, partnerId: string, row: SubscriptionRow): Promise<void> {
   await tx.run(sql`
     update webhooks.subscriptions set url = ${row.url}, events = ${row.events}::text[],
-      description = ${row.description}, status = ${row.status}, updated_at = ${row.updatedAt},
-      disabled_reason = ${row.status === 'Disabled' ? sql`coalesce(disabled_reason, 'Partner')` : null},
-      disabled_at = ${row.status === 'Disabled' ? sql`coalesce(disabled_at, ${row.updatedAt}::timestamptz)` : null}
+      description = ${row.description}, ordered = ${row.ordered}, signature = ${row.signature},
+      status = ${row.status}, disabled_reason = ${row.disabledReason}, disabled_at = ${row.disabledAt},
+      updated_at = ${row.updatedAt}
     where partner_id = ${partnerId} and id = ${row.id}`)
 }
 

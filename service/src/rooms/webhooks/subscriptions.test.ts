@@ -18,26 +18,35 @@ const callOf = (partnerId: string) => {
 }
 const refused = (code: string, pointer?: string) => (error: unknown) =>
   error instanceof Refusal && error.code === code && (pointer === undefined || error.errors[0]?.pointer === pointer)
+/** No endpoint is called in this file. */
+const noTrials = {
+  test: async () => {
+    throw new Error('not here')
+  },
+}
 const input = { url: 'https://example.com/hook', events: [statusChanged] }
 
 test('200 the secret is shown once, at creation, and is sealed at rest', async () => {
   const partnerId = await hooks.addPartner()
   const call = callOf(partnerId)
-  const routes = webhooksRoutes(hooks.webhooks)
+  const routes = webhooksRoutes(hooks.webhooks, noTrials)
   const { body: created } = await routes.createSubscription({ ...call, body: { ...input, description: 'Ledger' } })
-  assert.match(created.secret, /^whsec_[A-Za-z0-9+/]{43}=$/)
+  const { secret = '', ...rest } = created
+  assert.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/)
   assert.deepEqual(Object.keys(created).sort(), [
+    'apiVersion',
     'createdAt',
     'description',
     'events',
     'id',
+    'ordered',
     'secret',
+    'signature',
     'status',
     'updatedAt',
     'url',
   ])
   const { body: read } = await routes.getSubscription({ ...call, params: { id: created.id } })
-  const { secret, ...rest } = created
   assert.deepEqual(read, rest)
   const row = await hooks.db.row<{ text: string }>(sql`
     select encode(secret_sealed, 'escape') as text from webhooks.secrets
@@ -119,6 +128,6 @@ test('422 webhook_limit_reached: exactly 20 of 30 made at once, and room again a
 })
 
 test('200 the event types are listed live', async () => {
-  const { body } = await webhooksRoutes(hooks.webhooks).listEventTypes(callOf(newId()))
+  const { body } = await webhooksRoutes(hooks.webhooks, noTrials).listEventTypes(callOf(newId()))
   assert.equal(body.data.length, 12)
 })

@@ -1,0 +1,14 @@
+/** One POST that no delivery is behind: by the same guard, signed the same way, within the same time. */
+import type { Post } from '../rooms/webhooks/index.ts'
+import { createExchange, type ExchangeOptions, exchangeTimeoutMsDefault } from './exchange.ts'
+import { createResolver } from './resolver.ts'
+
+export type PostOptions = Omit<ExchangeOptions, 'resolve' | 'timeoutMs'> &
+  Partial<Pick<ExchangeOptions, 'resolve' | 'timeoutMs'>>
+
+export function createPost(options: PostOptions): Post {
+  const { resolve = createResolver(), timeoutMs = exchangeTimeoutMsDefault } = options
+  const exchange = createExchange({ ...options, resolve, timeoutMs })
+  const never = new AbortController().signal
+  return (request) => exchange.post(request, never)
+}

@@ -1,0 +1,16 @@
+import { newId, randomText } from '../../kernel/index.ts'
+import type { Customer } from './service.ts'
+
+/** A customer that never was, for samples of events. RFC 2606: the address reaches nobody. */
+export function sampleCustomer(now: Date): Customer {
+  return {
+    id: newId(),
+    serviceId: `cus_${randomText(16)}`,
+    partnerCustomerIdentifier: 'sample-customer',
+    email: 'ada@example.com',
+    customerType: 'Individual',
+    kyc: { fullName: 'Ada Lovelace', citizenshipCountryCode: 'GB', residenceAddress: '12 St James Square, London' },
+    createdAt: now,
+    updatedAt: now,
+  }
+}

@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { eventNames, isRawNumber } from '@partner-payments/wire'
+import { createHooks, statusChanged } from '../../../../test/support/webhooks.ts'
+import { hourMs, minuteMs, newId, Refusal } from '../../kernel/index.ts'
+import { sql } from '../../postgres/index.ts'
+
+let hooks: Awaited<ReturnType<typeof createHooks>>
+before(async () => {
+  hooks = await createHooks()
+})
+after(() => hooks?.close())
+
+const refused = (code: string, pointer?: string) => (error: unknown) =>
+  error instanceof Refusal && error.code === code && (pointer === undefined || error.errors[0]?.pointer === pointer)
+
+async function told(partnerId: string, ...statuses: readonly string[]) {
+  await hooks.emit(partnerId, newId(), ...statuses)
+  await hooks.fanOut(partnerId)
+}
+const statusesOf = (page: { readonly data: readonly { readonly data: Record<string, unknown> }[] }) =>
+  page.data.map(({ data }) => data.status)
+
+test('an empty feed has a cursor, and what comes later stands behind it', async () => {
+  const partnerId = await hooks.addPartner()
+  const empty = await hooks.webhooks.events(partnerId, {})
+  assert.deepEqual([empty.data, empty.hasMore], [[], false])
+  await told(partnerId, 'a', 'b')
+  const page = await hooks.webhooks.events(partnerId, { after: empty.nextCursor })
+  assert.deepEqual(statusesOf(page), ['a', 'b'])
+  assert.deepEqual(
+    page.data.map(({ sequence }) => sequence),
+    [1n, 2n],
+  )
+  const end = await hooks.webhooks.events(partnerId, { after: page.nextCursor })
+  assert.deepEqual([end.data, end.hasMore, end.nextCursor], [[], false, page.nextCursor])
+})
+
+test('oldest first in pages, the data as the outbox wrote them', async () => {
+  const partnerId = await hooks.addPartner()
+  await told(partnerId, 'a', 'b', 'c')
+  const first = await hooks.webhooks.events(partnerId, { limit: '2' })
+  assert.deepEqual([statusesOf(first), first.hasMore], [['a', 'b'], true])
+  const second = await hooks.webhooks.events(partnerId, { limit: '2', after: first.nextCursor })
+  assert.deepEqual([statusesOf(second), second.hasMore], [['c'], false])
+  const rows = await hooks.db.rows<{ id: string; data: string }>(sql`
+    select id, data from outbox.events where partner_id = ${partnerId} order by id`)
+  const events = [...first.data, ...second.data]
+  assert.deepEqual(
+    events.map((event) => [event.id, JSON.stringify(event.data)]),
+    rows.map(({ id, data }) => [id, data]),
+  )
+  assert.ok(!isRawNumber(events[0]?.data.reference))
+})
+
+test('readers beside writers and fan-outs miss nothing and read nothing twice', async () => {
+  const partnerId = await hooks.addPartner()
+  const total = 60
+  let made = 0
+  const write = async () => {
+    for (let i = 0; i < total / 3; i += 1) {
+      await hooks.emit(partnerId, newId(), 'x')
+      made += 1
+    }
+  }
+  const fan = async () => {
+    do await hooks.fanOut(partnerId, 3)
+    while (made < total)
+    while ((await hooks.fanOut(partnerId)) > 0);
+  }
+  const read = async () => {
+    const seen: bigint[] = []
+    let cursor: string | undefined
+    while (seen.length < total) {
+      const page = await hooks.webhooks.events(partnerId, {
+        limit: '7',
+        ...(cursor === undefined ? {} : { after: cursor }),
+      })
+      seen.push(...page.data.map(({ sequence }) => sequence))
+      cursor = page.nextCursor
+    }
+    return seen
+  }
+  const [one, two] = await Promise.all([read(), read(), write(), write(), write(), fan(), fan()])
+  const expected = Array.from({ length: total }, (_, index) => BigInt(index + 1))
+  assert.deepEqual(one, expected)
+  assert.deepEqual(two, expected)
+})
+
+test('only the types that are asked for, and a cursor past the others', async () => {
+  const partnerId = await hooks.addPartner()
+  await told(partnerId, 'a')
+  const none = await hooks.webhooks.events(partnerId, { types: 'partner.customer.deposit.completed' })
+  assert.deepEqual([none.data, none.hasMore], [[], false])
+  await told(partnerId, 'b')
+  const page = await hooks.webhooks.events(partnerId, { types: statusChanged, after: none.nextCursor })
+  assert.deepEqual(statusesOf(page), ['b'])
+  const both = await hooks.webhooks.events(partnerId, { types: eventNames.join(',') })
+  assert.deepEqual(statusesOf(both), ['a', 'b'])
+  await assert.rejects(
+    hooks.webhooks.events(partnerId, { types: `${statusChanged},nope` }),
+    refused('validation_failed', '/query/types'),
+  )
+})
+
+test('with a subscription each event has the eventId of its deliveries there', async () => {
+  const partnerId = await hooks.addPartner()
+  await told(partnerId, 'before')
+  const { id } = await hooks.webhooks.create(partnerId, { url: 'https://example.com/', events: [statusChanged] })
+  await told(partnerId, 'after')
+  const { data } = await hooks.webhooks.events(partnerId, { subscriptionId: id })
+  const deliveries = await hooks.webhooks.deliveries(partnerId, id, {})
+  assert.deepEqual(
+    deliveries.data.map(({ eventId }) => eventId),
+    [data[1]?.eventId],
+  )
+  // What was never delivered there has the id that it would have, and that recovery gives it.
+  // Ids of events are of the system's time, which goes on while the clock of the test stands.
+  hooks.clock.advance(minuteMs)
+  await hooks.webhooks.recover(partnerId, id, { since: new Date(hooks.clock.now().getTime() - hourMs).toISOString() })
+  while ((await hooks.webhooks.recoverStep()) > 0);
+  const all = await hooks.webhooks.deliveries(partnerId, id, {})
+  assert.deepEqual(
+    all.data.map(({ eventId }) => eventId).toReversed(),
+    data.map(({ eventId }) => eventId),
+  )
+  await assert.rejects(
+    hooks.webhooks.events(await hooks.addPartner(), { subscriptionId: id }),
+    refused('not_found', '/query/subscriptionId'),
+  )
+})
+
+test('a cursor that is forged, of another partner or of another list is refused; one older than what is kept says so', async () => {
+  const [partnerId, other] = [await hooks.addPartner(), await hooks.addPartner()]
+  await told(partnerId, 'a', 'b', 'c')
+  const { nextCursor } = await hooks.webhooks.events(partnerId, { limit: '1' })
+  const wrong = refused('validation_failed', '/query/after')
+  await assert.rejects(hooks.webhooks.events(other, { after: nextCursor }), wrong)
+  await assert.rejects(hooks.webhooks.events(partnerId, { after: `${nextCursor}AA` }), wrong)
+  await assert.rejects(hooks.webhooks.events(partnerId, { after: 'x' }), wrong)
+  // As retention leaves it: the oldest are gone.
+  await hooks.db.run(sql`delete from webhooks.feed where partner_id = ${partnerId} and sequence <= 2`)
+  await assert.rejects(hooks.webhooks.events(partnerId, { after: nextCursor }), refused('cursor_expired'))
+  const rest = await hooks.webhooks.events(partnerId, {})
+  assert.deepEqual(statusesOf(rest), ['c'])
+  await hooks.db.run(sql`delete from webhooks.feed where partner_id = ${partnerId}`)
+  await assert.rejects(hooks.webhooks.events(partnerId, { after: nextCursor }), refused('cursor_expired'))
+  const end = await hooks.webhooks.events(partnerId, { after: rest.nextCursor })
+  assert.deepEqual([end.data, end.nextCursor], [[], rest.nextCursor])
+  const start = await hooks.webhooks.events(partnerId, {})
+  assert.equal(start.nextCursor, rest.nextCursor)
+})

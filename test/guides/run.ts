@@ -1,0 +1,47 @@
+/** Runs the program of a guide as a newcomer would: in the repository, against a service of its own. */
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { TestService } from '../support/service.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const runMsMax = 60_000
+
+const missing = ['bash', 'curl', 'openssl'].filter((tool) => spawnSync(tool, ['--version']).error !== undefined)
+export const skipBash = missing.length > 0 ? `not on this machine: ${missing.join(', ')}` : false
+
+/** Gives the program on standard input and answers its lines; a failure shows all it wrote. */
+async function run(service: TestService, command: string, args: readonly string[], program: string) {
+  const child = spawn(command, args, {
+    cwd: root,
+    timeout: runMsMax,
+    env: {
+      // `node` is this very node, wherever the test was started from.
+      PATH: `${dirname(process.execPath)}:${process.env.PATH ?? ''}`,
+      PARTNER_PAYMENTS_URL: service.baseUrl,
+      PARTNER_PAYMENTS_CREDENTIALS: service.credentialsFile,
+    },
+  })
+  let out = ''
+  let err = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text))
+  child.stdin.end(program)
+  const [code] = (await once(child, 'close')) as [number | null]
+  assert.equal(code, 0, `${command} ended with ${code}:\n${out}\n${err}\n${service.output()}`)
+  return out.trimEnd().split('\n') as readonly string[]
+}
+
+export const runTypeScript = (service: TestService, program: string) =>
+  run(service, process.execPath, ['--input-type=module-typescript', '-'], program)
+
+export const runBash = (service: TestService, program: string) => run(service, 'bash', ['-s'], program)
+
+export function assertLine(lines: readonly string[], pattern: RegExp): void {
+  assert.ok(
+    lines.some((line) => pattern.test(line)),
+    `no line like ${pattern} in:\n${lines.join('\n')}`,
+  )
+}

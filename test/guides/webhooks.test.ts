@@ -1,0 +1,59 @@
+/** The guide of webhooks is run as it stands, and its table of retries is held against the code. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { after, before, test } from 'node:test'
+import { retryDelaysMsDefault } from '../../service/src/rooms/webhooks/index.ts'
+import { startTestService } from '../support/service.ts'
+import { programOf } from './extract.ts'
+import { assertLine, runBash, runTypeScript, skipBash } from './run.ts'
+
+const guide = new URL('../../docs/guides/webhooks.md', import.meta.url)
+
+let service: Awaited<ReturnType<typeof startTestService>>
+before(async () => {
+  service = await startTestService()
+})
+after(() => service?.dispose())
+
+test('the receiver of the guide verifies, processes once, and gets back what it missed', async () => {
+  const { text, blocks } = programOf(guide, 'ts')
+  assert.equal(blocks, 11)
+  const lines = await runTypeScript(service, text)
+  assertLine(lines, /^subscribed to partner\.customer\.deposit\.completed, signed by v1$/)
+  assertLine(lines, /^test: delivered, status 204$/)
+  assertLine(lines, /^standardwebhooks: genuine$/)
+  assertLine(lines, /^event partner\.customer\.deposit\.completed 100\.00 EUR$/)
+  assertLine(lines, /^attempt 1: status 204$/)
+  assertLine(lines, /^delivered 2 times, processed once$/)
+  assertLine(lines, /^the old secret verifies$/)
+  assertLine(lines, /^the new secret verifies$/)
+  assertLine(lines, /^recovered what was missed$/)
+  assertLine(lines, /^the feed has the event$/)
+  assertLine(lines, /^owed = delivered \+ pending \+ held: true$/)
+})
+
+test('the curl of the guide runs', { skip: skipBash }, async () => {
+  const { text, blocks } = programOf(guide, 'bash')
+  assert.equal(blocks, 2)
+  const lines = await runBash(service, text)
+  assertLine(lines, /^events \[ '\*' \]$/)
+  assertLine(lines, /^test delivered: false$/)
+  assertLine(lines, /^whpk_[A-Za-z0-9+/]{43}=$/)
+  assertLine(lines, /^Running$/)
+  assertLine(lines, /^Enabled$/)
+  assertLine(lines, /^events in the feed: true$/)
+})
+
+test('the table of retries is the one of the code', () => {
+  const table = readFileSync(guide, 'utf8').split('<!-- retries -->')[1]?.split('\n\n')[0] ?? ''
+  const unitMs = { s: 1000, min: 60_000, h: 3_600_000 }
+  const rows = [...table.matchAll(/^\| (\d+) \| (\d+) (s|min|h) \|$/gm)]
+  assert.deepEqual(
+    rows.map(([, attempt]) => Number(attempt)),
+    retryDelaysMsDefault.map((_delay, index) => index + 2),
+  )
+  assert.deepEqual(
+    rows.map(([, , count, unit]) => Number(count) * unitMs[unit as keyof typeof unitMs]),
+    retryDelaysMsDefault,
+  )
+})
