@@ -25,7 +25,7 @@ const notes = [
   'Endpoints are a process on loopback, a port each; they count and keep, and verify nothing while it is measured.',
   'deliveries: the role `worker`, from the commit of the events: fan-out, signing, the guarded POST and its record.',
   'raw client: the same HTTP client with 500 under way, posting what lies signed in memory; nothing is read or kept.',
-  'Peers: one job a delivery, made before it is counted; the job reads, signs, posts with that client, and records.',
+  'Peers: from the commit of the events, too; one job a delivery, which reads, signs, posts with that client, and records.',
   'Commit to first byte: from the moment the commit is sent to the head of the request at the endpoint.',
 ]
 

@@ -1,6 +1,7 @@
 /** Deliveries as jobs of pg-boss, in a process of their own: batches, since the library takes and completes by batch. */
 import { PgBoss } from 'pg-boss'
 import { readConfig } from '../../../service/src/config.ts'
+import { startFanOut } from './fan-out.ts'
 import { type Delivery, queueName } from './schema.ts'
 import { createWork, requireSuccess } from './work.ts'
 
@@ -18,6 +19,14 @@ await boss.work<Delivery>(queueName, options, async (jobs) => {
   const attempted = await Promise.all(jobs.map(({ data }) => work.attempt(data, payloads.get(data.eventId) ?? '')))
   await work.record(attempted)
   requireSuccess(attempted)
+})
+await startFanOut(url, (client, deliveries) => {
+  const db = { executeSql: (text: string, values?: unknown[]) => client.query(text, values) }
+  return boss.insert(
+    queueName,
+    deliveries.map((data) => ({ data })),
+    { db },
+  )
 })
 process.once('SIGTERM', () => void boss.stop({ graceful: true }).finally(() => process.exit(0)))
 process.send?.({ port: 0 })

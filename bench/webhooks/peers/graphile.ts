@@ -1,6 +1,7 @@
 /** Deliveries as jobs of graphile-worker, in a process of their own. One job at a time per task is how the library works. */
 import { Logger, run } from 'graphile-worker'
 import { readConfig } from '../../../service/src/config.ts'
+import { startFanOut } from './fan-out.ts'
 import { type Delivery, queueName } from './schema.ts'
 import { createWork, requireSuccess } from './work.ts'
 
@@ -36,5 +37,13 @@ const runner = await run({
     },
   },
 })
+await startFanOut(url, (client, deliveries) =>
+  client.query({
+    name: 'add',
+    text: `select count(*) from graphile_worker.add_jobs(array(
+      select json_populate_recordset(null::graphile_worker.job_spec, $1::json)))`,
+    values: [JSON.stringify(deliveries.map((payload) => ({ identifier: queueName, payload })))],
+  }),
+)
 process.once('SIGTERM', () => void runner.stop().finally(() => process.exit(0)))
 process.send?.({ port: 0 })
