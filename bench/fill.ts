@@ -24,6 +24,9 @@ type Place = { readonly partner: string; readonly balance: string; readonly sett
 /** Every odd row is a payout. */
 export const payoutsIn = (rows: number) => Math.ceil(rows / 2)
 const at = `'2025-01-01'::timestamptz`
+const entry = (step: string, status: string) =>
+  `{"step":"${step}","status":"${status}","createdAt":"2025-01-01T00:00:00.000Z"}`
+const timeline = `'[${[entry('Created', 'Pending'), entry('Settled', 'Completed'), entry('Credited', 'Completed')].join()}]'::jsonb`
 const payee = `'Bench Beneficiary', 'NL91ABNA0417164300'`
 
 function inserts({ partner, balance, settlement }: Place, total: number): readonly string[] {
@@ -34,14 +37,11 @@ function inserts({ partner, balance, settlement }: Place, total: number): readon
   const moved = `'EUR', ${amount}, ${partner}, ${ref}`
   return [
     `insert into transactions.transactions (partner_id, id, reference, amount, currency, category, direction, method,
-      party_type, type, status, idempotency_key, created_at, updated_at)
+      party_type, type, status, idempotency_key, timeline, created_at, updated_at)
     select ${partner}, ${transaction}, ${ref}, ${amount}, 'EUR', case n % 2 when 1 then 'Withdrawal' else 'Deposit' end,
       case n % 2 when 1 then 'Outward' else 'Inward' end, 'Fiat', 'Partner',
       case n % 2 when 1 then 'PartnerWithdraw' else 'PartnerDeposit' end, 'Completed',
-      case n % 2 when 1 then ${ref} end, ${at}, ${at} from $series`,
-    `insert into transactions.timeline (partner_id, transaction_id, position, step, status, created_at)
-    select ${partner}, ${transaction}, position, (array['Created', 'Settled', 'Credited'])[position + 1],
-      (array['Pending', 'Completed', 'Completed'])[position + 1], ${at} from $series, generate_series(0, 2) as position`,
+      case n % 2 when 1 then ${ref} end, ${timeline}, ${at}, ${at} from $series`,
     `${transfer} select ${partner}, ${direct}, 'direct', ${settlement}, ${balance}, ${moved}, null, ${at}
     from $series where n % 2 = 0`,
     `${transfer} select ${partner}, ${reserve}, 'reserve', ${balance}, ${settlement}, ${moved}, null, ${at}

@@ -91,7 +91,7 @@ function withoutDatabase(access: Access): Access {
       known.set(apiKey, credential)
       return credential
     },
-    spendNonce: () => Promise.resolve(true),
+    spendNonce: () => Promise.resolve({ fresh: true, durable: () => Promise.resolve() }),
   }
 }
 
@@ -113,6 +113,7 @@ async function build(form: string | undefined, config: Config, db: Database): Pr
     clock,
     sandbox: true,
     bodyBytesMax: config.BODY_BYTES_MAX,
+    requestsMax: config.REQUESTS_MAX,
     headerBytesMax: config.HEADER_BYTES_MAX,
     pages: [],
     observe: operations.metrics.request,

@@ -22,6 +22,7 @@ export const sharedCodes = [
   'headers_too_large',
   'internal_error',
   'downstream_unreachable',
+  'overloaded',
   'shutting_down',
   'downstream_timeout',
 ] as const satisfies readonly ProblemCode[]

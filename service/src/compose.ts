@@ -21,7 +21,7 @@ import {
 import { createLedger } from './ledger/index.ts'
 import { folderTransport, readMailbox, smtpTransport, startMailWorker, startNoticeWorker } from './mail/index.ts'
 import type { Operations } from './operations/index.ts'
-import { createOutbox } from './outbox/index.ts'
+import { createOutbox, wakingDatabase } from './outbox/index.ts'
 import type { Database } from './postgres/index.ts'
 import { createSandboxBank } from './rails/index.ts'
 import { accountsRoutes, createAccounts, defaultIssuers } from './rooms/accounts/index.ts'
@@ -32,7 +32,7 @@ import { createPayouts, payoutsRoutes } from './rooms/payouts/index.ts'
 import { createSimulations, simulationsRoutes } from './rooms/simulations/index.ts'
 import { createTransactions, transactionsRoutes } from './rooms/transactions/index.ts'
 import { createUsers, usersRoutes } from './rooms/users/index.ts'
-import { addNotice, createWebhooks, noticeQueue, webhooksRoutes } from './rooms/webhooks/index.ts'
+import { createWebhooks, noticeQueue, webhooksRoutes } from './rooms/webhooks/index.ts'
 import { startSettlement } from './settlement/index.ts'
 
 export type House = {
@@ -87,7 +87,8 @@ function createRooms({ config, db, clock }: HouseDeps) {
     cursors,
     outbox,
     urlRules: { allowHttpLoopback: config.WEBHOOK_HTTP },
-    addNotice: (tx, notice) => addNotice(tx, notice, clock.now()),
+    sharded,
+    limits: config.WEBHOOK_LIMITS,
     ...(config.WEBHOOK_RETRY_DELAYS_MS === undefined ? {} : { retryDelaysMs: config.WEBHOOK_RETRY_DELAYS_MS }),
   })
   const accounts = createAccounts({ db, clock, customers, ledger, issuers: defaultIssuers })
@@ -115,7 +116,10 @@ function createRooms({ config, db, clock }: HouseDeps) {
 
 export function compose(deps: HouseDeps): House {
   const { config, db, clock, log } = deps
-  const { access, bank, deposits, handlers, internalKey, payouts, users, webhooks } = createRooms(deps)
+  let delivery: Loop | undefined
+  const waking = wakingDatabase(db, () => delivery?.wake())
+  const rooms = createRooms({ ...deps, db: waking })
+  const { access, bank, deposits, handlers, internalKey, payouts, users, webhooks } = rooms
   const idleMs = config.WORKER_IDLE_MS
   return {
     access,
@@ -128,16 +132,16 @@ export function compose(deps: HouseDeps): House {
       }
     },
     startWorkers: () => [
-      startDelivery({
+      (delivery = startDelivery({
         db,
         clock,
         log,
         webhooks,
-        idleMs,
+        idleMs: config.WEBHOOK_IDLE_MS,
         allowLoopback: config.WEBHOOK_HTTP,
         proxy: config.WEBHOOK_PROXY_URL,
         ...(deps.operations ? { observe: { attempt: deps.operations.metrics.delivery } } : {}),
-      }),
+      })),
       ...(config.RAIL === 'sandbox' ? startSettlement({ log, rail: bank, payouts, deposits, idleMs }) : []),
       startMailWorker({ db, clock, log, users, access, ...mailParts(deps), idleMs }),
       startNoticeWorker({ db, clock, log, notices: noticeQueue, users, access, ...mailParts(deps), idleMs }),
@@ -168,6 +172,7 @@ async function makeGateway({ config, clock, log, operations }: HouseDeps, parts:
     clock,
     sandbox: config.SIMULATIONS,
     bodyBytesMax: config.BODY_BYTES_MAX,
+    requestsMax: config.REQUESTS_MAX,
     headerBytesMax: config.HEADER_BYTES_MAX,
     pages: form === 'inner' ? [] : await docsAssets(),
     ...(operations ? { observe: operations.metrics.request } : {}),

@@ -4,7 +4,7 @@
  */
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { readProxy } from './delivery/index.ts'
+import { type Limits, limitNames, readProxy } from './delivery/index.ts'
 import { type LogLevel, logLevels, masterKeyBytes, randomBytes, secondMs } from './kernel/index.ts'
 import { readMailbox, smtpTransport } from './mail/index.ts'
 
@@ -71,6 +71,18 @@ const retryDelays = (value: string | undefined, mode: Mode): readonly number[] |
         .map((part) =>
           /^\d{1,9}$/.test(part.trim()) ? Number(part) : fail('must be milliseconds separated by commas'),
         )
+
+const webhookLimits = (value: string | undefined): Partial<Limits> => {
+  const pairs = (value ?? '').split(',').flatMap((part) => {
+    if (part.trim() === '') return []
+    const [, name, number] = /^\s*(\w+)\s*=\s*([1-9]\d{0,14})\s*$/.exec(part) ?? []
+    const known = limitNames.find((one) => one === name)
+    return known === undefined
+      ? fail(`must be name=value, the names being ${limitNames.join(', ')}, the values whole numbers from 1 on`)
+      : [[known, Number(number)] as const]
+  })
+  return Object.fromEntries(pairs)
+}
 
 const mailbox = (byDefault: string) => (value: string | undefined) =>
   readMailbox(value ?? byDefault) ? (value ?? byDefault) : fail('must be `Name <address@domain>` or `address@domain`')
@@ -141,6 +153,11 @@ export const variables = {
   RATE_PER_SECOND: { default: '100', what: 'Requests a second of a service account', read: integer(1, 1_000_000, 100) },
   RATE_BURST: { default: '1000', what: 'Requests at once of a service account', read: integer(1, 10_000_000, 1000) },
   BODY_BYTES_MAX: { default: '262144', what: 'Size of a request body', read: integer(1024, 16 * 1024 * 1024, 262_144) },
+  REQUESTS_MAX: {
+    default: '256',
+    what: 'Requests under way at once in a process; what comes on top is refused with 503 and `Retry-After`',
+    read: integer(1, 100_000, 256),
+  },
   HEADER_BYTES_MAX: {
     default: '16384',
     what: 'Size of all request headers together',
@@ -182,6 +199,16 @@ export const variables = {
     what: '`http://user:password@host:port` or `https://...`: a proxy that opens tunnels by CONNECT, to addresses that were judged before. Webhooks to loopback do not pass it',
     secret: true,
     read: egressProxy,
+  },
+  WEBHOOK_LIMITS: {
+    default: 'none: those of docs/architecture.md',
+    what: 'Limits of webhook deliveries as `name=value`, separated by commas: `inFlightPerEndpointMax=5,retentionMs=1209600000`',
+    read: webhookLimits,
+  },
+  WEBHOOK_IDLE_MS: {
+    default: '20',
+    what: 'How long the webhook worker rests when it finds nothing to do: what an event waits at most that another process wrote',
+    read: integer(1, 60_000, 20),
   },
   WORKER_IDLE_MS: {
     default: '100',

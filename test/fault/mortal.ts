@@ -28,12 +28,12 @@ export function createFate(diesAt: number) {
       rows: <T extends object>(statement: Sql) => alone(statement, db.rows<T>),
       row: <T extends object>(statement: Sql) => alone(statement, db.row<T>),
       run: (statement) => alone(statement, db.run),
-      transaction: async (work) => {
-        const result = await db.transaction(async (tx) => {
-          const done = await work(tx)
+      transaction: async (work, options) => {
+        const result = await db.transaction(async (tx, read) => {
+          const done = await work(tx, read)
           point()
           return done
-        })
+        }, options)
         point()
         return result
       },

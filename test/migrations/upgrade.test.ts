@@ -27,6 +27,11 @@ const movedTo: Readonly<Record<string, readonly string[]>> = {
   'webhooks.messages': ['webhooks.queue'],
 }
 
+/** Where the rows of a table are now an array of another. */
+const foldedInto: Readonly<Record<string, string>> = {
+  'transactions.timeline': 'select sum(jsonb_array_length(timeline)) as count from transactions.transactions',
+}
+
 type Counts = Readonly<Record<string, bigint>>
 
 async function countRows({ db }: House): Promise<Counts> {
@@ -84,7 +89,9 @@ for (const fixture of fixtures)
       )
       const now = await countRows(old.house)
       for (const [table, count] of Object.entries(old.before)) {
-        const kept = (movedTo[table] ?? [table]).reduce((sum, name) => sum + (now[name] ?? 0n), 0n)
+        const folded = foldedInto[table]
+        const sum = folded && (await old.house.db.pool.query<{ count: string }>(folded)).rows[0]?.count
+        const kept = sum ? BigInt(sum) : (movedTo[table] ?? [table]).reduce((sum, name) => sum + (now[name] ?? 0n), 0n)
         assert.equal(kept, count, table)
       }
     })

@@ -67,8 +67,8 @@ const causes: Readonly<Record<string, Readonly<Record<string, readonly string[]>
 const paymentsOf = (tx: Tx, partnerId: string) =>
   tx.rows<Payment>(sql`
     select t.id, t.reference, t.type, t.status, t.error_key, t.updated_at, array(
-      select l.step || ':' || l.status from transactions.timeline l
-      where l.partner_id = ${partnerId} and l.transaction_id = t.id order by l.position) as timeline
+      select entry ->> 'step' || ':' || (entry ->> 'status')
+      from jsonb_array_elements(t.timeline) with ordinality as l (entry, position) order by position) as timeline
     from transactions.transactions t where t.partner_id = ${partnerId} order by t.id`)
 
 function checkLife({ reference, type, status, errorKey, timeline }: Payment): void {

@@ -46,6 +46,7 @@ const values: Readonly<Record<string, readonly [string, RegExp | string]>> = {
   TIMESTAMP_WINDOW_SECONDS: ['29', /^TIMESTAMP_WINDOW_SECONDS must be a whole number from 30 to 3600/],
   MAIL_FROM: ['nobody', 'MAIL_FROM must be `Name <address@domain>` or `address@domain` (it is "nobody")'],
   SMTP_URL: ['smtp://user:hidden@host?pool=true', /^SMTP_URL (?!.*hidden)/],
+  WEBHOOK_LIMITS: ['inFlightMax=0', /^WEBHOOK_LIMITS must be name=value, the names being leaseMs,/],
   WEBHOOK_RETRY_DELAYS_MS: ['1000,soon', /^WEBHOOK_RETRY_DELAYS_MS must be milliseconds separated by commas/],
   WEBHOOK_PROXY_URL: ['socks5://user:hidden@proxy:1080', /^WEBHOOK_PROXY_URL must be `http:\/\/` (?!.*hidden)/],
   SIMULATIONS: ['yes', 'SIMULATIONS must be one of on, off (it is "yes")'],

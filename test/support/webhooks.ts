@@ -18,7 +18,7 @@ import { createTestDatabase } from './postgres.ts'
 export const statusChanged = 'transaction.status.changed'
 
 export async function createHooks(
-  options: Partial<Pick<WebhooksDeps, 'retryDelaysMs' | 'urlRules' | 'limits' | 'sharded' | 'addNotice'>> & {
+  options: Partial<Pick<WebhooksDeps, 'retryDelaysMs' | 'urlRules' | 'limits' | 'sharded'>> & {
     readonly url?: string
     readonly key?: Uint8Array
     readonly now?: Date
@@ -51,7 +51,7 @@ export async function createHooks(
   const emit = (partnerId: string, reference: string, ...statuses: readonly string[]) =>
     db.transaction(async (tx) => {
       for (const status of statuses)
-        await outbox.append(tx, partnerId, statusChanged, clock.now(), {
+        outbox.append(tx, partnerId, statusChanged, clock.now(), {
           amount: 10,
           currency: 'EUR',
           customFields: null,

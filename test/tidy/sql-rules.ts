@@ -9,10 +9,11 @@ export const scans: Readonly<Record<string, string>> = {
   'service/src/ledger/store.ts addReserved': 'a batch: ofPartners says whose rows it means',
   'service/src/rooms/beneficiaries/store.ts byIds': 'a batch: ofPartners says whose rows it means',
   'service/src/rooms/customers/store.ts byIds': 'a batch: ofPartners says whose rows it means',
+  'service/src/rooms/transactions/store.ts referencesTaken': 'a batch: ofPartners says whose rows it means',
   'service/src/rooms/payouts/store.ts payoutsByKeys': 'a batch: ofPartners says whose rows it means',
   'service/src/rooms/webhooks/store-lanes.ts dueLanes': 'finds which lanes have deliveries due, without a lock',
   'service/src/outbox/index.ts byIds': 'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/outbox/index.ts oldestPending': 'a batch: the list of its keys, or ofPartners, says whose rows it means',
+  'service/src/outbox/index.ts nextPending': 'a batch: the list of its keys, or ofPartners, says whose rows it means',
   'service/src/outbox/index.ts take': 'a batch: the list of its keys, or ofPartners, says whose rows it means',
   'service/src/rooms/webhooks/store-lanes.ts claimLanes':
     'a batch: the list of its keys, or ofPartners, says whose rows it means',
@@ -54,6 +55,15 @@ export const scans: Readonly<Record<string, string>> = {
     'a batch: the list of its keys, or ofPartners, says whose rows it means',
   'service/src/rooms/webhooks/store.ts targetsOf':
     'a batch: the list of its keys, or ofPartners, says whose rows it means',
+  'service/src/outbox/index.ts oldestPending': 'asks what the oldest event is that a week must be kept for',
+  'service/src/rooms/webhooks/store-retention.ts expiredHeld': 'finds what was held too long, without a lock',
+  'service/src/rooms/webhooks/store-retention.ts expiredOfDisabled': 'finds what was held too long, without a lock',
+  'service/src/rooms/webhooks/store-retention.ts disown':
+    'a batch: the list of its keys, or ofPartners, says whose rows it means',
+  'service/src/rooms/webhooks/store-retention.ts deliveredBetween': 'counts a week that is dropped as a whole',
+  'service/src/rooms/webhooks/store-retention.ts deleteDelivered': 'empties a partition that is dropped row by row',
+  'service/src/rooms/webhooks/store-retention.ts oldestNeeded':
+    'asks what the oldest event is that a week must be kept for',
   'service/src/access/store.ts partnersWithExpiredNonces': 'finds which partner has nonces to forget, without a lock',
   'service/src/outbox/index.ts partnersWithPending': 'finds which partner has events to fan out, without a lock',
   'service/src/rails/sandbox/store.ts dueNotices':
@@ -108,18 +118,17 @@ const droppedIn = (migrations: readonly File[]): ReadonlySet<string> =>
 
 export function readTables(migrations: readonly File[]): readonly Table[] {
   const dropped = droppedIn(migrations)
-  return migrations.flatMap((file) => {
+  const tables = migrations.flatMap((file) => {
     const text = withoutComments(file.text)
     const starts = [...text.matchAll(/\bcreate\s+table\s+(?:if\s+not\s+exists\s+)?([\w.]+)\s*\(/gi)]
-    return starts
-      .map((match, index) => {
-        const name = match[1] ?? ''
-        const rest = text.slice(match.index, starts[index + 1]?.index)
-        const spread = new RegExp(`select\\s+public\\.(shard|replicate)\\s*\\(\\s*'${name}'`, 'i').exec(rest)?.[1]
-        return { name, spread, body: parenthesised(rest, match[0].length - 1), at: match.index, file }
-      })
-      .filter(({ name }) => !dropped.has(name))
+    return starts.map((match, index) => {
+      const name = match[1] ?? ''
+      const rest = text.slice(match.index, starts[index + 1]?.index)
+      const spread = new RegExp(`select\\s+public\\.(shard|replicate)\\s*\\(\\s*'${name}'`, 'i').exec(rest)?.[1]
+      return { name, spread, body: parenthesised(rest, match[0].length - 1), at: match.index, file }
+    })
   })
+  return tables.filter(({ name }) => !dropped.has(name))
 }
 
 /** What stands between the parenthesis at `open` and its partner. */

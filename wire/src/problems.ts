@@ -49,6 +49,7 @@ export const problems = {
   internal_error: { status: 500, title: 'Something failed on our side' },
   downstream_unreachable: { status: 502, title: 'A service that must answer cannot be reached' },
   iban_pool_exhausted: { status: 503, title: 'No account number is left for a country' },
+  overloaded: { status: 503, title: 'The service is at its capacity' },
   shutting_down: { status: 503, title: 'The service is stopping' },
   downstream_timeout: { status: 504, title: 'A service did not answer in time' },
 } as const satisfies Record<string, { readonly status: number; readonly title: string }>

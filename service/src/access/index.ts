@@ -7,4 +7,4 @@
  * signature look alike.
  */
 export { apiKeyPartner } from './rules.ts'
-export { type Access, type Credential, type IssuedCredential, createAccess } from './service.ts'
+export { type Access, type Credential, createAccess, type IssuedCredential, type SpentNonce } from './service.ts'

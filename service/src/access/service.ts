@@ -35,6 +35,8 @@ type ServiceAccountRequest = {
   readonly publicKeyPem?: string
 }
 
+export type SpentNonce = { readonly fresh: boolean; readonly durable: () => Promise<void> }
+
 export type Access = {
   readonly createPartner: (tx: Tx, name: string, id?: string) => Promise<string>
   readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
@@ -46,8 +48,12 @@ export type Access = {
   readonly revoke: (tx: Tx, partnerId: string, serviceAccountId: string) => Promise<void>
   /** The credential of an API key, or undefined: unknown, revoked or expired. Remembered for two seconds. */
   readonly credential: (apiKey: string) => Promise<Credential | undefined>
-  /** True once per service account and nonce (32 lower-case hexadecimal digits). */
-  readonly spendNonce: (caller: Caller, nonce: string, expiresAt: Date) => Promise<boolean>
+  /**
+   * Spends a nonce (32 lower-case hexadecimal digits), which is fresh once per service account. `swiftly`: it is there for
+   * all to see at once, and on the disk when `durable` resolves, for free where a durable commit has followed; nothing may
+   * be answered before.
+   */
+  readonly spendNonce: (caller: Caller, nonce: string, expiresAt: Date, swiftly: boolean) => Promise<SpentNonce>
   /** Forgets nonces that no timestamp could make acceptable again; answers how many. */
   readonly sweepNonces: () => Promise<number>
 }
@@ -76,14 +82,18 @@ export function createAccess(deps: {
 }): Access {
   const { db, clock, sealer } = deps
   let sweptUpTo = firstId
-  const spend = createBatcher({
-    db,
+  const { sharded = false } = deps
+  const batches = {
     work: spendNonces,
     callsMax: noncesPerBatchMax,
     batchesMax: batchesUnderWayMax,
-    partnerOf: ({ partnerId }) => partnerId,
-    apart: deps.sharded,
-  })
+    partnerOf: ({ partnerId }: store.NonceRow) => partnerId,
+    apart: sharded,
+  }
+  const spend = createBatcher({ ...batches, db })
+  // One statement needs no `begin`. What a shard has not flushed is no other shard's commit to flush.
+  const { unflushed } = db
+  const spendSwiftly = createBatcher({ ...batches, db: { transaction: (work) => work(unflushed, undefined as never) } })
 
   const issue = async (
     tx: Tx,
@@ -133,8 +143,13 @@ export function createAccess(deps: {
       if (revoked === 0) throw new Refusal('not_found', 'No such service account.')
     },
     credential: createCredentialCache(deps),
-    spendNonce: ({ partnerId, serviceAccountId }, nonce, expiresAt) =>
-      spend({ partnerId, serviceAccountId, nonce, expiresAt }),
+    spendNonce: async ({ partnerId, serviceAccountId }, nonce, expiresAt, swiftly) => {
+      const row = { partnerId, serviceAccountId, nonce, expiresAt }
+      if (sharded || !swiftly) return { fresh: await spend(row), durable: () => Promise.resolve() }
+      const fresh = await spendSwiftly(row)
+      const mark = unflushed.mark()
+      return { fresh, durable: () => unflushed.flushed(mark) }
+    },
     sweepNonces: async () => {
       const now = clock.now()
       const partnerIds = await store.partnersWithExpiredNonces(db, now, sweptUpTo, sweepPartnersMax)

@@ -1,6 +1,6 @@
 /** The loops: fan out, send, sweep. HTTP happens between transactions, never inside one. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Clock, type Log, type Loop, secondMs, startLoop } from '../kernel/index.ts'
+import { type Clock, type Log, type Loop, minuteMs, secondMs, startLoop } from '../kernel/index.ts'
 import type { Claim, Holder, Verdict, Webhooks } from '../rooms/webhooks/index.ts'
 import type { Database } from '../postgres/index.ts'
 import { createExchange, exchangeTimeoutMsDefault } from './exchange.ts'
@@ -38,6 +38,7 @@ const eventsPerPartnerMin = 20
 /** Finding nothing costs one probe of an index, and this is what an event waits at most when nobody gives a hint. */
 const idleMsDefault = 50
 const sweepIdleMs = 10 * secondMs
+const retainIdleMs = 10 * minuteMs
 const firstId = '00000000-0000-0000-0000-000000000000'
 
 type Sending = {
@@ -139,11 +140,12 @@ export function startDelivery(options: DeliveryOptions): Loop {
   const send = startLoop({ name: 'delivery.send', idleMs, step: holder.step, log })
   const fanOut = startLoop({ name: 'delivery.fan-out', idleMs, step: fanOutStep, log })
   const sweep = startLoop({ name: 'delivery.sweep', idleMs: sweepIdleMs, step: webhooks.sweep, log })
+  const retain = startLoop({ name: 'delivery.retain', idleMs: retainIdleMs, step: () => webhooks.retain(log), log })
 
   return {
     wake: fanOut.wake,
     stop: async () => {
-      await Promise.all([fanOut.stop(), send.stop(), sweep.stop()])
+      await Promise.all([fanOut.stop(), send.stop(), sweep.stop(), retain.stop()])
       await sending.drain(drainMs)
     },
   }

@@ -61,9 +61,14 @@ export type SignedRequest = {
   readonly body: Uint8Array
 }
 
+export type Authenticated = {
+  readonly caller: Caller
+  /** Nothing may be answered before it resolves: until then a crash of the database could forget the nonce. */
+  readonly durable: () => Promise<void>
+}
 export type Authenticator = {
   /** Refuses (401): timestamp_out_of_window, signature_invalid; (429) rate_limited; (401) nonce_replayed. */
-  readonly authenticate: (claim: Claim, request: SignedRequest) => Promise<Caller>
+  readonly authenticate: (claim: Claim, request: SignedRequest) => Promise<Authenticated>
 }
 
 /** Nonces are remembered for twice the window, and a minute for clocks that differ between instances. */
@@ -73,10 +78,12 @@ export function createAuthenticator(deps: {
   readonly access: Access
   readonly clock: Clock
   readonly windowSeconds: number
+  /** The answer waits for `durable`. A write makes its nonce durable with itself; a read would only wait twice. */
+  readonly swiftWrites: boolean
   /** Throws rate_limited. Called once the signature holds, so that nobody can spend another's allowance. */
   readonly spendAllowance: (caller: Caller) => void
 }): Authenticator {
-  const { access, clock, windowSeconds, spendAllowance } = deps
+  const { access, clock, windowSeconds, swiftWrites, spendAllowance } = deps
   // An unknown key costs what a known one costs: a verification that cannot succeed.
   const decoy = promisify(generateKeyPair)('rsa', { modulusLength: 2048 })
 
@@ -91,8 +98,15 @@ export function createAuthenticator(deps: {
       if (!credential || !holds) throw badSignature()
       spendAllowance(credential.caller)
       const expiresAt = after(now, 2 * windowSeconds * secondMs + nonceMarginMs)
-      if (!(await access.spendNonce(credential.caller, claim.nonce, expiresAt))) throw new Refusal('nonce_replayed')
-      return credential.caller
+      const { caller } = credential
+      const { fresh, durable } = await access.spendNonce(
+        caller,
+        claim.nonce,
+        expiresAt,
+        swiftWrites && request.method !== 'GET',
+      )
+      if (!fresh) throw new Refusal('nonce_replayed')
+      return { caller, durable }
     },
   }
 }

@@ -6,6 +6,7 @@ import type { Access } from '../access/index.ts'
 import { type AllHandlers, type Clock, type Log } from '../kernel/index.ts'
 import { createAuthenticator, readClaim } from './authenticate.ts'
 import { readBody, requireIdentity } from './body.ts'
+import { type Capacity, createCapacity } from './capacity.ts'
 import { createEndpoint, type Endpoint } from './endpoint.ts'
 import { createForwarder, type Forwarder } from './forward.ts'
 import { createInternalPass, type InternalPass, targetOf } from './internal.ts'
@@ -17,6 +18,8 @@ export type GatewayOptions = {
   readonly clock: Clock
   readonly sandbox: boolean
   readonly bodyBytesMax: number
+  /** Under way at once, once their bodies have arrived. */
+  readonly requestsMax: number
   readonly headerBytesMax: number
   readonly pages: readonly Page[]
   readonly internalKey: Uint8Array
@@ -49,6 +52,7 @@ const drainMsMax = 15_000
 
 export function createGateway(options: GatewayOptions): Gateway {
   const pass = createInternalPass({ key: options.internalKey, clock: options.clock })
+  const capacity = createCapacity(options.requestsMax)
   const endpoints = Object.fromEntries(
     operationIds.map((id) => [id, createEndpoint(id, options.handlers, options)]),
   ) as Readonly<Record<OperationId, Endpoint>>
@@ -60,7 +64,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     ...(options.form === 'inner' ? { targetOf } : {}),
     ...(options.observe ? { observe: options.observe } : {}),
     pipeline: {
-      enter: options.form === 'inner' ? enterFromGateway(options, pass) : enterSigned(options),
+      enter: options.form === 'inner' ? enterFromGateway(options, pass, capacity) : enterSigned(options, capacity),
       run: run(endpoints, forwarder),
     },
   })
@@ -88,13 +92,23 @@ function run(endpoints: Readonly<Record<OperationId, Endpoint>>, forwarder: Forw
   }
 }
 
-function enterSigned(options: GatewayOptions & Signed): Pipeline['enter'] {
+function enterSigned(options: GatewayOptions & (Local | Edge), capacity: Capacity): Pipeline['enter'] {
   const limiter = createRateLimiter({ clock: options.clock, ...options.rate })
-  const { authenticate } = createAuthenticator({ ...options, spendAllowance: limiter.spend })
+  const { authenticate } = createAuthenticator({
+    ...options,
+    // What an api process behind this one commits is not known to be durable here.
+    swiftWrites: options.form === 'local',
+    spendAllowance: limiter.spend,
+  })
   return async (request) => {
     const claim = readClaim(request.headers)
     const body = await readBody(request.message, options.bodyBytesMax)
-    const caller = await authenticate(claim, { ...request, body })
+    // Not before the body is there: a sender that takes its time takes no place.
+    const leave = capacity.enter()
+    const { caller, durable } = await authenticate(claim, { ...request, body }).catch((error: unknown) => {
+      leave()
+      throw error
+    })
     if (caller.impersonatedBy !== undefined) {
       const { impersonatedBy, partnerId } = caller
       options.log.info(
@@ -109,14 +123,15 @@ function enterSigned(options: GatewayOptions & Signed): Pipeline['enter'] {
         'impersonated request',
       )
     }
-    return { caller, body, ip: request.ip, headers: limiter.headers(caller) }
+    return { caller, settled: () => durable().finally(leave), body, ip: request.ip, headers: limiter.headers(caller) }
   }
 }
 
-function enterFromGateway(options: GatewayOptions, pass: InternalPass): Pipeline['enter'] {
+function enterFromGateway(options: GatewayOptions, pass: InternalPass, capacity: Capacity): Pipeline['enter'] {
   return async (request) => {
     const body = await readBody(request.message, options.bodyBytesMax)
     const { caller, ip } = pass.read(request.headers, { method: request.method, url: request.url, body })
-    return { caller, body, ip, headers: {} }
+    const leave = capacity.enter()
+    return { caller, settled: async () => leave(), body, ip, headers: {} }
   }
 }

@@ -23,6 +23,8 @@ export type RawRequest = {
 
 export type Entered = {
   readonly caller: Caller
+  /** Awaited before any answer, refusals too; after it the request is no longer under way. */
+  readonly settled: () => Promise<void>
   readonly body: Buffer
   readonly ip: string
   readonly headers: Readonly<Record<string, string>>
@@ -76,7 +78,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   const { log, headerBytesMax, targetOf } = options
   const unknownPath = answering(options, 'unknown', async (request) => {
     // Below /v1 a stranger is told nothing, not even which paths exist.
-    if (request.path === '/v1' || request.path.startsWith('/v1/')) await options.pipeline.enter(request)
+    if (request.path === '/v1' || request.path.startsWith('/v1/')) await entering(options, request)
     throw new Refusal('not_found', 'No such resource.')
   })
   const app = Fastify({
@@ -150,8 +152,12 @@ function mountOperations(app: FastifyInstance, options: ServerOptions): void {
       url,
       handler: answering(options, id, async (request, reply) => {
         const entered = await pipeline.enter(request)
-        const answer = await pipeline.run(id, request, entered, reply)
-        return answer && { ...answer, headers: { ...entered.headers, ...answer.headers } }
+        try {
+          const answer = await pipeline.run(id, request, entered, reply)
+          return answer && { ...answer, headers: { ...entered.headers, ...answer.headers } }
+        } finally {
+          await entered.settled()
+        }
       }),
     })
   }
@@ -160,7 +166,7 @@ function mountOperations(app: FastifyInstance, options: ServerOptions): void {
       method: methods.filter((method) => !known.includes(method)),
       url,
       handler: answering(options, 'unknown', async (request) => {
-        await pipeline.enter(request)
+        await entering(options, request)
         // `/v1/customers/` is no customer, whatever the method.
         if (Object.values(request.params).includes('')) throw new Refusal('not_found', 'No such resource.')
         throw new Refusal('method_not_allowed', `Allowed here: ${known.join(', ')}.`, {
@@ -168,6 +174,12 @@ function mountOperations(app: FastifyInstance, options: ServerOptions): void {
         })
       }),
     })
+}
+
+/** Who asks for what is not there is authenticated all the same, and the nonce spent. */
+async function entering({ pipeline }: ServerOptions, request: RawRequest): Promise<void> {
+  const { settled } = await pipeline.enter(request)
+  await settled()
 }
 
 type Answered = {

@@ -1,6 +1,20 @@
 /** The only source of identifiers and randomness. */
-import { createHash, randomBytes, randomInt } from 'node:crypto'
+import { createHash, randomBytes, randomFillSync } from 'node:crypto'
 import { systemClock } from './clock.ts'
+
+/** Randomness is asked for in one piece: a call to the generator costs more than what it gives to one identifier. */
+const pool = Buffer.alloc(4096)
+let poolAt = pool.length
+
+/** The next bytes of the pool, each given once; to be used before the next call. */
+function pooled(bytes: number): Buffer {
+  if (poolAt + bytes > pool.length) {
+    randomFillSync(pool)
+    poolAt = 0
+  }
+  poolAt += bytes
+  return pool.subarray(poolAt - bytes, poolAt)
+}
 
 let lastMs = 0
 let counter = 0
@@ -13,12 +27,12 @@ export function newId(): string {
   const now = systemClock.now().getTime()
   if (now > lastMs) {
     lastMs = now
-    counter = randomInt(0, 0x400)
+    counter = pooled(2).readUInt16BE() & 0x3ff
   } else if (++counter > 0xfff) {
     lastMs += 1
     counter = 0
   }
-  const bytes = randomBytes(16)
+  const bytes = pooled(16)
   bytes.writeUIntBE(lastMs, 0, 6)
   bytes.writeUInt16BE(0x7000 | counter, 6)
   bytes.writeUInt8(0x80 | (bytes.readUInt8(8) & 0x3f), 8)
@@ -65,7 +79,9 @@ function formatUuid(bytes: Buffer): string {
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 
 export function randomText(chars: number): string {
-  return Array.from(randomBytes(chars), (byte) => alphabet.charAt(byte & 31)).join('')
+  let text = ''
+  for (const byte of pooled(chars)) text += alphabet.charAt(byte & 31)
+  return text
 }
 
 /** 256 bits, URL-safe: secrets and one-time tokens. */
@@ -75,7 +91,7 @@ export function randomToken(): string {
 
 /** A number in [0, 1) for jitter. */
 export function randomFraction(): number {
-  return randomInt(0, 2 ** 32) / 2 ** 32
+  return pooled(4).readUInt32BE() / 2 ** 32
 }
 
 export { randomBytes }

@@ -96,7 +96,7 @@ export function createLedger({ clock }: { readonly clock: Clock }): Ledger {
       const [fitting] = await reserves.fitting(tx, [transfer])
       if (!fitting) throw insufficientFunds(transfer.currency)
       const id = newId()
-      await reserves.reserveMany(tx, [{ ...transfer, id }])
+      await reserves.reserveMany(tx, [{ ...transfer, id }], await reserves.accountsOf(tx, [transfer]))
       return id
     },
     ...reserves,

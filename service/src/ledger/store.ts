@@ -117,24 +117,24 @@ export function accountIdsByKey(
 }
 
 /** Sets aside on many accounts, each named once. */
-export async function addReserved(
+export function addReserved(
   tx: Tx,
   changes: readonly { readonly partnerId: string; readonly id: string; readonly reserved: Minor }[],
-): Promise<void> {
-  await tx.run(sql`
+): void {
+  tx.later(sql`
     update ledger.accounts set reserved = reserved + change.amount
     from unnest(${changes.map((each) => each.partnerId)}::uuid[], ${changes.map((each) => each.id)}::uuid[],
       ${changes.map((each) => each.reserved)}::bigint[]) as change (owner_id, account_id, amount)
     where ${ofPartners(changes.map((each) => each.partnerId))} and partner_id = change.owner_id and id = change.account_id`)
 }
 
-export async function insertReserves(
+export function insertReserves(
   tx: Tx,
   transfers: readonly (Omit<TransferRow, 'kind'> & { readonly partnerId: string })[],
   now: Date,
-): Promise<void> {
+): void {
   const column = <K extends keyof (typeof transfers)[number]>(name: K) => transfers.map((each) => each[name])
-  await tx.run(sql`
+  tx.later(sql`
     insert into ledger.transfers (partner_id, id, kind, debit_account_id, credit_account_id, currency, amount,
       party_id, reference, reserve_id, created_at)
     select partner_id, id, 'reserve', debit_account_id, credit_account_id, currency, amount, party_id, reference,

@@ -6,7 +6,7 @@
  */
 import type { EventData, EventName } from '@partner-payments/wire'
 import { newId } from '../kernel/index.ts'
-import { ofOnePartner, plannedAnew, sql, type Tx } from '../postgres/index.ts'
+import { type Database, ofOnePartner, plannedAnew, sql, type Tx } from '../postgres/index.ts'
 
 export type OutboxEvent = {
   readonly id: string
@@ -28,15 +28,9 @@ export type NewEvent<N extends EventName> = {
 
 export type Outbox = {
   /** Appends an event; `data` must have the shape that the interface document gives its type. */
-  readonly append: <N extends EventName>(
-    tx: Tx,
-    partnerId: string,
-    type: N,
-    occurredAt: Date,
-    data: Data<N>,
-  ) => Promise<void>
-  /** Appends events in their order. */
-  readonly appendMany: <N extends EventName>(tx: Tx, events: readonly NewEvent<N>[]) => Promise<void>
+  readonly append: <N extends EventName>(tx: Tx, partnerId: string, type: N, occurredAt: Date, data: Data<N>) => void
+  /** Appends events in their order. Written with the commit. */
+  readonly appendMany: <N extends EventName>(tx: Tx, events: readonly NewEvent<N>[]) => void
   /**
    * Up to `partnersMax` partners with events to fan out, behind `after` in the order of their ids: the unlocked read that
    * finds due work (it names no partner by design). One probe of the index for each, however long the queue is.
@@ -47,6 +41,8 @@ export type Outbox = {
    * nobody else takes theirs.
    */
   readonly take: (tx: Tx, partnerIds: readonly string[], eventsMax: number) => Promise<readonly OwnedEvent[]>
+  /** The oldest event that is not fanned out, of everybody. */
+  readonly oldestPending: (tx: Tx) => Promise<string | undefined>
   /** Those of the events that are there, in no order. */
   readonly byIds: (tx: Tx, keys: readonly EventKey[]) => Promise<readonly OwnedEvent[]>
 }
@@ -54,7 +50,29 @@ export type Outbox = {
 export type EventKey = { readonly partnerId: string; readonly eventId: string }
 export type OwnedEvent = OutboxEvent & { readonly partnerId: string }
 
-async function appendMany<N extends EventName>(tx: Tx, events: readonly NewEvent<N>[]): Promise<void> {
+/** Transactions with events in them. */
+const appended = new WeakSet<Tx>()
+
+/**
+ * The same database, telling `wake` after each commit that had events in it. A hint, and no more: what is told of the
+ * events is their rows, which whoever looks for them finds with or without it.
+ */
+export function wakingDatabase<D extends Database>(db: D, wake: () => void): D {
+  return {
+    ...db,
+    transaction: async (work, options) => {
+      let last: Tx | undefined
+      const result = await db.transaction((tx, read) => {
+        last = tx
+        return work(tx, read)
+      }, options)
+      if (last !== undefined && appended.has(last)) wake()
+      return result
+    },
+  }
+}
+
+function appendMany<N extends EventName>(tx: Tx, events: readonly NewEvent<N>[]): void {
   if (events.length === 0) return
   const rows = events.map(({ partnerId, type, occurredAt, data }) => ({
     partnerId,
@@ -64,14 +82,15 @@ async function appendMany<N extends EventName>(tx: Tx, events: readonly NewEvent
     payload: JSON.stringify({ eventType: type, timestamp: occurredAt.toISOString(), ...data }),
     occurredAt,
   }))
+  appended.add(tx)
   const partnerIds = rows.map((row) => row.partnerId)
   const ids = rows.map((row) => row.id)
-  await tx.run(sql`
+  tx.later(sql`
     insert into outbox.events (partner_id, id, type, reference, data, occurred_at)
     select * from unnest(${partnerIds}::uuid[], ${ids}::uuid[], ${rows.map((row) => row.type)}::text[],
       ${rows.map((row) => row.reference)}::text[], ${rows.map((row) => row.payload)}::text[],
       ${rows.map((row) => row.occurredAt)}::timestamptz[]) as e (partner_id, id, type, reference, data, occurred_at)`)
-  await tx.run(sql`
+  tx.later(sql`
     insert into outbox.pending (partner_id, event_id)
     select * from unnest(${partnerIds}::uuid[], ${ids}::uuid[]) as e (partner_id, event_id)`)
 }
@@ -90,7 +109,7 @@ async function byIds(tx: Tx, keys: readonly EventKey[]): Promise<readonly OwnedE
 }
 
 /** In the order of the partners, and of the events of each. */
-const oldestPending = (tx: Tx, partnerIds: readonly string[], eventsMax: number): Promise<readonly EventKey[]> =>
+const nextPending = (tx: Tx, partnerIds: readonly string[], eventsMax: number): Promise<readonly EventKey[]> =>
   tx.rows<EventKey>(
     plannedAnew(sql`
       select p.* from unnest(${partnerIds}::uuid[]) as w (p)
@@ -117,7 +136,7 @@ export function createOutbox(): Outbox {
       return rows.map((row) => row.partnerId)
     },
     take: async (tx, partnerIds, eventsMax) => {
-      const taken = await oldestPending(tx, partnerIds, eventsMax)
+      const taken = await nextPending(tx, partnerIds, eventsMax)
       if (taken.length === 0) return []
       await tx.run(
         plannedAnew(sql`
@@ -127,6 +146,12 @@ export function createOutbox(): Outbox {
       )
       const events = await byIds(tx, taken)
       return events.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    },
+    oldestPending: async (tx) => {
+      const row = await tx.row<{ eventId: string }>(
+        plannedAnew(sql`select event_id from outbox.pending order by event_id limit 1`),
+      )
+      return row?.eventId
     },
     byIds,
   }

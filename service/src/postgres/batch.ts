@@ -5,12 +5,20 @@
  * too. A lock of one partner is waited for by that partner alone, beside the batches of the others.
  */
 import { Refusal, Unreachable } from '../kernel/index.ts'
-import type { Database, TransactionLimits, Tx } from './database.ts'
+import type { Database } from './database.ts'
 import { sqlState, stateOf } from './errors.ts'
 import { KeyTaken } from './once.ts'
+import type { Tx } from './tx.ts'
 
-/** One result for each call, in their order; a Refusal is the call's answer, and nothing of the call is written. */
-export type BatchWork<In, Out> = (tx: Tx, calls: readonly In[]) => Promise<readonly (Out | Refusal)[]>
+/**
+ * One result for each call, in their order; a Refusal is the call's answer, and nothing of the call is written. `read` is
+ * what the batcher's own `read` has found.
+ */
+export type BatchWork<In, Out, Read = undefined> = (
+  tx: Tx,
+  calls: readonly In[],
+  read: Read,
+) => Promise<readonly (Out | Refusal)[]>
 
 type Waiting<In, Out> = {
   readonly call: In
@@ -23,19 +31,25 @@ const sharedLockTimeoutMs = 250
 
 export type Batcher<In, Out> = (call: In) => Promise<Out>
 
-export function createBatcher<In, Out>(options: {
+export function createBatcher<In, Out, Read = undefined>(options: {
   readonly db: Pick<Database, 'transaction'>
-  readonly work: BatchWork<In, Out>
+  /**
+   * Reads what the work needs and what no lock protects, while the batch before is still at work. What that one has
+   * changed meanwhile must end in a violation of a constraint: the batch is then run again, after it.
+   */
+  readonly read?: (tx: Tx, calls: readonly In[]) => Promise<Read>
+  readonly work: BatchWork<In, Out, Read>
   readonly callsMax: number
-  /** Batches under way at once: the next one prepares while the one before it commits. */
+  /** Batches under way at once. Those that read first work one after another, in the order of their calls. */
   readonly batchesMax: number
   /** Whose a call is. */
   readonly partnerOf: (call: In) => string
   /** Where the database is sharded by partner: a batch is of one partner. */
   readonly apart?: boolean | undefined
 }): Batcher<In, Out> {
-  const { db, work, callsMax, batchesMax, partnerOf, apart = false } = options
+  const { db, read, work, callsMax, batchesMax, partnerOf, apart = false } = options
   let waiting: Waiting<In, Out>[] = []
+  let turn: Promise<void> = Promise.resolve()
   let underWay = 0
   let pumpSoon: NodeJS.Immediate | undefined
   const beside = new Set<string>()
@@ -44,9 +58,21 @@ export function createBatcher<In, Out>(options: {
     if (outcome instanceof Refusal) reject(outcome)
     else resolve(outcome)
   }
-  const attempt = async (batch: readonly Waiting<In, Out>[], limits: TransactionLimits = {}) => {
+  const attempt = async (
+    batch: readonly Waiting<In, Out>[],
+    line: { lockTimeoutMs?: number; turn?: Promise<void> },
+  ) => {
     const calls = batch.map(({ call }) => call)
-    const outcomes = await db.transaction((tx) => work(tx, calls), limits)
+    const outcomes = await db.transaction<readonly (Out | Refusal)[], Read>(
+      async (tx, found) => {
+        await line.turn
+        return work(tx, calls, found)
+      },
+      {
+        ...(read ? { before: (tx: Tx) => read(tx, calls) } : {}),
+        ...(line.lockTimeoutMs === undefined ? {} : { lockTimeoutMs: line.lockTimeoutMs }),
+      },
+    )
     batch.forEach((each, index) => settle(each, outcomes[index] as Out | Refusal))
   }
 
@@ -56,15 +82,18 @@ export function createBatcher<In, Out>(options: {
     // Whatever holds the partner's lock holds it for each of them.
     if (error instanceof Unreachable || stateOf(error) === sqlState.lockNotAvailable) rejectAll(batch, error)
     else if (batch.length > 1) for (const each of batch) await runAlone([each])
-    // A key that was lost is held by now: looked up again, it is answered.
-    else if (error instanceof KeyTaken) await attempt(batch).catch((again: unknown) => rejectAll(batch, again))
+    // What was free when it was read, and was lost, is held by now: looked up again, it is answered.
+    else if (error instanceof KeyTaken || stateOf(error) === sqlState.uniqueViolation)
+      await attempt(batch, {}).catch((again: unknown) => rejectAll(batch, again))
     else rejectAll(batch, error)
   }
-  const runAlone = (batch: readonly Waiting<In, Out>[]) => attempt(batch).catch((error: unknown) => retry(batch, error))
-  const runInLine = async (batch: readonly Waiting<In, Out>[]): Promise<void> => {
+  const runAlone = (batch: readonly Waiting<In, Out>[]) =>
+    attempt(batch, {}).catch((error: unknown) => retry(batch, error))
+  const runInLine = async (batch: readonly Waiting<In, Out>[], before: Promise<void>): Promise<void> => {
     try {
-      await attempt(batch, { lockTimeoutMs: sharedLockTimeoutMs })
+      await attempt(batch, { lockTimeoutMs: sharedLockTimeoutMs, turn: before })
     } catch (error) {
+      await before
       // A database that is away is away for each of them; a lost commit may have been carried out, and is not repeated.
       if (error instanceof Unreachable) return rejectAll(batch, error)
       const locked = stateOf(error) === sqlState.lockNotAvailable
@@ -101,10 +130,11 @@ export function createBatcher<In, Out>(options: {
       const batch = next()
       if (batch.length === 0) return
       underWay += 1
-      void runInLine(batch).finally(() => {
+      const done = runInLine(batch, turn).finally(() => {
         underWay -= 1
         pump()
       })
+      if (read) turn = done
     }
   }
 

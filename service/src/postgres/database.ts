@@ -1,30 +1,27 @@
-/**
- * The pool and the transaction. Rows come back as plain objects with camelCase names; int8 as bigint, timestamptz as
- * Date, json and jsonb as text (an exact decimal must not meet a float). Times, ids and JSON are made in TypeScript.
- */
+/** The pool and the transaction. Times, ids and JSON are made in TypeScript. */
 import pg from 'pg'
-import { type Log, Unreachable } from '../kernel/index.ts'
+import { assert, type Log, Unreachable } from '../kernel/index.ts'
+import { createDurability, type Durability, type Unflushed, writeAnything } from './durability.ts'
 import { classify, isRetryable, sqlState, stateOf } from './errors.ts'
-import { type Sql, toStatement } from './sql.ts'
+import { createLater, createTx, outsideTransaction, together, type Tx } from './tx.ts'
 
-export type Row = Readonly<Record<string, unknown>>
-/** What a statement can be sent through: the pool (its own transaction) or a transaction under way. */
-export type Tx = {
-  readonly rows: <T extends object = Row>(statement: Sql) => Promise<readonly T[]>
-  /** The only row, or undefined. */
-  readonly row: <T extends object = Row>(statement: Sql) => Promise<T | undefined>
-  /** How many rows the statement touched. */
-  readonly run: (statement: Sql) => Promise<number>
+export type TransactionOptions<P = undefined> = {
+  /** Where it differs from the limit of the pool. */
+  readonly lockTimeoutMs?: number
+  /** Reads that travel with `begin` and see what is committed before it; `work` is given what they answer. */
+  readonly before?: (tx: Tx) => Promise<P>
 }
-/** Where a transaction's own limits differ from those of the pool. */
-export type TransactionLimits = { readonly lockTimeoutMs?: number }
 export type Database = Tx & {
   /**
    * One transaction, read committed, retried when PostgreSQL chose it as the victim of a deadlock. `work` may run more
    * than once, so it touches nothing but the database. A commit whose answer is lost is `Unreachable`: the outcome is
    * unknown, and the caller finds out under the same idempotency key.
    */
-  readonly transaction: <T>(work: (tx: Tx) => Promise<T>, limits?: TransactionLimits) => Promise<T>
+  readonly transaction: <T, P = undefined>(
+    work: (tx: Tx, read: P) => Promise<T>,
+    options?: TransactionOptions<P>,
+  ) => Promise<T>
+  readonly unflushed: Unflushed
   /** The pool itself, for migrations and `listen`. */
   readonly pool: pg.Pool
   readonly close: () => Promise<void>
@@ -42,72 +39,43 @@ export type DatabaseOptions = {
 }
 
 const transactionTriesMax = 5
+/** A batch of nonces is one statement, and two of them keep each other company. */
+const unflushedConnectionsMax = 2
 /** The driver gives up first, so that the caller is always told by the same error. */
 const statementGraceMs = 1_000
 
-const types = new pg.TypeOverrides()
-types.setTypeParser(20, (text) => BigInt(text))
-types.setTypeParser(114, (text) => text)
-types.setTypeParser(3802, (text) => text)
-types.setTypeParser(1082, (text) => text)
-// bigint[] too: batches come back as arrays.
-types.setTypeParser(1016, (text) => text.slice(1, -1).split(',').filter(Boolean).map(BigInt))
-
-const camelNames = new Map<string, string>()
-function camel(name: string): string {
-  let mapped = camelNames.get(name)
-  if (mapped === undefined) {
-    mapped = name.replace(/_([a-z0-9])/g, (_all, letter: string) => letter.toUpperCase())
-    camelNames.set(name, mapped)
-  }
-  return mapped
-}
-
-type Queryable = Pick<pg.Pool | pg.PoolClient, 'query'>
-
-async function send(target: Queryable, statement: Sql): Promise<{ rows: readonly Row[]; count: number }> {
-  try {
-    const { name, text, values } = toStatement(statement)
-    const result = await target.query({ name, text, values: [...values], rowMode: 'array', types })
-    const fields = result.fields.map((field) => camel(field.name))
-    const rows = (result.rows as unknown[][]).map((cells) => {
-      const row: Record<string, unknown> = {}
-      cells.forEach((cell, index) => {
-        row[fields[index] as string] = cell
-      })
-      return row
-    })
-    return { rows, count: result.rowCount ?? 0 }
-  } catch (error) {
-    throw classify(error)
-  }
-}
-
-function createTx(target: Queryable): Tx {
-  return {
-    rows: async <T extends object>(statement: Sql) => (await send(target, statement)).rows as readonly T[],
-    row: async <T extends object>(statement: Sql) => (await send(target, statement)).rows[0] as T | undefined,
-    run: async (statement) => (await send(target, statement)).count,
-  }
-}
-
-async function attempt<T>(
+/**
+ * Statements follow one another on the wire without waiting for answers (the driver's pipeline), but never before `begin`
+ * is known to have succeeded: without it each would be a transaction of its own.
+ */
+async function attempt<T, P>(
   pool: pg.Pool,
-  work: (tx: Tx) => Promise<T>,
-  { lockTimeoutMs }: TransactionLimits,
+  work: (tx: Tx, read: P) => Promise<T>,
+  { lockTimeoutMs, before }: TransactionOptions<P>,
+  durability: Durability,
 ): Promise<T> {
   const client = await pool.connect().catch((error: unknown) => {
     throw classify(error)
   })
   let broken = true
+  const { tx, sent, commit } = createLater(client)
   try {
-    await client.query(lockTimeoutMs === undefined ? 'begin' : `begin; set local lock_timeout = ${lockTimeoutMs}`)
-    const result = await work(createTx(client))
-    await client.query('commit')
+    const begin = lockTimeoutMs === undefined ? 'begin' : `begin; set local lock_timeout = ${lockTimeoutMs}`
+    const [read] = await together(client, () =>
+      Promise.all([before?.(createTx(client, outsideTransaction)) as Promise<P>, client.query(begin)]),
+    )
+    const result = await work(tx, read)
+    const written = durability.mark()
+    const committing = commit()
+    committing.catch(() => undefined)
+    for (const sending of sent) await sending
+    // Of a transaction that has failed the server says ROLLBACK, as if all were well.
+    assert((await committing).command === 'COMMIT', 'a transaction whose statements succeed commits')
+    if (sent.length > 0) durability.flushedUpTo(written)
     broken = false
     return result
   } catch (error) {
-    const failure = classify(error)
+    const failure = classify(await causeOf(error, sent))
     // A connection that cannot roll back is thrown away with whatever it holds: the server rolls back for it.
     if (!(failure instanceof Unreachable))
       broken = await client.query('rollback').then(
@@ -120,6 +88,13 @@ async function attempt<T>(
   }
 }
 
+/** A statement after one that failed is told only that the transaction has failed. */
+async function causeOf(error: unknown, sent: readonly Promise<unknown>[]): Promise<unknown> {
+  if (stateOf(error) !== sqlState.inFailedTransaction) return error
+  const outcomes = await Promise.allSettled(sent)
+  return outcomes.find((outcome) => outcome.status === 'rejected')?.reason ?? error
+}
+
 export function createDatabase(options: DatabaseOptions): Database {
   const { queryTimeoutMs = 15_000, lockTimeoutMs = 5_000, idleInTransactionMsMax = 15_000 } = options
   const settings = {
@@ -130,32 +105,44 @@ export function createDatabase(options: DatabaseOptions): Database {
     // A process that is frozen in the middle of a transaction holds its locks, and with them a partner's balance.
     idle_in_transaction_session_timeout: idleInTransactionMsMax,
   }
-  const pool = new pg.Pool({
-    connectionString: options.url,
-    max: options.connectionsMax,
-    connectionTimeoutMillis: options.connectTimeoutMs ?? 5_000,
-    // The driver gives up waiting and the connection is destroyed: what was under way is unknown until it is asked for.
-    query_timeout: queryTimeoutMs,
-    idleTimeoutMillis: 30_000,
-    application_name: 'partner-payments',
-    options: Object.entries(settings)
-      .map(([name, value]) => `-c ${name}=${value}`)
-      .join(' '),
-  })
   let closing = false
-  pool.on('error', (error) => {
-    // The pool answers before its last connections are gone; a server that stops right after it cuts them off.
-    if (!closing) options.log.warn({ err: error }, 'idle database connection lost')
+  const createPool = (connectionsMax: number, ownSettings: Readonly<Record<string, unknown>>) => {
+    const made = new pg.Pool({
+      connectionString: options.url,
+      max: connectionsMax,
+      connectionTimeoutMillis: options.connectTimeoutMs ?? 5_000,
+      // The driver gives up waiting and the connection is destroyed: what was under way is unknown until it is asked for.
+      query_timeout: queryTimeoutMs,
+      idleTimeoutMillis: 30_000,
+      application_name: 'partner-payments',
+      pipeline: true,
+      options: Object.entries({ ...settings, ...ownSettings })
+        .map(([name, value]) => `-c ${name}=${value}`)
+        .join(' '),
+    } as pg.PoolConfig)
+    made.on('error', (error) => {
+      // The pool answers before its last connections are gone; a server that stops right after it cuts them off.
+      if (!closing) options.log.warn({ err: error }, 'idle database connection lost')
+    })
+    // A connection lost within a transaction, between two statements, fails the next one; unheard, it ends the process.
+    made.on('connect', (client) => void client.on('error', () => undefined))
+    return made
+  }
+  const pool = createPool(options.connectionsMax, {})
+  const unflushedPool = createPool(unflushedConnectionsMax, { synchronous_commit: 'off' })
+  const tx = createTx(pool, outsideTransaction)
+  const durability = createDurability({
+    unflushed: createTx(unflushedPool, outsideTransaction),
+    flush: () => tx.run(writeAnything),
   })
-  // A connection lost within a transaction, between two statements, fails the next one; unheard, it ends the process.
-  pool.on('connect', (client) => void client.on('error', () => undefined))
   return {
-    ...createTx(pool),
+    ...tx,
     pool,
+    unflushed: durability.unflushed,
     transaction: async (work, limits = {}) => {
       for (let tries = 1; ; tries += 1) {
         try {
-          return await attempt(pool, work, limits)
+          return await attempt(pool, work, limits, durability)
         } catch (error) {
           if (stateOf(error) === sqlState.readOnlyTransaction) dropIdle(pool)
           if (!isRetryable(error) || tries >= transactionTriesMax) throw error
@@ -163,9 +150,9 @@ export function createDatabase(options: DatabaseOptions): Database {
         }
       }
     },
-    close: () => {
+    close: async () => {
       closing = true
-      return pool.end()
+      await Promise.all([pool.end(), unflushedPool.end()])
     },
   }
 }

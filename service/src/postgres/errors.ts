@@ -9,6 +9,7 @@ export const sqlState = {
   deadlock: '40P01',
   lockNotAvailable: '55P03',
   readOnlyTransaction: '25006',
+  inFailedTransaction: '25P02',
   queryCanceled: '57014',
 } as const
 

@@ -39,7 +39,7 @@ export async function takeNotice(
   }
   const tell = async <N extends StationEvent>(station: Station, type: N, data: NewEvent<N>['data']) => {
     await transactions.note(tx, partnerId, transactionId, station)
-    await outbox.append(tx, partnerId, type, now, data)
+    outbox.append(tx, partnerId, type, now, data)
   }
   switch (notice.kind) {
     case 'deposit.initiated':
@@ -75,7 +75,7 @@ async function refuse(
 ): Promise<void> {
   const { partnerId } = deposit
   const data = events.failed(deposit, customer, details)
-  await outbox.append(tx, partnerId, 'partner.customer.deposit.failed', clock.now(), data)
+  outbox.append(tx, partnerId, 'partner.customer.deposit.failed', clock.now(), data)
   await transactions.conclude(tx, partnerId, deposit.transactionId, {
     status: 'Unsuccessful',
     steps: ['Failed'],
@@ -91,7 +91,7 @@ async function complete(deps: DepositsDeps, tx: Tx, deposit: store.DepositRow, c
   await deps.ledger.transfer(tx, { ...credit(deps, partnerId), currency, amount, partyId: customer.id, reference })
   const now = deps.clock.now()
   const data = events.completed(deposit, customer, debtor)
-  await deps.outbox.append(tx, partnerId, 'partner.customer.deposit.completed', now, data)
+  deps.outbox.append(tx, partnerId, 'partner.customer.deposit.completed', now, data)
   await deps.transactions.conclude(tx, partnerId, deposit.transactionId, {
     status: 'Completed',
     steps: ['Settled', 'Credited'],
@@ -114,7 +114,7 @@ export async function expire(deps: DepositsDeps, tx: Tx, partnerId: string, id: 
   const { debtor } = deposit
   await store.updateDeposit(tx, partnerId, id, { status: 'Expired', debtor, errorDetails: null, expiresAt: null }, now)
   const customer = await customers.byId(tx, partnerId, deposit.customerId)
-  await outbox.append(tx, partnerId, 'partner.customer.deposit.expired', now, events.expired(deposit, customer))
+  outbox.append(tx, partnerId, 'partner.customer.deposit.expired', now, events.expired(deposit, customer))
   await transactions.conclude(tx, partnerId, deposit.transactionId, {
     status: 'Expired',
     steps: ['Expired'],

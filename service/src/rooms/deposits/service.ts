@@ -166,12 +166,6 @@ async function insert(
   }
   if ((await store.insertDeposit(tx, row)) === 0) throw new KeyTaken()
   const partnerName = await access.partnerName(tx, partnerId)
-  await outbox.append(
-    tx,
-    partnerId,
-    'partner.customer.deposit.created',
-    now,
-    events.created(row, customer, partnerName),
-  )
+  outbox.append(tx, partnerId, 'partner.customer.deposit.created', now, events.created(row, customer, partnerName))
   return row
 }

@@ -3,11 +3,12 @@
  * call alone, the balances are locked, and what fits is written: transactions, payouts, events, reserves.
  */
 import type { WithdrawalOutcome } from '@partner-payments/wire'
-import { type Caller, type Clock, type Currency, type Minor, newId, present, Refusal } from '../../kernel/index.ts'
-import { insufficientFunds } from '../../ledger/index.ts'
-import { KeyTaken, replayOf, type Tx } from '../../postgres/index.ts'
+import { type Caller, type Currency, type Minor, newId, present, Refusal } from '../../kernel/index.ts'
+import { insufficientFunds, type KnownAccounts } from '../../ledger/index.ts'
+import { replayOf, type Tx } from '../../postgres/index.ts'
 import type { Beneficiary } from '../beneficiaries/index.ts'
-import type { NewTransaction } from '../transactions/index.ts'
+import type { Customer } from '../customers/index.ts'
+import type { NewTransaction, TakenReferences } from '../transactions/index.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { withdrawal } from './events.ts'
 import { railOf, requireFiat } from './rules.ts'
@@ -59,15 +60,37 @@ function outcomeOf<T>(work: () => T): T | Refusal {
   }
 }
 
+/** What is read for a batch before its transaction. What changes meanwhile ends in a unique violation, and a new try. */
+type Known = {
+  readonly held: ReadonlyMap<string, store.PayoutRow>
+  readonly beneficiaries: ReadonlyMap<string, Beneficiary>
+  readonly customers: ReadonlyMap<string, Customer>
+  readonly accounts: KnownAccounts
+  readonly references: TakenReferences
+}
+
 export function createAccept(deps: PayoutsDeps) {
-  const { beneficiaries, clock, ledger } = deps
-  return async (tx: Tx, calls: readonly PayoutCall[]): Promise<readonly (Accepted | Refusal)[]> => {
+  const { beneficiaries, customers, ledger, transactions } = deps
+  const read = async (tx: Tx, calls: readonly PayoutCall[]): Promise<Known> => {
+    // Sent together: one wait for all of them.
+    const [held, payees, accounts, references] = await Promise.all([
+      heldKeys(tx, calls),
+      beneficiaries.byIds(tx, calls.flatMap(beneficiaryKey)),
+      ledger.accountsOf(tx, calls.map(movementOf(deps))),
+      transactions.taken(
+        tx,
+        calls.map(({ caller, reference }) => ({ partnerId: caller.partnerId, reference })),
+      ),
+    ])
+    const owners = calls.flatMap((call) => customerKey(call, payees))
+    return { held, beneficiaries: payees, accounts, references, customers: await customers.byIds(tx, owners) }
+  }
+  const work = async (tx: Tx, calls: readonly PayoutCall[], known: Known): Promise<readonly (Accepted | Refusal)[]> => {
     const outcomes = new Map<PayoutCall, Accepted | Refusal>()
     const holders = new Map<string, PayoutCall>()
-    const held = await heldKeys(tx, calls)
     const fresh = calls.filter((call) => {
       const key = keyOf(call)
-      const row = key === undefined ? undefined : held.get(key)
+      const row = key === undefined ? undefined : known.held.get(key)
       if (row) {
         outcomes.set(
           call,
@@ -80,9 +103,8 @@ export function createAccept(deps: PayoutsDeps) {
       holders.set(key, call)
       return true
     })
-    const known = await beneficiaries.byIds(tx, fresh.flatMap(beneficiaryKey))
     const judged = fresh.flatMap((call) => {
-      const outcome = outcomeOf(() => judge(deps, call, known))
+      const outcome = outcomeOf(() => judge(deps, call, known.beneficiaries))
       if (!(outcome instanceof Refusal)) return [outcome]
       outcomes.set(call, outcome)
       return []
@@ -100,10 +122,11 @@ export function createAccept(deps: PayoutsDeps) {
       outcomes.set(call, insufficientFunds(call.currency))
       return false
     })
-    for (const payout of await write(deps, tx, accepted, clock))
+    for (const payout of await write(deps, tx, accepted, known))
       outcomes.set(payout.call, { payout: payout.row, replayed: false })
     return calls.map((call) => outcomes.get(call) ?? twin(call, outcomes, holders))
   }
+  return { read, work }
 }
 
 /** The later of two calls with one key in a batch gets the first one's answer, as if it had come after the commit. */
@@ -130,6 +153,21 @@ async function heldKeys(tx: Tx, calls: readonly PayoutCall[]): Promise<ReadonlyM
 const beneficiaryKey = ({ caller, payee }: PayoutCall) =>
   'beneficiaryId' in payee ? [{ partnerId: caller.partnerId, id: payee.beneficiaryId }] : []
 
+/** The customer whom the events of a call will name. */
+function customerKey({ caller, payee }: PayoutCall, known: ReadonlyMap<string, Beneficiary>) {
+  const { partnerId } = caller
+  const id = 'customerId' in payee ? payee.customerId : known.get(beneficiaryName(partnerId, payee))?.customerId
+  return typeof id === 'string' ? [{ partnerId, id }] : []
+}
+
+const beneficiaryName = (partnerId: string, { beneficiaryId }: { readonly beneficiaryId: string }) =>
+  `${partnerId} ${beneficiaryId.toLowerCase()}`
+
+const movementOf =
+  ({ railId }: PayoutsDeps) =>
+  ({ caller, currency }: PayoutCall) =>
+    ({ partnerId: caller.partnerId, currency, debit: 'balance', credit: `settlement.${railId ?? 'none'}` }) as const
+
 const wishOf = ({ caller, amount, currency }: PayoutCall) =>
   ({ partnerId: caller.partnerId, debit: 'balance', currency, amount }) as const
 
@@ -140,7 +178,7 @@ function judge({ railId }: PayoutsDeps, call: PayoutCall, known: ReadonlyMap<str
   if (railId === undefined) throw new Refusal('currency_not_supported', `No bank is connected that pays ${currency}.`)
   if (!('beneficiaryId' in payee)) return { call, ...payee, beneficiary: null }
   // A batch holds calls of many partners: what one of them owns is there for its own calls only.
-  const beneficiary = known.get(`${call.caller.partnerId} ${payee.beneficiaryId.toLowerCase()}`)
+  const beneficiary = known.get(beneficiaryName(call.caller.partnerId, payee))
   const refuse = (
     code: 'not_found' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable',
     pointer: string,
@@ -155,15 +193,16 @@ function judge({ railId }: PayoutsDeps, call: PayoutCall, known: ReadonlyMap<str
   return { call, customerId, creditor: { name, account: iban, bic, country }, beneficiary: { id, alias } }
 }
 
-/** Throws KeyTaken, which rolls the batch back, where another process has won a key meanwhile. */
-async function write(deps: PayoutsDeps, tx: Tx, accepted: readonly Judged[], clock: Clock) {
-  const { customers, ledger, outbox, railId, transactions } = deps
+/** Written with the commit; a key that another process has won meanwhile is a unique violation. */
+async function write(deps: PayoutsDeps, tx: Tx, accepted: readonly Judged[], known: Known) {
+  const { clock, ledger, outbox, transactions } = deps
   if (accepted.length === 0) return []
   const now = clock.now()
   const ids = accepted.map(() => newId())
-  const opened = await transactions.openMany(
+  const opened = transactions.openMany(
     tx,
     accepted.map((each, index) => toTransaction(each, present(ids[index], 'one id each'))),
+    known.references,
   )
   const payouts = accepted.map((judged, index) => {
     const { id: transactionId, reference } = present(opened[index], 'one transaction each')
@@ -171,32 +210,29 @@ async function write(deps: PayoutsDeps, tx: Tx, accepted: readonly Judged[], clo
     return { call: judged.call, row: toPayout(judged, made, now) }
   })
   const rows = payouts.map(({ row }) => row)
-  if ((await store.insertPayouts(tx, rows)) < rows.length) throw new KeyTaken()
-  const owners = await customers.byIds(
-    tx,
-    rows.flatMap(({ partnerId, customerId }) => (customerId === null ? [] : [{ partnerId, id: customerId }])),
-  )
-  await outbox.appendMany(
+  store.insertPayouts(tx, rows)
+  outbox.appendMany(
     tx,
     rows.flatMap((row) => {
       if (row.customerId === null) return []
-      const customer = present(owners.get(`${row.partnerId} ${row.customerId}`), "a beneficiary's customer exists")
+      const customer = present(
+        known.customers.get(`${row.partnerId} ${row.customerId}`),
+        "a beneficiary's customer exists",
+      )
       const type = 'partner.customer.withdrawal.requested' as const
       return [{ partnerId: row.partnerId, type, occurredAt: now, data: withdrawal(row, customer) }]
     }),
   )
   await ledger.reserveMany(
     tx,
-    rows.map(({ partnerId, currency, amount, customerId, reference, reserveId }) => ({
-      partnerId,
-      debit: 'balance',
-      credit: `settlement.${present(railId, 'judged before')}`,
-      currency,
+    payouts.map(({ call, row: { amount, customerId, partnerId, reference, reserveId } }) => ({
+      ...movementOf(deps)(call),
       amount,
       partyId: customerId ?? partnerId,
       reference,
       id: reserveId,
     })),
+    known.accounts,
   )
   return payouts
 }

@@ -174,11 +174,11 @@ async function tell(
   const data = withdrawal(payout, customer)
   const now = clock.now()
   if (what === 'failed')
-    await outbox.append(tx, payout.partnerId, 'partner.customer.withdrawal.failed', now, {
+    outbox.append(tx, payout.partnerId, 'partner.customer.withdrawal.failed', now, {
       ...data,
       errorDetails: failure?.details ?? null,
     })
-  else await outbox.append(tx, payout.partnerId, `partner.customer.withdrawal.${what}`, now, data)
+  else outbox.append(tx, payout.partnerId, `partner.customer.withdrawal.${what}`, now, data)
 }
 
 /** A return after settlement: a new transaction of its own, completed at once, that names the one it gives back. */

@@ -52,13 +52,14 @@ const sandboxCreditor: Creditor = {
 
 /** At this many a batch's own work outweighs the commit that it shares. */
 const payoutsPerBatchMax = 128
-const batchesUnderWayMax = 1
+/** While one is written, what the next one needs is read. */
+const batchesUnderWayMax = 2
 
 export function createPayouts(deps: PayoutsDeps): Payouts {
   const { db, cursors, customers } = deps
   const batched = createBatcher({
     db,
-    work: createAccept(deps),
+    ...createAccept(deps),
     callsMax: payoutsPerBatchMax,
     batchesMax: batchesUnderWayMax,
     partnerOf: ({ caller }) => caller.partnerId,

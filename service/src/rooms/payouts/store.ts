@@ -42,12 +42,12 @@ const columns = sql`partner_id, id, operation, idempotency_key, request_hash, tr
   due_at, lease_id, created_at, updated_at`
 
 /**
- * Answers how many went in; a key that is taken lets its row out. A concurrent holder of a key is waited for, and all
- * take them in one order.
+ * A key that is taken is a unique violation (`payouts_key`); a concurrent holder of a key is waited for, and all take
+ * them in one order.
  */
-export function insertPayouts(tx: Tx, rows: readonly PayoutRow[]): Promise<number> {
+export function insertPayouts(tx: Tx, rows: readonly PayoutRow[]): void {
   const column = <K extends keyof PayoutRow>(name: K) => rows.map((row) => row[name])
-  return tx.run(sql`
+  tx.later(sql`
     insert into payouts.payouts (${columns})
     select * from unnest(${column('partnerId')}::uuid[], ${column('id')}::uuid[], ${column('operation')}::text[],
       ${column('idempotencyKey')}::text[], ${column('requestHash')}::text[], ${column('transactionId')}::uuid[],
@@ -59,8 +59,7 @@ export function insertPayouts(tx: Tx, rows: readonly PayoutRow[]): Promise<numbe
       ${column('status')}::text[], ${column('errorKey')}::text[], ${column('errorDetails')}::text[],
       ${column('sendAttempts')}::integer[], ${column('dueAt')}::timestamptz[], ${column('leaseId')}::uuid[],
       ${column('createdAt')}::timestamptz[], ${column('updatedAt')}::timestamptz[]) as given (${columns})
-    order by partner_id, operation, idempotency_key
-    on conflict (partner_id, operation, idempotency_key) do nothing`)
+    order by partner_id, operation, idempotency_key`)
 }
 
 export type PayoutKey = { readonly partnerId: string; readonly operation: string; readonly idempotencyKey: string }

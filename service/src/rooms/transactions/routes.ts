@@ -48,7 +48,7 @@ function toTransaction({ row, timeline }: TransactionView): ResponseOf<'getTrans
       debtorDetails: read(row.debtor),
       partnerUser: read(row.partnerUser),
     }),
-    timeline: timeline.map(({ createdAt, status, step }) => ({ createdAt: createdAt.toISOString(), status, step })),
+    timeline: timeline.map(({ createdAt, status, step }) => ({ createdAt, status, step })),
   }
 }
 

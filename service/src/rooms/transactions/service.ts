@@ -62,18 +62,25 @@ export type NewTransaction = {
   readonly partnerUser?: { readonly id: string; readonly name: string; readonly ipAddress: string }
 }
 
+export type Wish = Pick<NewTransaction, 'partnerId' | 'reference'>
+export type TakenReferences = ReadonlySet<string>
 export type Opened = { readonly id: string; readonly reference: string }
 export type TransactionView = {
   readonly row: store.TransactionRow
-  readonly timeline: readonly store.TimelineRow[]
+  readonly timeline: readonly store.TimelineEntry[]
   readonly id: string
 }
 
 export type Transactions = {
   /** Opens a Pending transaction. */
   readonly open: (tx: Tx, transaction: NewTransaction) => Promise<Opened>
-  /** Opens many, each Pending; of two that wish for one reference the first has it. */
-  readonly openMany: (tx: Tx, wanted: readonly NewTransaction[]) => Promise<readonly Opened[]>
+  /** Which of the references that are wished for are taken: for `openMany`, and read before its transaction. */
+  readonly taken: (tx: Tx, wanted: readonly Wish[]) => Promise<TakenReferences>
+  /**
+   * Opens many, each Pending; of two that wish for one reference the first has it. Written with the commit; a reference
+   * that somebody has taken since is a unique violation.
+   */
+  readonly openMany: (tx: Tx, wanted: readonly NewTransaction[], taken: TakenReferences) => readonly Opened[]
   /** Notes steps of a transaction that stays Pending. */
   readonly note: (tx: Tx, partnerId: string, id: string, ...steps: readonly TimelineStep[]) => Promise<void>
   /** Moves Pending to its final status and writes `transaction.status.changed`. Any other move is an AssertionFailure. */
@@ -109,73 +116,55 @@ export function createTransactions(deps: {
   const lock = async (tx: Tx, partnerId: string, id: string) =>
     present(await store.lockTransaction(tx, partnerId, id), 'the transaction of a payment exists')
 
-  const openMany = async (tx: Tx, wanted: readonly NewTransaction[]): Promise<readonly Opened[]> => {
-    if (wanted.length === 0) return []
-    const now = clock.now()
-    const rows = wanted.map((each) => ({ ...toRow(each, now), reference: each.reference ?? ownReference() }))
-    const inserted = await store.insertTransactions(tx, rows)
-    const again = rows
-      .filter((row) => !inserted.has(row.id))
-      .map((row) => ({ ...row, reference: ownReference(), userReference: row.reference }))
-    if (again.length > 0) {
-      const second = await store.insertTransactions(tx, again)
-      assert(second.size === again.length, 'a reference of 100 random bits is free')
-    }
-    const references = new Map([...rows, ...again].map((row) => [row.id, row.reference]))
-    const beginnings = rows.map(({ partnerId, id: transactionId }, index) => ({
-      partnerId,
-      transactionId,
-      steps: wanted[index]?.steps ?? [],
-      createdAt: now,
-    }))
-    await store.insertTimelines(tx, beginnings)
-    return rows.map(({ id }) => ({ id, reference: present(references.get(id), 'each was inserted') }))
+  const taken = async (tx: Tx, wanted: readonly Wish[]): Promise<TakenReferences> => {
+    const wishes = wanted.flatMap(({ partnerId, reference }) => (reference === null ? [] : [{ partnerId, reference }]))
+    if (wishes.length === 0) return new Set()
+    return new Set((await store.referencesTaken(tx, wishes)).map(wishKey))
   }
 
-  const view = async (
-    partnerId: string,
-    rows: readonly store.TransactionRow[],
-  ): Promise<readonly TransactionView[]> => {
-    const entries = await store.timelines(
-      db,
-      partnerId,
-      rows.map(({ id }) => id),
-    )
-    const byId = Map.groupBy(entries, (entry) => entry.transactionId)
-    return rows.map((row) => ({ row, id: row.id, timeline: byId.get(row.id) ?? [] }))
+  const openMany = (tx: Tx, wanted: readonly NewTransaction[], known: TakenReferences): readonly Opened[] => {
+    if (wanted.length === 0) return []
+    const now = clock.now()
+    const given = new Set(known)
+    const rows = wanted.map((each) => {
+      const { reference } = each
+      if (reference === null) return { ...toRow(each, now), reference: ownReference() }
+      const key = wishKey({ partnerId: each.partnerId, reference })
+      if (given.has(key)) return { ...toRow(each, now), reference: ownReference(), userReference: reference }
+      given.add(key)
+      return { ...toRow(each, now), reference }
+    })
+    store.insertTransactions(tx, rows)
+    return rows.map(({ id, reference }) => ({ id, reference }))
   }
 
   return {
-    open: async (tx, transaction) => present((await openMany(tx, [transaction]))[0], 'one wish, one transaction'),
+    open: async (tx, transaction) =>
+      present(openMany(tx, [transaction], await taken(tx, [transaction]))[0], 'one wish, one transaction'),
+    taken,
     openMany,
     note: async (tx, partnerId, id, ...steps) => {
       const row = await lock(tx, partnerId, id)
       assert(row.status === 'Pending', `${row.reference} is ${row.status}: no further step`)
-      await store.appendTimeline(tx, partnerId, id, pending(steps), clock.now())
+      store.appendTimeline(tx, partnerId, id, entries(steps, 'Pending', clock.now()))
     },
     conclude: async (tx, partnerId, id, { status, steps, errorKey = null, debtor, customFields = null }) => {
       const row = await lock(tx, partnerId, id)
       assert(mayMove(row.status, status), `${row.reference} is ${row.status}: it cannot become ${status}`)
       const now = clock.now()
-      await store.updateStatus(tx, partnerId, id, { status, errorKey, debtor: json(debtor) }, now)
-      await store.appendTimeline(
-        tx,
-        partnerId,
-        id,
-        steps.map((step) => ({ step, status })),
-        now,
-      )
-      await outbox.append(tx, partnerId, 'transaction.status.changed', now, statusChanged(row, status, customFields))
+      const change = { status, errorKey, debtor: json(debtor), entries: entries(steps, status, now) }
+      store.conclude(tx, partnerId, id, change, now)
+      outbox.append(tx, partnerId, 'transaction.status.changed', now, statusChanged(row, status, customFields))
     },
     noteAfterEnd: async (tx, partnerId, id, step) => {
       const { status } = await lock(tx, partnerId, id)
       assert(status !== 'Pending', 'a return follows an end')
-      await store.appendTimeline(tx, partnerId, id, [{ step, status }], clock.now())
+      store.appendTimeline(tx, partnerId, id, entries([step], status, clock.now()))
     },
     get: async (partnerId, reference) => {
       const row = await store.transactionByReference(db, partnerId, reference)
       if (!row) throw notFound('transaction')
-      return present((await view(partnerId, [row]))[0], 'one row, one view')
+      return view(row)
     },
     list: async (partnerId, query) => {
       const list = `transactions:${partnerId}`
@@ -192,13 +181,21 @@ export function createTransactions(deps: {
         createdTo: query.createdTo ?? null,
       }
       const rows = await store.listTransactions(db, partnerId, filter, request.afterId, request.limit + 1)
-      return cursors.page(list, request, await view(partnerId, rows))
+      return cursors.page(list, request, rows.map(view))
     },
   }
 }
 
 const ownReference = () => `txn_${randomText(ownReferenceChars)}`
-const pending = (steps: readonly TimelineStep[]) => steps.map((step) => ({ step, status: 'Pending' as const }))
+const wishKey = ({ partnerId, reference }: { readonly partnerId: string; readonly reference: string }) =>
+  `${partnerId} ${reference}`
+const entries = (steps: readonly TimelineStep[], status: store.TimelineEntry['status'], now: Date) =>
+  steps.map((step) => ({ step, status, createdAt: now.toISOString() }))
+const view = (row: store.TransactionRow): TransactionView => ({
+  row,
+  id: row.id,
+  timeline: JSON.parse(row.timeline) as readonly store.TimelineEntry[],
+})
 
 function toRow(transaction: NewTransaction, now: Date): Omit<store.TransactionRow, 'reference'> {
   return {
@@ -227,6 +224,7 @@ function toRow(transaction: NewTransaction, now: Date): Omit<store.TransactionRo
     creditor: json(transaction.creditor),
     debtor: json(transaction.debtor),
     partnerUser: json(transaction.partnerUser),
+    timeline: JSON.stringify(entries(transaction.steps, 'Pending', now)),
     createdAt: now,
     updatedAt: now,
   }

@@ -19,11 +19,11 @@ before(async () => {
   await db.run(sql`insert into access.partners (id, name, created_at) values (${partnerId}, 'Many', ${start})`)
   await db.run(sql`
     insert into transactions.transactions (partner_id, id, reference, amount, currency, category, direction, method,
-      party_type, type, status, beneficiary_id, idempotency_key, created_at, updated_at)
+      party_type, type, status, beneficiary_id, idempotency_key, timeline, created_at, updated_at)
     select ${partnerId}::uuid, ('0198e000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, 'r' || n, 100, 'EUR',
       'Withdrawal', 'Outward', 'Fiat', 'Partner', 'PartnerWithdraw', 'Completed',
       case when n = 7 then ${beneficiaryId}::uuid else '0198f000-0000-7000-8000-000000000001'::uuid end,
-      'k' || n, ${start}::timestamptz + n * interval '1 second', ${start}::timestamptz
+      'k' || n, '[]'::jsonb, ${start}::timestamptz + n * interval '1 second', ${start}::timestamptz
     from generate_series(1, ${rows}::integer) n`)
   await db.pool.query('analyze transactions.transactions')
 })

@@ -11,7 +11,7 @@ import type {
   TransactionType,
 } from '@partner-payments/wire'
 import type { Currency, Minor } from '../../kernel/index.ts'
-import { noSql, sql, type Tx } from '../../postgres/index.ts'
+import { noSql, ofPartners, sql, type Tx } from '../../postgres/index.ts'
 
 export type TransactionRow = {
   readonly partnerId: string
@@ -40,14 +40,16 @@ export type TransactionRow = {
   readonly creditor: string | null
   readonly debtor: string | null
   readonly partnerUser: string | null
+  /** JSON of `TimelineEntry[]`, oldest first. */
+  readonly timeline: string
   readonly createdAt: Date
   readonly updatedAt: Date
 }
-export type TimelineRow = {
-  readonly transactionId: string
+export type TimelineEntry = {
   readonly step: TimelineStep
   readonly status: TransactionStatus
-  readonly createdAt: Date
+  /** RFC 3339, UTC, with milliseconds. */
+  readonly createdAt: string
 }
 export type TransactionFilter = {
   readonly status: string | null
@@ -61,15 +63,24 @@ export type TransactionFilter = {
 
 const columns = sql`partner_id, id, reference, amount, currency, category, direction, method, party_type, type, status,
   error_key, rail, customer_id, beneficiary_id, beneficiary_alias, end_to_end_id, session_id, website_reference,
-  user_reference, idempotency_key, description, originating_reference, creditor, debtor, partner_user, created_at, updated_at`
+  user_reference, idempotency_key, description, originating_reference, creditor, debtor, partner_user, timeline, created_at,
+  updated_at`
 
-/**
- * Answers the ids that went in; where the reference is taken nothing does. A concurrent holder is waited for, and all
- * take them in one order; of two rows with one reference the first has it.
- */
-export async function insertTransactions(tx: Tx, rows: readonly TransactionRow[]): Promise<ReadonlySet<string>> {
+/** Which of these references, and perhaps others of the same partners, are taken. */
+export function referencesTaken(
+  tx: Tx,
+  wishes: readonly { readonly partnerId: string; readonly reference: string }[],
+): Promise<readonly { readonly partnerId: string; readonly reference: string }[]> {
+  return tx.rows(sql`
+    select partner_id, reference from transactions.transactions
+    where ${ofPartners(wishes.map((wish) => wish.partnerId))}
+      and reference = any(${wishes.map((wish) => wish.reference)}::text[])`)
+}
+
+/** A concurrent holder of a reference is waited for, and all take them in one order. */
+export function insertTransactions(tx: Tx, rows: readonly TransactionRow[]): void {
   const column = <K extends keyof TransactionRow>(name: K) => rows.map((row) => row[name])
-  const inserted = await tx.rows<{ id: string }>(sql`
+  tx.later(sql`
     insert into transactions.transactions (${columns})
     select * from unnest(${column('partnerId')}::uuid[], ${column('id')}::uuid[], ${column('reference')}::text[],
       ${column('amount')}::bigint[], ${column('currency')}::text[], ${column('category')}::text[],
@@ -79,30 +90,9 @@ export async function insertTransactions(tx: Tx, rows: readonly TransactionRow[]
       ${column('endToEndId')}::text[], ${column('sessionId')}::text[], ${column('websiteReference')}::text[],
       ${column('userReference')}::text[], ${column('idempotencyKey')}::text[], ${column('description')}::text[],
       ${column('originatingReference')}::text[], ${column('creditor')}::text[], ${column('debtor')}::text[],
-      ${column('partnerUser')}::text[], ${column('createdAt')}::timestamptz[], ${column('updatedAt')}::timestamptz[]) as given (${columns})
-    order by partner_id, reference, id
-    on conflict (partner_id, reference) do nothing
-    returning id`)
-  return new Set(inserted.map((row) => row.id))
-}
-
-/** The beginnings of new transactions. */
-export async function insertTimelines(
-  tx: Tx,
-  entries: readonly {
-    readonly partnerId: string
-    readonly transactionId: string
-    readonly steps: readonly TimelineStep[]
-    readonly createdAt: Date
-  }[],
-): Promise<void> {
-  const rows = entries.flatMap(({ steps, ...entry }) => steps.map((step, position) => ({ ...entry, step, position })))
-  await tx.run(sql`
-    insert into transactions.timeline (partner_id, transaction_id, position, step, status, created_at)
-    select partner_id, transaction_id, position, step, 'Pending', created_at
-    from unnest(${rows.map((row) => row.partnerId)}::uuid[], ${rows.map((row) => row.transactionId)}::uuid[],
-      ${rows.map((row) => row.position)}::integer[], ${rows.map((row) => row.step)}::text[],
-      ${rows.map((row) => row.createdAt)}::timestamptz[]) as t (partner_id, transaction_id, position, step, created_at)`)
+      ${column('partnerUser')}::text[], ${column('timeline')}::jsonb[], ${column('createdAt')}::timestamptz[],
+      ${column('updatedAt')}::timestamptz[]) as given (${columns})
+    order by partner_id, reference`)
 }
 
 export function transactionByReference(
@@ -119,40 +109,29 @@ export function lockTransaction(tx: Tx, partnerId: string, id: string): Promise<
     select ${columns} from transactions.transactions where partner_id = ${partnerId} and id = ${id} for update`)
 }
 
-export async function updateStatus(
+export function conclude(
   tx: Tx,
   partnerId: string,
   id: string,
-  change: { readonly status: TransactionStatus; readonly errorKey: ErrorKey | null; readonly debtor: string | null },
+  change: {
+    readonly status: TransactionStatus
+    readonly errorKey: ErrorKey | null
+    readonly debtor: string | null
+    readonly entries: readonly TimelineEntry[]
+  },
   now: Date,
-): Promise<void> {
-  await tx.run(sql`
-    update transactions.transactions
-    set status = ${change.status}, error_key = ${change.errorKey}, debtor = coalesce(${change.debtor}, debtor), updated_at = ${now}
+): void {
+  tx.later(sql`
+    update transactions.transactions set status = ${change.status}, error_key = ${change.errorKey},
+      debtor = coalesce(${change.debtor}, debtor), timeline = timeline || ${JSON.stringify(change.entries)}::jsonb,
+      updated_at = ${now}
     where partner_id = ${partnerId} and id = ${id}`)
 }
 
-/** The transaction's row is locked by the caller or new, so that positions do not collide. */
-export async function appendTimeline(
-  tx: Tx,
-  partnerId: string,
-  transactionId: string,
-  steps: readonly { readonly step: TimelineStep; readonly status: TransactionStatus }[],
-  now: Date,
-): Promise<void> {
-  await tx.run(sql`
-    insert into transactions.timeline (partner_id, transaction_id, position, step, status, created_at)
-    select ${partnerId}::uuid, ${transactionId}::uuid, given.ordinal - 1 + (
-      select count(*) from transactions.timeline where partner_id = ${partnerId} and transaction_id = ${transactionId}),
-      given.step, given.status, ${now}::timestamptz
-    from unnest(${steps.map(({ step }) => step)}::text[], ${steps.map(({ status }) => status)}::text[])
-      with ordinality as given (step, status, ordinal)`)
-}
-
-export function timelines(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly TimelineRow[]> {
-  return tx.rows<TimelineRow>(sql`
-    select transaction_id, step, status, created_at from transactions.timeline
-    where partner_id = ${partnerId} and transaction_id = any(${ids}::uuid[]) order by transaction_id, position`)
+export function appendTimeline(tx: Tx, partnerId: string, id: string, entries: readonly TimelineEntry[]): void {
+  tx.later(sql`
+    update transactions.transactions set timeline = timeline || ${JSON.stringify(entries)}::jsonb
+    where partner_id = ${partnerId} and id = ${id}`)
 }
 
 export function listTransactions(

@@ -9,7 +9,8 @@ import { createFanOut } from './fan-out.ts'
 import { createHolder, type HolderOptions } from './holder.ts'
 import { createLanes } from './lanes.ts'
 import { type Limits, readLimits, retryDelaysMsDefault } from './limits.ts'
-import { type AddNotice, createRecord } from './record.ts'
+import { createRecord } from './record.ts'
+import { createRetention } from './retention.ts'
 import type { Secrets } from './secrets.ts'
 import * as queue from './store-deliveries.ts'
 import * as store from './store.ts'
@@ -26,22 +27,20 @@ export type DeliveriesDeps = {
   /** The pauses between attempts; the sandbox shortens them. One attempt more than there are pauses. */
   readonly retryDelaysMs?: readonly number[]
   readonly limits?: Partial<Limits>
-  /** Joins the transaction that records what the notice is about. */
-  readonly addNotice?: AddNotice
 }
 
 const purgeRowsMax = 1000
 const sweepLanesMax = 100
 
 export function createDeliveries(deps: DeliveriesDeps & { readonly secrets: Pick<Secrets, 'signingKeys'> }) {
-  const { db, clock, outbox, secrets, sharded = false, retryDelaysMs = retryDelaysMsDefault, addNotice } = deps
+  const { db, clock, outbox, secrets, sharded = false, retryDelaysMs = retryDelaysMsDefault } = deps
   assert(
     retryDelaysMs.every((ms) => Number.isSafeInteger(ms) && ms >= 0),
     'a retry delay is a whole number of milliseconds',
   )
   const limits = readLimits(deps.limits ?? {})
   const lanes = createLanes({ db, clock, outbox, secrets, sharded, limits })
-  const record = createRecord({ db, clock, sharded, addNotice })
+  const record = createRecord({ db, clock, sharded })
 
   return {
     /** Due-work scan: partners with events to fan out, behind `after` by id. */
@@ -68,6 +67,8 @@ export function createDeliveries(deps: DeliveriesDeps & { readonly secrets: Pick
 
     /** Per subscription: what was ever owed, and what became of it; delivered + pending + held = owed. */
     reconcile: (tx: Tx, partnerId: string) => queue.reconcile(tx, partnerId),
+
+    ...createRetention({ db, clock, outbox, limits }),
 
     limits,
     sharded,

@@ -46,7 +46,7 @@ export function createFanOut({ clock, outbox }: { readonly clock: Clock; readonl
     if (events.length === 0) return { events: 0, woken: [] }
     const byPartner = Map.groupBy(events, (event) => event.partnerId)
     const numbers = await numbered(tx, byPartner)
-    await queue.insertFeed(
+    queue.insertFeed(
       tx,
       numbers.map(({ event, sequence }) => ({ partnerId: event.partnerId, sequence, eventId: event.id })),
     )
@@ -67,9 +67,9 @@ export function createFanOut({ clock, outbox }: { readonly clock: Clock; readonl
       ...{ partnerId: of[0]?.partnerId ?? '', subscriptionId, count: of.length, wake: enabled.has(subscriptionId) },
     }))
     const now = clock.now()
-    await lanes.lockLanes(tx, owed)
-    await lanes.addOwed(tx, owed, workerId, now)
-    await queue.insertQueue(tx, rows, now)
+    lanes.lockLanes(tx, owed)
+    lanes.addOwed(tx, owed, workerId, now)
+    queue.insertQueue(tx, rows, now)
     return { events: events.length, woken: owed.filter(({ wake }) => wake) }
   }
 }

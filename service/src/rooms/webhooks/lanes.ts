@@ -58,7 +58,7 @@ export function createLanes({ db, clock, outbox, secrets, sharded, limits }: Lan
     renew: async (workerId: string, keys: readonly SubscriptionKey[]) => {
       const leaseUntil = until()
       return {
-        held: new Set(await apart(keys, (some) => store.renewLanes(db, some, workerId, leaseUntil))),
+        held: new Set(await apart(keys, (some) => store.renewLanes(db, some, workerId, clock.now(), leaseUntil))),
         leaseUntil,
       }
     },

@@ -2,21 +2,11 @@
 import type { Clock } from '../../kernel/index.ts'
 import { createBatcher, type Database, type Tx } from '../../postgres/index.ts'
 import type { Health, Notice } from './health.ts'
+import { addNotice } from './notices.ts'
 import type { Next, Verdict } from './schedule.ts'
 import * as lanes from './store-lanes.ts'
 import * as queue from './store-queue.ts'
 import * as store from './store.ts'
-
-/** What a partner is told of an endpoint that fails. */
-export type NoticeKind = Notice | 'DisabledFailing' | 'DisabledGone'
-export type AddNotice = (
-  tx: Tx,
-  notice: store.SubscriptionKey & {
-    readonly kind: NoticeKind
-    readonly url: string
-    readonly failingSince: Date | null
-  },
-) => Promise<void>
 
 export type Recording = queue.Attempted & {
   readonly workerId: string
@@ -40,10 +30,9 @@ type Deps = {
   readonly db: Database
   readonly clock: Clock
   readonly sharded: boolean
-  readonly addNotice: AddNotice | undefined
 }
 
-export function createRecord({ db, clock, sharded, addNotice }: Deps) {
+export function createRecord({ db, clock, sharded }: Deps) {
   const settle = async (tx: Tx, workerId: string, calls: readonly Recording[], now: Date) => {
     const delivered = calls.filter(({ next }) => next === undefined)
     const failed = calls.flatMap((call) => (call.next === undefined ? [] : [{ ...call, ...call.next }]))
@@ -54,12 +43,13 @@ export function createRecord({ db, clock, sharded, addNotice }: Deps) {
     return new Set(settled.map(keyOf))
   }
 
-  const tell = async (tx: Tx, { partnerId, subscriptionId, url, disable, notice, health }: Recording, now: Date) => {
-    const key = { partnerId, subscriptionId }
-    const failingSince = health?.failingSince ?? null
-    if (disable !== undefined && (await store.disable(tx, key, url, disable, now)))
-      await addNotice?.(tx, { ...key, kind: `Disabled${disable}`, url, failingSince })
-    if (notice !== undefined) await addNotice?.(tx, { ...key, kind: notice, url, failingSince })
+  const tell = async (tx: Tx, call: Recording, now: Date) => {
+    const { partnerId, subscriptionId, url, disable, notice, health, result } = call
+    const lastError = result.error ?? `HTTP ${result.status}`
+    const told = { partnerId, subscriptionId, url, failingSince: health?.failingSince ?? null, lastError }
+    if (disable !== undefined && (await store.disable(tx, { partnerId, subscriptionId }, url, disable, now)))
+      await addNotice(tx, { ...told, kind: `Disabled${disable}` }, now)
+    if (notice !== undefined) await addNotice(tx, { ...told, kind: notice }, now)
   }
 
   const work = async (tx: Tx, calls: readonly Recording[]): Promise<readonly (Verdict | 'stale')[]> => {
@@ -76,7 +66,7 @@ export function createRecord({ db, clock, sharded, addNotice }: Deps) {
       if (taught.size > 0) await lanes.saveHealth(tx, workerId, [...taught.values()])
     }
     const fresh = calls.filter((call) => settled.has(keyOf(call)))
-    if (fresh.length > 0) await queue.insertAttempts(tx, fresh)
+    if (fresh.length > 0) queue.insertAttempts(tx, fresh)
     for (const call of fresh) if (call.disable ?? call.notice) await tell(tx, call, now)
     return calls.map((call) => (settled.has(keyOf(call)) ? call.verdict : 'stale'))
   }

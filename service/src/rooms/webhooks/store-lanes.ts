@@ -48,17 +48,18 @@ export function claimLanes(
     returning partner_id, subscription_id, ${healthColumns}`)
 }
 
-/** Answers those that are still held. */
+/** Answers those that are still held. One whose lease had ended may have been woken, and looks the same: it stays due. */
 export async function renewLanes(
   tx: Tx,
   keys: readonly SubscriptionKey[],
   workerId: string,
+  now: Date,
   until: Date,
 ): Promise<readonly string[]> {
   const whose = ofPartners(partnersOf(keys))
   const rows = await tx.rows<{ subscriptionId: string }>(sql`
     update webhooks.lanes set lease_until = ${until},
-      due_at = case when due_at < lease_until then due_at else ${until} end
+      due_at = case when due_at < lease_until or lease_until <= ${now} then due_at else ${until} end
     where ${whose} and subscription_id = any(array(
       select subscription_id from webhooks.lanes
       where ${whose} and subscription_id = any(${idsOf(keys)}::uuid[]) and lease_id = ${workerId}
@@ -106,7 +107,7 @@ export async function releaseLanes(tx: Tx, rows: readonly Release[], now: Date):
   await tx.run(
     plannedAnew(sql`
       update webhooks.lanes l set lease_id = null, lease_until = null,
-        due_at = case when w.c then null when l.due_at < l.lease_until then l.due_at
+        due_at = case when w.c then null when l.due_at < l.lease_until or l.lease_until <= ${now} then l.due_at
           when (select true from webhooks.queue q where q.partner_id = w.p and q.subscription_id = w.s
             and q.status = 'Pending' and q.due_at is null and q.sequence > w.a limit 1)
           then greatest(l.paused_until, ${now}::timestamptz)
@@ -139,8 +140,8 @@ export async function saveHealth(
 export type Fanned = SubscriptionKey & { readonly count: number }
 
 /** In the order of their ids. */
-export async function lockLanes(tx: Tx, keys: readonly SubscriptionKey[]): Promise<void> {
-  await tx.run(sql`
+export function lockLanes(tx: Tx, keys: readonly SubscriptionKey[]): void {
+  tx.later(sql`
     select 1 from webhooks.lanes
     where ${ofPartners(partnersOf(keys))} and subscription_id = any(${idsOf(keys)}::uuid[])
     order by subscription_id for update`)
@@ -150,13 +151,13 @@ export async function lockLanes(tx: Tx, keys: readonly SubscriptionKey[]): Promi
  * So many more are owed, and the lanes are due, not before their rest is over. One that is held by `workerId` is not
  * touched in that: its holder is told directly. The lanes are locked.
  */
-export async function addOwed(
+export function addOwed(
   tx: Tx,
   rows: readonly (Fanned & { readonly wake: boolean })[],
   workerId: string | null,
   now: Date,
-): Promise<void> {
-  await tx.run(sql`
+): void {
+  tx.later(sql`
     update webhooks.lanes l set owed = l.owed + w.n,
       due_at = case when not w.k or (l.lease_id = ${workerId}::uuid and l.lease_until > ${now}) then l.due_at
         else least(l.due_at, greatest(${now}::timestamptz, l.paused_until)) end

@@ -24,8 +24,8 @@ export type QueueInsert = Omit<OwedRow, 'dueAt' | 'attemptCount' | 'failures'> &
 
 const column = <T, K extends keyof T>(rows: readonly T[], name: K): readonly T[K][] => rows.map((row) => row[name])
 
-export async function insertQueue(tx: Tx, rows: readonly QueueInsert[], now: Date): Promise<void> {
-  await tx.run(sql`
+export function insertQueue(tx: Tx, rows: readonly QueueInsert[], now: Date): void {
+  tx.later(sql`
     insert into webhooks.queue (partner_id, subscription_id, event_id, sequence, wire_event_id, type, reference, status,
       due_at, attempt_count, failures, held_at, created_at)
     select w.*, 'Pending', null, 0, 0, null, ${now}::timestamptz from unnest(${column(rows, 'partnerId')}::uuid[],
@@ -36,8 +36,8 @@ export async function insertQueue(tx: Tx, rows: readonly QueueInsert[], now: Dat
 
 export type FeedInsert = { readonly partnerId: string; readonly sequence: bigint; readonly eventId: string }
 
-export async function insertFeed(tx: Tx, rows: readonly FeedInsert[]): Promise<void> {
-  await tx.run(sql`
+export function insertFeed(tx: Tx, rows: readonly FeedInsert[]): void {
+  tx.later(sql`
     insert into webhooks.feed (partner_id, sequence, event_id)
     select * from unnest(${column(rows, 'partnerId')}::uuid[], ${column(rows, 'sequence')}::bigint[],
       ${column(rows, 'eventId')}::uuid[]) as w`)
@@ -173,9 +173,9 @@ export function settleFailed(
   )
 }
 
-export async function insertAttempts(tx: Tx, rows: readonly Attempted[]): Promise<void> {
+export function insertAttempts(tx: Tx, rows: readonly Attempted[]): void {
   const results = column(rows, 'result')
-  await tx.run(sql`
+  tx.later(sql`
     insert into webhooks.attempts (partner_id, subscription_id, event_id, attempt, started_at, duration_ms, status, error,
       response_body, address)
     select * from unnest(${column(rows, 'partnerId')}::uuid[], ${column(rows, 'subscriptionId')}::uuid[],

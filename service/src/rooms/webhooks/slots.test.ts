@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createSlots } from './slots.ts'
+
+/** Takes as much as it gets, lanes of ten at once. */
+function grab(slots: ReturnType<typeof createSlots>, partnerId: string): number {
+  let took = 0
+  while (slots.isFor(partnerId, (took % 10) + 1)) {
+    slots.take(partnerId)
+    took += 1
+  }
+  return took
+}
+
+test('one partner has two thirds at most, and the next ones their part of the rest', () => {
+  const slots = createSlots(500)
+  assert.equal(grab(slots, 'a'), 334)
+  assert.ok(grab(slots, 'b') > 100)
+  assert.ok(slots.free() > 40)
+})
+
+test('with twenty greedy partners there is still room for one more', () => {
+  const slots = createSlots(500)
+  for (let partner = 0; partner < 20; partner += 1) grab(slots, `p${partner}`)
+  assert.ok(slots.free() > 0)
+  assert.ok(slots.isFor('new', 0))
+})
+
+test('an idle lane may have its first of what is left, a busy one waits for the share of its partner', () => {
+  const slots = createSlots(12)
+  assert.equal(grab(slots, 'a'), 8)
+  assert.deepEqual([slots.isFor('a', 8), slots.isFor('a', 0)], [false, true])
+  slots.giveBack('a')
+  assert.equal(slots.isFor('a', 8), true)
+  for (let i = 0; i < 5; i += 1) slots.take('b')
+  assert.deepEqual([slots.free(), slots.isFor('c', 0)], [0, false])
+})
