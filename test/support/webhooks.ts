@@ -3,6 +3,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import {
+  type Clock,
   createCursors,
   createLog,
   createManualClock,
@@ -22,14 +23,17 @@ export async function createHooks(
     readonly url?: string
     readonly key?: Uint8Array
     readonly now?: Date
+    /** Instead of one that stands still. */
+    readonly clock?: Clock
   } = {},
 ) {
-  const { url: given, key = randomBytes(32), now = new Date(), ...rules } = options
+  const { url: given, key = randomBytes(32), now = new Date(), clock: givenClock, ...rules } = options
   const own = given === undefined ? await createTestDatabase() : undefined
   const url = own?.url ?? given ?? ''
   const log = createLog('silent')
   const db = createDatabase({ url, connectionsMax: 8, log })
-  const clock = createManualClock(now)
+  const manual = createManualClock(now)
+  const clock = { ...manual, now: () => (givenClock ?? manual).now() }
   const outbox = createOutbox()
   const webhooks = createWebhooks({
     db,
