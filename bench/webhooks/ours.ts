@@ -161,7 +161,7 @@ export function payoutsContestant(
   options: PayoutsOptions,
   meanwhile: (rate: number, share: number) => void,
 ): Contestant {
-  const { place, worker, ledger, partnerId, books, name } = options
+  const { place, worker, ledger, partnerId, books, name, seconds } = options
   const payouts = loadedContestant(options)
   const check = checkOf(place, { drained: true })
   let wrong: readonly string[] = []
@@ -177,8 +177,16 @@ export function payoutsContestant(
     const taken = await place.endpoints.take()
     wrong = [...(await check(taken)), ...(await books())]
     const during = taken.received.filter(({ atMs }) => atMs <= endedMs)
-    meanwhile(rateOf(during, Infinity), during.length / owed)
-    return found
+    return { ...found, during: during.length / seconds, share: during.length / owed }
   }
-  return { name, sample, warmUp: async () => void (await sample()), audit: () => Promise.resolve(wrong) }
+  return {
+    name,
+    sample: async () => {
+      const { during, share, ...found } = await sample()
+      meanwhile(during, share)
+      return found
+    },
+    warmUp: async () => void (await sample()),
+    audit: () => Promise.resolve(wrong),
+  }
 }

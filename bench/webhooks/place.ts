@@ -25,7 +25,7 @@ export type Place = {
   readonly partnerIds: readonly string[]
   /** Events that are committed, by partner. */
   readonly committed: Map<string, number>
-  /** One transaction. Answers what each is called, and when its commit was sent. */
+  /** One transaction. Answers what each is called, and when they and their commit were sent. */
   readonly commit: (events: number) => Promise<{ readonly references: readonly string[]; readonly atMs: number }>
   /** Deliveries that so many events, the next partner's each, make to healthy endpoints. */
   readonly healthyOf: (events: number) => number
@@ -74,10 +74,10 @@ export async function createPlace(options: PlaceOptions): Promise<Place> {
         const partnerId = partnerIds[last++ % active] ?? ''
         return { partnerId, type: eventType, occurredAt, data: dataOf(newReference()) } as const
       })
-      const atMs = await db.transaction(async (tx) => {
+      const atMs = await db.transaction((tx) => {
         for (let at = 0; at < count; at += eventsPerStatement)
           outbox.appendMany(tx, events.slice(at, at + eventsPerStatement))
-        return nowMs()
+        return Promise.resolve(nowMs())
       })
       for (const { partnerId } of events) committed.set(partnerId, (committed.get(partnerId) ?? 0) + 1)
       return { references: events.map(({ data }) => data.reference), atMs }
@@ -113,7 +113,7 @@ async function subscribe(
       partnerId =
         partnerIds?.[endpoint / perPartner] ??
         (await db.transaction((tx) => access.createPartner(tx, `Bench ${endpoint}`)))
-    const { id, secret = '' } = await webhooks.create(partnerId, { url, events: [eventType] })
+    const { id, secret } = await webhooks.create(partnerId, { url, events: [eventType] })
     made.push({ endpoint, partnerId, subscriptionId: id, secret, healthy: endpoints.kinds[endpoint] === 'ok' })
   }
   return made

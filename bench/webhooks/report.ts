@@ -25,17 +25,18 @@ const notes = [
   'Endpoints are a process on loopback, a port each; they count and keep, and verify nothing while it is measured.',
   'deliveries: the role `worker`, from the commit of the events: fan-out, signing, the guarded POST and its record.',
   'raw client: the same HTTP client with 500 under way, posting what lies signed in memory; nothing is read or kept.',
-  'Peers: one job a delivery, made before it is counted; the job reads, signs, posts with that client, and records.',
-  'Commit to first byte: from the moment the commit is sent to the head of the request at the endpoint.',
+  'Peers: from the commit of the events, too; one job a delivery, which reads, signs, posts with that client, and records.',
+  'Commit to first byte: from the moment the event and its commit are sent to the head of the request at the endpoint.',
 ]
 
-function head({ form, rounds, seconds, settings, pending, hanging }: Report): readonly string[] {
+function head({ form, rounds, seconds, settings, pending, hanging, only }: Report): readonly string[] {
   const { server_version: version, ...others } = settings
   const set = Object.entries(others).map(([name, value]) => `${name} ${value}`)
   return [
     `${form}: ${rounds} interleaved rounds of ${seconds} s a contestant`,
     `${cores} cores, PostgreSQL ${version} (${set.join(', ')}), Node ${process.versions.node}`,
-    `${pending.toLocaleString('en')} rows pending where there are many, ${hanging.toLocaleString('en')} for the endpoint that hangs`,
+    ...(only.has(3) ? [`${hanging.toLocaleString('en')} deliveries pending for the endpoint that hangs`] : []),
+    ...(only.has(7) ? [`${pending.toLocaleString('en')} rows in the queue where many are pending`] : []),
   ]
 }
 

@@ -4,10 +4,9 @@ import type { Server } from '../children.ts'
 import type { Contestant } from '../contestants.ts'
 import { withClient } from '../postgres.ts'
 import { startAsked } from './ask.ts'
-import { compare, keyOf, verifySigned } from './audit.ts'
+import { compare, type Expected, keyOf, verifySigned } from './audit.ts'
 import { floodContestant } from './flood.ts'
-import { addEvents, type Peer, prepareTables } from './peers/fill.ts'
-import type { Delivery } from './peers/schema.ts'
+import { commitEvents, type Peer, prepareTables } from './peers/fill.ts'
 import type { RawPosted } from './raw-child.ts'
 import type { Endpoints } from './receivers.ts'
 
@@ -52,45 +51,45 @@ export function rawContestant(
 export type PeerOptions = Common & {
   readonly name: string
   readonly databaseUrl: string
-  readonly perEvent: number
+  readonly perPartner: number
   readonly open: (databaseUrl: string) => Promise<Peer>
   readonly start: () => Promise<Server>
 }
 
-/** Jobs are there before they are counted: what it costs to make them is not held against the library. */
+/** From the commit of the events on, as the service: jobs are made of them while it counts. */
 export async function peerContestant(
   options: PeerOptions,
 ): Promise<Contestant & { readonly stop: () => Promise<void> }> {
-  const { name, databaseUrl, endpoints, seconds, perEvent } = options
-  const endpointIds = await prepareTables(databaseUrl, endpoints.urls, secret)
+  const { name, databaseUrl, endpoints, seconds, perPartner } = options
+  const endpointIds = await prepareTables(databaseUrl, endpoints.urls, perPartner, secret)
   const peer = await options.open(databaseUrl)
   const server = await options.start()
   server.freeze()
-  let deliveries: readonly Delivery[] = []
+  let eventIds: readonly string[] = []
   const contestant = floodContestant({
     name,
     endpoints,
     seconds,
     server: () => server,
-    prepare: async (count) => {
-      deliveries = await addEvents(databaseUrl, endpointIds, count, perEvent)
-      await peer.add(deliveries)
+    prepare: () => {
       server.thaw()
-      return []
+      return Promise.resolve([])
     },
-    release: () => Promise.resolve(deliveries.length),
+    release: async (deliveries) => {
+      const partners = endpointIds.length / perPartner
+      eventIds = await commitEvents(databaseUrl, partners, Math.ceil(deliveries / perPartner))
+      return eventIds.length * perPartner
+    },
     finished: async () => (await peer.left()) === 0,
     rest: server.freeze,
     check: async ({ received, sampled }) => {
-      const digests = await attempted(databaseUrl, deliveries)
-      const at = new Map(endpointIds.map((id, index) => [id, index]))
-      const expected = new Map(
-        deliveries.map(({ deliveryId, endpointId }) => [
-          keyOf(at.get(endpointId) ?? -1, deliveryId),
-          digests.get(deliveryId) ?? 'no attempt is recorded',
-        ]),
-      )
-      return [...compare(received, expected), ...verifySigned(sampled, secretOf)]
+      const expected = await attempted(databaseUrl, endpointIds, eventIds)
+      const owed = eventIds.length * perPartner
+      return [
+        ...(expected.size === owed ? [] : [`${owed} deliveries, ${expected.size} successful attempts`]),
+        ...compare(received, expected),
+        ...verifySigned(sampled, secretOf),
+      ]
     },
   })
   return {
@@ -102,15 +101,19 @@ export async function peerContestant(
   }
 }
 
-/** By delivery, the digest of the data that its successful attempt carried. */
-async function attempted(databaseUrl: string, deliveries: readonly Delivery[]): Promise<ReadonlyMap<string, string>> {
+/** What the successful attempts of these events carried, and where to; one each. */
+async function attempted(
+  databaseUrl: string,
+  endpointIds: readonly string[],
+  eventIds: readonly string[],
+): Promise<Expected> {
+  const at = new Map(endpointIds.map((id, index) => [id, index]))
   const { rows } = await withClient(databaseUrl, (client) =>
-    client.query<{ id: string; digest: string }>(
-      `select a.delivery_id as id, encode(sha256(convert_to(e.data, 'UTF8')), 'hex') as digest
-      from attempts a join events e on e.id = a.event_id
-      where a.delivery_id = any($1::uuid[]) and a.status = 200`,
-      [deliveries.map(({ deliveryId }) => deliveryId)],
+    client.query<{ id: string; endpoint: string; digest: string }>(
+      `select a.delivery_id as id, a.endpoint_id as endpoint, encode(sha256(convert_to(e.data, 'UTF8')), 'hex') as digest
+      from attempts a join events e on e.id = a.event_id where a.event_id = any($1::uuid[]) and a.status = 200`,
+      [eventIds],
     ),
   )
-  return new Map(rows.map(({ id, digest }) => [id, digest]))
+  return new Map(rows.map(({ id, endpoint, digest }) => [keyOf(at.get(endpoint) ?? -1, id), digest]))
 }

@@ -113,7 +113,7 @@ async function addDeliveries(build: Building): Promise<void> {
       endpoints,
       seconds,
       execArgv,
-      perEvent,
+      perPartner: perEvent,
       open,
       start: () => start(program, databaseUrl, program),
     })

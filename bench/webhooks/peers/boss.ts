@@ -1,10 +1,11 @@
 /** Deliveries as jobs of pg-boss, in a process of their own: batches, since the library takes and completes by batch. */
 import { PgBoss } from 'pg-boss'
 import { readConfig } from '../../../service/src/config.ts'
+import { startFanOut } from './fan-out.ts'
 import { type Delivery, queueName } from './schema.ts'
 import { createWork, requireSuccess } from './work.ts'
 
-/** Tried on two cores: the fastest of 50 to 500 jobs a batch, and of 1 to 10 batches at once. */
+/** Tried on two cores: 50 to 300 jobs a batch, 2 to 10 batches at once; these were among the fastest. */
 const [batchSize, localConcurrency] = [100, 10]
 
 const { DATABASE_URL: url = '', DATABASE_CONNECTIONS_MAX: connections } = readConfig()
@@ -18,6 +19,14 @@ await boss.work<Delivery>(queueName, options, async (jobs) => {
   const attempted = await Promise.all(jobs.map(({ data }) => work.attempt(data, payloads.get(data.eventId) ?? '')))
   await work.record(attempted)
   requireSuccess(attempted)
+})
+await startFanOut(url, (client, deliveries) => {
+  const db = { executeSql: (text: string, values?: unknown[]) => client.query(text, values) }
+  return boss.insert(
+    queueName,
+    deliveries.map((data) => ({ data })),
+    { db },
+  )
 })
 process.once('SIGTERM', () => void boss.stop({ graceful: true }).finally(() => process.exit(0)))
 process.send?.({ port: 0 })

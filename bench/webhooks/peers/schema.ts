@@ -1,7 +1,8 @@
 /** What the peers' jobs read and write: one's own tables, as one would make them around a library of jobs. */
 export const schema = `
-  create table events (id uuid primary key, data text not null);
-  create table endpoints (id uuid primary key, url text not null, secret text not null);
+  create table events (id uuid primary key, partner integer not null, data text not null);
+  create table pending (event_id uuid primary key);
+  create table endpoints (id uuid primary key, partner integer not null, url text not null, secret text not null);
   create table attempts (
     delivery_id uuid not null, attempt integer not null, event_id uuid not null, endpoint_id uuid not null,
     started_at timestamptz not null, duration_ms integer not null, status integer, error text,
