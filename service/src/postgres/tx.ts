@@ -6,6 +6,7 @@ import type { Socket } from 'node:net'
 import pg from 'pg'
 import { assert } from '../kernel/index.ts'
 import { classify } from './errors.ts'
+import { literal } from './literal.ts'
 import { type Sql, toStatement } from './sql.ts'
 
 export type Row = Readonly<Record<string, unknown>>
@@ -45,7 +46,7 @@ type Queryable = Pick<pg.Pool | pg.PoolClient, 'query'>
 async function send(target: Queryable, statement: Sql): Promise<{ rows: readonly Row[]; count: number }> {
   try {
     const { name, text, values } = toStatement(statement)
-    const result = await target.query({ name, text, values: [...values], rowMode: 'array', types })
+    const result = await target.query({ name, text, values: values.map(literal), rowMode: 'array', types })
     const fields = result.fields.map((field) => camel(field.name))
     const rows = (result.rows as unknown[][]).map((cells) => {
       const row: Record<string, unknown> = {}
