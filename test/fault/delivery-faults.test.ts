@@ -12,7 +12,7 @@ import { startDelivery } from '../../service/src/delivery/index.ts'
 import { newId, systemClock } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { startWire } from '../support/tcp-proxy.ts'
-import { createHooks, type Endpoint, type Hooks, startEndpoint, statusChanged, until } from '../support/webhooks.ts'
+import { createHooks, type Endpoint, type Hooks, startEndpoint, until } from '../support/webhooks.ts'
 
 const script = fileURLToPath(new URL('../support/webhooks-worker.ts', import.meta.url))
 const endpointsMax = 4
