@@ -114,6 +114,7 @@ async function subscribe(
         partnerIds?.[endpoint / perPartner] ??
         (await db.transaction((tx) => access.createPartner(tx, `Bench ${endpoint}`)))
     const { id, secret } = await webhooks.create(partnerId, { url, events: [eventType] })
+    if (secret === undefined) throw new Error('an endpoint that is signed for by HMAC has a secret')
     made.push({ endpoint, partnerId, subscriptionId: id, secret, healthy: endpoints.kinds[endpoint] === 'ok' })
   }
   return made

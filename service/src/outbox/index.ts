@@ -144,7 +144,7 @@ export function createOutbox(): Outbox {
     take: async (tx, partnerIds, eventsMax) => {
       const taken = await nextPending(tx, partnerIds, eventsMax)
       if (taken.length === 0) return []
-      await tx.run(
+      tx.later(
         plannedAnew(sql`
           delete from outbox.pending p
           using unnest(${taken.map((row) => row.partnerId)}::uuid[], ${taken.map((row) => row.eventId)}::uuid[]) as w (p, e)

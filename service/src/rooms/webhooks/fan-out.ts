@@ -40,7 +40,8 @@ export function createFanOut({ clock, outbox }: { readonly clock: Clock; readonl
     workerId: string | null = null,
   ): Promise<FannedOut> => {
     const locked = await store.lockPartners(tx, partnerIds)
-    const events = locked.length === 0 ? [] : await outbox.take(tx, locked, eventsMax)
+    if (locked.length === 0) return { events: 0, woken: [] }
+    const [events, wanting] = await Promise.all([outbox.take(tx, locked, eventsMax), store.subscriptionsOf(tx, locked)])
     if (events.length === 0) return { events: 0, woken: [] }
     const byPartner = Map.groupBy(events, (event) => event.partnerId)
     const numbers = await numbered(tx, byPartner)
@@ -48,7 +49,7 @@ export function createFanOut({ clock, outbox }: { readonly clock: Clock; readonl
       tx,
       numbers.map(({ event, sequence }) => ({ partnerId: event.partnerId, sequence, eventId: event.id })),
     )
-    const subscriptions = Map.groupBy(await store.subscriptionsOf(tx, [...byPartner.keys()]), (row) => row.partnerId)
+    const subscriptions = Map.groupBy(wanting, (row) => row.partnerId)
     const rows = numbers.flatMap(({ event, sequence }) =>
       (subscriptions.get(event.partnerId) ?? [])
         .filter((subscription) => wants(subscription, event))

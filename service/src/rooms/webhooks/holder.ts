@@ -203,12 +203,13 @@ export function createHolder(deps: HolderDeps, options: HolderOptions) {
     await close(idle)
   }
 
-  const lookAround = async (): Promise<void> => {
+  const lookAround = async (): Promise<number> => {
     await renew()
     const due = await verbs.due(workerId, lanesPerClaimMax)
     await hear(due.filter((key) => key.mine && lanes.has(key.subscriptionId)))
-    await claim(due)
+    const claimed = await claim(due)
     await lookAfter()
+    return claimed
   }
 
   const freed = (lane: Lane | undefined) => {
@@ -243,16 +244,17 @@ export function createHolder(deps: HolderDeps, options: HolderOptions) {
 
     /** Looks around when it is time, claims what it heard of, reads what is wanted. Answers how much it did. */
     step: async (): Promise<number> => {
-      if (performance.now() - lookedAt >= idleMs) {
-        await lookAround()
-        lookedAt = performance.now()
-      }
       const keys = [...heard.values()]
       heard.clear()
-      const claimed = await claim(keys)
-      const rows = await refill()
+      // What was heard of goes first: somebody waits for it.
+      let did = (await claim(keys)) + (await refill())
+      if (performance.now() - lookedAt >= idleMs) {
+        did += await lookAround()
+        lookedAt = performance.now()
+        did += await refill()
+      }
       pump()
-      return claimed + rows
+      return did
     },
 
     ...settling,

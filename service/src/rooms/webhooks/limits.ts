@@ -7,7 +7,7 @@ export const limitsDefault = {
   /** No attempt begins on a lane whose lease ends sooner: an exchange takes 15 s at most. */
   leaseMarginMs: 20 * secondMs,
   /** A lane without work is kept so long, since work often comes again. */
-  lingerMs: secondMs,
+  lingerMs: 5 * secondMs,
   /** Attempts under way at once, to one endpoint and in a process. */
   inFlightPerEndpointMax: 10,
   inFlightMax: 500,

@@ -4,6 +4,7 @@ import type { Lane, Target } from './lane.ts'
 import * as memory from './lane.ts'
 import type { Lanes } from './lanes.ts'
 import type { OwedRow } from './store-queue.ts'
+import type { SubscriptionKey } from './store.ts'
 
 /** Rows that are read of a lane at once. */
 const rowsPerLaneMax = 64
@@ -11,6 +12,7 @@ const rowsPerLaneMax = 64
 type Found = { readonly lane: Lane; readonly row: OwedRow; readonly again: boolean }
 
 export type Refilled = {
+  /** New to the lanes, or due; 0: there is nothing to read. */
   readonly rows: number
   /** Disabled or deleted. */
   readonly closed: readonly Lane[]
@@ -47,14 +49,14 @@ export function createReading({ verbs, clock, log }: Deps) {
     return { targets: new Map(all), troubled }
   }
 
-  const take = async (lanes: readonly Lane[]): Promise<number> => {
+  /** Asks for what each lane wants. Whatever is said of a lane from here on is said of rows that may be missed. */
+  const fetch = async (lanes: readonly Lane[]) => {
     const now = clock.now()
     const wanted = lanes.map((lane) => ({
       ...lane.key,
       ...{ after: lane.cursor, ordered: lane.target.ordered, fresh: lane.mayHaveFresh },
       due: lane.dueAt !== null && lane.dueAt <= now,
     }))
-    // Whatever is said of a lane from here on is said of rows that this reading may miss.
     for (const lane of lanes) {
       lane.settled.clear()
       lane.mayHaveFresh = false
@@ -65,29 +67,25 @@ export function createReading({ verbs, clock, log }: Deps) {
       unblocked.delete(lane)
       return references.map((reference) => ({ ...lane.key, reference }))
     })
-    const { fresh, due } = await verbs.read(wanted, rowsPerLaneMax)
-    const firsts = await verbs.firsts(passed)
-    const byId = new Map(lanes.map((lane, index) => [lane.key.subscriptionId, { lane, asked: wanted[index] }]))
-    const found: Found[] = []
+    const [{ fresh, due }, firsts] = await Promise.all([verbs.read(wanted, rowsPerLaneMax), verbs.firsts(passed)])
     const group = <T extends OwedRow>(rows: readonly T[]) => Map.groupBy(rows, (row) => row.subscriptionId)
     const [freshOf, dueOf, firstsOf] = [group(fresh), group(due), group(firsts)]
-    for (const [id, { lane, asked }] of byId) {
-      const [news, again] = [freshOf.get(id) ?? [], dueOf.get(id) ?? []]
-      const last = news.at(-1)
-      if (last !== undefined && last.sequence > lane.cursor) lane.cursor = last.sequence
-      if (news.length === rowsPerLaneMax) lane.mayHaveFresh = true
-      if (asked?.due) lane.dueAt = earlier(lane.dueAt, dueAfter(again, now))
-      const ready = again.filter((row) => row.dueAt !== null && row.dueAt <= now)
-      const free = news.filter((row) => !row.blocked)
-      const first = (firstsOf.get(id) ?? []).filter((row) => row.dueAt === null || row.dueAt <= now)
-      const rows = new Map<string, Found>()
-      for (const row of first) rows.set(row.eventId, { lane, row, again: row.dueAt !== null })
-      for (const row of ready) rows.set(row.eventId, { lane, row, again: true })
-      for (const row of free) rows.set(row.eventId, { lane, row, again: false })
-      found.push(...rows.values())
-    }
-    await fill(found)
-    return fresh.length + due.length + firsts.length
+    const of = ({ subscriptionId: id }: SubscriptionKey) => ({
+      ...{ news: freshOf.get(id) ?? [], again: dueOf.get(id) ?? [], firsts: firstsOf.get(id) ?? [] },
+    })
+    return { now, askedDue: new Set(wanted.flatMap((one) => (one.due ? [one.subscriptionId] : []))), of }
+  }
+
+  /** What of it may go, as the lane knows from now on. */
+  const learn = (lane: Lane, { now, askedDue, of }: Awaited<ReturnType<typeof fetch>>): readonly Found[] => {
+    const { news, again, firsts } = of(lane.key)
+    const last = news.at(-1)
+    if (last !== undefined && last.sequence > lane.cursor) lane.cursor = last.sequence
+    if (news.length === rowsPerLaneMax) lane.mayHaveFresh = true
+    if (askedDue.has(lane.key.subscriptionId)) lane.dueAt = earlier(lane.dueAt, dueAfter(again, now))
+    const mayGo = (row: OwedRow) => row.dueAt === null || row.dueAt <= now
+    const rows = [...firsts, ...again, ...news.filter((row) => !row.blocked)].filter(mayGo)
+    return [...new Map(rows.map((row) => [row.eventId, { lane, row, again: row.dueAt !== null }])).values()]
   }
 
   const fill = async (found: readonly Found[]): Promise<void> => {
@@ -104,22 +102,28 @@ export function createReading({ verbs, clock, log }: Deps) {
   }
 
   return {
+    /** Where it goes is asked at the same time: a partner who changes an endpoint expects that at once. */
     refill: async (lanes: readonly Lane[]): Promise<Refilled> => {
-      const { targets, troubled } = await targetsOf(lanes)
-      const open: Lane[] = []
+      const [{ targets, troubled }, fetched] = await Promise.all([targetsOf(lanes), fetch(lanes)])
       const closed: Lane[] = []
+      const found: Found[] = []
+      let rows = 0
       for (const lane of lanes) {
         const target = targets.get(lane.key.subscriptionId)
-        if (target !== undefined) {
-          // Strict from now on: what is in memory was read for the other rule.
-          if (target.ordered && !lane.target.ordered) memory.forget(lane, clock.now())
-          lane.target = target
-          lane.closing = undefined
-          open.push(lane)
-        } else if (!troubled.includes(lane)) closed.push(lane)
+        if (target === undefined) {
+          if (!troubled.includes(lane)) closed.push(lane)
+          continue
+        }
+        // Strict from now on: what was read, for the other rule, is read again.
+        const isStale = target.ordered && !lane.target.ordered
+        lane.target = target
+        lane.closing = undefined
+        rows += fetched.of(lane.key).news.length
+        if (isStale) memory.forget(lane, clock.now())
+        else found.push(...learn(lane, fetched))
       }
-      const rows = open.length === 0 ? 0 : await take(open)
-      return { rows, closed, troubled }
+      await fill(found)
+      return { rows: rows + found.length, closed, troubled }
     },
 
     unblock: (lane: Lane, reference: string): void => {

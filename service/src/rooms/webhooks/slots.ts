@@ -1,9 +1,11 @@
 /**
- * Pure: the attempts that a process may have under way, shared among partners. A partner has at most so many times what
- * is still free: one alone has two thirds of all, three have two sevenths each, and there is always room for one more
- * partner. A lane with nothing under way may have its first, since a slow endpoint must not cost its partner the others.
+ * Pure: the attempts that a process may have under way, shared among partners. A partner may have twice what is still
+ * free: one alone has two thirds of all, and who comes later his part of the rest. A lane with nothing under way may have
+ * its first, since a slow endpoint must not cost its partner the others. The last twentieth is for partners with nothing
+ * under way at all, one attempt each.
  */
 const shareOfFree = 2
+const newcomersPart = 20
 
 export function createSlots(max: number) {
   const taken = new Map<string, number>()
@@ -11,8 +13,12 @@ export function createSlots(max: number) {
   return {
     taken: () => total,
     free: () => max - total,
-    isFor: (partnerId: string, inLane: number): boolean =>
-      max > total && (inLane === 0 || (taken.get(partnerId) ?? 0) < (max - total) * shareOfFree),
+    isFor: (partnerId: string, inLane: number): boolean => {
+      const free = max - total
+      const own = taken.get(partnerId) ?? 0
+      if (own === 0) return free > 0
+      return free > max / newcomersPart && (inLane === 0 || own < free * shareOfFree)
+    },
     take: (partnerId: string): void => {
       total += 1
       taken.set(partnerId, (taken.get(partnerId) ?? 0) + 1)
