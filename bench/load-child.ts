@@ -8,6 +8,8 @@ import { type BenchPartner, signedBytes, type Unsigned } from './sign.ts'
 import type { LoadReport, LoadSpec } from './load.ts'
 
 const signersMax = 8
+/** `Retry-After` asks for ten times as much. */
+const insistMs = 100
 const percentile = (sorted: Float64Array, share: number) =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
 
@@ -71,10 +73,12 @@ type Drive = {
   /** The index of the next request, or undefined when the round is over. */
   readonly take: () => number | undefined
   problem: string | undefined
+  turnedAway: number
+  readonly isOver: () => boolean
 }
 
 /** Resolves when there is nothing left to send on this connection, or it broke. */
-function keepBusy(socket: Socket, requests: readonly Buffer[], drive: Drive): Promise<void> {
+function keepBusy(socket: Socket, requests: readonly Buffer[], drive: Drive, insist: boolean): Promise<void> {
   return new Promise((resolve) => {
     let text = ''
     let current: number | undefined
@@ -88,6 +92,15 @@ function keepBusy(socket: Socket, requests: readonly Buffer[], drive: Drive): Pr
       startedMs = performance.now()
       socket.write(requests[current % requests.length] as Buffer)
     }
+    const again = () => {
+      if (drive.isOver()) {
+        current = undefined
+        socket.end()
+        return resolve()
+      }
+      startedMs = performance.now()
+      socket.write(requests[(current ?? 0) % requests.length] as Buffer)
+    }
     const broken = () => {
       if (current !== undefined) drive.unknown.push(current)
       current = undefined
@@ -98,6 +111,11 @@ function keepBusy(socket: Socket, requests: readonly Buffer[], drive: Drive): Pr
       const answer = takeAnswer(text)
       if (!answer || current === undefined) return
       text = answer.rest
+      if (answer.status === 503 && insist) {
+        drive.turnedAway += 1
+        setTimeout(again, insistMs)
+        return
+      }
       if (answer.status >= 300) drive.problem ??= `${answer.status} ${answer.body.slice(0, 300)}`
       drive.outcomes.push({ index: current, status: answer.status, startedMs, endedMs: performance.now() })
       next()
@@ -119,6 +137,8 @@ async function drive(spec: LoadSpec, requests: readonly Buffer[]): Promise<LoadR
     outcomes: [],
     unknown: [],
     problem: undefined,
+    turnedAway: 0,
+    isOver: () => performance.now() >= deadlineMs,
     take: () => {
       if ((issued < spec.count || spec.cyclic) && performance.now() < deadlineMs) return issued++
       // The rate is that of the time in which every connection was busy.
@@ -126,7 +146,7 @@ async function drive(spec: LoadSpec, requests: readonly Buffer[]): Promise<LoadR
       return undefined
     },
   }
-  await Promise.all(sockets.map((socket) => keepBusy(socket, requests, state)))
+  await Promise.all(sockets.map((socket) => keepBusy(socket, requests, state, spec.insist === true)))
   const { user, system } = process.cpuUsage(cpu)
   const wallMs = performance.now() - begunMs
   const busyMs = (endMs ?? performance.now()) - begunMs
@@ -135,7 +155,7 @@ async function drive(spec: LoadSpec, requests: readonly Buffer[]): Promise<LoadR
   return {
     rate: ok.filter(({ endedMs }) => endedMs <= begunMs + busyMs).length / (busyMs / 1000),
     accepted: ok.length,
-    refused: state.outcomes.length - ok.length,
+    refused: state.outcomes.length - ok.length + state.turnedAway,
     unknown: state.unknown.length,
     problem: state.problem,
     p50Ms: percentile(latencies, 0.5),

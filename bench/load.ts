@@ -15,6 +15,8 @@ export type LoadSpec = {
   readonly cyclic: boolean
   /** The report names what was acknowledged and what got no answer. */
   readonly naming: boolean
+  /** What is refused for want of capacity (503) is sent again, until the round is over. */
+  readonly insist?: boolean
   readonly partners: readonly BenchPartner[]
   /** `<keyPrefix>-<index>` is the idempotency key. */
   readonly keyPrefix: string

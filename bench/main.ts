@@ -12,10 +12,11 @@ import { runGrowth } from './growth.ts'
 import { runKill } from './kill.ts'
 import { startLoad } from './load.ts'
 import { measureMemory } from './memory.ts'
+import { measureOverload } from './overload.ts'
 import { privateKeyPem } from './partners.ts'
 import { type Postgres, startPostgres } from './postgres.ts'
 import { renderMarkdown, renderText } from './report.ts'
-import { runRounds } from './rounds.ts'
+import { runRounds, spreadOf } from './rounds.ts'
 import { buildStage } from './stage.ts'
 
 const forms = {
@@ -75,12 +76,14 @@ async function measure(options: ReturnType<typeof readOptions>, postgres: Postgr
   const execArgv = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`]
   const stage = await buildStage({ postgres, load, seconds, pgbench: pgbench !== undefined, full, execArgv, say })
   const { samples, wrong } = await runRounds(stage.contestants, rounds, postgres, say)
+  const rate = spreadOf((samples.get('payouts') ?? []).map((sample) => sample.rate)).median
+  const overload = await measureOverload(stage.payouts.options, stage.payouts.ledger, rate, say)
   const memory = await measureMemory(stage.payouts.options, stage.payouts.ledger, payouts, say)
   const after = (await stage.payouts.audit()).map((what) => `memory: ${what}`)
   load.stop()
   await stage.stop()
   const { settings } = postgres
-  const report = { form, rounds, seconds, settings, pgbench, samples, memory, wrong: [...wrong, ...after] }
+  const report = { form, rounds, seconds, settings, pgbench, samples, overload, memory, wrong: [...wrong, ...after] }
   say(`\n${renderText(report)}`)
   await writeFile(resultsFile, renderMarkdown(report))
   return report.wrong

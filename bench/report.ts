@@ -2,6 +2,7 @@
 import { renderTable } from '../examples/demo/table.ts'
 import { cores } from './environment.ts'
 import type { Memory } from './memory.ts'
+import type { Overload } from './overload.ts'
 import { type Samples, spreadOf } from './rounds.ts'
 import { format, judge, rows, spread } from './table.ts'
 
@@ -12,6 +13,7 @@ export type Report = {
   readonly settings: Readonly<Record<string, string>>
   readonly pgbench: string | undefined
   readonly samples: Samples
+  readonly overload: Overload
   readonly memory: Memory
   readonly wrong: readonly string[]
 }
@@ -20,12 +22,34 @@ export const judgedColumns = ['row', 'ours', 'peer', 'ratio', 'floor', 'aim', ''
 export const measuredColumns = ['contestant', 'per second', 'p50 ms', 'p99 ms', 'its cores', "load's cores", 'RSS MiB']
 const mebibyte = 2 ** 20
 
-function judgedRows({ samples, memory }: Report): readonly (readonly string[])[] {
+/** The crowd's own table would have three lines; here they stand beside the rest. */
+function overloadRows({ connections, normalRate, acceptedRate, refusedRate, p99Ratio, recovered }: Overload) {
+  const title = `accepted p99 at ${connections} connections (${format(refusedRate)} refused /s) / normal`
+  const slow = p99Ratio <= 3 ? 'aim reached' : 'MISSED'
+  return [
+    [title, format(acceptedRate), format(normalRate), format(p99Ratio), 'at most 3', '3', slow],
+    [
+      'rate right after the crowd has gone / before',
+      '',
+      '',
+      format(recovered),
+      '0.9',
+      '1',
+      recovered >= 0.9 ? 'reached' : 'MISSED',
+    ],
+  ]
+}
+
+function judgedRows({ samples, memory, overload }: Report): readonly (readonly string[])[] {
   const title = 'memory over many payouts, MiB'
   const limits = ['flat', 'flat']
   const kept = [`${format(memory.late)} late`, `${format(memory.early)} early`, format(memory.late / memory.early)]
   const verdict = `${memory.flat ? 'aim reached' : 'MISSED'} (${memory.payouts.toLocaleString('en')})`
-  return [...rows.map((row) => judge(row, samples).cells), [title, ...kept, ...limits, verdict]]
+  return [
+    ...rows.map((row) => judge(row, samples).cells),
+    ...overloadRows(overload),
+    [title, ...kept, ...limits, verdict],
+  ]
 }
 
 export function measuredRows(samples: Samples): readonly (readonly string[])[] {
