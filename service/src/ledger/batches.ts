@@ -1,5 +1,5 @@
 /** Transfers in numbers: one lock, one update and one insert for as many as a batch holds. */
-import { assert, type Clock, newId, present } from '../kernel/index.ts'
+import { assert, type Clock, type Minor, newId, present } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { type Change, effects, fits, type ReserveWish, type Transfer, type TransferKind } from './rules.ts'
 import * as store from './store.ts'
@@ -12,19 +12,31 @@ export type Batches = {
    * fit takes nothing from those behind it. Followed by `reserveMany` of those that fit, in the same transaction.
    */
   readonly fitting: (tx: Tx, wanted: readonly ReserveWish[]) => Promise<readonly boolean[]>
-  /** Sets money aside, for reserves that were found fitting; each has its id. Written with the commit. */
+  readonly sumsOf: (wanted: readonly ReserveWish[]) => Sums
+  /**
+   * Whether all of it fits, as far as can be told without a lock: it was available when `known` was read, what others have
+   * `spoken` for taken off. By its constraint the commit still has the last word.
+   */
+  readonly seemFitting: (wanted: readonly ReserveWish[], known: KnownAccounts, spoken: Sums) => boolean
+  /**
+   * Sets money aside, for reserves that were found fitting, or that are taken to fit: where one does not, the commit fails
+   * by the constraint `accounts_never_negative`. Each has its id. Locks the accounts and writes with the commit.
+   */
   readonly reserveMany: (
     tx: Tx,
     reserves: readonly (Transfer & { readonly id: string })[],
     known: KnownAccounts,
   ) => Promise<void>
-  /** Moves posted money out of system accounts, which can always give it. Locks them, then writes with the commit. */
+  /** Moves posted money out of system accounts, which can always give it. Locks them and writes with the commit. */
   readonly creditMany: (tx: Tx, transfers: readonly Transfer[], known: KnownAccounts) => Promise<void>
 }
 
 type Movement = Pick<Transfer, 'partnerId' | 'currency' | 'debit' | 'credit'>
-/** Ids by account: they never change. */
-export type KnownAccounts = ReadonlyMap<string, string>
+/** By account: its id, which never changes, and what was available when it was read, which does. */
+export type KnownAccounts = ReadonlyMap<string, { readonly id: string; readonly available: Minor }>
+
+/** Of money that is about to be set aside, by account. */
+export type Sums = ReadonlyMap<string, Minor>
 
 const keyText = ({ partnerId, currency, name }: store.AccountKey) => `${partnerId} ${currency} ${name}`
 
@@ -36,6 +48,15 @@ function distinct(keys: readonly store.AccountKey[]): readonly store.AccountKey[
 const debitKey = ({ partnerId, currency, debit: name }: Omit<Movement, 'credit'>) => ({ partnerId, currency, name })
 const creditKey = ({ partnerId, currency, credit: name }: Omit<Movement, 'debit'>) => ({ partnerId, currency, name })
 const bothKeys = (movements: readonly Movement[]) => distinct([...movements.map(debitKey), ...movements.map(creditKey)])
+
+const sumsOf = (wanted: readonly ReserveWish[]): Sums => {
+  const found = new Map<string, Minor>()
+  for (const wish of wanted) {
+    const key = keyText(debitKey(wish))
+    found.set(key, (found.get(key) ?? 0n) + wish.amount)
+  }
+  return found
+}
 
 /** One change an account, whatever the number of transfers. */
 function sums(changes: readonly (Change & { readonly partnerId: string; readonly id: string })[]) {
@@ -49,7 +70,12 @@ function sums(changes: readonly (Change & { readonly partnerId: string; readonly
 
 export function createBatches(clock: Clock): Batches {
   const find = async (tx: Tx, keys: readonly store.AccountKey[]): Promise<KnownAccounts> =>
-    new Map((await store.accountIdsByKey(tx, keys)).map((row) => [keyText(row), row.id]))
+    new Map(
+      (await store.accountsByKey(tx, keys)).map((row) => [
+        keyText(row),
+        { id: row.id, available: row.posted - row.reserved },
+      ]),
+    )
 
   const complete = async (tx: Tx, keys: readonly store.AccountKey[], known: KnownAccounts): Promise<KnownAccounts> => {
     // In the order of their keys, so that two batches that make the same accounts cannot wait for each other.
@@ -62,7 +88,7 @@ export function createBatches(clock: Clock): Batches {
     return find(tx, keys)
   }
 
-  /** The accounts are locked by the caller. */
+  /** Last come the accounts, locked in the order of their ids: until the commit all others wait for them. */
   const write = (
     tx: Tx,
     kind: TransferKind,
@@ -70,8 +96,8 @@ export function createBatches(clock: Clock): Batches {
     ids: KnownAccounts,
   ) => {
     const rows = transfers.map((transfer) => {
-      const debitAccountId = present(ids.get(keyText(debitKey(transfer))), 'found or just made')
-      const creditAccountId = present(ids.get(keyText(creditKey(transfer))), 'found or just made')
+      const { id: debitAccountId } = present(ids.get(keyText(debitKey(transfer))), 'found or just made')
+      const { id: creditAccountId } = present(ids.get(keyText(creditKey(transfer))), 'found or just made')
       return { ...transfer, debitAccountId, creditAccountId }
     })
     const changes = rows.flatMap(({ partnerId, amount, debitAccountId, creditAccountId }) => {
@@ -82,8 +108,9 @@ export function createBatches(clock: Clock): Batches {
       ]
     })
     const changed = sums(changes).filter(({ posted, reserved }) => posted !== 0n || reserved !== 0n)
-    store.changeAccounts(tx, changed)
     store.insertTransfers(tx, kind, rows, clock.now())
+    store.lockBeforeChange(tx, changed)
+    store.changeAccounts(tx, changed)
   }
 
   return {
@@ -99,6 +126,9 @@ export function createBatches(clock: Clock): Batches {
         return true
       })
     },
+    sumsOf,
+    seemFitting: (wanted, known, spoken) =>
+      [...sumsOf(wanted)].every(([key, sum]) => (known.get(key)?.available ?? 0n) >= sum + (spoken.get(key) ?? 0n)),
     reserveMany: async (tx, reserves, known) => {
       if (reserves.length > 0) write(tx, 'reserve', reserves, await complete(tx, bothKeys(reserves), known))
     },
@@ -108,9 +138,7 @@ export function createBatches(clock: Clock): Batches {
         transfers.every(({ debit, credit }) => debit !== 'balance' && credit === 'balance'),
         'a credit comes out of a system account',
       )
-      const keys = bothKeys(transfers)
-      const ids = await complete(tx, keys, known)
-      await store.lockAccountsByKey(tx, keys)
+      const ids = await complete(tx, bothKeys(transfers), known)
       write(
         tx,
         'direct',

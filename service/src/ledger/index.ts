@@ -5,7 +5,7 @@
  * Tables: ledger.accounts, ledger.transfers. Invariants, each also an SQL constraint: a partner's balance never falls
  * below what is reserved; a reserve is posted or released once; transfers never change. Knows nothing of payouts.
  */
-export type { KnownAccounts } from './batches.ts'
+export type { KnownAccounts, Sums } from './batches.ts'
 export type { Balance, Ledger } from './service.ts'
 export { createLedger } from './service.ts'
 export { type AccountName, insufficientFunds, type Transfer } from './rules.ts'

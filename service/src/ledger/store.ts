@@ -105,15 +105,25 @@ export function lockAccountsByKey(
     order by id for update`)
 }
 
-/** The ids of accounts, without a lock: of those that a reserve only names. */
-export function accountIdsByKey(
+/** The accounts of many partners, without a lock: their ids are for good, their balances of a moment. */
+export function accountsByKey(
   tx: Tx,
   keys: readonly AccountKey[],
-): Promise<readonly (AccountKey & { readonly id: string })[]> {
+): Promise<readonly (AccountRow & { readonly partnerId: string })[]> {
   return tx.rows(sql`
-    select partner_id, id, name, currency from ledger.accounts
+    select partner_id, id, name, currency, posted, reserved from ledger.accounts
     where ${ofPartners(keys.map((key) => key.partnerId))}
       and name = any(${namesOf(keys)}::text[]) and currency = any(${currenciesOf(keys)}::text[])`)
+}
+
+type AccountId = { readonly partnerId: string; readonly id: string }
+
+/** An update takes its rows in any order; two batches must not wait for each other. */
+export function lockBeforeChange(tx: Tx, accounts: readonly AccountId[]): void {
+  tx.later(sql`
+    select id from ledger.accounts
+    where ${ofPartners(accounts.map((each) => each.partnerId))} and id = any(${accounts.map((each) => each.id)}::uuid[])
+    order by id for no key update`)
 }
 
 /** Changes many accounts, each named once. */

@@ -133,7 +133,7 @@ test('what waits for the lock of one partner holds up that partner alone', async
   }
 })
 
-test('batches that read first read while the one before writes, and write in the order of their calls', async () => {
+test('batches read while the one before writes, and those that wait for their turn write in the order of their calls', async () => {
   const seen: string[] = []
   const first = Promise.withResolvers<void>()
   const work = createBatcher<number, number, number>({
@@ -143,7 +143,8 @@ test('batches that read first read while the one before writes, and write in the
       if (calls[0] === 2) first.resolve()
       return (await tx.rows(sql`select n from public.numbers where n = any(${calls}::integer[])`)).length
     },
-    work: async (tx, calls, found) => {
+    work: async (tx, calls, found, line) => {
+      await line?.turn()
       // The first ends only once the second has read: side by side, or this would never end.
       if (calls[0] === 1) await first.promise
       seen.push(`write ${calls.join()}`)

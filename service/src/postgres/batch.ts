@@ -10,14 +10,23 @@ import { sqlState, stateOf } from './errors.ts'
 import { KeyTaken } from './once.ts'
 import type { Tx } from './tx.ts'
 
+/** Where a batch stands among the others of its line. Of those that run alone, after a failure, there is no line. */
+export type Line = {
+  /** Resolves when every batch before this one has ended. */
+  readonly turn: () => Promise<void>
+  /** Resolves when this one has ended, whichever way. */
+  readonly ended: Promise<void>
+}
+
 /**
  * One result for each call, in their order; a Refusal is the call's answer, and nothing of the call is written. `read` is
- * what the batcher's own `read` has found.
+ * what the batcher's own `read` has found. Work that depends on what the batches before it do waits for its turn.
  */
 export type BatchWork<In, Out, Read = undefined> = (
   tx: Tx,
   calls: readonly In[],
   read: Read,
+  line: Line | undefined,
 ) => Promise<readonly (Out | Refusal)[]>
 
 type Waiting<In, Out> = {
@@ -29,18 +38,21 @@ type Waiting<In, Out> = {
 /** Far longer than a lock is held when all is well; what takes longer is waited for beside the line. */
 const sharedLockTimeoutMs = 250
 
+/** A key or an amount that somebody else has taken since it was read. */
+const lostStates: ReadonlySet<string | undefined> = new Set([sqlState.uniqueViolation, sqlState.checkViolation])
+
 export type Batcher<In, Out> = (call: In) => Promise<Out>
 
 export function createBatcher<In, Out, Read = undefined>(options: {
   readonly db: Pick<Database, 'transaction'>
   /**
    * Reads what the work needs and what no lock protects, while the batch before is still at work. What that one has
-   * changed meanwhile must end in a violation of a constraint: the batch is then run again, after it.
+   * changed meanwhile must end in a violation of a constraint: the batch is then run again, after it and out of line.
    */
   readonly read?: (tx: Tx, calls: readonly In[]) => Promise<Read>
   readonly work: BatchWork<In, Out, Read>
   readonly callsMax: number
-  /** Batches under way at once. Those that read first work one after another, in the order of their calls. */
+  /** Batches under way at once. */
   readonly batchesMax: number
   /** Whose a call is. */
   readonly partnerOf: (call: In) => string
@@ -58,19 +70,13 @@ export function createBatcher<In, Out, Read = undefined>(options: {
     if (outcome instanceof Refusal) reject(outcome)
     else resolve(outcome)
   }
-  const attempt = async (
-    batch: readonly Waiting<In, Out>[],
-    line: { lockTimeoutMs?: number; turn?: Promise<void> },
-  ) => {
+  const attempt = async (batch: readonly Waiting<In, Out>[], line?: Line) => {
     const calls = batch.map(({ call }) => call)
     const outcomes = await db.transaction<readonly (Out | Refusal)[], Read>(
-      async (tx, found) => {
-        await line.turn
-        return work(tx, calls, found)
-      },
+      (tx, found) => work(tx, calls, found, line),
       {
         ...(read ? { before: (tx: Tx) => read(tx, calls) } : {}),
-        ...(line.lockTimeoutMs === undefined ? {} : { lockTimeoutMs: line.lockTimeoutMs }),
+        ...(line ? { lockTimeoutMs: sharedLockTimeoutMs } : {}),
       },
     )
     batch.forEach((each, index) => settle(each, outcomes[index] as Out | Refusal))
@@ -83,17 +89,16 @@ export function createBatcher<In, Out, Read = undefined>(options: {
     if (error instanceof Unreachable || stateOf(error) === sqlState.lockNotAvailable) rejectAll(batch, error)
     else if (batch.length > 1) for (const each of batch) await runAlone([each])
     // What was free when it was read, and was lost, is held by now: looked up again, it is answered.
-    else if (error instanceof KeyTaken || stateOf(error) === sqlState.uniqueViolation)
-      await attempt(batch, {}).catch((again: unknown) => rejectAll(batch, again))
+    else if (error instanceof KeyTaken || lostStates.has(stateOf(error)))
+      await attempt(batch).catch((again: unknown) => rejectAll(batch, again))
     else rejectAll(batch, error)
   }
-  const runAlone = (batch: readonly Waiting<In, Out>[]) =>
-    attempt(batch, {}).catch((error: unknown) => retry(batch, error))
-  const runInLine = async (batch: readonly Waiting<In, Out>[], before: Promise<void>): Promise<void> => {
+  const runAlone = (batch: readonly Waiting<In, Out>[]) => attempt(batch).catch((error: unknown) => retry(batch, error))
+  const runInLine = async (batch: readonly Waiting<In, Out>[], line: Line): Promise<void> => {
     try {
-      await attempt(batch, { lockTimeoutMs: sharedLockTimeoutMs, turn: before })
+      await attempt(batch, line)
     } catch (error) {
-      await before
+      await line.turn()
       // A database that is away is away for each of them; a lost commit may have been carried out, and is not repeated.
       if (error instanceof Unreachable) return rejectAll(batch, error)
       const locked = stateOf(error) === sqlState.lockNotAvailable
@@ -130,11 +135,14 @@ export function createBatcher<In, Out, Read = undefined>(options: {
       const batch = next()
       if (batch.length === 0) return
       underWay += 1
-      const done = runInLine(batch, turn).finally(() => {
+      const before = turn
+      const { promise: ended, resolve: end } = Promise.withResolvers<void>()
+      turn = Promise.all([before, ended]).then(() => undefined)
+      void runInLine(batch, { turn: () => before, ended }).finally(() => {
         underWay -= 1
+        end()
         pump()
       })
-      if (read) turn = done
     }
   }
 

@@ -4,8 +4,8 @@
  */
 import type { WithdrawalOutcome } from '@partner-payments/wire'
 import { type Caller, type Currency, type Minor, newId, present, Refusal } from '../../kernel/index.ts'
-import { insufficientFunds, type KnownAccounts } from '../../ledger/index.ts'
-import { replayOf, type Tx } from '../../postgres/index.ts'
+import { insufficientFunds, type KnownAccounts, type Sums } from '../../ledger/index.ts'
+import { type Line, replayOf, type Tx } from '../../postgres/index.ts'
 import type { Beneficiary } from '../beneficiaries/index.ts'
 import type { Customer } from '../customers/index.ts'
 import type { NewTransaction, TakenReferences } from '../transactions/index.ts'
@@ -67,11 +67,34 @@ type Known = {
   readonly customers: ReadonlyMap<string, Customer>
   readonly accounts: KnownAccounts
   readonly references: TakenReferences
+  /** The batches that were under way when the accounts were read: what they set aside may not be in it yet. */
+  readonly others: ReadonlySet<Sums>
 }
 
 export function createAccept(deps: PayoutsDeps) {
   const { beneficiaries, customers, ledger, transactions } = deps
+  const underWay = new Set<Sums>()
+
+  /**
+   * Which of them fit. While the balance has room for this batch and for all that are under way, whichever of them comes
+   * first, nobody waits for a lock or for another's commit. Else the batches before this one have the money first.
+   */
+  const fitting = async (tx: Tx, judged: readonly Judged[], known: Known, line: Line | undefined) => {
+    const wishes = judged.map(({ call }) => wishOf(call))
+    const spoken = addUp([...known.others, ...underWay].filter((sums, at, all) => all.indexOf(sums) === at))
+    if (line && ledger.seemFitting(wishes, known.accounts, spoken)) {
+      const sums = ledger.sumsOf(wishes)
+      underWay.add(sums)
+      void line.ended.then(() => underWay.delete(sums))
+      return wishes.map(() => true)
+    }
+    await line?.turn()
+    // From here on the hot balances are locked: nothing is read that could have been read before.
+    return ledger.fitting(tx, wishes)
+  }
+
   const read = async (tx: Tx, calls: readonly PayoutCall[]): Promise<Known> => {
+    const others = new Set(underWay)
     // Sent together: one wait for all of them.
     const [held, payees, accounts, references] = await Promise.all([
       heldKeys(tx, calls),
@@ -83,9 +106,14 @@ export function createAccept(deps: PayoutsDeps) {
       ),
     ])
     const owners = calls.flatMap((call) => customerKey(call, payees))
-    return { held, beneficiaries: payees, accounts, references, customers: await customers.byIds(tx, owners) }
+    return { held, beneficiaries: payees, accounts, references, others, customers: await customers.byIds(tx, owners) }
   }
-  const work = async (tx: Tx, calls: readonly PayoutCall[], known: Known): Promise<readonly (Accepted | Refusal)[]> => {
+  const work = async (
+    tx: Tx,
+    calls: readonly PayoutCall[],
+    known: Known,
+    line: Line | undefined,
+  ): Promise<readonly (Accepted | Refusal)[]> => {
     const outcomes = new Map<PayoutCall, Accepted | Refusal>()
     const holders = new Map<string, PayoutCall>()
     const fresh = calls.filter((call) => {
@@ -109,14 +137,7 @@ export function createAccept(deps: PayoutsDeps) {
       outcomes.set(call, outcome)
       return []
     })
-    // From here on the hot balances are locked: nothing is read that could have been read before.
-    const fits =
-      judged.length === 0
-        ? []
-        : await ledger.fitting(
-            tx,
-            judged.map(({ call }) => wishOf(call)),
-          )
+    const fits = judged.length === 0 ? [] : await fitting(tx, judged, known, line)
     const accepted = judged.filter(({ call }, index) => {
       if (fits[index]) return true
       outcomes.set(call, insufficientFunds(call.currency))
@@ -127,6 +148,12 @@ export function createAccept(deps: PayoutsDeps) {
     return calls.map((call) => outcomes.get(call) ?? twin(call, outcomes, holders))
   }
   return { read, work }
+}
+
+function addUp(all: readonly Sums[]): Sums {
+  const total = new Map<string, Minor>()
+  for (const sums of all) for (const [key, sum] of sums) total.set(key, (total.get(key) ?? 0n) + sum)
+  return total
 }
 
 /** The later of two calls with one key in a batch gets the first one's answer, as if it had come after the commit. */
