@@ -28,7 +28,6 @@ test('columns, keys, checks and indexes of every table stand in the picture', as
     '- `accounts_pkey: PRIMARY KEY (partner_id, id)`',
     '- `deposits_key: UNIQUE (partner_id, operation, idempotency_key)`',
     '- `transfers_reserve_ends_once: unique (partner_id, reserve_id) WHERE (reserve_id IS NOT NULL)`',
-    '- `transfers_by_reference: (partner_id, reference)`',
     '- `nonces_expiry: (partner_id, expires_at)`',
   ])
     assert.ok(page.split('\n').includes(line), `${line} in\n${page}`)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { derivedId, newId, randomFraction, randomText, randomToken } from './ids.ts'
+import { derivedId, newId, randomFraction, randomText, timedText, randomToken } from './ids.ts'
 
 const v7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 const v8 = /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
@@ -38,4 +38,12 @@ test('random text is of the telephone alphabet; tokens are 256 bits, URL-safe; f
     const fraction = randomFraction()
     assert.ok(fraction >= 0 && fraction < 1)
   }
+})
+
+test('a timed text sorts by its time, and two of one moment differ', () => {
+  const texts = Array.from({ length: 2000 }, () => timedText(12))
+  assert.equal(new Set(texts).size, texts.length)
+  for (const text of texts) assert.match(text, /^[0-9a-hjkmnp-tv-z]{22}$/)
+  const times = texts.map((text) => text.slice(0, 10))
+  assert.deepEqual(times, times.toSorted())
 })

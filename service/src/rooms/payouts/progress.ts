@@ -43,11 +43,14 @@ export type Progress = {
   readonly returned: (partnerId: string, payoutId: string, failure: Failure) => Promise<boolean>
 }
 
+/** Before every partner's. */
+const firstId = '00000000-0000-0000-0000-000000000000'
 /** Longer than a try at a bank takes, short enough that a killed worker's payouts are soon another's. */
 const leaseMs = 15 * secondMs
 
 export function createProgress(deps: PayoutsDeps): Progress {
   const { db, clock, ledger, transactions } = deps
+  let lookedUpTo = firstId
 
   /** Works on the locked row; does nothing where another has taken the lease meanwhile. */
   const fenced = <T>(claim: PayoutClaim, work: (tx: Tx, payout: store.PayoutRow) => Promise<T>) =>
@@ -91,7 +94,15 @@ export function createProgress(deps: PayoutsDeps): Progress {
 
   return {
     releaseLeases: (partnerId) => store.releaseLeases(db, partnerId, clock.now()),
-    partnersWithDue: (partnersMax) => store.partnersWithDue(db, clock.now(), partnersMax),
+    partnersWithDue: async (partnersMax) => {
+      const found = await store.partnersWithDue(db, clock.now(), lookedUpTo, partnersMax)
+      const again = found.length < partnersMax && lookedUpTo !== firstId
+      const more = again ? await store.partnersWithDue(db, clock.now(), firstId, partnersMax - found.length) : []
+      const partnerIds = [...new Set([...found, ...more])]
+      // On from here the next time, so that those with many payouts do not keep the others waiting.
+      lookedUpTo = partnerIds.at(-1) ?? firstId
+      return partnerIds
+    },
     claim: async (partnerId, payoutsMax) => {
       const now = clock.now()
       const leaseId = newId()

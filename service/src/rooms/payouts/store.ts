@@ -1,7 +1,7 @@
 /** All SQL of payouts. */
 import type { ErrorKey, Rail } from '@partner-payments/wire'
 import type { Currency, Minor } from '../../kernel/index.ts'
-import { columnOf, noSql, ofPartners, sql, type Tx } from '../../postgres/index.ts'
+import { columnOf, noSql, ofPartners, plannedAnew, sql, type Tx } from '../../postgres/index.ts'
 import type { PayoutStatus } from './rules.ts'
 
 export type PayoutRow = {
@@ -86,12 +86,28 @@ export function lockPayout(tx: Tx, partnerId: string, id: string): Promise<Payou
     select ${columns} from payouts.payouts where partner_id = ${partnerId} and id = ${id} for update`)
 }
 
-/** Which partners have payouts due: the unlocked scan that finds work (it names no partner by design). */
-export async function partnersWithDue(tx: Tx, now: Date, partnersMax: number): Promise<readonly string[]> {
-  const rows = await tx.rows<{ partnerId: string }>(sql`
-    select partner_id from (
-      select partner_id, due_at from payouts.payouts where due_at <= ${now} order by due_at limit 1000) as due
-    group by partner_id order by min(due_at) limit ${partnersMax}`)
+/**
+ * Which partners have payouts due, behind `after` in the order of their ids: the unlocked scan that finds work (it names no
+ * partner by design). One probe of the index for each partner that waits for anything, however many payouts it has.
+ */
+export async function partnersWithDue(
+  tx: Tx,
+  now: Date,
+  after: string,
+  partnersMax: number,
+): Promise<readonly string[]> {
+  const rows = await tx.rows<{ partnerId: string }>(
+    plannedAnew(sql`
+      with recursive found (partner_id, due_at) as (
+        (select partner_id, due_at from payouts.payouts where due_at is not null and partner_id > ${after}
+          order by partner_id, due_at limit 1)
+        union all
+        select n.partner_id, n.due_at from found cross join lateral (
+          select p.partner_id, p.due_at from payouts.payouts p
+          where p.due_at is not null and p.partner_id > found.partner_id
+          order by p.partner_id, p.due_at limit 1) as n)
+      select partner_id from found where due_at <= ${now} limit ${partnersMax}`),
+  )
   return rows.map((row) => row.partnerId)
 }
 

@@ -18,8 +18,8 @@ import {
   notFound,
   type Page,
   present,
-  randomText,
   type Refusal,
+  timedText,
 } from '../../kernel/index.ts'
 import type { Outbox } from '../../outbox/index.ts'
 import { createBatcher, type Database, type Tx } from '../../postgres/index.ts'
@@ -108,7 +108,8 @@ export type ConclusionRequest = {
 export type Move = store.TransactionKey & { readonly steps: readonly TimelineStep[]; readonly conclusion?: Conclusion }
 export type Conclusion = Omit<ConclusionRequest, 'steps'>
 
-const ownReferenceChars = 20
+/** 60 random bits within a millisecond. */
+const ownReferenceRandomChars = 12
 const readsPerBatchMax = 64
 const readsUnderWayMax = 4
 const json = (value: object | undefined) => (value === undefined ? null : JSON.stringify(value))
@@ -231,7 +232,7 @@ async function findMany(
   return wanted.map((key) => byKey.get(wishKey(key)) ?? notFound('transaction'))
 }
 
-const ownReference = () => `txn_${randomText(ownReferenceChars)}`
+const ownReference = () => `txn_${timedText(ownReferenceRandomChars)}`
 const wishKey = ({ partnerId, reference }: { readonly partnerId: string; readonly reference: string }) =>
   `${partnerId} ${reference}`
 const entries = (steps: readonly TimelineStep[], status: store.TimelineEntry['status'], now: Date) =>
