@@ -38,6 +38,9 @@ type Waiting<In, Out> = {
 /** Far longer than a lock is held when all is well; what takes longer is waited for beside the line. */
 const sharedLockTimeoutMs = 250
 
+/** Beside another batch a further one begins with this many calls: a small one costs nearly as much as a large one. */
+const companyMin = 16
+
 /** A key or an amount that somebody else has taken since it was read. */
 const lostStates: ReadonlySet<string | undefined> = new Set([sqlState.uniqueViolation, sqlState.checkViolation])
 
@@ -131,7 +134,7 @@ export function createBatcher<In, Out, Read = undefined>(options: {
   }
 
   const pump = () => {
-    while (underWay < batchesMax && waiting.length > 0) {
+    while (underWay < batchesMax && waiting.length > 0 && (underWay === 0 || waiting.length >= companyMin)) {
       const batch = next()
       if (batch.length === 0) return
       underWay += 1

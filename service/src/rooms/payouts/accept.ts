@@ -71,9 +71,14 @@ type Known = {
   readonly others: ReadonlySet<Sums>
 }
 
+/** Some 20 MB. */
+const ownersMax = 100_000
+
 export function createAccept(deps: PayoutsDeps) {
   const { beneficiaries, customers, ledger, transactions } = deps
   const underWay = new Set<Sums>()
+  /** Whose a beneficiary is never changes: known from before, the customer is read together with the beneficiary. */
+  const owners = new Map<string, string>()
 
   /**
    * Which of them fit. While the balance has room for this batch and for all that are under way, whichever of them comes
@@ -96,7 +101,11 @@ export function createAccept(deps: PayoutsDeps) {
   const read = async (tx: Tx, calls: readonly PayoutCall[]): Promise<Known> => {
     const others = new Set(underWay)
     // Sent together: one wait for all of them.
-    const [held, payees, accounts, references] = await Promise.all([
+    const guessed = calls.flatMap(({ caller: { partnerId }, payee }) => {
+      const id = 'customerId' in payee ? payee.customerId : owners.get(beneficiaryName(partnerId, payee))
+      return id === undefined ? [] : [{ partnerId, id }]
+    })
+    const [held, payees, accounts, references, early] = await Promise.all([
       heldKeys(tx, calls),
       beneficiaries.byIds(tx, calls.flatMap(beneficiaryKey)),
       ledger.accountsOf(tx, calls.map(movementOf(deps))),
@@ -104,9 +113,14 @@ export function createAccept(deps: PayoutsDeps) {
         tx,
         calls.map(({ caller, reference }) => ({ partnerId: caller.partnerId, reference })),
       ),
+      customers.byIds(tx, guessed),
     ])
-    const owners = calls.flatMap((call) => customerKey(call, payees))
-    return { held, beneficiaries: payees, accounts, references, others, customers: await customers.byIds(tx, owners) }
+    const named = calls.flatMap((call) => customerKey(call, payees))
+    if (owners.size > ownersMax) owners.clear()
+    for (const [name, { customerId }] of payees) if (customerId !== null) owners.set(name, customerId)
+    const missing = named.filter(({ partnerId, id }) => !early.has(`${partnerId} ${id}`))
+    const late = await customers.byIds(tx, missing)
+    return { held, beneficiaries: payees, accounts, references, others, customers: new Map([...early, ...late]) }
   }
   const work = async (
     tx: Tx,
