@@ -101,7 +101,9 @@ async function build(options: GrowthOptions, load: Load): Promise<Built> {
     { databaseUrl, dataDir }: Home,
     more: Pick<StartOptions, 'env' | 'args'> = {},
   ) => {
-    const server = await startServer(program, { databaseUrl, dataDir, ...more })
+    // One of the points has more connections than the service takes by itself.
+    const env = { REQUESTS_MAX: '1000', ...more.env }
+    const server = await startServer(program, { databaseUrl, dataDir, ...more, env })
     servers.push(server)
     return server
   }

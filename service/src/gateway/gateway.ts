@@ -101,6 +101,7 @@ function enterSigned(options: GatewayOptions & (Local | Edge), capacity: Capacit
     spendAllowance: limiter.spend,
   })
   return async (request) => {
+    capacity.requireRoom()
     const claim = readClaim(request.headers)
     const body = await readBody(request.message, options.bodyBytesMax)
     // Not before the body is there: a sender that takes its time takes no place.

@@ -134,7 +134,11 @@ export function createBatcher<In, Out, Read = undefined>(options: {
   }
 
   const pump = () => {
-    while (underWay < batchesMax && waiting.length > 0 && (underWay === 0 || waiting.length >= companyMin)) {
+    while (
+      underWay < batchesMax &&
+      waiting.length > 0 &&
+      (underWay === 0 || waiting.length >= Math.min(companyMin, callsMax))
+    ) {
       const batch = next()
       if (batch.length === 0) return
       underWay += 1
