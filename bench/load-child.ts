@@ -8,8 +8,8 @@ import { type BenchPartner, signedBytes, type Unsigned } from './sign.ts'
 import type { LoadReport, LoadSpec } from './load.ts'
 
 const signersMax = 8
-/** `Retry-After` asks for ten times as much. */
-const insistMs = 100
+/** `Retry-After` asks for four times as much. */
+const insistMs = 250
 const percentile = (sorted: Float64Array, share: number) =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
 

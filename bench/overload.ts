@@ -1,6 +1,6 @@
 /**
  * Overload: many times the connections that the service takes at once, each with the next request as soon as it has an
- * answer, and after a refusal again ten times as soon as `Retry-After` asks. What is accepted must still be answered in
+ * answer, and after a refusal again four times as soon as `Retry-After` asks. What is accepted must still be answered in
  * time, and once the load falls all must be as before.
  */
 import type { Ledger, LoadedOptions } from './contestants.ts'

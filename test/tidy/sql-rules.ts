@@ -5,6 +5,7 @@ import { type File, finding, type Finding, isTest, type Source, type Template } 
 /** A statement that names no partner, by `file function`, and why it may. */
 export const scans: Readonly<Record<string, string>> = {
   'service/src/ledger/store.ts lockAccountsByKey': 'a batch: ofPartners says whose rows it means',
+  'service/src/access/store.ts serviceAccountsByKey': 'a batch: ofPartners says whose rows it means',
   'service/src/ledger/store.ts lockBeforeChange': 'a batch: ofPartners says whose rows it means',
   'service/src/ledger/store.ts accountsByKey': 'a batch: ofPartners says whose rows it means',
   'service/src/ledger/store.ts changeAccounts': 'a batch: ofPartners says whose rows it means',

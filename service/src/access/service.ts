@@ -63,6 +63,7 @@ const rsaBits = 2048
 /** How long a revoked key may still be accepted by a process that has just seen it. */
 const credentialTtlMs = 2 * secondMs
 const credentialsCachedMax = 10_000
+const credentialsPerBatchMax = 100
 const impersonationMinutesMax = 60
 const sweepNoncesMax = 10_000
 const sweepPartnersMax = 100
@@ -169,23 +170,37 @@ async function spendNonces(tx: Tx, nonces: readonly store.NonceRow[]): Promise<r
   return nonces.map((nonce) => fresh.delete(keyOf(nonce)))
 }
 
-/** Keys are parsed and secrets opened once every two seconds, not once a request. */
-function createCredentialCache({ db, clock, sealer }: Parameters<typeof createAccess>[0]): Access['credential'] {
-  const cache = new Map<
-    string,
-    { readonly credential: Credential; readonly until: number; readonly expiresAt: Date | null }
-  >()
-  return async (apiKey) => {
-    const partnerId = apiKeyPartner(apiKey)
-    if (partnerId === undefined) return undefined
-    const now = clock.now()
-    const alive = (expiresAt: Date | null) => expiresAt === null || expiresAt > now
-    const cached = cache.get(apiKey)
-    if (cached && cached.until > now.getTime()) return alive(cached.expiresAt) ? cached.credential : undefined
-    cache.delete(apiKey)
-    const row = await store.serviceAccountByKey(db, partnerId, apiKey)
-    if (!row || !alive(row.expiresAt)) return undefined
-    const credential: Credential = {
+/** Each looked at once every two seconds; keys are parsed and secrets opened once, as long as the row is the same. */
+function createCredentialCache({
+  db,
+  clock,
+  sealer,
+  sharded = false,
+}: Parameters<typeof createAccess>[0]): Access['credential'] {
+  type Cached = { readonly row: store.ServiceAccountRow; readonly credential: Credential; until: number }
+  const cache = new Map<string, Cached>()
+  // Those that ran out together are looked at together: a thousand partners are not a thousand statements.
+  const find = createBatcher({
+    db: { transaction: (work) => work(db, undefined as never) },
+    work: findServiceAccounts,
+    callsMax: credentialsPerBatchMax,
+    batchesMax: batchesUnderWayMax,
+    partnerOf: ({ partnerId }) => partnerId,
+    apart: sharded,
+  })
+  const looking = new Map<string, Promise<store.ServiceAccountRow | undefined>>()
+  const look = (partnerId: string, apiKey: string) => {
+    const under = looking.get(apiKey) ?? find({ partnerId, apiKey }).finally(() => looking.delete(apiKey))
+    looking.set(apiKey, under)
+    return under
+  }
+  const isSame = (a: store.ServiceAccountRow, b: store.ServiceAccountRow) =>
+    a.id === b.id && a.publicKeyPem === b.publicKeyPem && a.apiSecretSealed.equals(b.apiSecretSealed)
+
+  const make = (row: store.ServiceAccountRow, before: Cached | undefined): Credential => {
+    const { partnerId } = row
+    const known = before && isSame(before.row, row) ? before.credential : undefined
+    return {
       caller: {
         partnerId,
         serviceAccountId: row.id,
@@ -193,11 +208,35 @@ function createCredentialCache({ db, clock, sealer }: Parameters<typeof createAc
         permissions: row.permissions,
         ...(row.impersonatedBy === null ? {} : { impersonatedBy: row.impersonatedBy }),
       },
-      apiSecret: sealer.open(row.apiSecretSealed, secretContext(partnerId, row.id)),
-      publicKey: createPublicKey(row.publicKeyPem),
+      apiSecret: known?.apiSecret ?? sealer.open(row.apiSecretSealed, secretContext(partnerId, row.id)),
+      publicKey: known?.publicKey ?? createPublicKey(row.publicKeyPem),
     }
+  }
+
+  return async (apiKey) => {
+    const partnerId = apiKeyPartner(apiKey)
+    if (partnerId === undefined) return undefined
+    const now = clock.now()
+    const alive = ({ expiresAt }: store.ServiceAccountRow) => expiresAt === null || expiresAt > now
+    const cached = cache.get(apiKey)
+    if (cached && cached.until > now.getTime()) return alive(cached.row) ? cached.credential : undefined
+    const row = await look(partnerId, apiKey)
+    if (!row || !alive(row)) {
+      cache.delete(apiKey)
+      return undefined
+    }
+    const credential = make(row, cached)
     if (cache.size >= credentialsCachedMax) cache.clear()
-    cache.set(apiKey, { credential, until: now.getTime() + credentialTtlMs, expiresAt: row.expiresAt })
+    cache.set(apiKey, { row, credential, until: now.getTime() + credentialTtlMs })
     return credential
   }
+}
+
+async function findServiceAccounts(
+  tx: Tx,
+  wanted: readonly { readonly partnerId: string; readonly apiKey: string }[],
+): Promise<readonly (store.ServiceAccountRow | undefined)[]> {
+  const rows = await store.serviceAccountsByKey(tx, wanted)
+  const byKey = new Map(rows.map((row) => [`${row.partnerId} ${row.apiKey}`, row]))
+  return wanted.map(({ partnerId, apiKey }) => byKey.get(`${partnerId} ${apiKey}`))
 }

@@ -1,6 +1,6 @@
 /** All SQL of access. */
 import type { Permission } from '@partner-payments/wire'
-import { sql, type Tx } from '../postgres/index.ts'
+import { ofPartners, sql, type Tx } from '../postgres/index.ts'
 
 export type ServiceAccountRow = {
   readonly partnerId: string
@@ -35,11 +35,16 @@ export async function insertServiceAccount(tx: Tx, row: ServiceAccountRow, now: 
       ${row.permissions}::text[], ${row.impersonatedBy}, ${row.expiresAt}, ${now})`)
 }
 
-export function serviceAccountByKey(tx: Tx, partnerId: string, apiKey: string): Promise<ServiceAccountRow | undefined> {
-  return tx.row<ServiceAccountRow>(sql`
+/** The accounts of these keys, and perhaps others of the same partners. */
+export function serviceAccountsByKey(
+  tx: Tx,
+  keys: readonly { readonly partnerId: string; readonly apiKey: string }[],
+): Promise<readonly ServiceAccountRow[]> {
+  return tx.rows<ServiceAccountRow>(sql`
     select partner_id, id, name, api_key, api_secret_sealed, public_key_pem, permissions, impersonated_by, expires_at
     from access.service_accounts
-    where partner_id = ${partnerId} and api_key = ${apiKey} and revoked_at is null`)
+    where ${ofPartners(keys.map((key) => key.partnerId))} and api_key = any(${keys.map((key) => key.apiKey)}::text[])
+      and revoked_at is null`)
 }
 
 export function revokeServiceAccount(tx: Tx, partnerId: string, id: string, now: Date): Promise<number> {

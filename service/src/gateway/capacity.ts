@@ -7,22 +7,24 @@ import { Refusal } from '../kernel/index.ts'
 export type Capacity = {
   /** Throws overloaded (503) with Retry-After. Answers how to give the place back, which happens once. */
   readonly enter: () => () => void
-  /** Throws as `enter` does, and takes no place: what would be refused later is refused now. */
-  readonly requireRoom: () => void
+  /** What would be refused later can be refused now, at a fraction of the cost. */
+  readonly isFull: () => boolean
+  /** What is answered then. */
+  readonly detail: string
 }
+
+/** A second is many times what a queue that is full takes to empty. */
+export const retryHeaders = { 'retry-after': '1' } as const
 
 export function createCapacity(requestsMax: number): Capacity {
   let underWay = 0
-  const requireRoom = () => {
-    if (underWay >= requestsMax)
-      throw new Refusal('overloaded', `More than ${requestsMax} requests are under way.`, {
-        headers: { 'retry-after': '1' },
-      })
-  }
+  const isFull = () => underWay >= requestsMax
+  const detail = `More than ${requestsMax} requests are under way.`
   return {
-    requireRoom,
+    isFull,
+    detail,
     enter: () => {
-      requireRoom()
+      if (isFull()) throw new Refusal('overloaded', detail, { headers: retryHeaders })
       underWay += 1
       let inside = true
       return () => {

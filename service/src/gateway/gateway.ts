@@ -63,6 +63,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     pages: options.pages,
     ...(options.form === 'inner' ? { targetOf } : {}),
     ...(options.observe ? { observe: options.observe } : {}),
+    capacity,
     pipeline: {
       enter: options.form === 'inner' ? enterFromGateway(options, pass, capacity) : enterSigned(options, capacity),
       run: run(endpoints, forwarder),
@@ -101,7 +102,6 @@ function enterSigned(options: GatewayOptions & (Local | Edge), capacity: Capacit
     spendAllowance: limiter.spend,
   })
   return async (request) => {
-    capacity.requireRoom()
     const claim = readClaim(request.headers)
     const body = await readBody(request.message, options.bodyBytesMax)
     // Not before the body is there: a sender that takes its time takes no place.

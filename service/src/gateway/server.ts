@@ -5,6 +5,7 @@ import { type OperationId, operationIds, operations, type ProblemCode, problems 
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { type Caller, type Log, newId, Refusal, systemClock } from '../kernel/index.ts'
 import type { Headers } from './authenticate.ts'
+import { type Capacity, retryHeaders } from './capacity.ts'
 import { type ProblemAnswer, problemType, toProblem } from './problems.ts'
 
 export type RawRequest = {
@@ -62,6 +63,7 @@ export type ServerOptions = {
   readonly targetOf?: (headers: Headers) => string | undefined
   /** Pages that need no authentication: the API's documentation. */
   readonly pages: readonly Page[]
+  readonly capacity: Pick<Capacity, 'isFull' | 'detail'>
   readonly observe?: (operation: OperationId | 'unknown', status: number, durationMs: number) => void
 }
 
@@ -207,6 +209,10 @@ function answering(options: ServerOptions, operation: OperationId | 'unknown', h
       const status = reply.raw.headersSent ? reply.raw.statusCode : clientClosedStatus
       answered(options, { requestId: request.id, operation, status, durationMs })
     })
+    if (options.capacity.isFull()) {
+      send(reply, request.id, overloaded(request, options.capacity.detail))
+      return reply
+    }
     let answer: Reply | undefined
     try {
       answer = await handle(toRaw(request), reply)
@@ -217,6 +223,23 @@ function answering(options: ServerOptions, operation: OperationId | 'unknown', h
     if (answer) send(reply, request.id, answer)
     return reply
   }
+}
+
+/** By hand: while there are many of these, each must cost next to nothing, the making of an error included. */
+function overloaded(request: FastifyRequest, detail: string): Reply {
+  const { status, title } = problems.overloaded
+  const [instance] = request.url.split('?', 1)
+  const body = {
+    type: problemType('overloaded'),
+    title,
+    status,
+    detail,
+    instance,
+    code: 'overloaded',
+    requestId: request.id,
+  }
+  const headers = { 'content-type': 'application/problem+json', ...retryHeaders }
+  return { status, headers, body: JSON.stringify(body) }
 }
 
 function toRaw(request: FastifyRequest): RawRequest {

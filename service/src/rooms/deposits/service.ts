@@ -41,9 +41,9 @@ export type Deposits = {
 }
 
 const paymentCountry = 'DE'
-const newsPerBatchMax = 256
-/** The balances are locked to the end of a batch: a second one would mostly wait. */
-const batchesUnderWayMax = 1
+const newsPerBatchMax = 128
+/** The balances come last in a batch: until then the next one is at work as well. */
+const batchesUnderWayMax = 2
 
 export function createDeposits(deps: DepositsDeps): Deposits {
   const { db, clock, ledger, transactions, customers } = deps
