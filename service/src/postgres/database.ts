@@ -113,7 +113,8 @@ export function createDatabase(options: DatabaseOptions): Database {
       connectionTimeoutMillis: options.connectTimeoutMs ?? 5_000,
       // The driver gives up waiting and the connection is destroyed: what was under way is unknown until it is asked for.
       query_timeout: queryTimeoutMs,
-      idleTimeoutMillis: 30_000,
+      // Longer than a quiet moment: what comes after it should not pay for connections and for the plans that went with them.
+      idleTimeoutMillis: 300_000,
       application_name: 'partner-payments',
       pipeline: true,
       options: Object.entries({ ...settings, ...ownSettings })
