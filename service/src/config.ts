@@ -169,9 +169,9 @@ export const variables = {
   },
   BODY_BYTES_MAX: { default: '262144', what: 'Size of a request body', read: integer(1024, 16 * 1024 * 1024, 262_144) },
   REQUESTS_MAX: {
-    default: '128',
+    default: '96',
     what: 'Requests under way at once in a process; what comes on top is refused with 503 and `Retry-After`',
-    read: integer(1, 100_000, 128),
+    read: integer(1, 100_000, 96),
   },
   HEADER_BYTES_MAX: {
     default: '16384',
