@@ -68,10 +68,12 @@ async function attempt<T, P>(
     const written = durability.mark()
     const committing = commit()
     committing.catch(() => undefined)
-    for (const sending of sent) await sending
+    let touched = 0
+    for (const sending of sent) touched += (await sending).count
     // Of a transaction that has failed the server says ROLLBACK, as if all were well.
     assert((await committing).command === 'COMMIT', 'a transaction whose statements succeed commits')
-    if (sent.length > 0) durability.flushedUpTo(written)
+    // A commit after writes that found no row has nothing to flush, and takes nobody's nonce along.
+    if (touched > 0) durability.flushedUpTo(written)
     broken = false
     return result
   } catch (error) {

@@ -56,6 +56,7 @@ test('a transaction that wrote nothing, or was rolled back, takes nothing along'
   const mark = db.unflushed.mark()
   await db.transaction((tx) => tx.rows(sql`select n from public.numbers`))
   await assert.rejects(db.transaction(async (tx) => tx.later(insert(7))))
+  await db.transaction(async (tx) => tx.later(sql`update public.numbers set n = n where n = -1`))
   const { written } = await log()
   await db.unflushed.flushed(mark)
   const now = await log()

@@ -86,7 +86,7 @@ export function together<T>(client: pg.PoolClient, send: () => T): T {
 /** What is sent later leaves with the next statement that is waited for, in front of it, or with the commit. */
 export function createLater(client: pg.PoolClient) {
   let held: Sql[] = []
-  const sent: Promise<unknown>[] = []
+  const sent: Promise<{ readonly count: number }>[] = []
   const leave = () => {
     const leaving = held
     held = []
