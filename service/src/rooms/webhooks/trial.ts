@@ -39,6 +39,12 @@ export const trialHeaders = { 'webhook-test': 'true' } as const
 /** Of one subscription, in one process: enough for a person at a button, too little for an attack on somebody's server. */
 export const trialsPerMinuteMax = 20
 const subscriptionsRememberedMax = 10_000
+/**
+ * Under way at once, of a partner and of a process. A test lasts as long as its endpoint likes, up to the limit of an
+ * exchange, and holds a place among the requests of the API: endpoints that hang must not take them all.
+ */
+export const trialsOfPartnerMax = 4
+export const trialsUnderWayMax = 16
 
 /** When the tests of the last minute began, by subscription. */
 function createPace(clock: Clock) {
@@ -65,6 +71,29 @@ function createPace(clock: Clock) {
   }
 }
 
+/** Runs `work` where there is a place for it. */
+function createPlaces() {
+  const taken = new Map<string, number>()
+  let underWay = 0
+  return async <T>(partnerId: string, work: () => Promise<T>): Promise<T> => {
+    const ofPartner = taken.get(partnerId) ?? 0
+    if (ofPartner >= trialsOfPartnerMax || underWay >= trialsUnderWayMax)
+      throw new Refusal('webhook_test_too_soon', 'Too many tests of endpoints are under way.', {
+        headers: { 'retry-after': '15' },
+      })
+    taken.set(partnerId, ofPartner + 1)
+    underWay += 1
+    try {
+      return await work()
+    } finally {
+      underWay -= 1
+      const left = (taken.get(partnerId) ?? 1) - 1
+      if (left === 0) taken.delete(partnerId)
+      else taken.set(partnerId, left)
+    }
+  }
+}
+
 /** Refuses (400, /eventType): an event that is not emitted. */
 function readType(given: string | undefined, subscribed: readonly string[]): EventName {
   const type = given ?? eventNames.find((name) => wants(subscribed, name)) ?? 'transaction.status.changed'
@@ -76,6 +105,7 @@ function readType(given: string | undefined, subscribed: readonly string[]): Eve
 export function createTrials({ db, clock, sealer, post, sample }: TrialDeps) {
   const secrets = createSecrets({ sealer })
   const pace = createPace(clock)
+  const inPlace = createPlaces()
   return {
     /**
      * Sends a sample, signed as deliveries are, whether or not the subscription is enabled or wants that event.
@@ -93,7 +123,9 @@ export function createTrials({ db, clock, sealer, post, sample }: TrialDeps) {
       const keys = (await secrets.signingKeys(db, [{ partnerId, subscriptionId: id }], now)).get(id) ?? []
       const data = await sample(partnerId, type, now)
       const eventId = newId()
-      const result = await post({ url: subscription.url, keys, eventId, data, headers: trialHeaders })
+      const result = await inPlace(partnerId, () =>
+        post({ url: subscription.url, keys, eventId, data, headers: trialHeaders }),
+      )
       return {
         eventId,
         eventType: type,
