@@ -4,66 +4,74 @@
  * measured. By a process that does nothing but settlement, as the payouts are accepted by one that does nothing else.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { startServer } from './children.ts'
+import type { Server } from './children.ts'
 import { type Contestant, loadedContestant, type LoadedOptions } from './contestants.ts'
 import { withClient } from './postgres.ts'
 
 const waitMsMax = 120_000
 
+/** `worker`: what settles, frozen. */
 export function depositsContestant(
-  options: Omit<LoadedOptions, 'name' | 'kind'> & { readonly databaseUrl: string; readonly dataDir: string },
+  options: Omit<LoadedOptions, 'name' | 'kind'> & { readonly databaseUrl: string; readonly worker: Server },
 ): Contestant {
-  const { databaseUrl, dataDir } = options
+  const { databaseUrl, worker } = options
   const opening = loadedContestant({ ...options, name: 'deposits', kind: 'deposit' })
-  return {
-    name: 'deposits',
-    sample: async () => {
-      const before = await stateOf(databaseUrl)
-      await opening.sample()
-      await withClient(databaseUrl, (client) => client.query(`${later} where ${statement}`))
-      const worker = await startServer('settle', { databaseUrl, dataDir })
-      try {
-        await waitFor(databaseUrl, ({ open, accepted }) => open === accepted)
-        await withClient(databaseUrl, (client) => client.query(`${now} where ${statement}`))
-        return { rate: await creditRate(databaseUrl, before.credited) }
-      } finally {
-        await worker.kill()
-      }
-    },
-    warmUp: opening.warmUp,
-    audit: options.audit ?? (() => Promise.resolve([])),
+  const sample = async () => {
+    await opening.sample()
+    await withClient(databaseUrl, (client) => client.query(`${later} where ${statement}`))
+    worker.thaw()
+    try {
+      await waitFor(databaseUrl, ({ open, accepted }) => open === accepted)
+      const { at } = await stateOf(databaseUrl)
+      await withClient(databaseUrl, (client) => client.query(`${now} where ${statement}`))
+      await waitFor(databaseUrl, ({ open }) => open === 0)
+      return { rate: await creditRate(databaseUrl, at) }
+    } finally {
+      worker.freeze()
+    }
   }
+  const { audit = () => Promise.resolve([]) } = options
+  return { name: 'deposits', sample, warmUp: async () => void (await sample()), audit }
 }
 
 const statement = `kind = 'deposit.settled' and acknowledged_at is null`
 const later = `update rails.sandbox_notices set due_at = now() + interval '1 day'`
 const now = `update rails.sandbox_notices set due_at = now() - interval '1 second'`
 
-type State = { readonly open: number; readonly accepted: number; readonly credited: number }
+type State = { readonly open: number; readonly accepted: number; readonly at: string }
 
 function stateOf(databaseUrl: string): Promise<State> {
   return withClient(databaseUrl, async (client) => {
     const { rows } = await client.query<State>(`
       select count(*) filter (where status <> 'Completed')::integer as open,
-        count(*) filter (where status = 'Accepted')::integer as accepted,
-        count(*) filter (where status = 'Completed')::integer as credited from deposits.deposits`)
-    return rows[0] ?? { open: 0, accepted: 0, credited: 0 }
+        count(*) filter (where status = 'Accepted')::integer as accepted, now()::text as at from deposits.deposits`)
+    if (rows[0] === undefined) throw new Error('an aggregate answers one row')
+    return rows[0]
   })
 }
 
-async function waitFor(databaseUrl: string, isThere: (state: State) => boolean): Promise<State> {
+/** Seldom, because to look takes from what is measured. */
+const lookMs = 200
+
+async function waitFor(databaseUrl: string, isThere: (state: State) => boolean): Promise<void> {
   const begun = performance.now()
   while (performance.now() - begun < waitMsMax) {
-    const state = await stateOf(databaseUrl)
-    if (isThere(state)) return state
-    await sleep(20)
+    if (isThere(await stateOf(databaseUrl))) return
+    await sleep(lookMs)
   }
   throw new Error(`deposits were not all moved on in ${waitMsMax / 1000} s`)
 }
 
-async function creditRate(databaseUrl: string, creditedBefore: number): Promise<number> {
-  const first = await waitFor(databaseUrl, ({ credited }) => credited > creditedBefore)
-  const begun = performance.now()
-  const last = await waitFor(databaseUrl, ({ open }) => open === 0)
-  return (last.credited - first.credited) / ((performance.now() - begun) / 1000)
+/** From the first batch to the last one, by the times that the deposits bear: the last one itself is not in that time. */
+function creditRate(databaseUrl: string, since: string): Promise<number> {
+  return withClient(databaseUrl, async (client) => {
+    const { rows } = await client.query<{ readonly rate: number }>(
+      `with credited as (select updated_at from deposits.deposits where status = 'Completed' and updated_at > $1),
+        ends as (select min(updated_at) as first, max(updated_at) as last from credited)
+      select (count(*) filter (where updated_at < last) / extract(epoch from last - first))::float8 as rate
+      from credited, ends group by first, last`,
+      [since],
+    )
+    return rows[0]?.rate ?? Number.NaN
+  })
 }

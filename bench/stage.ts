@@ -99,7 +99,9 @@ export async function buildStage(options: StageOptions): Promise<Stage> {
     )
     const bank = await service('accept', 'deposits', 1, undefined, { SANDBOX_BANK_DELAY_MS: '0' })
     const { ledger: _deposits, ...opening } = bank
-    contestants.push(depositsContestant({ ...opening, dataDir: folder('deposits') }))
+    const worker = await start('settle', bank.databaseUrl, 'deposits', { SANDBOX_BANK_DELAY_MS: '0' })
+    worker.freeze()
+    contestants.push(depositsContestant({ ...opening, worker }))
   }
   const { ledger, audit } = accept
   return {

@@ -1,6 +1,6 @@
 /** All SQL of access. */
 import type { Permission } from '@partner-payments/wire'
-import { ofPartners, sql, type Tx } from '../postgres/index.ts'
+import { givenBy, ofPartners, sql, type Tx } from '../postgres/index.ts'
 
 export type ServiceAccountRow = {
   readonly partnerId: string
@@ -61,16 +61,18 @@ export type NonceRow = {
   readonly expiresAt: Date
 }
 
+const givenNonces = givenBy<NonceRow>(
+  { partnerId: 'uuid', serviceAccountId: 'uuid', nonce: 'uuid', expiresAt: 'timestamptz' },
+  [['partnerId', 'serviceAccountId'], ['expiresAt']],
+)
+
 /**
  * Answers those that were new; a concurrent twin waits for the first and is then not among them. In the order of their
  * keys, so that two batches with the same nonces cannot wait for each other.
  */
 export function insertNonces(tx: Tx, rows: readonly NonceRow[]): Promise<readonly Omit<NonceRow, 'expiresAt'>[]> {
   return tx.rows(sql`
-    insert into access.nonces (partner_id, service_account_id, nonce, expires_at)
-    select * from unnest(${rows.map((row) => row.partnerId)}::uuid[], ${rows.map((row) => row.serviceAccountId)}::uuid[],
-      ${rows.map((row) => row.nonce)}::uuid[], ${rows.map((row) => row.expiresAt)}::timestamptz[])
-      as given (partner_id, service_account_id, nonce, expires_at)
+    insert into access.nonces (partner_id, service_account_id, nonce, expires_at) ${givenNonces(rows)}
     order by partner_id, service_account_id, nonce
     on conflict (partner_id, service_account_id, nonce) do nothing
     returning partner_id, service_account_id, replace(nonce::text, '-', '') as nonce`)

@@ -6,7 +6,7 @@ import { constants, generateKeyPair, verify, type KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
 import { canonicalString } from '@partner-payments/wire'
 import type { Access } from '../access/index.ts'
-import { after, type Caller, type Clock, Refusal, secondMs } from '../kernel/index.ts'
+import { type Caller, type Clock, Refusal, secondMs } from '../kernel/index.ts'
 
 export type Headers = Readonly<Record<string, string | string[] | undefined>>
 
@@ -73,6 +73,9 @@ export type Authenticator = {
 
 /** Nonces are remembered for twice the window, and a minute for clocks that differ between instances. */
 const nonceMarginMs = 60 * secondMs
+/** To the whole second, which the nonces of a batch then share. */
+const forgottenAt = (nowMs: number, windowSeconds: number): Date =>
+  new Date(Math.ceil((nowMs + nonceMarginMs) / secondMs + 2 * windowSeconds) * secondMs)
 
 export function createAuthenticator(deps: {
   readonly access: Access
@@ -97,7 +100,7 @@ export function createAuthenticator(deps: {
       const holds = verifies(claim, request, credential?.apiSecret ?? '', key)
       if (!credential || !holds) throw badSignature()
       spendAllowance(credential.caller)
-      const expiresAt = after(now, 2 * windowSeconds * secondMs + nonceMarginMs)
+      const expiresAt = forgottenAt(now.getTime(), windowSeconds)
       const { caller } = credential
       const { fresh, durable } = await access.spendNonce(
         caller,

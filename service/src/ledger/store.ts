@@ -1,6 +1,6 @@
 /** All SQL of the ledger. */
 import type { Currency, Minor } from '../kernel/index.ts'
-import { columnOf, ofPartners, sql, type Tx } from '../postgres/index.ts'
+import { columnOf, givenBy, ofPartners, sql, type Tx } from '../postgres/index.ts'
 import type { AccountName, Change, TransferKind } from './rules.ts'
 
 export type AccountRow = {
@@ -140,6 +140,21 @@ export function changeAccounts(
       and partner_id = change.owner_id and id = change.account_id`)
 }
 
+/** Of one batch: whose money, and between which accounts, is mostly one answer. */
+const givenTransfers = givenBy<Omit<TransferRow, 'kind'> & { readonly partnerId: string }>(
+  {
+    partnerId: 'uuid',
+    id: 'uuid',
+    debitAccountId: 'uuid',
+    creditAccountId: 'uuid',
+    currency: 'text',
+    amount: 'bigint',
+    partyId: 'uuid',
+    reference: 'text',
+  },
+  [['partnerId', 'debitAccountId', 'creditAccountId', 'currency']],
+)
+
 /** Transfers that end no reserve. */
 export function insertTransfers(
   tx: Tx,
@@ -147,14 +162,8 @@ export function insertTransfers(
   transfers: readonly (Omit<TransferRow, 'kind'> & { readonly partnerId: string })[],
   now: Date,
 ): void {
-  const column = columnOf(transfers)
   tx.later(sql`
-    insert into ledger.transfers (partner_id, id, kind, debit_account_id, credit_account_id, currency, amount,
-      party_id, reference, reserve_id, created_at)
-    select partner_id, id, ${kind}, debit_account_id, credit_account_id, currency, amount, party_id, reference,
-      null, ${now}::timestamptz
-    from unnest(${column('partnerId')}::uuid[], ${column('id')}::uuid[], ${column('debitAccountId')}::uuid[],
-      ${column('creditAccountId')}::uuid[], ${column('currency')}::text[], ${column('amount')}::bigint[],
-      ${column('partyId')}::uuid[], ${column('reference')}::text[])
-      as t (partner_id, id, debit_account_id, credit_account_id, currency, amount, party_id, reference)`)
+    insert into ledger.transfers (partner_id, id, debit_account_id, credit_account_id, currency, amount, party_id,
+      reference, kind, created_at)
+    select *, ${kind}, ${now}::timestamptz from (${givenTransfers(transfers)}) as t`)
 }

@@ -6,7 +6,16 @@
  */
 import type { EventData, EventName } from '@partner-payments/wire'
 import { newId } from '../kernel/index.ts'
-import { type Database, ofOnePartner, plannedAnew, sql, type Tx } from '../postgres/index.ts'
+import {
+  type Columns,
+  type Database,
+  givenBy,
+  namesOf,
+  ofOnePartner,
+  plannedAnew,
+  sql,
+  type Tx,
+} from '../postgres/index.ts'
 
 export type OutboxEvent = {
   readonly id: string
@@ -78,6 +87,12 @@ export function wakingDatabase<D extends Database>(db: D, wake: () => void): D {
   }
 }
 
+const givenEvents = givenBy<OwnedEvent>(
+  { partnerId: 'uuid', id: 'uuid', type: 'text', reference: 'text', data: 'json', occurredAt: 'timestamptz' },
+  [['partnerId'], ['type', 'occurredAt']],
+)
+const givenPending = givenBy<EventKey>({ partnerId: 'uuid', eventId: 'uuid' }, [['partnerId']])
+
 function appendMany<N extends EventName>(tx: Tx, events: readonly NewEvent<N>[]): void {
   if (events.length === 0) return
   const rows = events.map(({ partnerId, type, occurredAt, data }) => ({
@@ -85,20 +100,14 @@ function appendMany<N extends EventName>(tx: Tx, events: readonly NewEvent<N>[])
     id: newId(),
     type,
     reference: (data as { readonly reference: string }).reference,
-    payload: payloadOf(type, occurredAt, data),
+    data: payloadOf(type, occurredAt, data),
     occurredAt,
   }))
   appended.add(tx)
-  const partnerIds = rows.map((row) => row.partnerId)
-  const ids = rows.map((row) => row.id)
   tx.later(sql`
-    insert into outbox.events (partner_id, id, type, reference, data, occurred_at)
-    select * from unnest(${partnerIds}::uuid[], ${ids}::uuid[], ${rows.map((row) => row.type)}::text[],
-      ${rows.map((row) => row.reference)}::text[], ${rows.map((row) => row.payload)}::text[],
-      ${rows.map((row) => row.occurredAt)}::timestamptz[]) as e (partner_id, id, type, reference, data, occurred_at)`)
-  tx.later(sql`
-    insert into outbox.pending (partner_id, event_id)
-    select * from unnest(${partnerIds}::uuid[], ${ids}::uuid[]) as e (partner_id, event_id)`)
+    insert into outbox.events (partner_id, id, type, reference, data, occurred_at) ${givenEvents(rows)}`)
+  const pending = rows.map(({ partnerId, id: eventId }) => ({ partnerId, eventId }))
+  tx.later(sql`insert into outbox.pending (partner_id, event_id) ${givenPending(pending)}`)
 }
 
 /** The ids come from one partner's rows, or from many: then each row is looked up by both columns of its key. */

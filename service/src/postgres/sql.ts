@@ -62,8 +62,8 @@ export function ofOnePartner(partnerIds: readonly string[], column: Sql): Sql {
 }
 
 /**
- * A statement on a queue: planned each time for what the queue holds then. Prepared once, it would keep the plan of the
- * first five times, when the queue was perhaps empty and reading all of it was the cheapest way.
+ * A statement on a queue or on the rows of a batch: planned each time for what is there then. Prepared once, it would keep the plan of
+ * the first five times, when the table was perhaps empty and reading all of it was the cheapest way.
  */
 export const plannedAnew = (statement: Sql): Sql => ({ ...statement, anew: true })
 

@@ -21,7 +21,7 @@ export type SettlementDeps = {
 
 const partnersPerStepMax = 20
 const payoutsPerClaimMax = 20
-const noticesPerStepMax = 500
+const noticesPerStepMax = 2000
 /** What a bank tells of one payment. */
 const noticesPerSubjectMax = 5
 const depositsPerStepMax = 100

@@ -1,7 +1,7 @@
 /** All SQL of deposits. */
 import type { PaymentMethod } from '@partner-payments/wire'
 import type { Currency, Minor } from '../../kernel/index.ts'
-import { columnOf, ofPartners, sql, type Tx } from '../../postgres/index.ts'
+import { columnOf, ofPartners, plannedAnew, sql, type Tx } from '../../postgres/index.ts'
 import type { DepositStatus } from './rules.ts'
 
 export type DepositRow = {
@@ -85,15 +85,16 @@ export type DepositChange = DepositKey & {
   readonly expiresAt: Date | null
 }
 
-/** Each deposit once; all of them locked by the caller. */
+/** Each deposit once; all of them locked by the caller. Planned for its rows: those of everybody or of one, few or many. */
 export function updateDeposits(tx: Tx, changes: readonly DepositChange[], now: Date): void {
   const column = columnOf(changes)
-  tx.later(sql`
+  tx.later(
+    plannedAnew(sql`
     update deposits.deposits as d set status = given.status, debtor = given.debtor,
       error_details = given.error_details, expires_at = given.expires_at, updated_at = ${now}
     from unnest(${column('partnerId')}::uuid[], ${column('id')}::uuid[], ${column('status')}::text[],
       ${column('debtor')}::text[], ${column('errorDetails')}::text[], ${column('expiresAt')}::timestamptz[])
       as given (owner_id, deposit_id, status, debtor, error_details, expires_at)
-    where ${ofPartners(column('partnerId'))} and d.id = any(${column('id')}::uuid[])
-      and d.partner_id = given.owner_id and d.id = given.deposit_id`)
+    where ${ofPartners(column('partnerId'))} and d.partner_id = given.owner_id and d.id = given.deposit_id`),
+  )
 }

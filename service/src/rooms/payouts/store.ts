@@ -1,7 +1,7 @@
 /** All SQL of payouts. */
 import type { ErrorKey, Rail } from '@partner-payments/wire'
 import type { Currency, Minor } from '../../kernel/index.ts'
-import { columnOf, noSql, ofPartners, plannedAnew, sql, type Tx } from '../../postgres/index.ts'
+import { type Columns, givenBy, namesOf, noSql, ofPartners, plannedAnew, sql, type Tx } from '../../postgres/index.ts'
 import type { PayoutStatus } from './rules.ts'
 
 export type PayoutRow = {
@@ -36,30 +36,51 @@ export type PayoutRow = {
   readonly updatedAt: Date
 }
 
-const columns = sql`partner_id, id, operation, idempotency_key, request_hash, transaction_id, reference, reserve_id,
-  beneficiary_id, customer_id, amount, currency, creditor_name, creditor_account, creditor_bic, creditor_country,
-  remittance, rail, end_to_end_id, ip_address, simulated_outcome, status, error_key, error_details, send_attempts,
-  due_at, lease_id, created_at, updated_at`
+const types: Columns<PayoutRow> = {
+  partnerId: 'uuid',
+  id: 'uuid',
+  operation: 'text',
+  idempotencyKey: 'text',
+  requestHash: 'text',
+  transactionId: 'uuid',
+  reference: 'text',
+  reserveId: 'uuid',
+  beneficiaryId: 'uuid',
+  customerId: 'uuid',
+  amount: 'bigint',
+  currency: 'text',
+  creditorName: 'text',
+  creditorAccount: 'text',
+  creditorBic: 'text',
+  creditorCountry: 'text',
+  remittance: 'text',
+  rail: 'text',
+  endToEndId: 'text',
+  ipAddress: 'text',
+  simulatedOutcome: 'text',
+  status: 'text',
+  errorKey: 'text',
+  errorDetails: 'text',
+  sendAttempts: 'integer',
+  dueAt: 'timestamptz',
+  leaseId: 'uuid',
+  createdAt: 'timestamptz',
+  updatedAt: 'timestamptz',
+}
+const columns = namesOf(types)
+const given = givenBy(types, [
+  ['partnerId', 'ipAddress'],
+  ['operation', 'currency', 'rail', 'status', 'sendAttempts', 'dueAt', 'createdAt', 'updatedAt'],
+  ['simulatedOutcome', 'errorKey', 'errorDetails', 'leaseId'],
+])
 
 /**
  * A key that is taken is a unique violation (`payouts_key`); a concurrent holder of a key is waited for, and all take
  * them in one order.
  */
 export function insertPayouts(tx: Tx, rows: readonly PayoutRow[]): void {
-  const column = columnOf(rows)
   tx.later(sql`
-    insert into payouts.payouts (${columns})
-    select * from unnest(${column('partnerId')}::uuid[], ${column('id')}::uuid[], ${column('operation')}::text[],
-      ${column('idempotencyKey')}::text[], ${column('requestHash')}::text[], ${column('transactionId')}::uuid[],
-      ${column('reference')}::text[], ${column('reserveId')}::uuid[], ${column('beneficiaryId')}::uuid[],
-      ${column('customerId')}::uuid[], ${column('amount')}::bigint[], ${column('currency')}::text[],
-      ${column('creditorName')}::text[], ${column('creditorAccount')}::text[], ${column('creditorBic')}::text[],
-      ${column('creditorCountry')}::text[], ${column('remittance')}::text[], ${column('rail')}::text[],
-      ${column('endToEndId')}::text[], ${column('ipAddress')}::text[], ${column('simulatedOutcome')}::text[],
-      ${column('status')}::text[], ${column('errorKey')}::text[], ${column('errorDetails')}::text[],
-      ${column('sendAttempts')}::integer[], ${column('dueAt')}::timestamptz[], ${column('leaseId')}::uuid[],
-      ${column('createdAt')}::timestamptz[], ${column('updatedAt')}::timestamptz[]) as given (${columns})
-    order by partner_id, operation, idempotency_key`)
+    insert into payouts.payouts (${columns}) ${given(rows)} order by partner_id, operation, idempotency_key`)
 }
 
 export type PayoutKey = { readonly partnerId: string; readonly operation: string; readonly idempotencyKey: string }

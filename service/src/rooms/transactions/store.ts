@@ -11,7 +11,17 @@ import type {
   TransactionType,
 } from '@partner-payments/wire'
 import type { Currency, Minor } from '../../kernel/index.ts'
-import { columnOf, noSql, ofPartners, sql, type Tx } from '../../postgres/index.ts'
+import {
+  columnOf,
+  type Columns,
+  givenBy,
+  namesOf,
+  noSql,
+  ofPartners,
+  plannedAnew,
+  sql,
+  type Tx,
+} from '../../postgres/index.ts'
 
 export type TransactionRow = {
   readonly partnerId: string
@@ -61,10 +71,44 @@ export type TransactionFilter = {
   readonly createdTo: string | null
 }
 
-const columns = sql`partner_id, id, reference, amount, currency, category, direction, method, party_type, type, status,
-  error_key, rail, customer_id, beneficiary_id, beneficiary_alias, end_to_end_id, session_id, website_reference,
-  user_reference, idempotency_key, description, originating_reference, creditor, debtor, partner_user, timeline, created_at,
-  updated_at`
+const types: Columns<TransactionRow> = {
+  partnerId: 'uuid',
+  id: 'uuid',
+  reference: 'text',
+  amount: 'bigint',
+  currency: 'text',
+  category: 'text',
+  direction: 'text',
+  method: 'text',
+  partyType: 'text',
+  type: 'text',
+  status: 'text',
+  errorKey: 'text',
+  rail: 'text',
+  customerId: 'uuid',
+  beneficiaryId: 'uuid',
+  beneficiaryAlias: 'text',
+  endToEndId: 'text',
+  sessionId: 'text',
+  websiteReference: 'text',
+  userReference: 'text',
+  idempotencyKey: 'text',
+  description: 'text',
+  originatingReference: 'text',
+  creditor: 'json',
+  debtor: 'json',
+  partnerUser: 'json',
+  timeline: 'jsonb',
+  createdAt: 'timestamptz',
+  updatedAt: 'timestamptz',
+}
+const columns = namesOf(types)
+const given = givenBy(types, [
+  ['partnerId', 'partnerUser'],
+  ['currency', 'category', 'direction', 'method', 'partyType', 'type', 'status', 'rail', 'timeline'],
+  ['createdAt', 'updatedAt'],
+  ['errorKey', 'sessionId', 'websiteReference', 'userReference', 'description', 'originatingReference', 'debtor'],
+])
 
 /** Which of these references, and perhaps others of the same partners, are taken. */
 export function referencesTaken(
@@ -79,20 +123,7 @@ export function referencesTaken(
 
 /** A concurrent holder of a reference is waited for, and all take them in one order. */
 export function insertTransactions(tx: Tx, rows: readonly TransactionRow[]): void {
-  const column = columnOf(rows)
-  tx.later(sql`
-    insert into transactions.transactions (${columns})
-    select * from unnest(${column('partnerId')}::uuid[], ${column('id')}::uuid[], ${column('reference')}::text[],
-      ${column('amount')}::bigint[], ${column('currency')}::text[], ${column('category')}::text[],
-      ${column('direction')}::text[], ${column('method')}::text[], ${column('partyType')}::text[],
-      ${column('type')}::text[], ${column('status')}::text[], ${column('errorKey')}::text[], ${column('rail')}::text[],
-      ${column('customerId')}::uuid[], ${column('beneficiaryId')}::uuid[], ${column('beneficiaryAlias')}::text[],
-      ${column('endToEndId')}::text[], ${column('sessionId')}::text[], ${column('websiteReference')}::text[],
-      ${column('userReference')}::text[], ${column('idempotencyKey')}::text[], ${column('description')}::text[],
-      ${column('originatingReference')}::text[], ${column('creditor')}::text[], ${column('debtor')}::text[],
-      ${column('partnerUser')}::text[], ${column('timeline')}::jsonb[], ${column('createdAt')}::timestamptz[],
-      ${column('updatedAt')}::timestamptz[]) as given (${columns})
-    order by partner_id, reference`)
+  tx.later(sql`insert into transactions.transactions (${columns}) ${given(rows)} order by partner_id, reference`)
 }
 
 /** The transactions of these references, and perhaps others of the same partners. */
@@ -125,18 +156,19 @@ export type TransactionChange = TransactionKey & {
   readonly updatedAt: Date
 }
 
-/** Each transaction once; all of them locked by the caller. */
+/** Each transaction once; all of them locked by the caller. Planned for its rows: a list to compare with would be sorted for each of them. */
 export function updateTransactions(tx: Tx, changes: readonly TransactionChange[]): void {
   const column = columnOf(changes)
-  tx.later(sql`
+  tx.later(
+    plannedAnew(sql`
     update transactions.transactions as t set status = given.status, error_key = given.error_key,
       debtor = coalesce(given.debtor, t.debtor), timeline = t.timeline || given.entries, updated_at = given.updated_at
     from unnest(${column('partnerId')}::uuid[], ${column('id')}::uuid[], ${column('status')}::text[],
       ${column('errorKey')}::text[], ${column('debtor')}::text[],
       ${column('entries').map((entries) => JSON.stringify(entries))}::jsonb[], ${column('updatedAt')}::timestamptz[])
       as given (owner_id, transaction_id, status, error_key, debtor, entries, updated_at)
-    where ${ofPartners(column('partnerId'))} and t.id = any(${column('id')}::uuid[])
-      and t.partner_id = given.owner_id and t.id = given.transaction_id`)
+    where ${ofPartners(column('partnerId'))} and t.partner_id = given.owner_id and t.id = given.transaction_id`),
+  )
 }
 
 export function listTransactions(
