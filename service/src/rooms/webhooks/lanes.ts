@@ -80,15 +80,16 @@ export function createLanes({ db, clock, outbox, secrets, sharded, limits }: Lan
     /** Where each of the lanes delivers, and what signs; none where it is disabled or deleted. */
     targets: async (keys: readonly SubscriptionKey[]): Promise<ReadonlyMap<string, Target>> => {
       const now = clock.now()
+      const readAtMs = performance.now()
       const [rows, signing] = await Promise.all([
         apart(keys, (some) => targetsOf(db, some)),
         apart(keys, async (some) => [...(await secrets.signingKeys(db, some, now))]),
       ])
       const byId = new Map<string, readonly SigningKey[]>(signing)
       return new Map(
-        rows.map(({ subscriptionId, url, ordered }) => [
+        rows.map(({ subscriptionId, url, ordered, updatedAt }) => [
           subscriptionId,
-          { url, ordered, keys: byId.get(subscriptionId) ?? [] },
+          { url, ordered, updatedAt, readAtMs, keys: byId.get(subscriptionId) ?? [] },
         ]),
       )
     },

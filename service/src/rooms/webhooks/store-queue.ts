@@ -20,15 +20,18 @@ export type OwedRow = {
   readonly failures: number
 }
 
-export type QueueInsert = Omit<OwedRow, 'dueAt' | 'attemptCount' | 'failures'> & { readonly partnerId: string }
+export type QueueInsert = SubscriptionKey & { readonly rows: readonly OwedRow[] }
 
 const column = <T, K extends keyof T>(rows: readonly T[], name: K): readonly T[K][] => rows.map((row) => row[name])
 
-export function insertQueue(tx: Tx, rows: readonly QueueInsert[], now: Date): void {
+/** New rows: of each subscription those that it is owed. */
+export function insertQueue(tx: Tx, owed: readonly QueueInsert[], now: Date): void {
+  const rows = owed.flatMap((of) => of.rows)
+  const partnerIds = owed.flatMap((of) => of.rows.map(() => of.partnerId))
   tx.later(sql`
     insert into webhooks.queue (partner_id, subscription_id, event_id, sequence, wire_event_id, type, reference, status,
       due_at, attempt_count, failures, held_at, created_at)
-    select w.*, 'Pending', null, 0, 0, null, ${now}::timestamptz from unnest(${column(rows, 'partnerId')}::uuid[],
+    select w.*, 'Pending', null, 0, 0, null, ${now}::timestamptz from unnest(${partnerIds}::uuid[],
       ${column(rows, 'subscriptionId')}::uuid[], ${column(rows, 'eventId')}::uuid[],
       ${column(rows, 'sequence')}::bigint[], ${column(rows, 'wireEventId')}::uuid[], ${column(rows, 'type')}::text[],
       ${column(rows, 'reference')}::text[]) as w`)
