@@ -35,9 +35,8 @@ const partnersPerFanOutMax = 50
 /** Of all partners of one fan-out together, and at least so many of each. */
 const eventsPerFanOutMax = 1000
 const eventsPerPartnerMin = 20
-const idleMsDefault = 50
 /** Finding nothing costs one probe of an index, and this is what an event waits at most when nobody gives a hint. */
-const fanOutIdleMsMax = 20
+const idleMsDefault = 50
 const sweepIdleMs = 10 * secondMs
 const retainIdleMs = 10 * minuteMs
 const firstId = '00000000-0000-0000-0000-000000000000'
@@ -139,7 +138,7 @@ export function startDelivery(options: DeliveryOptions): Loop {
     return events
   }
   const send = startLoop({ name: 'delivery.send', idleMs, step: holder.step, log })
-  const fanOut = startLoop({ name: 'delivery.fan-out', idleMs: Math.min(idleMs, fanOutIdleMsMax), step: fanOutStep, log })
+  const fanOut = startLoop({ name: 'delivery.fan-out', idleMs, step: fanOutStep, log })
   const sweep = startLoop({ name: 'delivery.sweep', idleMs: sweepIdleMs, step: webhooks.sweep, log })
   const retain = startLoop({ name: 'delivery.retain', idleMs: retainIdleMs, step: () => webhooks.retain(log), log })
 

@@ -12,13 +12,14 @@ export type Target = {
   readonly url: string
   readonly ordered: boolean
   readonly keys: readonly SigningKey[]
-  /** Of the subscription, as it was read, and when that was, by the stopwatch. */
+  /** When the first of the keys ends. */
+  readonly until: Date | null
+  /** Of the subscription, as it was read. */
   readonly updatedAt: Date
-  readonly readAtMs: number
 }
 
 /** Not asked for yet. */
-export const unread: Target = { url: '', ordered: false, keys: [], updatedAt: new Date(0), readAtMs: -Infinity }
+export const unread: Target = { url: '', ordered: false, keys: [], until: null, updatedAt: new Date(0) }
 
 /** What a subscription is newly owed: all of it between two numbers of its partner's feed. */
 export type Fresh = SubscriptionKey & {
@@ -161,9 +162,6 @@ export function isHungry(lane: Lane, now: Date, limits: Limits): boolean {
   return waitingOf(lane) < waitingMax && readyCount(lane, limits.inFlightPerEndpointMax) < limits.inFlightPerEndpointMax
 }
 
-/** A rotation, and the end of the secret before it, are known within this time. */
-const targetMsMax = 1000
-
 /**
  * Takes what is new from the hands of the fan-out, so that it need not be read. Not where something before it is unknown,
  * nor where the order or the place of the deliveries is to be asked first. False: it is to be read.
@@ -171,8 +169,7 @@ const targetMsMax = 1000
 export function accept(lane: Lane, { after, upTo, rows, updatedAt }: Fresh, now: Date, rowsMax: number): boolean {
   lane.committed = upTo
   const { target, cursor } = lane
-  const isCurrent =
-    target.updatedAt.getTime() === updatedAt.getTime() && performance.now() - target.readAtMs < targetMsMax
+  const isCurrent = target.updatedAt.getTime() === updatedAt.getTime() && (target.until === null || target.until > now)
   const isNextOf = !lane.mayHaveFresh && cursor >= after && !target.ordered
   const hasPlace =
     waitingOf(lane) + rows.length <= Math.min(waitingMax, rowsMax) && !lane.closing && !isPaused(lane, now)

@@ -1,5 +1,4 @@
 /** The verbs of lanes, as the worker that holds them uses them: find, claim, hear, renew, read, release. */
-import type { SigningKey } from '@partner-payments/wire'
 import { after, type Clock } from '../../kernel/index.ts'
 import type { Outbox } from '../../outbox/index.ts'
 import type { Database } from '../../postgres/index.ts'
@@ -80,16 +79,15 @@ export function createLanes({ db, clock, outbox, secrets, sharded, limits }: Lan
     /** Where each of the lanes delivers, and what signs; none where it is disabled or deleted. */
     targets: async (keys: readonly SubscriptionKey[]): Promise<ReadonlyMap<string, Target>> => {
       const now = clock.now()
-      const readAtMs = performance.now()
       const [rows, signing] = await Promise.all([
         apart(keys, (some) => targetsOf(db, some)),
         apart(keys, async (some) => [...(await secrets.signingKeys(db, some, now))]),
       ])
-      const byId = new Map<string, readonly SigningKey[]>(signing)
+      const byId = new Map(signing)
       return new Map(
         rows.map(({ subscriptionId, url, ordered, updatedAt }) => [
           subscriptionId,
-          { url, ordered, updatedAt, readAtMs, keys: byId.get(subscriptionId) ?? [] },
+          { url, ordered, updatedAt, ...(byId.get(subscriptionId) ?? { keys: [], until: null }) },
         ]),
       )
     },
