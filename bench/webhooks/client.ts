@@ -1,6 +1,6 @@
 /**
- * The HTTP client of the service with the same settings and the same way in, but without its guard and its limits of
- * time: what the ceiling and the peers post with.
+ * The HTTP client of the service with the same settings and the same way in, but without its guard: what the ceiling and
+ * the peers post with. The peers limit the time of an exchange, as whoever delivers must; the ceiling does not.
  */
 import { deliverySignature, type SigningKey } from '@partner-payments/wire'
 import { Agent } from 'undici'
@@ -29,21 +29,31 @@ export type Client = {
   readonly post: (post: Post) => Promise<number>
 }
 
-export function createClient(): Client {
+const late = new Error('no complete answer in time')
+
+export function createClient(timeoutMs?: number): Client {
   const keepAlive = { keepAliveTimeout: 4000, keepAliveMaxTimeout: 60_000 }
   const agent = new Agent({ allowH2: false, headersTimeout: 0, bodyTimeout: 0, ...keepAlive })
   return {
     post: ({ origin, path, headers, body }) =>
       new Promise<number>((resolve, reject) => {
         let status = 0
+        let abort = () => {}
+        const timer = timeoutMs === undefined ? undefined : setTimeout(() => abort(), timeoutMs)
         agent.dispatch(
           { origin, path, method: 'POST', headers: [...headers], body },
           {
-            onRequestStart: () => {},
+            onRequestStart: (controller) => void (abort = () => controller.abort(late)),
             onResponseStart: (_controller, given) => void (status = given),
             onResponseData: () => {},
-            onResponseEnd: () => resolve(status),
-            onResponseError: (_controller, error) => reject(error),
+            onResponseEnd: () => {
+              clearTimeout(timer)
+              resolve(status)
+            },
+            onResponseError: (_controller, error) => {
+              clearTimeout(timer)
+              reject(error)
+            },
           },
         )
       }),

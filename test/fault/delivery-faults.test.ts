@@ -82,7 +82,7 @@ async function checkAll({ partnerId, secrets, references }: Awaited<ReturnType<t
   const row = await hooks.db.row<{ delivered: bigint; queued: bigint; attempts: bigint }>(sql`
     select (select count(*) from webhooks.deliveries where partner_id = ${partnerId}) as delivered,
       (select count(*) from webhooks.queue where partner_id = ${partnerId}) as queued,
-      (select count(*) from webhooks.attempts where partner_id = ${partnerId} and status = 200) as attempts`)
+      (select count(*) from webhooks.deliveries where partner_id = ${partnerId} and status = 200) as attempts`)
   const owed = BigInt(references.length * secrets.size)
   assert.deepEqual(row, { delivered: owed, queued: 0n, attempts: owed })
   return duplicates

@@ -4,6 +4,9 @@ import pg from 'pg'
 import { createClient, signedPost } from '../client.ts'
 import type { Delivery } from './schema.ts'
 
+/** As the service's. */
+const exchangeTimeoutMs = 15_000
+
 type Endpoint = { readonly url: string; readonly key: SigningKey }
 export type Attempted = Delivery & {
   readonly startedAt: Date
@@ -15,7 +18,7 @@ export type Attempted = Delivery & {
 export function createWork(databaseUrl: string, connectionsMax: number) {
   const pool = new pg.Pool({ connectionString: databaseUrl, max: connectionsMax })
   pool.on('error', () => {})
-  const client = createClient()
+  const client = createClient(exchangeTimeoutMs)
   const endpoints = new Map<string, Promise<Endpoint>>()
 
   const endpointOf = (id: string): Promise<Endpoint> => {

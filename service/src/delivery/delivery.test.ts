@@ -63,8 +63,11 @@ async function subscribe(partnerId: string, url: string) {
   const settled = (count = 1) =>
     until(`${count} attempted`, async () => {
       const row = await hooks.db.row<{ count: bigint }>(sql`
-        select count(distinct event_id) as count from webhooks.attempts
-        where partner_id = ${partnerId} and subscription_id = ${id}`)
+        select count(*) as count from (
+          select event_id from webhooks.attempts
+          where partner_id = ${partnerId} and subscription_id = ${id}
+          union select event_id from webhooks.deliveries
+          where partner_id = ${partnerId} and subscription_id = ${id}) as attempted`)
       return row?.count === BigInt(count)
     })
   return { id, secret, deliveries, settled }

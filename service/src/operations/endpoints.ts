@@ -2,7 +2,7 @@
  * Metrics of endpoints. There may be a hundred thousand of them, and each label is a time series that somebody stores: so
  * those in the most trouble are named by their subscription, and the rest is one line, `other`.
  */
-import { Gauge, type Registry, Summary } from 'prom-client'
+import { Gauge, Histogram, type Registry } from 'prom-client'
 import { secondMs } from '../kernel/index.ts'
 import type { EndpointState } from '../rooms/webhooks/index.ts'
 
@@ -47,11 +47,12 @@ export function createEndpointMetrics(registry: Registry, now: () => Date): Endp
   const ranked = () => (known ??= rank(all()))
   const named = new Set<string>()
 
-  const attempts = new Summary({
+  // Without buckets: count and sum. A summary would keep a digest that nobody asks for, at a cost for each attempt.
+  const attempts = new Histogram({
     name: 'payments_endpoint_attempt_seconds',
     help: 'Webhook attempts of an endpoint and their time, by outcome',
     labelNames: ['subscription', 'outcome'],
-    percentiles: [],
+    buckets: [],
     registers,
   })
   /** `valueOf` of each named endpoint that has one, `together` of all others that do. */

@@ -2,6 +2,7 @@
 import { type Clock, derivedTimeId } from '../../kernel/index.ts'
 import type { Outbox, OwnedEvent } from '../../outbox/index.ts'
 import type { Tx } from '../../postgres/index.ts'
+import type { Fresh } from './lane.ts'
 import { wants as wantsType } from './rules.ts'
 import * as lanes from './store-lanes.ts'
 import * as queue from './store-queue.ts'
@@ -9,22 +10,39 @@ import * as store from './store.ts'
 
 export type FannedOut = {
   readonly events: number
-  /** Subscriptions with something new to attempt. */
-  readonly woken: readonly store.SubscriptionKey[]
+  /** What there is to attempt for each enabled subscription. */
+  readonly woken: readonly Fresh[]
 }
 
 /** What happened before a subscription was there is none of its business, however late it is fanned out. */
-const wants = ({ events, createdAt }: store.Wanting, event: OwnedEvent): boolean =>
+const wants = ({ events, createdAt }: Pick<store.Wanting, 'events' | 'createdAt'>, event: OwnedEvent): boolean =>
   wantsType(events, event.type) && createdAt <= event.occurredAt
 
+type Numbered = { readonly event: OwnedEvent; readonly sequence: bigint }
+
 /** The numbers of the events: each partner's own, one after another. */
-async function numbered(tx: Tx, byPartner: ReadonlyMap<string, readonly OwnedEvent[]>) {
-  const counts = new Map([...byPartner].map(([partnerId, events]) => [partnerId, events.length]))
+async function numbered(tx: Tx, events: readonly OwnedEvent[]): Promise<ReadonlyMap<string, readonly Numbered[]>> {
+  const byPartner = Map.groupBy(events, (event) => event.partnerId)
+  const counts = new Map([...byPartner].map(([partnerId, of]) => [partnerId, of.length]))
   const lasts = await store.takeNumbers(tx, counts)
-  return [...byPartner].flatMap(([partnerId, events]) => {
-    const first = (lasts.get(partnerId) ?? 0n) - BigInt(events.length) + 1n
-    return events.map((event, index) => ({ event, sequence: first + BigInt(index) }))
-  })
+  return new Map(
+    [...byPartner].map(([partnerId, of]) => {
+      const before = (lasts.get(partnerId) ?? 0n) - BigInt(of.length)
+      return [partnerId, of.map((event, index) => ({ event, sequence: before + BigInt(index + 1) }))]
+    }),
+  )
+}
+
+/** What a subscription is owed of its partner's new events. */
+function freshOf({ partnerId, id: subscriptionId, ...wanting }: store.Wanting, numbers: readonly Numbered[]): Fresh {
+  const rows = numbers
+    .filter(({ event }) => wants(wanting, event))
+    .map(({ event: { id: eventId, type, reference, data }, sequence }) => ({
+      ...{ subscriptionId, eventId, sequence, wireEventId: derivedTimeId(eventId, subscriptionId), type, reference },
+      ...{ data, dueAt: null, attemptCount: 0, failures: 0 },
+    }))
+  const [after, upTo] = [(numbers[0]?.sequence ?? 1n) - 1n, numbers.at(-1)?.sequence ?? 0n]
+  return { partnerId, subscriptionId, updatedAt: wanting.updatedAt, after, upTo, rows }
 }
 
 export function createFanOut({ clock, outbox }: { readonly clock: Clock; readonly outbox: Outbox }) {
@@ -43,32 +61,22 @@ export function createFanOut({ clock, outbox }: { readonly clock: Clock; readonl
     if (locked.length === 0) return { events: 0, woken: [] }
     const [events, wanting] = await Promise.all([outbox.take(tx, locked, eventsMax), store.subscriptionsOf(tx, locked)])
     if (events.length === 0) return { events: 0, woken: [] }
-    const byPartner = Map.groupBy(events, (event) => event.partnerId)
-    const numbers = await numbered(tx, byPartner)
+    const numbers = await numbered(tx, events)
     queue.insertFeed(
       tx,
-      numbers.map(({ event, sequence }) => ({ partnerId: event.partnerId, sequence, eventId: event.id })),
+      [...numbers].flatMap(([partnerId, of]) =>
+        of.map(({ event, sequence }) => ({ partnerId, sequence, eventId: event.id })),
+      ),
     )
-    const subscriptions = Map.groupBy(wanting, (row) => row.partnerId)
-    const rows = numbers.flatMap(({ event, sequence }) =>
-      (subscriptions.get(event.partnerId) ?? [])
-        .filter((subscription) => wants(subscription, event))
-        .map(({ id: subscriptionId }) => ({
-          ...{ partnerId: event.partnerId, subscriptionId, eventId: event.id, sequence },
-          ...{ wireEventId: derivedTimeId(event.id, subscriptionId), type: event.type, reference: event.reference },
-        })),
-    )
-    if (rows.length === 0) return { events: events.length, woken: [] }
-    const enabled = new Set(
-      [...subscriptions.values()].flat().flatMap(({ id, status }) => (status === 'Enabled' ? [id] : [])),
-    )
-    const owed = [...Map.groupBy(rows, (row) => row.subscriptionId)].map(([subscriptionId, of]) => ({
-      ...{ partnerId: of[0]?.partnerId ?? '', subscriptionId, count: of.length, wake: enabled.has(subscriptionId) },
-    }))
+    const owed = wanting
+      .map((one) => ({ ...freshOf(one, numbers.get(one.partnerId) ?? []), wake: one.status === 'Enabled' }))
+      .filter(({ rows }) => rows.length > 0)
+    if (owed.length === 0) return { events: events.length, woken: [] }
     const now = clock.now()
+    const counted = owed.map((of) => ({ ...of, count: of.rows.length }))
     lanes.lockLanes(tx, owed)
-    lanes.addOwed(tx, owed, workerId, now)
-    queue.insertQueue(tx, rows, now)
+    lanes.addOwed(tx, counted, workerId, now)
+    queue.insertQueue(tx, owed, now)
     return { events: events.length, woken: owed.filter(({ wake }) => wake) }
   }
 }

@@ -282,3 +282,32 @@ test('statistics: the sums, the oldest, and what the attempts of a day came to',
   const stranger = await subscribed()
   await assert.rejects(hooks.webhooks.statistics(stranger.partnerId, key.subscriptionId), refused('not_found'))
 })
+
+test('one that was delivered before deliveries carried their attempt shows it, and is counted, out of the log', async () => {
+  const key = await subscribed()
+  await told(key, 'A')
+  const [claim] = await begun(key, 1)
+  await hands.record(claim, { durationMs: 7 })
+  const [row] = (await list(key)).data
+  assert.deepEqual(
+    row?.attempts.map(({ attempt, durationMs }) => [attempt, durationMs]),
+    [[1, 7]],
+  )
+  const { partnerId, subscriptionId } = key
+  await hooks.db.run(sql`
+    insert into webhooks.attempts (partner_id, subscription_id, event_id, attempt, started_at, duration_ms, status)
+    select partner_id, subscription_id, event_id, 1, started_at, 8, status from webhooks.deliveries
+    where partner_id = ${partnerId}`)
+  await hooks.db.run(sql`update webhooks.deliveries set started_at = null where partner_id = ${partnerId}`)
+  const shown = async () => (await list(key)).data[0]?.attempts.map(({ attempt, durationMs }) => [attempt, durationMs])
+  assert.deepEqual(await shown(), [[1, 8]])
+  assert.equal((await hooks.webhooks.statistics(partnerId, subscriptionId)).last24Hours.attempts, 1)
+  await redeliver(key, row?.eventId ?? '')
+  const [again] = await begun(key, 1)
+  await hands.record(again, { durationMs: 9 })
+  assert.deepEqual(await shown(), [
+    [1, 8],
+    [2, 9],
+  ])
+  assert.equal((await hooks.webhooks.statistics(partnerId, subscriptionId)).last24Hours.attempts, 2)
+})

@@ -4,7 +4,7 @@
  */
 import { after, type Clock, type Log, newId } from '../../kernel/index.ts'
 import * as memory from './lane.ts'
-import type { Claim, Lane, UnderWay } from './lane.ts'
+import type { Claim, Fresh, Lane, UnderWay } from './lane.ts'
 import type { Lanes } from './lanes.ts'
 import { type Limits, troubleRestMs } from './limits.ts'
 import { createReading } from './reading.ts'
@@ -38,10 +38,12 @@ export type HolderOptions = {
 /** Behind every number of a feed. */
 const maxSequence = 2n ** 63n - 1n
 const lanesPerClaimMax = 200
+/** Of what the fan-out hands over a worker keeps so many in memory; the rest is read in its turn. */
+const rowsHandedMax = 20_000
 /** What waits in memory is read again by whoever comes next. */
 function releaseOf(lane: Lane, now: Date): Release {
   if (lane.closing) return { ...lane.key, after: maxSequence, ...lane.closing }
-  const waits = lane.again.length + lane.fresh.length + lane.inFlight.size > 0
+  const waits = memory.waitingOf(lane) + lane.inFlight.size > 0
   return { ...lane.key, after: waits ? 0n : lane.cursor, dueAt: waits ? now : lane.dueAt, closed: false }
 }
 
@@ -55,7 +57,7 @@ export function createHolder(deps: HolderDeps, options: HolderOptions) {
   /** Lanes for which rows should be read. */
   const hungry = new Set<Lane>()
   /** Fresh from the fan-out, and not held. */
-  const heard = new Map<string, SubscriptionKey>()
+  const heard = new Map<string, Fresh>()
   const slots = createSlots(options.inFlightMax ?? limits.inFlightMax)
   const reading = createReading({ verbs, clock, log })
   const underWay = new WeakMap<Claim, UnderWay & { readonly lane: Lane }>()
@@ -136,16 +138,17 @@ export function createHolder(deps: HolderDeps, options: HolderOptions) {
     return outcome.rows
   }
 
-  const claim = async (keys: readonly SubscriptionKey[]): Promise<number> => {
+  const claim = async (keys: readonly (SubscriptionKey & { readonly upTo?: bigint })[]): Promise<number> => {
     const wanted = keys
       .filter((key) => !lanes.has(key.subscriptionId))
       .slice(0, Math.max(0, limits.lanesMax - lanes.size))
     if (wanted.length === 0) return 0
     const { claimed, leaseUntil } = await verbs.claim(workerId, wanted)
+    const upTo = new Map(wanted.map((key) => [key.subscriptionId, key.upTo]))
     const now = clock.now()
     for (const { partnerId, subscriptionId, ...health } of claimed) {
-      const target = { url: '', ordered: false, keys: [] }
-      const lane = memory.createLane({ partnerId, subscriptionId }, target, health, leaseUntil, now)
+      const lane = memory.createLane({ partnerId, subscriptionId }, memory.unread, health, leaseUntil, now)
+      lane.committed = upTo.get(subscriptionId) ?? 0n
       lanes.set(subscriptionId, lane)
       hungry.add(lane)
     }
@@ -229,16 +232,19 @@ export function createHolder(deps: HolderDeps, options: HolderOptions) {
     workerId,
     /** Attempts under way. */
     inFlight: slots.taken,
-    /** New rows for these, this moment. */
-    hint: (keys: readonly SubscriptionKey[]): void => {
-      for (const key of keys) {
-        const lane = lanes.get(key.subscriptionId)
-        if (lane === undefined) heard.set(key.subscriptionId, key)
-        else {
-          lane.mayHaveFresh = true
-          if (memory.isHungry(lane, clock.now(), limits)) hungry.add(lane)
-        }
+    /** These are new, this moment, and committed: begun at once where nothing need be read for that. */
+    hint: (news: readonly Fresh[]): void => {
+      const now = clock.now()
+      let place = rowsHandedMax - [...lanes.values()].reduce((sum, lane) => sum + memory.waitingOf(lane), 0)
+      for (const fresh of news) {
+        const lane = lanes.get(fresh.subscriptionId)
+        if (lane === undefined) heard.set(fresh.subscriptionId, { ...fresh, rows: [] })
+        else if (memory.accept(lane, fresh, now, place)) {
+          place -= fresh.rows.length
+          ready.add(lane)
+        } else if (memory.isHungry(lane, now, limits)) hungry.add(lane)
       }
+      pump()
       wake()
     },
 

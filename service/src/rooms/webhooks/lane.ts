@@ -8,7 +8,27 @@ import type { SigningKey } from '@partner-payments/wire'
 /** A delivery that waits in memory, with its payload. */
 export type Owed = OwedRow & { readonly data: string }
 
-export type Target = { readonly url: string; readonly ordered: boolean; readonly keys: readonly SigningKey[] }
+export type Target = {
+  readonly url: string
+  readonly ordered: boolean
+  readonly keys: readonly SigningKey[]
+  /** When the first of the keys ends. */
+  readonly until: Date | null
+  /** Of the subscription, as it was read. */
+  readonly updatedAt: Date
+}
+
+/** Not asked for yet. */
+export const unread: Target = { url: '', ordered: false, keys: [], until: null, updatedAt: new Date(0) }
+
+/** What a subscription is newly owed: all of it between two numbers of its partner's feed. */
+export type Fresh = SubscriptionKey & {
+  /** Of the subscription, when this was made for it. */
+  readonly updatedAt: Date
+  readonly after: bigint
+  readonly upTo: bigint
+  readonly rows: readonly Owed[]
+}
 
 /** One attempt to make. */
 export type Claim = SubscriptionKey & {
@@ -47,6 +67,8 @@ export type Lane = {
   cursor: bigint
   /** There may be new rows behind the cursor. */
   mayHaveFresh: boolean
+  /** Whoever reads from now on sees all up to this number. */
+  committed: bigint
   /** When the next one is due again: null for never; a time that has come makes it read. */
   dueAt: Date | null
   /** Recorded or given back while rows are being read: what was read of them is of before. */
@@ -61,7 +83,7 @@ export function createLane(key: SubscriptionKey, target: Target, health: Health,
   return {
     ...{ key, target, health, leaseUntil, window: createWindow(), again: [], fresh: [], inFlight: new Map() },
     ...{ references: new Set(), cursor: 0n, mayHaveFresh: true, dueAt: now, settled: new Set(), closing: undefined },
-    idleSince: undefined,
+    ...{ committed: 0n, idleSince: undefined },
   }
 }
 
@@ -130,13 +152,34 @@ export function readyCount(lane: Lane, max: number): number {
 /** Waiting rows that a lane keeps at most: those of references that are under way pile up before others. */
 const waitingMax = 400
 
+export const waitingOf = ({ again, fresh }: Lane): number => again.length + fresh.length
+
 /** Whether rows should be read for it: fewer wait than may go at once, and there may be more. */
 export function isHungry(lane: Lane, now: Date, limits: Limits): boolean {
   if (isPaused(lane, now) || lane.closing !== undefined) return false
   const dueAgain = lane.dueAt !== null && lane.dueAt <= now
   if (!lane.mayHaveFresh && !dueAgain) return false
-  const waiting = lane.again.length + lane.fresh.length
-  return waiting < waitingMax && readyCount(lane, limits.inFlightPerEndpointMax) < limits.inFlightPerEndpointMax
+  return waitingOf(lane) < waitingMax && readyCount(lane, limits.inFlightPerEndpointMax) < limits.inFlightPerEndpointMax
+}
+
+/**
+ * Takes what is new from the hands of the fan-out, so that it need not be read. Not where something before it is unknown,
+ * nor where the order or the place of the deliveries is to be asked first. False: it is to be read.
+ */
+export function accept(lane: Lane, { after, upTo, rows, updatedAt }: Fresh, now: Date, rowsMax: number): boolean {
+  lane.committed = upTo
+  const { target, cursor } = lane
+  const isCurrent = target.updatedAt.getTime() === updatedAt.getTime() && (target.until === null || target.until > now)
+  const isNextOf = !lane.mayHaveFresh && cursor >= after && !target.ordered
+  const hasPlace =
+    waitingOf(lane) + rows.length <= Math.min(waitingMax, rowsMax) && !lane.closing && !isPaused(lane, now)
+  if (!isCurrent || !isNextOf || !hasPlace) {
+    lane.mayHaveFresh = true
+    return false
+  }
+  lane.fresh.push(...rows.filter(({ sequence }) => sequence > cursor))
+  lane.cursor = upTo > cursor ? upTo : cursor
+  return true
 }
 
 const isKnown = (lane: Lane, eventId: string): boolean =>

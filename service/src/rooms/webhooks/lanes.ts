@@ -1,5 +1,4 @@
 /** The verbs of lanes, as the worker that holds them uses them: find, claim, hear, renew, read, release. */
-import type { SigningKey } from '@partner-payments/wire'
 import { after, type Clock } from '../../kernel/index.ts'
 import type { Outbox } from '../../outbox/index.ts'
 import type { Database } from '../../postgres/index.ts'
@@ -84,11 +83,11 @@ export function createLanes({ db, clock, outbox, secrets, sharded, limits }: Lan
         apart(keys, (some) => targetsOf(db, some)),
         apart(keys, async (some) => [...(await secrets.signingKeys(db, some, now))]),
       ])
-      const byId = new Map<string, readonly SigningKey[]>(signing)
+      const byId = new Map(signing)
       return new Map(
-        rows.map(({ subscriptionId, url, ordered }) => [
+        rows.map(({ subscriptionId, url, ordered, updatedAt }) => [
           subscriptionId,
-          { url, ordered, keys: byId.get(subscriptionId) ?? [] },
+          { url, ordered, updatedAt, ...(byId.get(subscriptionId) ?? { keys: [], until: null }) },
         ]),
       )
     },

@@ -54,7 +54,7 @@ export function createReading({ verbs, clock, log }: Deps) {
     const now = clock.now()
     const wanted = lanes.map((lane) => ({
       ...lane.key,
-      ...{ after: lane.cursor, ordered: lane.target.ordered, fresh: lane.mayHaveFresh },
+      ...{ after: lane.cursor, ordered: lane.target.ordered, fresh: lane.mayHaveFresh, committed: lane.committed },
       due: lane.dueAt !== null && lane.dueAt <= now,
     }))
     for (const lane of lanes) {
@@ -73,16 +73,17 @@ export function createReading({ verbs, clock, log }: Deps) {
     const of = ({ subscriptionId: id }: SubscriptionKey) => ({
       ...{ news: freshOf.get(id) ?? [], again: dueOf.get(id) ?? [], firsts: firstsOf.get(id) ?? [] },
     })
-    return { now, askedDue: new Set(wanted.flatMap((one) => (one.due ? [one.subscriptionId] : []))), of }
+    return { now, asked: new Map(wanted.map((one) => [one.subscriptionId, one])), of }
   }
 
   /** What of it may go, as the lane knows from now on. */
-  const learn = (lane: Lane, { now, askedDue, of }: Awaited<ReturnType<typeof fetch>>): readonly Found[] => {
+  const learn = (lane: Lane, { now, asked, of }: Awaited<ReturnType<typeof fetch>>): readonly Found[] => {
     const { news, again, firsts } = of(lane.key)
-    const last = news.at(-1)
-    if (last !== undefined && last.sequence > lane.cursor) lane.cursor = last.sequence
-    if (news.length === rowsPerLaneMax) lane.mayHaveFresh = true
-    if (askedDue.has(lane.key.subscriptionId)) lane.dueAt = earlier(lane.dueAt, dueAfter(again, now))
+    const { fresh = false, due = false, committed = 0n } = asked.get(lane.key.subscriptionId) ?? {}
+    const isAll = news.length < rowsPerLaneMax
+    if (fresh) lane.cursor = latest(lane.cursor, isAll ? committed : 0n, news.at(-1)?.sequence ?? 0n)
+    if (!isAll) lane.mayHaveFresh = true
+    if (due) lane.dueAt = earlier(lane.dueAt, dueAfter(again, now))
     const mayGo = (row: OwedRow) => row.dueAt === null || row.dueAt <= now
     const rows = [...firsts, ...again, ...news.filter((row) => !row.blocked)].filter(mayGo)
     return [...new Map(rows.map((row) => [row.eventId, { lane, row, again: row.dueAt !== null }])).values()]
@@ -142,5 +143,7 @@ function dueAfter(rows: readonly OwedRow[], now: Date): Date | null {
   if (next !== undefined) return next.dueAt
   return rows.length === rowsPerLaneMax ? now : null
 }
+
+const latest = (...numbers: readonly bigint[]): bigint => numbers.reduce((a, b) => (a > b ? a : b))
 
 const earlier = (a: Date | null, b: Date | null): Date | null => (a === null ? b : b === null || a < b ? a : b)

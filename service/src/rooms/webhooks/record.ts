@@ -66,7 +66,8 @@ export function createRecord({ db, clock, sharded }: Deps) {
       if (taught.size > 0) await lanes.saveHealth(tx, workerId, [...taught.values()])
     }
     const fresh = calls.filter((call) => settled.has(keyOf(call)))
-    if (fresh.length > 0) queue.insertAttempts(tx, fresh)
+    const failed = fresh.filter(({ next }) => next !== undefined)
+    if (failed.length > 0) queue.insertAttempts(tx, failed)
     for (const call of fresh) if (call.disable ?? call.notice) await tell(tx, call, now)
     return calls.map((call) => (settled.has(keyOf(call)) ? call.verdict : 'stale'))
   }

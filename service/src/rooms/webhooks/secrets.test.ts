@@ -26,8 +26,8 @@ async function subscribed(more: { readonly signature?: 'v1' | 'v1a' } = {}) {
 /** What verifies the signatures of now, the newest first, as another process than the one that rotates would see it. */
 async function verifying(key: { readonly partnerId: string; readonly subscriptionId: string }) {
   const secrets = createSecrets({ sealer: createSealer([hooks.key]) })
-  const keys = (await secrets.signingKeys(hooks.db, [key], hooks.clock.now())).get(key.subscriptionId)
-  return (keys ?? []).map((one: SigningKey) => verifyingKeyText(one))
+  const signing = (await secrets.signingKeys(hooks.db, [key], hooks.clock.now())).get(key.subscriptionId)
+  return (signing?.keys ?? []).map((one: SigningKey) => verifyingKeyText(one))
 }
 
 test('both sign during the overlap, then the new one alone, and the old one is swept', async () => {
@@ -88,9 +88,7 @@ test('a rotation in one process is what signs in another', async () => {
   })
   const secrets = createSecrets({ sealer: createSealer([hooks.key]) })
   const keysOf = async () =>
-    ((await secrets.signingKeys(hooks.db, [key], hooks.clock.now())).get(key.subscriptionId) ?? []).map(
-      verifyingKeyText,
-    )
+    (await secrets.signingKeys(hooks.db, [key], hooks.clock.now())).get(key.subscriptionId)?.keys.map(verifyingKeyText)
   await keysOf()
   const rotated = await other.rotateSecret(key.partnerId, key.subscriptionId, { overlapSeconds: 0 })
   assert.deepEqual(await keysOf(), [rotated.secret])

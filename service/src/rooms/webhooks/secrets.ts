@@ -14,6 +14,9 @@ import type { Database, Tx } from '../../postgres/index.ts'
 import * as store from './store-secrets.ts'
 import type { SubscriptionKey } from './store.ts'
 
+/** The newest key first, and when the first of them ends. */
+export type Signing = { readonly keys: readonly SigningKey[]; readonly until: Date | null }
+
 export type Signature = (typeof wire.signatures)[number]
 
 /** Of HMAC as of Ed25519: Standard Webhooks asks for 24 to 64 of the one, RFC 8032 for 32 of the other. */
@@ -56,15 +59,15 @@ export function createSecrets({ sealer }: { readonly sealer: Sealer }) {
     return key
   }
 
-  /** The keys that sign for each of the subscriptions at `now`, by their ids, the newest first. */
+  /** What signs for each of the subscriptions at `now`, by their ids. */
   const signingKeys = async (
     tx: Tx,
     subscriptions: readonly SubscriptionKey[],
     now: Date,
-  ): Promise<ReadonlyMap<string, readonly SigningKey[]>> => {
+  ): Promise<ReadonlyMap<string, Signing>> => {
     if (subscriptions.length === 0) return new Map()
     const rows = Map.groupBy(await store.liveSecrets(tx, subscriptions, now), (row) => row.subscriptionId)
-    return new Map([...rows].map(([subscriptionId, of]) => [subscriptionId, of.map(open)]))
+    return new Map([...rows].map(([id, of]) => [id, { keys: of.map(open), until: of.at(-1)?.expiresAt ?? null }]))
   }
 
   return {
@@ -91,9 +94,16 @@ export function createSecrets({ sealer }: { readonly sealer: Sealer }) {
       subscriptions: readonly SubscriptionKey[],
       now: Date,
     ): Promise<ReadonlyMap<string, string>> => {
-      const keys = [...(await signingKeys(tx, subscriptions, now))]
+      const signing = [...(await signingKeys(tx, subscriptions, now))]
       return new Map(
-        keys.flatMap(([id, [newest]]) => (newest?.kind === 'v1a' ? [[id, verifyingKeyText(newest)] as const] : [])),
+        signing.flatMap(
+          ([
+            id,
+            {
+              keys: [newest],
+            },
+          ]) => (newest?.kind === 'v1a' ? [[id, verifyingKeyText(newest)] as const] : []),
+        ),
       )
     },
 

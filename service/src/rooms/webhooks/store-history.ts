@@ -110,6 +110,9 @@ export type AttemptRow = {
   readonly responseBody: string | null
 }
 
+/** It carries the attempt that delivered it; one that was delivered before that was so has it in the log. */
+const carried = sql`started_at is not null`
+
 /** The newest of each delivery, oldest first. The ids tell their weeks: no other is looked into. */
 export async function attemptsOf(
   tx: Tx,
@@ -123,9 +126,14 @@ export async function attemptsOf(
   const rows = await tx.rows<AttemptRow>(sql`
     select a.* from unnest(${eventIds}::uuid[]) as d (event_id)
     cross join lateral (
-      select event_id, attempt, started_at, duration_ms, status, error, response_body from webhooks.attempts
+      (select event_id, attempt, started_at, duration_ms, status, error, response_body from webhooks.attempts
       where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and event_id = d.event_id
         and event_id between ${first} and ${last}
+      order by attempt desc limit ${eachMax})
+      union all
+      select event_id, attempt_count, started_at, duration_ms, status, null, response_body from webhooks.deliveries
+      where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and event_id = d.event_id
+        and event_id between ${first} and ${last} and ${carried}
       order by attempt desc limit ${eachMax}) a`)
   return rows.toSorted((a, b) => a.attempt - b.attempt)
 }
@@ -200,7 +208,12 @@ export function newestAttempts(
   rowsMax: number,
 ): Promise<readonly Outcome[]> {
   return tx.rows<Outcome>(sql`
-    select started_at, duration_ms, status, error from webhooks.attempts
+    (select event_id, attempt, started_at, duration_ms, status, error from webhooks.attempts
     where partner_id = ${partnerId} and subscription_id = ${subscriptionId}
+    order by event_id desc, attempt desc limit ${rowsMax})
+    union all
+    (select event_id, attempt_count, started_at, duration_ms, status, null from webhooks.deliveries
+    where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and ${carried}
+    order by event_id desc limit ${rowsMax})
     order by event_id desc, attempt desc limit ${rowsMax}`)
 }

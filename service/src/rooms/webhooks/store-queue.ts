@@ -20,15 +20,18 @@ export type OwedRow = {
   readonly failures: number
 }
 
-export type QueueInsert = Omit<OwedRow, 'dueAt' | 'attemptCount' | 'failures'> & { readonly partnerId: string }
+export type QueueInsert = SubscriptionKey & { readonly rows: readonly OwedRow[] }
 
 const column = <T, K extends keyof T>(rows: readonly T[], name: K): readonly T[K][] => rows.map((row) => row[name])
 
-export function insertQueue(tx: Tx, rows: readonly QueueInsert[], now: Date): void {
+/** New rows: of each subscription those that it is owed. */
+export function insertQueue(tx: Tx, owed: readonly QueueInsert[], now: Date): void {
+  const rows = owed.flatMap((of) => of.rows)
+  const partnerIds = owed.flatMap((of) => of.rows.map(() => of.partnerId))
   tx.later(sql`
     insert into webhooks.queue (partner_id, subscription_id, event_id, sequence, wire_event_id, type, reference, status,
       due_at, attempt_count, failures, held_at, created_at)
-    select w.*, 'Pending', null, 0, 0, null, ${now}::timestamptz from unnest(${column(rows, 'partnerId')}::uuid[],
+    select w.*, 'Pending', null, 0, 0, null, ${now}::timestamptz from unnest(${partnerIds}::uuid[],
       ${column(rows, 'subscriptionId')}::uuid[], ${column(rows, 'eventId')}::uuid[],
       ${column(rows, 'sequence')}::bigint[], ${column(rows, 'wireEventId')}::uuid[], ${column(rows, 'type')}::text[],
       ${column(rows, 'reference')}::text[]) as w`)
@@ -130,7 +133,16 @@ const stillOurs = (workerId: string, rows: readonly Attempted[]): Sql => sql`
 const attemptedColumns = (rows: readonly Attempted[]): Sql => sql`${column(rows, 'partnerId')}::uuid[],
   ${column(rows, 'subscriptionId')}::uuid[], ${column(rows, 'eventId')}::uuid[], ${column(rows, 'attemptCount')}::integer[]`
 
-/** Moves rows to what was delivered. Answers those that it moved: the others are stale. */
+/** When it began, how long it took, what was answered, and from where. */
+const resultColumns = (rows: readonly Attempted[]): Sql => {
+  const results = column(rows, 'result')
+  return sql`${column(results, 'startedAt')}::timestamptz[], ${column(results, 'durationMs')}::integer[],
+    ${results.map((result) => result.status ?? null)}::integer[],
+    ${results.map((result) => result.responseBody ?? null)}::text[],
+    ${results.map((result) => result.address ?? null)}::text[]`
+}
+
+/** Moves rows to what was delivered, with the attempt that did it. Answers those that it moved: the others are stale. */
 export function settleDelivered(
   tx: Tx,
   workerId: string,
@@ -140,12 +152,13 @@ export function settleDelivered(
   return tx.rows<SettledKey>(
     plannedAnew(sql`
       with gone as (
-        delete from webhooks.queue q using unnest(${attemptedColumns(rows)}) as w (p, s, e, c)
-        where ${stillOurs(workerId, rows)} returning q.*)
+        delete from webhooks.queue q
+        using unnest(${attemptedColumns(rows)}, ${resultColumns(rows)}) as w (p, s, e, c, began, took, code, body, peer)
+        where ${stillOurs(workerId, rows)} returning q.*, began, took, code, body, peer)
       insert into webhooks.deliveries (partner_id, subscription_id, event_id, sequence, wire_event_id, type, reference,
-        attempt_count, created_at, delivered_at)
+        attempt_count, created_at, delivered_at, started_at, duration_ms, status, response_body, address)
       select partner_id, subscription_id, event_id, sequence, wire_event_id, type, reference, attempt_count + 1,
-        created_at, ${now}::timestamptz from gone
+        created_at, ${now}::timestamptz, began, took, code, body, peer from gone
       returning subscription_id, event_id`),
   )
 }
@@ -173,15 +186,12 @@ export function settleFailed(
   )
 }
 
+/** Of those that did not deliver. */
 export function insertAttempts(tx: Tx, rows: readonly Attempted[]): void {
-  const results = column(rows, 'result')
   tx.later(sql`
-    insert into webhooks.attempts (partner_id, subscription_id, event_id, attempt, started_at, duration_ms, status, error,
-      response_body, address)
+    insert into webhooks.attempts (partner_id, subscription_id, event_id, attempt, started_at, duration_ms, status,
+      response_body, address, error)
     select * from unnest(${column(rows, 'partnerId')}::uuid[], ${column(rows, 'subscriptionId')}::uuid[],
-      ${column(rows, 'eventId')}::uuid[], ${rows.map((row) => row.attemptCount + 1)}::integer[],
-      ${column(results, 'startedAt')}::timestamptz[], ${column(results, 'durationMs')}::integer[],
-      ${results.map((result) => result.status ?? null)}::integer[], ${results.map((result) => result.error ?? null)}::text[],
-      ${results.map((result) => result.responseBody ?? null)}::text[],
-      ${results.map((result) => result.address ?? null)}::text[]) as w`)
+      ${column(rows, 'eventId')}::uuid[], ${rows.map((row) => row.attemptCount + 1)}::integer[], ${resultColumns(rows)},
+      ${rows.map(({ result }) => result.error ?? null)}::text[]) as w`)
 }

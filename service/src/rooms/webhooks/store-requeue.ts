@@ -40,16 +40,22 @@ export type Moved = {
   readonly createdAt: Date
 }
 
-/** Takes a delivery out of the delivered. */
+/** Takes a delivery out of the delivered; the attempt that it carries stays in the log. */
 export function takeDelivered(
   tx: Tx,
   { partnerId, subscriptionId }: SubscriptionKey,
   eventId: string,
 ): Promise<Moved | undefined> {
   return tx.row<Moved>(sql`
-    delete from webhooks.deliveries
-    where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and event_id = ${eventId}
-    returning sequence, wire_event_id, type, reference, attempt_count, created_at`)
+    with gone as (
+      delete from webhooks.deliveries
+      where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and event_id = ${eventId} returning *),
+    kept as (
+      insert into webhooks.attempts (partner_id, subscription_id, event_id, attempt, started_at, duration_ms, status,
+        response_body, address)
+      select partner_id, subscription_id, event_id, attempt_count, started_at, duration_ms, status, response_body,
+        address from gone where started_at is not null)
+    select sequence, wire_event_id, type, reference, attempt_count, created_at from gone`)
 }
 
 export type QueueInsert = Moved & { readonly eventId: string }

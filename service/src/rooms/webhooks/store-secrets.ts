@@ -20,9 +20,13 @@ export async function insertSecret(
 }
 
 /** Those that sign now, the newest of each subscription first. */
-export function liveSecrets(tx: Tx, keys: readonly SubscriptionKey[], now: Date): Promise<readonly SecretRow[]> {
-  return tx.rows<SecretRow>(sql`
-    select partner_id, subscription_id, id, secret_sealed from webhooks.secrets
+export function liveSecrets(
+  tx: Tx,
+  keys: readonly SubscriptionKey[],
+  now: Date,
+): Promise<readonly (SecretRow & { readonly expiresAt: Date | null })[]> {
+  return tx.rows(sql`
+    select partner_id, subscription_id, id, secret_sealed, expires_at from webhooks.secrets
     where ${ofPartners(keys.map((key) => key.partnerId))}
       and subscription_id = any(${keys.map((key) => key.subscriptionId)}::uuid[])
       and (expires_at is null or expires_at > ${now})

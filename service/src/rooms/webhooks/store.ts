@@ -108,12 +108,14 @@ export function listSubscriptions(
     order by id desc limit ${rowsMax}`)
 }
 
-export type Wanting = Pick<SubscriptionRow, 'id' | 'events' | 'createdAt' | 'status'> & { readonly partnerId: string }
+export type Wanting = Pick<SubscriptionRow, 'id' | 'events' | 'createdAt' | 'updatedAt' | 'status'> & {
+  readonly partnerId: string
+}
 
 /** Disabled ones too: what they want is owed to them all the same. */
 export function subscriptionsOf(tx: Tx, partnerIds: readonly string[]): Promise<readonly Wanting[]> {
   return tx.rows<Wanting>(sql`
-    select partner_id, id, events, created_at, status from webhooks.subscriptions
+    select partner_id, id, events, created_at, updated_at, status from webhooks.subscriptions
     where ${ofPartners(partnerIds)} and deleted_at is null order by id`)
 }
 
@@ -155,12 +157,12 @@ export async function markDeleted(tx: Tx, partnerId: string, id: string, now: Da
 
 export type SubscriptionKey = { readonly partnerId: string; readonly subscriptionId: string }
 
-export type TargetRow = SubscriptionKey & { readonly url: string; readonly ordered: boolean }
+export type TargetRow = SubscriptionKey & Pick<SubscriptionRow, 'url' | 'ordered' | 'updatedAt'>
 
 /** Where deliveries go; none of those where none may go now. */
 export function targetsOf(tx: Tx, keys: readonly SubscriptionKey[]): Promise<readonly TargetRow[]> {
   return tx.rows<TargetRow>(sql`
-    select partner_id, id as subscription_id, url, ordered from webhooks.subscriptions
+    select partner_id, id as subscription_id, url, ordered, updated_at from webhooks.subscriptions
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.subscriptionId)}::uuid[])
       and status = 'Enabled' and deleted_at is null`)
 }

@@ -120,7 +120,7 @@ export function createTrials({ db, clock, sealer, post, sample }: TrialDeps) {
       const type = readType(input.eventType, subscription.events)
       pace(id)
       const now = clock.now()
-      const keys = (await secrets.signingKeys(db, [{ partnerId, subscriptionId: id }], now)).get(id) ?? []
+      const keys = (await secrets.signingKeys(db, [{ partnerId, subscriptionId: id }], now)).get(id)?.keys ?? []
       const data = await sample(partnerId, type, now)
       const eventId = newId()
       const result = await inPlace(partnerId, () =>
