@@ -25,13 +25,18 @@ export async function createHooks(
     readonly now?: Date
     /** Instead of one that stands still. */
     readonly clock?: Clock
+    readonly queryTimeoutMs?: number
   } = {},
 ) {
-  const { url: given, key = randomBytes(32), now = new Date(), clock: givenClock, ...rules } = options
+  const { url: given, key = randomBytes(32), now = new Date(), clock: givenClock, queryTimeoutMs, ...rules } = options
   const own = given === undefined ? await createTestDatabase() : undefined
   const url = own?.url ?? given ?? ''
   const log = createLog('silent')
-  const db = createDatabase({ url, connectionsMax: 8, log })
+  const timeouts =
+    queryTimeoutMs === undefined
+      ? {}
+      : { queryTimeoutMs, connectTimeoutMs: queryTimeoutMs, idleInTransactionMsMax: queryTimeoutMs }
+  const db = createDatabase({ url, connectionsMax: 8, log, ...timeouts })
   const manual = createManualClock(now)
   const clock = { ...manual, now: () => (givenClock ?? manual).now() }
   const outbox = createOutbox()
