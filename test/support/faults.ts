@@ -34,11 +34,14 @@ export type CounterOptions = {
   /** True: it has done something else than to accept the event. `nth` counts from 1. */
   readonly fault?: (response: ServerResponse, nth: number, received: Received) => boolean
   readonly answerMs?: (nth: number) => number
+  /** Another way to accept than an empty answer. */
+  readonly accept?: (response: ServerResponse) => void
   readonly clock?: { readonly now: () => Date }
 }
 
 export async function startCounter(options: CounterOptions = {}): Promise<Counter> {
   const { fault = () => false, answerMs = () => 0, clock = { now: () => new Date() } } = options
+  const { accept = (response) => void response.end() } = options
   const posts: Post[] = []
   const endpoint = await startEndpoint((response, received) => {
     const nth = posts.length + 1
@@ -47,8 +50,8 @@ export async function startCounter(options: CounterOptions = {}): Promise<Counte
     posts.push({ ...received, at, accepted: !fault(response, nth, received) })
     if (!posts[nth - 1]?.accepted) return
     const ms = answerMs(nth)
-    if (ms === 0) response.end()
-    else setTimeout(() => response.end(), ms)
+    if (ms === 0) accept(response)
+    else setTimeout(() => accept(response), ms)
   })
   return { url: endpoint.url, close: endpoint.close, posts }
 }
