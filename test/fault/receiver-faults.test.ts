@@ -148,9 +148,10 @@ test('endpoints in every kind of trouble, and one that has none', async (t) => {
   await whileTimePasses('every endpoint has recovered', async () => {
     await healthy.emit(1)
     for (const { partnerId, endpoints } of scenes.values()) {
-      const [{ subscriptionId = '' } = {}] = endpoints
-      const { status } = await hooks.webhooks.get(partnerId, subscriptionId)
-      if (status === 'Disabled') await hooks.webhooks.enable(partnerId, subscriptionId)
+      for (const { subscriptionId } of endpoints) {
+        const { status } = await hooks.webhooks.get(partnerId, subscriptionId)
+        if (status === 'Disabled') await hooks.webhooks.enable(partnerId, subscriptionId)
+      }
       if (partnerId !== healthy.partnerId && !(await isDelivered(partnerId))) return false
     }
     return true

@@ -7,7 +7,7 @@ import type { ServerResponse } from 'node:http'
 import { mock, type TestContext } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Webhook } from 'standardwebhooks'
-import { newId } from '../../service/src/kernel/index.ts'
+import { after as later, type Clock, newId, secondMs, systemClock } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { until } from './until.ts'
 import { type Endpoint, type Hooks, type Received, startEndpoint } from './webhooks.ts'
@@ -36,16 +36,33 @@ export type CounterOptions = {
   readonly answerMs?: (nth: number) => number
   /** Another way to accept than an empty answer. */
   readonly accept?: (response: ServerResponse) => void
-  readonly clock?: { readonly now: () => Date }
+  /** `sender`: whatever the time is where the event comes from, as clocks are not what is judged. */
+  readonly clock?: Clock | 'sender'
+}
+
+/** The machine's clock, which somebody puts forward or back. */
+export function createSteppedClock() {
+  let offsetMs = 0
+  return {
+    now: () => later(systemClock.now(), offsetMs),
+    step: (ms: number) => {
+      offsetMs += ms
+    },
+    /** The right time again. */
+    mend: () => {
+      offsetMs = 0
+    },
+  }
 }
 
 export async function startCounter(options: CounterOptions = {}): Promise<Counter> {
-  const { fault = () => false, answerMs = () => 0, clock = { now: () => new Date() } } = options
+  const { fault = () => false, answerMs = () => 0, clock = systemClock } = options
   const { accept = (response) => void response.end() } = options
   const posts: Post[] = []
   const endpoint = await startEndpoint((response, received) => {
     const nth = posts.length + 1
-    const at = clock.now()
+    const sentAt = new Date(Number(received.headers['webhook-timestamp']) * secondMs)
+    const at = clock === 'sender' ? sentAt : clock.now()
     // Before it answers: whoever judges the posts must not find one missing that is on record.
     posts.push({ ...received, at, accepted: !fault(response, nth, received) })
     if (!posts[nth - 1]?.accepted) return

@@ -1,7 +1,8 @@
 /** Events become what subscriptions are owed: the feed, the queue, and lanes that are due. */
-import { type Clock, derivedTimeId } from '../../kernel/index.ts'
+import { after, type Clock, derivedTimeId } from '../../kernel/index.ts'
 import type { Outbox, OwnedEvent } from '../../outbox/index.ts'
 import type { Tx } from '../../postgres/index.ts'
+import { subscribedMarginMs } from './limits.ts'
 import { wants as wantsType } from './rules.ts'
 import * as lanes from './store-lanes.ts'
 import * as queue from './store-queue.ts'
@@ -13,9 +14,12 @@ export type FannedOut = {
   readonly woken: readonly store.SubscriptionKey[]
 }
 
-/** What happened before a subscription was there is none of its business, however late it is fanned out. */
-const wants = ({ events, createdAt }: store.Wanting, event: OwnedEvent): boolean =>
-  wantsType(events, event.type) && createdAt <= event.occurredAt
+/**
+ * What happened before a subscription was there is none of its business, however late it is fanned out; but an event too
+ * many is better than one too few. One made at a time to come was made before the clock was put back: all is after it.
+ */
+const wants = ({ events, createdAt }: store.Wanting, event: OwnedEvent, now: Date): boolean =>
+  wantsType(events, event.type) && (createdAt <= after(event.occurredAt, subscribedMarginMs) || createdAt > now)
 
 /** The numbers of the events: each partner's own, one after another. */
 async function numbered(tx: Tx, byPartner: ReadonlyMap<string, readonly OwnedEvent[]>) {
@@ -49,10 +53,11 @@ export function createFanOut({ clock, outbox }: { readonly clock: Clock; readonl
       tx,
       numbers.map(({ event, sequence }) => ({ partnerId: event.partnerId, sequence, eventId: event.id })),
     )
+    const now = clock.now()
     const subscriptions = Map.groupBy(wanting, (row) => row.partnerId)
     const rows = numbers.flatMap(({ event, sequence }) =>
       (subscriptions.get(event.partnerId) ?? [])
-        .filter((subscription) => wants(subscription, event))
+        .filter((subscription) => wants(subscription, event, now))
         .map(({ id: subscriptionId }) => ({
           ...{ partnerId: event.partnerId, subscriptionId, eventId: event.id, sequence },
           ...{ wireEventId: derivedTimeId(event.id, subscriptionId), type: event.type, reference: event.reference },
@@ -65,7 +70,6 @@ export function createFanOut({ clock, outbox }: { readonly clock: Clock; readonl
     const owed = [...Map.groupBy(rows, (row) => row.subscriptionId)].map(([subscriptionId, of]) => ({
       ...{ partnerId: of[0]?.partnerId ?? '', subscriptionId, count: of.length, wake: enabled.has(subscriptionId) },
     }))
-    const now = clock.now()
     lanes.lockLanes(tx, owed)
     lanes.addOwed(tx, owed, workerId, now)
     queue.insertQueue(tx, rows, now)
