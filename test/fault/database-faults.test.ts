@@ -128,7 +128,7 @@ test('PostgreSQL killed and started again under load: each acknowledged payout i
   const scene = await createScene(remote, await startCounters(), { partnerId: partner.partnerId, act })
   workers.spawn({ leaseMs }, server.url)
   const kills = scaled(3, 12)
-  const paying = keepActing(scene, 8)
+  const paying = keepActing(t, scene, 8)
   for (let kill = 0; kill < kills; kill += 1) {
     await someMore(scene)
     await (kill % 2 === 0 ? server.crash() : server.restart())
