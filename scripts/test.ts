@@ -1,6 +1,7 @@
 /**
  * `npm test`: every test of every workspace. Arguments without a dash select files by a part of their path
  * (`npm test -- embedded`); those with a dash go to `node --test` as they are (`npm test -- --test-name-pattern=stop`).
+ * `--faults`, which is `npm run test:faults`: the tests of faults alone, in their long form.
  */
 import { spawn } from 'node:child_process'
 import { globSync } from 'node:fs'
@@ -14,9 +15,10 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 const args = process.argv.slice(2)
 const filters = args.filter((arg) => !arg.startsWith('-')).map((arg) => arg.replaceAll('\\', '/').replace(/^\.\//, ''))
-const options = args.filter((arg) => arg.startsWith('-'))
+const faults = args.includes('--faults')
+const options = args.filter((arg) => arg.startsWith('-') && arg !== '--faults')
 
-const files = globSync(PATTERNS, { cwd: ROOT, exclude: ['**/node_modules/**'] })
+const files = globSync(faults ? ['test/fault/*.test.ts'] : PATTERNS, { cwd: ROOT, exclude: ['**/node_modules/**'] })
   .map((file) => file.replaceAll('\\', '/'))
   .filter((file) => filters.length === 0 || filters.some((filter) => file.includes(filter)))
   .toSorted()
@@ -39,7 +41,7 @@ const runner = spawn(
     ...options,
     ...files,
   ],
-  { cwd: ROOT, stdio: 'inherit' },
+  { cwd: ROOT, stdio: 'inherit', env: { ...process.env, ...(faults ? { FAULTS: 'long' } : {}) } },
 )
 
 let interrupted: NodeJS.Signals | undefined

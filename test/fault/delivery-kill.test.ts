@@ -5,10 +5,11 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { startDelivery } from '../../service/src/delivery/index.ts'
-import { newId } from '../../service/src/kernel/index.ts'
+import { newId, secondMs } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { limitsDefault } from '../../service/src/rooms/webhooks/index.ts'
 import { killEverywhere } from '../support/deaths.ts'
+import { print, verifyAt } from '../support/faults.ts'
 import { createHooks, type Endpoint, startEndpoint, statusChanged, until } from '../support/webhooks.ts'
 
 /** Fan-out, the claim of lanes, an answer for each delivery, and a record of several at once; the lanes given back. */
@@ -30,11 +31,15 @@ type Owed = { readonly eventId: string; readonly path: string; readonly data: st
 async function scenario() {
   const partnerId = await hooks.addPartner()
   const [one, other] = [newId(), newId()]
-  for (const side of ['a', 'b'])
-    await hooks.webhooks.create(partnerId, { url: `${endpoint.url}&side=${side}`, events: [statusChanged] })
+  const secrets = new Map<string, string>()
+  for (const side of ['a', 'b']) {
+    const url = `${endpoint.url}&side=${side}`
+    const { secret = '' } = await hooks.webhooks.create(partnerId, { url, events: [statusChanged] })
+    secrets.set(url.slice(url.indexOf('/hook')), secret)
+  }
   await hooks.emit(partnerId, one, 'Completed')
   await hooks.emit(partnerId, other, 'Unsuccessful')
-  return { partnerId, references: [one, other] }
+  return { partnerId, secrets, references: [one, other] }
 }
 
 async function goOn(partnerId: string): Promise<void> {
@@ -48,7 +53,9 @@ async function goOn(partnerId: string): Promise<void> {
   await loop.stop()
 }
 
-async function checkReceived(partnerId: string, references: readonly string[]): Promise<void> {
+const told = { owed: 0, received: 0, distinct: 0, duplicates: 0 }
+
+async function checkReceived({ partnerId, secrets, references }: Awaited<ReturnType<typeof scenario>>): Promise<void> {
   const owed = await hooks.db.rows<Owed>(sql`
     select d.wire_event_id as event_id, e.data, substring(s.url from '/hook.*') as path
     from webhooks.deliveries d
@@ -60,16 +67,24 @@ async function checkReceived(partnerId: string, references: readonly string[]): 
   const expected = owed.map(({ eventId, data, path }) => `${path} {"eventId":"${eventId}","data":${data}}`)
   assert.equal(owed.length, 4)
   assert.deepEqual([...bodies].toSorted(), expected.toSorted(), 'each of them, the same at every try, and no other')
+  for (const post of received)
+    verifyAt(new Date(Number(post.headers['webhook-timestamp']) * secondMs), secrets.get(post.path) ?? '', post)
+  told.owed += owed.length
+  told.received += received.length
+  told.distinct += bodies.size
+  told.duplicates += received.length - bodies.size
   assert.ok(received.length <= 2 * owed.length, 'one try of the dead one, one of its successor')
 }
 
 test('killed at any point, the worker has lost no event and invented none', async (t) => {
   const points = await killEverywhere(t, 'delivery-child.ts', async (runChild) => {
-    const { partnerId, references } = await scenario()
+    const scene = await scenario()
+    const { partnerId } = scene
     const key = Buffer.from(hooks.key).toString('hex')
     await runChild(hooks.url, key, partnerId, hooks.clock.now().toISOString())
     await goOn(partnerId)
-    await checkReceived(partnerId, references)
+    await checkReceived(scene)
   })
+  print(t, told)
   assert.ok(points >= pointsMin, `only ${points} points were passed`)
 })

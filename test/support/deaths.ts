@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { print, scaled } from './faults.ts'
 
 const lifeMsMax = 30_000
 
@@ -31,36 +32,36 @@ async function run(file: string, args: readonly string[], cache: string): Promis
 }
 
 /** Commits have a point before and one after them, so that a stride of three passes over both kinds. */
-const strideDefault = 3
+const stride = scaled(3, 1)
 
 /**
  * Runs `file` once to its end, which tells how many points it passes, and then once for each third point, from the
- * first, second or third on by chance, to die there; `FAULT_STRIDE=1` dies at every one. `live` sets the scene, calls
- * its argument to run the child with `args` behind the point, and judges what is left.
+ * first, second or third on by chance, to die there; the long form dies at every one. `live` sets the scene, calls
+ * its argument to run the child with `args` behind the point, and judges what is left; it is told what the child wrote.
  */
 export async function killEverywhere(
   t: TestContext,
   file: string,
-  live: (runChild: (...args: readonly string[]) => Promise<void>) => Promise<void>,
+  live: (runChild: (...args: readonly string[]) => Promise<string>) => Promise<void>,
 ): Promise<number> {
-  const { FAULT_STRIDE = strideDefault } = process.env
-  const first = randomInt(1, Number(FAULT_STRIDE) + 1)
+  const first = randomInt(1, stride + 1)
   const cache = await mkdtemp(join(tmpdir(), 'partner-payments-fault-'))
   let [points, lives, deaths] = [0, 0, 0]
   const liveUntil = (diesAt: number) =>
     live(async (...args) => {
       const { killed, output } = await run(file, [String(diesAt), ...args], cache)
-      if (diesAt === 0) points = Number(output)
+      if (diesAt === 0) points = Number(output.split('\n').at(-1))
       else lives += 1
       if (killed) deaths += 1
+      return output
     })
   try {
     await liveUntil(0)
-    for (let diesAt = first; diesAt <= points; diesAt += Number(FAULT_STRIDE)) await liveUntil(diesAt)
+    for (let diesAt = first; diesAt <= points; diesAt += stride) await liveUntil(diesAt)
   } finally {
     await rm(cache, { recursive: true, force: true })
   }
-  t.diagnostic(`${points} points, ${deaths} deaths: FAULT_STRIDE=${FAULT_STRIDE}, from ${first} on`)
+  print(t, { points, lives, kills: deaths })
   // Loops race each other, so that the last lives may pass fewer points than the one that counted them.
   assert.ok(deaths > 0 && deaths >= lives - 3, `only ${deaths} deaths in ${lives} lives`)
   return points

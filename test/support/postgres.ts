@@ -42,7 +42,7 @@ const execute = async (url: string, ...statements: readonly string[]): Promise<v
   }
 }
 
-const applyMigrations = async (url: string): Promise<void> => {
+export const applyMigrations = async (url: string): Promise<void> => {
   if (!existsSync(MIGRATE)) return
   const { migrate } = await import(MIGRATE.href)
   const pool = new pg.Pool({ connectionString: url, max: 1 })

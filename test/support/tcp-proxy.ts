@@ -9,26 +9,34 @@ export type Wire = {
   readonly cut: () => Promise<void>
   /** Takes connections and bytes, and passes nothing on. */
   readonly hold: () => void
+  /** What is connected stays open and silent for good; whoever connects anew gets through. */
+  readonly strand: () => void
   readonly mend: () => Promise<void>
+  /** New connections lead there. */
+  readonly lead: (port: number) => void
   readonly close: () => Promise<void>
 }
 
 export async function startWire(targetPort: number, host = '127.0.0.1'): Promise<Wire> {
   const sockets = new Set<Socket>()
-  let held = false
+  let target = targetPort
+  // One for the connections of one time, so that those that were stranded stay so.
+  let line = { held: false }
   const track = (socket: Socket) => {
     sockets.add(socket)
     socket.on('error', () => undefined)
     socket.once('close', () => sockets.delete(socket))
   }
   const server = createServer((inner) => {
-    const outer = connect({ port: targetPort, host })
+    const outer = connect({ port: target, host })
+    const own = line
     track(inner)
     track(outer)
-    inner.once('close', () => outer.destroy())
-    outer.once('close', () => inner.destroy())
-    inner.on('data', (chunk) => !held && outer.write(chunk))
-    outer.on('data', (chunk) => !held && inner.write(chunk))
+    // A connection that was stranded does not tell its other end that it has gone.
+    inner.once('close', () => own === line && outer.destroy())
+    outer.once('close', () => own === line && inner.destroy())
+    inner.on('data', (chunk) => !own.held && outer.write(chunk))
+    outer.on('data', (chunk) => !own.held && inner.write(chunk))
   })
   const listen = async (port: number) => {
     server.listen(port, '127.0.0.1')
@@ -48,12 +56,19 @@ export async function startWire(targetPort: number, host = '127.0.0.1'): Promise
     port,
     cut,
     hold: () => {
-      held = true
+      line.held = true
+    },
+    strand: () => {
+      line.held = true
+      line = { held: false }
+    },
+    lead: (newPort) => {
+      target = newPort
     },
     mend: async () => {
       // What was swallowed is missing from these streams for good.
-      if (held) destroyAll()
-      held = false
+      if (line.held) destroyAll()
+      line = { held: false }
       if (!server.listening) await listen(port)
     },
     close: async () => {

@@ -1,21 +1,29 @@
 /**
  * A delivery worker as a process of its own, to be killed or frozen: `node webhooks-worker.ts <database url> <master key,
- * hex> [lease]`. With a lease it lives by the machine's clock, as several do that must agree on the time.
+ * hex> [options]`. With options it lives by the machine's clock, as several do that must agree on the time.
  */
 import { startDelivery } from '../../service/src/delivery/index.ts'
-import { systemClock } from '../../service/src/kernel/index.ts'
+import { after, systemClock } from '../../service/src/kernel/index.ts'
 import { createHooks } from './webhooks.ts'
 
-const [, , url = '', key = '', lease] = process.argv
-const leaseMs = Number(lease)
+export type WorkerOptions = {
+  readonly leaseMs: number
+  /** Its clock differs from the machine's by so much. */
+  readonly skewMs?: number
+  readonly queryTimeoutMs?: number
+}
+
+const [, , url = '', key = '', given] = process.argv
+const options = given === undefined ? undefined : (JSON.parse(given) as WorkerOptions)
 const { db, clock, log, webhooks } = await createHooks({
   ...{ url, key: Buffer.from(key, 'hex') },
-  ...(lease === undefined
+  ...(options === undefined
     ? {}
     : {
-        clock: systemClock,
-        limits: { leaseMs, leaseMarginMs: Math.ceil(leaseMs / 4) },
-        retryDelaysMs: [50, 50, 50, 50, 50, 50],
+        clock: { now: () => after(systemClock.now(), options.skewMs ?? 0) },
+        limits: { leaseMs: options.leaseMs, leaseMarginMs: Math.ceil(options.leaseMs / 4) },
+        retryDelaysMs: Array.from({ length: 50 }, () => 50),
+        ...(options.queryTimeoutMs === undefined ? {} : { queryTimeoutMs: options.queryTimeoutMs }),
       }),
 })
 startDelivery({ db, clock, log, webhooks, allowLoopback: true, idleMs: 20 })

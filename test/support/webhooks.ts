@@ -12,7 +12,7 @@ import {
   randomBytes,
 } from '../../service/src/kernel/index.ts'
 import { createOutbox } from '../../service/src/outbox/index.ts'
-import { createDatabase, sql } from '../../service/src/postgres/index.ts'
+import { createDatabase, sql, type Tx } from '../../service/src/postgres/index.ts'
 import { createWebhooks, type WebhooksDeps } from '../../service/src/rooms/webhooks/index.ts'
 import { createTestDatabase } from './postgres.ts'
 
@@ -25,13 +25,18 @@ export async function createHooks(
     readonly now?: Date
     /** Instead of one that stands still. */
     readonly clock?: Clock
+    readonly queryTimeoutMs?: number
   } = {},
 ) {
-  const { url: given, key = randomBytes(32), now = new Date(), clock: givenClock, ...rules } = options
+  const { url: given, key = randomBytes(32), now = new Date(), clock: givenClock, queryTimeoutMs, ...rules } = options
   const own = given === undefined ? await createTestDatabase() : undefined
   const url = own?.url ?? given ?? ''
   const log = createLog('silent')
-  const db = createDatabase({ url, connectionsMax: 8, log })
+  const timeouts =
+    queryTimeoutMs === undefined
+      ? {}
+      : { queryTimeoutMs, connectTimeoutMs: queryTimeoutMs, idleInTransactionMsMax: queryTimeoutMs }
+  const db = createDatabase({ url, connectionsMax: 8, log, ...timeouts })
   const manual = createManualClock(now)
   const clock = { ...manual, now: () => (givenClock ?? manual).now() }
   const outbox = createOutbox()
@@ -51,25 +56,28 @@ export async function createHooks(
     return id
   }
 
-  /** Events of one reference, in order, in one transaction; `status` tells them apart. */
+  /** Events of one reference, in order; `status` tells them apart. */
+  const emitIn = (tx: Tx, partnerId: string, reference: string, ...statuses: readonly string[]) => {
+    for (const status of statuses.length > 0 ? statuses : ['Completed'])
+      outbox.append(tx, partnerId, statusChanged, clock.now(), {
+        amount: 10,
+        currency: 'EUR',
+        customFields: null,
+        idempotencyKey: null,
+        reference,
+        websiteReference: null,
+        customerGuid: null,
+        originatingTransactionReference: null,
+        partnerGuid: partnerId,
+        status,
+        transactionHash: null,
+        transactionType: 'PartnerWithdraw',
+      })
+  }
+
+  /** In one transaction. */
   const emit = (partnerId: string, reference: string, ...statuses: readonly string[]) =>
-    db.transaction(async (tx) => {
-      for (const status of statuses)
-        outbox.append(tx, partnerId, statusChanged, clock.now(), {
-          amount: 10,
-          currency: 'EUR',
-          customFields: null,
-          idempotencyKey: null,
-          reference,
-          websiteReference: null,
-          customerGuid: null,
-          originatingTransactionReference: null,
-          partnerGuid: partnerId,
-          status,
-          transactionHash: null,
-          transactionType: 'PartnerWithdraw',
-        })
-    })
+    db.transaction(async (tx) => emitIn(tx, partnerId, reference, ...statuses))
 
   /** Answers how many events it took. */
   const fanOut = async (partnerId: string, eventsMax = 1000) =>
@@ -79,7 +87,7 @@ export async function createHooks(
     await db.close()
     await own?.drop()
   }
-  return { url, key, db, clock, log, outbox, webhooks, addPartner, emit, fanOut, close }
+  return { url, key, db, clock, log, outbox, webhooks, addPartner, emit, emitIn, fanOut, close }
 }
 
 export type Hooks = Awaited<ReturnType<typeof createHooks>>

@@ -80,6 +80,8 @@ export const scans: Readonly<Record<string, string>> = {
   'service/src/rooms/accounts/store.ts partnerOfBlock': 'is what finds the partner of an IBAN, by an index of its own',
   'service/src/rooms/deposits/store.ts expiredDeposits': 'finds which partner has deposits to expire, without a lock',
   'service/src/rooms/payouts/store.ts partnersWithDue': 'finds which partner has payouts due, without a lock',
+  'service/src/rooms/webhooks/store-deliveries.ts lanesFromTheFuture':
+    'finds leases and rests from before the clock was put back, without a lock',
   'service/src/rooms/webhooks/store-deliveries.ts sleepingLanes': 'finds lanes that nobody woke, without a lock',
   'service/src/rooms/webhooks/store.ts deletedSubscriptions': 'finds what is to be dropped, without a lock',
   'service/src/rooms/webhooks/store-metrics.ts partnersAfter': 'walks over all partners, to count for operators',

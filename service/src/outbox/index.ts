@@ -6,16 +6,7 @@
  */
 import type { EventData, EventName } from '@partner-payments/wire'
 import { newId } from '../kernel/index.ts'
-import {
-  type Columns,
-  type Database,
-  givenBy,
-  namesOf,
-  ofOnePartner,
-  plannedAnew,
-  sql,
-  type Tx,
-} from '../postgres/index.ts'
+import { type Database, givenBy, ofOnePartner, plannedAnew, sql, type Tx } from '../postgres/index.ts'
 
 export type OutboxEvent = {
   readonly id: string

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { createHands, createRoom, type Hands, textOf } from '../../../../test/support/hands.ts'
 import { createHooks, type Hooks, statusChanged } from '../../../../test/support/webhooks.ts'
-import { newId, type Page } from '../../kernel/index.ts'
+import { after as later, hourMs, newId, type Page } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
 import { type AttemptResult, type Claim, limitsDefault, retryDelaysMsDefault, type SubscriptionKey } from './index.ts'
 
@@ -265,6 +265,25 @@ test('the sweep wakes a lane that sleeps on work', async () => {
   assert.deepEqual(await claim(key), [])
   assert.equal(await hooks.webhooks.sweep(), 1)
   assert.equal((await claim(key)).length, 1)
+})
+
+test('the sweep ends leases and rests of before the clock was put back, and leaves those of now', async () => {
+  const partnerId = await hooks.addPartner()
+  const keys = [await subscribe(partnerId), await subscribe(partnerId)]
+  await hooks.emit(partnerId, 'A', 'Completed')
+  await hooks.fanOut(partnerId)
+  const [now, hours] = [hooks.clock.now(), 6 * hourMs]
+  const until = (leaseMs: number, restMs: number) =>
+    hooks.db.run(sql`
+      update webhooks.lanes set lease_id = ${newId()}, lease_until = ${later(now, leaseMs)},
+        due_at = ${later(now, leaseMs)}, paused_until = ${later(now, restMs)} where partner_id = ${partnerId}`)
+  await until(limitsDefault.leaseMs, limitsDefault.retryAfterMsMax)
+  assert.equal(await hooks.webhooks.sweep(), 0)
+  await until(hours, hours)
+  assert.equal(await hooks.webhooks.sweep(), 2)
+  for (const key of keys) assert.deepEqual(await claim(key), [], 'whoever has the lease may still be there')
+  hooks.clock.advance(limitsDefault.leaseMs)
+  for (const key of keys) assert.equal((await claim(key)).length, 1)
 })
 
 test('deliveries are listed newest first, in pages, with their attempts', async () => {

@@ -2,15 +2,16 @@
  * The verbs of what subscriptions are owed, as the delivery worker uses them: fan out, hold lanes, record, sweep.
  * Every delivery is attempted at least once, and until the endpoint says 2xx or the schedule ends; then it is held.
  */
-import { assert, type Clock, type Log } from '../../kernel/index.ts'
+import { after, assert, type Clock, type Log } from '../../kernel/index.ts'
 import type { Outbox } from '../../outbox/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import { createFanOut } from './fan-out.ts'
 import { createHolder, type HolderOptions } from './holder.ts'
 import { createLanes } from './lanes.ts'
-import { type Limits, readLimits, retryDelaysMsDefault } from './limits.ts'
+import { clocksDifferMsMax, type Limits, readLimits, retryDelaysMsDefault } from './limits.ts'
 import { createRecord } from './record.ts'
 import { createRetention } from './retention.ts'
+import { withJitter } from './schedule.ts'
 import type { Secrets } from './secrets.ts'
 import * as queue from './store-deliveries.ts'
 import * as store from './store.ts'
@@ -42,6 +43,19 @@ export function createDeliveries(deps: DeliveriesDeps & { readonly secrets: Pick
   const lanes = createLanes({ db, clock, outbox, secrets, sharded, limits })
   const record = createRecord({ db, clock, sharded })
 
+  const endWhatLastsTooLong = async (): Promise<number> => {
+    const now = clock.now()
+    const restMsMax = Math.max(limits.retryAfterMsMax, withJitter(limits.probeMsMax, 1))
+    const foundPast = {
+      leaseUntil: after(now, limits.leaseMs + clocksDifferMsMax),
+      pausedUntil: after(now, restMsMax + clocksDifferMsMax),
+    }
+    const keys = await queue.lanesFromTheFuture(db, foundPast, sweepLanesMax)
+    const latest = { leaseUntil: after(now, limits.leaseMs), pausedUntil: foundPast.pausedUntil }
+    for (const key of keys) await queue.bringToNow(db, key, latest, now)
+    return keys.length
+  }
+
   return {
     /** Due-work scan: partners with events to fan out, behind `after` by id. */
     partnersToFanOut: (after: string, partnersMax: number) => outbox.partnersWithPending(db, after, partnersMax),
@@ -55,14 +69,17 @@ export function createDeliveries(deps: DeliveriesDeps & { readonly secrets: Pick
     /** Frees what dead workers hold. Only where no other worker can be alive: the embedded database has one process. */
     releaseLeases: (partnerId: string): Promise<void> => releaseAll(db, partnerId, clock.now()),
 
-    /** Housekeeping: drops the remains of deleted subscriptions in batches, and wakes a lane that sleeps on work. */
+    /**
+     * Housekeeping: drops the remains of deleted subscriptions in batches, wakes a lane that sleeps on work, and ends what
+     * was promised to last before the clock was put back.
+     */
     sweep: async (): Promise<number> => {
       let did = 0
       for (const key of await store.deletedSubscriptions(db, sweepLanesMax))
         did += await db.transaction((tx) => store.purge(tx, key, purgeRowsMax))
       for (const { partnerId, subscriptionId } of await queue.sleepingLanes(db, sweepLanesMax))
         if (await queue.wakeLane(db, partnerId, subscriptionId, clock.now())) did += 1
-      return did
+      return did + (await endWhatLastsTooLong())
     },
 
     /** Per subscription: what was ever owed, and what became of it; delivered + pending + held = owed. */

@@ -1,8 +1,9 @@
 /** Events become what subscriptions are owed: the feed, the queue, and lanes that are due. */
-import { type Clock, derivedTimeId } from '../../kernel/index.ts'
+import { after, type Clock, derivedTimeId } from '../../kernel/index.ts'
 import type { Outbox, OwnedEvent } from '../../outbox/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { Fresh } from './lane.ts'
+import { subscribedMarginMs } from './limits.ts'
 import { wants as wantsType } from './rules.ts'
 import * as lanes from './store-lanes.ts'
 import * as queue from './store-queue.ts'
@@ -14,9 +15,16 @@ export type FannedOut = {
   readonly woken: readonly Fresh[]
 }
 
-/** What happened before a subscription was there is none of its business, however late it is fanned out. */
-const wants = ({ events, createdAt }: Pick<store.Wanting, 'events' | 'createdAt'>, event: OwnedEvent): boolean =>
-  wantsType(events, event.type) && createdAt <= event.occurredAt
+/**
+ * What happened before a subscription was there is none of its business, however late it is fanned out; but an event too
+ * many is better than one too few. One made at a time to come was made before the clock was put back: all is after it.
+ */
+const wants = (
+  { events, createdAt }: Pick<store.Wanting, 'events' | 'createdAt'>,
+  event: OwnedEvent,
+  now: Date,
+): boolean =>
+  wantsType(events, event.type) && (createdAt <= after(event.occurredAt, subscribedMarginMs) || createdAt > now)
 
 type Numbered = { readonly event: OwnedEvent; readonly sequence: bigint }
 
@@ -34,15 +42,19 @@ async function numbered(tx: Tx, events: readonly OwnedEvent[]): Promise<Readonly
 }
 
 /** What a subscription is owed of its partner's new events. */
-function freshOf({ partnerId, id: subscriptionId, ...wanting }: store.Wanting, numbers: readonly Numbered[]): Fresh {
+function freshOf(
+  { partnerId, id: subscriptionId, ...wanting }: store.Wanting,
+  numbers: readonly Numbered[],
+  now: Date,
+): Fresh {
   const rows = numbers
-    .filter(({ event }) => wants(wanting, event))
+    .filter(({ event }) => wants(wanting, event, now))
     .map(({ event: { id: eventId, type, reference, data }, sequence }) => ({
       ...{ subscriptionId, eventId, sequence, wireEventId: derivedTimeId(eventId, subscriptionId), type, reference },
       ...{ data, dueAt: null, attemptCount: 0, failures: 0 },
     }))
-  const [after, upTo] = [(numbers[0]?.sequence ?? 1n) - 1n, numbers.at(-1)?.sequence ?? 0n]
-  return { partnerId, subscriptionId, updatedAt: wanting.updatedAt, after, upTo, rows }
+  const [before, upTo] = [(numbers[0]?.sequence ?? 1n) - 1n, numbers.at(-1)?.sequence ?? 0n]
+  return { partnerId, subscriptionId, updatedAt: wanting.updatedAt, after: before, upTo, rows }
 }
 
 export function createFanOut({ clock, outbox }: { readonly clock: Clock; readonly outbox: Outbox }) {
@@ -68,11 +80,11 @@ export function createFanOut({ clock, outbox }: { readonly clock: Clock; readonl
         of.map(({ event, sequence }) => ({ partnerId, sequence, eventId: event.id })),
       ),
     )
+    const now = clock.now()
     const owed = wanting
-      .map((one) => ({ ...freshOf(one, numbers.get(one.partnerId) ?? []), wake: one.status === 'Enabled' }))
+      .map((one) => ({ ...freshOf(one, numbers.get(one.partnerId) ?? [], now), wake: one.status === 'Enabled' }))
       .filter(({ rows }) => rows.length > 0)
     if (owed.length === 0) return { events: events.length, woken: [] }
-    const now = clock.now()
     const counted = owed.map((of) => ({ ...of, count: of.rows.length }))
     lanes.lockLanes(tx, owed)
     lanes.addOwed(tx, counted, workerId, now)

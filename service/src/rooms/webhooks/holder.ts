@@ -170,10 +170,16 @@ export function createHolder(deps: HolderDeps, options: HolderOptions) {
     }
   }
 
-  /** Renews in time; a lane that is no longer held is forgotten, and so is what it has under way. */
+  /**
+   * Renews in time, and where the clock was put back: nobody else would get a lease that ends in hours. A lane that is no
+   * longer held is forgotten, and so is what it has under way.
+   */
   const renew = async (): Promise<void> => {
     const now = clock.now().getTime()
-    const old = [...lanes.values()].filter((lane) => lane.leaseUntil.getTime() - now < (limits.leaseMs * 2) / 3)
+    const old = [...lanes.values()].filter(({ leaseUntil }) => {
+      const restMs = leaseUntil.getTime() - now
+      return restMs < (limits.leaseMs * 2) / 3 || restMs > limits.leaseMs
+    })
     if (old.length === 0) return
     const { held, leaseUntil } = await verbs.renew(
       workerId,

@@ -58,6 +58,13 @@ export const retryDelaysMsDefault: readonly number[] = [
   dayMs,
   dayMs,
 ]
+/**
+ * Clocks of machines that work together differ by less. A lease or a rest that ends later than any could, and by so much,
+ * was written before a clock was put back.
+ */
+export const clocksDifferMsMax = hourMs
+/** An event that seems to be so much older than a subscription may have happened after it, by another machine's clock. */
+export const subscribedMarginMs = 5 * minuteMs
 /** Up to a fifth is added, so that what failed together does not come back together. */
 export const jitterMax = 0.2
 /** A lane that cannot be worked for a reason of its own (a secret that does not open) rests so long. */

@@ -31,6 +31,33 @@ export function sleepingLanes(tx: Tx, lanesMax: number): Promise<readonly Subscr
     limit ${lanesMax}`)
 }
 
+/** Due-work scan: lanes whose lease or rest ends later than any that may be given. */
+export function lanesFromTheFuture(
+  tx: Tx,
+  latest: { readonly leaseUntil: Date; readonly pausedUntil: Date },
+  lanesMax: number,
+): Promise<readonly SubscriptionKey[]> {
+  return tx.rows<SubscriptionKey>(sql`
+    select partner_id, subscription_id from webhooks.lanes
+    where lease_until > ${latest.leaseUntil} or paused_until > ${latest.pausedUntil} limit ${lanesMax}`)
+}
+
+/** A lease that ends later than `leaseUntil` ends then, and a rest that does now; the lane is due at the end of both. */
+export async function bringToNow(
+  tx: Tx,
+  { partnerId, subscriptionId }: SubscriptionKey,
+  latest: { readonly leaseUntil: Date; readonly pausedUntil: Date },
+  now: Date,
+): Promise<void> {
+  const rests = sql`paused_until > ${latest.pausedUntil}`
+  await tx.run(sql`
+    update webhooks.lanes set lease_until = least(lease_until, ${latest.leaseUntil}::timestamptz),
+      paused_until = case when ${rests} then null else paused_until end,
+      due_at = least(due_at, coalesce(least(lease_until, ${latest.leaseUntil}::timestamptz),
+        case when ${rests} then ${now}::timestamptz end))
+    where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
+}
+
 /** Held deliveries, and those that wait for a retry, start over and are due: up to `rowsMax`, in order. */
 export function makeDue(tx: Tx, key: SubscriptionKey, now: Date, rowsMax: number): Promise<number> {
   const { partnerId, subscriptionId } = key

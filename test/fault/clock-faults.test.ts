@@ -1,0 +1,171 @@
+/**
+ * Clocks that are put forward and back by hours while lanes are held and retries wait, and workers whose clocks differ by
+ * minutes. Nothing is lost; what happens after a step is delivered at once, and what waits goes when its time has come.
+ */
+import assert from 'node:assert/strict'
+import { after, afterEach, before, test } from 'node:test'
+import { startDelivery } from '../../service/src/delivery/index.ts'
+import { hourMs, type Loop, minuteMs, secondMs } from '../../service/src/kernel/index.ts'
+import { sql } from '../../service/src/postgres/index.ts'
+import {
+  type Counter,
+  type CounterOptions,
+  createScene,
+  createSteppedClock,
+  inFlightMax,
+  judge,
+  type Scene,
+  scaled,
+  startCounter,
+} from '../support/faults.ts'
+import { until } from '../support/until.ts'
+import { createHooks, type Hooks } from '../support/webhooks.ts'
+import { createWorkers } from '../support/worker-processes.ts'
+
+const endpointsMax = 4
+const workersMax = 2
+const stepMs = 6 * hourMs
+
+const clock = createSteppedClock()
+let hooks: Hooks
+before(async () => {
+  hooks = await createHooks({ clock })
+})
+after(() => hooks?.close())
+
+const running: Loop[] = []
+const counters: Counter[] = []
+const workers = createWorkers(() => hooks)
+afterEach(async () => {
+  clock.mend()
+  await Promise.all(running.splice(0).map((loop) => loop.stop()))
+  await workers.killAll()
+  await Promise.all(counters.splice(0).map((counter) => counter.close()))
+})
+
+/** Workers of one machine: each holds lanes of its own, and all have its clock. */
+function startWorkers(): void {
+  const { db, log, webhooks } = hooks
+  for (let at = 0; at < workersMax; at += 1)
+    running.push(startDelivery({ db, clock, log, webhooks, allowLoopback: true, idleMs: 5, drainMs: 1000 }))
+}
+
+async function scenery(options: CounterOptions = {}): Promise<Scene> {
+  for (let at = 0; at < endpointsMax; at += 1)
+    counters.push(await startCounter({ answerMs: () => 10, clock: 'sender', ...options }))
+  return createScene(hooks, counters)
+}
+
+const someMore = (scene: Scene) => {
+  const posts = scene.posts()
+  return until('the next few have come', () => scene.posts() > posts + 10)
+}
+
+/** Every endpoint has accepted an event of each reference. */
+const accepted = (scene: Scene, references: readonly string[]) =>
+  until('the new ones have come', () =>
+    scene.endpoints.every(({ counter }) => {
+      const got = new Set(counter.posts.filter((post) => post.accepted).map((post) => post.reference))
+      return references.every((reference) => got.has(reference))
+    }),
+  )
+
+const newOf = async (scene: Scene, act: () => Promise<unknown>) => {
+  const known = new Set(scene.acknowledged)
+  await act()
+  return [...scene.acknowledged].filter((reference) => !known.has(reference))
+}
+
+const refuseOneInFive: Pick<CounterOptions, 'fault'> = {
+  fault: (response, nth) => nth % 5 === 0 && response.writeHead(500).end() !== undefined,
+}
+
+test('the clock put forward by hours while lanes are held and retries wait', async (t) => {
+  const scene = await scenery(refuseOneInFive)
+  const steps = scaled(3, 20)
+  startWorkers()
+  await scene.emit(40)
+  for (let step = 0; step < steps; step += 1) {
+    await someMore(scene)
+    clock.step(stepMs)
+    await scene.emit(20)
+  }
+  const waiting = setInterval(() => clock.step(minuteMs), 50)
+  await scene.delivered().finally(() => clearInterval(waiting))
+  await judge(t, scene, { steps, duplicatesMax: steps * workersMax * endpointsMax * inFlightMax })
+})
+
+test('the clock put back by hours: what happens then is delivered at once, and what waits when its time has come', async (t) => {
+  const troubled = { is: true }
+  const scene = await scenery({
+    fault: (response, nth) => troubled.is && nth % 5 === 0 && response.writeHead(500).end() !== undefined,
+  })
+  const steps = scaled(2, 10)
+  startWorkers()
+  for (let step = 0; step < steps; step += 1) {
+    troubled.is = true
+    const emitted = scene.emit(40)
+    await someMore(scene)
+    await emitted
+    clock.step(-stepMs)
+    troubled.is = false
+    await accepted(scene, await newOf(scene, () => scene.emit(20)))
+  }
+  clock.step(steps * stepMs + minuteMs)
+  await scene.delivered()
+  await judge(t, scene, { steps, duplicatesMax: steps * workersMax * endpointsMax * inFlightMax })
+})
+
+test('a worker that dies before its clock is put back: its leases, hours ahead, hold up nobody', async (t) => {
+  const scene = await scenery()
+  const leaseMs = 2000
+  const kills = scaled(1, 5)
+  for (let kill = 0; kill < kills; kill += 1) {
+    const ahead = workers.spawn({ leaseMs, skewMs: stepMs })
+    await scene.emit(40)
+    await someMore(scene)
+    await workers.kill(ahead)
+    const { held } = (await hooks.db.row<{ held: bigint }>(sql`
+      select count(*) as held from webhooks.lanes
+      where partner_id = ${scene.partnerId} and lease_until > ${new Date(clock.now().getTime() + stepMs / 2)}`)) ?? {
+      held: 0n,
+    }
+    assert.ok(held > 0n, 'it died with leases that end in hours')
+    const next = workers.spawn({ leaseMs })
+    await scene.emit(20)
+    await scene.delivered()
+    await workers.kill(next)
+  }
+  await judge(t, scene, { kills, duplicatesMax: kills * endpointsMax * inFlightMax })
+})
+
+test('a subscription made before the clock was put back gets what happens after it', async (t) => {
+  const scene = await scenery()
+  startWorkers()
+  clock.step(-stepMs)
+  await scene.emit(20)
+  await scene.delivered()
+  clock.step(stepMs)
+  await judge(t, scene, { duplicatesMax: workersMax * endpointsMax * inFlightMax })
+})
+
+test('workers whose clocks differ by minutes, killed in turn', async (t) => {
+  const scene = await scenery()
+  const limits = { leaseMs: 5 * secondMs }
+  const kills = scaled(2, 12)
+  // To whoever is behind, the leases of the other never end; to the other, his have always ended.
+  const handsMax = 2 * kills + 2
+  const skews = [-2 * minuteMs, 2 * minuteMs]
+  const spawn = (at: number) => workers.spawn({ ...limits, skewMs: skews[at % skews.length] ?? 0 })
+  await scene.emit(40)
+  let [first, second] = [spawn(0), spawn(1)]
+  for (let kill = 0; kill < kills; kill += 1) {
+    await someMore(scene)
+    await workers.kill(first)
+    ;[first, second] = [second, spawn(kill)]
+    await scene.emit(20)
+  }
+  await scene.delivered()
+  await workers.killAll()
+  await judge(t, scene, { kills, duplicatesMax: handsMax * endpointsMax * inFlightMax })
+})

@@ -1,0 +1,232 @@
+/**
+ * The API killed while payouts commit, and transactions that roll back. What was acknowledged is told; what was not is
+ * there with its event or not at all; what rolled back is never told.
+ */
+import assert from 'node:assert/strict'
+import { randomInt } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, afterEach, before, test } from 'node:test'
+import { startDelivery } from '../../service/src/delivery/index.ts'
+import { after as later, type Loop, minuteMs, newId, systemClock } from '../../service/src/kernel/index.ts'
+import { sql } from '../../service/src/postgres/index.ts'
+import { createClient, type JsonObject, success, textAt } from '../support/client.ts'
+import { type Counter, createScene, judge, keepActing, print, scaled, startCounter } from '../support/faults.ts'
+import { addPartner, balanceOf as balanceIn, createHouse, pay } from '../support/house.ts'
+import { freePorts, type Program, run, start } from '../support/program.ts'
+import { readCredentials } from '../support/service.ts'
+import { until } from '../support/until.ts'
+import { killEverywhere } from '../support/deaths.ts'
+import { createHooks, type Hooks } from '../support/webhooks.ts'
+import { balanceOf, createBeneficiary, createCustomer, payoutText } from '../support/world.ts'
+
+/** In the child of one life. */
+const payoutsPerLife = 12
+
+let hooks: Hooks
+before(async () => {
+  hooks = await createHooks({ clock: systemClock })
+})
+after(() => hooks?.close())
+
+const running: Loop[] = []
+const counters: Counter[] = []
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((loop) => loop.stop()))
+  await Promise.all(counters.splice(0).map((counter) => counter.close()))
+})
+
+function startWorker(): void {
+  const { db, clock, log, webhooks } = hooks
+  running.push(startDelivery({ db, clock, log, webhooks, allowLoopback: true, idleMs: 5, drainMs: 1000 }))
+}
+
+const listen = async () => {
+  for (let at = 0; at < 2; at += 1) counters.push(await startCounter())
+  return counters
+}
+
+const payoutsOf = async (partnerId: string) =>
+  (await hooks.db.rows(sql`select 1 as one from payouts.payouts where partner_id = ${partnerId}`)).length
+
+/** A gateway, and behind it the API alone, without workers, to be killed and started again where it was. */
+async function mortalApi() {
+  const folder = await mkdtemp(join(tmpdir(), 'partner-payments-fault-'))
+  const env = {
+    ...{ MASTER_KEY: Buffer.from(hooks.key).toString('base64'), DATABASE_URL: hooks.url, DATA_DIR: folder },
+    ...{ LOG_LEVEL: 'warn', RATE_PER_SECOND: '1000000', RATE_BURST: '10000000' },
+  }
+  const created = await run(['operator', 'partner', 'create', '--name', 'Mortal'], env)
+  assert.equal(created.code, 0, created.stderr)
+  const credentials = readCredentials(JSON.parse(created.stdout) as JsonObject)
+  const [apiPort = '', apiOps = '', PORT = '', OPS_PORT = ''] = await freePorts(4)
+  const startApi = () => start(['api'], { ...env, PORT: apiPort, OPS_PORT: apiOps })
+  let api = await startApi()
+  const gateway = await start(['gateway'], { ...env, PORT, OPS_PORT, API_URL: `http://127.0.0.1:${apiPort}` })
+  const kill = async (program: Program) => {
+    program.signal('SIGKILL')
+    await program.ended
+  }
+  return {
+    partnerId: credentials.partnerId,
+    client: createClient(`http://127.0.0.1:${PORT}`, credentials),
+    killAndRevive: async () => {
+      await kill(api)
+      api = await startApi()
+    },
+    close: async () => {
+      await Promise.all([kill(gateway), kill(api)])
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+test('the API killed while payouts commit: each acknowledged one is told, each other one is whole or absent', async (t) => {
+  const api = await mortalApi()
+  t.after(() => api.close())
+  const customerId = textAt(await createCustomer(api.client), 'guid')
+  const beneficiary = textAt(await createBeneficiary(api.client, { customerId }), 'id')
+  const float = await balanceOf(api.client)
+  const scene = await createScene(hooks, await listen(), {
+    partnerId: api.partnerId,
+    act: async (reference) =>
+      success(await api.client.post('/v1/payouts/fiat', payoutText(beneficiary, '1.00', { reference }))),
+    subscribe: async (url) => {
+      const answer = success(await api.client.post('/v1/webhooks', { url, events: ['*'] }))
+      return { id: textAt(answer, 'id'), secret: textAt(answer, 'secret') }
+    },
+  })
+  startWorker()
+  const kills = scaled(2, 20)
+  const paying = keepActing(t, scene, 16)
+  for (let kill = 0; kill < kills; kill += 1) {
+    const more = scene.acknowledged.size + randomInt(10, 60)
+    await until('some of them are in', () => scene.acknowledged.size >= more)
+    await api.killAndRevive()
+  }
+  await paying.stop()
+  await scene.delivered()
+  const { committed } = await judge(t, scene, { kills, duplicatesMax: 0 })
+  assert.equal(await payoutsOf(api.partnerId), committed, 'an event for each payout, a payout for each event')
+  const reserved = BigInt(committed) * 100n
+  const { posted, available } = float
+  assert.deepEqual(await balanceOf(api.client), { posted, reserved, available: available - reserved })
+})
+
+test('killed exactly before and after the commit of payouts: those that were answered are told, the others whole or absent', async (t) => {
+  const house = await createHouse({ url: hooks.url, now: later(systemClock.now(), minuteMs) })
+  t.after(() => house.close())
+  startWorker()
+  const told = { committed: 0, received: 0, distinct: 0, answered: 0, 'committed without an answer': 0 }
+  const points = await killEverywhere(t, 'payout-child.ts', async (runChild) => {
+    const partner = await addPartner(house, 1_000_000n)
+    const { partnerId } = partner
+    const scene = await createScene(hooks, [await startCounter()], { partnerId })
+    counters.push(...scene.endpoints.map((endpoint) => endpoint.counter))
+    const references = Array.from({ length: payoutsPerLife }, () => newId())
+    const output = await runChild(hooks.url, JSON.stringify({ partner, references }), house.clock.now().toISOString())
+    for (const reference of references) {
+      scene.attempted.add(reference)
+      if (output.includes(reference)) scene.acknowledged.add(reference)
+    }
+    await scene.delivered()
+    const reserved = BigInt(await payoutsOf(partnerId)) * 100n
+    const { committed, received, distinct } = await judge(t, scene, { duplicatesMax: 0, mayBeNone: true })
+    assert.equal(await payoutsOf(partnerId), committed, 'an event for each payout, a payout for each event')
+    assert.equal((await balanceIn(house, partnerId)).reserved, reserved)
+    told.committed += committed
+    told.received += received
+    told.distinct += distinct
+    told.answered += scene.acknowledged.size
+    told['committed without an answer'] += committed - scene.acknowledged.size
+  })
+  print(t, told)
+  assert.ok(told['committed without an answer'] > 0, 'no life ended between a commit and its answer')
+  assert.ok(points >= 2, `only ${points} points were passed`)
+})
+
+test('payments that are refused, and transactions that fail after their event was written: never told', async (t) => {
+  const house = await createHouse({ url: hooks.url, now: later(systemClock.now(), minuteMs) })
+  t.after(() => house.close())
+  const floatMinor = 1_000_000n
+  const partner = await addPartner(house, floatMinor)
+  const { partnerId } = partner
+  const scene = await createScene(hooks, await listen(), {
+    partnerId,
+    act: (reference) => pay(house, partner, '1.00', { reference }),
+  })
+  startWorker()
+  const rounds = scaled(20, 400)
+  const rolledBack: string[] = []
+  const never = () => {
+    const reference = newId()
+    rolledBack.push(reference)
+    return reference
+  }
+  const given = { code: 'given up' }
+  for (let round = 0; round < rounds; round += 1)
+    await Promise.all([
+      scene.emit(3),
+      // In one batch with those that go through.
+      assert.rejects(pay(house, partner, '9999999.00', { reference: never() }), { code: 'insufficient_funds' }),
+      assert.rejects(
+        hooks.db.transaction(async (tx) => {
+          hooks.emitIn(tx, partnerId, never())
+          throw Object.assign(new Error(given.code), given)
+        }),
+        given,
+      ),
+      // Found out by the server, behind the event and before the commit.
+      assert.rejects(
+        hooks.db.transaction(async (tx) => {
+          hooks.emitIn(tx, partnerId, never())
+          tx.later(
+            sql`insert into access.partners (id, name, created_at) values (${partnerId}, 'Twin', ${systemClock.now()})`,
+          )
+        }),
+        { code: '23505' },
+      ),
+    ])
+  await scene.delivered()
+  for (const { counter } of scene.endpoints)
+    for (const post of counter.posts) assert.ok(!rolledBack.includes(post.reference), `${post.reference} rolled back`)
+  const { committed } = await judge(t, scene, { 'rolled back': rolledBack.length, duplicatesMax: 0 })
+  assert.equal(committed, rounds * 3)
+  const reserved = BigInt(committed) * 100n
+  const left = { posted: floatMinor, reserved, available: floatMinor - reserved }
+  assert.deepEqual(await balanceIn(house, partnerId), left)
+})
+
+test('a transaction that a deadlock has rolled back and that is run again: told once', async (t) => {
+  const scene = await createScene(hooks, await listen())
+  const others = [await hooks.addPartner(), await hooks.addPartner()] as const
+  startWorker()
+  const rounds = scaled(1, 10)
+  let runs = 0
+  const lock = (tx: Parameters<Hooks['emitIn']>[0], id: string) =>
+    tx.run(sql`update access.partners set name = 'Locked' where id = ${id}`)
+  for (let round = 0; round < rounds; round += 1) {
+    const both = Promise.withResolvers<undefined>()
+    let locked = 0
+    const cross = async (first: string, second: string) => {
+      const reference = newId()
+      scene.attempted.add(reference)
+      await hooks.db.transaction(async (tx) => {
+        runs += 1
+        hooks.emitIn(tx, scene.partnerId, reference)
+        await lock(tx, first)
+        locked += 1
+        if (locked === 2) both.resolve(undefined)
+        await both.promise
+        await lock(tx, second)
+      })
+      scene.acknowledged.add(reference)
+    }
+    await Promise.all([cross(others[0], others[1]), cross(others[1], others[0])])
+  }
+  await scene.delivered()
+  assert.ok(runs > 2 * rounds, 'one of each two was run again')
+  const { committed } = await judge(t, scene, { runs, duplicatesMax: 0 })
+  assert.equal(committed, 2 * rounds)
+})

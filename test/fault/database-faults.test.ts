@@ -1,0 +1,148 @@
+/**
+ * PostgreSQL cut off, gone silent on open connections, killed and started again, while payments commit and deliveries go
+ * out. What was acknowledged is delivered, and a worker that was away records nothing on lanes that are another's.
+ */
+import assert from 'node:assert/strict'
+import { after, afterEach, before, test } from 'node:test'
+import { after as later, minuteMs, systemClock } from '../../service/src/kernel/index.ts'
+import { sql } from '../../service/src/postgres/index.ts'
+import {
+  type Counter,
+  createScene,
+  inFlightMax,
+  judge,
+  keepActing,
+  type Scene,
+  scaled,
+  startCounter,
+} from '../support/faults.ts'
+import { addPartner, balanceOf, createHouse, pay } from '../support/house.ts'
+import { startMortalPostgres } from '../support/mortal-postgres.ts'
+import { startWire } from '../support/tcp-proxy.ts'
+import { until } from '../support/until.ts'
+import { createHooks, type Hooks } from '../support/webhooks.ts'
+import { createWorkers } from '../support/worker-processes.ts'
+
+const endpointsMax = 4
+const leaseMs = 2000
+/** The engine's own limit for an answer of the database, shortened: 15 s otherwise. */
+const queryTimeoutMs = 500
+const perFault = endpointsMax * inFlightMax
+
+let hooks: Hooks
+before(async () => {
+  hooks = await createHooks({ clock: systemClock })
+})
+after(() => hooks?.close())
+
+const workers = createWorkers(() => hooks)
+const counters: Counter[] = []
+afterEach(async () => {
+  await workers.killAll()
+  await Promise.all(counters.splice(0).map((counter) => counter.close()))
+})
+
+const startCounters = async () => {
+  for (let at = 0; at < endpointsMax; at += 1) counters.push(await startCounter({ answerMs: () => 10 }))
+  return counters
+}
+
+async function wired() {
+  const wire = await startWire(Number(new URL(hooks.url).port))
+  return { wire, url: Object.assign(new URL(hooks.url), { port: String(wire.port) }).href }
+}
+
+const someMore = (scene: Scene) => {
+  const before = scene.posts()
+  return until('the next few have come', () => scene.posts() > before + 10)
+}
+
+test('the connections to the database cut while attempts are recorded: recorded late, or attempted again', async (t) => {
+  const { wire, url } = await wired()
+  const scene = await createScene(hooks, await startCounters())
+  const cuts = scaled(3, 15)
+  await scene.emit(40)
+  workers.spawn({ leaseMs }, url)
+  for (let cut = 0; cut < cuts; cut += 1) {
+    await someMore(scene)
+    await wire.cut()
+    await wire.mend()
+    await scene.emit(20)
+  }
+  await scene.delivered()
+  await workers.killAll()
+  await wire.close()
+  await judge(t, scene, { cuts, duplicatesMax: cuts * perFault })
+})
+
+test('every connection to the database silent for good, though open: given up, and new ones made', async (t) => {
+  const { wire, url } = await wired()
+  const scene = await createScene(hooks, await startCounters())
+  const silences = scaled(2, 10)
+  await scene.emit(40)
+  workers.spawn({ leaseMs, queryTimeoutMs }, url)
+  for (let silence = 0; silence < silences; silence += 1) {
+    await someMore(scene)
+    wire.strand()
+    await scene.emit(20)
+  }
+  await scene.delivered()
+  await workers.killAll()
+  await wire.close()
+  await judge(t, scene, { silences, duplicatesMax: silences * perFault })
+})
+
+test('a worker whose database is silent past its lease: another takes over, and its late records count for nothing', async (t) => {
+  const { wire, url } = await wired()
+  const scene = await createScene(hooks, await startCounters())
+  const silences = scaled(1, 6)
+  await scene.emit(40)
+  const cutOff = workers.spawn({ leaseMs, queryTimeoutMs }, url)
+  for (let silence = 0; silence < silences; silence += 1) {
+    await someMore(scene)
+    wire.hold()
+    await scene.emit(20)
+    const other = workers.spawn({ leaseMs })
+    await scene.delivered()
+    // The other is gone before the one that was away comes back, which then has it all to itself.
+    await workers.kill(other)
+    await wire.mend()
+    await scene.emit(40)
+  }
+  await scene.delivered()
+  await workers.kill(cutOff)
+  await wire.close()
+  await judge(t, scene, { silences, duplicatesMax: 2 * silences * perFault })
+})
+
+test('PostgreSQL killed and started again under load: each acknowledged payout is told, each other one is whole or absent', async (t) => {
+  const server = await startMortalPostgres()
+  t.after(() => server.close())
+  const remote = await createHooks({ url: server.url, key: hooks.key, clock: systemClock })
+  t.after(() => remote.close())
+  const house = await createHouse({ url: server.url, now: later(systemClock.now(), minuteMs) })
+  t.after(() => house.close())
+  const floatMinor = 1_000_000n
+  const partner = await addPartner(house, floatMinor)
+  const act = (reference: string) => pay(house, partner, '1.00', { reference })
+  const scene = await createScene(remote, await startCounters(), { partnerId: partner.partnerId, act })
+  workers.spawn({ leaseMs }, server.url)
+  const kills = scaled(3, 12)
+  const paying = keepActing(t, scene, 8)
+  for (let kill = 0; kill < kills; kill += 1) {
+    await someMore(scene)
+    await (kill % 2 === 0 ? server.crash() : server.restart())
+    const before = scene.acknowledged.size
+    await until('payouts are accepted again', () => scene.acknowledged.size > before + 20)
+  }
+  await paying.stop()
+  await scene.delivered()
+  await workers.killAll()
+  const { committed } = await judge(t, scene, { kills, duplicatesMax: kills * perFault })
+  const payouts = await house.db.rows(sql`select 1 as one from payouts.payouts where partner_id = ${partner.partnerId}`)
+  assert.equal(payouts.length, committed, 'an event for each payout, a payout for each event')
+  const reserved = BigInt(committed) * 100n
+  assert.deepEqual(await balanceOf(house, partner.partnerId), {
+    ...{ posted: floatMinor, reserved, available: floatMinor - reserved },
+  })
+})

@@ -1,0 +1,258 @@
+/**
+ * Endpoints that hang, trickle, send without end, break off, redirect, rest, leave, fail for hours; names that do not
+ * resolve, flip, and mix public with private addresses. In the end each has every event, and nobody else has waited.
+ */
+import assert from 'node:assert/strict'
+import type { ServerResponse } from 'node:http'
+import { after, afterEach, before, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import { startDelivery } from '../../service/src/delivery/index.ts'
+import { createResolver } from '../../service/src/delivery/resolver.ts'
+import { hourMs, type Loop, minuteMs, secondMs } from '../../service/src/kernel/index.ts'
+import { sql } from '../../service/src/postgres/index.ts'
+import { type Records, startDnsServer } from '../support/dns-server.ts'
+import { type Counter, type CounterOptions, createScene, judge, scaled, startCounter } from '../support/faults.ts'
+import { until } from '../support/until.ts'
+import { createHooks, type Hooks } from '../support/webhooks.ts'
+
+const guardMsMax = 120_000
+const exchangeTimeoutMs = 500
+/** Below the five minutes after which a signature is too old for the stock library. */
+const stepMs = 4 * minuteMs
+const restMs = 15 * minuteMs
+
+let hooks: Hooks
+before(async () => {
+  hooks = await createHooks()
+})
+after(() => hooks?.close())
+
+const running: Loop[] = []
+const counters: Counter[] = []
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((loop) => loop.stop()))
+  await Promise.all(counters.splice(0).map((counter) => counter.close()))
+})
+
+function start(options: Partial<Parameters<typeof startDelivery>[0]> = {}): void {
+  const { db, clock, log, webhooks } = hooks
+  running.push(
+    startDelivery({
+      ...{ db, clock, log, webhooks, allowLoopback: true, idleMs: 5, exchangeTimeoutMs, drainMs: 1000 },
+      ...options,
+    }),
+  )
+}
+
+async function listen(options: CounterOptions = {}): Promise<Counter> {
+  const counter = await startCounter({ clock: hooks.clock, ...options })
+  counters.push(counter)
+  return counter
+}
+
+/** The clock goes on in steps until it holds. */
+const whileTimePasses = (what: string, condition: () => Promise<boolean>) =>
+  until(
+    what,
+    async () => {
+      if (await condition()) return true
+      await pause(10)
+      hooks.clock.advance(stepMs)
+      return false
+    },
+    guardMsMax,
+  )
+
+/** As much as it is read, up to a gigabyte. */
+function pour(response: ServerResponse): void {
+  const chunk = Buffer.alloc(64 * 1024, 'x')
+  let written = 0
+  const more = () => {
+    while (written < 2 ** 30 && !response.destroyed) {
+      written += chunk.length
+      if (!response.write(chunk)) return void response.once('drain', more)
+    }
+    assert.ok(response.destroyed, 'a gigabyte was read')
+  }
+  more()
+}
+
+function trickle(response: ServerResponse): void {
+  response.writeHead(200)
+  const timer = setInterval(() => response.write('.'), 50)
+  response.once('close', () => clearInterval(timer))
+}
+
+function breakOff(response: ServerResponse): void {
+  response.writeHead(200, { 'content-length': '1000' }).write('ten bytes.')
+  setImmediate(() => response.destroy())
+}
+
+type Fault = (response: ServerResponse, elsewhere: string) => void
+
+/** What an endpoint does the first times; then it accepts. */
+const faults: Readonly<Record<string, Fault>> = {
+  hangs: () => undefined,
+  'hangs in the middle of its answer': (response) => void response.writeHead(200).write('{'),
+  trickles: trickle,
+  'closes without an answer': (response) => void response.socket?.destroy(),
+  'closes in the middle of its answer': breakOff,
+  'is not HTTP': (response) => void response.socket?.end('SSH-2.0-OpenSSH_9.9\r\n'),
+  'sends a gigabyte with a 500': (response) => pour(response.writeHead(500)),
+  'answers 500': (response) => void response.writeHead(500).end(),
+  ...Object.fromEntries(
+    [301, 302, 303, 307, 308].map((status): readonly [string, Fault] => [
+      `answers ${status}`,
+      (response, location) => void response.writeHead(status, { location }).end(),
+    ]),
+  ),
+  'answers 410, and is enabled again': (response) => void response.writeHead(410).end(),
+  'answers 429 with Retry-After': (response) =>
+    void response.writeHead(429, { 'retry-after': String(restMs / secondMs) }).end(),
+}
+
+async function troubled(fault: Fault, elsewhere: string, times: number) {
+  const counter = await listen({
+    fault: (response, nth) => {
+      if (nth > times) return false
+      fault(response, elsewhere)
+      return true
+    },
+  })
+  return createScene(hooks, [counter])
+}
+
+test('endpoints in every kind of trouble, and one that has none', async (t) => {
+  const [times, events] = [scaled(6, 25), scaled(5, 60)]
+  const elsewhere = await listen()
+  const scenes = new Map<string, Awaited<ReturnType<typeof createScene>>>()
+  for (const [name, fault] of Object.entries(faults)) scenes.set(name, await troubled(fault, elsewhere.url, times))
+  const beganAt = hooks.clock.now().getTime()
+  const failingMs = scaled(6, 60) * hourMs
+  const failing = await listen({
+    fault: (response) => {
+      if (hooks.clock.now().getTime() - beganAt > failingMs) return false
+      response.writeHead(500).end()
+      return true
+    },
+  })
+  const generous = await listen({ accept: pour })
+  const healthy = await createScene(hooks, [await listen()])
+  scenes.set('answers 500 for hours', await createScene(hooks, [failing]))
+  scenes.set('accepts, and sends a gigabyte', await createScene(hooks, [generous]))
+  scenes.set('is well all the time', healthy)
+  for (const scene of scenes.values()) await scene.emit(events)
+  start()
+  // They are well before any time has passed: nothing of the others is waited for.
+  await healthy.delivered()
+  await whileTimePasses('every endpoint has recovered', async () => {
+    await healthy.emit(1)
+    for (const { partnerId, endpoints } of scenes.values()) {
+      for (const { subscriptionId } of endpoints) {
+        const { status } = await hooks.webhooks.get(partnerId, subscriptionId)
+        if (status === 'Disabled') await hooks.webhooks.enable(partnerId, subscriptionId)
+      }
+      if (partnerId !== healthy.partnerId && !(await isDelivered(partnerId))) return false
+    }
+    return true
+  })
+  await healthy.delivered()
+  for (const [name, scene] of scenes)
+    await t.test(`an endpoint that ${name}`, async (sub) => {
+      const { refused } = await judge(sub, scene, { duplicatesMax: 0 })
+      if (name in faults) assert.equal(refused, times, 'it had its trouble')
+    })
+  assert.equal(elsewhere.posts.length, 0, 'no redirect is followed')
+  const resting = scenes.get('answers 429 with Retry-After')?.endpoints[0]?.counter.posts ?? []
+  for (const refused of resting.filter((post) => !post.accepted))
+    for (const { at } of resting) {
+      const ms = at.getTime() - refused.at.getTime()
+      // Those of the same moment were under way together.
+      assert.ok(ms <= stepMs || ms >= restMs, `called again ${ms} ms after it asked for a rest`)
+    }
+  const { failures } = (await hooks.db.row<{ failures: bigint }>(sql`
+    select count(*) as failures from webhooks.attempts
+    where partner_id = ${healthy.partnerId} and status is distinct from 200`)) ?? { failures: -1n }
+  assert.equal(failures, 0n)
+})
+
+test('many partners that hang at once hold what is theirs, and others are delivered meanwhile', async (t) => {
+  const hanging: ServerResponse[] = []
+  const released = { is: false }
+  const [partners, events] = [scaled(6, 20), scaled(30, 200)]
+  const hold: CounterOptions = {
+    accept: (response) => {
+      if (released.is) response.end()
+      else hanging.push(response)
+    },
+  }
+  const stuck = []
+  for (let at = 0; at < partners; at += 1) {
+    const scene = await createScene(hooks, [await listen(hold), await listen(hold), await listen(hold)])
+    await scene.emit(events)
+    stuck.push(scene)
+  }
+  // Far fewer places than the hanging ones would take: ten for each endpoint.
+  const inFlightMax = 60
+  start({ inFlightMax, exchangeTimeoutMs: guardMsMax })
+  await until('they have taken nearly all places', () => hanging.length >= (inFlightMax * 19) / 20 - 1)
+  const healthy = [await createScene(hooks, [await listen()]), await createScene(hooks, [await listen()])]
+  for (const scene of healthy) await scene.emit(events)
+  for (const scene of healthy) await scene.delivered()
+  assert.ok(hanging.length <= inFlightMax, 'none of them had an answer until now')
+  released.is = true
+  for (const response of hanging) response.end()
+  for (const scene of stuck) await scene.delivered()
+  for (const scene of healthy) await judge(t, scene, { duplicatesMax: 0 })
+  for (const scene of stuck) await judge(t, scene, { duplicatesMax: 0 })
+})
+
+test('names that do not resolve, flip, and mix public with private: never called there, and delivered at last', async (t) => {
+  const zone: { a: Records; aaaa: Records } = { a: 'servfail', aaaa: 'servfail' }
+  const dns = await startDnsServer((_name, type) => (type === 'A' ? zone.a : zone.aaaa))
+  t.after(() => dns.close())
+  // A connection that is open leads where it was judged to lead: the name is asked again for a new one only.
+  const counter = await listen({ accept: (response) => void response.writeHead(200, { connection: 'close' }).end() })
+  const scene = await createScene(hooks, [counter])
+  const { port } = new URL(counter.url)
+  // What a partner may not register in plain HTTP, a test may write: the rest of the way is the same.
+  await hooks.db.run(sql`
+    update webhooks.subscriptions set url = ${`http://hook.test:${port}/`} where partner_id = ${scene.partnerId}`)
+  start({ resolve: createResolver({ servers: [dns.server] }) })
+  const refusal = 'the endpoint has an address that may not be called'
+  const away = 'the name of the endpoint does not resolve at the moment'
+  const phases: readonly (readonly [Records, Records, string | undefined])[] = [
+    ['servfail', 'servfail', away],
+    ['nxdomain', 'nxdomain', 'the name of the endpoint does not resolve'],
+    ['silent', 'silent', away],
+    [['127.0.0.1'], [], undefined],
+    [['10.0.0.1'], [], refusal],
+    [['93.184.216.34', '169.254.169.254'], [], refusal],
+    [['93.184.216.34'], ['fd00::1'], refusal],
+    [['127.0.0.1', '192.168.0.1'], [], refusal],
+    [['127.0.0.1'], [], undefined],
+  ]
+  const rounds = scaled(1, 4)
+  const attempts = async (error: string) =>
+    (
+      await hooks.db.row<{ count: bigint }>(sql`
+      select count(*) as count from webhooks.attempts where partner_id = ${scene.partnerId} and error = ${error}`)
+    )?.count ?? 0n
+  for (let round = 0; round < rounds; round += 1)
+    for (const [a, aaaa, error] of phases) {
+      Object.assign(zone, { a, aaaa })
+      const posts = counter.posts.length
+      const before = error === undefined ? 0n : await attempts(error)
+      await scene.emit(3)
+      if (error === undefined) await whileTimePasses('delivered', async () => isDelivered(scene.partnerId))
+      else await whileTimePasses(error, async () => (await attempts(error)) > before)
+      if (error !== undefined) assert.equal(counter.posts.length, posts, 'nothing came while the name led elsewhere')
+    }
+  await judge(t, scene, { rounds, phases: phases.length, duplicatesMax: 0 })
+})
+
+async function isDelivered(partnerId: string): Promise<boolean> {
+  const rows = await hooks.webhooks.reconcile(hooks.db, partnerId)
+  const row = await hooks.db.row(sql`select 1 as one from outbox.pending where partner_id = ${partnerId} limit 1`)
+  return row === undefined && rows.every(({ owed, delivered }) => owed > 0n && owed === delivered)
+}

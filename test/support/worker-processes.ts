@@ -1,0 +1,31 @@
+/** Delivery workers as processes of their own, to be killed, frozen and cut off. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import type { Hooks } from './webhooks.ts'
+import type { WorkerOptions } from './webhooks-worker.ts'
+
+const script = fileURLToPath(new URL('webhooks-worker.ts', import.meta.url))
+
+export function createWorkers(hooks: () => Hooks) {
+  const children: ChildProcess[] = []
+  const dead = (child: ChildProcess) => child.exitCode !== null || child.signalCode !== null
+  const kill = (child: ChildProcess) =>
+    new Promise<void>((resolve) => {
+      if (dead(child)) return resolve()
+      child.once('exit', () => resolve())
+      child.kill('SIGKILL')
+    })
+  process.once('exit', () => children.forEach((child) => child.kill('SIGKILL')))
+  return {
+    spawn: (options: WorkerOptions, url = hooks().url): ChildProcess => {
+      const key = Buffer.from(hooks().key).toString('hex')
+      const child = spawn(process.execPath, [script, url, key, JSON.stringify(options)], {
+        stdio: ['ignore', 'ignore', 'inherit'],
+      })
+      children.push(child)
+      return child
+    },
+    kill,
+    killAll: async () => void (await Promise.all(children.splice(0).map(kill))),
+  }
+}
