@@ -180,7 +180,7 @@ export async function runGrowth(options: GrowthOptions): Promise<readonly string
   const { postgres, rounds, seconds, quick, say } = options
   const load = startLoad(privateKeyPem)
   const built = await build(options, load)
-  const { samples } = await runRounds(built.contestants, rounds, postgres, say)
+  const { samples } = await runRounds(built.contestants, { rounds, warmUps: quick ? 1 : 2 }, postgres, say)
   load.stop()
   const wrong = await built.audit()
   await built.stop()

@@ -7,14 +7,15 @@ export type RoundsResult = { readonly samples: Samples; readonly wrong: readonly
 
 export async function runRounds(
   contestants: readonly Contestant[],
-  rounds: number,
+  { rounds, warmUps }: { readonly rounds: number; readonly warmUps: number },
   postgres: Postgres,
   say: (line: string) => void,
 ): Promise<RoundsResult> {
   const samples = new Map<string, Sample[]>(contestants.map(({ name }) => [name, []]))
   const wrong: string[] = []
-  // Code that has not run yet is slow in any of them, and what is signed for a round is as much as the last one took.
-  for (const contestant of contestants) await contestant.warmUp()
+  // Code that has not run yet is slow in any of them (some tens of thousands of requests, until all of it is compiled), and
+  // what is signed for a round is as much as the last one took.
+  for (let time = 0; time < warmUps; time += 1) for (const contestant of contestants) await contestant.warmUp()
   for (let round = 0; round < rounds; round += 1) {
     // The hosts of the bench have no workers, which would have seen the tables grow.
     await postgres.analyse()
