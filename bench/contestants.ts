@@ -27,19 +27,26 @@ export type Contestant = {
 export type Ledger = { accepted: number; unknown: number }
 const nothingWrong = () => Promise.resolve([])
 
-export function pgbenchContestant(name: string, url: string, seconds: number): Contestant {
-  const sample = async () => ({ rate: await runPgbench(url, Math.ceil(seconds)) })
+export function pgbenchContestant(name: string, url: string, { seconds, leadSeconds }: Turn): Contestant {
+  const sample = async () => {
+    // It counts whole seconds.
+    if (leadSeconds >= 1) await runPgbench(url, leadSeconds)
+    return { rate: await runPgbench(url, Math.ceil(seconds)) }
+  }
   return { name, sample, warmUp: () => Promise.resolve(), audit: nothingWrong }
 }
 
+/** `leadSeconds`: at the beginning, not counted. What was frozen for a minute comes back from where the system has put it. */
+export type Turn = { readonly seconds: number; readonly leadSeconds: number }
+
 /** Enough for a round of the speed seen last, and no more: to sign is what takes the time of the bench. */
-const countFor = (rate: number, seconds: number) => Math.ceil(rate * seconds * 1.3) + 200
+const countFor = (rate: number, { seconds, leadSeconds }: Turn) => Math.ceil(rate * (seconds + leadSeconds) * 1.3) + 200
 const cyclicCount = 3000
-const firstRate = 400
+const firstRate = 1500
 /** Signed requests that may be sent again are so within the service's window of 300 s. */
 const freshMs = 200_000
 
-export type LoadedOptions = {
+export type LoadedOptions = Turn & {
   readonly name: string
   readonly kind: LoadSpec['kind']
   readonly server: Server
@@ -47,7 +54,6 @@ export type LoadedOptions = {
   readonly partners: readonly BenchPartner[]
   readonly references?: readonly string[]
   readonly connections: number
-  readonly seconds: number
   /** The same signed requests again and again; takes a load generator of its own, which keeps them. */
   readonly cyclic?: boolean
   readonly audit?: () => Promise<readonly string[]>
@@ -60,12 +66,12 @@ let rounds = 0
 /** Closed-loop connections against one server, which is frozen at all other times. */
 export function loadedContestant(options: LoadedOptions): Contestant {
   const { name, kind, server, load, partners, references = [], connections, ledger } = options
-  const { seconds, cyclic = false } = options
+  const { seconds, leadSeconds, cyclic = false } = options
   let lastRate = firstRate
   let signedAtMs = -Infinity
   const sample = async (): Promise<Sample> => {
-    const count = cyclic ? cyclicCount : countFor(lastRate, seconds)
-    const spec = { kind, connections, seconds, count, cyclic, naming: false, partners, references }
+    const count = cyclic ? cyclicCount : countFor(lastRate, options)
+    const spec = { kind, connections, seconds, leadSeconds, count, cyclic, naming: false, partners, references }
     if (!cyclic || performance.now() - signedAtMs > freshMs) {
       await load.prepare({ ...spec, port: server.port, keyPrefix: `${name}-${rounds++}` })
       signedAtMs = performance.now()

@@ -161,10 +161,22 @@ export function parts(growth: Growth): Readonly<Record<string, string>> {
   }
 }
 
+/** Of a page of results: how it was measured, and the rows against floors and aims. */
+export function comparison(results: string): string {
+  const lines = results.split('\n')
+  const from = lines.findIndex((line) => line.startsWith('- '))
+  const to = lines.indexOf(
+    '',
+    lines.findIndex((line) => line.startsWith('| row')),
+  )
+  if (from === -1 || to === -1) throw new Error('a page of results has a table of its rows')
+  return lines.slice(from, to).join('\n')
+}
+
 /** The page with its parts as they are now. Throws where a part has no marks: it would not be seen. */
-export function fillPage(page: string, growth: Growth): string {
+export function fillPage(page: string, named: Readonly<Record<string, string>>): string {
   let filled = page
-  for (const [name, text] of Object.entries(parts(growth))) {
+  for (const [name, text] of Object.entries(named)) {
     const [begin, end] = [`<!-- measured: ${name} -->`, '<!-- end -->']
     const from = filled.indexOf(begin)
     const to = filled.indexOf(end, from)

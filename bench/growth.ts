@@ -7,7 +7,14 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { auditBooks } from './books.ts'
 import { type Program, type Server, startServer, type StartOptions } from './children.ts'
-import { type Contestant, type Ledger, loadedContestant, type LoadedOptions, type Sample } from './contestants.ts'
+import {
+  type Contestant,
+  type Ledger,
+  loadedContestant,
+  type LoadedOptions,
+  type Sample,
+  type Turn,
+} from './contestants.ts'
 import { cores, findPgbench } from './environment.ts'
 import { type Counters, countersOf, type Spent, spentPerPayout } from './counters.ts'
 import { fillRows, payoutsIn } from './fill.ts'
@@ -67,9 +74,10 @@ async function build(options: GrowthOptions, load: Load): Promise<Built> {
   const add = (
     name: string,
     { ledger, databaseUrl }: Home,
-    rest: Omit<LoadedOptions, 'name' | 'kind' | 'load' | 'seconds'>,
+    rest: Omit<LoadedOptions, 'name' | 'kind' | 'load' | keyof Turn>,
   ) => {
-    const contestant = loadedContestant({ ...rest, name, kind: 'payout', load, seconds, ledger })
+    const turn = { seconds, leadSeconds: options.quick ? 0 : 1 }
+    const contestant = loadedContestant({ ...rest, ...turn, name, kind: 'payout', load, ledger })
     contestants.push({ ...contestant, sample: () => measured(name, contestant, { ledger, databaseUrl }) })
   }
   const measured = async (

@@ -130,7 +130,8 @@ async function drive(spec: LoadSpec, requests: readonly Buffer[]): Promise<LoadR
   const sockets = await Promise.all(Array.from({ length: spec.connections }, () => opened(spec.port)))
   const cpu = process.cpuUsage()
   const begunMs = performance.now()
-  const deadlineMs = begunMs + spec.seconds * 1000
+  const countedMs = begunMs + (spec.leadSeconds ?? 0) * 1000
+  const deadlineMs = countedMs + spec.seconds * 1000
   let issued = 0
   let endMs: number | undefined
   const state: Drive = {
@@ -149,11 +150,12 @@ async function drive(spec: LoadSpec, requests: readonly Buffer[]): Promise<LoadR
   await Promise.all(sockets.map((socket) => keepBusy(socket, requests, state, spec.insist === true)))
   const { user, system } = process.cpuUsage(cpu)
   const wallMs = performance.now() - begunMs
-  const busyMs = (endMs ?? performance.now()) - begunMs
+  const busyMs = (endMs ?? performance.now()) - countedMs
   const ok = state.outcomes.filter(({ status }) => status < 300)
-  const latencies = Float64Array.from(ok, ({ startedMs, endedMs }) => endedMs - startedMs).sort()
+  const counted = ok.filter(({ endedMs }) => endedMs > countedMs)
+  const latencies = Float64Array.from(counted, ({ startedMs, endedMs }) => endedMs - startedMs).sort()
   return {
-    rate: ok.filter(({ endedMs }) => endedMs <= begunMs + busyMs).length / (busyMs / 1000),
+    rate: counted.filter(({ endedMs }) => endedMs <= countedMs + busyMs).length / (busyMs / 1000),
     accepted: ok.length,
     refused: state.outcomes.length - ok.length + state.turnedAway,
     unknown: state.unknown.length,

@@ -9,6 +9,8 @@ export type LoadSpec = {
   readonly port: number
   readonly connections: number
   readonly seconds: number
+  /** Before those: not in the rate, nor in the times. What was frozen for long comes back from where the system has put it. */
+  readonly leadSeconds?: number
   /** How many requests are signed; the round ends early where the service is faster. */
   readonly count: number
   /** The signed requests may be sent again and again: nobody behind the port remembers a nonce. */

@@ -20,8 +20,8 @@ import { runRounds, spreadOf } from './rounds.ts'
 import { buildStage } from './stage.ts'
 
 const forms = {
-  quick: { rounds: 3, warmUps: 1, seconds: 1.2, payouts: 2000 },
-  full: { rounds: 5, warmUps: 3, seconds: 5, payouts: 1_000_000 },
+  quick: { rounds: 3, warmUps: 1, leadSeconds: 0.2, seconds: 1, payouts: 2000 },
+  full: { rounds: 5, warmUps: 3, leadSeconds: 1, seconds: 5, payouts: 1_000_000 },
 }
 const growthForms = {
   quick: { rounds: 2, seconds: 1, rows: 100_000 },
@@ -70,12 +70,15 @@ function sizes(values: Readonly<Record<string, string | boolean | undefined>>, b
 
 async function measure(options: ReturnType<typeof readOptions>, postgres: Postgres): Promise<readonly string[]> {
   const { form, rounds, seconds, partners, rows, payouts, profile } = options
+  const { leadSeconds, warmUps } = forms[form]
   const pgbench = findPgbench()
   const load = startLoad(privateKeyPem)
   const full = form === 'full' ? { partners, rows } : undefined
   const execArgv = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`]
-  const stage = await buildStage({ postgres, load, seconds, pgbench: pgbench !== undefined, full, execArgv, say })
-  const { samples, wrong } = await runRounds(stage.contestants, { rounds, warmUps: forms[form].warmUps }, postgres, say)
+  const stage = await buildStage({
+    ...{ postgres, load, turn: { seconds, leadSeconds }, pgbench: pgbench !== undefined, full, execArgv, say },
+  })
+  const { samples, wrong } = await runRounds(stage.contestants, { rounds, warmUps }, postgres, say)
   const rate = spreadOf((samples.get('payouts') ?? []).map((sample) => sample.rate)).median
   const overload = await measureOverload(stage.payouts.options, stage.payouts.ledger, rate, say)
   const memory = await measureMemory(stage.payouts.options, stage.payouts.ledger, payouts, say)

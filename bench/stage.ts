@@ -11,6 +11,7 @@ import {
   loadedContestant,
   type LoadedOptions,
   pgbenchContestant,
+  type Turn,
 } from './contestants.ts'
 import { depositsContestant } from './deposits.ts'
 import { fillRows, payoutsIn, someReferences } from './fill.ts'
@@ -21,7 +22,7 @@ import { fillPgbench, type Postgres, withClient } from './postgres.ts'
 export type StageOptions = {
   readonly postgres: Postgres
   readonly load: Load
-  readonly seconds: number
+  readonly turn: Turn
   readonly pgbench: boolean
   /** Partners, rows and what else takes long to make. */
   readonly full: { readonly partners: number; readonly rows: number } | undefined
@@ -39,9 +40,9 @@ const connections = 64
 const referencesCount = 10_000
 
 export async function buildStage(options: StageOptions): Promise<Stage> {
-  const { postgres, load, seconds, execArgv, full, say } = options
+  const { postgres, load, turn, execArgv, full, say } = options
   const servers: Server[] = []
-  const common = { load, connections, seconds }
+  const common = { load, connections, ...turn }
   const folder = (name: string) => join(postgres.folder, name)
   const start = async (program: Program, databaseUrl: string, name: string, env = {}) => {
     const server = await startServer(program, { databaseUrl, dataDir: folder(name), env, execArgv })
@@ -61,7 +62,7 @@ export async function buildStage(options: StageOptions): Promise<Stage> {
   }
 
   const cyclicLoad = startLoad(privateKeyPem)
-  const contestants: Contestant[] = options.pgbench ? await pgbenches(postgres, seconds) : []
+  const contestants: Contestant[] = options.pgbench ? await pgbenches(postgres, turn) : []
   say('starting the service, with its workers and without, the baseline, and the endpoint without a database')
   const serve = await service('serve', 'serve', 1)
   const accept = await service('accept', 'accept', 1)
@@ -117,19 +118,19 @@ export async function buildStage(options: StageOptions): Promise<Stage> {
 /** Answers how many payouts it made. */
 type Fill = (databaseUrl: string, accounts: readonly Account[]) => Promise<number>
 
-async function pgbenches(postgres: Postgres, seconds: number): Promise<Contestant[]> {
+async function pgbenches(postgres: Postgres, turn: Turn): Promise<Contestant[]> {
   const made: Contestant[] = []
   for (const scale of [1, 10]) {
     const url = await postgres.create(`pgbench_${scale}`, 'empty')
     await fillPgbench(url, scale)
-    made.push(pgbenchContestant(`pgbench ${scale}`, url, seconds))
+    made.push(pgbenchContestant(`pgbench ${scale}`, url, turn))
   }
   return made
 }
 
 async function baseline(
   postgres: Postgres,
-  common: Pick<LoadedOptions, 'load' | 'connections' | 'seconds'>,
+  common: Pick<LoadedOptions, 'load' | 'connections' | keyof Turn>,
   start: (databaseUrl: string) => Promise<Server>,
 ): Promise<Contestant> {
   const databaseUrl = await postgres.create('baseline', 'empty')

@@ -6,7 +6,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { fillPage, type Growth, plots } from '../bench/growth-report.ts'
+import { comparison, fillPage, type Growth, parts, plots } from '../bench/growth-report.ts'
 import { configurationPage } from './generate/configuration.ts'
 import { liveSchema } from './generate/live-schema.ts'
 import { openapi } from './generate/openapi.ts'
@@ -19,7 +19,13 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 const growth = JSON.parse(await readFile(join(root, 'bench/growth.json'), 'utf8')) as Growth
 const drawn = Object.entries(plots(growth)).map(([path, text]) => [path, () => text] as const)
-const performancePage = async () => fillPage((await current('docs/performance.md')) ?? '', growth)
+const compared = async (path: string) => comparison(await readFile(join(root, path), 'utf8'))
+const performancePage = async () =>
+  fillPage((await current('docs/performance.md')) ?? '', {
+    ...parts(growth),
+    peers: await compared('bench/results.md'),
+    deliveries: await compared('bench/webhooks/results.md'),
+  })
 
 const outputs: Readonly<Record<string, () => string | Promise<string>>> = {
   'wire/openapi.json': openapi,

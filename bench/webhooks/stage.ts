@@ -174,7 +174,8 @@ async function addPayouts(build: Building, meanwhile: Meanwhile): Promise<void> 
     const partners = await createBeneficiaries(server.port, accounts)
     server.freeze()
     const ledger: Ledger = { accepted: 0, unknown: 0 }
-    return { databaseUrl, dataDir, server, partners, ledger, load, connections, seconds, kind: 'payout' } as const
+    const turn = { seconds, leadSeconds: 0 }
+    return { databaseUrl, dataDir, server, partners, ledger, load, connections, ...turn, kind: 'payout' } as const
   }
   const quiet = await service('quiet')
   const books = auditOf(quiet.databaseUrl, quiet.ledger)
