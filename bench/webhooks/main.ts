@@ -59,7 +59,12 @@ function readOptions() {
 
 async function measure(options: ReturnType<typeof readOptions>, postgres: Postgres): Promise<readonly string[]> {
   const { meanwhile, contestants, stop } = await buildStage({ ...options, postgres, say })
-  const { samples, wrong } = await runRounds(contestants, { rounds: options.rounds, warmUps: options.form === 'quick' ? 1 : 3 }, postgres, say)
+  const { samples, wrong } = await runRounds(
+    contestants,
+    { rounds: options.rounds, warmUps: options.form === 'quick' ? 1 : 3 },
+    postgres,
+    say,
+  )
   await stop()
   const report = { ...options, settings: postgres.settings, samples, meanwhile, wrong }
   say(`\n${renderText(report)}`)
