@@ -20,7 +20,7 @@ import { runRounds, spreadOf } from './rounds.ts'
 import { buildStage } from './stage.ts'
 
 const forms = {
-  quick: { rounds: 3, warmUps: 1, leadSeconds: 0.2, seconds: 1, payouts: 2000 },
+  quick: { rounds: 3, warmUps: 1, leadSeconds: 0.2, seconds: 0.7, payouts: 1000 },
   full: { rounds: 5, warmUps: 3, leadSeconds: 1, seconds: 5, payouts: 1_000_000 },
 }
 const growthForms = {
