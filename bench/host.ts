@@ -109,7 +109,7 @@ async function build(form: string | undefined, config: Config, db: Database): Pr
     const [, , , batch] = process.argv
     const sized = batch === undefined ? {} : { payoutsPerBatchMax: Number(batch) }
     const house = compose({ config, db, clock, log, operations, outboxFolder: outboxFolder(config), ...sized })
-    return house.gateway('local')
+    return house.gateway('threaded')
   }
   const access = createAccess({ db, clock, sealer: createSealer(config.MASTER_KEY) })
   return createGateway({

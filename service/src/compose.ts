@@ -6,7 +6,7 @@ import type { EventName } from '@partner-payments/wire'
 import { createAccess, type Access } from './access/index.ts'
 import type { Config } from './config.ts'
 import { createPost, startCensus, startDelivery } from './delivery/index.ts'
-import { createGateway, docsAssets, type Gateway } from './gateway/index.ts'
+import { createGateway, createThreadedGateway, docsAssets, type Gateway } from './gateway/index.ts'
 import {
   type AllHandlers,
   type Clock,
@@ -45,10 +45,13 @@ import {
 } from './rooms/webhooks/index.ts'
 import { startSettlement } from './settlement/index.ts'
 
+/** `threaded`: as `local`, with its sockets on a thread of their own. */
+type GatewayForm = 'local' | 'threaded' | 'edge' | 'inner'
+
 export type House = {
   readonly access: Access
   readonly deposits: Deposits
-  readonly gateway: (form: 'local' | 'edge' | 'inner') => Promise<Gateway>
+  readonly gateway: (form: GatewayForm) => Promise<Gateway>
   readonly startWorkers: () => readonly Loop[]
   /** Of the workers, those that carry payouts to the bank and take what it tells. */
   readonly startSettlement: () => readonly Loop[]
@@ -194,7 +197,7 @@ function mailParts({ config, outboxFolder }: HouseDeps) {
 }
 
 type GatewayParts = {
-  readonly form: 'local' | 'edge' | 'inner'
+  readonly form: GatewayForm
   readonly handlers: AllHandlers
   readonly access: Access
   readonly internalKey: Uint8Array
@@ -210,16 +213,17 @@ async function makeGateway({ config, clock, log, operations }: HouseDeps, parts:
     bodyBytesMax: config.BODY_BYTES_MAX,
     requestsMax: config.REQUESTS_MAX,
     headerBytesMax: config.HEADER_BYTES_MAX,
-    pages: form === 'inner' ? [] : await docsAssets(),
     ...(operations ? { observe: operations.metrics.request } : {}),
   }
-  if (form === 'inner') return createGateway({ ...common, form })
   const signed = {
     access,
     windowSeconds: config.TIMESTAMP_WINDOW_SECONDS,
     rate: { perSecond: config.RATE_PER_SECOND, burst: config.RATE_BURST },
   }
-  if (form === 'local') return createGateway({ ...common, ...signed, form })
+  if (form === 'threaded') return createThreadedGateway({ ...common, ...signed, logLevel: config.LOG_LEVEL })
+  if (form === 'inner') return createGateway({ ...common, form, pages: [] })
+  const pages = await docsAssets()
+  if (form === 'local') return createGateway({ ...common, ...signed, form, pages })
   const apiUrl = present(config.API_URL, 'checked with the role')
-  return createGateway({ ...common, ...signed, form, apiUrl, apiTimeoutMs: config.API_TIMEOUT_MS })
+  return createGateway({ ...common, ...signed, form, pages, apiUrl, apiTimeoutMs: config.API_TIMEOUT_MS })
 }

@@ -141,6 +141,11 @@ export const variables = {
     what: '`on` where the database is sharded by partner (Citus): a batch of payouts is then of one partner',
     read: (value) => oneOf(['on', 'off'], 'off')(value) === 'on',
   },
+  HTTP_THREAD: {
+    default: 'on',
+    what: '`on` or `off`: role `serve`, one process: sockets and signatures on a thread of their own, so that the process uses two cores',
+    read: (value) => oneOf(['on', 'off'], 'on')(value) === 'on',
+  },
   MASTER_KEY: {
     default: 'made in DATA_DIR (sandbox)',
     what: 'Seals secrets and KYC data: 32 bytes in Base64. Several, separated by commas, rotate it: the first seals, all open',

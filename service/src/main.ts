@@ -153,7 +153,8 @@ async function serve(
 type Listening = { readonly port: number; readonly part: Started }
 
 async function serveAlone(role: ManyRole, house: House, config: Config): Promise<Listening> {
-  const gateway: Gateway = await house.gateway(gatewayForms[role])
+  const form = gatewayForms[role]
+  const gateway: Gateway = await house.gateway(form === 'local' && config.HTTP_THREAD ? 'threaded' : form)
   const port = await listening('PORT', config.HOST, config.PORT, gateway.listen)
   return { port, part: { name: 'gateway', stop: gateway.close } }
 }

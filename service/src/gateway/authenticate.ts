@@ -52,7 +52,7 @@ export function readClaim(headers: Headers): Claim {
   return { apiKey, nonce, nonceAsSent, timestamp, signature: Buffer.from(signature, 'base64') }
 }
 
-const badSignature = () => new Refusal('signature_invalid', 'The signature does not verify for this API key.')
+export const badSignature = () => new Refusal('signature_invalid', 'The signature does not verify for this API key.')
 
 export type SignedRequest = {
   readonly method: string
@@ -61,56 +61,29 @@ export type SignedRequest = {
   readonly body: Uint8Array
 }
 
-export type Authenticated = {
-  readonly caller: Caller
-  /** Nothing may be answered before it resolves: until then a crash of the database could forget the nonce. */
-  readonly durable: () => Promise<void>
-}
-export type Authenticator = {
-  /** Refuses (401): timestamp_out_of_window, signature_invalid; (429) rate_limited; (401) nonce_replayed. */
-  readonly authenticate: (claim: Claim, request: SignedRequest) => Promise<Authenticated>
-}
+/** Refuses (401): timestamp_out_of_window, signature_invalid; (429) rate_limited. */
+export type Identify = (claim: Claim, request: SignedRequest) => Promise<Caller>
 
-/** Nonces are remembered for twice the window, and a minute for clocks that differ between instances. */
-const nonceMarginMs = 60 * secondMs
-/** To the whole second, which the nonces of a batch then share. */
-const forgottenAt = (nowMs: number, windowSeconds: number): Date =>
-  new Date(Math.ceil((nowMs + nonceMarginMs) / secondMs + 2 * windowSeconds) * secondMs)
-
-export function createAuthenticator(deps: {
-  readonly access: Access
+export function createIdentify(deps: {
+  readonly credential: Access['credential']
   readonly clock: Clock
   readonly windowSeconds: number
-  /** The answer waits for `durable`. A write makes its nonce durable with itself; a read would only wait twice. */
-  readonly swiftWrites: boolean
   /** Throws rate_limited. Called once the signature holds, so that nobody can spend another's allowance. */
   readonly spendAllowance: (caller: Caller) => void
-}): Authenticator {
-  const { access, clock, windowSeconds, swiftWrites, spendAllowance } = deps
+}): Identify {
+  const { credential: find, clock, windowSeconds, spendAllowance } = deps
   // An unknown key costs what a known one costs: a verification that cannot succeed.
   const decoy = promisify(generateKeyPair)('rsa', { modulusLength: 2048 })
 
-  return {
-    authenticate: async (claim, request) => {
-      const credential = await access.credential(claim.apiKey)
-      const now = clock.now()
-      if (Math.abs(now.getTime() - Number(claim.timestamp) * secondMs) > windowSeconds * secondMs)
-        throw new Refusal('timestamp_out_of_window', `Timestamp must be within ${windowSeconds} seconds of now.`)
-      const key = credential?.publicKey ?? (await decoy).publicKey
-      const holds = verifies(claim, request, credential?.apiSecret ?? '', key)
-      if (!credential || !holds) throw badSignature()
-      spendAllowance(credential.caller)
-      const expiresAt = forgottenAt(now.getTime(), windowSeconds)
-      const { caller } = credential
-      const { fresh, durable } = await access.spendNonce(
-        caller,
-        claim.nonce,
-        expiresAt,
-        swiftWrites && request.method !== 'GET',
-      )
-      if (!fresh) throw new Refusal('nonce_replayed')
-      return { caller, durable }
-    },
+  return async (claim, request) => {
+    const credential = await find(claim.apiKey)
+    if (Math.abs(clock.now().getTime() - Number(claim.timestamp) * secondMs) > windowSeconds * secondMs)
+      throw new Refusal('timestamp_out_of_window', `Timestamp must be within ${windowSeconds} seconds of now.`)
+    const key = credential?.publicKey ?? (await decoy).publicKey
+    const holds = verifies(claim, request, credential?.apiSecret ?? '', key)
+    if (!credential || !holds) throw badSignature()
+    spendAllowance(credential.caller)
+    return credential.caller
   }
 }
 

@@ -2,10 +2,17 @@
 import type { Readable } from 'node:stream'
 import replyFrom from '@fastify/reply-from'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { type Log, Unreachable } from '../kernel/index.ts'
+import { type Caller, type Log, Unreachable } from '../kernel/index.ts'
 import type { InternalPass } from './internal.ts'
 import { toProblem } from './problems.ts'
-import type { Entered, RawRequest, Reply } from './server.ts'
+import type { RawRequest, Reply } from './server.ts'
+
+/** `headers`: of every answer. */
+type Entered = {
+  readonly caller: Caller
+  readonly body: Buffer
+  readonly headers: Readonly<Record<string, string>>
+}
 
 export type Forwarder = {
   readonly mount: (app: FastifyInstance) => void
@@ -53,7 +60,7 @@ export function createForwarder(options: {
             ...(body.length > 0 ? { 'content-length': String(body.length) } : {}),
             ...(contentType === undefined ? {} : { 'content-type': contentType }),
             'x-request-id': requestId,
-            ...pass.write(entered.caller, entered.ip, { method, url, body }),
+            ...pass.write(entered.caller, request.ip, { method, url, body }),
           }),
           rewriteHeaders: (headers) => ({ ...headers, ...entered.headers }),
           onResponse: (_request, answered, upstream) => {

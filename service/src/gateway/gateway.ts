@@ -1,26 +1,29 @@
-/** The three forms of the gateway, put together. */
+/** The forms of the gateway, put together. */
 import type { AddressInfo } from 'node:net'
-import { type OperationId, operationIds } from '@partner-payments/wire'
-import type { FastifyReply } from 'fastify'
 import type { Access } from '../access/index.ts'
-import { type AllHandlers, type Clock, type Log } from '../kernel/index.ts'
-import { createAuthenticator, readClaim } from './authenticate.ts'
+import type { AllHandlers, Caller, Clock, Log } from '../kernel/index.ts'
+import { createAdmit } from './admit.ts'
 import { readBody, requireIdentity } from './body.ts'
 import { type Capacity, createCapacity } from './capacity.ts'
-import { createEndpoint, type Endpoint } from './endpoint.ts'
+import { createDesk, createEndpoints, type Visit } from './desk.ts'
 import { createForwarder, type Forwarder } from './forward.ts'
+import { createEntry, createFront, type EntryOptions } from './front.ts'
 import { createInternalPass, type InternalPass, targetOf } from './internal.ts'
-import { createRateLimiter } from './rate.ts'
-import { createServer, type Entered, type Page, type Pipeline, type RawRequest, type ServerOptions } from './server.ts'
+import { createServer, type Page, type Pipeline, type RawRequest, type Reply, type ServerOptions } from './server.ts'
 
-export type GatewayOptions = {
+export type Settings = {
+  /** Requests below this many bytes of body, and of headers. */
+  readonly bodyBytesMax: number
+  readonly headerBytesMax: number
+  /** Under way at once, once their bodies have arrived. */
+  readonly requestsMax: number
+}
+
+export type GatewayOptions = Settings & {
   readonly log: Log
   readonly clock: Clock
   readonly sandbox: boolean
-  readonly bodyBytesMax: number
-  /** Under way at once, once their bodies have arrived. */
-  readonly requestsMax: number
-  readonly headerBytesMax: number
+  readonly handlers: AllHandlers
   readonly pages: readonly Page[]
   readonly internalKey: Uint8Array
   readonly observe?: ServerOptions['observe']
@@ -29,16 +32,11 @@ export type GatewayOptions = {
 type Signed = {
   readonly access: Access
   readonly windowSeconds: number
-  readonly rate: { readonly perSecond: number; readonly burst: number }
+  readonly rate: EntryOptions['rate']
 }
-type Local = Signed & { readonly form: 'local'; readonly handlers: AllHandlers }
-type Edge = Signed & {
-  readonly form: 'edge'
-  readonly handlers: AllHandlers
-  readonly apiUrl: string
-  readonly apiTimeoutMs: number
-}
-type Inner = { readonly form: 'inner'; readonly handlers: AllHandlers }
+type Local = Signed & { readonly form: 'local' }
+type Edge = Signed & { readonly form: 'edge'; readonly apiUrl: string; readonly apiTimeoutMs: number }
+type Inner = { readonly form: 'inner' }
 
 export type Gateway = {
   /** Resolves to the port; rejects with the socket's error (EADDRINUSE, EACCES, ...). */
@@ -51,25 +49,28 @@ export type Gateway = {
 const drainMsMax = 15_000
 
 export function createGateway(options: GatewayOptions): Gateway {
-  const pass = createInternalPass({ key: options.internalKey, clock: options.clock })
   const capacity = createCapacity(options.requestsMax)
-  const endpoints = Object.fromEntries(
-    operationIds.map((id) => [id, createEndpoint(id, options.handlers, options)]),
-  ) as Readonly<Record<OperationId, Endpoint>>
-  const forwarder = options.form === 'edge' ? createForwarder({ ...options, pass }) : undefined
-  const app = createServer({
-    log: options.log,
-    headerBytesMax: options.headerBytesMax,
-    pages: options.pages,
-    ...(options.form === 'inner' ? { targetOf } : {}),
-    ...(options.observe ? { observe: options.observe } : {}),
-    capacity,
-    pipeline: {
-      enter: options.form === 'inner' ? enterFromGateway(options, pass, capacity) : enterSigned(options, capacity),
-      run: run(endpoints, forwarder),
-    },
-  })
-  if (forwarder) forwarder.mount(app)
+  if (options.form === 'local') {
+    const desk = createDesk(options)
+    const { credential } = options.access
+    const serve = ({ caller }: { readonly caller: Caller }, visit: Visit) => desk.serve(caller, visit)
+    return openGateway(options, capacity, createFront({ ...options, credential, serve }, capacity))
+  }
+  const pass = createInternalPass({ key: options.internalKey, clock: options.clock })
+  if (options.form === 'inner') return openGateway({ ...options, targetOf }, capacity, inner(options, pass, capacity))
+  const forwarder = createForwarder({ ...options, pass })
+  return openGateway(options, capacity, edge(options, forwarder, capacity), forwarder.mount)
+}
+
+/** `pipeline` behind a socket. */
+export function openGateway(
+  options: Omit<ServerOptions, 'capacity' | 'pipeline'>,
+  capacity: Capacity,
+  pipeline: Pipeline,
+  mount: Forwarder['mount'] = () => {},
+): Gateway {
+  const app = createServer({ ...options, capacity, pipeline })
+  mount(app)
   return {
     listen: async (host, port) => {
       await app.listen({ host, port })
@@ -83,56 +84,55 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 }
 
-function run(endpoints: Readonly<Record<OperationId, Endpoint>>, forwarder: Forwarder | undefined): Pipeline['run'] {
-  return async (id: OperationId, request: RawRequest, entered: Entered, reply: FastifyReply) => {
-    const endpoint = endpoints[id]
-    endpoint.authorize(entered.caller, request.params)
-    requireIdentity(request.headers['content-encoding'])
-    if (forwarder) return forwarder.forward(request, entered, reply)
-    return endpoint.run({ ...request, ...entered })
+/** The signature is judged and the nonce spent here, what is asked for is done by an api process. */
+function edge(options: GatewayOptions & Edge, { forward }: Forwarder, capacity: Capacity): Pipeline {
+  const enter = createEntry({ ...options, credential: options.access.credential }, capacity)
+  // What the api commits is not known to be durable here.
+  const admit = createAdmit({ ...options, swiftWrites: false })
+  const endpoints = createEndpoints(options)
+  return {
+    knock: async (request) => {
+      const { caller, nonce, leave } = await enter(request)
+      await admit(caller, { ...request, nonce }).finally(leave)
+      return undefined
+    },
+    run: async (id, request, reply) => {
+      const { caller, nonce, body, headers, leave } = await enter(request)
+      try {
+        await admit(caller, { ...request, nonce })
+        endpoints[id].authorize(caller, request.params)
+        requireIdentity(request.headers['content-encoding'])
+        const answer = await forward(request, { caller, body, headers }, reply)
+        return answer && { ...answer, headers: { ...headers, ...answer.headers } }
+      } finally {
+        leave()
+      }
+    },
   }
 }
 
-function enterSigned(options: GatewayOptions & (Local | Edge), capacity: Capacity): Pipeline['enter'] {
-  const limiter = createRateLimiter({ clock: options.clock, ...options.rate })
-  const { authenticate } = createAuthenticator({
-    ...options,
-    // What an api process behind this one commits is not known to be durable here.
-    swiftWrites: options.form === 'local',
-    spendAllowance: limiter.spend,
-  })
-  return async (request) => {
-    const claim = readClaim(request.headers)
-    const body = await readBody(request.message, options.bodyBytesMax)
-    // Not before the body is there: a sender that takes its time takes no place.
-    const leave = capacity.enter()
-    const { caller, durable } = await authenticate(claim, { ...request, body }).catch((error: unknown) => {
-      leave()
-      throw error
-    })
-    if (caller.impersonatedBy !== undefined) {
-      const { impersonatedBy, partnerId } = caller
-      options.log.info(
-        {
-          requestId: request.requestId,
-          audit: true,
-          impersonatedBy,
-          partnerId,
-          method: request.method,
-          path: request.path,
-        },
-        'impersonated request',
-      )
-    }
-    return { caller, settled: () => durable().finally(leave), body, ip: request.ip, headers: limiter.headers(caller) }
-  }
-}
-
-function enterFromGateway(options: GatewayOptions, pass: InternalPass, capacity: Capacity): Pipeline['enter'] {
-  return async (request) => {
+/** Whoever asks has been believed at the edge. */
+function inner(options: GatewayOptions & Inner, pass: InternalPass, capacity: Capacity): Pipeline {
+  const endpoints = createEndpoints(options)
+  const enter = async <T>(request: RawRequest, work: (entered: Passed) => T | Promise<T>): Promise<T> => {
     const body = await readBody(request.message, options.bodyBytesMax)
     const { caller, ip } = pass.read(request.headers, { method: request.method, url: request.url, body })
     const leave = capacity.enter()
-    return { caller, settled: async () => leave(), body, ip, headers: {} }
+    try {
+      return await work({ caller, ip, body })
+    } finally {
+      leave()
+    }
+  }
+  return {
+    knock: (request) => enter(request, () => undefined),
+    run: (id, request) =>
+      enter(request, (passed): Promise<Reply> => {
+        endpoints[id].authorize(passed.caller, request.params)
+        requireIdentity(request.headers['content-encoding'])
+        return endpoints[id].run({ ...request, ...passed })
+      }),
   }
 }
+
+type Passed = { readonly caller: Caller; readonly ip: string; readonly body: Buffer }

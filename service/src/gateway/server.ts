@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { type OperationId, operationIds, operations, type ProblemCode, problems } from '@partner-payments/wire'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { type Caller, type Log, newId, Refusal, systemClock } from '../kernel/index.ts'
+import { type Log, newId, Refusal, systemClock } from '../kernel/index.ts'
 import type { Headers } from './authenticate.ts'
 import { type Capacity, retryHeaders } from './capacity.ts'
 import { type ProblemAnswer, problemType, toProblem } from './problems.ts'
@@ -22,14 +22,6 @@ export type RawRequest = {
   readonly message: IncomingMessage
 }
 
-export type Entered = {
-  readonly caller: Caller
-  /** Awaited before any answer, refusals too; after it the request is no longer under way. */
-  readonly settled: () => Promise<void>
-  readonly body: Buffer
-  readonly ip: string
-  readonly headers: Readonly<Record<string, string>>
-}
 export type Reply = {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -45,14 +37,10 @@ export type Page = {
 const contentTypes = new WeakMap<IncomingMessage, string | undefined>()
 
 export type Pipeline = {
-  /** Authenticates; every path below /v1 passes here first, known or not. */
-  readonly enter: (request: RawRequest) => Promise<Entered>
-  readonly run: (
-    id: OperationId,
-    request: RawRequest,
-    entered: Entered,
-    reply: FastifyReply,
-  ) => Promise<Reply | undefined>
+  /** For a path below /v1 that leads nowhere: authenticates all the same, and spends the nonce. Answers what is refused. */
+  readonly knock: (request: RawRequest) => Promise<Reply | undefined>
+  /** Undefined: the reply itself has been answered. */
+  readonly run: (id: OperationId, request: RawRequest, reply: FastifyReply) => Promise<Reply | undefined>
 }
 
 export type ServerOptions = {
@@ -60,11 +48,11 @@ export type ServerOptions = {
   readonly log: Log
   readonly headerBytesMax: number
   /** Behind a gateway: what was asked for, where the request does not say it itself. */
-  readonly targetOf?: (headers: Headers) => string | undefined
+  readonly targetOf?: ((headers: Headers) => string | undefined) | undefined
   /** Pages that need no authentication: the API's documentation. */
   readonly pages: readonly Page[]
   readonly capacity: Pick<Capacity, 'isFull' | 'detail'>
-  readonly observe?: (operation: OperationId | 'unknown', status: number, durationMs: number) => void
+  readonly observe?: ((operation: OperationId | 'unknown', status: number, durationMs: number) => void) | undefined
 }
 
 const requestTimeoutMs = 30_000
@@ -80,7 +68,9 @@ export function createServer(options: ServerOptions): FastifyInstance {
   const { log, headerBytesMax, targetOf } = options
   const unknownPath = answering(options, 'unknown', async (request) => {
     // Below /v1 a stranger is told nothing, not even which paths exist.
-    if (request.path === '/v1' || request.path.startsWith('/v1/')) await entering(options, request)
+    const isApi = request.path === '/v1' || request.path.startsWith('/v1/')
+    const refused = isApi ? await options.pipeline.knock(request) : undefined
+    if (refused) return refused
     throw new Refusal('not_found', 'No such resource.')
   })
   const app = Fastify({
@@ -152,15 +142,7 @@ function mountOperations(app: FastifyInstance, options: ServerOptions): void {
     app.route({
       method,
       url,
-      handler: answering(options, id, async (request, reply) => {
-        const entered = await pipeline.enter(request)
-        try {
-          const answer = await pipeline.run(id, request, entered, reply)
-          return answer && { ...answer, headers: { ...entered.headers, ...answer.headers } }
-        } finally {
-          await entered.settled()
-        }
-      }),
+      handler: answering(options, id, (request, reply) => pipeline.run(id, request, reply)),
     })
   }
   for (const [url, known] of allowed)
@@ -168,7 +150,8 @@ function mountOperations(app: FastifyInstance, options: ServerOptions): void {
       method: methods.filter((method) => !known.includes(method)),
       url,
       handler: answering(options, 'unknown', async (request) => {
-        await entering(options, request)
+        const refused = await pipeline.knock(request)
+        if (refused) return refused
         // `/v1/customers/` is no customer, whatever the method.
         if (Object.values(request.params).includes('')) throw new Refusal('not_found', 'No such resource.')
         throw new Refusal('method_not_allowed', `Allowed here: ${known.join(', ')}.`, {
@@ -176,12 +159,6 @@ function mountOperations(app: FastifyInstance, options: ServerOptions): void {
         })
       }),
     })
-}
-
-/** Who asks for what is not there is authenticated all the same, and the nonce spent. */
-async function entering({ pipeline }: ServerOptions, request: RawRequest): Promise<void> {
-  const { settled } = await pipeline.enter(request)
-  await settled()
 }
 
 type Answered = {

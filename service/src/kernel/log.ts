@@ -3,7 +3,7 @@
  * Secrets are kept out twice: no statement passes a body, header or KYC value in, and the names below are censored
  * wherever they stand, should one do so after all. Tested by `test/operations/redaction.test.ts`.
  */
-import { pino, type Logger } from 'pino'
+import { type DestinationStream, type Logger, pino } from 'pino'
 
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error' | 'child'>
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const
@@ -26,7 +26,7 @@ const secretNames = [
   'headers',
 ]
 
-export function createLog(level: LogLevel, destination: NodeJS.WritableStream = process.stderr): Log {
+export function createLog(level: LogLevel, destination: DestinationStream = process.stderr): Log {
   return pino(
     {
       level,
@@ -40,6 +40,9 @@ export function createLog(level: LogLevel, destination: NodeJS.WritableStream = 
     destination,
   )
 }
+
+/** Of a thread, straight to standard error: through the main thread a line may come late, or never. */
+export const threadLog = (level: LogLevel): Log => createLog(level, pino.destination({ dest: 2, sync: true }))
 
 function errorFields(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { message: typeof error }
