@@ -13,7 +13,7 @@ import { type OperationId, operationIds } from '@partner-payments/wire'
 import { type Access, createAccess } from '../service/src/access/index.ts'
 import { compose } from '../service/src/compose.ts'
 import { type Config, readConfig } from '../service/src/config.ts'
-import { createGateway, type Gateway } from '../service/src/gateway/index.ts'
+import { createThreadedGateway, type Gateway } from '../service/src/gateway/index.ts'
 import {
   type AllHandlers,
   createLog,
@@ -112,18 +112,16 @@ async function build(form: string | undefined, config: Config, db: Database): Pr
     return house.gateway('threaded')
   }
   const access = createAccess({ db, clock, sealer: createSealer(config.MASTER_KEY) })
-  return createGateway({
-    form: 'local',
+  return createThreadedGateway({
     handlers,
     access: form === 'stateless' ? withoutDatabase(access) : access,
-    internalKey: Buffer.alloc(32),
     log,
     clock,
     sandbox: true,
     bodyBytesMax: config.BODY_BYTES_MAX,
     requestsMax: config.REQUESTS_MAX,
     headerBytesMax: config.HEADER_BYTES_MAX,
-    pages: [],
+    logLevel: config.LOG_LEVEL,
     observe: operations.metrics.request,
     windowSeconds: config.TIMESTAMP_WINDOW_SECONDS,
     rate: { perSecond: config.RATE_PER_SECOND, burst: config.RATE_BURST },

@@ -38,8 +38,11 @@ type Waiting<In, Out> = {
 /** Far longer than a lock is held when all is well; what takes longer is waited for beside the line. */
 const sharedLockTimeoutMs = 250
 
-/** Beside another batch a further one begins with this many calls: a small one costs nearly as much as a large one. */
-const companyMin = 16
+/**
+ * Beside another batch a further one begins with this many calls: a small one costs nearly as much as a large one, and two
+ * that follow each other closely mostly wait for the same lock and for the same disk.
+ */
+const companyMin = 64
 
 /** A key or an amount that somebody else has taken since it was read. */
 const lostStates: ReadonlySet<string | undefined> = new Set([sqlState.uniqueViolation, sqlState.checkViolation])
