@@ -13,7 +13,7 @@ import { type OperationId, operationIds } from '@partner-payments/wire'
 import { type Access, createAccess } from '../service/src/access/index.ts'
 import { compose } from '../service/src/compose.ts'
 import { type Config, readConfig } from '../service/src/config.ts'
-import { createThreadedGateway, type Gateway } from '../service/src/gateway/index.ts'
+import { createGateway, createThreadedGateway, type Gateway } from '../service/src/gateway/index.ts'
 import {
   type AllHandlers,
   createLog,
@@ -109,10 +109,10 @@ async function build(form: string | undefined, config: Config, db: Database): Pr
     const [, , , batch] = process.argv
     const sized = batch === undefined ? {} : { payoutsPerBatchMax: Number(batch) }
     const house = compose({ config, db, clock, log, operations, outboxFolder: outboxFolder(config), ...sized })
-    return house.gateway('threaded')
+    return house.gateway(config.HTTP_THREAD ? 'threaded' : 'local')
   }
   const access = createAccess({ db, clock, sealer: createSealer(config.MASTER_KEY) })
-  return createThreadedGateway({
+  const options = {
     handlers,
     access: form === 'stateless' ? withoutDatabase(access) : access,
     log,
@@ -125,7 +125,9 @@ async function build(form: string | undefined, config: Config, db: Database): Pr
     observe: operations.metrics.request,
     windowSeconds: config.TIMESTAMP_WINDOW_SECONDS,
     rate: { perSecond: config.RATE_PER_SECOND, burst: config.RATE_BURST },
-  })
+  }
+  if (config.HTTP_THREAD) return createThreadedGateway(options)
+  return createGateway({ ...options, form: 'local', internalKey: Buffer.alloc(32), pages: [] })
 }
 
 const config = readConfig()
