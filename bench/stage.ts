@@ -61,27 +61,28 @@ export async function buildStage(options: StageOptions): Promise<Stage> {
     return { ...common, databaseUrl, server, ledger, partners: made, audit: auditOf(databaseUrl, ledger) }
   }
 
-  const cyclicLoad = startLoad(privateKeyPem)
+  const cyclicLoads: Load[] = []
   const contestants: Contestant[] = options.pgbench ? await pgbenches(postgres, turn) : []
-  say('starting the service, with its workers and without, the baseline, and the endpoint without a database')
+  say('starting the service, with its workers and without, and the baseline')
   const serve = await service('serve', 'serve', 1)
   const accept = await service('accept', 'accept', 1)
-  const stateless = await start('stateless', accept.databaseUrl, 'accept')
   contestants.push(
     await baseline(postgres, common, (url) => start('baseline', url, 'baseline')),
     loadedContestant({ ...serve, name: 'payouts with settlement', kind: 'payout' }),
     loadedContestant({ ...accept, name: 'payouts', kind: 'payout' }),
-    loadedContestant({
-      ...common,
-      load: cyclicLoad,
-      server: stateless,
-      partners: accept.partners,
-      name: 'no database',
-      kind: 'payout',
-      cyclic: true,
-    }),
   )
   if (full) {
+    const oneThread = { HTTP_THREAD: 'off' }
+    const alone = await service('accept', 'one_thread', 1, undefined, oneThread)
+    contestants.push(loadedContestant({ ...alone, name: 'payouts on one thread', kind: 'payout' }))
+    for (const [name, env] of Object.entries({ 'no database': {}, 'no database on one thread': oneThread })) {
+      const server = await start('stateless', alone.databaseUrl, 'one_thread', env)
+      server.freeze()
+      const load = startLoad(privateKeyPem)
+      cyclicLoads.push(load)
+      const { partners } = alone
+      contestants.push(loadedContestant({ ...common, load, server, partners, name, kind: 'payout', cyclic: true }))
+    }
     say(`making ${full.partners} partners, and ${full.rows.toLocaleString('en')} rows`)
     const many = await service('accept', 'partners', full.partners)
     contestants.push(loadedContestant({ ...many, name: '1,000 partners', kind: 'payout' }))
@@ -109,7 +110,7 @@ export async function buildStage(options: StageOptions): Promise<Stage> {
     contestants,
     payouts: { options: { ...accept, name: 'payouts', kind: 'payout' }, ledger, audit },
     stop: async () => {
-      cyclicLoad.stop()
+      for (const cyclic of cyclicLoads) cyclic.stop()
       await Promise.all(servers.map((server) => server.stop()))
     },
   }

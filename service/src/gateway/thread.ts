@@ -1,7 +1,7 @@
 /** The program of the thread of the sockets (`threaded.ts`). */
 import { parentPort, workerData } from 'node:worker_threads'
 import type { Access, Credential } from '../access/index.ts'
-import { present, secondMs, systemClock, threadLog, Unreachable } from '../kernel/index.ts'
+import { minuteMs, present, systemClock, threadLog, Unreachable } from '../kernel/index.ts'
 import { createCapacity } from './capacity.ts'
 import { docsAssets } from './docs.ts'
 import { createFront, type Serve } from './front.ts'
@@ -17,8 +17,11 @@ let questions = 0
 const credentialsAsked = new Map<number, PromiseWithResolvers<Credential | undefined>>()
 const repliesAsked = new Map<number, (reply: Reply | undefined) => void>()
 
-/** The house asks again at every request, whether the key is still good: what is kept here are the bytes to verify with. */
-const keptMs = 2 * secondMs
+/**
+ * The house asks again at every request, whether the key is still good; what is kept here is what its signatures are
+ * verified with, which never changes.
+ */
+const keptMs = minuteMs
 const keptMax = 10_000
 const kept = new Map<string, { readonly credential: Promise<Credential | undefined>; readonly until: number }>()
 

@@ -1,6 +1,6 @@
 /**
  * The gateway with its sockets on a thread of their own (`thread.ts`): HTTP, JSON of problems and RSA there, nonces,
- * handlers and the database here, so that one process uses two cores. What is said about it: docs/decisions/0014.
+ * handlers and the database here, so that one process uses two cores. Decision 0015.
  */
 import { Worker } from 'node:worker_threads'
 import type { Access } from '../access/index.ts'

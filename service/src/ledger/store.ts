@@ -1,6 +1,6 @@
 /** All SQL of the ledger. */
 import type { Currency, Minor } from '../kernel/index.ts'
-import { columnOf, givenBy, ofPartners, sql, type Tx } from '../postgres/index.ts'
+import { columnOf, givenBy, ofOnePartner, ofPartners, sql, type Tx } from '../postgres/index.ts'
 import type { AccountName, Change, TransferKind } from './rules.ts'
 
 export type AccountRow = {
@@ -126,7 +126,7 @@ export function lockBeforeChange(tx: Tx, accounts: readonly AccountId[]): void {
     order by id for no key update`)
 }
 
-/** Changes many accounts, each named once. */
+/** Changes many accounts, each named once. Joined to the list alone: a list to compare with is sorted for each row again. */
 export function changeAccounts(
   tx: Tx,
   changes: readonly (Change & { readonly partnerId: string; readonly id: string })[],
@@ -136,8 +136,8 @@ export function changeAccounts(
     update ledger.accounts set posted = posted + change.posted_by, reserved = reserved + change.reserved_by
     from unnest(${column('partnerId')}::uuid[], ${column('id')}::uuid[], ${column('posted')}::bigint[],
       ${column('reserved')}::bigint[]) as change (owner_id, account_id, posted_by, reserved_by)
-    where ${ofPartners(column('partnerId'))} and id = any(${column('id')}::uuid[])
-      and partner_id = change.owner_id and id = change.account_id`)
+    where partner_id = change.owner_id and id = change.account_id
+      and ${ofOnePartner(column('partnerId'), sql`partner_id`)}`)
 }
 
 /** Of one batch: whose money, and between which accounts, is mostly one answer. */
