@@ -34,7 +34,7 @@ export function depositsContestant(
   return { name: 'deposits', sample, warmUp: async () => void (await sample()), audit }
 }
 
-const statement = `kind = 'deposit.settled' and acknowledged_at is null`
+const statement = `kind = 'deposit.settled'`
 const later = `update rails.sandbox_notices set due_at = now() + interval '1 day'`
 const now = `update rails.sandbox_notices set due_at = now() - interval '1 second'`
 
