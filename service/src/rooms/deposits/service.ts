@@ -41,7 +41,7 @@ export type Deposits = {
 }
 
 const paymentCountry = 'DE'
-const newsPerBatchMax = 128
+const newsPerBatchMax = 512
 /** The balances come last in a batch: until then the next one is at work as well. */
 const batchesUnderWayMax = 2
 
