@@ -129,7 +129,6 @@ export function transactionsByReference(
 
 export type TransactionKey = { readonly partnerId: string; readonly id: string }
 
-/** The caller has what it moves with it locked: the payment, so that nobody else comes for its transaction. */
 export function lockTransaction(tx: Tx, partnerId: string, id: string): Promise<TransactionRow | undefined> {
   return tx.row<TransactionRow>(sql`
     select ${columns} from transactions.transactions where partner_id = ${partnerId} and id = ${id} for update`)
@@ -177,7 +176,8 @@ const givenMoves = givenBy<TransactionMove>(
 
 /**
  * Moves those that are Pending, each named once, and answers them. Read first and locked, a row was written twice: its
- * lock is a change of its own. Planned for its rows: a list to compare with would be sorted for each of them.
+ * lock is a change of its own. The callers hold the locks of their payments, so that two batches, which take their rows in
+ * any order, never meet here. Planned for its rows: a list to compare with would be sorted for each of them.
  */
 export function moveTransactions(tx: Tx, moves: readonly TransactionMove[]): Promise<readonly Moved[]> {
   const partnerIds = moves.map((move) => move.partnerId)
