@@ -34,7 +34,7 @@ export function depositsContestant(
   return { name: 'deposits', sample, warmUp: async () => void (await sample()), audit }
 }
 
-const statement = `kind = 'deposit.settled' and acknowledged_at is null`
+const statement = `kind = 'deposit.settled'`
 const later = `update rails.sandbox_notices set due_at = now() + interval '1 day'`
 const now = `update rails.sandbox_notices set due_at = now() - interval '1 second'`
 
@@ -62,13 +62,18 @@ async function waitFor(databaseUrl: string, isThere: (state: State) => boolean):
   throw new Error(`deposits were not all moved on in ${waitMsMax / 1000} s`)
 }
 
-/** From the first batch to the last one, by the times that the deposits bear: the last one itself is not in that time. */
+/**
+ * From the first batch to the last one, by the times that the deposits bear, which are those at which a batch began to
+ * write: two are under way at once, so that what bears the last two times is not yet in.
+ */
 function creditRate(databaseUrl: string, since: string): Promise<number> {
   return withClient(databaseUrl, async (client) => {
     const { rows } = await client.query<{ readonly rate: number }>(
       `with credited as (select updated_at from deposits.deposits where status = 'Completed' and updated_at > $1),
-        ends as (select min(updated_at) as first, max(updated_at) as last from credited)
-      select (count(*) filter (where updated_at < last) / extract(epoch from last - first))::float8 as rate
+        times as (select distinct updated_at from credited order by updated_at desc limit 2),
+        ends as (select (select min(updated_at) from credited) as first, max(updated_at) as last, min(updated_at) as before
+          from times)
+      select (count(*) filter (where updated_at < before) / extract(epoch from last - first))::float8 as rate
       from credited, ends group by first, last`,
       [since],
     )

@@ -14,8 +14,7 @@ export const scans: Readonly<Record<string, string>> = {
   'service/src/rooms/transactions/store.ts transactionsByReference': 'a batch: ofPartners says whose rows it means',
   'service/src/rooms/deposits/store.ts lockDeposits': 'a batch: ofPartners says whose rows it means',
   'service/src/rooms/deposits/store.ts updateDeposits': 'a batch: ofPartners says whose rows it means',
-  'service/src/rooms/transactions/store.ts lockTransactions': 'a batch: ofPartners says whose rows it means',
-  'service/src/rooms/transactions/store.ts updateTransactions': 'a batch: ofPartners says whose rows it means',
+  'service/src/rooms/transactions/store.ts moveTransactions': 'a batch: ofPartners says whose rows it means',
   'service/src/rooms/transactions/store.ts referencesTaken': 'a batch: ofPartners says whose rows it means',
   'service/src/rooms/payouts/store.ts payoutsByKeys': 'a batch: ofPartners says whose rows it means',
   'service/src/rooms/webhooks/store-lanes.ts dueLanes': 'finds which lanes have deliveries due, without a lock',
@@ -74,7 +73,7 @@ export const scans: Readonly<Record<string, string>> = {
   'service/src/rooms/webhooks/store-retention.ts earliestRecovery': 'asks from when on weeks must be kept',
   'service/src/access/store.ts partnersWithExpiredNonces': 'finds which partner has nonces to forget, without a lock',
   'service/src/outbox/index.ts partnersWithPending': 'finds which partner has events to fan out, without a lock',
-  'service/src/rails/sandbox/store.ts acknowledgeNotices': 'a batch: ofPartners says whose rows it means',
+  'service/src/rails/sandbox/store.ts deleteNotices': 'a batch: ofPartners says whose rows it means',
   'service/src/rails/sandbox/store.ts dueNotices':
     'the bank tells what is due in the order of time, whose it is or not',
   'service/src/rooms/accounts/store.ts partnerOfBlock': 'is what finds the partner of an IBAN, by an index of its own',

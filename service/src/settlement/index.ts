@@ -21,7 +21,9 @@ export type SettlementDeps = {
 
 const partnersPerStepMax = 20
 const payoutsPerClaimMax = 20
-const noticesPerStepMax = 2000
+const noticesPerStepMax = 5000
+/** What is taken is acknowledged while the rest of the step is still on its way. */
+const noticesPerAcknowledgementMax = 500
 /** What a bank tells of one payment. */
 const noticesPerSubjectMax = 5
 const depositsPerStepMax = 100
@@ -100,11 +102,14 @@ export async function takeNotices(deps: SettlementDeps, resting = new Map<string
     const isOfDeposit = ({ kind }: Notice) => kind.startsWith('deposit.')
     const outcomes = await Promise.all([
       // These travel together; those of payouts would only wait for each other at the balance.
-      Promise.all(next.filter(isOfDeposit).map((notice) => takeOne(deps, notice))),
-      inTurn(next.filter((notice) => !isOfDeposit(notice)).map((notice) => () => takeOne(deps, notice))),
+      ...chunksOf(next.filter(isOfDeposit), noticesPerAcknowledgementMax).map(async (notices) =>
+        acknowledged(deps, await Promise.all(notices.map((notice) => takeOne(deps, notice)))),
+      ),
+      inTurn(next.filter((notice) => !isOfDeposit(notice)).map((notice) => () => takeOne(deps, notice))).then((taken) =>
+        acknowledged(deps, taken),
+      ),
     ])
-    const done = await acknowledged(deps, outcomes.flat())
-    for (const { notice, failure } of done) {
+    for (const { notice, failure } of outcomes.flat()) {
       if (failure === undefined) {
         resting.delete(notice.subjectId)
         taken += 1
@@ -120,6 +125,7 @@ export async function takeNotices(deps: SettlementDeps, resting = new Map<string
 
 /** All that were taken, at once. Where the bank does not hear it they are taken again, and are no news then. */
 async function acknowledged({ rail, log }: SettlementDeps, taken: readonly TakenNotice[]) {
+  if (taken.length === 0) return taken
   try {
     await rail.acknowledge(taken.filter(({ failure }) => failure === undefined).map(({ notice }) => notice))
     return taken
@@ -127,6 +133,12 @@ async function acknowledged({ rail, log }: SettlementDeps, taken: readonly Taken
     log.error({ err: error, notices: taken.length }, 'notices not acknowledged')
     return taken.map(({ notice, failure = error }) => ({ notice, failure }))
   }
+}
+
+function chunksOf<T>(list: readonly T[], sizeMax: number): readonly (readonly T[])[] {
+  return Array.from({ length: Math.ceil(list.length / sizeMax) }, (_none, at) =>
+    list.slice(at * sizeMax, (at + 1) * sizeMax),
+  )
 }
 
 async function inTurn<T>(steps: readonly (() => Promise<T>)[]): Promise<readonly T[]> {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { createFrailRail } from '../../../test/model/bank.ts'
 import { checkPayments } from '../../../test/model/payments.ts'
-import { addPartner, balanceOf, createHouse, type House, pay, stepMsDefault } from '../../../test/support/house.ts'
+import { addPartner, balanceOf, createHouse, type House, ip, pay, stepMsDefault } from '../../../test/support/house.ts'
 import { dayMs, newId } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
 import { sendDue, startSettlement, takeNotices } from './index.ts'
@@ -96,6 +96,29 @@ test('notices that cannot be taken do not take the places of those that can, how
   await house.db.run(sql`
     delete from rails.sandbox_notices
     where partner_id = ${partner.partnerId} and due_at = '2020-01-01T00:00:00Z'::timestamptz`)
+})
+
+test('deposits of one statement are acknowledged in parts: where one part breaks, only its deposits are told again', async () => {
+  const partner = await addPartner(house)
+  const { partnerId } = partner
+  const many = 510
+  const deposit = { customerId: partner.customer.id, amount: 1, currency: 'EUR', outcome: 'completed' } as const
+  await Promise.all(Array.from({ length: many }, () => house.simulations.deposit(partner.caller, deposit, ip)))
+  house.clock.advance(4 * stepMsDefault)
+  const count = async () => {
+    const row = await house.db.row<{ completed: bigint; told: bigint }>(sql`select
+      (select count(*) from deposits.deposits where partner_id = ${partnerId} and status = 'Completed') as completed,
+      (select count(*) from rails.sandbox_notices where partner_id = ${partnerId}) as told`)
+    return [row?.completed, row?.told]
+  }
+  arm('died before acknowledging')
+  assert.equal(await takeNotices(house.settlement), 4 * (many - 500))
+  assert.deepEqual(await count(), [BigInt(many - 500), 4n * 500n], 'what was not acknowledged is told again')
+  assert.equal(await takeNotices(house.settlement), 4 * 500)
+  assert.deepEqual(await count(), [BigInt(many), 0n])
+  const posted = BigInt(many) * 100n
+  assert.deepEqual(await balanceOf(house, partnerId), { posted, reserved: 0n, available: posted })
+  await checkPayments(house.db, partnerId, new Map())
 })
 
 test('nothing to do is done, and the loops stop when they are told to', async () => {

@@ -68,7 +68,7 @@ export function createSandboxBank(deps: {
         ({ payload, ...notice }) => ({ ...notice, ...(JSON.parse(payload) as object) }) as Notice,
       ),
     acknowledge: async (notices) => {
-      if (notices.length > 0) await store.acknowledgeNotices(db, notices, clock.now())
+      if (notices.length > 0) await store.deleteNotices(db, notices)
     },
     planDeposit: (tx, partnerId, depositId, outcome) => plan(tx, partnerId, depositId, noticesOfDeposit(outcome)),
   }

@@ -65,17 +65,16 @@ export type NoticeRow = {
 export function dueNotices(tx: Tx, now: Date, noticesMax: number): Promise<readonly NoticeRow[]> {
   return tx.rows<NoticeRow>(sql`
     select partner_id, id, subject_id, kind, payload from rails.sandbox_notices
-    where acknowledged_at is null and due_at <= ${now} order by due_at, id limit ${noticesMax}`)
+    where due_at <= ${now} order by due_at, id limit ${noticesMax}`)
 }
 
-/** Those of many partners at once, as the bank tells them. */
-export async function acknowledgeNotices(
+/** Those of many partners at once, as the bank tells them. What is acknowledged is gone: nobody asks for it again. */
+export async function deleteNotices(
   tx: Tx,
   notices: readonly { readonly partnerId: string; readonly id: string }[],
-  now: Date,
 ): Promise<void> {
   await tx.run(sql`
-    update rails.sandbox_notices set acknowledged_at = ${now}
+    delete from rails.sandbox_notices
     where ${ofPartners(notices.map((notice) => notice.partnerId))}
-      and id = any(${notices.map((notice) => notice.id)}::uuid[]) and acknowledged_at is null`)
+      and id = any(${notices.map((notice) => notice.id)}::uuid[])`)
 }

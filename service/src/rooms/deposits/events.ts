@@ -3,9 +3,9 @@ import { parseJsonExactly } from '@partner-payments/wire'
 import { writeAmount } from '../../kernel/index.ts'
 import type { IncomingDebtor } from '../../rails/index.ts'
 import type { Customer } from '../customers/index.ts'
-import type { DepositRow } from './store.ts'
+import type { Deposit } from './store.ts'
 
-const common = (deposit: DepositRow, customer: Customer) => ({
+const common = (deposit: Deposit, customer: Customer) => ({
   amount: writeAmount(deposit.amount, deposit.currency),
   currency: deposit.currency as string,
   customFields: customFieldsOf(deposit),
@@ -17,7 +17,7 @@ const common = (deposit: DepositRow, customer: Customer) => ({
   partnerCustomerId: customer.partnerCustomerIdentifier,
 })
 
-const session = (deposit: DepositRow) => ({
+const session = (deposit: Deposit) => ({
   endToEndId: deposit.endToEndId,
   paymentMethod: deposit.paymentMethod as string,
   sessionId: deposit.sessionId,
@@ -33,11 +33,11 @@ const payer = (debtor: IncomingDebtor) => ({
 })
 
 /** The partner's own object, with its numbers to the digit. */
-export function customFieldsOf(deposit: DepositRow): Record<string, unknown> | null {
+export function customFieldsOf(deposit: Deposit): Record<string, unknown> | null {
   return deposit.customFields === null ? null : (parseJsonExactly(deposit.customFields) as Record<string, unknown>)
 }
 
-export const created = (deposit: DepositRow, customer: Customer, partnerName: string) => ({
+export const created = (deposit: Deposit, customer: Customer, partnerName: string) => ({
   ...common(deposit, customer),
   ...session(deposit),
   customerCitizenshipCountryCode: customer.kyc.citizenshipCountryCode ?? null,
@@ -47,38 +47,38 @@ export const created = (deposit: DepositRow, customer: Customer, partnerName: st
   partnerName,
 })
 
-export const initiated = (deposit: DepositRow, customer: Customer) => ({
+export const initiated = (deposit: Deposit, customer: Customer) => ({
   ...common(deposit, customer),
   ...session(deposit),
   customerEmail: customer.email ?? '',
   userIpAddress: deposit.ipAddress,
 })
 
-export const submitted = (deposit: DepositRow, customer: Customer) => ({
+export const submitted = (deposit: Deposit, customer: Customer) => ({
   ...common(deposit, customer),
   ...session(deposit),
   customerEmail: customer.email ?? '',
   customerIpAddress: deposit.ipAddress,
 })
 
-export const accepted = (deposit: DepositRow, customer: Customer, debtor: IncomingDebtor) => ({
+export const accepted = (deposit: Deposit, customer: Customer, debtor: IncomingDebtor) => ({
   ...common(deposit, customer),
   ...session(deposit),
   ...payer(debtor),
   customerEmail: customer.email,
 })
 
-export const completed = (deposit: DepositRow, customer: Customer, debtor: IncomingDebtor) => ({
+export const completed = (deposit: Deposit, customer: Customer, debtor: IncomingDebtor) => ({
   ...accepted(deposit, customer, debtor),
   blockchainTransactionHash: null,
 })
 
-export const failed = (deposit: DepositRow, customer: Customer, errorDetails: string) => ({
+export const failed = (deposit: Deposit, customer: Customer, errorDetails: string) => ({
   ...submitted(deposit, customer),
   errorDetails,
 })
 
-export const expired = (deposit: DepositRow, customer: Customer) => ({
+export const expired = (deposit: Deposit, customer: Customer) => ({
   ...common(deposit, customer),
   createdAt: deposit.createdAt.toISOString(),
   endToEndId: deposit.endToEndId,

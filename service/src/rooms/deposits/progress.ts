@@ -31,11 +31,11 @@ type DepositEventName = `partner.customer.deposit.${Lowercase<Exclude<DepositSta
 
 type Facts = { readonly debtor?: IncomingDebtor; readonly errorDetails?: string }
 
-const changeOf = (deposit: store.DepositRow, status: DepositStatus, facts: Facts): store.DepositChange => ({
+const changeOf = (deposit: store.Deposit, status: DepositStatus, facts: Facts): store.DepositChange => ({
   partnerId: deposit.partnerId,
   id: deposit.id,
   status,
-  debtor: facts.debtor === undefined ? deposit.debtor : JSON.stringify(facts.debtor),
+  debtor: facts.debtor === undefined ? null : JSON.stringify(facts.debtor),
   errorDetails: facts.errorDetails ?? null,
   expiresAt: mayExpire(status) ? deposit.expiresAt : null,
 })
@@ -43,7 +43,7 @@ const changeOf = (deposit: store.DepositRow, status: DepositStatus, facts: Facts
 /** Judges one deposit; undefined where it is no news: a repetition, or one that contradicts what is known. */
 function stepOf(
   deps: DepositsDeps,
-  deposit: store.DepositRow,
+  deposit: store.Deposit,
   customer: Customer,
   news: DepositNews,
   now: Date,

@@ -1,15 +1,14 @@
 /** All SQL of deposits. */
 import type { PaymentMethod } from '@partner-payments/wire'
 import type { Currency, Minor } from '../../kernel/index.ts'
-import { columnOf, ofPartners, plannedAnew, sql, type Tx } from '../../postgres/index.ts'
+import { givenBy, ofPartners, plannedAnew, sql, type Tx } from '../../postgres/index.ts'
 import type { DepositStatus } from './rules.ts'
 
-export type DepositRow = {
+/** What its steps are judged and told by. */
+export type Deposit = {
   readonly partnerId: string
   readonly id: string
-  readonly operation: string
   readonly idempotencyKey: string | null
-  readonly requestHash: string
   readonly transactionId: string
   readonly reference: string
   readonly customerId: string
@@ -24,26 +23,31 @@ export type DepositRow = {
   readonly websiteReference: string | null
   readonly customFields: string | null
   readonly debtor: string | null
-  readonly errorDetails: string | null
   readonly expiresAt: Date | null
   readonly expiryDate: Date
   readonly createdAt: Date
+}
+export type DepositRow = Deposit & {
+  readonly operation: string
+  readonly requestHash: string
+  readonly errorDetails: string | null
   readonly updatedAt: Date
 }
 
-const columns = sql`partner_id, id, operation, idempotency_key, request_hash, transaction_id, reference, customer_id,
-  amount, currency, status, session_id, end_to_end_id, payment_method, payment_country, ip_address, website_reference,
-  custom_fields, debtor, error_details, expires_at, expiry_date, created_at, updated_at`
+const facts = sql`partner_id, id, idempotency_key, transaction_id, reference, customer_id, amount, currency, status,
+  session_id, end_to_end_id, payment_method, payment_country, ip_address, website_reference, custom_fields, debtor,
+  expires_at, expiry_date, created_at`
+const columns = sql`${facts}, operation, request_hash, error_details, updated_at`
 
 /** 1, or 0 where the key is taken; a concurrent holder of the key is waited for. */
 export function insertDeposit(tx: Tx, row: DepositRow): Promise<number> {
   return tx.run(sql`
     insert into deposits.deposits (${columns})
-    values (${row.partnerId}, ${row.id}, ${row.operation}, ${row.idempotencyKey}, ${row.requestHash},
-      ${row.transactionId}, ${row.reference}, ${row.customerId}, ${row.amount}, ${row.currency}, ${row.status},
-      ${row.sessionId}, ${row.endToEndId}, ${row.paymentMethod}, ${row.paymentCountry}, ${row.ipAddress},
-      ${row.websiteReference}, ${row.customFields}, ${row.debtor}, ${row.errorDetails}, ${row.expiresAt},
-      ${row.expiryDate}, ${row.createdAt}, ${row.updatedAt})
+    values (${row.partnerId}, ${row.id}, ${row.idempotencyKey}, ${row.transactionId}, ${row.reference},
+      ${row.customerId}, ${row.amount}, ${row.currency}, ${row.status}, ${row.sessionId}, ${row.endToEndId},
+      ${row.paymentMethod}, ${row.paymentCountry}, ${row.ipAddress}, ${row.websiteReference}, ${row.customFields},
+      ${row.debtor}, ${row.expiresAt}, ${row.expiryDate}, ${row.createdAt}, ${row.operation}, ${row.requestHash},
+      ${row.errorDetails}, ${row.updatedAt})
     on conflict (partner_id, operation, idempotency_key) do nothing`)
 }
 
@@ -61,9 +65,9 @@ export function depositByKey(
 export type DepositKey = { readonly partnerId: string; readonly id: string }
 
 /** In id order, whatever the order of the keys, so that two batches cannot wait for each other. */
-export function lockDeposits(tx: Tx, keys: readonly DepositKey[]): Promise<readonly DepositRow[]> {
-  return tx.rows<DepositRow>(sql`
-    select ${columns} from deposits.deposits
+export function lockDeposits(tx: Tx, keys: readonly DepositKey[]): Promise<readonly Deposit[]> {
+  return tx.rows<Deposit>(sql`
+    select ${facts} from deposits.deposits
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])
     order by id for update`)
 }
@@ -80,21 +84,26 @@ export function expiredDeposits(
 
 export type DepositChange = DepositKey & {
   readonly status: DepositStatus
+  /** Null: as it is. */
   readonly debtor: string | null
   readonly errorDetails: string | null
   readonly expiresAt: Date | null
 }
 
+/** Of one batch: mostly the same news. */
+const givenChanges = givenBy<DepositChange>(
+  { partnerId: 'uuid', id: 'uuid', status: 'text', debtor: 'json', errorDetails: 'text', expiresAt: 'timestamptz' },
+  [['partnerId'], ['status', 'errorDetails'], ['debtor'], ['expiresAt']],
+)
+
 /** Each deposit once; all of them locked by the caller. Planned for its rows: those of everybody or of one, few or many. */
 export function updateDeposits(tx: Tx, changes: readonly DepositChange[], now: Date): void {
-  const column = columnOf(changes)
+  const partnerIds = changes.map((change) => change.partnerId)
   tx.later(
     plannedAnew(sql`
-    update deposits.deposits as d set status = given.status, debtor = given.debtor,
+    update deposits.deposits as d set status = given.status, debtor = coalesce(given.debtor, d.debtor),
       error_details = given.error_details, expires_at = given.expires_at, updated_at = ${now}
-    from unnest(${column('partnerId')}::uuid[], ${column('id')}::uuid[], ${column('status')}::text[],
-      ${column('debtor')}::text[], ${column('errorDetails')}::text[], ${column('expiresAt')}::timestamptz[])
-      as given (owner_id, deposit_id, status, debtor, error_details, expires_at)
-    where ${ofPartners(column('partnerId'))} and d.partner_id = given.owner_id and d.id = given.deposit_id`),
+    from (${givenChanges(changes)}) as given
+    where ${ofPartners(partnerIds, sql`d.partner_id`)} and d.partner_id = given.partner_id and d.id = given.id`),
   )
 }

@@ -1,10 +1,10 @@
 /** Domain -> event `data`. */
 import type { EventData, TransactionStatus } from '@partner-payments/wire'
 import { writeAmount } from '../../kernel/index.ts'
-import type { TransactionRow } from './store.ts'
+import type { Moved } from './store.ts'
 
 export function statusChanged(
-  row: TransactionRow,
+  row: Moved,
   status: TransactionStatus,
   customFields: Record<string, unknown> | null,
 ): Omit<EventData<'transaction.status.changed'>, 'eventType' | 'timestamp'> {

@@ -134,25 +134,17 @@ export function createTransactions(deps: {
     apart: deps.sharded,
   })
 
-  const lock = async (tx: Tx, keys: readonly store.TransactionKey[]) => {
-    const rows = await store.lockTransactions(tx, keys)
-    const byKey = new Map(rows.map((row) => [`${row.partnerId} ${row.id}`, row]))
-    return keys.map((key) => present(byKey.get(`${key.partnerId} ${key.id}`), 'the transaction of a payment exists'))
-  }
-
   const moveMany = async (tx: Tx, moves: readonly Move[]) => {
     if (moves.length === 0) return
     const now = clock.now()
-    const rows = await lock(tx, moves)
-    const changes = moves.map(({ partnerId, id, steps, conclusion }, index): store.TransactionChange => {
-      const row = present(rows[index], 'one row each')
+    const changes = moves.map(({ partnerId, id, steps, conclusion }): store.TransactionMove => {
       const { status = 'Pending', errorKey = null, debtor } = conclusion ?? {}
-      assert(row.status === 'Pending', `${row.reference} is ${row.status}: it cannot become ${status}`)
-      assert(status === 'Pending' || mayMove(row.status, status), `${row.reference} cannot become ${status}`)
-      const updatedAt = conclusion ? now : row.updatedAt
+      assert(status === 'Pending' || mayMove('Pending', status), `a payment cannot make its transaction ${status}`)
+      const updatedAt = conclusion ? now : null
       return { partnerId, id, status, errorKey, debtor: json(debtor), entries: entries(steps, status, now), updatedAt }
     })
-    store.updateTransactions(tx, changes)
+    const moved = new Map((await store.moveTransactions(tx, changes)).map((row) => [keyText(row), row]))
+    const rows = moves.map((move) => present(moved.get(keyText(move)), 'the transaction of a payment is Pending'))
     outbox.appendMany(
       tx,
       moves.flatMap(({ partnerId, conclusion }, index) => {
@@ -195,11 +187,10 @@ export function createTransactions(deps: {
     moveMany,
     conclude: (tx, partnerId, id, { steps, ...conclusion }) => moveMany(tx, [{ partnerId, id, steps, conclusion }]),
     noteAfterEnd: async (tx, partnerId, id, step) => {
-      const [row] = await lock(tx, [{ partnerId, id }])
-      const { status, errorKey, updatedAt } = present(row, 'one key, one row')
+      const row = await store.lockTransaction(tx, partnerId, id)
+      const { status } = present(row, 'the transaction of a payment exists')
       assert(status !== 'Pending', 'a return follows an end')
-      const change = { partnerId, id, status, errorKey, debtor: null, updatedAt }
-      store.updateTransactions(tx, [{ ...change, entries: entries([step], status, clock.now()) }])
+      await store.appendToTimeline(tx, partnerId, id, entries([step], status, clock.now()))
     },
     get: async (partnerId, reference) => view(await find({ partnerId, reference })),
     list: async (partnerId, query) => {
@@ -235,8 +226,9 @@ async function findMany(
 const ownReference = () => `txn_${timedText(ownReferenceRandomChars)}`
 const wishKey = ({ partnerId, reference }: { readonly partnerId: string; readonly reference: string }) =>
   `${partnerId} ${reference}`
+const keyText = ({ partnerId, id }: store.TransactionKey) => `${partnerId} ${id}`
 const entries = (steps: readonly TimelineStep[], status: store.TimelineEntry['status'], now: Date) =>
-  steps.map((step) => ({ step, status, createdAt: now.toISOString() }))
+  JSON.stringify(steps.map((step): store.TimelineEntry => ({ step, status, createdAt: now.toISOString() })))
 const view = (row: store.TransactionRow): TransactionView => ({
   row,
   id: row.id,
@@ -270,7 +262,7 @@ function toRow(transaction: NewTransaction, now: Date): Omit<store.TransactionRo
     creditor: json(transaction.creditor),
     debtor: json(transaction.debtor),
     partnerUser: json(transaction.partnerUser),
-    timeline: JSON.stringify(entries(transaction.steps, 'Pending', now)),
+    timeline: entries(transaction.steps, 'Pending', now),
     createdAt: now,
     updatedAt: now,
   }

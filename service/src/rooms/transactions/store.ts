@@ -11,17 +11,7 @@ import type {
   TransactionType,
 } from '@partner-payments/wire'
 import type { Currency, Minor } from '../../kernel/index.ts'
-import {
-  columnOf,
-  type Columns,
-  givenBy,
-  namesOf,
-  noSql,
-  ofPartners,
-  plannedAnew,
-  sql,
-  type Tx,
-} from '../../postgres/index.ts'
+import { type Columns, givenBy, namesOf, noSql, ofPartners, plannedAnew, sql, type Tx } from '../../postgres/index.ts'
 
 export type TransactionRow = {
   readonly partnerId: string
@@ -139,36 +129,75 @@ export function transactionsByReference(
 
 export type TransactionKey = { readonly partnerId: string; readonly id: string }
 
-/** In id order, whatever the order of the keys, so that two batches cannot wait for each other. */
-export function lockTransactions(tx: Tx, keys: readonly TransactionKey[]): Promise<readonly TransactionRow[]> {
-  return tx.rows<TransactionRow>(sql`
-    select ${columns} from transactions.transactions
-    where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])
-    order by id for update`)
+export function lockTransaction(tx: Tx, partnerId: string, id: string): Promise<TransactionRow | undefined> {
+  return tx.row<TransactionRow>(sql`
+    select ${columns} from transactions.transactions where partner_id = ${partnerId} and id = ${id} for update`)
 }
 
-export type TransactionChange = TransactionKey & {
+export type TransactionMove = TransactionKey & {
   readonly status: TransactionStatus
   readonly errorKey: ErrorKey | null
   /** Null: as it is. */
   readonly debtor: string | null
-  readonly entries: readonly TimelineEntry[]
-  readonly updatedAt: Date
+  /** JSON of `TimelineEntry[]`. */
+  readonly entries: string
+  /** Null: as it is. */
+  readonly updatedAt: Date | null
 }
 
-/** Each transaction once; all of them locked by the caller. Planned for its rows: a list to compare with would be sorted for each of them. */
-export function updateTransactions(tx: Tx, changes: readonly TransactionChange[]): void {
-  const column = columnOf(changes)
-  tx.later(
+/** What is told of a transaction that moves. */
+export type Moved = Pick<
+  TransactionRow,
+  | 'partnerId'
+  | 'id'
+  | 'reference'
+  | 'amount'
+  | 'currency'
+  | 'type'
+  | 'customerId'
+  | 'idempotencyKey'
+  | 'websiteReference'
+  | 'originatingReference'
+>
+
+/** Of one batch: mostly the same news. */
+const givenMoves = givenBy<TransactionMove>(
+  {
+    partnerId: 'uuid',
+    id: 'uuid',
+    status: 'text',
+    errorKey: 'text',
+    debtor: 'json',
+    entries: 'jsonb',
+    updatedAt: 'timestamptz',
+  },
+  [['partnerId'], ['status', 'errorKey', 'entries', 'updatedAt'], ['debtor']],
+)
+
+/**
+ * Moves those that are Pending, each named once, and answers them. Read first and locked, a row was written twice: its
+ * lock is a change of its own. The callers hold the locks of their payments, so that two batches, which take their rows in
+ * any order, never meet here. Planned for its rows: a list to compare with would be sorted for each of them.
+ */
+export function moveTransactions(tx: Tx, moves: readonly TransactionMove[]): Promise<readonly Moved[]> {
+  const partnerIds = moves.map((move) => move.partnerId)
+  return tx.rows<Moved>(
     plannedAnew(sql`
     update transactions.transactions as t set status = given.status, error_key = given.error_key,
-      debtor = coalesce(given.debtor, t.debtor), timeline = t.timeline || given.entries, updated_at = given.updated_at
-    from unnest(${column('partnerId')}::uuid[], ${column('id')}::uuid[], ${column('status')}::text[],
-      ${column('errorKey')}::text[], ${column('debtor')}::text[],
-      ${column('entries').map((entries) => JSON.stringify(entries))}::jsonb[], ${column('updatedAt')}::timestamptz[])
-      as given (owner_id, transaction_id, status, error_key, debtor, entries, updated_at)
-    where ${ofPartners(column('partnerId'))} and t.partner_id = given.owner_id and t.id = given.transaction_id`),
+      debtor = coalesce(given.debtor, t.debtor), timeline = t.timeline || given.entries,
+      updated_at = coalesce(given.updated_at, t.updated_at)
+    from (${givenMoves(moves)}) as given
+    where ${ofPartners(partnerIds, sql`t.partner_id`)} and t.partner_id = given.partner_id and t.id = given.id
+      and t.status = 'Pending'
+    returning t.partner_id, t.id, t.reference, t.amount, t.currency, t.type, t.customer_id, t.idempotency_key,
+      t.website_reference, t.originating_reference`),
   )
+}
+
+export async function appendToTimeline(tx: Tx, partnerId: string, id: string, entries: string): Promise<void> {
+  await tx.run(sql`
+    update transactions.transactions set timeline = timeline || ${entries}::jsonb
+    where partner_id = ${partnerId} and id = ${id}`)
 }
 
 export function listTransactions(
