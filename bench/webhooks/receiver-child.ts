@@ -40,7 +40,7 @@ function readRequests(socket: Socket, take: (request: Omit<Kept, 'endpoint'>) =>
         const at = bytes.indexOf(endOfHead, 0, 'latin1')
         if (at < 0) break
         const headBytes = at + endOfHead.length
-        const length = contentLength.exec(bytes.latin1Slice(0, at))?.[1]
+        const length = contentLength.exec(bytes.toString('latin1', 0, at))?.[1]
         if (length === undefined) return socket.destroy(new Error('a request without a length'))
         open = { atMs: nowMs(), headBytes, bytes: headBytes + Number(length) }
       }

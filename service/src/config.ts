@@ -98,7 +98,7 @@ const egressProxy = (value: string | undefined) =>
 
 const portMax = 65_535
 /** More than the cores of any machine this was tried on; what is above is a slip of the finger. */
-const processesMax = 128
+const coresMax = 128
 
 export const variables = {
   MODE: {
@@ -133,7 +133,7 @@ export const variables = {
   PROCESSES: {
     default: '1',
     what: 'Roles `serve`, `api`, `gateway`: processes that answer requests on PORT; from 2 on beside the one that starts them. Also `--processes N`. RATE_* and DATABASE_CONNECTIONS_MAX are of each',
-    read: integer(1, processesMax, 1),
+    read: integer(1, coresMax, 1),
   },
   DATABASE_CONNECTIONS_MAX: { default: '20', what: 'Connections of each process', read: integer(2, 1000, 20) },
   DATABASE_SHARDED: {
@@ -224,6 +224,11 @@ export const variables = {
     default: '20',
     what: 'How long the webhook worker rests when it finds nothing to do: what an event waits at most that another process wrote',
     read: integer(1, 60_000, 20),
+  },
+  WEBHOOK_THREADS: {
+    default: '1',
+    what: 'Threads of the webhook worker that sign and call endpoints; 0: its own. More than one pays where one is always busy',
+    read: integer(0, coresMax, 1),
   },
   WORKER_IDLE_MS: {
     default: '100',
