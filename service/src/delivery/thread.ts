@@ -1,13 +1,16 @@
 /** The program of a thread of exchanges (`threads.ts`): takes orders, answers each. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { readSigningKey } from '@partner-payments/wire'
-import { present, systemClock } from '../kernel/index.ts'
+import { type Clock, present } from '../kernel/index.ts'
 import { createExchange, type Request } from './exchange.ts'
 import { systemResolve } from './resolver.ts'
 import type { Answers, Given, Orders } from './threads.ts'
 
 const port = present(parentPort, 'a thread has one')
-const exchange = createExchange({ ...(workerData as Given), clock: systemClock, resolve: systemResolve })
+/** The engine's time, carried on from what it last said: a clock that it was given is in force here, too. */
+let told = { nowMs: 0, at: 0 }
+const clock: Clock = { now: () => new Date(told.nowMs + performance.now() - told.at) }
+const exchange = createExchange({ ...(workerData as Given), clock, resolve: systemResolve })
 const targets = new Map<number, Request['target']>()
 
 const noAnswers = (): Answers => ({
@@ -38,6 +41,7 @@ const order = (id: number, request: Request) =>
   })
 
 port.on('message', (orders: Orders) => {
+  told = { nowMs: orders.nowMs, at: performance.now() }
   if (orders.forget) targets.clear()
   for (const { number, url, keys } of orders.targets) targets.set(number, { url, keys: keys.map(readSigningKey) })
   orders.ids.forEach((id, index) => {

@@ -7,7 +7,7 @@
 import { hash } from 'node:crypto'
 import { Worker } from 'node:worker_threads'
 import { signingKeyText } from '@partner-payments/wire'
-import { type Log, secondMs } from '../kernel/index.ts'
+import { type Clock, type Log, secondMs } from '../kernel/index.ts'
 import type { AttemptResult } from '../rooms/webhooks/index.ts'
 import type { Ended, Exchange, ExchangeOptions, Request } from './exchange.ts'
 
@@ -16,6 +16,8 @@ export type Given = Omit<ExchangeOptions, 'clock' | 'resolve'>
 
 /** A column each: a list of equal objects would repeat their names in every one. */
 export type Orders = {
+  /** By the clock of the engine, when they were sent. */
+  readonly nowMs: number
   /** All targets known so far are not referred to again. */
   readonly forget: boolean
   /** Told before the first order that refers to them; keys as text. */
@@ -39,23 +41,31 @@ export type Answers = {
 
 /** Before a thread that died is replaced: what kills it may come again. Well within the margin that a lease leaves. */
 const restMs = secondMs
+/** More than a thread takes to begin, and the rest before that. */
+const graceMsDefault = 5 * secondMs
 /** Targets that a thread remembers; then it begins anew. */
-const targetsMax = 10_000
+const targetsMaxDefault = 10_000
 
 export type ThreadsOptions = {
   readonly count: number
+  readonly clock: Clock
   readonly log: Log
   readonly given: Given
   readonly program?: URL | undefined
+  readonly targetsMax?: number
+  /** For how much longer than its time limit an exchange may last before its thread is taken to hang. */
+  readonly graceMs?: number
 }
 
 /**
  * Threads are started when there is something for them. One that dies, or that lets an exchange last longer than any may,
  * is replaced; of what it had under way nobody knows the end, as if it had been abandoned.
  */
-export function createThreads({ count, log, given, program }: ThreadsOptions): Exchange {
+export function createThreads(options: ThreadsOptions): Exchange {
+  const { count, clock, log, given, program, targetsMax = targetsMaxDefault } = options
+  const hangMs = given.timeoutMs + (options.graceMs ?? graceMsDefault)
   const start = () => new Worker(program ?? new URL('thread.ts', import.meta.url), { workerData: given, env: {} })
-  const lines = Array.from({ length: count }, () => createLine(start, log, given.timeoutMs))
+  const lines = Array.from({ length: count }, () => createLine(start, { clock, log, hangMs, targetsMax }))
   const lineOf = new WeakMap<Request['target'], Line>()
   const choose = (target: Request['target']): Line => {
     const digest = hash('sha256', new URL(target.url).origin, 'hex')
@@ -72,7 +82,9 @@ export function createThreads({ count, log, given, program }: ThreadsOptions): E
 
 type Line = Exchange
 
-function createLine(start: () => Worker, log: Log, timeoutMs: number): Line {
+type LineOptions = { readonly clock: Clock; readonly log: Log; readonly hangMs: number; readonly targetsMax: number }
+
+function createLine(start: () => Worker, { clock, log, hangMs, targetsMax }: LineOptions): Line {
   let worker: Worker | undefined
   let orders = noOrders(false)
   let known = new WeakMap<Request['target'], number>()
@@ -118,7 +130,7 @@ function createLine(start: () => Worker, log: Log, timeoutMs: number): Line {
     flushSoon = undefined
     if (!open || resting !== undefined || orders.ids.length === 0) return
     worker ??= startOne()
-    worker.postMessage(orders)
+    worker.postMessage({ ...orders, nowMs: clock.now().getTime() } satisfies Orders)
     orders = noOrders(targets >= targetsMax)
     if (!orders.forget) return
     known = new WeakMap()
@@ -132,7 +144,7 @@ function createLine(start: () => Worker, log: Log, timeoutMs: number): Line {
     orders.targets.push({ number: targets, url: target.url, keys: target.keys.map(signingKeyText) })
     return targets
   }
-  const watch = watchOver(waiting, timeoutMs, () => void worker?.terminate())
+  const watch = watchOver(waiting, hangMs, () => void worker?.terminate())
 
   return {
     send: ({ target, eventId, data }, ended) => {
@@ -159,18 +171,18 @@ function createLine(start: () => Worker, log: Log, timeoutMs: number): Line {
   }
 }
 
-/** Calls `hang` where the oldest of what waits has waited for longer than an exchange lasts and a thread rests. */
-function watchOver(waiting: ReadonlyMap<number, Ended>, timeoutMs: number, hang: () => void): NodeJS.Timeout {
+/** Calls `hang` where the oldest of what waits has waited for longer than `ms`. A timestamp for each would cost more. */
+function watchOver(waiting: ReadonlyMap<number, Ended>, ms: number, hang: () => void): NodeJS.Timeout {
   let before: number | undefined
   const look = () => {
     const oldest = waiting.keys().next().value
     if (oldest !== undefined && oldest === before) hang()
     before = oldest
   }
-  return setInterval(look, timeoutMs + 5 * restMs).unref()
+  return setInterval(look, ms).unref()
 }
 
-const noOrders = (forget: boolean): Orders => ({
+const noOrders = (forget: boolean): Omit<Orders, 'nowMs'> => ({
   ...{ forget, targets: [], ids: [], numbers: [], eventIds: [], data: [] },
 })
 

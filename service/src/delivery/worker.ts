@@ -22,7 +22,7 @@ export type DeliveryOptions = {
   /** Only where the service itself listens on loopback alone. */
   readonly allowLoopback: boolean
   readonly observe?: DeliveryObserver
-  /** Threads that make the exchanges; 0, unless given: this one does. They take the clock of the machine. */
+  /** Threads that make the exchanges; 0, unless given: this one does. */
   readonly threads?: number
   /** What runs in them, where it is not the exchange alone. */
   readonly threadProgram?: URL
@@ -61,6 +61,7 @@ function createExchangeOf(options: DeliveryOptions): Exchange {
   assert(resolve === undefined, 'a function does not reach another thread')
   return createThreads({
     count: threads,
+    clock,
     log,
     program: options.threadProgram,
     given: { allowLoopback, timeoutMs, proxy },
