@@ -123,9 +123,14 @@ export type Attempted = SubscriptionKey & {
 
 export type SettledKey = { readonly subscriptionId: string; readonly eventId: string }
 
-/** The row as it was when the attempt began, on a lane that the worker still holds. */
+/**
+ * The row as it was when the attempt began, on a lane that the worker still holds. The list of events says nothing new:
+ * the queue is mostly analysed while it is empty, and on such a table PostgreSQL reads all rows of all lanes for every
+ * batch, instead of looking each up. With the list it reads them in the index, and only these in the table.
+ */
 const stillOurs = (workerId: string, rows: readonly Attempted[]): Sql => sql`
   q.partner_id = w.p and q.subscription_id = w.s and q.event_id = w.e and q.attempt_count = w.c
+  and q.event_id = any(${column(rows, 'eventId')}::uuid[])
   and exists (select 1 from webhooks.lanes l
     where l.partner_id = w.p and l.subscription_id = w.s and l.lease_id = ${workerId})
   and ${ofOnePartner(column(rows, 'partnerId'), sql`q.partner_id`)}`
