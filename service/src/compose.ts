@@ -176,6 +176,7 @@ export function compose(deps: HouseDeps): House {
         idleMs: config.WEBHOOK_IDLE_MS,
         allowLoopback: config.WEBHOOK_HTTP,
         proxy: config.WEBHOOK_PROXY_URL,
+        threads: config.WEBHOOK_THREADS,
         ...(deps.operations ? { observe: { attempt: deps.operations.metrics.delivery } } : {}),
       })),
       ...(deps.operations ? [startCensus({ db, log, census, observe: deps.operations.metrics.endpoints })] : []),

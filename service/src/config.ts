@@ -38,6 +38,7 @@ const oneOf =
     text === undefined
       ? byDefault
       : (values.find((value) => value === text) ?? fail(`must be one of ${values.join(', ')}`))
+const onOff = (byDefault: 'on' | 'off') => (text: string | undefined) => oneOf(['on', 'off'], byDefault)(text) === 'on'
 const url = (protocols: readonly string[]) => (text: string | undefined) => {
   if (text === undefined) return undefined
   const parsed = URL.canParse(text) ? new URL(text) : fail(`must be a URL of ${protocols.join(' or ')}`)
@@ -98,7 +99,7 @@ const egressProxy = (value: string | undefined) =>
 
 const portMax = 65_535
 /** More than the cores of any machine this was tried on; what is above is a slip of the finger. */
-const processesMax = 128
+const coresMax = 128
 
 export const variables = {
   MODE: {
@@ -133,18 +134,14 @@ export const variables = {
   PROCESSES: {
     default: '1',
     what: 'Roles `serve`, `api`, `gateway`: processes that answer requests on PORT; from 2 on beside the one that starts them. Also `--processes N`. RATE_* and DATABASE_CONNECTIONS_MAX are of each',
-    read: integer(1, processesMax, 1),
+    read: integer(1, coresMax, 1),
   },
   DATABASE_CONNECTIONS_MAX: { default: '20', what: 'Connections of each process', read: integer(2, 1000, 20) },
-  DATABASE_SHARDED: {
-    default: 'off',
-    what: '`on` where the database is sharded by partner (Citus): a batch of payouts is then of one partner',
-    read: (value) => oneOf(['on', 'off'], 'off')(value) === 'on',
-  },
+  DATABASE_SHARDED: { default: 'off', what: '`on`: sharded by partner (Citus): a batch is of one', read: onOff('off') },
   HTTP_THREAD: {
     default: 'on',
-    what: '`on` or `off`: role `serve`, one process: sockets and signatures on a thread of their own, so that the process uses two cores',
-    read: (value) => oneOf(['on', 'off'], 'on')(value) === 'on',
+    what: 'Role `serve`: sockets and signatures on a thread of their own',
+    read: onOff('on'),
   },
   MASTER_KEY: {
     default: 'made in DATA_DIR (sandbox)',
@@ -178,11 +175,7 @@ export const variables = {
     what: 'Requests under way at once in a process; what comes on top is refused with 503 and `Retry-After`',
     read: integer(1, 100_000, 96),
   },
-  HEADER_BYTES_MAX: {
-    default: '16384',
-    what: 'Size of all request headers together',
-    read: integer(4096, 1024 * 1024, 16_384),
-  },
+  HEADER_BYTES_MAX: { default: '16384', what: 'Size of all headers', read: integer(4096, 1_048_576, 16_384) },
   API_URL: { default: 'none', what: 'Role `gateway`: where the api process listens', read: url(['http']) },
   API_TIMEOUT_MS: {
     default: '20000',
@@ -197,7 +190,7 @@ export const variables = {
   SIMULATIONS: {
     default: 'on; off in production',
     what: '`on` or `off`: the operations below /v1/simulations',
-    read: (value, mode) => oneOf(['on', 'off'], mode === 'sandbox' ? 'on' : 'off')(value) === 'on',
+    read: (value, mode) => onOff(mode === 'sandbox' ? 'on' : 'off')(value),
   },
   SANDBOX_BANK_DELAY_MS: {
     default: '500',
@@ -207,7 +200,7 @@ export const variables = {
   WEBHOOK_HTTP: {
     default: 'on where the sandbox listens on loopback',
     what: '`on` or `off`: webhooks by http to loopback addresses',
-    read: (value) => (value === undefined ? undefined : oneOf(['on', 'off'], 'off')(value) === 'on'),
+    read: (value) => (value === undefined ? undefined : onOff('off')(value)),
   },
   WEBHOOK_RETRY_DELAYS_MS: {
     default: '5s 30s 2m 10m 30m 1h 3h 6h 12h 24h 24h; in a sandbox 1s 2s 5s 15s 30s 1m 2m 5m 10m 20m 30m',
@@ -229,6 +222,11 @@ export const variables = {
     default: '20',
     what: 'How long the webhook worker rests when it finds nothing to do: what an event waits at most that another process wrote',
     read: integer(1, 60_000, 20),
+  },
+  WEBHOOK_THREADS: {
+    default: '1',
+    what: 'Threads of the webhook worker that sign and call endpoints; 0: its own. More than one pays where one is always busy',
+    read: integer(0, coresMax, 1),
   },
   WORKER_IDLE_MS: {
     default: '100',

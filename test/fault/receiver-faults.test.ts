@@ -39,6 +39,7 @@ function start(options: Partial<Parameters<typeof startDelivery>[0]> = {}): void
   running.push(
     startDelivery({
       ...{ db, clock, log, webhooks, allowLoopback: true, idleMs: 5, exchangeTimeoutMs, drainMs: 1000 },
+      threads: options.resolve === undefined ? 1 : 0,
       ...options,
     }),
   )

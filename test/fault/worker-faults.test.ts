@@ -3,6 +3,10 @@
  * record, and at every other boundary: `delivery-kill.test.ts`.
  */
 import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, afterEach, before, test } from 'node:test'
 import { startDelivery } from '../../service/src/delivery/index.ts'
 import { systemClock } from '../../service/src/kernel/index.ts'
@@ -15,6 +19,7 @@ import {
   scaled,
   startCounter,
 } from '../support/faults.ts'
+import { mortalThread } from '../support/mortal-thread.ts'
 import { until } from '../support/until.ts'
 import { createHooks, type Hooks } from '../support/webhooks.ts'
 import { createWorkers } from '../support/worker-processes.ts'
@@ -44,12 +49,12 @@ test('workers killed again and again while others work: nothing lost, duplicates
   const scene = await scenery(() => ({ answerMs: () => 5 }))
   const kills = scaled(4, 25)
   await scene.emit(40)
-  let [first, second] = [workers.spawn({ leaseMs }), workers.spawn({ leaseMs })]
+  let [first, second] = [workers.spawn({ leaseMs }), workers.spawn({ leaseMs, threads: 1 })]
   for (let killed = 0; killed < kills; killed += 1) {
     const before = scene.posts()
     await until('the next few have come', () => scene.posts() > before + 10)
     await workers.kill(first)
-    ;[first, second] = [second, workers.spawn({ leaseMs })]
+    ;[first, second] = [second, workers.spawn({ leaseMs, threads: killed % 2 })]
     await scene.emit(20)
   }
   await scene.delivered()
@@ -63,7 +68,7 @@ test('a worker frozen past its lease: its lanes are taken over, and what it says
   for (let frozen = 0; frozen < freezes; frozen += 1) {
     slow.is = true
     await scene.emit(20)
-    const victim = workers.spawn({ leaseMs })
+    const victim = workers.spawn({ leaseMs, threads: 1 })
     const before = scene.endpoints.map(({ counter }) => counter.posts.length)
     await until('attempts are under way', () =>
       scene.endpoints.every(({ counter }, at) => counter.posts.length >= (before[at] ?? 0) + 5),
@@ -89,10 +94,11 @@ test('two workers on the same lanes, endpoints that fail one in four: each event
     ...{ url: hooks.url, key: hooks.key, clock: systemClock },
     retryDelaysMs: Array.from({ length: 20 }, () => 10),
   })
-  const loops = [1, 2].map(() =>
+  // One with a thread for its exchanges, one without.
+  const loops = [0, 1].map((threads) =>
     startDelivery({
       ...{ db: other.db, clock: systemClock, log: other.log, webhooks: other.webhooks },
-      ...{ allowLoopback: true, idleMs: 5 },
+      ...{ allowLoopback: true, idleMs: 5, threads },
     }),
   )
   await scene.emit(scaled(50, 1000))
@@ -104,4 +110,27 @@ test('two workers on the same lanes, endpoints that fail one in four: each event
     refused,
     counters.reduce((sum, { posts }) => sum + Math.floor(posts.length / 4), 0),
   )
+})
+
+test('threads of exchanges die with attempts under way: others take their place, nothing lost', async (t) => {
+  const deaths = scaled(2, 6)
+  const folder = await mkdtemp(join(tmpdir(), 'threads-'))
+  for (let at = 0; at < endpointsMax; at += 1) counters.push(await startCounter({ answerMs: () => 20 }))
+  const partnerId = await hooks.addPartner()
+  const act = (reference: string) => hooks.emit(partnerId, reference, 'DIES')
+  const scene = await createScene(hooks, counters, { partnerId, act })
+  const { db, log, webhooks } = hooks
+  for (let died = 0; died < deaths; died += 1) {
+    // The first are at their endpoints by the third message.
+    const threadProgram = mortalThread(3, join(folder, String(died)))
+    const options = { db, clock: systemClock, log, webhooks, allowLoopback: true, idleMs: 5, threads: 2, threadProgram }
+    const loop = startDelivery(options)
+    t.after(loop.stop)
+    await scene.emit(40)
+    await scene.delivered()
+    await loop.stop()
+    assert.ok(existsSync(join(folder, String(died))), 'one has died')
+  }
+  await rm(folder, { recursive: true })
+  await judge(t, scene, { deaths, duplicatesMax: deaths * endpointsMax * inFlightMax })
 })

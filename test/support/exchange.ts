@@ -2,9 +2,15 @@
 import { readFileSync } from 'node:fs'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
-import { createExchange, type ExchangeOptions } from '../../service/src/delivery/exchange.ts'
+import {
+  createExchange,
+  type Exchange,
+  type ExchangeOptions,
+  type Request,
+} from '../../service/src/delivery/exchange.ts'
 import type { Resolve } from '../../service/src/delivery/index.ts'
 import { newId, randomBytes, systemClock } from '../../service/src/kernel/index.ts'
+import type { AttemptResult } from '../../service/src/rooms/webhooks/index.ts'
 
 /** Key and certificate of hooks.test, proxy.test and 127.0.0.1. */
 export const receiversPem = readFileSync(new URL('tls/receivers.pem', import.meta.url), 'utf8')
@@ -15,12 +21,21 @@ export const noName: Resolve = async () => {
   throw Object.assign(new Error('no such name'), { code: 'ENOTFOUND' })
 }
 
-export const claimOf = (url: string, data = '{"reference":"R","status":"s"}') => ({
-  url,
+export const claimOf = (url: string, data = '{"reference":"R","status":"s"}'): Request => ({
+  target: { url, keys: [{ kind: 'v1', key: randomBytes(32) }] },
   eventId: newId(),
   data,
-  keys: [{ kind: 'v1', key: randomBytes(32) }] as const,
 })
+
+/** Undefined: it was abandoned. */
+export const sendBy = (exchange: Exchange, request: Request) =>
+  new Promise<AttemptResult | undefined>((ended) => exchange.send(request, ended))
+
+export async function postBy(exchange: Exchange, request: Request): Promise<AttemptResult> {
+  const result = await sendBy(exchange, request)
+  if (result === undefined) throw new Error('it was abandoned')
+  return result
+}
 
 export const exchangeOf = (options: Partial<ExchangeOptions> = {}) =>
   createExchange({ clock: systemClock, allowLoopback: false, resolve: noName, timeoutMs: 5000, ...options })
@@ -29,7 +44,7 @@ export const exchangeOf = (options: Partial<ExchangeOptions> = {}) =>
 export async function postOnce(url: string, options: Partial<ExchangeOptions> = {}, data?: string) {
   const exchange = exchangeOf(options)
   try {
-    return await exchange.post(claimOf(url, data), new AbortController().signal)
+    return await postBy(exchange, claimOf(url, data))
   } finally {
     await exchange.close()
   }

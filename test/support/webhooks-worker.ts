@@ -11,6 +11,7 @@ export type WorkerOptions = {
   /** Its clock differs from the machine's by so much. */
   readonly skewMs?: number
   readonly queryTimeoutMs?: number
+  readonly threads?: number
 }
 
 const [, , url = '', key = '', given] = process.argv
@@ -26,4 +27,4 @@ const { db, clock, log, webhooks } = await createHooks({
         ...(options.queryTimeoutMs === undefined ? {} : { queryTimeoutMs: options.queryTimeoutMs }),
       }),
 })
-startDelivery({ db, clock, log, webhooks, allowLoopback: true, idleMs: 20 })
+startDelivery({ db, clock, log, webhooks, allowLoopback: true, idleMs: 20, threads: options?.threads ?? 0 })

@@ -45,6 +45,8 @@ function start(options: Partial<DeliveryOptions> = {}) {
     idleMs: 20,
     exchangeTimeoutMs: 5000,
     drainMs: 50,
+    // As the service does; a resolver of the test's own does not reach another thread.
+    threads: options.resolve === undefined ? 1 : 0,
     ...options,
   })
   running.push(loop)

@@ -2,8 +2,8 @@
 import { deliverySignature } from '@partner-payments/wire'
 import { Agent } from 'undici'
 import { type Clock, minuteMs, secondMs } from '../kernel/index.ts'
-import type { AttemptResult, Claim } from '../rooms/webhooks/index.ts'
-import { type Answer, createReading } from './answer.ts'
+import type { AttemptResult, Claim, Target } from '../rooms/webhooks/index.ts'
+import { type Answer, createReading, type Reading } from './answer.ts'
 import { createGuard, type Resolve } from './guard.ts'
 import type { Proxy } from './proxy.ts'
 
@@ -23,31 +23,38 @@ export type ExchangeOptions = {
   readonly proxy?: Proxy | undefined
 }
 
+/** One delivery to make. A target is the same object for as long as it is the same: it is taken apart once. */
+export type Request = Pick<Claim, 'eventId' | 'data'> & { readonly target: Pick<Target, 'url' | 'keys'> }
+
+/** Called once, later; undefined: it was abandoned, and nobody knows what the endpoint has seen of it. */
+export type Ended = (result: AttemptResult | undefined) => void
+
 export type Exchange = {
-  /** Never rejects for what the endpoint does; rejects with `abandon`'s reason once that is aborted. */
-  readonly post: (
-    claim: Pick<Claim, 'url' | 'keys' | 'eventId' | 'data'> & {
-      /** Beyond those of every delivery. */
-      readonly headers?: Readonly<Record<string, string>>
-    },
-    abandon: AbortSignal,
-  ) => Promise<AttemptResult>
+  readonly send: (request: Request, ended: Ended) => void
+  /** Nobody waits any more: all that is under way ends at once, and so does whatever is sent after. */
+  readonly abandon: () => void
   readonly close: () => Promise<void>
+}
+
+/** `headers`: beyond those of every delivery. */
+export type LocalRequest = Request & { readonly headers?: Readonly<Record<string, string>> }
+export type LocalExchange = Omit<Exchange, 'send'> & {
+  readonly send: (request: LocalRequest, ended: Ended) => void
 }
 
 /** Interface document, Events: exactly two fields. Spliced, since `data` must not change by a byte. */
 export const envelope = (eventId: string, data: string) => `{"eventId":"${eventId}","data":${data}}`
 
 /** Standard Webhooks: id, seconds of this attempt, and a signature per key, separated by spaces. Names and values in turn. */
-function headersOf({ eventId, keys }: Pick<Claim, 'eventId' | 'keys'>, body: Buffer, timestamp: number): string[] {
-  const signatures = keys.map((key) => deliverySignature(key, eventId, timestamp, body)).join(' ')
+function headersOf({ eventId, target }: Request, body: Buffer, timestamp: number): string[] {
+  const signatures = target.keys.map((key) => deliverySignature(key, eventId, timestamp, body)).join(' ')
   return [
     ...['content-type', 'application/json', 'user-agent', userAgent],
     ...['webhook-id', eventId, 'webhook-timestamp', String(timestamp), 'webhook-signature', signatures],
   ]
 }
 
-export function createExchange(options: ExchangeOptions): Exchange {
+export function createExchange(options: ExchangeOptions): LocalExchange {
   const { clock, allowLoopback, resolve, timeoutMs, proxy } = options
   const connectTimeoutMs = Math.min(connectTimeoutMsMax, timeoutMs)
   const guard = createGuard({ allowLoopback, resolve, connectTimeoutMs, proxy })
@@ -62,47 +69,52 @@ export function createExchange(options: ExchangeOptions): Exchange {
     keepAliveTimeout: 4 * secondMs,
     keepAliveMaxTimeout: minuteMs,
   })
-  const abandoned = createAbandoned()
+  const underWay = new Set<Reading>()
+  const places = new WeakMap<Request['target'], Place>()
+  let abandoned = false
 
-  const post: Exchange['post'] = (claim, abandon) =>
-    new Promise<AttemptResult>((resolvePost, reject) => {
-      if (abandon.aborted) return reject(abandon.reason as Error)
-      const { origin, pathname, search } = new URL(claim.url)
-      const startedAt = clock.now()
-      const startMs = performance.now()
-      const waiting = abandoned(abandon)
-      const settle = (answer: Answer) => {
-        clearTimeout(timer)
-        waiting.delete(giveUp)
-        if (abandon.aborted) return reject(abandon.reason as Error)
-        const durationMs = Math.round(performance.now() - startMs)
-        const address = answer.status === undefined ? undefined : guard.addressOf(origin)
-        resolvePost({ startedAt, durationMs, ...answer, ...(address === undefined ? {} : { address }) })
-      }
-      const reading = createReading(settle)
-      const giveUp = () => reading.stop()
-      waiting.add(giveUp)
-      // Not AbortSignal.timeout: its timer would let the process end, and with it the attempt.
-      const timer = setTimeout(reading.stop, timeoutMs, `no complete answer within ${timeoutMs} ms`)
-      const body = Buffer.from(envelope(claim.eventId, claim.data))
-      if (body.length > bodyBytesMax) return reading.stop(`the event has more than ${bodyBytesMax} bytes`)
-      const further = Object.entries(claim.headers ?? {}).flat()
-      const headers = [...headersOf(claim, body, Math.floor(startedAt.getTime() / secondMs)), ...further]
-      agent.dispatch({ origin, path: `${pathname}${search}`, method: 'POST', headers, body }, reading)
-    })
-
-  return { post, close: () => agent.destroy() }
-}
-
-/** Who waits on a signal: one listener each, since a listener for every exchange costs more than signing it. */
-function createAbandoned() {
-  const bySignal = new WeakMap<AbortSignal, Set<() => void>>()
-  return (signal: AbortSignal): Set<() => void> => {
-    const known = bySignal.get(signal)
+  const placeOf = (target: Request['target']): Place => {
+    const known = places.get(target)
     if (known !== undefined) return known
-    const waiting = new Set<() => void>()
-    signal.addEventListener('abort', () => waiting.forEach((giveUp) => giveUp()), { once: true })
-    bySignal.set(signal, waiting)
-    return waiting
+    const { origin, pathname, search } = new URL(target.url)
+    const place = { origin, path: `${pathname}${search}` }
+    places.set(target, place)
+    return place
+  }
+
+  const send: LocalExchange['send'] = (request, ended) => {
+    if (abandoned) return queueMicrotask(() => ended(undefined))
+    const { origin, path } = placeOf(request.target)
+    const startedAt = clock.now()
+    const startMs = performance.now()
+    const settle = (answer: Answer) => {
+      clearTimeout(timer)
+      underWay.delete(reading)
+      if (abandoned) return ended(undefined)
+      const durationMs = Math.round(performance.now() - startMs)
+      const address = answer.status === undefined ? undefined : guard.addressOf(origin)
+      ended({ startedAt, durationMs, ...answer, ...(address === undefined ? {} : { address }) })
+    }
+    const reading = createReading(settle)
+    underWay.add(reading)
+    // Not AbortSignal.timeout: its timer would let the process end, and with it the attempt.
+    const timer = setTimeout(reading.stop, timeoutMs, `no complete answer within ${timeoutMs} ms`)
+    const body = Buffer.from(envelope(request.eventId, request.data))
+    if (body.length > bodyBytesMax)
+      return queueMicrotask(() => reading.stop(`the event has more than ${bodyBytesMax} bytes`))
+    const further = request.headers === undefined ? [] : Object.entries(request.headers).flat()
+    const headers = [...headersOf(request, body, Math.floor(startedAt.getTime() / secondMs)), ...further]
+    agent.dispatch({ origin, path, method: 'POST', headers, body }, reading)
+  }
+
+  return {
+    send,
+    abandon: () => {
+      abandoned = true
+      for (const reading of underWay) reading.stop()
+    },
+    close: () => agent.destroy(),
   }
 }
+
+type Place = { readonly origin: string; readonly path: string }

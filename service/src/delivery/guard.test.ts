@@ -7,6 +7,7 @@ import {
   connectionFree,
   exchangeOf,
   okAnswer,
+  postBy,
   postOnce as post,
   startPeer,
 } from '../../../test/support/exchange.ts'
@@ -180,16 +181,15 @@ test('a connection is used again; a new one is judged anew, so that a name which
     socket.on('data', () => socket.end(okAnswer.replace('\r\n', '\r\nconnection: close\r\n')))
   })
   const exchange = exchangeOf({ allowLoopback: true, resolve })
-  const never = new AbortController().signal
   const url = `http://hooks.test:${peer.port}/`
   try {
-    assert.equal((await exchange.post(claimOf(url), never)).status, 200)
+    assert.equal((await postBy(exchange, claimOf(url))).status, 200)
     names.push('10.1.2.3')
     await connectionFree()
-    assert.equal((await exchange.post(claimOf(url), never)).status, 200, 'the connection leads where it was judged to')
+    assert.equal((await postBy(exchange, claimOf(url))).status, 200, 'the connection leads where it was judged to')
     assert.deepEqual([lookups, peer.connections()], [1, 1])
     await connectionFree()
-    const third = await exchange.post(claimOf(url), never)
+    const third = await postBy(exchange, claimOf(url))
     assert.deepEqual([third.error, third.status], [refusal, undefined])
     assert.deepEqual([lookups, peer.connections()], [2, 1])
   } finally {

@@ -9,6 +9,10 @@ export type PostOptions = Omit<ExchangeOptions, 'resolve' | 'timeoutMs'> &
 export function createPost(options: PostOptions): Post {
   const { resolve = createResolver(), timeoutMs = exchangeTimeoutMsDefault } = options
   const exchange = createExchange({ ...options, resolve, timeoutMs })
-  const never = new AbortController().signal
-  return (request) => exchange.post(request, never)
+  return ({ url, keys, ...request }) =>
+    new Promise((done, reject) => {
+      exchange.send({ ...request, target: { url, keys } }, (result) =>
+        result === undefined ? reject(new Error('nobody abandons it')) : done(result),
+      )
+    })
 }

@@ -1,11 +1,12 @@
 /** The loops: fan out, send, sweep. HTTP happens between transactions, never inside one. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Clock, type Log, type Loop, minuteMs, secondMs, startLoop } from '../kernel/index.ts'
-import type { Claim, Holder, Verdict, Webhooks } from '../rooms/webhooks/index.ts'
+import { assert, type Clock, type Log, type Loop, minuteMs, secondMs, startLoop } from '../kernel/index.ts'
+import type { AttemptResult, Claim, Holder, Verdict, Webhooks } from '../rooms/webhooks/index.ts'
 import type { Database } from '../postgres/index.ts'
-import { createExchange, exchangeTimeoutMsDefault } from './exchange.ts'
+import { createExchange, type Exchange, exchangeTimeoutMsDefault } from './exchange.ts'
 import type { Proxy } from './proxy.ts'
 import { type Resolve, systemResolve } from './guard.ts'
+import { createThreads } from './threads.ts'
 
 export type DeliveryObserver = {
   /** One attempt came to its end; `stale` ones were recorded by nobody. */
@@ -21,6 +22,11 @@ export type DeliveryOptions = {
   /** Only where the service itself listens on loopback alone. */
   readonly allowLoopback: boolean
   readonly observe?: DeliveryObserver
+  /** Threads that make the exchanges; 0, unless given: this one does. */
+  readonly threads?: number
+  /** What runs in them, where it is not the exchange alone. */
+  readonly threadProgram?: URL
+  /** Without threads only. */
   readonly resolve?: Resolve
   readonly proxy?: Proxy | undefined
   readonly exchangeTimeoutMs?: number
@@ -46,19 +52,30 @@ type Sending = {
   readonly drain: (ms: number) => Promise<void>
 }
 
+/** Whoever makes the exchanges: threads, or this one. */
+function createExchangeOf(options: DeliveryOptions): Exchange {
+  const { clock, log, allowLoopback, proxy, resolve, threads = 0 } = options
+  const { exchangeTimeoutMs: timeoutMs = exchangeTimeoutMsDefault } = options
+  if (threads === 0)
+    return createExchange({ clock, allowLoopback, resolve: resolve ?? systemResolve, timeoutMs, proxy })
+  assert(resolve === undefined, 'a function does not reach another thread')
+  return createThreads({
+    count: threads,
+    clock,
+    log,
+    program: options.threadProgram,
+    given: { allowLoopback, timeoutMs, proxy },
+  })
+}
+
 function createSending(options: DeliveryOptions, wake: () => void): Sending {
-  const { webhooks, clock, log, allowLoopback, observe, resolve = systemResolve, inFlightMax } = options
-  const { exchangeTimeoutMs: timeoutMs = exchangeTimeoutMsDefault, idleMs = idleMsDefault } = options
-  const exchange = createExchange({ clock, allowLoopback, resolve, timeoutMs, proxy: options.proxy })
+  const { webhooks, log, observe, inFlightMax, idleMs = idleMsDefault } = options
+  const exchange = createExchangeOf(options)
   const underWay = new Set<Promise<void>>()
-  const abandon = new AbortController()
 
   const attempt = async (claim: Claim) => {
-    const result = await exchange.post(claim, abandon.signal).catch((error: unknown) => {
-      holder.giveBack(claim)
-      if (!abandon.signal.aborted) throw error
-    })
-    if (result === undefined) return
+    const result = await new Promise<AttemptResult | undefined>((ended) => exchange.send(claim, ended))
+    if (result === undefined) return holder.giveBack(claim)
     const outcome = await holder.settle(claim, result)
     observe?.attempt?.(outcome, result.durationMs, claim.subscriptionId)
     const { subscriptionId, eventId } = claim
@@ -79,7 +96,7 @@ function createSending(options: DeliveryOptions, wake: () => void): Sending {
     holder,
     drain: async (ms) => {
       holder.stop()
-      const timer = setTimeout(() => abandon.abort(), ms)
+      const timer = setTimeout(exchange.abandon, ms)
       await Promise.all(underWay)
       clearTimeout(timer)
       await holder.close()

@@ -18,7 +18,7 @@ export type ThreadedOptions = DeskOptions &
 export function createThreadedGateway(options: ThreadedOptions): Gateway {
   const { bodyBytesMax, headerBytesMax, requestsMax, logLevel, windowSeconds, rate } = options
   const settings: ThreadSettings = { bodyBytesMax, headerBytesMax, requestsMax, logLevel, windowSeconds, rate }
-  const thread = new Worker(new URL('./thread.ts', import.meta.url), { workerData: settings })
+  const thread = new Worker(new URL('./thread.ts', import.meta.url), { workerData: settings, env: {} })
   const say = inBatches<ToThread>((messages) => thread.postMessage(messages))
   const { promise: listening, resolve: listens, reject: fails } = Promise.withResolvers<number>()
   const { promise: ended, resolve: ends } = Promise.withResolvers<void>()

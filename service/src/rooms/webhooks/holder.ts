@@ -77,8 +77,8 @@ export function createHolder(deps: HolderDeps, options: HolderOptions) {
     slots.take(lane.key.partnerId)
     lane.idleSince = undefined
     const { eventId: deliveryId, wireEventId: eventId, data, attemptCount } = attempt.owed
-    const { url, keys } = lane.target
-    const claimed = { ...lane.key, deliveryId, url, keys, eventId, data, attemptCount }
+    const { partnerId, subscriptionId } = lane.key
+    const claimed = { partnerId, subscriptionId, deliveryId, target: lane.target, eventId, data, attemptCount }
     underWay.set(claimed, { ...attempt, lane })
     begin(claimed)
     return true

@@ -14,7 +14,7 @@ export { isAllowedAddress, isLoopbackAddress, isLoopbackName } from './addresses
 export { type Census, census, type EndpointState } from './census.ts'
 export type { SubscriptionKey } from './deliveries.ts'
 export type { Holder, HolderOptions } from './holder.ts'
-export type { Claim } from './lane.ts'
+export type { Claim, Target } from './lane.ts'
 export { limitNames, limitsDefault, type Limits, retryDelaysMsDefault } from './limits.ts'
 export { addNotice, type NewNotice, type NoticeQueue, noticeQueue } from './notices.ts'
 export { webhooksRoutes } from './routes.ts'

@@ -18,6 +18,15 @@ export type Target = {
   readonly updatedAt: Date
 }
 
+/** The one that is known is kept, so that whoever sends to it need not learn it again. */
+export const sameTarget = (a: Target, b: Target): boolean =>
+  a.url === b.url &&
+  a.ordered === b.ordered &&
+  a.updatedAt.getTime() === b.updatedAt.getTime() &&
+  a.until?.getTime() === b.until?.getTime() &&
+  a.keys.length === b.keys.length &&
+  a.keys.every((key, index) => key === b.keys[index])
+
 /** Not asked for yet. */
 export const unread: Target = { url: '', ordered: false, keys: [], until: null, updatedAt: new Date(0) }
 
@@ -34,9 +43,8 @@ export type Fresh = SubscriptionKey & {
 export type Claim = SubscriptionKey & {
   /** Of the event, within the service. */
   readonly deliveryId: string
-  readonly url: string
-  /** Each signs the delivery. */
-  readonly keys: readonly SigningKey[]
+  /** Where it goes, and what signs it. */
+  readonly target: Target
   /** On the wire. */
   readonly eventId: string
   /** The exact JSON text of `data`. */

@@ -117,7 +117,7 @@ export function createReading({ verbs, clock, log }: Deps) {
         }
         // Strict from now on: what was read, for the other rule, is read again.
         const isStale = target.ordered && !lane.target.ordered
-        lane.target = target
+        lane.target = memory.sameTarget(lane.target, target) ? lane.target : target
         lane.closing = undefined
         rows += fetched.of(lane.key).news.length
         if (isStale) memory.forget(lane, clock.now())

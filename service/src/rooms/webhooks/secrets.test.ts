@@ -106,7 +106,7 @@ test('what a worker has in memory already goes out signed by the secret of now',
   for (const claim of claims) await hands.record(claim)
   const next = await hands.claim(key)
   assert.ok(next.length > 0)
-  for (const claim of next) assert.deepEqual(claim.keys.map(verifyingKeyText), [rotated.secret])
+  for (const claim of next) assert.deepEqual(claim.target.keys.map(verifyingKeyText), [rotated.secret])
   await hands.close()
 })
 

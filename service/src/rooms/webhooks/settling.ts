@@ -47,7 +47,8 @@ export function createSettling(deps: Deps, { workerId, lanes, underWay, slots, r
     const before = under && { ...under, health: under.lane.health, window: under.lane.window }
     const { health, ...judged } = judgeAttempt(before, result, { now: clock.now(), limits, retryDelaysMs })
     if (under) under.lane.health = health
-    const { partnerId, subscriptionId, deliveryId: eventId, url, attemptCount } = claimed
+    const { partnerId, subscriptionId, deliveryId: eventId, attemptCount } = claimed
+    const { url } = claimed.target
     const taught = before && !sameHealth(before.health, health) ? health : undefined
     return { partnerId, subscriptionId, eventId, url, attemptCount, workerId, result, health: taught, ...judged }
   }
