@@ -64,8 +64,10 @@ export function createBatcher<In, Out, Read = undefined>(options: {
   readonly partnerOf: (call: In) => string
   /** Where the database is sharded by partner: a batch is of one partner. */
   readonly apart?: boolean | undefined
+  /** Of each transaction: as in `TransactionOptions`. */
+  readonly byIndex?: boolean
 }): Batcher<In, Out> {
-  const { db, read, work, callsMax, batchesMax, partnerOf, apart = false } = options
+  const { db, read, work, callsMax, batchesMax, partnerOf, apart = false, byIndex = false } = options
   let waiting: Waiting<In, Out>[] = []
   let turn: Promise<void> = Promise.resolve()
   let underWay = 0
@@ -81,6 +83,7 @@ export function createBatcher<In, Out, Read = undefined>(options: {
     const outcomes = await db.transaction<readonly (Out | Refusal)[], Read>(
       (tx, found) => work(tx, calls, found, line),
       {
+        byIndex,
         ...(read ? { before: (tx: Tx) => read(tx, calls) } : {}),
         ...(line ? { lockTimeoutMs: sharedLockTimeoutMs } : {}),
       },

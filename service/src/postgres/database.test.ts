@@ -50,6 +50,21 @@ test('what throws rolls back, and its error comes through as it was', async () =
   assert.equal(await count(), 0n)
 })
 
+test('what is set for a transaction is set for that one alone', async () => {
+  const settings = sql`select current_setting('enable_seqscan') as scans, current_setting('lock_timeout') as waits`
+  const single = createDatabase({ url, connectionsMax: 1, log, lockTimeoutMs: 500 })
+  const within = await single.transaction((tx) => tx.row(settings), { byIndex: true, lockTimeoutMs: 70 })
+  const behind = await single.transaction((tx) => tx.row(settings))
+  await single.close()
+  assert.deepEqual(
+    [within, behind],
+    [
+      { scans: 'off', waits: '70ms' },
+      { scans: 'on', waits: '500ms' },
+    ],
+  )
+})
+
 test('a transaction is alone until it commits', async () => {
   await db.transaction(async (tx) => {
     await tx.run(sql`insert into public.things values (3, 'c')`)

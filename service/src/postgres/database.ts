@@ -8,6 +8,8 @@ import { createLater, createTx, outsideTransaction, together, type Tx } from './
 export type TransactionOptions<P = undefined> = {
   /** Where it differs from the limit of the pool. */
   readonly lockTimeoutMs?: number
+  /** No table is read as a whole while an index leads to its rows, however small it is believed to be. */
+  readonly byIndex?: boolean
   /** Reads that travel with `begin` and see what is committed before it; `work` is given what they answer. */
   readonly before?: (tx: Tx) => Promise<P>
 }
@@ -44,6 +46,14 @@ const unflushedConnectionsMax = 2
 /** The driver gives up first, so that the caller is always told by the same error. */
 const statementGraceMs = 1_000
 
+/** Settings travel with `begin`, and end with the transaction. */
+const beginOf = ({ lockTimeoutMs, byIndex = false }: Omit<TransactionOptions, 'before'>): string =>
+  [
+    'begin',
+    ...(lockTimeoutMs === undefined ? [] : [`set local lock_timeout = ${lockTimeoutMs}`]),
+    ...(byIndex ? ['set local enable_seqscan = off'] : []),
+  ].join('; ')
+
 /**
  * Statements follow one another on the wire without waiting for answers (the driver's pipeline), but never before `begin`
  * is known to have succeeded: without it each would be a transaction of its own.
@@ -51,7 +61,7 @@ const statementGraceMs = 1_000
 async function attempt<T, P>(
   pool: pg.Pool,
   work: (tx: Tx, read: P) => Promise<T>,
-  { lockTimeoutMs, before }: TransactionOptions<P>,
+  { before, ...limits }: TransactionOptions<P>,
   durability: Durability,
 ): Promise<T> {
   const client = await pool.connect().catch((error: unknown) => {
@@ -60,9 +70,8 @@ async function attempt<T, P>(
   let broken = true
   const { tx, sent, commit } = createLater(client)
   try {
-    const begin = lockTimeoutMs === undefined ? 'begin' : `begin; set local lock_timeout = ${lockTimeoutMs}`
     const [read] = await together(client, () =>
-      Promise.all([before?.(createTx(client, outsideTransaction)) as Promise<P>, client.query(begin)]),
+      Promise.all([before?.(createTx(client, outsideTransaction)) as Promise<P>, client.query(beginOf(limits))]),
     )
     const result = await work(tx, read)
     const written = durability.mark()

@@ -34,11 +34,12 @@ type Deps = {
 
 export function createRecord({ db, clock, sharded }: Deps) {
   const settle = async (tx: Tx, workerId: string, calls: readonly Recording[], now: Date) => {
+    const holder = { workerId, sharded }
     const delivered = calls.filter(({ next }) => next === undefined)
     const failed = calls.flatMap((call) => (call.next === undefined ? [] : [{ ...call, ...call.next }]))
     const settled = [
-      ...(delivered.length === 0 ? [] : await queue.settleDelivered(tx, workerId, delivered, now)),
-      ...(failed.length === 0 ? [] : await queue.settleFailed(tx, workerId, failed, now)),
+      ...(delivered.length === 0 ? [] : await queue.settleDelivered(tx, holder, delivered, now)),
+      ...(failed.length === 0 ? [] : await queue.settleFailed(tx, holder, failed, now)),
     ]
     return new Set(settled.map(keyOf))
   }
@@ -73,7 +74,7 @@ export function createRecord({ db, clock, sharded }: Deps) {
   }
 
   return createBatcher<Recording, Verdict | 'stale'>({
-    ...{ db, work, callsMax, batchesMax, apart: sharded },
+    ...{ db, work, callsMax, batchesMax, apart: sharded, byIndex: true },
     partnerOf: (call) => call.partnerId,
   })
 }

@@ -123,17 +123,27 @@ export type Attempted = SubscriptionKey & {
 
 export type SettledKey = { readonly subscriptionId: string; readonly eventId: string }
 
+/** Who settles. */
+export type Holder = { readonly workerId: string; readonly sharded: boolean }
+
 /**
- * The row as it was when the attempt began, on a lane that the worker still holds. The list of events says nothing new:
- * the queue is mostly analysed while it is empty, and on such a table PostgreSQL reads all rows of all lanes for every
- * batch, instead of looking each up. With the list it reads them in the index, and only these in the table.
+ * Leads to each row by its key. The queue is mostly analysed while it is empty: PostgreSQL then takes it for one row, and
+ * joins the list to all rows of all lanes, by a hash, by merging or by comparing each with each. A comparison of whole
+ * keys leaves it one way, the index, once for each of the list, as long as nothing else of the row is compared with a
+ * constant and no table is read as a whole (`byIndex`). A shard is found by such a constant only; there the list of
+ * events keeps the reading to the index.
  */
-const stillOurs = (workerId: string, rows: readonly Attempted[]): Sql => sql`
-  q.partner_id = w.p and q.subscription_id = w.s and q.event_id = w.e and q.attempt_count = w.c
-  and q.event_id = any(${column(rows, 'eventId')}::uuid[])
-  and exists (select 1 from webhooks.lanes l
-    where l.partner_id = w.p and l.subscription_id = w.s and l.lease_id = ${workerId})
-  and ${ofOnePartner(column(rows, 'partnerId'), sql`q.partner_id`)}`
+const byKey = (sharded: boolean, rows: readonly Attempted[]): Sql =>
+  sharded
+    ? sql`${ofOnePartner(column(rows, 'partnerId'), sql`q.partner_id`)} and q.partner_id = w.p
+        and q.subscription_id = w.s and q.event_id = w.e and q.event_id = any(${column(rows, 'eventId')}::uuid[])`
+    : sql`(q.partner_id, q.subscription_id, q.event_id) >= (w.p, w.s, w.e)
+        and (q.partner_id, q.subscription_id, q.event_id) <= (w.p, w.s, w.e)`
+
+/** The row as it was when the attempt began, on a lane that the worker still holds. */
+const stillOurs = ({ workerId, sharded }: Holder, rows: readonly Attempted[]): Sql => sql`
+  ${byKey(sharded, rows)} and q.attempt_count = w.c and exists (select 1 from webhooks.lanes l
+    where l.partner_id = w.p and l.subscription_id = w.s and l.lease_id = ${workerId})`
 
 const attemptedColumns = (rows: readonly Attempted[]): Sql => sql`${column(rows, 'partnerId')}::uuid[],
   ${column(rows, 'subscriptionId')}::uuid[], ${column(rows, 'eventId')}::uuid[], ${column(rows, 'attemptCount')}::integer[]`
@@ -150,7 +160,7 @@ const resultColumns = (rows: readonly Attempted[]): Sql => {
 /** Moves rows to what was delivered, with the attempt that did it. Answers those that it moved: the others are stale. */
 export async function settleDelivered(
   tx: Tx,
-  workerId: string,
+  holder: Holder,
   rows: readonly Attempted[],
   now: Date,
 ): Promise<readonly SettledKey[]> {
@@ -161,7 +171,7 @@ export async function settleDelivered(
         delete from webhooks.queue q
         using unnest(${attemptedColumns(rows)}, ${resultColumns(rows)})
           with ordinality as w (p, s, e, c, began, took, code, body, peer, nth)
-        where ${stillOurs(workerId, rows)} returning q.*, began, took, code, body, peer, nth),
+        where ${stillOurs(holder, rows)} returning q.*, began, took, code, body, peer, nth),
       kept as (
         insert into webhooks.deliveries (partner_id, subscription_id, event_id, sequence, wire_event_id, type, reference,
           attempt_count, created_at, delivered_at, started_at, duration_ms, status, response_body, address)
@@ -183,7 +193,7 @@ export type FailedAttempt = Attempted & {
 /** Due again, or held. Answers those that it changed: the others are stale. */
 export function settleFailed(
   tx: Tx,
-  workerId: string,
+  holder: Holder,
   rows: readonly FailedAttempt[],
   now: Date,
 ): Promise<readonly SettledKey[]> {
@@ -193,7 +203,7 @@ export function settleFailed(
         held_at = case when w.t = 'Held' then ${now}::timestamptz end
       from unnest(${attemptedColumns(rows)}, ${column(rows, 'failures')}::integer[], ${column(rows, 'status')}::text[],
         ${column(rows, 'dueAt')}::timestamptz[]) as w (p, s, e, c, f, t, d)
-      where ${stillOurs(workerId, rows)} returning q.subscription_id, q.event_id`),
+      where ${stillOurs(holder, rows)} returning q.subscription_id, q.event_id`),
   )
 }
 
