@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
+import { createLog } from '../../service/src/kernel/index.ts'
+import { createDatabase, sql } from '../../service/src/postgres/index.ts'
 import { type Answer, type Call, textAt } from '../support/client.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
@@ -56,6 +58,23 @@ test('text beyond ASCII passes the threads byte for byte', async () => {
     assert.equal(made.status, 200, made.text)
     const read = await client.get(`/v1/customers/${textAt(made.json, 'guid')}`)
     assert.equal(textAt(read.json, 'partnerCustomerIdentifier'), name)
+  }
+})
+
+test('a credential that cannot be opened is 500 for its caller, and nothing to the others', async () => {
+  for (const service of [threaded, alone]) {
+    const { partnerId } = service.credentials
+    const account = ['service-account', 'create', '--partner', partnerId, '--name', 'Broken', '--permissions', 'all']
+    const broken = service.clientOf(await service.operator(...account))
+    const db = createDatabase({ url: service.databaseUrl, connectionsMax: 1, log: createLog('silent') })
+    await db.run(sql`
+      update access.service_accounts set api_secret_sealed = ${Buffer.from('00', 'hex')}
+      where partner_id = ${partnerId} and name = 'Broken'`)
+    await db.close()
+    const answer = await broken.send({ method: 'GET', target: '/v1/accounts' })
+    assert.equal(answer.status, 500, answer.text)
+    assert.equal(textAt(answer.json, 'code'), 'internal_error')
+    assert.equal((await service.client.get('/v1/accounts')).status, 200)
   }
 })
 

@@ -36,11 +36,11 @@ export type ToThread =
   | { readonly say: 'listen'; readonly host: string; readonly port: number }
   | { readonly say: 'close' }
   | { readonly say: 'credential'; readonly number: number; readonly credential: Credential | undefined }
-  /** The credential could not be looked up. */
+  /** The credential could not be looked up: `code` where the database is away, none where something failed on our side. */
   | {
-      readonly say: 'unreachable'
+      readonly say: 'unknown'
       readonly number: number
-      readonly code: Unreachable['code']
+      readonly code: Unreachable['code'] | undefined
       readonly message: string
     }
   | { readonly say: 'reply'; readonly number: number; readonly reply: Reply | undefined }

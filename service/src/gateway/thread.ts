@@ -87,7 +87,7 @@ function hear(message: ToThread): void {
   const asked = credentialsAsked.get(number)
   credentialsAsked.delete(number)
   if (message.say === 'credential') asked?.resolve(message.credential)
-  else asked?.reject(new Unreachable(message.code, message.message))
+  else asked?.reject(message.code ? new Unreachable(message.code, message.message) : new Error(message.message))
 }
 
 port.on('message', (messages: readonly ToThread[]) => messages.forEach(hear))

@@ -74,8 +74,10 @@ function hearing(options: ThreadedOptions, say: (message: ToThread) => void) {
       void access.credential(message.apiKey).then(
         (credential) => say({ say: 'credential', number: message.number, credential }),
         (error: unknown) => {
-          if (!(error instanceof Unreachable)) throw error
-          say({ say: 'unreachable', number: message.number, code: error.code, message: error.message })
+          // What failed is logged here: an error of the driver does not cross.
+          const code = error instanceof Unreachable ? error.code : undefined
+          if (code === undefined) log.error({ err: error }, 'a credential could not be read')
+          say({ say: 'unknown', number: message.number, code, message: 'a credential could not be read' })
         },
       )
     else if (message.say === 'visit')
