@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
-import { type Call, type Client, nowSeconds, success } from '../support/client.ts'
+import { type Call, type Client, type JsonObject, nowSeconds, success, textAt } from '../support/client.ts'
 import { assertProblem } from '../support/problem.ts'
 import { accountWith, startTestService } from '../support/service.ts'
+import { createBeneficiary, listAll, payoutText } from '../support/world.ts'
 
 const service = await startTestService()
 after(() => service.dispose())
@@ -61,6 +62,59 @@ test('403 and 400 use the nonce up: the signature held', async () => {
   const invalid = { nonce: randomUUID(), target: '/v1/customers?limit=0' }
   assertProblem(await read(invalid), { status: 400 })
   assertProblem(await read(invalid), replayed)
+})
+
+const target = '/v1/payouts/fiat'
+const payout = async (fields: JsonObject = {}, amount = '1.00') =>
+  payoutText(textAt(await createBeneficiary(client), 'id'), amount, fields)
+
+test('200 to a payout once, and 401 to the same bytes again: it is paid once', async () => {
+  const idempotencyKey = randomUUID()
+  const call = { method: 'POST', target, nonce: randomUUID(), body: await payout({ idempotencyKey }) }
+  success(await client.send(call))
+  assertProblem(await client.send(call), replayed)
+  success(await client.send({ ...call, nonce: randomUUID() }))
+  assert.equal((await listAll(client, '/v1/payouts', `&idempotencyKey=${idempotencyKey}`)).length, 1)
+})
+
+test('200 to one and 401 to nineteen when twenty payouts with keys of their own bear one nonce at once', async () => {
+  const nonce = randomUUID()
+  const keys = Array.from({ length: 20 }, () => randomUUID())
+  const bodies = await Promise.all(keys.map((idempotencyKey) => payout({ idempotencyKey })))
+  const answers = await Promise.all(bodies.map((body) => client.send({ method: 'POST', target, nonce, body })))
+  assert.equal(answers.filter((answer) => answer.status === 200).length, 1)
+  for (const answer of answers.filter((each) => each.status !== 200)) assertProblem(answer, replayed)
+  const paid = await Promise.all(keys.map((key) => listAll(client, '/v1/payouts', `&idempotencyKey=${key}`)))
+  assert.equal(paid.flat().length, 1)
+})
+
+test('a payout that is refused, wherever, uses the nonce up', async () => {
+  const idempotencyKey = randomUUID()
+  success(await client.post(target, await payout({ idempotencyKey })))
+  const refused: readonly (readonly [string, number, string, Client?])[] = [
+    [await payout(), 403, 'permission_denied', fewer],
+    ['{', 400, 'malformed_json'],
+    [await payout({ colour: 'red' }), 400, 'unknown_field'],
+    [await payout({ currency: 'XXX' }), 400, 'validation_failed'],
+    [payoutText(randomUUID(), '1.00'), 404, 'not_found'],
+    [await payout({ idempotencyKey }), 422, 'idempotency_key_reused'],
+  ]
+  for (const [body, status, code, as = client] of refused) {
+    const call = { method: 'POST', target, nonce: randomUUID(), body }
+    assertProblem(await as.send(call), { status, code })
+    assertProblem(await as.send(call), replayed)
+  }
+})
+
+test('a payout that finds too little money uses the nonce up, and is not paid when it comes again', async () => {
+  const body = async () => ({ method: 'POST', target, nonce: randomUUID(), body: await payout({}, '9000000.00') })
+  for (let call = await body(); ; call = await body()) {
+    const answer = await client.send(call)
+    assertProblem(await client.send(call), replayed)
+    if (answer.status === 200) continue
+    assertProblem(answer, { status: 422, code: 'insufficient_funds' })
+    break
+  }
 })
 
 test('200 to two service accounts with one nonce: it is unique for each', async () => {

@@ -30,7 +30,7 @@ const account = (fields: object = {}) =>
   house.db.transaction((tx) =>
     house.access.createServiceAccount(tx, { partnerId, name: 'Till', permissions: ['payouts:read'], ...fields }),
   )
-const caller = (serviceAccountId: string) => ({ partnerId, serviceAccountId, name: 'Till', permissions: [] })
+const whose = (serviceAccountId: string) => ({ partnerId, serviceAccountId })
 const notFound = (error: unknown) => error instanceof Refusal && error.code === 'not_found'
 
 test('an API key leads to its partner, and any other text to none', () => {
@@ -113,17 +113,17 @@ test('a nonce is spent once: of twenty at once one wins, in this process or anot
   const expiresAt = new Date(house.clock.now().getTime() + minuteMs)
   // Swiftly or not, they are the same nonces.
   const spend = (index: number) =>
-    (index % 2 ? other : house.access).spendNonce(caller(partnerId), nonce, expiresAt, index % 4 < 2)
+    (index % 2 ? other : house.access).spendNonce({ ...whose(partnerId), nonce, expiresAt }, index % 4 < 2)
   const won = await Promise.all(Array.from({ length: 20 }, (_, index) => spend(index)))
   assert.equal(won.filter(({ fresh }) => fresh).length, 1)
-  const others = await house.access.spendNonce(caller(newId()), nonce, expiresAt, false)
+  const others = await house.access.spendNonce({ ...whose(newId()), nonce, expiresAt }, false)
   assert.ok(others.fresh, "another account's is another")
 })
 
 test('a nonce is remembered to the end of its time, and forgotten after it', async () => {
   const nonce = newNonce()
   const expiresAt = new Date(house.clock.now().getTime() + minuteMs)
-  const spend = async () => (await house.access.spendNonce(caller(partnerId), nonce, expiresAt, false)).fresh
+  const spend = async () => (await house.access.spendNonce({ ...whose(partnerId), nonce, expiresAt }, false)).fresh
   assert.ok(await spend())
   house.clock.advance(minuteMs)
   await house.access.sweepNonces()
@@ -146,7 +146,7 @@ test('two processes that are sent the same nonces in opposite orders do not wait
     for (let round = 0; round < 10; round += 1) {
       const nonces = Array.from({ length: 200 }, newNonce)
       const spend = (access: Access, list: readonly string[]) =>
-        list.map((nonce) => access.spendNonce(caller(partnerId), nonce, expiresAt, round % 2 === 0))
+        list.map((nonce) => access.spendNonce({ ...whose(partnerId), nonce, expiresAt }, round % 2 === 0))
       const won: readonly SpentNonce[] = await Promise.all([
         ...spend(one, nonces),
         ...spend(other, nonces.toReversed()),

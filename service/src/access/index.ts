@@ -6,5 +6,6 @@
  * a nonce is accepted once per service account, whatever endpoint, instance or restart; an unknown key and a wrong
  * signature look alike.
  */
+export { createSpendingBatcher } from './nonces.ts'
 export { apiKeyPartner } from './rules.ts'
 export { type Access, type Credential, createAccess, type IssuedCredential, type SpentNonce } from './service.ts'

@@ -8,12 +8,14 @@ import {
   type Clock,
   minuteMs,
   newId,
+  type Nonce,
   randomToken,
   Refusal,
   type Sealer,
   secondMs,
 } from '../kernel/index.ts'
 import { createBatcher, type Database, type Tx } from '../postgres/index.ts'
+import { spendNonces } from './nonces.ts'
 import { apiKeyPartner, newApiKey } from './rules.ts'
 import * as store from './store.ts'
 
@@ -49,11 +51,11 @@ export type Access = {
   /** The credential of an API key, or undefined: unknown, revoked or expired. Remembered for two seconds. */
   readonly credential: (apiKey: string) => Promise<Credential | undefined>
   /**
-   * Spends a nonce (32 lower-case hexadecimal digits), which is fresh once per service account. `swiftly`: it is there for
+   * Spends a nonce, which is fresh once per service account. `swiftly`: it is there for
    * all to see at once, and on the disk when `durable` resolves, for free where a durable commit has followed; nothing may
    * be answered before.
    */
-  readonly spendNonce: (caller: Caller, nonce: string, expiresAt: Date, swiftly: boolean) => Promise<SpentNonce>
+  readonly spendNonce: (nonce: Nonce, swiftly: boolean) => Promise<SpentNonce>
   /** Forgets nonces that no timestamp could make acceptable again; answers how many. */
   readonly sweepNonces: () => Promise<number>
 }
@@ -88,7 +90,7 @@ export function createAccess(deps: {
     work: spendNonces,
     callsMax: noncesPerBatchMax,
     batchesMax: batchesUnderWayMax,
-    partnerOf: ({ partnerId }: store.NonceRow) => partnerId,
+    partnerOf: ({ partnerId }: Nonce) => partnerId,
     apart: sharded,
   }
   const spend = createBatcher({ ...batches, db })
@@ -144,10 +146,9 @@ export function createAccess(deps: {
       if (revoked === 0) throw new Refusal('not_found', 'No such service account.')
     },
     credential: createCredentialCache(deps),
-    spendNonce: async ({ partnerId, serviceAccountId }, nonce, expiresAt, swiftly) => {
-      const row = { partnerId, serviceAccountId, nonce, expiresAt }
-      if (sharded || !swiftly) return { fresh: await spend(row), durable: () => Promise.resolve() }
-      const fresh = await spendSwiftly(row)
+    spendNonce: async (nonce, swiftly) => {
+      if (sharded || !swiftly) return { fresh: await spend(nonce), durable: () => Promise.resolve() }
+      const fresh = await spendSwiftly(nonce)
       const mark = unflushed.mark()
       return { fresh, durable: () => unflushed.flushed(mark) }
     },
@@ -161,13 +162,6 @@ export function createAccess(deps: {
       return swept
     },
   }
-}
-
-/** True for the first of each; of two that are the same in one batch the second is a replay like any other. */
-async function spendNonces(tx: Tx, nonces: readonly store.NonceRow[]): Promise<readonly boolean[]> {
-  const keyOf = (row: Omit<store.NonceRow, 'expiresAt'>) => `${row.partnerId} ${row.serviceAccountId} ${row.nonce}`
-  const fresh = new Set((await store.insertNonces(tx, nonces)).map(keyOf))
-  return nonces.map((nonce) => fresh.delete(keyOf(nonce)))
 }
 
 /** Each looked at once every two seconds; keys are parsed and secrets opened once, as long as the row is the same. */

@@ -1,5 +1,6 @@
 /** All SQL of access. */
 import type { Permission } from '@partner-payments/wire'
+import type { Nonce } from '../kernel/index.ts'
 import { givenBy, ofPartners, sql, type Tx } from '../postgres/index.ts'
 
 export type ServiceAccountRow = {
@@ -53,15 +54,7 @@ export function revokeServiceAccount(tx: Tx, partnerId: string, id: string, now:
     where partner_id = ${partnerId} and id = ${id} and revoked_at is null`)
 }
 
-export type NonceRow = {
-  readonly partnerId: string
-  readonly serviceAccountId: string
-  /** 32 lower-case hexadecimal digits. */
-  readonly nonce: string
-  readonly expiresAt: Date
-}
-
-const givenNonces = givenBy<NonceRow>(
+const givenNonces = givenBy<Nonce>(
   { partnerId: 'uuid', serviceAccountId: 'uuid', nonce: 'uuid', expiresAt: 'timestamptz' },
   [['partnerId', 'serviceAccountId'], ['expiresAt']],
 )
@@ -70,7 +63,7 @@ const givenNonces = givenBy<NonceRow>(
  * Answers those that were new; a concurrent twin waits for the first and is then not among them. In the order of their
  * keys, so that two batches with the same nonces cannot wait for each other.
  */
-export function insertNonces(tx: Tx, rows: readonly NonceRow[]): Promise<readonly Omit<NonceRow, 'expiresAt'>[]> {
+export function insertNonces(tx: Tx, rows: readonly Nonce[]): Promise<readonly Omit<Nonce, 'expiresAt'>[]> {
   return tx.rows(sql`
     insert into access.nonces (partner_id, service_account_id, nonce, expires_at) ${givenNonces(rows)}
     order by partner_id, service_account_id, nonce

@@ -1,8 +1,23 @@
 /** What an identified request spends before anything is done for it: its nonce. */
-import type { Access, SpentNonce } from '../access/index.ts'
-import { after, type Caller, type Clock, type Log, minuteMs, Refusal, secondMs } from '../kernel/index.ts'
+import type { Access } from '../access/index.ts'
+import {
+  after,
+  type Caller,
+  type Clock,
+  type Log,
+  minuteMs,
+  type OpenNonce,
+  Refusal,
+  secondMs,
+} from '../kernel/index.ts'
 
-export type Admitted = Pick<SpentNonce, 'durable'>
+export type Admission = {
+  readonly nonce: OpenNonce
+  /** Spends the nonce, unless that has been done. Refuses (401): nonce_replayed. */
+  readonly spend: () => Promise<void>
+  /** Nothing may be answered before: until then a crash of the database could forget the nonce. */
+  readonly durable: () => Promise<void>
+}
 
 export type Entrance = {
   /** 32 lower-case hexadecimal digits. */
@@ -12,8 +27,7 @@ export type Entrance = {
   readonly requestId: string
 }
 
-/** Refuses (401): nonce_replayed. Nothing may be answered before `durable`: until then a crash of the database could forget the nonce. */
-export type Admit = (caller: Caller, entrance: Entrance) => Promise<Admitted>
+export type Admit = (caller: Caller, entrance: Entrance) => Admission
 
 /** Nonces are remembered for twice the window, and a minute for clocks that differ between instances. */
 const nonceMarginMs = minuteMs
@@ -32,13 +46,22 @@ export function createAdmit(deps: {
   readonly swiftWrites: boolean
 }): Admit {
   const { access, clock, log, windowSeconds, swiftWrites } = deps
-  return async (caller, { nonce, method, path, requestId }) => {
+  return ({ partnerId, serviceAccountId, impersonatedBy }, { nonce: value, method, path, requestId }) => {
     const expiresAt = forgottenAt(clock.now(), windowSeconds)
-    const { fresh, durable } = await access.spendNonce(caller, nonce, expiresAt, swiftWrites && method !== 'GET')
-    if (!fresh) throw new Refusal('nonce_replayed')
-    const { impersonatedBy, partnerId } = caller
-    if (impersonatedBy !== undefined)
-      log.info({ requestId, audit: true, impersonatedBy, partnerId, method, path }, 'impersonated request')
-    return { durable }
+    const nonce = { partnerId, serviceAccountId, nonce: value, expiresAt, spent: false }
+    let durable = (): Promise<void> => Promise.resolve()
+    return {
+      nonce,
+      spend: async () => {
+        if (nonce.spent) return
+        const spent = await access.spendNonce(nonce, swiftWrites && method !== 'GET')
+        nonce.spent = true
+        if (!spent.fresh) throw new Refusal('nonce_replayed')
+        durable = spent.durable
+        if (impersonatedBy !== undefined)
+          log.info({ requestId, audit: true, impersonatedBy, partnerId, method, path }, 'impersonated request')
+      },
+      durable: () => durable(),
+    }
   }
 }

@@ -4,7 +4,7 @@
  */
 import { type OperationId, operationIds } from '@partner-payments/wire'
 import type { Access } from '../access/index.ts'
-import type { AllHandlers, Caller, Clock, Log } from '../kernel/index.ts'
+import { type AllHandlers, type Caller, type Clock, type Log, Unreachable } from '../kernel/index.ts'
 import { createAdmit, type Entrance } from './admit.ts'
 import { requireIdentity } from './body.ts'
 import { createEndpoint, type Endpoint } from './endpoint.ts'
@@ -49,13 +49,18 @@ export function createDesk(options: DeskOptions): Desk {
   const endpoints = createEndpoints(options)
   const admit = createAdmit({ ...options, swiftWrites: true })
   const answer = async (caller: Caller, visit: Visit): Promise<Reply | undefined> => {
-    const { durable } = await admit(caller, visit)
+    const { nonce, spend, durable } = admit(caller, visit)
+    const endpoint = visit.operation && endpoints[visit.operation]
+    if (!endpoint?.isSpending) await spend()
     try {
-      if (visit.operation === undefined) return undefined
-      const endpoint = endpoints[visit.operation]
+      if (endpoint === undefined) return undefined
       endpoint.authorize(caller, visit.params)
       requireIdentity(visit.contentEncoding)
-      return await endpoint.run({ ...visit, caller })
+      return await endpoint.run({ ...visit, caller, nonce })
+    } catch (error) {
+      // Refused before anything was written for it: its nonce is spent all the same, and a replay is told first.
+      if (!(error instanceof Unreachable)) await spend()
+      throw error
     } finally {
       await durable()
     }

@@ -3,7 +3,16 @@
  * Knows nothing of sockets. The order is the contract's.
  */
 import { NoFields, type Operation, type OperationId, operations } from '@partner-payments/wire'
-import { type AllHandlers, type Answer, type Call, type Caller, refuseField, Refusal } from '../kernel/index.ts'
+import {
+  type AllHandlers,
+  type Answer,
+  type Call,
+  type Caller,
+  isSpending,
+  type OpenNonce,
+  refuseField,
+  Refusal,
+} from '../kernel/index.ts'
 import { requireJson } from './body.ts'
 import { readJson } from './json.ts'
 import { compileProjector } from './project.ts'
@@ -18,6 +27,7 @@ export type Incoming = {
   readonly body: Buffer
   readonly requestId: string
   readonly ip: string
+  readonly nonce?: OpenNonce
 }
 
 export type Outgoing = {
@@ -27,6 +37,8 @@ export type Outgoing = {
 }
 
 export type Endpoint = {
+  /** Spends the nonce of a request that it answers. */
+  readonly isSpending: boolean
   /** Refuses: permission_denied, impersonation_write_blocked, not_found (a path parameter fails its constraint). */
   readonly authorize: (caller: Caller, params: Readonly<Record<string, string>>) => void
   /** Refuses what the schema refuses, and whatever the handler refuses. */
@@ -60,6 +72,7 @@ export function createEndpoint(
   }
 
   return {
+    isSpending: isSpending(handler),
     authorize: (caller, params) => {
       if (operation.sandboxOnly && !options.sandbox) throw new Refusal('not_found', 'No such resource.')
       if (!caller.permissions.includes(operation.permission))
@@ -69,8 +82,8 @@ export function createEndpoint(
         if (!check(params[name])) throw new Refusal('not_found', 'No such resource.')
     },
     run: async (incoming) => {
-      const { caller, params, requestId, ip } = incoming
-      const call = { caller, params, query: readQuery(incoming.query), body: readBody(incoming), requestId, ip }
+      const { caller, params, requestId, ip, nonce } = incoming
+      const call = { caller, params, query: readQuery(incoming.query), body: readBody(incoming), requestId, ip, nonce }
       const answer = await handler(call as unknown as Call<OperationId>)
       const headers = answer.headers ?? {}
       if (!project) return { status: 204, headers, body: '' }

@@ -93,13 +93,15 @@ function edge(options: GatewayOptions & Edge, { forward }: Forwarder, capacity: 
   return {
     knock: async (request) => {
       const { caller, nonce, leave } = await enter(request)
-      await admit(caller, { ...request, nonce }).finally(leave)
+      await admit(caller, { ...request, nonce })
+        .spend()
+        .finally(leave)
       return undefined
     },
     run: async (id, request, reply) => {
       const { caller, nonce, body, headers, leave } = await enter(request)
       try {
-        await admit(caller, { ...request, nonce })
+        await admit(caller, { ...request, nonce }).spend()
         endpoints[id].authorize(caller, request.params)
         requireIdentity(request.headers['content-encoding'])
         const answer = await forward(request, { caller, body, headers }, reply)

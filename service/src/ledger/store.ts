@@ -118,8 +118,9 @@ export function accountsByKey(
 
 type AccountId = { readonly partnerId: string; readonly id: string }
 
-/** An update takes its rows in any order; two batches must not wait for each other. */
+/** An update takes its rows in any order; two batches must not wait for each other. Of one row there is one order. */
 export function lockBeforeChange(tx: Tx, accounts: readonly AccountId[]): void {
+  if (accounts.length < 2) return
   tx.later(sql`
     select id from ledger.accounts
     where ${ofPartners(accounts.map((each) => each.partnerId))} and id = any(${accounts.map((each) => each.id)}::uuid[])

@@ -42,18 +42,19 @@ const sharedLockTimeoutMs = 250
  * Beside another batch a further one begins with this many calls: a small one costs nearly as much as a large one, and two
  * that follow each other closely mostly wait for the same lock and for the same disk.
  */
-const companyMin = 64
+const companyMin = 32
 
 /** A key or an amount that somebody else has taken since it was read. */
 const lostStates: ReadonlySet<string | undefined> = new Set([sqlState.uniqueViolation, sqlState.checkViolation])
 
 export type Batcher<In, Out> = (call: In) => Promise<Out>
 
-export function createBatcher<In, Out, Read = undefined>(options: {
+export type BatcherOptions<In, Out, Read = undefined> = {
   readonly db: Pick<Database, 'transaction'>
   /**
-   * Reads what the work needs and what no lock protects, while the batch before is still at work. What that one has
-   * changed meanwhile must end in a violation of a constraint: the batch is then run again, after it and out of line.
+   * Reads what the work needs and what no lock protects, while the batch before is still at work: `before` of the
+   * transaction. What that one has changed meanwhile must end in a violation of a constraint: the batch is then run again,
+   * after it and out of line.
    */
   readonly read?: (tx: Tx, calls: readonly In[]) => Promise<Read>
   readonly work: BatchWork<In, Out, Read>
@@ -66,8 +67,11 @@ export function createBatcher<In, Out, Read = undefined>(options: {
   readonly apart?: boolean | undefined
   /** Of each transaction: as in `TransactionOptions`. */
   readonly byIndex?: boolean
-}): Batcher<In, Out> {
-  const { db, read, work, callsMax, batchesMax, partnerOf, apart = false, byIndex = false } = options
+  readonly planOnce?: boolean
+}
+
+export function createBatcher<In, Out, Read = undefined>(options: BatcherOptions<In, Out, Read>): Batcher<In, Out> {
+  const { db, read, work, callsMax, batchesMax, partnerOf, apart = false, byIndex = false, planOnce = false } = options
   let waiting: Waiting<In, Out>[] = []
   let turn: Promise<void> = Promise.resolve()
   let underWay = 0
@@ -84,6 +88,7 @@ export function createBatcher<In, Out, Read = undefined>(options: {
       (tx, found) => work(tx, calls, found, line),
       {
         byIndex,
+        planOnce,
         ...(read ? { before: (tx: Tx) => read(tx, calls) } : {}),
         ...(line ? { lockTimeoutMs: sharedLockTimeoutMs } : {}),
       },

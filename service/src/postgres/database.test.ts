@@ -5,6 +5,7 @@ import { createLog, Refusal, Unreachable } from '../kernel/index.ts'
 import { createDatabase, type Database } from './database.ts'
 import { sqlState, stateOf } from './errors.ts'
 import { sql } from './sql.ts'
+import type { Tx } from './tx.ts'
 
 const log = createLog('silent')
 let url: string
@@ -51,18 +52,50 @@ test('what throws rolls back, and its error comes through as it was', async () =
 })
 
 test('what is set for a transaction is set for that one alone', async () => {
-  const settings = sql`select current_setting('enable_seqscan') as scans, current_setting('lock_timeout') as waits`
+  const settings = sql`select current_setting('enable_seqscan') as scans, current_setting('lock_timeout') as waits,
+    current_setting('plan_cache_mode') as plans`
   const single = createDatabase({ url, connectionsMax: 1, log, lockTimeoutMs: 500 })
-  const within = await single.transaction((tx) => tx.row(settings), { byIndex: true, lockTimeoutMs: 70 })
+  const within = await single.transaction((tx) => tx.row(settings), {
+    byIndex: true,
+    planOnce: true,
+    lockTimeoutMs: 70,
+  })
   const behind = await single.transaction((tx) => tx.row(settings))
   await single.close()
   assert.deepEqual(
     [within, behind],
     [
-      { scans: 'off', waits: '70ms' },
-      { scans: 'on', waits: '500ms' },
+      { scans: 'off', waits: '70ms', plans: 'force_generic_plan' },
+      { scans: 'on', waits: '500ms', plans: 'auto' },
     ],
   )
+})
+
+test('what travels with begin is within the transaction: it goes back with it', async () => {
+  const insert = (tx: Tx) => tx.run(sql`insert into public.things values (5, 'e')`)
+  const failing = db.transaction(
+    (_tx, inserted) => {
+      assert.equal(inserted, 1)
+      return Promise.reject(new Refusal('not_found'))
+    },
+    { before: insert },
+  )
+  await assert.rejects(failing, Refusal)
+  assert.equal(await count(), 0n)
+})
+
+test('where begin fails and what travels with it does not, the outcome is unknown: it is not said to have failed', async () => {
+  const insert = (tx: Tx) => tx.run(sql`insert into public.things values (6, 'f')`)
+  // The server understands nothing of it, and so begins nothing.
+  const lockTimeoutMs = '; no such words' as unknown as number
+  const unreached = () => assert.fail('work needs a transaction')
+  await assert.rejects(db.transaction(unreached, { lockTimeoutMs, before: insert }), Unreachable)
+  await assert.rejects(
+    db.transaction(unreached, { lockTimeoutMs }),
+    (error) => stateOf(error) !== undefined && !(error instanceof Unreachable),
+  )
+  assert.equal(await count(), 1n)
+  await db.run(sql`delete from public.things`)
 })
 
 test('a transaction is alone until it commits', async () => {

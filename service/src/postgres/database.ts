@@ -10,7 +10,12 @@ export type TransactionOptions<P = undefined> = {
   readonly lockTimeoutMs?: number
   /** No table is read as a whole while an index leads to its rows, however small it is believed to be. */
   readonly byIndex?: boolean
-  /** Reads that travel with `begin` and see what is committed before it; `work` is given what they answer. */
+  /** Statements are planned without their values, once a connection: for lookups by whole keys, which have one good plan. */
+  readonly planOnce?: boolean
+  /**
+   * What travels right behind `begin`: `work` is given what it answers. Reads, and a write that may stand alone: where
+   * `begin` fails and this does not, the outcome is unknown as that of a lost commit.
+   */
   readonly before?: (tx: Tx) => Promise<P>
 }
 export type Database = Tx & {
@@ -47,16 +52,17 @@ const unflushedConnectionsMax = 2
 const statementGraceMs = 1_000
 
 /** Settings travel with `begin`, and end with the transaction. */
-const beginOf = ({ lockTimeoutMs, byIndex = false }: Omit<TransactionOptions, 'before'>): string =>
+const beginOf = ({ lockTimeoutMs, byIndex = false, planOnce = false }: Omit<TransactionOptions, 'before'>): string =>
   [
     'begin',
     ...(lockTimeoutMs === undefined ? [] : [`set local lock_timeout = ${lockTimeoutMs}`]),
     ...(byIndex ? ['set local enable_seqscan = off'] : []),
+    ...(planOnce ? ['set local plan_cache_mode = force_generic_plan'] : []),
   ].join('; ')
 
 /**
- * Statements follow one another on the wire without waiting for answers (the driver's pipeline), but never before `begin`
- * is known to have succeeded: without it each would be a transaction of its own.
+ * Statements follow one another on the wire without waiting for answers (the driver's pipeline); those of `work` not
+ * before `begin` is known to have succeeded, since without it each would be a transaction of its own.
  */
 async function attempt<T, P>(
   pool: pg.Pool,
@@ -70,9 +76,14 @@ async function attempt<T, P>(
   let broken = true
   const { tx, sent, commit } = createLater(client)
   try {
-    const [read] = await together(client, () =>
-      Promise.all([before?.(createTx(client, outsideTransaction)) as Promise<P>, client.query(beginOf(limits))]),
-    )
+    const [, read] = await together(client, () => {
+      const begun = client.query(beginOf(limits)).catch((error: unknown) => {
+        const failure = classify(error)
+        if (before === undefined || failure instanceof Unreachable) throw failure
+        throw new Unreachable('downstream_unreachable', 'a transaction has not begun', error)
+      })
+      return Promise.all([begun, before?.(createTx(client, outsideTransaction)) as Promise<P>])
+    })
     const result = await work(tx, read)
     const written = durability.mark()
     const committing = commit()

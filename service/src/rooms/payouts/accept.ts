@@ -3,7 +3,7 @@
  * call alone, the balances are locked, and what fits is written: transactions, payouts, events, reserves.
  */
 import type { WithdrawalOutcome } from '@partner-payments/wire'
-import { type Caller, type Currency, type Minor, newId, present, Refusal } from '../../kernel/index.ts'
+import { type Caller, type Currency, type Minor, newId, type OpenNonce, present, Refusal } from '../../kernel/index.ts'
 import { insufficientFunds, type KnownAccounts, type Sums } from '../../ledger/index.ts'
 import { type Line, replayOf, type Tx } from '../../postgres/index.ts'
 import type { Beneficiary } from '../beneficiaries/index.ts'
@@ -23,6 +23,7 @@ export type Creditor = {
 
 export type PayoutCall = {
   readonly caller: Caller
+  readonly nonce: OpenNonce | undefined
   readonly operation: 'createFiatPayout' | 'simulateWithdrawal'
   readonly idempotencyKey: string | null
   readonly requestHash: string

@@ -5,11 +5,13 @@ import {
   type Currency,
   type Minor,
   notFound,
+  type OpenNonce,
   type Page,
   readAmount,
   readCurrency,
 } from '../../kernel/index.ts'
-import { asInProgress, createBatcher } from '../../postgres/index.ts'
+import { createSpendingBatcher } from '../../access/index.ts'
+import { asInProgress } from '../../postgres/index.ts'
 import { createAccept, type Creditor, type PayoutCall } from './accept.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { createProgress, type PayoutClaim, type Progress } from './progress.ts'
@@ -23,9 +25,15 @@ export type Payouts = Progress & {
   /**
    * Accepts a payout and reserves its money. Refuses: validation_failed (amount, currency), currency_not_supported,
    * not_found (beneficiaryId), beneficiary_currency_mismatch, beneficiary_not_payable, insufficient_funds,
-   * idempotency_key_reused, request_in_progress.
+   * idempotency_key_reused, request_in_progress; where the nonce is still to be spent, which is then done with the payout
+   * or with its refusal, nonce_replayed.
    */
-  readonly create: (caller: Caller, body: BodyOf<'createFiatPayout'>, ip: string) => Promise<AcceptedPayout>
+  readonly create: (
+    caller: Caller,
+    body: BodyOf<'createFiatPayout'>,
+    ip: string,
+    nonce?: OpenNonce,
+  ) => Promise<AcceptedPayout>
   /** A simulated withdrawal of a customer, to an account of the sandbox. Refuses as `create` does. */
   readonly simulate: (caller: Caller, request: SimulatedWithdrawal, ip: string) => Promise<AcceptedPayout>
   /** Refuses: not_found. */
@@ -57,11 +65,12 @@ const batchesUnderWayMax = 2
 
 export function createPayouts(deps: PayoutsDeps): Payouts {
   const { db, cursors, customers } = deps
-  const batched = createBatcher({
+  const batched = createSpendingBatcher({
     db,
     ...createAccept(deps),
     callsMax: deps.payoutsPerBatchMax ?? payoutsPerBatchMax,
     batchesMax: batchesUnderWayMax,
+    planOnce: true,
     partnerOf: ({ caller }) => caller.partnerId,
     apart: deps.sharded,
   })
@@ -75,19 +84,26 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
   }
   return {
     ...createProgress(deps),
-    create: async (caller, body, ip) => {
+    create: async (caller, body, ip, nonce) => {
       const currency = readCurrency(body.currency)
       const amount = readAmount(body.amount, currency)
       const { beneficiaryId, idempotencyKey, reference = null } = body
       const requestHash = sameness({ amount, currency, beneficiaryId, ...(reference === null ? {} : { reference }) })
-      const asked = { caller, operation: 'createFiatPayout', idempotencyKey, requestHash, amount, currency } as const
-      return accept({ ...asked, reference, ip, payee: { beneficiaryId } })
+      const asked = { caller, nonce, operation: 'createFiatPayout', idempotencyKey, requestHash } as const
+      return accept({ ...asked, amount, currency, reference, ip, payee: { beneficiaryId } })
     },
     simulate: async (caller, { amount, currency, outcome, idempotencyKey, customerRef }, ip) => {
       const { id: customerId } = await customers.find(db, caller.partnerId, customerRef, '/customerId')
       const requestHash = sameness({ amount, currency, customerId, outcome })
-      const asked = { caller, operation: 'simulateWithdrawal', idempotencyKey, requestHash, amount, currency } as const
-      return accept({ ...asked, reference: null, ip, payee: { customerId, creditor: sandboxCreditor, outcome } })
+      const asked = { caller, nonce: undefined, operation: 'simulateWithdrawal', idempotencyKey, requestHash } as const
+      return accept({
+        ...asked,
+        amount,
+        currency,
+        reference: null,
+        ip,
+        payee: { customerId, creditor: sandboxCreditor, outcome },
+      })
     },
     get: async (partnerId, id) => {
       const row = await store.payoutById(db, partnerId, id)
