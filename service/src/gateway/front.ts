@@ -28,18 +28,22 @@ export type EntryOptions = {
   readonly windowSeconds: number
   readonly rate: { readonly perSecond: number; readonly burst: number }
   readonly bodyBytesMax: number
+  /** Before a signature is verified: `createTurns` where the thread has more to do. */
+  readonly turn?: () => Promise<void>
 }
 
 /** Refuses what `readClaim`, `readBody`, `capacity` and `identify` refuse. */
 export function createEntry(options: EntryOptions, capacity: Capacity): (request: RawRequest) => Promise<Identified> {
   const limiter = createRateLimiter({ clock: options.clock, ...options.rate })
   const identify = createIdentify({ ...options, spendAllowance: limiter.spend })
+  const { turn } = options
   return async (request) => {
     const claim = readClaim(request.headers)
     const body = await readBody(request.message, options.bodyBytesMax)
     // Not before the body is there: a sender that takes its time takes no place.
     const leave = capacity.enter()
     try {
+      await turn?.()
       const caller = await identify(claim, { ...request, body })
       return { apiKey: claim.apiKey, nonce: claim.nonce, caller, body, leave, headers: limiter.headers(caller) }
     } catch (error) {

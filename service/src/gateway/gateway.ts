@@ -10,6 +10,7 @@ import { createForwarder, type Forwarder } from './forward.ts'
 import { createEntry, createFront, type EntryOptions } from './front.ts'
 import { createInternalPass, type InternalPass, targetOf } from './internal.ts'
 import { createServer, type Page, type Pipeline, type RawRequest, type Reply, type ServerOptions } from './server.ts'
+import { createTurns } from './turns.ts'
 
 export type Settings = {
   /** Requests below this many bytes of body, and of headers. */
@@ -45,6 +46,9 @@ export type Gateway = {
   readonly close: () => Promise<void>
 }
 
+/** Some half a millisecond of signatures, where the same thread speaks to the database. */
+const signaturesPerTurn = 4
+
 /** What takes longer (the database gives up after as long) or has not even been sent whole does not hold the stop. */
 const drainMsMax = 15_000
 
@@ -54,7 +58,8 @@ export function createGateway(options: GatewayOptions): Gateway {
     const desk = createDesk(options)
     const { credential } = options.access
     const serve = ({ caller }: { readonly caller: Caller }, visit: Visit) => desk.serve(caller, visit)
-    return openGateway(options, capacity, createFront({ ...options, credential, serve }, capacity))
+    const turn = createTurns(signaturesPerTurn)
+    return openGateway(options, capacity, createFront({ ...options, credential, serve, turn }, capacity))
   }
   const pass = createInternalPass({ key: options.internalKey, clock: options.clock })
   if (options.form === 'inner') return openGateway({ ...options, targetOf }, capacity, inner(options, pass, capacity))
@@ -86,7 +91,8 @@ export function openGateway(
 
 /** The signature is judged and the nonce spent here, what is asked for is done by an api process. */
 function edge(options: GatewayOptions & Edge, { forward }: Forwarder, capacity: Capacity): Pipeline {
-  const enter = createEntry({ ...options, credential: options.access.credential }, capacity)
+  const turn = createTurns(signaturesPerTurn)
+  const enter = createEntry({ ...options, credential: options.access.credential, turn }, capacity)
   // What the api commits is not known to be durable here.
   const admit = createAdmit({ ...options, swiftWrites: false })
   const endpoints = createEndpoints(options)
