@@ -21,7 +21,7 @@ import { buildStage } from './stage.ts'
 
 const forms = {
   quick: { rounds: 3, warmUps: 1, leadSeconds: 0.2, seconds: 0.7, payouts: 1000 },
-  full: { rounds: 5, warmUps: 3, leadSeconds: 1, seconds: 5, payouts: 1_000_000 },
+  full: { rounds: 5, warmUps: 3, leadSeconds: 2, seconds: 5, payouts: 1_000_000 },
 }
 const growthForms = {
   quick: { rounds: 2, seconds: 1, rows: 100_000 },

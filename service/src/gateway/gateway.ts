@@ -46,8 +46,8 @@ export type Gateway = {
   readonly close: () => Promise<void>
 }
 
-/** Some half a millisecond of signatures, where the same thread speaks to the database. */
-const signaturesPerTurn = 4
+/** Less than a millisecond of signatures, where the same thread speaks to the database. */
+const signaturesPerTurn = 8
 
 /** What takes longer (the database gives up after as long) or has not even been sent whole does not hold the stop. */
 const drainMsMax = 15_000
