@@ -69,6 +69,8 @@ export type Lane = {
   again: Owed[]
   fresh: Owed[]
   readonly inFlight: Map<string, UnderWay>
+  /** How many of those the endpoint has taken: they wait for their record only. */
+  delivered: number
   /** References with an attempt under way. */
   readonly references: Set<string>
   /** New rows are known up to this number of the feed; what is behind it is read from there on. */
@@ -90,6 +92,7 @@ export type Lane = {
 export function createLane(key: SubscriptionKey, target: Target, health: Health, leaseUntil: Date, now: Date): Lane {
   return {
     ...{ key, target, health, leaseUntil, window: createWindow(), again: [], fresh: [], inFlight: new Map() },
+    delivered: 0,
     ...{ references: new Set(), cursor: 0n, mayHaveFresh: true, dueAt: now, settled: new Set(), closing: undefined },
     ...{ committed: 0n, idleSince: undefined },
   }
@@ -107,9 +110,12 @@ export const isPaused = ({ health }: Lane, now: Date): boolean =>
 export const capOf = ({ health }: Lane, limits: Limits): number =>
   health.probeMs === null ? Math.min(health.slowStart ?? Infinity, limits.inFlightPerEndpointMax) : 1
 
+/** Attempts that the endpoint is at. */
+export const underWayOf = ({ inFlight, delivered }: Lane): number => inFlight.size - delivered
+
 export const hasRoom = (lane: Lane, now: Date, limits: Limits): boolean =>
   lane.closing === undefined &&
-  lane.inFlight.size < capOf(lane, limits) &&
+  underWayOf(lane) < capOf(lane, limits) &&
   !isPaused(lane, now) &&
   lane.leaseUntil.getTime() - now.getTime() > limits.leaseMarginMs
 
@@ -123,19 +129,26 @@ const isNext = ({ references }: Lane) => {
   }
 }
 
-/** Takes the next one that may go, and has it under way. */
-export function begin(lane: Lane): UnderWay | undefined {
+function takeNext(lane: Lane): Owed | undefined {
+  const first = lane.again.length > 0 ? lane.again : lane.fresh
+  // Nearly always, and without a list of what is passed over.
+  if (first[0] !== undefined && !lane.references.has(first[0].reference)) return first.shift()
   const mayGo = isNext(lane)
   for (const list of [lane.again, lane.fresh]) {
     const at = list.findIndex(mayGo)
-    const [owed] = at < 0 ? [] : list.splice(at, 1)
-    if (owed === undefined) continue
-    const attempt = { owed, isProbe: lane.health.probeMs !== null }
-    lane.inFlight.set(owed.eventId, attempt)
-    lane.references.add(owed.reference)
-    return attempt
+    if (at >= 0) return list.splice(at, 1)[0]
   }
   return undefined
+}
+
+/** Takes the next one that may go, and has it under way. */
+export function begin(lane: Lane): UnderWay | undefined {
+  const owed = takeNext(lane)
+  if (owed === undefined) return undefined
+  const attempt = { owed, isProbe: lane.health.probeMs !== null }
+  lane.inFlight.set(owed.eventId, attempt)
+  lane.references.add(owed.reference)
+  return attempt
 }
 
 /** It is no longer under way. */
