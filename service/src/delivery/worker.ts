@@ -71,11 +71,10 @@ function createExchangeOf(options: DeliveryOptions): Exchange {
 function createSending(options: DeliveryOptions, wake: () => void): Sending {
   const { webhooks, log, observe, inFlightMax, idleMs = idleMsDefault } = options
   const exchange = createExchangeOf(options)
-  const underWay = new Set<Promise<void>>()
+  let underWay = 0
+  let idle: (() => void) | undefined
 
-  const attempt = async (claim: Claim) => {
-    const result = await new Promise<AttemptResult | undefined>((ended) => exchange.send(claim, ended))
-    if (result === undefined) return holder.giveBack(claim)
+  const settle = async (claim: Claim, result: AttemptResult) => {
     const outcome = await holder.settle(claim, result)
     observe?.attempt?.(outcome, result.durationMs, claim.subscriptionId)
     const { subscriptionId, eventId } = claim
@@ -83,12 +82,22 @@ function createSending(options: DeliveryOptions, wake: () => void): Sending {
     else log.debug({ eventId, subscriptionId, outcome, status: result.status }, 'webhook attempted')
   }
 
-  const begin = (claim: Claim) => {
-    const task = attempt(claim)
+  const end = async (claim: Claim, result: AttemptResult | undefined) => {
+    try {
+      if (result === undefined) holder.giveBack(claim)
+      else await settle(claim, result)
+    } catch (error) {
       // It is read and attempted again: nothing is lost by not knowing.
-      .catch((error: unknown) => log.error({ err: error, eventId: claim.eventId }, 'attempt not recorded'))
-      .finally(() => underWay.delete(task))
-    underWay.add(task)
+      log.error({ err: error, eventId: claim.eventId }, 'attempt not recorded')
+    } finally {
+      underWay -= 1
+      if (underWay === 0) idle?.()
+    }
+  }
+
+  const begin = (claim: Claim) => {
+    underWay += 1
+    exchange.send(claim, (result) => void end(claim, result))
   }
 
   const holder = webhooks.hold(log, { begin, wake, pause: (ms) => pause(ms), idleMs, inFlightMax })
@@ -97,7 +106,7 @@ function createSending(options: DeliveryOptions, wake: () => void): Sending {
     drain: async (ms) => {
       holder.stop()
       const timer = setTimeout(exchange.abandon, ms)
-      await Promise.all(underWay)
+      if (underWay > 0) await new Promise<void>((resolve) => (idle = resolve))
       clearTimeout(timer)
       await holder.close()
       await exchange.close()

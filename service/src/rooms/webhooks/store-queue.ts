@@ -121,8 +121,6 @@ export type Attempted = SubscriptionKey & {
   readonly result: AttemptResult
 }
 
-export type SettledKey = { readonly subscriptionId: string; readonly eventId: string }
-
 /** Who settles. */
 export type Holder = { readonly workerId: string; readonly sharded: boolean }
 
@@ -158,12 +156,12 @@ const resultColumns = (rows: readonly Attempted[]): Sql => {
 }
 
 /** Moves rows to what was delivered, with the attempt that did it. Answers those that it moved: the others are stale. */
-export async function settleDelivered(
+export async function settleDelivered<T extends Attempted>(
   tx: Tx,
   holder: Holder,
-  rows: readonly Attempted[],
+  rows: readonly T[],
   now: Date,
-): Promise<readonly SettledKey[]> {
+): Promise<readonly T[]> {
   // Stale ones are rare: nothing is told of the others one by one.
   const told = await tx.row<{ moved: readonly number[] | null }>(
     plannedAnew(sql`
@@ -184,6 +182,9 @@ export async function settleDelivered(
   return moved === undefined ? rows : moved.flatMap((nth) => rows[nth - 1] ?? [])
 }
 
+type Key = { readonly subscriptionId: string; readonly eventId: string }
+const keyText = ({ subscriptionId, eventId }: Key) => `${subscriptionId} ${eventId}`
+
 export type FailedAttempt = Attempted & {
   readonly status: 'Pending' | 'Held'
   readonly failures: number
@@ -191,13 +192,13 @@ export type FailedAttempt = Attempted & {
 }
 
 /** Due again, or held. Answers those that it changed: the others are stale. */
-export function settleFailed(
+export async function settleFailed<T extends FailedAttempt>(
   tx: Tx,
   holder: Holder,
-  rows: readonly FailedAttempt[],
+  rows: readonly T[],
   now: Date,
-): Promise<readonly SettledKey[]> {
-  return tx.rows<SettledKey>(
+): Promise<readonly T[]> {
+  const settled = await tx.rows<Key>(
     plannedAnew(sql`
       update webhooks.queue q set attempt_count = q.attempt_count + 1, failures = w.f, status = w.t, due_at = w.d,
         held_at = case when w.t = 'Held' then ${now}::timestamptz end
@@ -205,6 +206,8 @@ export function settleFailed(
         ${column(rows, 'dueAt')}::timestamptz[]) as w (p, s, e, c, f, t, d)
       where ${stillOurs(holder, rows)} returning q.subscription_id, q.event_id`),
   )
+  const keys = new Set(settled.map(keyText))
+  return rows.filter((row) => keys.has(keyText(row)))
 }
 
 /** Of those that did not deliver. */
