@@ -60,8 +60,6 @@ export function createBatcher<In, Out, Read = undefined>(options: {
   readonly callsMax: number
   /** Batches under way at once. */
   readonly batchesMax: number
-  /** For so long the first call waits for company; 0, unless given: somebody waits for the answer. */
-  readonly lingerMs?: number
   /** Whose a call is. */
   readonly partnerOf: (call: In) => string
   /** Where the database is sharded by partner: a batch is of one partner. */
@@ -70,13 +68,10 @@ export function createBatcher<In, Out, Read = undefined>(options: {
   readonly byIndex?: boolean
 }): Batcher<In, Out> {
   const { db, read, work, callsMax, batchesMax, partnerOf, apart = false, byIndex = false } = options
-  const { lingerMs = 0 } = options
-  const companyOf = Math.min(companyMin, callsMax)
   let waiting: Waiting<In, Out>[] = []
   let turn: Promise<void> = Promise.resolve()
   let underWay = 0
   let pumpSoon: NodeJS.Immediate | undefined
-  let lingering: NodeJS.Timeout | undefined
   const beside = new Set<string>()
 
   const settle = ({ resolve, reject }: Waiting<In, Out>, outcome: Out | Refusal) => {
@@ -144,16 +139,12 @@ export function createBatcher<In, Out, Read = undefined>(options: {
     return [...batch]
   }
 
-  const linger = () => {
-    lingering ??= setTimeout(() => {
-      lingering = undefined
-      pump(true)
-    }, lingerMs)
-  }
-  const pump = (lingered = lingerMs === 0) => {
-    while (underWay < batchesMax && waiting.length > 0) {
-      if (waiting.length < companyOf && underWay > 0) return
-      if (waiting.length < companyOf && !lingered) return linger()
+  const pump = () => {
+    while (
+      underWay < batchesMax &&
+      waiting.length > 0 &&
+      (underWay === 0 || waiting.length >= Math.min(companyMin, callsMax))
+    ) {
       const batch = next()
       if (batch.length === 0) return
       underWay += 1

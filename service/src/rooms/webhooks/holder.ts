@@ -91,7 +91,7 @@ export function createHolder(deps: HolderDeps, options: HolderOptions) {
     for (const lane of ready) {
       if (slots.free() <= 0) return
       // Over its partner's share it stays where it is, and is asked again when something ends.
-      if (!slots.isFor(lane.key.partnerId, memory.underWayOf(lane))) continue
+      if (!slots.isFor(lane.key.partnerId, lane.inFlight.size)) continue
       ready.delete(lane)
       // At the end of the line, where this loop comes by once more.
       if (beginOne(lane, now)) ready.add(lane)

@@ -69,8 +69,6 @@ export type Lane = {
   again: Owed[]
   fresh: Owed[]
   readonly inFlight: Map<string, UnderWay>
-  /** How many of those the endpoint has taken: they wait for their record only. */
-  delivered: number
   /** References with an attempt under way. */
   readonly references: Set<string>
   /** New rows are known up to this number of the feed; what is behind it is read from there on. */
@@ -92,7 +90,6 @@ export type Lane = {
 export function createLane(key: SubscriptionKey, target: Target, health: Health, leaseUntil: Date, now: Date): Lane {
   return {
     ...{ key, target, health, leaseUntil, window: createWindow(), again: [], fresh: [], inFlight: new Map() },
-    delivered: 0,
     ...{ references: new Set(), cursor: 0n, mayHaveFresh: true, dueAt: now, settled: new Set(), closing: undefined },
     ...{ committed: 0n, idleSince: undefined },
   }
@@ -110,12 +107,9 @@ export const isPaused = ({ health }: Lane, now: Date): boolean =>
 export const capOf = ({ health }: Lane, limits: Limits): number =>
   health.probeMs === null ? Math.min(health.slowStart ?? Infinity, limits.inFlightPerEndpointMax) : 1
 
-/** Attempts that the endpoint is at. */
-export const underWayOf = ({ inFlight, delivered }: Lane): number => inFlight.size - delivered
-
 export const hasRoom = (lane: Lane, now: Date, limits: Limits): boolean =>
   lane.closing === undefined &&
-  underWayOf(lane) < capOf(lane, limits) &&
+  lane.inFlight.size < capOf(lane, limits) &&
   !isPaused(lane, now) &&
   lane.leaseUntil.getTime() - now.getTime() > limits.leaseMarginMs
 

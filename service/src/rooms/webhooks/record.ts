@@ -23,11 +23,6 @@ export type Recording = queue.Attempted & {
 const callsMax = 200
 /** The next one is written while the one before it commits. */
 const batchesMax = 2
-/**
- * Nobody waits for what has succeeded: its place is free already. Beside payouts each transaction less is one flush of the
- * disk, and some ten statements.
- */
-const lingerMs = 10
 
 type Deps = {
   readonly db: Database
@@ -77,7 +72,7 @@ export function createRecord({ db, clock, sharded }: Deps) {
   }
 
   return createBatcher<Recording, Verdict | 'stale'>({
-    ...{ db, work, callsMax, batchesMax, lingerMs, apart: sharded, byIndex: true },
+    ...{ db, work, callsMax, batchesMax, apart: sharded, byIndex: true },
     partnerOf: (call) => call.partnerId,
   })
 }

@@ -60,21 +60,10 @@ export function createSettling(deps: Deps, { workerId, lanes, underWay, slots, r
     return under
   }
 
-  /** The endpoint has taken it, and may have the next one while it is recorded. */
-  const delivered = (claimed: Claim): void => {
-    slots.deliver(claimed.partnerId)
-    const under = attemptOf(claimed)
-    if (under) under.lane.delivered += 1
-    freed(under?.lane)
-  }
-
   const settled = (claimed: Claim, next: Recording['next'], outcome: Verdict | 'stale' | 'unrecorded'): void => {
     const under = end(claimed)
-    if (next !== undefined) slots.giveBack(claimed.partnerId)
-    else {
-      slots.recorded()
-      if (under) under.lane.delivered -= 1
-    }
+    if (next === undefined) slots.recorded()
+    else slots.giveBack(claimed.partnerId)
     if (under) {
       const { lane, owed } = under
       if (outcome === 'unrecorded') {
@@ -105,11 +94,18 @@ export function createSettling(deps: Deps, { workerId, lanes, underWay, slots, r
   }
 
   return {
-    /** Records the attempt; what failed keeps its place until then. `stale`: it changed nothing. Throws what kept it from being recorded. */
+    /**
+     * Records the attempt; its place at the endpoint is kept until then. `stale`: it changed nothing. Throws what kept it
+     * from being recorded.
+     */
     settle: async (claimed: Claim, result: AttemptResult): Promise<Verdict | 'stale'> => {
       const recording = judge(claimed, result)
       let outcome: Verdict | 'stale' | 'unrecorded' = 'unrecorded'
-      if (recording.next === undefined) delivered(claimed)
+      if (recording.next === undefined) {
+        // Another endpoint may have its place in the process while it is recorded; this one's is kept.
+        slots.deliver(claimed.partnerId)
+        freed(undefined)
+      }
       try {
         outcome = await recordSurely(recording)
         return outcome
