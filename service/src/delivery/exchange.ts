@@ -69,9 +69,32 @@ export function createExchange(options: ExchangeOptions): LocalExchange {
     keepAliveTimeout: 4 * secondMs,
     keepAliveMaxTimeout: minuteMs,
   })
-  const underWay = new Set<Reading>()
+  /** When each began, the oldest first. */
+  const underWay = new Map<Reading, number>()
   const places = new WeakMap<Request['target'], Place>()
   let abandoned = false
+
+  // One for the oldest, since all have the same time. Not AbortSignal.timeout: its timer would let the process end, and
+  // with it the attempts.
+  let timer: NodeJS.Timeout | undefined
+  const stopLate = () => {
+    timer = undefined
+    for (const [reading, startMs] of underWay) {
+      const restMs = startMs + timeoutMs - performance.now()
+      if (restMs > 0) {
+        clearTimeout(timer)
+        timer = setTimeout(stopLate, Math.ceil(restMs))
+        return
+      }
+      reading.stop(`no complete answer within ${timeoutMs} ms`)
+    }
+  }
+  const done = (reading: Reading) => {
+    underWay.delete(reading)
+    if (underWay.size > 0) return
+    clearTimeout(timer)
+    timer = undefined
+  }
 
   const placeOf = (target: Request['target']): Place => {
     const known = places.get(target)
@@ -88,17 +111,15 @@ export function createExchange(options: ExchangeOptions): LocalExchange {
     const startedAt = clock.now()
     const startMs = performance.now()
     const settle = (answer: Answer) => {
-      clearTimeout(timer)
-      underWay.delete(reading)
+      done(reading)
       if (abandoned) return ended(undefined)
       const durationMs = Math.round(performance.now() - startMs)
       const address = answer.status === undefined ? undefined : guard.addressOf(origin)
       ended({ startedAt, durationMs, ...answer, ...(address === undefined ? {} : { address }) })
     }
     const reading = createReading(settle)
-    underWay.add(reading)
-    // Not AbortSignal.timeout: its timer would let the process end, and with it the attempt.
-    const timer = setTimeout(reading.stop, timeoutMs, `no complete answer within ${timeoutMs} ms`)
+    underWay.set(reading, startMs)
+    timer ??= setTimeout(stopLate, timeoutMs)
     const body = Buffer.from(envelope(request.eventId, request.data))
     if (body.length > bodyBytesMax)
       return queueMicrotask(() => reading.stop(`the event has more than ${bodyBytesMax} bytes`))
@@ -111,7 +132,7 @@ export function createExchange(options: ExchangeOptions): LocalExchange {
     send,
     abandon: () => {
       abandoned = true
-      for (const reading of underWay) reading.stop()
+      for (const reading of underWay.keys()) reading.stop()
     },
     close: () => agent.destroy(),
   }

@@ -71,11 +71,10 @@ function createExchangeOf(options: DeliveryOptions): Exchange {
 function createSending(options: DeliveryOptions, wake: () => void): Sending {
   const { webhooks, log, observe, inFlightMax, idleMs = idleMsDefault } = options
   const exchange = createExchangeOf(options)
-  const underWay = new Set<Promise<void>>()
+  let underWay = 0
+  let idle: (() => void) | undefined
 
-  const attempt = async (claim: Claim) => {
-    const result = await new Promise<AttemptResult | undefined>((ended) => exchange.send(claim, ended))
-    if (result === undefined) return holder.giveBack(claim)
+  const settle = async (claim: Claim, result: AttemptResult) => {
     const outcome = await holder.settle(claim, result)
     observe?.attempt?.(outcome, result.durationMs, claim.subscriptionId)
     const { subscriptionId, eventId } = claim
@@ -83,12 +82,22 @@ function createSending(options: DeliveryOptions, wake: () => void): Sending {
     else log.debug({ eventId, subscriptionId, outcome, status: result.status }, 'webhook attempted')
   }
 
-  const begin = (claim: Claim) => {
-    const task = attempt(claim)
+  const end = async (claim: Claim, result: AttemptResult | undefined) => {
+    try {
+      if (result === undefined) holder.giveBack(claim)
+      else await settle(claim, result)
+    } catch (error) {
       // It is read and attempted again: nothing is lost by not knowing.
-      .catch((error: unknown) => log.error({ err: error, eventId: claim.eventId }, 'attempt not recorded'))
-      .finally(() => underWay.delete(task))
-    underWay.add(task)
+      log.error({ err: error, eventId: claim.eventId }, 'attempt not recorded')
+    } finally {
+      underWay -= 1
+      if (underWay === 0) idle?.()
+    }
+  }
+
+  const begin = (claim: Claim) => {
+    underWay += 1
+    exchange.send(claim, (result) => void end(claim, result))
   }
 
   const holder = webhooks.hold(log, { begin, wake, pause: (ms) => pause(ms), idleMs, inFlightMax })
@@ -97,7 +106,7 @@ function createSending(options: DeliveryOptions, wake: () => void): Sending {
     drain: async (ms) => {
       holder.stop()
       const timer = setTimeout(exchange.abandon, ms)
-      await Promise.all(underWay)
+      if (underWay > 0) await new Promise<void>((resolve) => (idle = resolve))
       clearTimeout(timer)
       await holder.close()
       await exchange.close()
@@ -107,11 +116,16 @@ function createSending(options: DeliveryOptions, wake: () => void): Sending {
 
 type FanOut = { readonly db: Database; readonly log: Log; readonly webhooks: Webhooks; readonly holder: Holder }
 
-/** Answers how many events it took. Partners take turns: each step goes on behind the last one. */
-function createFanOutStep({ db, log, webhooks, holder }: FanOut): () => Promise<number> {
+const eventsMaxOf = (partners: number) => Math.max(eventsPerPartnerMin, Math.floor(eventsPerFanOutMax / partners))
+
+/**
+ * Partners take turns: each step goes on behind the last one. `more`: there may be some that it has left; what comes
+ * meanwhile gathers, since a transaction for one event costs as much as for twenty.
+ */
+function createFanOutStep({ db, log, webhooks, holder }: FanOut) {
   let after = firstId
   const fanOut = async (partnerIds: readonly string[]): Promise<number> => {
-    const eventsMax = Math.max(eventsPerPartnerMin, Math.floor(eventsPerFanOutMax / partnerIds.length))
+    const eventsMax = eventsMaxOf(partnerIds.length)
     const took = await db.transaction((tx) => webhooks.fanOut(tx, partnerIds, eventsMax, holder.workerId))
     if (took.woken.length > 0) holder.hint(took.woken)
     return took.events
@@ -122,15 +136,7 @@ function createFanOutStep({ db, log, webhooks, holder }: FanOut): () => Promise<
       log.error({ err: error, partnerId }, 'fan-out failed')
       return 0
     })
-  return async () => {
-    let partnerIds = await webhooks.partnersToFanOut(after, partnersPerFanOutMax)
-    if (partnerIds.length === 0 && after !== firstId) {
-      after = firstId
-      partnerIds = await webhooks.partnersToFanOut(after, partnersPerFanOutMax)
-    }
-    const last = partnerIds.at(-1)
-    if (last === undefined) return 0
-    after = partnerIds.length < partnersPerFanOutMax ? firstId : last
+  const fanOutAll = async (partnerIds: readonly string[]): Promise<number> => {
     if (!webhooks.sharded && partnerIds.length > 1)
       try {
         return await fanOut(partnerIds)
@@ -141,6 +147,18 @@ function createFanOutStep({ db, log, webhooks, holder }: FanOut): () => Promise<
     for (const partnerId of partnerIds) events += await alone(partnerId)
     return events
   }
+  return async () => {
+    let partnerIds = await webhooks.partnersToFanOut(after, partnersPerFanOutMax)
+    if (partnerIds.length === 0 && after !== firstId) {
+      after = firstId
+      partnerIds = await webhooks.partnersToFanOut(after, partnersPerFanOutMax)
+    }
+    const last = partnerIds.at(-1)
+    if (last === undefined) return { events: 0, more: false }
+    after = partnerIds.length < partnersPerFanOutMax ? firstId : last
+    const events = await fanOutAll(partnerIds)
+    return { events, more: after !== firstId || events >= eventsMaxOf(partnerIds.length) }
+  }
 }
 
 /** `wake`: there may be events. `stop`: nothing more is claimed; attempts under way end, or are given back. */
@@ -148,11 +166,11 @@ export function startDelivery(options: DeliveryOptions): Loop {
   const { webhooks, log, observe, idleMs = idleMsDefault, drainMs = exchangeTimeoutMsDefault } = options
   const sending = createSending(options, () => send.wake())
   const { holder } = sending
-  const fanOutAll = createFanOutStep({ ...options, holder })
+  const fanOutNext = createFanOutStep({ ...options, holder })
   const fanOutStep = async () => {
-    const events = await fanOutAll()
+    const { events, more } = await fanOutNext()
     if (events > 0) observe?.fannedOut?.(events)
-    return events
+    return more ? 1 : 0
   }
   const send = startLoop({ name: 'delivery.send', idleMs, step: holder.step, log })
   const fanOut = startLoop({ name: 'delivery.fan-out', idleMs, step: fanOutStep, log })

@@ -77,6 +77,18 @@ async function grow(hooks: Hooks): Promise<readonly SubscriptionKey[]> {
   return keys
 }
 
+test('a comparison of whole keys has one index to go by', async () => {
+  const rows = await watch.rows<{ name: string }>(sql`
+    select i.indexrelid::regclass::text as name from pg_index i
+    join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
+    where i.indrelid = 'webhooks.queue'::regclass and i.indpred is null and a.attname = 'partner_id'`)
+  assert.deepEqual(
+    rows.map(({ name }) => name),
+    ['webhooks.queue_pkey'],
+    'PostgreSQL takes it for as good as the primary key, and may read all rows of a lane by it',
+  )
+})
+
 for (const sharded of [false, true])
   test(`what is settled is looked up by its keys, ${sharded ? 'sharded' : 'partners together'}`, async () => {
     const [, keys] = await readOfQueue(grow)

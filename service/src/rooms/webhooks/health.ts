@@ -35,7 +35,7 @@ export type Window = { readonly slices: { readonly from: number; made: number; f
 export const createWindow = (): Window => ({ slices: [] })
 const slicesPerWindow = 10
 
-function count({ slices }: Window, failed: boolean, nowMs: number, windowMs: number): { made: number; failed: number } {
+function note({ slices }: Window, failed: boolean, nowMs: number, windowMs: number): void {
   const last = slices.at(-1)
   if (last === undefined || nowMs - last.from >= windowMs / slicesPerWindow)
     slices.push({ from: nowMs, made: 0, failed: 0 })
@@ -45,10 +45,12 @@ function count({ slices }: Window, failed: boolean, nowMs: number, windowMs: num
     current.made += 1
     current.failed += failed ? 1 : 0
   }
-  return slices.reduce((sum, slice) => ({ made: sum.made + slice.made, failed: sum.failed + slice.failed }), {
-    made: 0,
-    failed: 0,
-  })
+}
+
+const isMostlyFailing = ({ slices }: Window, limits: Limits): boolean => {
+  const made = slices.reduce((sum, slice) => sum + slice.made, 0)
+  const failed = slices.reduce((sum, slice) => sum + slice.failed, 0)
+  return made >= limits.breakerAttemptsMin && failed * 100 >= made * limits.breakerPercent
 }
 
 export type Outcome = {
@@ -74,8 +76,7 @@ const later = (a: Date | null, b: Date): Date => (a !== null && a > b ? a : b)
 
 export function learn(before: Health, window: Window, learned: Learned, limits: Limits): Outcome {
   const { verdict, isProbe, restMs, now, fraction } = learned
-  const recent =
-    verdict === 'rested' ? undefined : count(window, verdict !== 'delivered', now.getTime(), limits.breakerWindowMs)
+  if (verdict !== 'rested') note(window, verdict !== 'delivered', now.getTime(), limits.breakerWindowMs)
   if (verdict === 'delivered') return { health: afterSuccess(before, window, limits), spends: false }
   if (verdict === 'gone') return { health: before, spends: true, disable: 'Gone' }
   const failing = { ...before, failingSince: before.failingSince ?? now }
@@ -97,15 +98,13 @@ export function learn(before: Health, window: Window, learned: Learned, limits: 
     const health = isProbe ? pause(Math.min(before.probeMs * 2, limits.probeMsMax)) : { ...failing, failures }
     return { ...judge(health, now, limits), spends: !isProbe }
   }
-  const { made, failed } = recent ?? { made: 0, failed: 0 }
-  const opens =
-    failures >= limits.breakerFailures ||
-    (made >= limits.breakerAttemptsMin && failed * 100 >= made * limits.breakerPercent)
+  const opens = failures >= limits.breakerFailures || isMostlyFailing(window, limits)
   return { ...judge(opens ? pause(limits.probeMsMin) : { ...failing, failures }, now, limits), spends: true }
 }
 
 /** Closes the breaker: from then on one at once more for each success, as far as it goes. */
 function afterSuccess(before: Health, window: Window, limits: Limits): Health {
+  if (sameHealth(before, healthy)) return before
   const opened = before.probeMs !== null
   if (opened) window.slices.length = 0
   const allowed = opened ? 2 : before.slowStart === null ? null : before.slowStart + 1
@@ -132,9 +131,10 @@ function judge(health: Health, now: Date, limits: Limits): Omit<Outcome, 'spends
 }
 
 export const sameHealth = (a: Health, b: Health): boolean =>
-  a.pausedUntil?.getTime() === b.pausedUntil?.getTime() &&
-  a.failures === b.failures &&
-  a.failingSince?.getTime() === b.failingSince?.getTime() &&
-  a.probeMs === b.probeMs &&
-  a.slowStart === b.slowStart &&
-  a.noticed === b.noticed
+  a === b ||
+  (a.pausedUntil?.getTime() === b.pausedUntil?.getTime() &&
+    a.failures === b.failures &&
+    a.failingSince?.getTime() === b.failingSince?.getTime() &&
+    a.probeMs === b.probeMs &&
+    a.slowStart === b.slowStart &&
+    a.noticed === b.noticed)

@@ -60,7 +60,7 @@ export function createHolder(deps: HolderDeps, options: HolderOptions) {
   const heard = new Map<string, Fresh>()
   const slots = createSlots(options.inFlightMax ?? limits.inFlightMax)
   const reading = createReading({ verbs, clock, log })
-  const underWay = new WeakMap<Claim, UnderWay & { readonly lane: Lane }>()
+  const underWay = new Map<Claim, UnderWay & { readonly lane: Lane }>()
   let open = true
   let lookedAt = -Infinity
 
@@ -79,7 +79,7 @@ export function createHolder(deps: HolderDeps, options: HolderOptions) {
     const { eventId: deliveryId, wireEventId: eventId, data, attemptCount } = attempt.owed
     const { partnerId, subscriptionId } = lane.key
     const claimed = { partnerId, subscriptionId, deliveryId, target: lane.target, eventId, data, attemptCount }
-    underWay.set(claimed, { ...attempt, lane })
+    underWay.set(claimed, { owed: attempt.owed, isProbe: attempt.isProbe, lane })
     begin(claimed)
     return true
   }
@@ -95,9 +95,20 @@ export function createHolder(deps: HolderDeps, options: HolderOptions) {
       ready.delete(lane)
       // At the end of the line, where this loop comes by once more.
       if (beginOne(lane, now)) ready.add(lane)
-      if (memory.isHungry(lane, now, limits)) hungry.add(lane)
+      if (!hungry.has(lane) && memory.isHungry(lane, now, limits)) hungry.add(lane)
     }
     if (hungry.size > 0) wake()
+  }
+
+  let pumping = false
+  /** Once for all that end together. */
+  const pumpSoon = () => {
+    if (pumping) return
+    pumping = true
+    queueMicrotask(() => {
+      pumping = false
+      pump()
+    })
   }
 
   const close = async (some: readonly Lane[]): Promise<void> => {
@@ -230,7 +241,7 @@ export function createHolder(deps: HolderDeps, options: HolderOptions) {
         wake()
       }
     }
-    pump()
+    pumpSoon()
   }
   const settling = createSettling(deps, { workerId, lanes, underWay, slots, reading, pause: options.pause, freed })
 

@@ -123,19 +123,26 @@ const isNext = ({ references }: Lane) => {
   }
 }
 
-/** Takes the next one that may go, and has it under way. */
-export function begin(lane: Lane): UnderWay | undefined {
+function takeNext(lane: Lane): Owed | undefined {
+  const first = lane.again.length > 0 ? lane.again : lane.fresh
+  // Nearly always, and without a list of what is passed over.
+  if (first[0] !== undefined && !lane.references.has(first[0].reference)) return first.shift()
   const mayGo = isNext(lane)
   for (const list of [lane.again, lane.fresh]) {
     const at = list.findIndex(mayGo)
-    const [owed] = at < 0 ? [] : list.splice(at, 1)
-    if (owed === undefined) continue
-    const attempt = { owed, isProbe: lane.health.probeMs !== null }
-    lane.inFlight.set(owed.eventId, attempt)
-    lane.references.add(owed.reference)
-    return attempt
+    if (at >= 0) return list.splice(at, 1)[0]
   }
   return undefined
+}
+
+/** Takes the next one that may go, and has it under way. */
+export function begin(lane: Lane): UnderWay | undefined {
+  const owed = takeNext(lane)
+  if (owed === undefined) return undefined
+  const attempt = { owed, isProbe: lane.health.probeMs !== null }
+  lane.inFlight.set(owed.eventId, attempt)
+  lane.references.add(owed.reference)
+  return attempt
 }
 
 /** It is no longer under way. */

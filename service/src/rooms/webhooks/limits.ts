@@ -8,7 +8,7 @@ export const limitsDefault = {
   leaseMarginMs: 20 * secondMs,
   /** A lane without work is kept so long, since work often comes again. */
   lingerMs: 5 * secondMs,
-  /** Attempts under way at once, to one endpoint and in a process. */
+  /** Attempts under way at once, to one endpoint and in a process, where as many again may wait for their record. */
   inFlightPerEndpointMax: 10,
   inFlightMax: 500,
   /** Lanes that one process holds. */

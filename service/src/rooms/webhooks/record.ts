@@ -24,8 +24,6 @@ const callsMax = 200
 /** The next one is written while the one before it commits. */
 const batchesMax = 2
 
-const keyOf = (row: queue.SettledKey) => `${row.subscriptionId} ${row.eventId}`
-
 type Deps = {
   readonly db: Database
   readonly clock: Clock
@@ -36,12 +34,11 @@ export function createRecord({ db, clock, sharded }: Deps) {
   const settle = async (tx: Tx, workerId: string, calls: readonly Recording[], now: Date) => {
     const holder = { workerId, sharded }
     const delivered = calls.filter(({ next }) => next === undefined)
-    const failed = calls.flatMap((call) => (call.next === undefined ? [] : [{ ...call, ...call.next }]))
-    const settled = [
+    const failed = calls.flatMap((call) => (call.next === undefined ? [] : [{ ...call, ...call.next, call }]))
+    return [
       ...(delivered.length === 0 ? [] : await queue.settleDelivered(tx, holder, delivered, now)),
-      ...(failed.length === 0 ? [] : await queue.settleFailed(tx, holder, failed, now)),
+      ...(failed.length === 0 ? [] : (await queue.settleFailed(tx, holder, failed, now)).map(({ call }) => call)),
     ]
-    return new Set(settled.map(keyOf))
   }
 
   const tell = async (tx: Tx, call: Recording, now: Date) => {
@@ -55,22 +52,23 @@ export function createRecord({ db, clock, sharded }: Deps) {
 
   const work = async (tx: Tx, calls: readonly Recording[]): Promise<readonly (Verdict | 'stale')[]> => {
     const now = clock.now()
-    const settled = new Set<string>()
+    const settled = new Set<Recording>()
     for (const [workerId, of] of Map.groupBy(calls, (call) => call.workerId)) {
-      for (const key of await settle(tx, workerId, of, now)) settled.add(key)
+      for (const call of await settle(tx, workerId, of, now)) settled.add(call)
       // The last word on each lane: they come in the order in which they were learnt.
       const taught = new Map(
-        of.flatMap(({ health, ...call }) =>
-          health !== undefined && settled.has(keyOf(call)) ? [[call.subscriptionId, { ...call, health }] as const] : [],
+        of.flatMap((call) =>
+          call.health !== undefined && settled.has(call)
+            ? [[call.subscriptionId, { ...call, health: call.health }] as const]
+            : [],
         ),
       )
       if (taught.size > 0) await lanes.saveHealth(tx, workerId, [...taught.values()])
     }
-    const fresh = calls.filter((call) => settled.has(keyOf(call)))
-    const failed = fresh.filter(({ next }) => next !== undefined)
+    const failed = calls.filter((call) => call.next !== undefined && settled.has(call))
     if (failed.length > 0) queue.insertAttempts(tx, failed)
-    for (const call of fresh) if (call.disable ?? call.notice) await tell(tx, call, now)
-    return calls.map((call) => (settled.has(keyOf(call)) ? call.verdict : 'stale'))
+    for (const call of calls) if ((call.disable ?? call.notice) && settled.has(call)) await tell(tx, call, now)
+    return calls.map((call) => (settled.has(call) ? call.verdict : 'stale'))
   }
 
   return createBatcher<Recording, Verdict | 'stale'>({

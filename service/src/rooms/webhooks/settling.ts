@@ -24,7 +24,7 @@ type Deps = {
 type Hands = {
   readonly workerId: string
   readonly lanes: ReadonlyMap<string, Lane>
-  readonly underWay: WeakMap<Claim, UnderWay & { readonly lane: Lane }>
+  readonly underWay: Map<Claim, UnderWay & { readonly lane: Lane }>
   readonly slots: Slots
   readonly reading: Pick<Reading, 'unblock'>
   readonly pause: (ms: number) => Promise<void>
@@ -56,13 +56,14 @@ export function createSettling(deps: Deps, { workerId, lanes, underWay, slots, r
   const end = (claimed: Claim) => {
     const under = attemptOf(claimed)
     underWay.delete(claimed)
-    slots.giveBack(claimed.partnerId)
     if (under) memory.end(under.lane, under.owed)
     return under
   }
 
   const settled = (claimed: Claim, next: Recording['next'], outcome: Verdict | 'stale' | 'unrecorded'): void => {
     const under = end(claimed)
+    if (next === undefined) slots.recorded()
+    else slots.giveBack(claimed.partnerId)
     if (under) {
       const { lane, owed } = under
       if (outcome === 'unrecorded') {
@@ -93,10 +94,18 @@ export function createSettling(deps: Deps, { workerId, lanes, underWay, slots, r
   }
 
   return {
-    /** Records the attempt, and frees its place. `stale`: it changed nothing. Throws what kept it from being recorded. */
+    /**
+     * Records the attempt; its place at the endpoint is kept until then. `stale`: it changed nothing. Throws what kept it
+     * from being recorded.
+     */
     settle: async (claimed: Claim, result: AttemptResult): Promise<Verdict | 'stale'> => {
       const recording = judge(claimed, result)
       let outcome: Verdict | 'stale' | 'unrecorded' = 'unrecorded'
+      if (recording.next === undefined) {
+        // Another endpoint may have its place in the process while it is recorded; this one's is kept.
+        slots.deliver(claimed.partnerId)
+        freed(undefined)
+      }
       try {
         outcome = await recordSurely(recording)
         return outcome
@@ -108,6 +117,7 @@ export function createSettling(deps: Deps, { workerId, lanes, underWay, slots, r
     /** The attempt was not made, or its answer is not waited for. It is due at once. */
     giveBack: (claimed: Claim): void => {
       const under = end(claimed)
+      slots.giveBack(claimed.partnerId)
       if (under) memory.forget(under.lane, clock.now())
     },
   }

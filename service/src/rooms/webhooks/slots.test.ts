@@ -36,3 +36,17 @@ test('an idle lane may have its first of what is left, a busy one waits for the 
   for (let i = 0; i < 5; i += 1) slots.take('b')
   assert.deepEqual([slots.free(), slots.isFor('c', 0)], [0, false])
 })
+
+test('what is delivered frees its place, until as many as there are places wait for their record', () => {
+  const slots = createSlots(12)
+  const deliver = (partnerId: string) => {
+    slots.take(partnerId)
+    slots.deliver(partnerId)
+  }
+  for (let i = 0; i < 12; i += 1) deliver('a')
+  assert.deepEqual([slots.taken(), slots.free()], [0, 12])
+  for (let i = 0; i < 12; i += 1) deliver('b')
+  assert.deepEqual([slots.taken(), slots.free(), slots.isFor('c', 0)], [0, 0, false])
+  slots.recorded()
+  assert.deepEqual([slots.free(), slots.isFor('c', 0)], [1, true])
+})
