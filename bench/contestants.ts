@@ -84,7 +84,8 @@ export function loadedContestant(options: LoadedOptions): Contestant {
     const after = await server.usage()
     server.freeze()
     if (report.problem !== undefined) throw new Error(`${name} refused a request of the bench: ${report.problem}`)
-    lastRate = report.rate
+    // Where the requests ran out before they were counted, the next ones are as many as were answered in that time.
+    lastRate = Math.max(report.rate, report.accepted / wallSeconds)
     if (ledger) ledger.accepted += report.accepted
     if (ledger) ledger.unknown += report.unknown
     const serverCpu = (after.cpuSeconds - before.cpuSeconds) / wallSeconds

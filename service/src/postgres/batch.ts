@@ -38,11 +38,8 @@ type Waiting<In, Out> = {
 /** Far longer than a lock is held when all is well; what takes longer is waited for beside the line. */
 const sharedLockTimeoutMs = 250
 
-/**
- * Beside another batch a further one begins with this many calls: a small one costs nearly as much as a large one, and two
- * that follow each other closely mostly wait for the same lock and for the same disk.
- */
-const companyMin = 32
+/** A small batch costs nearly as much as a large one, and two that follow each other closely mostly wait for the same disk. */
+const companyMinDefault = 64
 
 /** A key or an amount that somebody else has taken since it was read. */
 const lostStates: ReadonlySet<string | undefined> = new Set([sqlState.uniqueViolation, sqlState.checkViolation])
@@ -61,6 +58,8 @@ export type BatcherOptions<In, Out, Read = undefined> = {
   readonly callsMax: number
   /** Batches under way at once. */
   readonly batchesMax: number
+  /** Beside another batch a further one begins with this many calls. */
+  readonly companyMin?: number
   /** Whose a call is. */
   readonly partnerOf: (call: In) => string
   /** Where the database is sharded by partner: a batch is of one partner. */
@@ -72,6 +71,7 @@ export type BatcherOptions<In, Out, Read = undefined> = {
 
 export function createBatcher<In, Out, Read = undefined>(options: BatcherOptions<In, Out, Read>): Batcher<In, Out> {
   const { db, read, work, callsMax, batchesMax, partnerOf, apart = false, byIndex = false, planOnce = false } = options
+  const { companyMin = companyMinDefault } = options
   let waiting: Waiting<In, Out>[] = []
   let turn: Promise<void> = Promise.resolve()
   let underWay = 0

@@ -62,6 +62,8 @@ const sandboxCreditor: Creditor = {
 const payoutsPerBatchMax = 128
 /** While one is written, what the next one needs is read. */
 const batchesUnderWayMax = 2
+/** Two halves of what is on the way take turns: one is written while the other is read for. */
+const companyMin = 32
 
 export function createPayouts(deps: PayoutsDeps): Payouts {
   const { db, cursors, customers } = deps
@@ -70,6 +72,7 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
     ...createAccept(deps),
     callsMax: deps.payoutsPerBatchMax ?? payoutsPerBatchMax,
     batchesMax: batchesUnderWayMax,
+    companyMin,
     planOnce: true,
     partnerOf: ({ caller }) => caller.partnerId,
     apart: deps.sharded,
