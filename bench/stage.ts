@@ -72,17 +72,15 @@ export async function buildStage(options: StageOptions): Promise<Stage> {
     loadedContestant({ ...accept, name: 'payouts', kind: 'payout' }),
   )
   if (full) {
-    const oneThread = { HTTP_THREAD: 'off' }
-    const alone = await service('accept', 'one_thread', 1, undefined, oneThread)
-    contestants.push(loadedContestant({ ...alone, name: 'payouts on one thread', kind: 'payout' }))
-    for (const [name, env] of Object.entries({ 'no database': {}, 'no database on one thread': oneThread })) {
-      const server = await start('stateless', alone.databaseUrl, 'one_thread', env)
-      server.freeze()
-      const load = startLoad(privateKeyPem)
-      cyclicLoads.push(load)
-      const { partners } = alone
-      contestants.push(loadedContestant({ ...common, load, server, partners, name, kind: 'payout', cyclic: true }))
-    }
+    const two = await service('accept', 'two_threads', 1, undefined, { HTTP_THREAD: 'on' })
+    contestants.push(loadedContestant({ ...two, name: 'payouts with HTTP_THREAD=on', kind: 'payout' }))
+    const stateless = await start('stateless', two.databaseUrl, 'two_threads')
+    stateless.freeze()
+    const cyclic = startLoad(privateKeyPem)
+    cyclicLoads.push(cyclic)
+    const { partners } = two
+    const bare = { ...common, load: cyclic, server: stateless, partners, kind: 'payout', cyclic: true } as const
+    contestants.push(loadedContestant({ ...bare, name: 'no database' }))
     say(`making ${full.partners} partners, and ${full.rows.toLocaleString('en')} rows`)
     const many = await service('accept', 'partners', full.partners)
     contestants.push(loadedContestant({ ...many, name: '1,000 partners', kind: 'payout' }))

@@ -30,15 +30,7 @@ export const rows: readonly Row[] = [
   ...against('pgbench TPC-B scale 1 (hot row)', 'pgbench 1', 2, 3),
   ...against('pgbench TPC-B scale 10', 'pgbench 10', 1.2, 2),
   {
-    title: 'payouts / our endpoint without the database, each on one thread',
-    ours: 'payouts on one thread',
-    peer: 'no database on one thread',
-    floor: 0.65,
-    aim: 0.8,
-    value: ratio,
-  },
-  {
-    title: 'payouts / our endpoint without the database, each on two',
+    title: 'payouts / our endpoint without the database',
     ours: names.accept,
     peer: 'no database',
     floor: 0.65,

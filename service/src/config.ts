@@ -139,9 +139,9 @@ export const variables = {
   DATABASE_CONNECTIONS_MAX: { default: '20', what: 'Connections of each process', read: integer(2, 1000, 20) },
   DATABASE_SHARDED: { default: 'off', what: '`on`: sharded by partner (Citus): a batch is of one', read: onOff('off') },
   HTTP_THREAD: {
-    default: 'on',
-    what: 'Role `serve`: sockets and signatures on a thread of their own',
-    read: onOff('on'),
+    default: 'off',
+    what: '`on`: role `serve` has its sockets and signatures on a thread of their own, which wants more than two cores',
+    read: onOff('off'),
   },
   MASTER_KEY: {
     default: 'made in DATA_DIR (sandbox)',

@@ -1,4 +1,4 @@
-/** `serve` with its sockets on a thread of their own, as it is by default, and without: nobody outside can tell. */
+/** `serve` with its sockets on a thread of their own, and without, as it is by default: nobody outside can tell. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
@@ -11,7 +11,7 @@ let threaded: TestService
 let alone: TestService
 
 before(async () => {
-  ;[threaded, alone] = await Promise.all([startTestService(), startTestService({ env: { HTTP_THREAD: 'off' } })])
+  ;[threaded, alone] = await Promise.all([startTestService({ env: { HTTP_THREAD: 'on' } }), startTestService()])
 })
 after(() => Promise.all([threaded.dispose(), alone.dispose()]))
 

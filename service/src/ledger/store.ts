@@ -122,9 +122,9 @@ type AccountId = { readonly partnerId: string; readonly id: string }
 export function lockBeforeChange(tx: Tx, accounts: readonly AccountId[]): void {
   if (accounts.length < 2) return
   tx.later(sql`
-    select id from ledger.accounts
-    where ${ofPartners(accounts.map((each) => each.partnerId))} and id = any(${accounts.map((each) => each.id)}::uuid[])
-    order by id for no key update`)
+    select count(*) from (
+      select from ledger.accounts where ${ofPartners(accounts.map((each) => each.partnerId))}
+        and id = any(${accounts.map((each) => each.id)}::uuid[]) order by id for no key update) as locked`)
 }
 
 /** Changes many accounts, each named once. Joined to the list alone: a list to compare with is sorted for each row again. */
