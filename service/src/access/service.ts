@@ -171,7 +171,7 @@ function createCredentialCache({
   sealer,
   sharded = false,
 }: Parameters<typeof createAccess>[0]): Access['credential'] {
-  type Cached = { readonly row: store.ServiceAccountRow; readonly credential: Credential; until: number }
+  type Cached = { readonly row: store.ServiceAccountRead; readonly credential: Credential; until: number }
   const cache = new Map<string, Cached>()
   // Those that ran out together are looked at together: a thousand partners are not a thousand statements.
   const find = createBatcher({
@@ -182,28 +182,24 @@ function createCredentialCache({
     partnerOf: ({ partnerId }) => partnerId,
     apart: sharded,
   })
-  const looking = new Map<string, Promise<store.ServiceAccountRow | undefined>>()
+  const looking = new Map<string, Promise<store.ServiceAccountRead | undefined>>()
   const look = (partnerId: string, apiKey: string) => {
     const under = looking.get(apiKey) ?? find({ partnerId, apiKey }).finally(() => looking.delete(apiKey))
     looking.set(apiKey, under)
     return under
   }
-  const isSame = (a: store.ServiceAccountRow, b: store.ServiceAccountRow) =>
-    a.id === b.id && a.publicKeyPem === b.publicKeyPem && a.apiSecretSealed.equals(b.apiSecretSealed)
-
-  const make = (row: store.ServiceAccountRow, before: Cached | undefined): Credential => {
+  const make = (row: store.ServiceAccountRead): Credential => {
     const { partnerId } = row
-    const known = before && isSame(before.row, row) ? before.credential : undefined
     return {
       caller: {
         partnerId,
         serviceAccountId: row.id,
         name: row.name,
-        permissions: row.permissions,
+        permissions: row.permissions.split(' ').filter(Boolean) as Permission[],
         ...(row.impersonatedBy === null ? {} : { impersonatedBy: row.impersonatedBy }),
       },
-      apiSecret: known?.apiSecret ?? sealer.open(row.apiSecretSealed, secretContext(partnerId, row.id)),
-      publicKey: known?.publicKey ?? createPublicKey(row.publicKeyPem),
+      apiSecret: sealer.open(row.apiSecretSealed, secretContext(partnerId, row.id)),
+      publicKey: createPublicKey(row.publicKeyPem),
     }
   }
 
@@ -211,7 +207,7 @@ function createCredentialCache({
     const partnerId = apiKeyPartner(apiKey)
     if (partnerId === undefined) return undefined
     const now = clock.now()
-    const alive = ({ expiresAt }: store.ServiceAccountRow) => expiresAt === null || expiresAt > now
+    const alive = ({ expiresAt }: store.ServiceAccountRead) => expiresAt === null || expiresAt > now
     const cached = cache.get(apiKey)
     if (cached && cached.until > now.getTime()) return alive(cached.row) ? cached.credential : undefined
     const row = await look(partnerId, apiKey)
@@ -219,17 +215,25 @@ function createCredentialCache({
       cache.delete(apiKey)
       return undefined
     }
-    const credential = make(row, cached)
+    const credential = cached && isSame(cached.row, row) ? cached.credential : make(row)
     if (cache.size >= credentialsCachedMax) cache.clear()
     cache.set(apiKey, { row, credential, until: now.getTime() + credentialTtlMs })
     return credential
   }
 }
 
+const isSame = (a: store.ServiceAccountRead, b: store.ServiceAccountRead): boolean =>
+  a.id === b.id &&
+  a.name === b.name &&
+  a.permissions === b.permissions &&
+  a.publicKeyPem === b.publicKeyPem &&
+  a.impersonatedBy === b.impersonatedBy &&
+  a.apiSecretSealed.equals(b.apiSecretSealed)
+
 async function findServiceAccounts(
   tx: Tx,
   wanted: readonly { readonly partnerId: string; readonly apiKey: string }[],
-): Promise<readonly (store.ServiceAccountRow | undefined)[]> {
+): Promise<readonly (store.ServiceAccountRead | undefined)[]> {
   const rows = await store.serviceAccountsByKey(tx, wanted)
   const byKey = new Map(rows.map((row) => [`${row.partnerId} ${row.apiKey}`, row]))
   return wanted.map(({ partnerId, apiKey }) => byKey.get(`${partnerId} ${apiKey}`))

@@ -14,6 +14,8 @@ export type ServiceAccountRow = {
   readonly impersonatedBy: string | null
   readonly expiresAt: Date | null
 }
+/** As it is read again and again: its permissions are a text with spaces, made into a list where they have changed. */
+export type ServiceAccountRead = Omit<ServiceAccountRow, 'permissions'> & { readonly permissions: string }
 
 export async function insertPartner(tx: Tx, id: string, name: string, now: Date): Promise<void> {
   await tx.run(sql`insert into access.partners (id, name, created_at) values (${id}, ${name}, ${now})`)
@@ -40,9 +42,10 @@ export async function insertServiceAccount(tx: Tx, row: ServiceAccountRow, now: 
 export function serviceAccountsByKey(
   tx: Tx,
   keys: readonly { readonly partnerId: string; readonly apiKey: string }[],
-): Promise<readonly ServiceAccountRow[]> {
-  return tx.rows<ServiceAccountRow>(sql`
-    select partner_id, id, name, api_key, api_secret_sealed, public_key_pem, permissions, impersonated_by, expires_at
+): Promise<readonly ServiceAccountRead[]> {
+  return tx.rows<ServiceAccountRead>(sql`
+    select partner_id, id, name, api_key, api_secret_sealed, public_key_pem,
+      array_to_string(permissions, ' ') as permissions, impersonated_by, expires_at
     from access.service_accounts
     where ${ofPartners(keys.map((key) => key.partnerId))} and api_key = any(${keys.map((key) => key.apiKey)}::text[])
       and revoked_at is null`)

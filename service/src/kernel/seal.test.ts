@@ -25,6 +25,12 @@ test('it does not open for another row, column or partner', () => {
     assert.throws(() => sealer.open(sealed, other), AssertionFailure, other.join())
 })
 
+test('each sealing has a mark of its own, also of the same text, and keeps it', () => {
+  const sealings = Array.from({ length: 100 }, () => sealer.seal('secret', context))
+  assert.equal(new Set(sealings.map(sealer.mark)).size, sealings.length)
+  for (const sealed of sealings) assert.equal(sealer.mark(Buffer.from(sealed)), sealer.mark(sealed))
+})
+
 test('not a bit of it can be changed, and nothing cut off', () => {
   const sealed = sealer.seal('secret', context)
   for (let at = 0; at < sealed.length; at += 1) {

@@ -1,5 +1,5 @@
 /** Transfers in numbers: one lock, one update and one insert for as many as a batch holds. */
-import { assert, type Clock, type Minor, newId, present } from '../kernel/index.ts'
+import { assert, type Clock, type Minor, newId } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { type Change, effects, fits, type ReserveWish, type Transfer, type TransferKind } from './rules.ts'
 import * as store from './store.ts'
@@ -17,7 +17,7 @@ export type Batches = {
    * Whether all of it fits, as far as can be told without a lock: it was available when `known` was read, what others have
    * `spoken` for taken off. By its constraint the commit still has the last word.
    */
-  readonly seemFitting: (wanted: readonly ReserveWish[], known: KnownAccounts, spoken: Sums) => boolean
+  readonly seemFitting: (wanted: Sums, known: KnownAccounts, spoken: Sums) => boolean
   /**
    * Sets money aside, for reserves that were found fitting, or that are taken to fit: where one does not, the commit fails
    * by the constraint `accounts_never_negative`. Each has its id. Locks the accounts and writes with the commit.
@@ -45,6 +45,8 @@ function distinct(keys: readonly store.AccountKey[]): readonly store.AccountKey[
   return [...new Map(keys.map((key) => [keyText(key), key])).values()]
 }
 
+type Named = { readonly debitAccountId: string; readonly creditAccountId: string }
+
 const debitKey = ({ partnerId, currency, debit: name }: Omit<Movement, 'credit'>) => ({ partnerId, currency, name })
 const creditKey = ({ partnerId, currency, credit: name }: Omit<Movement, 'debit'>) => ({ partnerId, currency, name })
 const bothKeys = (movements: readonly Movement[]) => distinct([...movements.map(debitKey), ...movements.map(creditKey)])
@@ -58,14 +60,35 @@ const sumsOf = (wanted: readonly ReserveWish[]): Sums => {
   return found
 }
 
-/** One change an account, whatever the number of transfers. */
-function sums(changes: readonly (Change & { readonly partnerId: string; readonly id: string })[]) {
-  return [...Map.groupBy(changes, ({ id }) => id).values()].map((list) => ({
-    partnerId: present(list[0], 'a group has a member').partnerId,
-    id: present(list[0], 'a group has a member').id,
-    posted: list.reduce((sum, { posted }) => sum + posted, 0n),
-    reserved: list.reduce((sum, { reserved }) => sum + reserved, 0n),
+const nameAccounts = <T extends Transfer>(transfers: readonly T[], known: KnownAccounts) =>
+  transfers.map((transfer) => ({
+    ...transfer,
+    debitAccountId: known.get(keyText(debitKey(transfer)))?.id,
+    creditAccountId: known.get(keyText(creditKey(transfer)))?.id,
   }))
+
+const isNamed = <T extends { [K in keyof Named]: string | undefined }>(row: T): row is T & Named =>
+  row.debitAccountId !== undefined && row.creditAccountId !== undefined
+
+type AccountChange = Change & { readonly partnerId: string; readonly id: string }
+
+/** One change an account, whatever the number of transfers. */
+function changesOf(kind: TransferKind, transfers: readonly (Transfer & Named)[]): readonly AccountChange[] {
+  const found = new Map<string, { partnerId: string; id: string; posted: Minor; reserved: Minor }>()
+  const add = (partnerId: string, id: string, { posted, reserved }: Change) => {
+    const known = found.get(id)
+    if (known === undefined) found.set(id, { partnerId, id, posted, reserved })
+    else {
+      known.posted += posted
+      known.reserved += reserved
+    }
+  }
+  for (const { partnerId, amount, debitAccountId, creditAccountId } of transfers) {
+    const { debit, credit } = effects(kind, amount)
+    add(partnerId, debitAccountId, debit)
+    add(partnerId, creditAccountId, credit)
+  }
+  return [...found.values()].filter(({ posted, reserved }) => posted !== 0n || reserved !== 0n)
 }
 
 export function createBatches(clock: Clock): Batches {
@@ -77,40 +100,32 @@ export function createBatches(clock: Clock): Batches {
       ]),
     )
 
-  const complete = async (tx: Tx, keys: readonly store.AccountKey[], known: KnownAccounts): Promise<KnownAccounts> => {
+  /** Names the accounts of each transfer; those that are not there yet are made. */
+  const named = async <T extends Transfer>(
+    tx: Tx,
+    transfers: readonly T[],
+    known: KnownAccounts,
+  ): Promise<readonly (T & Named)[]> => {
+    const rows = nameAccounts(transfers, known)
+    const whole = rows.filter(isNamed)
+    if (whole.length === rows.length) return whole
+    const debits = rows.filter(({ debitAccountId }) => debitAccountId === undefined).map(debitKey)
+    const credits = rows.filter(({ creditAccountId }) => creditAccountId === undefined).map(creditKey)
     // In the order of their keys, so that two batches that make the same accounts cannot wait for each other.
-    const missing = keys
-      .filter((key) => !known.has(keyText(key)))
-      .toSorted((a, b) => (keyText(a) < keyText(b) ? -1 : 1))
-    if (missing.length === 0) return known
+    const missing = distinct([...debits, ...credits]).toSorted((a, b) => (keyText(a) < keyText(b) ? -1 : 1))
     for (const { partnerId, name, currency } of missing)
       await store.ensureAccount(tx, partnerId, { id: newId(), name, currency }, clock.now())
-    return find(tx, keys)
+    const all = nameAccounts(transfers, new Map([...known, ...(await find(tx, missing))])).filter(isNamed)
+    assert(all.length === transfers.length, 'what was just made is there')
+    return all
   }
 
   /** Last come the accounts, locked in the order of their ids: until the commit all others wait for them. */
-  const write = (
-    tx: Tx,
-    kind: TransferKind,
-    transfers: readonly (Transfer & { readonly id: string })[],
-    ids: KnownAccounts,
-  ) => {
-    const rows = transfers.map((transfer) => {
-      const { id: debitAccountId } = present(ids.get(keyText(debitKey(transfer))), 'found or just made')
-      const { id: creditAccountId } = present(ids.get(keyText(creditKey(transfer))), 'found or just made')
-      return { ...transfer, debitAccountId, creditAccountId }
-    })
-    const changes = rows.flatMap(({ partnerId, amount, debitAccountId, creditAccountId }) => {
-      const { debit, credit } = effects(kind, amount)
-      return [
-        { partnerId, id: debitAccountId, ...debit },
-        { partnerId, id: creditAccountId, ...credit },
-      ]
-    })
-    const changed = sums(changes).filter(({ posted, reserved }) => posted !== 0n || reserved !== 0n)
-    store.insertTransfers(tx, kind, rows, clock.now())
-    store.lockBeforeChange(tx, changed)
-    store.changeAccounts(tx, changed)
+  const write = (tx: Tx, kind: TransferKind, transfers: readonly (Transfer & Named & { readonly id: string })[]) => {
+    const changes = changesOf(kind, transfers)
+    store.insertTransfers(tx, kind, transfers, clock.now())
+    store.lockBeforeChange(tx, changes)
+    store.changeAccounts(tx, changes)
   }
 
   return {
@@ -128,9 +143,9 @@ export function createBatches(clock: Clock): Batches {
     },
     sumsOf,
     seemFitting: (wanted, known, spoken) =>
-      [...sumsOf(wanted)].every(([key, sum]) => (known.get(key)?.available ?? 0n) >= sum + (spoken.get(key) ?? 0n)),
+      [...wanted].every(([key, sum]) => (known.get(key)?.available ?? 0n) >= sum + (spoken.get(key) ?? 0n)),
     reserveMany: async (tx, reserves, known) => {
-      if (reserves.length > 0) write(tx, 'reserve', reserves, await complete(tx, bothKeys(reserves), known))
+      if (reserves.length > 0) write(tx, 'reserve', await named(tx, reserves, known))
     },
     creditMany: async (tx, transfers, known) => {
       if (transfers.length === 0) return
@@ -138,12 +153,11 @@ export function createBatches(clock: Clock): Batches {
         transfers.every(({ debit, credit }) => debit !== 'balance' && credit === 'balance'),
         'a credit comes out of a system account',
       )
-      const ids = await complete(tx, bothKeys(transfers), known)
+      const rows = await named(tx, transfers, known)
       write(
         tx,
         'direct',
-        transfers.map((transfer) => ({ ...transfer, id: newId() })),
-        ids,
+        rows.map((row) => ({ ...row, id: newId() })),
       )
     },
   }

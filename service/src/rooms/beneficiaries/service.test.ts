@@ -90,7 +90,7 @@ test('404 for unknown, removed and other partners, in one and the same words', a
     await assert.rejects(beneficiaries.get(who, id), collect)
     await assert.rejects(beneficiaries.update(who, { id, name: 'Eve' }), collect)
     await assert.rejects(beneficiaries.remove(who, id), collect)
-    assert.equal((await beneficiaries.byIds(db, [{ partnerId: who, id }])).size, 0)
+    assert.equal((await beneficiaries.payeesByIds(db, [{ partnerId: who, id }])).size, 0)
   }
   assert.deepEqual([...answers], ['not_found No such beneficiary. 0'])
   assert.deepEqual(await beneficiaries.get(partnerId, kept.id), kept)

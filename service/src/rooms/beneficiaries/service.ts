@@ -6,6 +6,7 @@ import { type BeneficiaryCreate, type BeneficiaryUpdate, readDestination, refuse
 import * as store from './store.ts'
 
 export type Beneficiary = store.Beneficiary
+export type Payee = store.Payee
 export type BeneficiaryList = store.BeneficiaryFilter & { readonly limit?: string; readonly cursor?: string }
 
 export type Beneficiaries = {
@@ -20,10 +21,10 @@ export type Beneficiaries = {
   /** Gone for every later request; payouts that were accepted keep what they copied. Refuses: not_found. */
   readonly remove: (partnerId: string, id: string) => Promise<void>
   /** For batches of payouts, by `<partner> <id>`: one that is unknown, removed or another's is not among them. */
-  readonly byIds: (
+  readonly payeesByIds: (
     tx: Tx,
     keys: readonly { readonly partnerId: string; readonly id: string }[],
-  ) => Promise<ReadonlyMap<string, Beneficiary>>
+  ) => Promise<ReadonlyMap<string, Payee>>
 }
 
 export function createBeneficiaries(deps: {
@@ -73,9 +74,9 @@ export function createBeneficiaries(deps: {
     remove: async (partnerId, id) => {
       if ((await store.remove(db, partnerId, id, clock.now())) === 0) throw notFound('beneficiary')
     },
-    byIds: async (tx, keys) => {
+    payeesByIds: async (tx, keys) => {
       if (keys.length === 0) return new Map()
-      const rows = await store.byIds(tx, keys)
+      const rows = await store.payeesByIds(tx, keys)
       return new Map(rows.map(({ partnerId, ...row }) => [`${partnerId} ${row.id}`, row]))
     },
   }

@@ -16,6 +16,7 @@ export type Beneficiary = {
   readonly createdAt: Date
   readonly updatedAt: Date
 }
+export type Payee = Omit<Beneficiary, 'walletAddress' | 'createdAt' | 'updatedAt'>
 export type BeneficiaryFilter = { readonly customerId?: string; readonly currency?: string }
 
 const columns = sql`id, customer_id, alias, name, iban, bic, wallet_address, country, currency, created_at, updated_at`
@@ -34,13 +35,13 @@ export function byId(tx: Tx, partnerId: string, id: string): Promise<Beneficiary
     where partner_id = ${partnerId} and id = ${id} and removed_at is null`)
 }
 
-/** Beneficiaries of many partners at once, for a batch of payouts. */
-export function byIds(
+/** Beneficiaries of many partners at once, for a batch of payouts: whom and where to pay. */
+export function payeesByIds(
   tx: Tx,
   keys: readonly { readonly partnerId: string; readonly id: string }[],
-): Promise<readonly (Beneficiary & { readonly partnerId: string })[]> {
+): Promise<readonly (Payee & { readonly partnerId: string })[]> {
   return tx.rows(sql`
-    select partner_id, ${columns} from beneficiaries.beneficiaries
+    select partner_id, id, customer_id, alias, name, iban, bic, country, currency from beneficiaries.beneficiaries
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])
       and removed_at is null`)
 }

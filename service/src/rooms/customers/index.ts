@@ -4,10 +4,10 @@
  * Table: customers.customers. Invariants: KYC is sealed at rest as a whole, under a context that names partner and
  * customer; `personalIdentificationNumber` never leaves; `customerType` is set once, at creation. Partner identifiers
  * and emails are the partner's own business and not unique. Updates of one customer take turns.
- * Promises to other rooms: `find`, `byId` and `idOf` join their transaction, and another partner's customer is as
+ * Promises to other rooms: `find`, `payersByIds` and `idOf` join their transaction, and another partner's customer is as
  * unknown as one that never was.
  */
 export { customersRoutes } from './routes.ts'
 export type { CustomerCreate, CustomerType, CustomerUpdate, KycFields } from './rules.ts'
-export { createCustomers, type Customer, type CustomerList, type Customers } from './service.ts'
-export { sampleCustomer } from './sample.ts'
+export { createCustomers, type Customer, type CustomerList, type Customers, type Payer } from './service.ts'
+export { sampleCustomer, samplePayer } from './sample.ts'

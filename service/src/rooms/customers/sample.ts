@@ -1,5 +1,5 @@
 import { newId, randomText } from '../../kernel/index.ts'
-import type { Customer } from './service.ts'
+import type { Customer, Payer } from './service.ts'
 
 /** A customer that never was, for samples of events. RFC 2606: the address reaches nobody. */
 export function sampleCustomer(now: Date): Customer {
@@ -13,4 +13,9 @@ export function sampleCustomer(now: Date): Customer {
     createdAt: now,
     updatedAt: now,
   }
+}
+
+export function samplePayer(now: Date): Payer {
+  const { id, serviceId, partnerCustomerIdentifier, email, kyc } = sampleCustomer(now)
+  return { id, serviceId, partnerCustomerIdentifier, email, citizenshipCountryCode: kyc.citizenshipCountryCode ?? null }
 }

@@ -64,7 +64,7 @@ test('a customer is read back by guid, in any case, and by serviceId', async () 
   for (const ref of [made.id, made.id.toUpperCase(), made.serviceId])
     assert.deepEqual(await customers.get(partnerId, ref), made)
   assert.equal(await customers.idOf(db, partnerId, made.serviceId), made.id)
-  assert.deepEqual(await customers.byId(db, partnerId, made.id), made)
+  assert.deepEqual(await customers.find(db, partnerId, made.id), made)
 })
 
 test('404 when the customer is unknown, and the same 404 when it is of another partner', async () => {
@@ -127,6 +127,23 @@ test('an update sets what is given, clears null, keeps the rest, and moves updat
   assert.deepEqual(await customers.get(partnerId, made.id), cleared)
 })
 
+test('whom money moves for: without KYC but the citizenship, which follows each update; a stranger is unknown', async () => {
+  const partnerId = await newPartner()
+  const stranger = await newPartner()
+  const given = { email: 'ada@example.com', kyc: { ...kyc, citizenshipCountryCode: 'GB' } }
+  const { id, serviceId, partnerCustomerIdentifier, email } = await customers.create(partnerId, given)
+  const payerOf = async (owner: string) =>
+    (await customers.payersByIds(db, [{ partnerId: owner, id }])).get(`${owner} ${id}`)
+  const expected = { id, serviceId, partnerCustomerIdentifier, email, citizenshipCountryCode: 'GB' }
+  for (const _ of [1, 2]) assert.deepEqual(await payerOf(partnerId), expected)
+  assert.equal(await payerOf(stranger), undefined)
+  for (const country of ['DE', null, 'FR']) {
+    await customers.update(partnerId, id, { kyc: { citizenshipCountryCode: country } })
+    for (const _ of [1, 2]) assert.deepEqual(await payerOf(partnerId), { ...expected, citizenshipCountryCode: country })
+  }
+  assert.equal((await customers.payersByIds(db, [])).size, 0)
+})
+
 test('concurrent updates of one customer lose nothing', async () => {
   const partnerId = await newPartner()
   const { id } = await customers.create(partnerId, { email: 'ada@example.com' })
@@ -161,6 +178,7 @@ test('nothing of KYC stands in the database in plain text', async () => {
       select kyc_sealed from customers.customers where partner_id = ${partnerId} and id = ${id})
     where partner_id = ${partnerId} and id = ${other.id}`)
   await assert.rejects(customers.get(partnerId, other.id), { name: 'AssertionFailure' })
+  await assert.rejects(customers.payersByIds(db, [{ partnerId, id: other.id }]), { name: 'AssertionFailure' })
 })
 
 test('no answer carries the identification number, nor a null', async () => {

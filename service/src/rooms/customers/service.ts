@@ -28,6 +28,11 @@ export type Customer = {
   readonly updatedAt: Date
 }
 
+/** What events tell of the customer for whom money moves: all that they tell of KYC is the citizenship. */
+export type Payer = Pick<Customer, 'id' | 'serviceId' | 'partnerCustomerIdentifier' | 'email'> & {
+  readonly citizenshipCountryCode: string | null
+}
+
 export type CustomerList = store.CustomerFilter & { readonly limit?: string; readonly cursor?: string }
 
 export type Customers = {
@@ -41,16 +46,17 @@ export type Customers = {
   readonly update: (partnerId: string, ref: string, input: CustomerUpdate) => Promise<Customer>
   /** For other rooms: by guid or serviceId, as a request names it. Refuses: not_found, with `pointer` where given. */
   readonly find: (tx: Tx, partnerId: string, ref: string, pointer?: string) => Promise<Customer>
-  /** For other rooms: by guid. Refuses: not_found. */
-  readonly byId: (tx: Tx, partnerId: string, id: string) => Promise<Customer>
   /** For batches of payments, by `<partner> <guid>`: one that does not exist or is another's is not among them. */
-  readonly byIds: (
+  readonly payersByIds: (
     tx: Tx,
     keys: readonly { readonly partnerId: string; readonly id: string }[],
-  ) => Promise<ReadonlyMap<string, Customer>>
+  ) => Promise<ReadonlyMap<string, Payer>>
   /** For filters: the guid of a guid or serviceId, undefined where there is no such customer. Opens no KYC. */
   readonly idOf: (tx: Tx, partnerId: string, ref: string) => Promise<string | undefined>
 }
+
+/** Some 20 MB. */
+const citizenshipsMax = 100_000
 
 const guid = new RegExp(uuidPattern)
 const serviceId = new RegExp(serviceIdPattern)
@@ -75,6 +81,18 @@ export function createCustomers(deps: {
     ...row,
     kyc: JSON.parse(sealer.open(kycSealed, context(partnerId, row.id))) as KycFields,
   })
+  /** Nothing but the country of an opened KYC is kept, for as long as the same sealing is stored. */
+  const citizenships = new Map<string, { readonly mark: string; readonly country: string | null }>()
+  const toPayer = (name: string, { partnerId, kycSealed, ...row }: store.PayerRow): Payer => {
+    const mark = sealer.mark(kycSealed)
+    const kept = citizenships.get(name)
+    if (kept?.mark === mark) return { ...row, citizenshipCountryCode: kept.country }
+    const kyc = JSON.parse(sealer.open(kycSealed, context(partnerId, row.id))) as KycFields
+    const country = kyc.citizenshipCountryCode ?? null
+    if (citizenships.size >= citizenshipsMax) citizenships.clear()
+    citizenships.set(name, { mark, country })
+    return { ...row, citizenshipCountryCode: country }
+  }
   const listName = (partnerId: string) => `customers:${partnerId}`
 
   const find: Customers['find'] = async (tx, partnerId, ref, pointer) => {
@@ -135,11 +153,15 @@ export function createCustomers(deps: {
       })
     },
     find,
-    byId: (tx, partnerId, id) => find(tx, partnerId, id),
-    byIds: async (tx, keys) => {
+    payersByIds: async (tx, keys) => {
       if (keys.length === 0) return new Map()
-      const rows = await store.byIds(tx, keys)
-      return new Map(rows.map(({ partnerId, ...row }) => [`${partnerId} ${row.id}`, toCustomer(partnerId, row)]))
+      const rows = await store.payersByIds(tx, keys)
+      return new Map(
+        rows.map((row) => {
+          const name = `${row.partnerId} ${row.id}`
+          return [name, toPayer(name, row)]
+        }),
+      )
     },
     idOf: async (tx, partnerId, ref) => {
       const kind = refKind(ref)

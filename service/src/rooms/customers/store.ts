@@ -13,6 +13,9 @@ export type CustomerRow = {
   readonly createdAt: Date
   readonly updatedAt: Date
 }
+export type PayerRow = Pick<CustomerRow, 'id' | 'serviceId' | 'partnerCustomerIdentifier' | 'email' | 'kycSealed'> & {
+  readonly partnerId: string
+}
 export type CustomerFilter = {
   readonly email?: string
   readonly partnerCustomerIdentifier?: string
@@ -41,12 +44,12 @@ export function byRef(tx: Tx, partnerId: string, ref: CustomerRefKind): Promise<
 }
 
 /** Customers of many partners at once, for a batch of payments. */
-export function byIds(
+export function payersByIds(
   tx: Tx,
   keys: readonly { readonly partnerId: string; readonly id: string }[],
-): Promise<readonly (CustomerRow & { readonly partnerId: string })[]> {
+): Promise<readonly PayerRow[]> {
   return tx.rows(sql`
-    select partner_id, ${columns} from customers.customers
+    select partner_id, id, service_id, partner_customer_identifier, email, kyc_sealed from customers.customers
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])`)
 }
 

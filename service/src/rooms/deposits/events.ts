@@ -2,10 +2,12 @@
 import { parseJsonExactly } from '@partner-payments/wire'
 import { writeAmount } from '../../kernel/index.ts'
 import type { IncomingDebtor } from '../../rails/index.ts'
-import type { Customer } from '../customers/index.ts'
+import type { Customer, Payer } from '../customers/index.ts'
 import type { Deposit } from './store.ts'
 
-const common = (deposit: Deposit, customer: Customer) => ({
+type Named = Pick<Payer, 'id' | 'serviceId' | 'partnerCustomerIdentifier' | 'email'>
+
+const common = (deposit: Deposit, customer: Named) => ({
   amount: writeAmount(deposit.amount, deposit.currency),
   currency: deposit.currency as string,
   customFields: customFieldsOf(deposit),
@@ -47,38 +49,38 @@ export const created = (deposit: Deposit, customer: Customer, partnerName: strin
   partnerName,
 })
 
-export const initiated = (deposit: Deposit, customer: Customer) => ({
+export const initiated = (deposit: Deposit, customer: Named) => ({
   ...common(deposit, customer),
   ...session(deposit),
   customerEmail: customer.email ?? '',
   userIpAddress: deposit.ipAddress,
 })
 
-export const submitted = (deposit: Deposit, customer: Customer) => ({
+export const submitted = (deposit: Deposit, customer: Named) => ({
   ...common(deposit, customer),
   ...session(deposit),
   customerEmail: customer.email ?? '',
   customerIpAddress: deposit.ipAddress,
 })
 
-export const accepted = (deposit: Deposit, customer: Customer, debtor: IncomingDebtor) => ({
+export const accepted = (deposit: Deposit, customer: Named, debtor: IncomingDebtor) => ({
   ...common(deposit, customer),
   ...session(deposit),
   ...payer(debtor),
   customerEmail: customer.email,
 })
 
-export const completed = (deposit: Deposit, customer: Customer, debtor: IncomingDebtor) => ({
+export const completed = (deposit: Deposit, customer: Named, debtor: IncomingDebtor) => ({
   ...accepted(deposit, customer, debtor),
   blockchainTransactionHash: null,
 })
 
-export const failed = (deposit: Deposit, customer: Customer, errorDetails: string) => ({
+export const failed = (deposit: Deposit, customer: Named, errorDetails: string) => ({
   ...submitted(deposit, customer),
   errorDetails,
 })
 
-export const expired = (deposit: Deposit, customer: Customer) => ({
+export const expired = (deposit: Deposit, customer: Named) => ({
   ...common(deposit, customer),
   createdAt: deposit.createdAt.toISOString(),
   endToEndId: deposit.endToEndId,

@@ -7,7 +7,7 @@ import type { Transfer } from '../../ledger/index.ts'
 import type { NewEvent } from '../../outbox/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { IncomingDebtor, Notice } from '../../rails/index.ts'
-import type { Customer } from '../customers/index.ts'
+import type { Payer } from '../customers/index.ts'
 import type { Move } from '../transactions/index.ts'
 import { credit, type DepositsDeps } from './deps.ts'
 import * as events from './events.ts'
@@ -44,7 +44,7 @@ const changeOf = (deposit: store.Deposit, status: DepositStatus, facts: Facts): 
 function stepOf(
   deps: DepositsDeps,
   deposit: store.Deposit,
-  customer: Customer,
+  customer: Payer,
   news: DepositNews,
   now: Date,
 ): Step | undefined {
@@ -127,7 +127,7 @@ export function createTake(deps: DepositsDeps) {
   return async (tx: Tx, batch: readonly DepositNews[]): Promise<readonly Taken[]> => {
     const rows = await store.lockDeposits(tx, batch.map(subjectOf))
     const deposits = new Map(rows.map((row) => [keyOf(row), row]))
-    const owners = await customers.byIds(
+    const owners = await customers.payersByIds(
       tx,
       rows.map(({ partnerId, customerId }) => ({ partnerId, id: customerId })),
     )

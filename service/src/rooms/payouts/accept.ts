@@ -6,8 +6,8 @@ import type { WithdrawalOutcome } from '@partner-payments/wire'
 import { type Caller, type Currency, type Minor, newId, type OpenNonce, present, Refusal } from '../../kernel/index.ts'
 import { insufficientFunds, type KnownAccounts, type Sums } from '../../ledger/index.ts'
 import { type Line, replayOf, type Tx } from '../../postgres/index.ts'
-import type { Beneficiary } from '../beneficiaries/index.ts'
-import type { Customer } from '../customers/index.ts'
+import type { Payee } from '../beneficiaries/index.ts'
+import type { Payer } from '../customers/index.ts'
 import type { NewTransaction, TakenReferences } from '../transactions/index.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { withdrawal } from './events.ts'
@@ -64,8 +64,8 @@ function outcomeOf<T>(work: () => T): T | Refusal {
 /** What is read for a batch before its transaction. What changes meanwhile ends in a unique violation, and a new try. */
 type Known = {
   readonly held: ReadonlyMap<string, store.PayoutRow>
-  readonly beneficiaries: ReadonlyMap<string, Beneficiary>
-  readonly customers: ReadonlyMap<string, Customer>
+  readonly beneficiaries: ReadonlyMap<string, Payee>
+  readonly customers: ReadonlyMap<string, Payer>
   readonly accounts: KnownAccounts
   readonly references: TakenReferences
   /** The batches that were under way when the accounts were read: what they set aside may not be in it yet. */
@@ -88,8 +88,8 @@ export function createAccept(deps: PayoutsDeps) {
   const fitting = async (tx: Tx, judged: readonly Judged[], known: Known, line: Line | undefined) => {
     const wishes = judged.map(({ call }) => wishOf(call))
     const spoken = addUp([...known.others, ...underWay].filter((sums, at, all) => all.indexOf(sums) === at))
-    if (line && ledger.seemFitting(wishes, known.accounts, spoken)) {
-      const sums = ledger.sumsOf(wishes)
+    const sums = ledger.sumsOf(wishes)
+    if (line && ledger.seemFitting(sums, known.accounts, spoken)) {
       underWay.add(sums)
       void line.ended.then(() => underWay.delete(sums))
       return wishes.map(() => true)
@@ -108,19 +108,19 @@ export function createAccept(deps: PayoutsDeps) {
     })
     const [held, payees, accounts, references, early] = await Promise.all([
       heldKeys(tx, calls),
-      beneficiaries.byIds(tx, calls.flatMap(beneficiaryKey)),
+      beneficiaries.payeesByIds(tx, calls.flatMap(beneficiaryKey)),
       ledger.accountsOf(tx, calls.map(movementOf(deps))),
       transactions.taken(
         tx,
         calls.map(({ caller, reference }) => ({ partnerId: caller.partnerId, reference })),
       ),
-      customers.byIds(tx, guessed),
+      customers.payersByIds(tx, guessed),
     ])
     const named = calls.flatMap((call) => customerKey(call, payees))
     if (owners.size > ownersMax) owners.clear()
     for (const [name, { customerId }] of payees) if (customerId !== null) owners.set(name, customerId)
     const missing = named.filter(({ partnerId, id }) => !early.has(`${partnerId} ${id}`))
-    const late = await customers.byIds(tx, missing)
+    const late = await customers.payersByIds(tx, missing)
     return { held, beneficiaries: payees, accounts, references, others, customers: new Map([...early, ...late]) }
   }
   const work = async (
@@ -196,7 +196,7 @@ const beneficiaryKey = ({ caller, payee }: PayoutCall) =>
   'beneficiaryId' in payee ? [{ partnerId: caller.partnerId, id: payee.beneficiaryId }] : []
 
 /** The customer whom the events of a call will name. */
-function customerKey({ caller, payee }: PayoutCall, known: ReadonlyMap<string, Beneficiary>) {
+function customerKey({ caller, payee }: PayoutCall, known: ReadonlyMap<string, Payee>) {
   const { partnerId } = caller
   const id = 'customerId' in payee ? payee.customerId : known.get(beneficiaryName(partnerId, payee))?.customerId
   return typeof id === 'string' ? [{ partnerId, id }] : []
@@ -214,7 +214,7 @@ const wishOf = ({ caller, amount, currency }: PayoutCall) =>
   ({ partnerId: caller.partnerId, debit: 'balance', currency, amount }) as const
 
 /** Refuses: currency_not_supported, not_found, beneficiary_currency_mismatch, beneficiary_not_payable. */
-function judge({ railId }: PayoutsDeps, call: PayoutCall, known: ReadonlyMap<string, Beneficiary>): Judged {
+function judge({ railId }: PayoutsDeps, call: PayoutCall, known: ReadonlyMap<string, Payee>): Judged {
   const { currency, payee } = call
   requireFiat(currency)
   if (railId === undefined) throw new Refusal('currency_not_supported', `No bank is connected that pays ${currency}.`)

@@ -1,7 +1,7 @@
 /** Domain -> event `data`. A field that the document calls a plain string and nobody gave is the empty string. */
 import type { EventData } from '@partner-payments/wire'
 import { writeAmount } from '../../kernel/index.ts'
-import type { Customer } from '../customers/index.ts'
+import type { Payer } from '../customers/index.ts'
 import type { PayoutRow } from './store.ts'
 
 /** CLDR's code for an unknown region: the service cannot know where a customer's address is. */
@@ -9,7 +9,7 @@ const unknownCountry = 'ZZ'
 
 export function withdrawal(
   payout: PayoutRow,
-  customer: Customer,
+  customer: Payer,
 ): Omit<EventData<'partner.customer.withdrawal.requested'>, 'eventType' | 'timestamp'> {
   return {
     amount: writeAmount(payout.amount, payout.currency),
@@ -26,7 +26,7 @@ export function withdrawal(
     creditorName: payout.creditorName,
     customerEmail: customer.email ?? '',
     customerIpAddress: payout.ipAddress,
-    customerIpCountryCode: customer.kyc.citizenshipCountryCode ?? unknownCountry,
+    customerIpCountryCode: customer.citizenshipCountryCode ?? unknownCountry,
     withdrawalReason: payout.remittance ?? '',
     customerGuid: customer.id,
     partnerCustomerId: customer.partnerCustomerIdentifier,

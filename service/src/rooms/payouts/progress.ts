@@ -180,9 +180,10 @@ async function tell(
   what: 'accepted' | 'sent' | 'failed',
   failure?: Failure,
 ): Promise<void> {
-  if (payout.customerId === null) return
-  const customer = await customers.byId(tx, payout.partnerId, payout.customerId)
-  const data = withdrawal(payout, customer)
+  const { partnerId, customerId } = payout
+  if (customerId === null) return
+  const payers = await customers.payersByIds(tx, [{ partnerId, id: customerId }])
+  const data = withdrawal(payout, present(payers.get(`${partnerId} ${customerId}`), "a payout's customer exists"))
   const now = clock.now()
   if (what === 'failed')
     outbox.append(

@@ -1,7 +1,7 @@
 /** Samples of the events of withdrawals: a payment that never was, told by the code that tells the real ones. */
 import type { EventName } from '@partner-payments/wire'
 import { newId } from '../../kernel/index.ts'
-import { sampleCustomer } from '../customers/index.ts'
+import { samplePayer } from '../customers/index.ts'
 import type { SampleContext, Samples } from '../webhooks/index.ts'
 import { failed, withdrawal } from './events.ts'
 import type { PayoutRow } from './store.ts'
@@ -38,7 +38,7 @@ const samplePayout = ({ partnerId, now }: SampleContext): PayoutRow => ({
   updatedAt: now,
 })
 
-const sample = (context: SampleContext) => withdrawal(samplePayout(context), sampleCustomer(context.now))
+const sample = (context: SampleContext) => withdrawal(samplePayout(context), samplePayer(context.now))
 
 export const withdrawalSamples: Samples<Extract<EventName, `partner.customer.withdrawal.${string}`>> = {
   'partner.customer.withdrawal.requested': sample,
