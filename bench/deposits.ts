@@ -9,6 +9,8 @@ import { type Contestant, loadedContestant, type LoadedOptions } from './contest
 import { withClient } from './postgres.ts'
 
 const waitMsMax = 120_000
+/** As many turns of opening are credited in one: what one opens is credited in half a second, too short to be measured. */
+const openingsPerSample = 3
 
 /** `worker`: what settles, frozen. */
 export function depositsContestant(
@@ -17,7 +19,7 @@ export function depositsContestant(
   const { databaseUrl, worker } = options
   const opening = loadedContestant({ ...options, name: 'deposits', kind: 'deposit' })
   const sample = async () => {
-    await opening.sample()
+    for (let count = 0; count < openingsPerSample; count += 1) await opening.sample()
     await withClient(databaseUrl, (client) => client.query(`${later} where ${statement}`))
     worker.thaw()
     try {

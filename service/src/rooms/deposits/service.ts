@@ -55,6 +55,8 @@ export function createDeposits(deps: DepositsDeps): Deposits {
     batchesMax: batchesUnderWayMax,
     partnerOf: ({ partnerId }: DepositNews) => partnerId,
     apart: deps.sharded,
+    // For a few hundred rows a plan would read small tables whole, and go on so once they have grown.
+    byIndex: true,
   })
   const take = async (news: DepositNews): Promise<boolean> => {
     for (;;) {
