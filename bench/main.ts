@@ -80,7 +80,7 @@ async function measure(options: ReturnType<typeof readOptions>, postgres: Postgr
   })
   const { samples, wrong } = await runRounds(stage.contestants, { rounds, warmUps }, postgres, say)
   const rate = spreadOf((samples.get('payouts') ?? []).map((sample) => sample.rate)).median
-  const overload = await measureOverload(stage.payouts.options, stage.payouts.ledger, rate, say)
+  const overload = await measureOverload(stage.payouts.options, stage.payouts.ledger, { rate, rounds }, say)
   const memory = await measureMemory(stage.payouts.options, stage.payouts.ledger, payouts, say)
   const after = (await stage.payouts.audit()).map((what) => `memory: ${what}`)
   load.stop()

@@ -5,10 +5,9 @@
  */
 import type { Ledger, LoadedOptions } from './contestants.ts'
 import type { LoadReport } from './load.ts'
-import { spreadOf } from './rounds.ts'
+import { type Spread, spreadOf } from './rounds.ts'
 
 const crowd = 768
-const rounds = 3
 
 export type Overload = {
   readonly connections: number
@@ -16,15 +15,15 @@ export type Overload = {
   readonly acceptedRate: number
   readonly refusedRate: number
   /** Of the accepted, against the p99 of the rounds before. */
-  readonly p99Ratio: number
+  readonly p99Ratio: Spread
   /** Right after the crowd has gone, against before. */
-  readonly recovered: number
+  readonly recovered: Spread
 }
 
 export async function measureOverload(
   { server, load, partners, connections, seconds }: LoadedOptions,
   ledger: Ledger,
-  rate: number,
+  { rate, rounds }: { readonly rate: number; readonly rounds: number },
   say: (line: string) => void,
 ): Promise<Overload> {
   let phases = 0
@@ -44,19 +43,19 @@ export async function measureOverload(
   for (let round = 0; round < rounds; round += 1)
     found.push({ before: await run(connections), crowded: await run(crowd), after: await run(connections) })
   server.freeze()
-  const median = (value: (round: (typeof found)[number]) => number) => spreadOf(found.map(value)).median
+  const spread = (value: (round: (typeof found)[number]) => number) => spreadOf(found.map(value))
   const overload = {
     connections: crowd,
-    normalRate: median(({ before }) => before.rate),
-    acceptedRate: median(({ crowded }) => crowded.rate),
-    refusedRate: median(({ crowded }) => crowded.refused / crowded.busySeconds),
-    p99Ratio: median(({ before, crowded }) => crowded.p99Ms / before.p99Ms),
-    recovered: median(({ before, after }) => after.rate / before.rate),
+    normalRate: spread(({ before }) => before.rate).median,
+    acceptedRate: spread(({ crowded }) => crowded.rate).median,
+    refusedRate: spread(({ crowded }) => crowded.refused / crowded.busySeconds).median,
+    p99Ratio: spread(({ before, crowded }) => crowded.p99Ms / before.p99Ms),
+    recovered: spread(({ before, after }) => after.rate / before.rate),
   }
-  say(
-    `overload: ${Object.entries(overload)
-      .map(([name, value]) => `${name} ${value.toFixed(2)}`)
-      .join(', ')}`,
-  )
+  for (const [round, { before, crowded, after }] of found.entries())
+    say(
+      `overload, round ${round + 1} of ${rounds}: before ${Math.round(before.rate)} (p99 ${before.p99Ms.toFixed(0)} ms), ` +
+        `${crowd} connections ${Math.round(crowded.rate)} (p99 ${crowded.p99Ms.toFixed(0)} ms), after ${Math.round(after.rate)}`,
+    )
   return overload
 }
