@@ -176,3 +176,30 @@ for (const fixture of fixtures)
       assert.equal(reserved, 400_107n)
     })
   })
+
+test('what an ordered subscription is owed is marked so from the version on that reads it by its reference', async () => {
+  const { url, drop } = await createEmptyDatabase()
+  const house = await createHouse({ url })
+  const { pool } = house.db
+  const queued = async (where: string) =>
+    (await pool.query<{ count: number }>(`select count(*)::integer as count from webhooks.queue where ${where}`))
+      .rows[0]?.count
+  try {
+    await migrate(pool, { upTo: 11 })
+    await pool.query(readFileSync(new URL('0011.sql', folder), 'utf8'))
+    await migrate(pool, { upTo: 19 })
+    await pool.query('update webhooks.subscriptions set ordered = true')
+    // Of another one, which is not.
+    await pool.query(`insert into webhooks.queue select partner_id, gen_random_uuid(), event_id, sequence, wire_event_id, type,
+      reference, status, due_at, attempt_count, failures, held_at, created_at from webhooks.queue`)
+    const all = (await queued('true')) ?? 0
+    await migrate(pool)
+    assert.ok(all > 0)
+    assert.deepEqual([await queued('ordered'), await queued('not ordered')], [all / 2, all / 2])
+    const { rows } = await pool.query('select order_pending from webhooks.subscriptions')
+    assert.deepEqual(rows, [{ order_pending: null }])
+  } finally {
+    await house.close()
+    await drop()
+  }
+})

@@ -8,6 +8,7 @@ import {
   type Clock,
   minuteMs,
   newId,
+  nilId,
   type Nonce,
   randomToken,
   Refusal,
@@ -69,8 +70,6 @@ const credentialsPerBatchMax = 100
 const impersonationMinutesMax = 60
 const sweepNoncesMax = 10_000
 const sweepPartnersMax = 100
-/** Before every partner's. */
-const firstId = '00000000-0000-0000-0000-000000000000'
 const noncesPerBatchMax = 256
 const batchesUnderWayMax = 2
 
@@ -84,7 +83,7 @@ export function createAccess(deps: {
   readonly sharded?: boolean
 }): Access {
   const { db, clock, sealer } = deps
-  let sweptUpTo = firstId
+  let sweptUpTo = nilId
   const { sharded = false } = deps
   const batches = {
     work: spendNonces,
@@ -156,7 +155,7 @@ export function createAccess(deps: {
       const now = clock.now()
       const partnerIds = await store.partnersWithExpiredNonces(db, now, sweptUpTo, sweepPartnersMax)
       // On from here the next time: while many are busy, the first ones always have something.
-      sweptUpTo = partnerIds.length < sweepPartnersMax ? firstId : (partnerIds.at(-1) ?? firstId)
+      sweptUpTo = partnerIds.length < sweepPartnersMax ? nilId : (partnerIds.at(-1) ?? nilId)
       let swept = 0
       for (const partnerId of partnerIds) swept += await store.deleteExpiredNonces(db, partnerId, now, sweepNoncesMax)
       return swept

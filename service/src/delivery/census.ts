@@ -1,5 +1,5 @@
 /** Walks over all partners and tells how their endpoints stand: slowly, since counting what is owed is not free. */
-import { type Log, type Loop, secondMs, startLoop } from '../kernel/index.ts'
+import { type Log, type Loop, nilId, secondMs, startLoop } from '../kernel/index.ts'
 import type { Database } from '../postgres/index.ts'
 import type { Census, EndpointState } from '../rooms/webhooks/index.ts'
 
@@ -12,14 +12,13 @@ export type CensusOptions = {
   readonly idleMs?: number
 }
 
-const firstId = '00000000-0000-0000-0000-000000000000'
 const partnersPerPage = 100
 /** Of a connection's time at most the twentieth part. */
 const restPerWork = 19
 const stepMsMax = 50
 
 export function startCensus({ db, log, census, observe, idleMs = secondMs }: CensusOptions): Loop {
-  let after = firstId
+  let after = nilId
   let restUntilMs = 0
   const step = async () => {
     const startMs = performance.now()
@@ -32,7 +31,7 @@ export function startCensus({ db, log, census, observe, idleMs = secondMs }: Cen
         observe(partnerId, await census.endpointsOf(db, partnerId))
         if (performance.now() - startMs > stepMsMax) return 0
       }
-      if (page.length < partnersPerPage) after = firstId
+      if (page.length < partnersPerPage) after = nilId
     } finally {
       restUntilMs = performance.now() + (performance.now() - startMs) * restPerWork
     }

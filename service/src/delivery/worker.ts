@@ -1,6 +1,6 @@
 /** The loops: fan out, send, sweep. HTTP happens between transactions, never inside one. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { assert, type Clock, type Log, type Loop, minuteMs, secondMs, startLoop } from '../kernel/index.ts'
+import { assert, type Clock, type Log, type Loop, minuteMs, nilId, secondMs, startLoop } from '../kernel/index.ts'
 import type { AttemptResult, Claim, Holder, Verdict, Webhooks } from '../rooms/webhooks/index.ts'
 import type { Database } from '../postgres/index.ts'
 import { createExchange, type Exchange, exchangeTimeoutMsDefault } from './exchange.ts'
@@ -45,7 +45,6 @@ const eventsPerPartnerMin = 20
 const idleMsDefault = 50
 const sweepIdleMs = 10 * secondMs
 const retainIdleMs = 10 * minuteMs
-const firstId = '00000000-0000-0000-0000-000000000000'
 
 type Sending = {
   readonly holder: Holder
@@ -123,7 +122,7 @@ const eventsMaxOf = (partners: number) => Math.max(eventsPerPartnerMin, Math.flo
  * meanwhile gathers, since a transaction for one event costs as much as for twenty.
  */
 function createFanOutStep({ db, log, webhooks, holder }: FanOut) {
-  let after = firstId
+  let after = nilId
   const fanOut = async (partnerIds: readonly string[]): Promise<number> => {
     const eventsMax = eventsMaxOf(partnerIds.length)
     const took = await db.transaction((tx) => webhooks.fanOut(tx, partnerIds, eventsMax, holder.workerId))
@@ -149,15 +148,15 @@ function createFanOutStep({ db, log, webhooks, holder }: FanOut) {
   }
   return async () => {
     let partnerIds = await webhooks.partnersToFanOut(after, partnersPerFanOutMax)
-    if (partnerIds.length === 0 && after !== firstId) {
-      after = firstId
+    if (partnerIds.length === 0 && after !== nilId) {
+      after = nilId
       partnerIds = await webhooks.partnersToFanOut(after, partnersPerFanOutMax)
     }
     const last = partnerIds.at(-1)
     if (last === undefined) return { events: 0, more: false }
-    after = partnerIds.length < partnersPerFanOutMax ? firstId : last
+    after = partnerIds.length < partnersPerFanOutMax ? nilId : last
     const events = await fanOutAll(partnerIds)
-    return { events, more: after !== firstId || events >= eventsMaxOf(partnerIds.length) }
+    return { events, more: after !== nilId || events >= eventsMaxOf(partnerIds.length) }
   }
 }
 

@@ -58,6 +58,9 @@ export function derivedTimeId(timeId: string, ...names: readonly string[]): stri
   return `${timeId.slice(0, 13)}-7${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }
 
+/** RFC 9562 section 5.9: before every id that is given; where a walk over ids begins. */
+export const nilId = '00000000-0000-0000-0000-000000000000'
+
 /** The moment that a UUID version 7 bears, and the least id of a moment: a span of time is a range of ids. */
 export const momentOfId = (id: string): Date => new Date(Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16))
 export function firstIdOf(moment: Date): string {

@@ -2,7 +2,7 @@
  * Tables in weekly partitions by a UUID version 7: weeks are made ahead of time and dropped as a whole. Both take a lock on
  * the table that stops everybody, so neither waits long for it: what does not succeed now does the next time.
  */
-import { assert, dayMs, firstIdOf } from '../kernel/index.ts'
+import { assert, dayMs, firstIdOf, nilId } from '../kernel/index.ts'
 import type { Database } from './database.ts'
 import { sqlState, stateOf } from './errors.ts'
 import { plannedAnew, type Sql } from './sql.ts'
@@ -32,8 +32,7 @@ export type Week = {
   readonly to: string
 }
 
-const least = '00000000-0000-0000-0000-000000000000'
-const boundOf = (text: string | undefined) => (text === undefined || text === 'MINVALUE' ? least : text.slice(1, -1))
+const boundOf = (text: string | undefined) => (text === undefined || text === 'MINVALUE' ? nilId : text.slice(1, -1))
 
 /** The weeks of a table, oldest first, without the default partition. */
 export async function weeksOf(tx: Tx, table: string): Promise<readonly Week[]> {

@@ -4,7 +4,7 @@
  * returned) needs no lease: the state decides whether it is news.
  */
 import type { ErrorKey } from '@partner-payments/wire'
-import { after, assert, newId, present, secondMs } from '../../kernel/index.ts'
+import { after, assert, newId, nilId, present, secondMs } from '../../kernel/index.ts'
 import type { Acknowledgement } from '../../rails/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { failed, withdrawal } from './events.ts'
@@ -43,14 +43,12 @@ export type Progress = {
   readonly returned: (partnerId: string, payoutId: string, failure: Failure) => Promise<boolean>
 }
 
-/** Before every partner's. */
-const firstId = '00000000-0000-0000-0000-000000000000'
 /** Longer than a try at a bank takes, short enough that a killed worker's payouts are soon another's. */
 const leaseMs = 15 * secondMs
 
 export function createProgress(deps: PayoutsDeps): Progress {
   const { db, clock, ledger, transactions } = deps
-  let lookedUpTo = firstId
+  let lookedUpTo = nilId
 
   /** Works on the locked row; does nothing where another has taken the lease meanwhile. */
   const fenced = <T>(claim: PayoutClaim, work: (tx: Tx, payout: store.PayoutRow) => Promise<T>) =>
@@ -96,11 +94,11 @@ export function createProgress(deps: PayoutsDeps): Progress {
     releaseLeases: (partnerId) => store.releaseLeases(db, partnerId, clock.now()),
     partnersWithDue: async (partnersMax) => {
       const found = await store.partnersWithDue(db, clock.now(), lookedUpTo, partnersMax)
-      const again = found.length < partnersMax && lookedUpTo !== firstId
-      const more = again ? await store.partnersWithDue(db, clock.now(), firstId, partnersMax - found.length) : []
+      const again = found.length < partnersMax && lookedUpTo !== nilId
+      const more = again ? await store.partnersWithDue(db, clock.now(), nilId, partnersMax - found.length) : []
       const partnerIds = [...new Set([...found, ...more])]
       // On from here the next time, so that those with many payouts do not keep the others waiting.
-      lookedUpTo = partnerIds.at(-1) ?? firstId
+      lookedUpTo = partnerIds.at(-1) ?? nilId
       return partnerIds
     },
     claim: async (partnerId, payoutsMax) => {

@@ -82,7 +82,10 @@ export function createFanOut({ clock, outbox }: { readonly clock: Clock; readonl
     )
     const now = clock.now()
     const owed = wanting
-      .map((one) => ({ ...freshOf(one, numbers.get(one.partnerId) ?? [], now), wake: one.status === 'Enabled' }))
+      .map((one) => ({
+        ...freshOf(one, numbers.get(one.partnerId) ?? [], now),
+        ...{ wake: one.status === 'Enabled', ordered: one.ordered },
+      }))
       .filter(({ rows }) => rows.length > 0)
     if (owed.length === 0) return { events: events.length, woken: [] }
     const counted = owed.map((of) => ({ ...of, count: of.rows.length }))

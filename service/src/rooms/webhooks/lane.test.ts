@@ -6,7 +6,14 @@ import { accept, createLane, type Fresh, type Lane, type Owed, type Target } fro
 const now = new Date('2026-01-01T00:00:00Z')
 const later = new Date('2026-01-01T01:00:00Z')
 const key = { partnerId: 'p', subscriptionId: 's' }
-const target: Target = { url: 'https://example.com/', ordered: false, keys: [], until: null, updatedAt: now }
+const target: Target = {
+  url: 'https://example.com/',
+  ordered: false,
+  keys: [],
+  until: null,
+  orderPending: null,
+  updatedAt: now,
+}
 
 const owed = (sequence: bigint): Owed => ({
   ...{

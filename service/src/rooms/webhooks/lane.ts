@@ -14,6 +14,8 @@ export type Target = {
   readonly keys: readonly SigningKey[]
   /** When the first of the keys ends. */
   readonly until: Date | null
+  /** It has become ordered, and what it is owed is still to be marked so: nothing of it may be read. */
+  readonly orderPending: string | null
   /** Of the subscription, as it was read. */
   readonly updatedAt: Date
 }
@@ -28,7 +30,9 @@ export const sameTarget = (a: Target, b: Target): boolean =>
   a.keys.every((key, index) => key === b.keys[index])
 
 /** Not asked for yet. */
-export const unread: Target = { url: '', ordered: false, keys: [], until: null, updatedAt: new Date(0) }
+export const unread: Target = {
+  ...{ url: '', ordered: false, keys: [], until: null, orderPending: null, updatedAt: new Date(0) },
+}
 
 /** What a subscription is newly owed: all of it between two numbers of its partner's feed. */
 export type Fresh = SubscriptionKey & {

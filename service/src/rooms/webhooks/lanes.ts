@@ -8,7 +8,10 @@ import type { Limits } from './limits.ts'
 import type { Secrets } from './secrets.ts'
 import * as store from './store-lanes.ts'
 import * as queue from './store-queue.ts'
-import { type SubscriptionKey, targetsOf } from './store.ts'
+import { completeOrder, type SubscriptionKey, targetsOf } from './store.ts'
+
+/** Of one transaction: other lanes wait for it, and leases are renewed between two. */
+const rowsMarkedMax = 2000
 
 export type LanesDeps = {
   readonly db: Database
@@ -85,12 +88,23 @@ export function createLanes({ db, clock, outbox, secrets, sharded, limits }: Lan
       ])
       const byId = new Map(signing)
       return new Map(
-        rows.map(({ subscriptionId, url, ordered, updatedAt }) => [
+        rows.map(({ subscriptionId, url, ordered, orderPending, updatedAt }) => [
           subscriptionId,
-          { url, ordered, updatedAt, ...(byId.get(subscriptionId) ?? { keys: [], until: null }) },
+          { url, ordered, orderPending, updatedAt, ...(byId.get(subscriptionId) ?? { keys: [], until: null }) },
         ]),
       )
     },
+
+    /**
+     * Of a lane that has become ordered: marks the next of what it is owed, behind `after`. Answers how far it came;
+     * undefined: all is marked, and it may be read.
+     */
+    mark: (key: SubscriptionKey, orderPending: string, after: string): Promise<string | undefined> =>
+      db.transaction(async (tx) => {
+        const last = await queue.markOrdered(tx, key, after, rowsMarkedMax)
+        if (last === undefined) await completeOrder(tx, key, orderPending)
+        return last
+      }),
 
     /** What the lanes are owed: new, by number, and due again, by time, up to `rowsMax` of each. */
     read: async (wanted: readonly Wanting[], rowsMax: number): Promise<ReadRows> => {

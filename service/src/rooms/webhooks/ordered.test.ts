@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { createHands, createRoom, type Hands, textOf } from '../../../../test/support/hands.ts'
+import { until } from '../../../../test/support/until.ts'
 import { createHooks, type Hooks } from '../../../../test/support/webhooks.ts'
 import { sql } from '../../postgres/index.ts'
 import { type Claim, limitsDefault, type SubscriptionKey } from './index.ts'
@@ -19,10 +20,27 @@ const named = (claims: readonly Claim[]) => claims.map((claim) => textOf(claim, 
 
 async function ordered(): Promise<SubscriptionKey> {
   const key = await room.subscribe(await hooks.addPartner())
-  await hooks.db.run(sql`
-    update webhooks.subscriptions set ordered = true
-    where partner_id = ${key.partnerId} and id = ${key.subscriptionId}`)
+  await hooks.webhooks.update(key.partnerId, key.subscriptionId, { ordered: true })
   return key
+}
+
+/** What the lane is owed, by whether it is in the index by reference. */
+async function markedOf({ partnerId, subscriptionId }: SubscriptionKey): Promise<Readonly<Record<string, number>>> {
+  const rows = await hooks.db.rows<{ ordered: boolean; count: bigint }>(sql`
+    select ordered, count(*) as count from webhooks.queue
+    where partner_id = ${partnerId} and subscription_id = ${subscriptionId} group by ordered`)
+  return Object.fromEntries(rows.map(({ ordered: isMarked, count }) => [isMarked ? 'marked' : 'not', Number(count)]))
+}
+
+/** Delivers what there is, of which one at a time may go. */
+async function drain(worker: Hands, key: SubscriptionKey): Promise<readonly string[]> {
+  const seen: string[] = []
+  for (let claims = await worker.claim(key); claims.length > 0; claims = await worker.claim(key)) {
+    assert.equal(claims.length, 1)
+    seen.push(...named(claims))
+    await worker.record(claims[0])
+  }
+  return seen
 }
 
 test('nothing of a reference goes while an earlier one is pending; other references go on', async () => {
@@ -42,13 +60,7 @@ test('nothing of a reference goes while an earlier one is pending; other referen
   const [again, ...others] = await hands.claim(key)
   assert.deepEqual([named([again] as Claim[]), others], [['a1'], []])
   await hands.record(again)
-  const seen: string[] = []
-  for (let claims = await hands.claim(key); claims.length > 0; claims = await hands.claim(key)) {
-    assert.equal(claims.length, 1)
-    seen.push(...named(claims))
-    await hands.record(claims[0])
-  }
-  assert.deepEqual(seen, ['a2', 'a3'])
+  assert.deepEqual(await drain(hands, key), ['a2', 'a3'])
 })
 
 test('what is held blocks its reference, also for the worker that comes next, until it is due again', async () => {
@@ -76,13 +88,7 @@ test('what is held blocks its reference, also for the worker that comes next, un
   assert.deepEqual([named([b2] as Claim[]), none], [['b2'], []])
   await next.record(b2)
   await hooks.webhooks.update(key.partnerId, key.subscriptionId, { status: 'Enabled' })
-  const seen: string[] = []
-  for (let claims = await next.claim(key); claims.length > 0; claims = await next.claim(key)) {
-    assert.equal(claims.length, 1)
-    seen.push(...named(claims))
-    await next.record(claims[0])
-  }
-  assert.deepEqual(seen, ['a1', 'a2', 'a3'])
+  assert.deepEqual(await drain(next, key), ['a1', 'a2', 'a3'])
   await next.close()
 })
 
@@ -119,13 +125,112 @@ test('strict from the moment it is asked for: what was read for the other rule i
   await hooks.emit(key.partnerId, 'A', 'a1', 'a2')
   await hooks.fanOut(key.partnerId)
   const [a1] = await hands.claim(key)
-  await hooks.db.run(sql`
-    update webhooks.subscriptions set ordered = true
-    where partner_id = ${key.partnerId} and id = ${key.subscriptionId}`)
+  await hooks.webhooks.update(key.partnerId, key.subscriptionId, { ordered: true })
   await hooks.emit(key.partnerId, 'B', 'b1')
   await hooks.fanOut(key.partnerId)
   const [b1] = await hands.claim(key)
+  assert.deepEqual(await markedOf(key), { marked: 3 })
   await hands.record(b1)
   await hands.record(a1, { status: 500 })
   assert.deepEqual(await hands.claim(key), [])
+})
+
+test('what thousands are owed is put in order in steps; a restart in the middle goes on, and nothing passes', async () => {
+  const key = await room.subscribe(await hooks.addPartner())
+  const crowd = 4500
+  await hooks.emit(key.partnerId, 'A', 'a1', ...Array.from({ length: crowd }, () => 'more'), 'a2')
+  await hooks.emit(key.partnerId, 'B', 'b1')
+  while ((await hooks.fanOut(key.partnerId, 10_000)) > 0);
+  const first = createHands(hooks)
+  const [a1] = await first.claim(key)
+  await first.record(a1, { status: 500 })
+  await hooks.webhooks.update(key.partnerId, key.subscriptionId, { ordered: true })
+  // One step of the marking, and the worker is no more.
+  await first.step()
+  const { marked = 0, not = 0 } = await markedOf(key)
+  assert.ok(marked > 0 && not > 0, `${marked} marked, ${not} not`)
+  hooks.clock.advance(2 * limitsDefault.leaseMs)
+  const next = createHands(hooks)
+  await hooks.db.run(sql`
+    update webhooks.queue set due_at = '2100-01-01' where subscription_id = ${key.subscriptionId} and attempt_count = 1`)
+  assert.deepEqual(named(await next.claim(key)), ['b1'])
+  assert.deepEqual(await markedOf(key), { marked: crowd + 3 })
+  await next.close()
+})
+
+test('switched to and fro: what came in between is marked as well', async () => {
+  const key = await ordered()
+  const set = (isOrdered: boolean) => hooks.webhooks.update(key.partnerId, key.subscriptionId, { ordered: isOrdered })
+  await hooks.emit(key.partnerId, 'A', 'a1')
+  await hooks.fanOut(key.partnerId)
+  const [a1] = await hands.claim(key)
+  await hands.record(a1, { status: 500 })
+  await set(false)
+  await hooks.emit(key.partnerId, 'A', 'a2')
+  await hooks.fanOut(key.partnerId)
+  assert.deepEqual(await markedOf(key), { marked: 1, not: 1 })
+  await set(true)
+  await hooks.emit(key.partnerId, 'A', 'a3')
+  await hooks.fanOut(key.partnerId)
+  assert.deepEqual(await hands.claim(key), [])
+  assert.deepEqual(await markedOf(key), { marked: 3 })
+  hooks.clock.advance(1300)
+  assert.deepEqual(await drain(hands, key), ['a1', 'a2', 'a3'])
+})
+
+test('a fan-out that has read the other rule is waited for', async () => {
+  const key = await room.subscribe(await hooks.addPartner())
+  await hooks.emit(key.partnerId, 'A', 'a1', 'a2')
+  let isDone = false
+  const isWaiting = async () => {
+    const row = await hooks.db.row(sql`
+      select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' limit 1`)
+    return row !== undefined
+  }
+  const { update } = await hooks.db.transaction(async (tx) => {
+    await hooks.webhooks.fanOut(tx, [key.partnerId], 1000)
+    const switched = hooks.webhooks.update(key.partnerId, key.subscriptionId, { ordered: true })
+    void switched.finally(() => (isDone = true))
+    await until('the switch has an end', async () => isDone || (await isWaiting()))
+    if (isDone) await hands.claim(key)
+    return { update: switched }
+  })
+  await update
+  await hands.claim(key)
+  assert.deepEqual(await markedOf(key), { marked: 2 })
+})
+
+test('a switch that comes while rows are marked for the one before it: they are marked again', async () => {
+  const key = await room.subscribe(await hooks.addPartner())
+  await hooks.emit(key.partnerId, 'A', ...Array.from({ length: 3000 }, () => 'more'))
+  await hooks.fanOut(key.partnerId, 10_000)
+  const set = (isOrdered: boolean) => hooks.webhooks.update(key.partnerId, key.subscriptionId, { ordered: isOrdered })
+  await set(true)
+  const worker = createHands(hooks, 0)
+  await worker.step()
+  const { marked = 0, not = 0 } = await markedOf(key)
+  assert.ok(marked > 0 && not > 0, `${marked} marked, ${not} not`)
+  await set(false)
+  await hooks.db.run(sql`update webhooks.queue set ordered = false where subscription_id = ${key.subscriptionId}`)
+  await set(true)
+  await worker.claim(key)
+  assert.deepEqual(await markedOf(key), { marked: 3000 })
+  await worker.close()
+})
+
+test('what is sent again stands in the order, too', async () => {
+  const key = await ordered()
+  await hooks.emit(key.partnerId, 'A', 'a1')
+  await hooks.fanOut(key.partnerId)
+  await drain(hands, key)
+  const { data } = await room.list(key)
+  await hooks.webhooks.redeliver(key.partnerId, key.subscriptionId, data[0]?.eventId ?? '')
+  assert.deepEqual(await markedOf(key), { marked: 1 })
+  const [a1] = await hands.claim(key)
+  await hands.record(a1, { status: 500 })
+  await hooks.emit(key.partnerId, 'A', 'a2')
+  await hooks.fanOut(key.partnerId)
+  assert.deepEqual(await hands.claim(key), [])
+  hooks.clock.advance(1300)
+  assert.deepEqual(await drain(hands, key), ['a1', 'a2'])
 })

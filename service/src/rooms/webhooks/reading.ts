@@ -1,5 +1,5 @@
 /** Fills the lanes of a worker from the queue: one reading at a time, for all that are hungry. */
-import type { Clock, Log } from '../../kernel/index.ts'
+import { type Clock, type Log, nilId } from '../../kernel/index.ts'
 import type { Lane, Target } from './lane.ts'
 import * as memory from './lane.ts'
 import type { Lanes } from './lanes.ts'
@@ -25,6 +25,25 @@ type Deps = { readonly verbs: Lanes; readonly clock: Clock; readonly log: Log }
 export function createReading({ verbs, clock, log }: Deps) {
   /** References of ordered lanes of which the first has gone: what follows may be among the rows passed over. */
   const unblocked = new Map<Lane, Set<string>>()
+
+  /** How far what lanes are owed is marked as ordered, for which switch. */
+  const marked = new WeakMap<Lane, { readonly orderPending: string; readonly last: string }>()
+
+  /** The next part of it; before all is marked, nothing of the lane is known to it. False: it cannot be done now. */
+  const mark = async (lane: Lane, orderPending: string): Promise<boolean> => {
+    const before = marked.get(lane)
+    const after = before?.orderPending === orderPending ? before.last : nilId
+    memory.forget(lane, clock.now())
+    try {
+      const last = await verbs.mark(lane.key, orderPending, after)
+      if (last === undefined) marked.delete(lane)
+      else marked.set(lane, { orderPending, last })
+      return true
+    } catch (error) {
+      log.error({ err: error, subscriptionId: lane.key.subscriptionId }, 'a lane cannot be put in order')
+      return false
+    }
+  }
 
   /** One lane's trouble (a secret that does not open, say) is not the others'. */
   const targetsOf = async (
@@ -113,6 +132,12 @@ export function createReading({ verbs, clock, log }: Deps) {
         const target = targets.get(lane.key.subscriptionId)
         if (target === undefined) {
           if (!troubled.includes(lane)) closed.push(lane)
+          continue
+        }
+        if (target.orderPending !== null) {
+          lane.closing = undefined
+          if (!(await mark(lane, target.orderPending))) troubled.push(lane)
+          rows += 1
           continue
         }
         // Strict from now on: what was read, for the other rule, is read again.

@@ -20,7 +20,7 @@ export type OwedRow = {
   readonly failures: number
 }
 
-export type QueueInsert = SubscriptionKey & { readonly rows: readonly OwedRow[] }
+export type QueueInsert = SubscriptionKey & { readonly ordered: boolean; readonly rows: readonly OwedRow[] }
 
 const column = <T, K extends keyof T>(rows: readonly T[], name: K): readonly T[K][] => rows.map((row) => row[name])
 
@@ -28,13 +28,14 @@ const column = <T, K extends keyof T>(rows: readonly T[], name: K): readonly T[K
 export function insertQueue(tx: Tx, owed: readonly QueueInsert[], now: Date): void {
   const rows = owed.flatMap((of) => of.rows)
   const partnerIds = owed.flatMap((of) => of.rows.map(() => of.partnerId))
+  const ordered = owed.flatMap((of) => of.rows.map(() => of.ordered))
   tx.later(sql`
     insert into webhooks.queue (partner_id, subscription_id, event_id, sequence, wire_event_id, type, reference, status,
-      due_at, attempt_count, failures, held_at, created_at)
-    select w.*, 'Pending', null, 0, 0, null, ${now}::timestamptz from unnest(${partnerIds}::uuid[],
+      due_at, attempt_count, failures, held_at, created_at, ordered)
+    select p, s, e, n, i, t, r, 'Pending', null, 0, 0, null, ${now}::timestamptz, o from unnest(${partnerIds}::uuid[],
       ${column(rows, 'subscriptionId')}::uuid[], ${column(rows, 'eventId')}::uuid[],
       ${column(rows, 'sequence')}::bigint[], ${column(rows, 'wireEventId')}::uuid[], ${column(rows, 'type')}::text[],
-      ${column(rows, 'reference')}::text[]) as w`)
+      ${column(rows, 'reference')}::text[], ${ordered}::boolean[]) as w (p, s, e, n, i, t, r, o)`)
 }
 
 export type FeedInsert = { readonly partnerId: string; readonly sequence: bigint; readonly eventId: string }
@@ -52,12 +53,14 @@ export type Wanted = SubscriptionKey & { readonly after: bigint; readonly ordere
 const owedColumns = sql`subscription_id, event_id, sequence, wire_event_id, type, reference, due_at, attempt_count, failures`
 
 /**
- * Whether an earlier one of its reference is still there, pending or held. A subquery with a limit, which PostgreSQL
+ * Whether an earlier one of its reference is still there, pending or held; all rows of the lane are marked as ordered, and
+ * so in the index by reference. A subquery with a limit, which PostgreSQL
  * probes row by row: as `not exists` it became an anti join over the whole queue, and a claim from 200,000 rows did not
  * end within 15 s. In an order that only the index by reference has.
  */
 const standsBehind = () => sql`(select true from webhooks.queue e
   where e.partner_id = w.p and e.subscription_id = w.s and e.reference = q.reference and e.sequence < q.sequence
+    and e.ordered
   order by e.sequence limit 1)`
 
 const wantedList = (wanted: readonly Wanted[]): Sql => sql`
@@ -96,7 +99,7 @@ export function dueRows(tx: Tx, wanted: readonly Wanted[], rowsMax: number): Pro
   )
 }
 
-/** The first of each reference that is still there, where it is pending. */
+/** The first of each reference that is still there, where it is pending. Of lanes whose rows are marked as ordered. */
 export async function firstsOf(
   tx: Tx,
   wanted: readonly (SubscriptionKey & { readonly reference: string })[],
@@ -107,11 +110,33 @@ export async function firstsOf(
         ${column(wanted, 'reference')}::text[]) as w (p, s, r)
       cross join lateral (
         select ${owedColumns}, status from webhooks.queue
-        where partner_id = w.p and subscription_id = w.s and reference = w.r
+        where partner_id = w.p and subscription_id = w.s and reference = w.r and ordered
           and ${ofOnePartner(column(wanted, 'partnerId'), sql`partner_id`)}
         order by sequence limit 1) as f`),
   )
   return rows.filter(({ status }) => status === 'Pending')
+}
+
+/** Marks what a lane is owed, `rowsMax` rows behind `after`, as ordered. Answers the last one; undefined: there is no more. */
+export async function markOrdered(
+  tx: Tx,
+  { partnerId, subscriptionId }: SubscriptionKey,
+  after: string,
+  rowsMax: number,
+): Promise<string | undefined> {
+  const row = await tx.row<{ last: string | null; count: bigint }>(
+    plannedAnew(sql`
+      with next as (
+        select event_id from webhooks.queue
+        where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and event_id > ${after}
+        order by event_id limit ${rowsMax}),
+      marked as (
+        update webhooks.queue set ordered = true
+        where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and not ordered
+          and event_id = any(array(select event_id from next)))
+      select count(*) as count, (select event_id from next order by event_id desc limit 1) as last from next`),
+  )
+  return row === undefined || Number(row.count) < rowsMax ? undefined : (row.last ?? undefined)
 }
 
 /** An attempt that was made: whose, and the count of attempts that it began with, which is the fence. */

@@ -70,8 +70,10 @@ export function insertDue(
   const column = <K extends keyof QueueInsert>(name: K) => rows.map((row) => row[name])
   return tx.run(sql`
     insert into webhooks.queue (partner_id, subscription_id, event_id, sequence, wire_event_id, type, reference,
-      attempt_count, created_at, status, due_at, failures)
-    select ${partnerId}::uuid, ${subscriptionId}::uuid, q.*, 'Pending', ${now}::timestamptz, 0 from unnest(
+      attempt_count, created_at, status, due_at, failures, ordered)
+    select ${partnerId}::uuid, ${subscriptionId}::uuid, q.*, 'Pending', ${now}::timestamptz, 0,
+      (select s.ordered from webhooks.subscriptions s where s.partner_id = ${partnerId} and s.id = ${subscriptionId})
+    from unnest(
       ${column('eventId')}::uuid[], ${column('sequence')}::bigint[], ${column('wireEventId')}::uuid[],
       ${column('type')}::text[], ${column('reference')}::text[], ${column('attemptCount')}::integer[],
       ${column('createdAt')}::timestamptz[]) as q

@@ -108,21 +108,29 @@ export function listSubscriptions(
     order by id desc limit ${rowsMax}`)
 }
 
-export type Wanting = Pick<SubscriptionRow, 'id' | 'events' | 'createdAt' | 'updatedAt' | 'status'> & {
+export type Wanting = Pick<SubscriptionRow, 'id' | 'events' | 'ordered' | 'createdAt' | 'updatedAt' | 'status'> & {
   readonly partnerId: string
 }
 
 /** Disabled ones too: what they want is owed to them all the same. */
 export function subscriptionsOf(tx: Tx, partnerIds: readonly string[]): Promise<readonly Wanting[]> {
   return tx.rows<Wanting>(sql`
-    select partner_id, id, events, created_at, updated_at, status from webhooks.subscriptions
+    select partner_id, id, events, ordered, created_at, updated_at, status from webhooks.subscriptions
     where ${ofPartners(partnerIds)} and deleted_at is null order by id`)
 }
 
-export async function updateSubscription(tx: Tx, partnerId: string, row: SubscriptionRow): Promise<void> {
+/** One that becomes ordered: what it is owed is still to be marked so. The partner's row is locked where it may become so. */
+export async function updateSubscription(
+  tx: Tx,
+  partnerId: string,
+  row: SubscriptionRow,
+  /** Of this change. */
+  changeId: string,
+): Promise<void> {
   await tx.run(sql`
     update webhooks.subscriptions set url = ${row.url}, events = ${row.events}::text[],
       description = ${row.description}, ordered = ${row.ordered}, signature = ${row.signature},
+      order_pending = case when not ${row.ordered} then null when ordered then order_pending else ${changeId}::uuid end,
       status = ${row.status}, disabled_reason = ${row.disabledReason}, disabled_at = ${row.disabledAt},
       updated_at = ${row.updatedAt}
     where partner_id = ${partnerId} and id = ${row.id}`)
@@ -157,14 +165,29 @@ export async function markDeleted(tx: Tx, partnerId: string, id: string, now: Da
 
 export type SubscriptionKey = { readonly partnerId: string; readonly subscriptionId: string }
 
-export type TargetRow = SubscriptionKey & Pick<SubscriptionRow, 'url' | 'ordered' | 'updatedAt'>
+export type TargetRow = SubscriptionKey &
+  Pick<SubscriptionRow, 'url' | 'ordered' | 'updatedAt'> & {
+    /** The switch to strict order whose older rows are still to be marked. */
+    readonly orderPending: string | null
+  }
 
 /** Where deliveries go; none of those where none may go now. */
 export function targetsOf(tx: Tx, keys: readonly SubscriptionKey[]): Promise<readonly TargetRow[]> {
   return tx.rows<TargetRow>(sql`
-    select partner_id, id as subscription_id, url, ordered, updated_at from webhooks.subscriptions
+    select partner_id, id as subscription_id, url, ordered, order_pending, updated_at from webhooks.subscriptions
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.subscriptionId)}::uuid[])
       and status = 'Enabled' and deleted_at is null`)
+}
+
+/** All that it is owed is marked, unless it has been switched since. */
+export async function completeOrder(
+  tx: Tx,
+  { partnerId, subscriptionId }: SubscriptionKey,
+  orderPending: string,
+): Promise<void> {
+  await tx.run(sql`
+    update webhooks.subscriptions set order_pending = null
+    where partner_id = ${partnerId} and id = ${subscriptionId} and order_pending = ${orderPending}`)
 }
 
 /** Due-work scan: subscriptions whose remains are to be dropped. */

@@ -69,7 +69,7 @@ export function createSubscriptions({ db, clock, cursors, secrets, urlRules }: S
       return queue.makeDue(tx, { partnerId, subscriptionId }, now, makeDueRowsMax)
     })
 
-  /** What is given is set. The lane's row is locked before the subscription's, as everywhere. */
+  /** What is given is set. The partner's row is locked before the lane's, and that before the subscription's, as everywhere. */
   const change = (partnerId: string, id: string, input: Static<typeof wire.SubscriptionUpdate>) => {
     const { url, events, description, ordered } = input
     const changes = {
@@ -82,13 +82,15 @@ export function createSubscriptions({ db, clock, cursors, secrets, urlRules }: S
     }
     return db.transaction(async (tx) => {
       const now = clock.now()
+      // No fan-out is under way that has read the other rule, and puts rows into the queue by it.
+      if (ordered !== undefined) await store.lockPartnerRow(tx, partnerId)
       await queue.wakeLane(tx, partnerId, id, now)
       const before = await store.lockSubscription(tx, partnerId, id)
       if (before === undefined) throw notFound('webhook subscription')
       const row = { ...before, ...changes, ...statusChange(input.status, before, now), updatedAt: now }
       // What the endpoint of before did is not held against another one.
       if (input.status === 'Enabled' || row.url !== before.url) await queue.restartLane(tx, partnerId, id, now)
-      await store.updateSubscription(tx, partnerId, row)
+      await store.updateSubscription(tx, partnerId, row, newId())
       return seenOne(tx, partnerId, row)
     })
   }
@@ -182,7 +184,7 @@ export function createSubscriptions({ db, clock, cursors, secrets, urlRules }: S
             'webhook_secret_limit_reached',
             `${wire.secretsAliveMax} secrets sign at once at most: wait until one ends, or rotate with overlapSeconds 0.`,
           )
-        await store.updateSubscription(tx, partnerId, { ...row, signature, updatedAt: now })
+        await store.updateSubscription(tx, partnerId, { ...row, signature, updatedAt: now }, newId())
         return { id, signature, createdAt: now, overlapUntil, ...shownOf(key) }
       }),
 
