@@ -119,8 +119,8 @@ export function claimsContestant(options: {
   readonly place: Place
   readonly seconds: number
   readonly start: () => Promise<Server>
-  /** So many deliveries are put into the queue before a sample; undefined: more are there than can be taken. */
-  readonly fill: ((deliveries: number) => Promise<void>) | undefined
+  /** So many deliveries are put into the queue before a sample. */
+  readonly fill: (deliveries: number) => Promise<void>
 }): Contestant {
   const { name, place, seconds, start, fill } = options
   const settleMs = 500
@@ -132,7 +132,7 @@ export function claimsContestant(options: {
     settleMs,
     server: () => undefined,
     prepare: async (deliveries) => {
-      await fill?.(deliveries)
+      await fill(deliveries)
       return []
     },
     release: async (deliveries) => {

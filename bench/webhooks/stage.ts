@@ -206,22 +206,20 @@ async function addClaims(build: Building): Promise<void> {
   const backlog = { eventsPerPartner: Math.ceil(pending / 2 / ours), say }
   await fillBacklog(many, { ...backlog, partnerIds: many.partnerIds.slice(0, partners), waiting: false })
   await fillBacklog(many, { ...backlog, partnerIds: many.partnerIds.slice(partners), waiting: true })
-  const fill = (deliveries: number) =>
-    fillBacklog(few, {
-      partnerIds: few.partnerIds,
-      eventsPerPartner: Math.ceil(deliveries / ours),
-      waiting: false,
-    })
-  for (const [name, place, filled, folder] of [
-    [names.few, few, fill, 'few'],
-    [names.many, many, undefined, 'many'],
+  const lined = { few: few.partnerIds, many: many.partnerIds.slice(0, partners) }
+  // Both are given what is taken, so that the one stays as deep as it is however many rounds there are.
+  const filling = (place: Place, partnerIds: readonly string[]) => (deliveries: number) =>
+    fillBacklog(place, { partnerIds, eventsPerPartner: Math.ceil(deliveries / ours), waiting: false })
+  for (const [name, place, folder] of [
+    [names.few, few, 'few'],
+    [names.many, many, 'many'],
   ] as const)
     build.contestants.push(
       claimsContestant({
         name,
         place,
         seconds,
-        fill: filled,
+        fill: filling(place, lined[folder]),
         start: () => build.start('worker', place.databaseUrl, folder),
       }),
     )
