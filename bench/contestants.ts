@@ -1,5 +1,5 @@
 /** What runs in a round: each contestant gives one sample when it is its turn, and is checked after it. */
-import { auditBooks, type Counted } from './books.ts'
+import { auditBooks, type Counted } from './ledger-audit.ts'
 import type { Server } from './children.ts'
 import type { Load, LoadSpec } from './load.ts'
 import { runPgbench, withClient } from './postgres.ts'

@@ -5,7 +5,7 @@
  */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { auditBooks } from './books.ts'
+import { auditBooks } from './ledger-audit.ts'
 import { type Program, type Server, startServer, type StartOptions } from './children.ts'
 import {
   type Contestant,

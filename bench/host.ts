@@ -25,7 +25,7 @@ import {
   systemClock,
   writeAmount,
 } from '../service/src/kernel/index.ts'
-import { createOperations } from '../service/src/operations/index.ts'
+import { createOperations } from '../service/src/observability/index.ts'
 import { createDatabase, type Database } from '../service/src/postgres/index.ts'
 import { createProcesses } from '../service/src/processes.ts'
 

@@ -5,7 +5,7 @@
 import { createPrivateKey } from 'node:crypto'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { auditBooks } from './books.ts'
+import { auditBooks } from './ledger-audit.ts'
 import { startServer } from './children.ts'
 import { startLoad } from './load.ts'
 import { createBeneficiaries, createPartners, privateKeyPem } from './partners.ts'

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { compose } from './compose.ts'
 import { type Config, ConfigError, readConfig } from './config.ts'
 import { createLog, systemClock } from './kernel/index.ts'
-import { createOperations } from './operations/index.ts'
+import { createOperations } from './observability/index.ts'
 import { connectDatabase, explain, gatewayForms, listening, type Started, stopper } from './process.ts'
 import type { Ask, ManyRole, Say } from './processes.ts'
 

@@ -22,18 +22,18 @@ import {
 } from './kernel/index.ts'
 import { createLedger } from './ledger/index.ts'
 import { folderTransport, readMailbox, smtpTransport, startMailWorker, startNoticeWorker } from './mail/index.ts'
-import type { Operations } from './operations/index.ts'
-import { createOutbox, payloadOf, wakingDatabase } from './outbox/index.ts'
+import type { Operations } from './observability/index.ts'
+import { createOutbox, payloadOf, wakingDatabase } from './events/index.ts'
 import { analyseWhatHasGrown, type Database } from './postgres/index.ts'
 import { createSandboxBank } from './rails/index.ts'
-import { accountsRoutes, createAccounts, defaultIssuers } from './rooms/accounts/index.ts'
-import { beneficiariesRoutes, createBeneficiaries } from './rooms/beneficiaries/index.ts'
-import { createCustomers, customersRoutes } from './rooms/customers/index.ts'
-import { createDeposits, depositSamples, type Deposits } from './rooms/deposits/index.ts'
-import { createPayouts, payoutsRoutes, withdrawalSamples } from './rooms/payouts/index.ts'
-import { createSimulations, simulationsRoutes } from './rooms/simulations/index.ts'
-import { createTransactions, transactionSamples, transactionsRoutes } from './rooms/transactions/index.ts'
-import { createUsers, usersRoutes } from './rooms/users/index.ts'
+import { accountsRoutes, createAccounts, defaultIssuers } from './modules/accounts/index.ts'
+import { beneficiariesRoutes, createBeneficiaries } from './modules/beneficiaries/index.ts'
+import { createCustomers, customersRoutes } from './modules/customers/index.ts'
+import { createDeposits, depositSamples, type Deposits } from './modules/deposits/index.ts'
+import { createPayouts, payoutsRoutes, withdrawalSamples } from './modules/payouts/index.ts'
+import { createSimulations, simulationsRoutes } from './modules/simulations/index.ts'
+import { createTransactions, transactionSamples, transactionsRoutes } from './modules/transactions/index.ts'
+import { createUsers, usersRoutes } from './modules/users/index.ts'
 import {
   census,
   createTrials,
@@ -42,7 +42,7 @@ import {
   type Sample,
   type Samples,
   webhooksRoutes,
-} from './rooms/webhooks/index.ts'
+} from './modules/webhooks/index.ts'
 import { startSettlement } from './settlement/index.ts'
 
 /** `threaded`: as `local`, with its sockets on a thread of their own. */

@@ -16,7 +16,7 @@ import {
 } from './config.ts'
 import type { Gateway } from './gateway/index.ts'
 import { createLog, type Log, type Loop, systemClock } from './kernel/index.ts'
-import { createOperations, type Operations } from './operations/index.ts'
+import { createOperations, type Operations } from './observability/index.ts'
 import { requireCommand, runOperator } from './operator.ts'
 import {
   type Database,

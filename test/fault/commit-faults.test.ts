@@ -13,11 +13,11 @@ import { after as later, type Loop, minuteMs, newId, systemClock } from '../../s
 import { sql } from '../../service/src/postgres/index.ts'
 import { createClient, type JsonObject, success, textAt } from '../support/client.ts'
 import { type Counter, createScene, judge, keepActing, print, scaled, startCounter } from '../support/faults.ts'
-import { addPartner, balanceOf as balanceIn, createHouse, pay } from '../support/house.ts'
+import { addPartner, balanceOf as balanceIn, createHouse, pay } from '../support/composition.ts'
 import { freePorts, type Program, run, start } from '../support/program.ts'
 import { readCredentials } from '../support/service.ts'
 import { until } from '../support/until.ts'
-import { killEverywhere } from '../support/deaths.ts'
+import { killEverywhere } from '../support/crash-points.ts'
 import { createHooks, type Hooks } from '../support/webhooks.ts'
 import { balanceOf, createBeneficiary, createCustomer, payoutText } from '../support/world.ts'
 

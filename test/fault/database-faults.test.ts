@@ -16,8 +16,8 @@ import {
   scaled,
   startCounter,
 } from '../support/faults.ts'
-import { addPartner, balanceOf, createHouse, pay } from '../support/house.ts'
-import { startMortalPostgres } from '../support/mortal-postgres.ts'
+import { addPartner, balanceOf, createHouse, pay } from '../support/composition.ts'
+import { startMortalPostgres } from '../support/crashing-postgres.ts'
 import { startWire } from '../support/tcp-proxy.ts'
 import { until } from '../support/until.ts'
 import { createHooks, type Hooks } from '../support/webhooks.ts'

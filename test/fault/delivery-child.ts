@@ -6,9 +6,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { startDelivery } from '../../service/src/delivery/index.ts'
 import { createCursors, createSealer } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
-import { createWebhooks } from '../../service/src/rooms/webhooks/index.ts'
+import { createWebhooks } from '../../service/src/modules/webhooks/index.ts'
 import { createHooks } from '../support/webhooks.ts'
-import { createFate } from './mortal.ts'
+import { createFate } from './crashing.ts'
 
 const [, , diesAt = '', url = '', key = '', partnerId = '', now = ''] = process.argv
 const { point, wrapDatabase, passed } = createFate(Number(diesAt))

@@ -3,8 +3,8 @@
  * <now>`. Says each reference once it is answered, then how many points it passed; or dies at the given one.
  */
 import { writeSync } from 'node:fs'
-import { createHouse, pay, type TestPartner } from '../support/house.ts'
-import { createFate } from './mortal.ts'
+import { createHouse, pay, type TestPartner } from '../support/composition.ts'
+import { createFate } from './crashing.ts'
 
 const [, , diesAt = '', url = '', given = '', now = ''] = process.argv
 const { wrapDatabase, passed } = createFate(Number(diesAt))

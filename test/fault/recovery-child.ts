@@ -3,9 +3,9 @@
  * none runs and says how many points it passed, or dies at the given one.
  */
 import { createCursors, createSealer } from '../../service/src/kernel/index.ts'
-import { createWebhooks } from '../../service/src/rooms/webhooks/index.ts'
+import { createWebhooks } from '../../service/src/modules/webhooks/index.ts'
 import { createHooks } from '../support/webhooks.ts'
-import { createFate } from './mortal.ts'
+import { createFate } from './crashing.ts'
 
 const [, , diesAt = '', url = '', key = '', , now = ''] = process.argv
 const { wrapDatabase, passed } = createFate(Number(diesAt))

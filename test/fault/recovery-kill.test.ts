@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test'
 import { startDelivery } from '../../service/src/delivery/index.ts'
 import { hourMs, minuteMs, newId } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
-import { killEverywhere } from '../support/deaths.ts'
+import { killEverywhere } from '../support/crash-points.ts'
 import { createScene, judge, startCounter } from '../support/faults.ts'
 import { createHooks } from '../support/webhooks.ts'
 

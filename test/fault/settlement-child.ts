@@ -6,8 +6,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from '../../service/src/postgres/index.ts'
 import type { Rail } from '../../service/src/rails/index.ts'
 import { startSettlement } from '../../service/src/settlement/index.ts'
-import { createHouse } from '../support/house.ts'
-import { createFate } from './mortal.ts'
+import { createHouse } from '../support/composition.ts'
+import { createFate } from './crashing.ts'
 
 const [, , diesAt = '', url = '', partnerId = '', now = ''] = process.argv
 const { point, wrapDatabase, passed } = createFate(Number(diesAt))

@@ -9,8 +9,8 @@ import { minuteMs } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { sendDue, takeNotices } from '../../service/src/settlement/index.ts'
 import { checkPayments } from '../model/payments.ts'
-import { addPartner, balanceOf, createHouse, type House, ip, pay } from '../support/house.ts'
-import { killEverywhere } from '../support/deaths.ts'
+import { addPartner, balanceOf, createHouse, type House, ip, pay } from '../support/composition.ts'
+import { killEverywhere } from '../support/crash-points.ts'
 
 /** Fewer would mean that the worker was not there, or that its commits are no longer seen. */
 const pointsMin = 40

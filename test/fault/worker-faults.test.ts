@@ -19,7 +19,7 @@ import {
   scaled,
   startCounter,
 } from '../support/faults.ts'
-import { mortalThread } from '../support/mortal-thread.ts'
+import { mortalThread } from '../support/crashing-thread.ts'
 import { until } from '../support/until.ts'
 import { createHooks, type Hooks } from '../support/webhooks.ts'
 import { createWorkers } from '../support/worker-processes.ts'

@@ -4,13 +4,13 @@
  * `fixtures/<newest migration>.sql`; what is there stays as it is, since databases in the field do.
  */
 import { once } from 'node:events'
-import { createAccounts, defaultIssuers } from '../../service/src/rooms/accounts/index.ts'
-import { createUsers } from '../../service/src/rooms/users/index.ts'
-import { type Claim, createWebhooks } from '../../service/src/rooms/webhooks/index.ts'
+import { createAccounts, defaultIssuers } from '../../service/src/modules/accounts/index.ts'
+import { createUsers } from '../../service/src/modules/users/index.ts'
+import { type Claim, createWebhooks } from '../../service/src/modules/webhooks/index.ts'
 import { readMigrations } from '../../service/src/postgres/index.ts'
 import { permissions } from '@partner-payments/wire'
 import { sendDue, takeNotices } from '../../service/src/settlement/index.ts'
-import { addPartner, createHouse, type House, ip, pay, stepMsDefault, type TestPartner } from '../support/house.ts'
+import { addPartner, createHouse, type House, ip, pay, stepMsDefault, type TestPartner } from '../support/composition.ts'
 
 /** Every status that a payout and a deposit can rest in, and some that are under way. */
 async function liveMoney(house: House, partner: TestPartner): Promise<void> {

@@ -7,13 +7,13 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
 import { minuteMs } from '../../service/src/kernel/index.ts'
 import { migrate, readMigrations, sql } from '../../service/src/postgres/index.ts'
-import { createAccounts, defaultIssuers } from '../../service/src/rooms/accounts/index.ts'
-import { createUsers } from '../../service/src/rooms/users/index.ts'
-import { type Claim, createWebhooks } from '../../service/src/rooms/webhooks/index.ts'
+import { createAccounts, defaultIssuers } from '../../service/src/modules/accounts/index.ts'
+import { createUsers } from '../../service/src/modules/users/index.ts'
+import { type Claim, createWebhooks } from '../../service/src/modules/webhooks/index.ts'
 import { sendDue, takeNotices } from '../../service/src/settlement/index.ts'
 import { checkPayments, type Ends } from '../model/payments.ts'
 import { createEmptyDatabase } from '../support/empty.ts'
-import { balanceOf, createHouse, type House } from '../support/house.ts'
+import { balanceOf, createHouse, type House } from '../support/composition.ts'
 
 const folder = new URL('fixtures/', import.meta.url)
 const fixtures = readdirSync(folder).toSorted()

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { newId, Refusal } from '../../service/src/kernel/index.ts'
 import { sendDue, takeNotices } from '../../service/src/settlement/index.ts'
-import { addPartner, balanceOf, createHouse, type House, ip, pay, stepMsDefault } from '../support/house.ts'
+import { addPartner, balanceOf, createHouse, type House, ip, pay, stepMsDefault } from '../support/composition.ts'
 import { checkPayments } from './payments.ts'
 
 let house: House

@@ -4,9 +4,9 @@ import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import { AssertionFailure, newId, Refusal } from '../../service/src/kernel/index.ts'
 import { sqlState, violates } from '../../service/src/postgres/index.ts'
-import { addPartner, balanceOf, createHouse, type House } from '../support/house.ts'
+import { addPartner, balanceOf, createHouse, type House } from '../support/composition.ts'
 import { drawing } from '../support/drawing.ts'
-import { checkBooks } from './books.ts'
+import { checkBooks } from './ledger-audit.ts'
 
 type Move = {
   readonly kind: 'in' | 'out' | 'reserve' | 'post' | 'release'

@@ -7,7 +7,7 @@ import { events, isEventName, parseJsonExactly } from '@partner-payments/wire'
 import { Value } from 'typebox/value'
 import { sql, type Tx } from '../../service/src/postgres/index.ts'
 import { emitted } from '../support/emitted.ts'
-import { checkBooks } from './books.ts'
+import { checkBooks } from './ledger-audit.ts'
 
 type Payment = {
   readonly id: string

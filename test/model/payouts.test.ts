@@ -19,7 +19,7 @@ import {
   pay,
   stepMsDefault,
   type TestPartner,
-} from '../support/house.ts'
+} from '../support/composition.ts'
 import { createFrailRail, type Fault, faults } from './bank.ts'
 import { checkPayments, type Ends } from './payments.ts'
 import { drawing } from '../support/drawing.ts'

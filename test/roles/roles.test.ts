@@ -9,7 +9,7 @@ import { type Answer, type Client, type Credentials, success, textAt } from '../
 import { linesOf, stop } from '../support/program.ts'
 import { until } from '../support/until.ts'
 import { createBeneficiary, createCustomer, finalTransaction, payoutText } from '../support/world.ts'
-import { createHouse, type House, type Running } from './house.ts'
+import { createHouse, type House, type Running } from './processes.ts'
 import { type Manner, startUpstream } from './upstream.ts'
 
 let house: House

@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
-import { startEmbeddedPostgres } from '../../service/src/postgres/embedded.ts'
+import { startEmbeddedPostgres } from '../../service/src/postgres/embedded/index.ts'
 
 export type TestDatabase = { readonly url: string; readonly drop: () => Promise<void> }
 

@@ -11,9 +11,9 @@ import {
   newId,
   randomBytes,
 } from '../../service/src/kernel/index.ts'
-import { createOutbox } from '../../service/src/outbox/index.ts'
+import { createOutbox } from '../../service/src/events/index.ts'
 import { createDatabase, sql, type Tx } from '../../service/src/postgres/index.ts'
-import { createWebhooks, type WebhooksDeps } from '../../service/src/rooms/webhooks/index.ts'
+import { createWebhooks, type WebhooksDeps } from '../../service/src/modules/webhooks/index.ts'
 import { createTestDatabase } from './postgres.ts'
 
 export const statusChanged = 'transaction.status.changed'

@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import { permissions } from '@partner-payments/wire'
-import { addPartner, createHouse, type House } from '../../../test/support/house.ts'
+import { addPartner, createHouse, type House } from '../../../test/support/composition.ts'
 import {
   AssertionFailure,
   createLog,

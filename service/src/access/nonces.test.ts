@@ -1,7 +1,7 @@
 /** Nonces that are spent in the batches of those who write: with what is written, or not at all. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { addPartner, createHouse, type House } from '../../../test/support/house.ts'
+import { addPartner, createHouse, type House } from '../../../test/support/composition.ts'
 import { createLog, minuteMs, newId, type OpenNonce, Refusal } from '../kernel/index.ts'
 import { createDatabase, type Database, sql, sqlState, stateOf, type Tx } from '../postgres/index.ts'
 import { createSpendingBatcher } from './index.ts'

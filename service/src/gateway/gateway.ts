@@ -2,15 +2,15 @@
 import type { AddressInfo } from 'node:net'
 import type { Access } from '../access/index.ts'
 import type { AllHandlers, Caller, Clock, Log } from '../kernel/index.ts'
-import { createAdmit } from './admit.ts'
+import { createAdmit } from './nonces.ts'
 import { readBody, requireIdentity } from './body.ts'
-import { type Capacity, createCapacity } from './capacity.ts'
-import { createDesk, createEndpoints, type Visit } from './desk.ts'
+import { type Capacity, createCapacity } from './admission.ts'
+import { createDesk, createEndpoints, type Visit } from './dispatcher.ts'
 import { createForwarder, type Forwarder } from './forward.ts'
-import { createEntry, createFront, type EntryOptions } from './front.ts'
+import { createEntry, createFront, type EntryOptions } from './authentication.ts'
 import { createInternalPass, type InternalPass, targetOf } from './internal.ts'
 import { createServer, type Page, type Pipeline, type RawRequest, type Reply, type ServerOptions } from './server.ts'
-import { createTurns } from './turns.ts'
+import { createTurns } from './signature-throttle.ts'
 
 export type Settings = {
   /** Requests below this many bytes of body, and of headers. */

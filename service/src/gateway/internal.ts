@@ -5,7 +5,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { sha256Hex } from '@partner-payments/wire'
 import { type Caller, type Clock, minuteMs, Refusal } from '../kernel/index.ts'
-import type { Headers } from './authenticate.ts'
+import type { Headers } from './signature.ts'
 
 export const callerHeader = 'x-internal-caller'
 export const callerMacHeader = 'x-internal-caller-mac'

@@ -4,8 +4,8 @@ import type { Socket } from 'node:net'
 import { type OperationId, operationIds, operations, type ProblemCode, problems } from '@partner-payments/wire'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { type Log, newId, Refusal, systemClock } from '../kernel/index.ts'
-import type { Headers } from './authenticate.ts'
-import { type Capacity, retryHeaders } from './capacity.ts'
+import type { Headers } from './signature.ts'
+import { type Capacity, retryHeaders } from './admission.ts'
 import { type ProblemAnswer, problemType, toProblem } from './problems.ts'
 
 export type RawRequest = {

@@ -3,7 +3,7 @@
  * written back as source text; no amount is ever a float.
  */
 import { type Decimal, decimalText, type FieldError, type RawNumber, rawNumber } from '@partner-payments/wire'
-import { refuseField } from './refusal.ts'
+import { refuseField } from '../api/refusal.ts'
 
 export type Minor = bigint
 export type Money = { readonly amount: Minor; readonly currency: Currency }

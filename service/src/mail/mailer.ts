@@ -1,6 +1,6 @@
 /** What an invitation says: plain text, and the same in simple HTML. */
 import type { users as wire } from '@partner-payments/wire'
-import type { MailKind } from '../rooms/users/index.ts'
+import type { MailKind } from '../modules/users/index.ts'
 import { escape, htmlPage, utc } from './text.ts'
 import { type Mailbox, type MailTransport, oneLine } from './transport.ts'
 

@@ -18,7 +18,7 @@ import {
   newId,
 } from '../kernel/index.ts'
 import { createDatabase, type Database, sql } from '../postgres/index.ts'
-import { createUsers } from '../rooms/users/index.ts'
+import { createUsers } from '../modules/users/index.ts'
 import { smtpTransport } from './smtp.ts'
 import { createMailStep, startMailWorker } from './worker.ts'
 

@@ -2,7 +2,7 @@
 import type { Access } from '../access/index.ts'
 import { after, type Clock, hourMs, type Log, type Loop, minuteMs, secondMs, startLoop } from '../kernel/index.ts'
 import type { Database } from '../postgres/index.ts'
-import type { ClaimedMail, MailQueue } from '../rooms/users/index.ts'
+import type { ClaimedMail, MailQueue } from '../modules/users/index.ts'
 import { createMailer } from './mailer.ts'
 import { type Mailbox, MailRefused, type MailTransport, oneLine } from './transport.ts'
 

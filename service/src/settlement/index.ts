@@ -8,8 +8,8 @@
  */
 import { type Log, type Loop, startLoop, Unreachable } from '../kernel/index.ts'
 import type { Notice, Rail } from '../rails/index.ts'
-import type { Deposits } from '../rooms/deposits/index.ts'
-import type { PayoutClaim, Payouts } from '../rooms/payouts/index.ts'
+import type { Deposits } from '../modules/deposits/index.ts'
+import type { PayoutClaim, Payouts } from '../modules/payouts/index.ts'
 
 export type SettlementDeps = {
   readonly log: Log

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { addPartner, createHouse, type House, stepMsDefault } from '../../../../test/support/house.ts'
+import { addPartner, createHouse, type House, stepMsDefault } from '../../../../test/support/composition.ts'
 import { newId, Unreachable } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
 import type { Instruction } from '../port.ts'

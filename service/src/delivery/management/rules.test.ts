@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Refusal } from '../../kernel/index.ts'
+import { eventTypes } from '../../modules/webhooks/event-types.ts'
+import { isAllowedAddress } from '../exchange/addresses.ts'
+import { readUrl, statusesStored, warningsFor } from './rules.ts'
+
+const production = { allowHttpLoopback: false }
+const sandbox = { allowHttpLoopback: true }
+
+function refusedAtUrl(text: string, rules = production) {
+  assert.throws(
+    () => readUrl(text, rules),
+    (error) => error instanceof Refusal && error.code === 'validation_failed' && error.errors[0]?.pointer === '/url',
+    text,
+  )
+}
+
+test('a public https URL is kept as it is called', () => {
+  assert.equal(readUrl('https://example.com/hooks?a=1', production), 'https://example.com/hooks?a=1')
+  assert.equal(readUrl('HTTPS://EXAMPLE.com:443', production), 'https://example.com/')
+  assert.equal(readUrl('https://93.184.216.34/x', production), 'https://93.184.216.34/x')
+  assert.equal(readUrl('https://[2606:2800:220:1::1]:8443/', production), 'https://[2606:2800:220:1::1]:8443/')
+  assert.equal(readUrl('https://bücher.example/ä', production), 'https://xn--bcher-kva.example/%C3%A4')
+})
+
+test('400 at /url: what is not an absolute https URL', () => {
+  for (const text of [
+    'http://example.com/',
+    'ftp://example.com/',
+    'example.com/hook',
+    '/hook',
+    'https:example.com',
+    'https:///example.com',
+    'https:\\\\example.com',
+    ' https://example.com',
+    'https://exa mple.com',
+    'https://exam\nple.com',
+    'https://',
+    'https://user:secret@example.com/',
+    'https://user@example.com/',
+    'https://example.com/#part',
+    'https://example.com/#',
+    `https://example.com/${'ä'.repeat(1000)}`,
+  ])
+    refusedAtUrl(text)
+})
+
+test('400 at /url: addresses that are not public, in every spelling', () => {
+  for (const host of [
+    '127.0.0.1',
+    '2130706433',
+    '0x7f.1',
+    '0177.0.0.1',
+    '127.1',
+    '10.0.0.1',
+    '172.16.0.1',
+    '192.168.1.1',
+    '169.254.169.254',
+    '100.64.0.1',
+    '0.0.0.0',
+    '0',
+    '224.0.0.1',
+    '255.255.255.255',
+    '[::1]',
+    '[::]',
+    '[::ffff:10.0.0.1]',
+    '[::ffff:7f00:1]',
+    '[::10.0.0.1]',
+    '[fe80::1]',
+    '[fc00::1]',
+    '[fd00:ec2::254]',
+    '[ff02::1]',
+    '[64:ff9b::a00:1]',
+    '[64:ff9b:1::a00:1]',
+    '[2002:a00:1::]',
+    '[2001:0:a00:1::]',
+    'localhost',
+    'localhost.',
+    'a.localhost',
+  ])
+    refusedAtUrl(`https://${host}/`)
+})
+
+test('loopback is a developer machine: http and https there, nothing else over http, nothing private', () => {
+  for (const url of ['http://127.0.0.1:9/', 'http://[::1]:9/', 'http://localhost:9/', 'https://127.8.8.8/'])
+    assert.equal(readUrl(url, sandbox), url)
+  for (const url of ['http://example.com/', 'https://10.0.0.1/', 'http://169.254.169.254/', 'https://[fe80::1]/'])
+    refusedAtUrl(url, sandbox)
+})
+
+test('an address that is not one is not allowed', () => {
+  for (const text of ['', 'example.com', '999.1.1.1', '::g'])
+    assert.equal(isAllowedAddress(text, { allowLoopback: true }), false)
+  assert.equal(isAllowedAddress('fe80::1%eth0', { allowLoopback: true }), false)
+  assert.equal(isAllowedAddress('::ffff:93.184.216.34', { allowLoopback: false }), true)
+})
+
+test('event types: all twelve, with the properties of their data as plain JSON Schema', () => {
+  assert.equal(eventTypes.length, 12)
+  for (const type of eventTypes) {
+    assert.deepEqual(type.properties['amount'], { type: 'number' })
+    assert.equal(type.version, 2)
+    assert.ok(!JSON.stringify(type).includes('x-json-type'))
+  }
+  const completed = eventTypes.find((type) => type.name === 'partner.customer.deposit.completed')
+  assert.deepEqual(completed?.properties['blockchainTransactionHash'], {
+    anyOf: [{ type: 'string' }, { type: 'null' }],
+  })
+  assert.equal(Object.keys(completed?.properties ?? {}).length, 22)
+})
+
+test('names outside the emitted set yield a warning each', () => {
+  assert.deepEqual(warningsFor(['transaction.status.changed']), [])
+  assert.equal(warningsFor(['invoice.paid', 'transaction.status.changed', 'toString']).length, 2)
+})
+
+test('what a disabled subscription is owed is held', () => {
+  assert.deepEqual(statusesStored('Held', 'Disabled'), ['Pending', 'Held'])
+  assert.deepEqual(statusesStored('Pending', 'Disabled'), [])
+  assert.deepEqual(statusesStored('Pending', 'Enabled'), ['Pending'])
+})

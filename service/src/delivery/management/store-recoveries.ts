@@ -1,0 +1,153 @@
+/** SQL of recoveries, and of the feed that they walk. A step holds the partner's row, so that one is at it at a time. */
+import type { webhooks } from '@partner-payments/wire'
+import { noSql, sql, type Tx } from '../../postgres/index.ts'
+import type { SubscriptionKey } from './store-subscriptions.ts'
+
+export type RecoveryRow = {
+  readonly id: string
+  readonly subscriptionId: string
+  readonly since: Date
+  readonly until: Date
+  readonly status: (typeof webhooks.recoveryStatuses)[number]
+  /** How far it is: the last place of the feed that it has looked at. */
+  readonly afterSequence: bigint
+  readonly examined: bigint
+  readonly recovered: bigint
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+const columns = sql`id, subscription_id, since, until, status, after_sequence, examined, recovered, created_at,
+  updated_at`
+
+export async function insertRecovery(tx: Tx, partnerId: string, row: RecoveryRow): Promise<void> {
+  await tx.run(sql`
+    insert into webhooks.recoveries (partner_id, ${columns})
+    values (${partnerId}, ${row.id}, ${row.subscriptionId}, ${row.since}, ${row.until}, ${row.status},
+      ${row.afterSequence}, ${row.examined}, ${row.recovered}, ${row.createdAt}, ${row.updatedAt})`)
+}
+
+export function recoveryById(
+  tx: Tx,
+  { partnerId, subscriptionId }: SubscriptionKey,
+  id: string,
+): Promise<RecoveryRow | undefined> {
+  return tx.row<RecoveryRow>(sql`
+    select ${columns} from webhooks.recoveries
+    where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and id = ${id}`)
+}
+
+/** Newest first, up to `rowsMax`, from behind `afterId`. */
+export function listRecoveries(
+  tx: Tx,
+  { partnerId, subscriptionId }: SubscriptionKey,
+  afterId: string | null,
+  rowsMax: number,
+): Promise<readonly RecoveryRow[]> {
+  return tx.rows<RecoveryRow>(sql`
+    select ${columns} from webhooks.recoveries
+    where partner_id = ${partnerId} and subscription_id = ${subscriptionId}
+      ${afterId === null ? noSql : sql`and id < ${afterId}`}
+    order by id desc limit ${rowsMax}`)
+}
+
+export async function runningRecovery(
+  tx: Tx,
+  { partnerId, subscriptionId }: SubscriptionKey,
+): Promise<string | undefined> {
+  const row = await tx.row<{ id: string }>(sql`
+    select id from webhooks.recoveries
+    where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and status = 'Running' limit 1`)
+  return row?.id
+}
+
+/** All but the newest `keptMax` of a subscription are forgotten. */
+export async function forgetOld(
+  tx: Tx,
+  { partnerId, subscriptionId }: SubscriptionKey,
+  keptMax: number,
+): Promise<void> {
+  await tx.run(sql`
+    delete from webhooks.recoveries
+    where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and status = 'Completed' and id <= (
+      select id from webhooks.recoveries
+      where partner_id = ${partnerId} and subscription_id = ${subscriptionId}
+      order by id desc offset ${keptMax} limit 1)`)
+}
+
+export async function deleteRecoveries(tx: Tx, { partnerId, subscriptionId }: SubscriptionKey): Promise<void> {
+  await tx.run(sql`
+    delete from webhooks.recoveries where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
+}
+
+/** Due-work scan: recoveries under way, the oldest first. */
+export function runningRecoveries(
+  tx: Tx,
+  rowsMax: number,
+): Promise<readonly (SubscriptionKey & { readonly id: string })[]> {
+  return tx.rows(sql`
+    select partner_id, subscription_id, id from webhooks.recoveries
+    where status = 'Running' order by created_at limit ${rowsMax}`)
+}
+
+/** False where it is not where it was: nothing of this step may stay. */
+export async function advanceRecovery(
+  tx: Tx,
+  partnerId: string,
+  before: RecoveryRow,
+  next: Pick<RecoveryRow, 'afterSequence' | 'examined' | 'recovered' | 'status' | 'updatedAt'>,
+): Promise<boolean> {
+  const changed = await tx.run(sql`
+    update webhooks.recoveries set after_sequence = ${next.afterSequence}, examined = ${next.examined},
+      recovered = ${next.recovered}, status = ${next.status}, updated_at = ${next.updatedAt}
+    where partner_id = ${partnerId} and id = ${before.id} and status = 'Running'
+      and after_sequence = ${before.afterSequence}`)
+  return changed === 1
+}
+
+export type FeedRow = { readonly sequence: bigint; readonly eventId: string }
+
+/** Oldest first, from behind a place. */
+export function feedAfter(
+  tx: Tx,
+  partnerId: string,
+  afterSequence: bigint,
+  rowsMax: number,
+): Promise<readonly FeedRow[]> {
+  return tx.rows<FeedRow>(sql`
+    select sequence, event_id from webhooks.feed
+    where partner_id = ${partnerId} and sequence > ${afterSequence} order by sequence limit ${rowsMax}`)
+}
+
+/** The first place of an event from `eventId` on: weeks before it are not looked at, the rest of its own is. */
+export async function firstInFeed(tx: Tx, partnerId: string, eventId: string): Promise<bigint | undefined> {
+  const row = await tx.row<{ sequence: bigint }>(sql`
+    select sequence from webhooks.feed
+    where partner_id = ${partnerId} and event_id >= ${eventId} order by sequence limit 1`)
+  return row?.sequence
+}
+
+/** The oldest place that is kept; undefined where nothing is. */
+export async function oldestInFeed(tx: Tx, partnerId: string): Promise<bigint | undefined> {
+  const row = await tx.row<{ sequence: bigint }>(sql`
+    select sequence from webhooks.feed where partner_id = ${partnerId} order by sequence limit 1`)
+  return row?.sequence
+}
+
+/** The newest place that was ever given. */
+export async function lastSequence(tx: Tx, partnerId: string): Promise<bigint> {
+  const row = await tx.row<{ lastSequence: bigint }>(sql`
+    select last_sequence from webhooks.partners where partner_id = ${partnerId}`)
+  return row?.lastSequence ?? 0n
+}
+
+export async function deliveredOf(
+  tx: Tx,
+  { partnerId, subscriptionId }: SubscriptionKey,
+  eventIds: readonly string[],
+): Promise<readonly string[]> {
+  const rows = await tx.rows<{ eventId: string }>(sql`
+    select event_id from webhooks.deliveries
+    where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and event_id = any(${eventIds}::uuid[])`)
+  return rows.map((row) => row.eventId)
+}

@@ -1,0 +1,59 @@
+/** SQL of the secrets that sign. A rotation holds the lock of the subscription's row. */
+import { ofPartners, sql, type Tx } from '../../postgres/index.ts'
+import type { SubscriptionKey } from './store-subscriptions.ts'
+
+export type SecretRow = {
+  readonly partnerId: string
+  readonly subscriptionId: string
+  readonly id: string
+  readonly secretSealed: Uint8Array
+}
+
+export async function insertSecret(
+  tx: Tx,
+  row: SecretRow & { readonly signature: 'v1' | 'v1a'; readonly createdAt: Date },
+): Promise<void> {
+  await tx.run(sql`
+    insert into webhooks.secrets (partner_id, subscription_id, id, signature, secret_sealed, created_at)
+    values (${row.partnerId}, ${row.subscriptionId}, ${row.id}, ${row.signature}, ${row.secretSealed},
+      ${row.createdAt})`)
+}
+
+/** Those that sign now, the newest of each subscription first. */
+export function liveSecrets(
+  tx: Tx,
+  keys: readonly SubscriptionKey[],
+  now: Date,
+): Promise<readonly (SecretRow & { readonly expiresAt: Date | null })[]> {
+  return tx.rows(sql`
+    select partner_id, subscription_id, id, secret_sealed, expires_at from webhooks.secrets
+    where ${ofPartners(keys.map((key) => key.partnerId))}
+      and subscription_id = any(${keys.map((key) => key.subscriptionId)}::uuid[])
+      and (expires_at is null or expires_at > ${now})
+    order by subscription_id, expires_at desc nulls first, id desc`)
+}
+
+/** None signs beyond `until`; one that ends earlier keeps its end. */
+export async function endSecrets(tx: Tx, { partnerId, subscriptionId }: SubscriptionKey, until: Date): Promise<void> {
+  await tx.run(sql`
+    update webhooks.secrets set expires_at = least(expires_at, ${until}::timestamptz)
+    where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
+}
+
+export async function deleteSecrets(tx: Tx, { partnerId, subscriptionId }: SubscriptionKey): Promise<void> {
+  await tx.run(sql`
+    delete from webhooks.secrets where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
+}
+
+/** Due-work scan: secrets that sign no more. */
+export function expiredSecrets(tx: Tx, now: Date, rowsMax: number): Promise<readonly SecretRow[]> {
+  return tx.rows<SecretRow>(sql`
+    select partner_id, subscription_id, id from webhooks.secrets
+    where expires_at <= ${now} order by expires_at limit ${rowsMax}`)
+}
+
+export function deleteExpired(tx: Tx, partnerId: string, ids: readonly string[], now: Date): Promise<number> {
+  return tx.run(sql`
+    delete from webhooks.secrets
+    where partner_id = ${partnerId} and id = any(${ids}::uuid[]) and expires_at <= ${now}`)
+}

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { createHooks, statusChanged } from '../../../../test/support/webhooks.ts'
+import { type Caller, newId, Refusal } from '../../kernel/index.ts'
+import { sql } from '../../postgres/index.ts'
+import { webhooksRoutes } from '../../modules/webhooks/index.ts'
+
+type Hooks = Awaited<ReturnType<typeof createHooks>>
+let hooks: Hooks
+before(async () => {
+  hooks = await createHooks()
+})
+after(() => hooks.close())
+
+const callOf = (partnerId: string) => {
+  const caller: Caller = { partnerId, serviceAccountId: newId(), name: 'test', permissions: [] }
+  return { caller, requestId: 'test', ip: '127.0.0.1', params: {}, query: undefined, body: undefined }
+}
+const refused = (code: string, pointer?: string) => (error: unknown) =>
+  error instanceof Refusal && error.code === code && (pointer === undefined || error.errors[0]?.pointer === pointer)
+/** No endpoint is called in this file. */
+const noTrials = {
+  test: async () => {
+    throw new Error('not here')
+  },
+}
+const input = { url: 'https://example.com/hook', events: [statusChanged] }
+
+test('200 the secret is shown once, at creation, and is sealed at rest', async () => {
+  const partnerId = await hooks.addPartner()
+  const call = callOf(partnerId)
+  const routes = webhooksRoutes(hooks.webhooks, noTrials)
+  const { body: created } = await routes.createSubscription({ ...call, body: { ...input, description: 'Ledger' } })
+  const { secret = '', ...rest } = created
+  assert.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/)
+  assert.deepEqual(Object.keys(created).sort(), [
+    'apiVersion',
+    'createdAt',
+    'description',
+    'events',
+    'id',
+    'ordered',
+    'secret',
+    'signature',
+    'status',
+    'updatedAt',
+    'url',
+  ])
+  const { body: read } = await routes.getSubscription({ ...call, params: { id: created.id } })
+  assert.deepEqual(read, rest)
+  const row = await hooks.db.row<{ text: string }>(sql`
+    select encode(secret_sealed, 'escape') as text from webhooks.secrets
+    where partner_id = ${partnerId} and subscription_id = ${created.id}`)
+  assert.ok(row && !row.text.includes(secret.slice(6)))
+})
+
+test('200 an event outside the emitted set is accepted with a warning', async () => {
+  const partnerId = await hooks.addPartner()
+  const created = await hooks.webhooks.create(partnerId, { ...input, events: [statusChanged, 'invoice.paid'] })
+  assert.deepEqual(created.events, [statusChanged, 'invoice.paid'])
+  assert.equal(created.warnings.length, 1)
+  assert.match(created.warnings[0] ?? '', /^invoice\.paid /)
+})
+
+test('400 at /url and at a text that cannot be stored', async () => {
+  const partnerId = await hooks.addPartner()
+  const { create, update } = hooks.webhooks
+  await assert.rejects(create(partnerId, { ...input, url: 'https://10.0.0.1/' }), refused('validation_failed', '/url'))
+  await assert.rejects(create(partnerId, { ...input, events: ['a\u0000'] }), refused('validation_failed', '/events/0'))
+  const { id } = await create(partnerId, input)
+  await assert.rejects(update(partnerId, id, {}), refused('validation_failed', ''))
+  await assert.rejects(update(partnerId, id, { description: 'a\u0000' }), refused('validation_failed', '/description'))
+})
+
+test('200 an update sets what is given, clears what is null, keeps the rest', async () => {
+  const partnerId = await hooks.addPartner()
+  const { id } = await hooks.webhooks.create(partnerId, { ...input, description: 'Old' })
+  const moved = await hooks.webhooks.update(partnerId, id, { url: 'https://example.org/new' })
+  assert.deepEqual([moved.url, moved.description, moved.events], ['https://example.org/new', 'Old', [statusChanged]])
+  const cleared = await hooks.webhooks.update(partnerId, id, { description: null, status: 'Disabled' })
+  assert.deepEqual([cleared.description, cleared.status, cleared.url], [null, 'Disabled', moved.url])
+})
+
+test("404 unknown, deleted and another partner's are the same", async () => {
+  const [mine, other] = [await hooks.addPartner(), await hooks.addPartner()]
+  const { id } = await hooks.webhooks.create(mine, input)
+  const { get, update, remove, deliveries } = hooks.webhooks
+  const all = (partnerId: string, of: string) => [
+    () => get(partnerId, of),
+    () => update(partnerId, of, { status: 'Enabled' }),
+    () => remove(partnerId, of),
+    () => deliveries(partnerId, of, {}),
+  ]
+  for (const attempt of [...all(other, id), ...all(mine, newId())]) await assert.rejects(attempt, refused('not_found'))
+  await remove(mine, id)
+  for (const attempt of all(mine, id)) await assert.rejects(attempt, refused('not_found'))
+})
+
+test('200 lists are newest first, in pages, and never another partner', async () => {
+  const [mine, other] = [await hooks.addPartner(), await hooks.addPartner()]
+  await hooks.webhooks.create(other, input)
+  assert.deepEqual((await hooks.webhooks.list(mine, {})).data, [])
+  const made: string[] = []
+  for (let i = 0; i < 5; i += 1) made.push((await hooks.webhooks.create(mine, input)).id)
+  const first = await hooks.webhooks.list(mine, { limit: '3' })
+  const second = await hooks.webhooks.list(mine, { limit: '3', cursor: first.nextCursor ?? '' })
+  assert.deepEqual(
+    [...first.data, ...second.data].map((row) => row.id),
+    made.toReversed(),
+  )
+  assert.deepEqual([first.hasMore, second.hasMore, second.nextCursor], [true, false, null])
+  await assert.rejects(hooks.webhooks.list(other, { cursor: first.nextCursor ?? '' }), refused('validation_failed'))
+})
+
+test('422 webhook_limit_reached: exactly 20 of 30 made at once, and room again after a delete', async () => {
+  const partnerId = await hooks.addPartner()
+  const made = await Promise.allSettled(Array.from({ length: 30 }, () => hooks.webhooks.create(partnerId, input)))
+  const ok = made.filter((result) => result.status === 'fulfilled')
+  const failed = made.filter((result) => result.status === 'rejected')
+  assert.equal(ok.length, 20)
+  assert.ok(failed.every((result) => refused('webhook_limit_reached')(result.reason)))
+  const id = (await hooks.webhooks.list(partnerId, {})).data[0]?.id ?? ''
+  // Two deletes of one subscription make room for one.
+  const removed = await Promise.allSettled([1, 2].map(() => hooks.webhooks.remove(partnerId, id)))
+  assert.deepEqual(removed.map((result) => result.status).sort(), ['fulfilled', 'rejected'])
+  await hooks.webhooks.create(partnerId, input)
+  await assert.rejects(hooks.webhooks.create(partnerId, input), refused('webhook_limit_reached'))
+})
+
+test('200 the event types are listed live', async () => {
+  const { body } = await webhooksRoutes(hooks.webhooks, noTrials).listEventTypes(callOf(newId()))
+  assert.equal(body.data.length, 12)
+})

@@ -1,0 +1,40 @@
+/** The test button against endpoints that hang: they hold a few places, never those of the API. */
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { createHooks } from '../../../../test/support/webhooks.ts'
+import { createSealer, newId, Refusal } from '../../kernel/index.ts'
+import { createTrials, trialsOfPartnerMax } from './test-delivery.ts'
+
+const hooks = await createHooks({})
+after(() => hooks.close())
+
+test('endpoints that hang hold a few places of their partner, which come free again', async () => {
+  const partnerId = await hooks.addPartner()
+  const { id } = await hooks.webhooks.create(partnerId, { url: 'https://example.com/hook' })
+  const hanging = Promise.withResolvers<void>()
+  const trials = createTrials({
+    db: hooks.db,
+    clock: hooks.clock,
+    sealer: createSealer([hooks.key]),
+    sample: async () => '{}',
+    post: async () => {
+      await hanging.promise
+      return { startedAt: hooks.clock.now(), durationMs: 1, status: 200 }
+    },
+  })
+  const all = Array.from({ length: trialsOfPartnerMax + 3 }, () => trials.test(partnerId, id))
+  const outcomes = Promise.allSettled(all)
+  const refused: unknown[] = []
+  const allRefused = Promise.withResolvers<void>()
+  for (const each of all)
+    each.catch((error: unknown) => {
+      if (refused.push(error) === all.length - trialsOfPartnerMax) allRefused.resolve()
+    })
+  await allRefused.promise
+  for (const error of refused) assert.ok(error instanceof Refusal && error.code === 'webhook_test_too_soon')
+  hanging.resolve()
+  const sent = (await outcomes).filter(({ status }) => status === 'fulfilled')
+  assert.equal(sent.length, trialsOfPartnerMax)
+  assert.ok((await trials.test(partnerId, id)).delivered)
+  await assert.rejects(trials.test(newId(), id), Refusal)
+})

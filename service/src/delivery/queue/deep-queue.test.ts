@@ -1,0 +1,106 @@
+/** A queue that has grown deep since PostgreSQL last looked at it, when it was empty. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { createHands, createRoom } from '../../../../test/support/worker-harness.ts'
+import { createTestDatabase } from '../../../../test/support/postgres.ts'
+import { until } from '../../../../test/support/until.ts'
+import { createHooks, type Hooks } from '../../../../test/support/webhooks.ts'
+import { createLog, randomBytes } from '../../kernel/index.ts'
+import { createDatabase, type Database, sql } from '../../postgres/index.ts'
+import type { Claim, SubscriptionKey } from '../../modules/webhooks/index.ts'
+
+const partners = 2
+const restingPerLane = 50_000
+/** As many as go to an endpoint at once. */
+const events = 10
+const readMax = 1_000
+
+const key = randomBytes(32)
+let url: string
+let drop: () => Promise<void>
+let watch: Database
+before(async () => {
+  ;({ url, drop } = await createTestDatabase())
+  watch = createDatabase({ url, connectionsMax: 1, log: createLog('silent') })
+})
+after(async () => {
+  await watch.close()
+  await drop()
+})
+
+/** What `work` has made PostgreSQL read of the queue: rows, and entries of indexes. A connection tells it when it ends. */
+async function readOfQueue<T>(work: (hooks: Hooks) => Promise<T>, sharded = false): Promise<readonly [number, T]> {
+  const told = async () => {
+    const row = await watch.row<{ count: bigint }>(sql`
+      select (t.seq_tup_read + (select sum(idx_tup_read) from pg_stat_user_indexes where relid = t.relid))::bigint as count
+      from pg_stat_user_tables t where t.relid = 'webhooks.queue'::regclass`)
+    return Number(row?.count)
+  }
+  const begun = await told()
+  const hooks = await createHooks({ url, key, sharded })
+  const result = await work(hooks)
+  await hooks.close()
+  await until('connections have ended', async () => {
+    const row = await watch.row<{ count: bigint }>(sql`
+      select count(*) as count from pg_stat_activity
+      where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()`)
+    return row?.count === 0n
+  })
+  return [(await told()) - begun, result]
+}
+
+/** Rows that nobody attempts soon. */
+const rest = ({ db, clock }: Hooks, { partnerId, subscriptionId }: SubscriptionKey, count: number) =>
+  db.run(sql`
+    insert into webhooks.queue (partner_id, subscription_id, event_id, sequence, wire_event_id, type, reference, status,
+      due_at, attempt_count, failures, held_at, created_at)
+    select ${partnerId}::uuid, ${subscriptionId}::uuid, md5(${subscriptionId}::text || n)::uuid, 1000000 + n,
+      md5('wire' || n)::uuid, 'transaction.status.changed', 'R-' || n, 'Pending', ${new Date('2100-01-01')}::timestamptz,
+      0, 0, null, ${clock.now()}::timestamptz
+    from generate_series(1, ${count}::integer) as n`)
+
+async function grow(hooks: Hooks): Promise<readonly SubscriptionKey[]> {
+  const room = createRoom(hooks)
+  const keys: SubscriptionKey[] = []
+  for (let i = 0; i < partners; i += 1) {
+    const partnerId = await hooks.addPartner()
+    keys.push(await room.subscribe(partnerId), await room.subscribe(partnerId))
+  }
+  for (const one of keys) await rest(hooks, one, 100)
+  await hooks.db.run(sql`delete from webhooks.queue where sequence > 0`)
+  await hooks.db.pool.query('analyze webhooks.queue')
+  for (const one of keys) await rest(hooks, one, restingPerLane)
+  for (const partnerId of new Set(keys.map((one) => one.partnerId))) {
+    for (let i = 0; i < events; i += 1) await hooks.emit(partnerId, `E-${i}`)
+    await hooks.fanOut(partnerId)
+  }
+  return keys
+}
+
+test('a comparison of whole keys has one index to go by', async () => {
+  const rows = await watch.rows<{ name: string }>(sql`
+    select i.indexrelid::regclass::text as name from pg_index i
+    join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
+    where i.indrelid = 'webhooks.queue'::regclass and i.indpred is null and a.attname = 'partner_id'`)
+  assert.deepEqual(
+    rows.map(({ name }) => name),
+    ['webhooks.queue_pkey'],
+    'PostgreSQL takes it for as good as the primary key, and may read all rows of a lane by it',
+  )
+})
+
+for (const sharded of [false, true])
+  test(`what is settled is looked up by its keys, ${sharded ? 'sharded' : 'partners together'}`, async () => {
+    const [, keys] = await readOfQueue(grow)
+    const [read, outcomes] = await readOfQueue(async (hooks) => {
+      const hands = createHands(hooks)
+      const claims: Claim[] = []
+      for (const one of keys) claims.push(...(await hands.claim(one)))
+      const recorded = claims.map((claim, n) => hands.record(claim, n % 4 === 0 ? { status: 500 } : {}))
+      return Promise.all(recorded)
+    }, sharded)
+    const count = (outcome: string) => outcomes.filter((one) => one === outcome).length
+    assert.deepEqual([count('delivered'), count('failed')], [30, 10])
+    // Mostly what was read of the lanes to fill them; a join with the queue reads all of it, 200,000 rows and more.
+    assert.ok(read < readMax, `${read} rows and entries of indexes were read for ${outcomes.length} attempts`)
+  })

@@ -1,0 +1,211 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { createHands, createRoom, type Hands, textOf } from '../../../../test/support/worker-harness.ts'
+import { createHooks, type Hooks } from '../../../../test/support/webhooks.ts'
+import { createCursors, createSealer, type Page } from '../../kernel/index.ts'
+import { type Database, type Sql, sql, type Tx } from '../../postgres/index.ts'
+import { type AttemptResult, type Claim, createWebhooks, type SubscriptionKey } from '../../modules/webhooks/index.ts'
+
+let hooks: Hooks
+let hands: Hands
+let room: ReturnType<typeof createRoom>
+before(async () => {
+  hooks = await createHooks()
+  hands = createHands(hooks)
+  room = createRoom(hooks)
+})
+after(() => hooks.close())
+
+const { subscribe, claim, record, list, laneOf, counts } = {
+  subscribe: (...given: Parameters<typeof room.subscribe>) => room.subscribe(...given),
+  claim: (key: SubscriptionKey, by = hands) => by.claim(key),
+  record: (one: Claim | undefined, more: Partial<AttemptResult> = {}, by = hands) => by.record(one, more),
+  list: (key: SubscriptionKey) => room.list(key),
+  laneOf: (key: SubscriptionKey) => room.laneOf(key),
+  counts: (partnerId: string) => room.counts(partnerId),
+}
+const statuses = (page: Page<{ readonly status: string }>) => page.data.map((row) => row.status)
+
+test('410 disables the subscription and holds what it is owed, later events too; enabling delivers', async () => {
+  const partnerId = await hooks.addPartner()
+  const key = await subscribe(partnerId)
+  for (const reference of ['A', 'B', 'C']) await hooks.emit(partnerId, reference, 'Completed')
+  await hooks.fanOut(partnerId)
+  const [a, b, c] = await claim(key)
+  assert.equal(await record(a, { status: 410 }), 'gone')
+  assert.equal((await hooks.webhooks.get(partnerId, key.subscriptionId)).status, 'Disabled')
+  assert.deepEqual(statuses(await list(key)), ['Held', 'Held', 'Held'])
+  assert.deepEqual(await claim(key), [])
+  // What was under way when it was disabled still counts.
+  assert.equal(await record(b), 'delivered')
+  assert.equal(await record(c, { status: 500 }), 'failed')
+  await hooks.emit(partnerId, 'D', 'Completed')
+  await hooks.fanOut(partnerId)
+  hooks.clock.advance(10_000_000)
+  assert.deepEqual(await claim(key), [])
+  const { dueAt, leaseId } = await laneOf(key)
+  assert.deepEqual([dueAt, leaseId], [null, null])
+  assert.deepEqual(await counts(partnerId), [4, 1, 0, 3])
+  const held = await hooks.webhooks.deliveries(partnerId, key.subscriptionId, { status: 'Held' })
+  assert.deepEqual(
+    held.data.map((row) => [row.reference, row.nextAttemptAt]),
+    [
+      ['D', null],
+      ['C', null],
+      ['A', null],
+    ],
+  )
+
+  await hooks.webhooks.update(partnerId, key.subscriptionId, { status: 'Enabled' })
+  const seen: string[] = []
+  for (let due = await claim(key); due.length > 0; due = await claim(key)) {
+    // A slow start: one at once, then two.
+    assert.equal(due.length, 1 + Number(seen.length === 1))
+    for (const one of due) {
+      seen.push(textOf(one, 'reference'))
+      await record(one)
+    }
+  }
+  assert.deepEqual(seen, ['A', 'C', 'D'])
+  assert.deepEqual(await counts(partnerId), [4, 4, 0, 0])
+})
+
+test('410 of an endpoint that the partner has left meanwhile disables nothing', async () => {
+  const partnerId = await hooks.addPartner()
+  const key = await subscribe(partnerId)
+  await hooks.emit(partnerId, 'A', 'Completed')
+  await hooks.fanOut(partnerId)
+  const [one] = await claim(key)
+  await hooks.webhooks.update(partnerId, key.subscriptionId, { url: 'https://example.org/' })
+  await record(one, { status: 410 })
+  assert.equal((await hooks.webhooks.get(partnerId, key.subscriptionId)).status, 'Enabled')
+})
+
+test('429 with Retry-After rests the whole endpoint, and is no step of the schedule', async () => {
+  const partnerId = await hooks.addPartner()
+  const key = await subscribe(partnerId)
+  for (let i = 0; i < 12; i += 1) await hooks.emit(partnerId, `R-${i}`, 'Completed')
+  await hooks.fanOut(partnerId)
+  const [first, ...others] = await claim(key)
+  assert.equal(await record(first, { status: 429, retryAfter: '600' }), 'rested')
+  for (const one of others) await record(one)
+  assert.deepEqual(await claim(key), [])
+  // It rests in the database, with nobody to hold it.
+  const { dueAt, leaseId, pausedUntil } = await laneOf(key)
+  assert.deepEqual([dueAt, leaseId], [pausedUntil, null])
+  hooks.clock.advance(599_000)
+  assert.deepEqual(await claim(key), [])
+  hooks.clock.advance(1_001)
+  assert.equal((await claim(key)).length, 3)
+  const rested = await hooks.db.row(sql`
+    select attempt_count, failures from webhooks.queue where partner_id = ${partnerId} and attempt_count > 0`)
+  assert.deepEqual(rested, { attemptCount: 1, failures: 0 })
+})
+
+test('one result that cannot be recorded: its endpoint rests, the others of its batch stand', async () => {
+  const partnerId = await hooks.addPartner()
+  const [poisoned, sound] = [await subscribe(partnerId), await subscribe(partnerId)]
+  await hooks.emit(partnerId, 'A', 'Completed')
+  await hooks.fanOut(partnerId)
+  const [one] = await claim(poisoned)
+  const [two] = await claim(sound)
+  const outcomes = await Promise.allSettled([record(one, { responseBody: 'a\u0000' }), record(two)])
+  assert.deepEqual(
+    outcomes.map((outcome) => outcome.status),
+    ['rejected', 'fulfilled'],
+  )
+  assert.deepEqual(await claim(poisoned), [])
+  hooks.clock.advance(29_000)
+  assert.deepEqual(await claim(poisoned), [])
+  hooks.clock.advance(1_001)
+  const [again] = await claim(poisoned)
+  assert.equal(again?.eventId, one?.eventId)
+  assert.equal(await record(again), 'delivered')
+})
+
+test('an open breaker lets one through, by whoever holds the lane next, and then a few', async () => {
+  const partnerId = await hooks.addPartner()
+  const key = await subscribe(partnerId)
+  for (let i = 0; i < 30; i += 1) await hooks.emit(partnerId, `R-${i}`, 'Completed')
+  await hooks.fanOut(partnerId)
+  // What was under way when it opened ends as well.
+  for (let claims = await claim(key); claims.length > 0; claims = await claim(key))
+    for (const one of claims) await record(one, { status: 500 })
+  const { leaseId, probeMs, pausedUntil } = await laneOf(key)
+  assert.deepEqual([leaseId, probeMs], [null, 30_000])
+  assert.ok(pausedUntil && pausedUntil > hooks.clock.now())
+  hooks.clock.advance(36_001)
+  const next = createHands(hooks)
+  const [probe, ...none] = await claim(key, next)
+  assert.deepEqual(none, [])
+  await record(probe, { status: 500 }, next)
+  assert.equal((await laneOf(key)).probeMs, 60_000)
+  hooks.clock.advance(72_001)
+  const [second] = await claim(key, next)
+  await record(second, {}, next)
+  assert.equal((await claim(key, next)).length, 2)
+  assert.equal((await laneOf(key)).slowStart, 2)
+  await next.close()
+})
+
+test('five days of failing: told twice, disabled, told again, in the transactions that find out', async () => {
+  const partnerId = await hooks.addPartner()
+  const key = await subscribe(partnerId)
+  await hooks.emit(partnerId, 'A', 'Completed')
+  await hooks.fanOut(partnerId)
+  for (let hour = 0; hour < 200; hour += 1) {
+    for (const one of await claim(key)) await record(one, { status: 500 })
+    hooks.clock.advance(3_600_000)
+  }
+  const told = await hooks.db.rows<{ kind: string; lastError: string }>(sql`
+    select kind, last_error from webhooks.notices where partner_id = ${partnerId} order by id`)
+  assert.deepEqual(
+    told.map((row) => `${row.kind}: ${row.lastError}`),
+    ['Failing24h: HTTP 500', 'Failing72h: HTTP 500', 'DisabledFailing: HTTP 500'],
+  )
+  const row = await hooks.db.row(sql`
+    select status, disabled_reason from webhooks.subscriptions where partner_id = ${partnerId}`)
+  assert.deepEqual(row, { status: 'Disabled', disabledReason: 'Failing' })
+  // It was probed, and so not one attempt was lost of what it is owed.
+  assert.deepEqual(await counts(partnerId), [1, 0, 0, 1])
+  await hooks.webhooks.update(partnerId, key.subscriptionId, { status: 'Enabled' })
+  const [one] = await claim(key)
+  assert.equal(await record(one), 'delivered')
+})
+
+test('where the database is sharded each statement is of one partner, and all is delivered the same', async () => {
+  const statements: string[] = []
+  const watch = (tx: Tx): Tx => {
+    const see = (statement: Sql) => void statements.push(statement.parts.join('?'))
+    return {
+      ...tx,
+      rows: (statement) => (see(statement), tx.rows(statement)),
+      row: (statement) => (see(statement), tx.row(statement)),
+      run: (statement) => (see(statement), tx.run(statement)),
+      later: (statement) => (see(statement), tx.later(statement)),
+    }
+  }
+  const { db } = hooks
+  const watched: Database = {
+    ...{ ...db, ...watch(db) },
+    transaction: (work, options) => db.transaction((tx, read) => work(watch(tx), read), options),
+  }
+  const webhooks = createWebhooks({
+    ...{ db: watched, clock: hooks.clock, outbox: hooks.outbox, sealer: createSealer([hooks.key]), sharded: true },
+    ...{ cursors: createCursors(hooks.key), urlRules: { allowHttpLoopback: true } },
+  })
+  const partners = [await hooks.addPartner(), await hooks.addPartner(), await hooks.addPartner()]
+  const keys = await Promise.all(partners.map((partnerId) => subscribe(partnerId)))
+  for (const partnerId of partners) await hooks.emit(partnerId, 'A', 'one', 'two')
+  const worker = createHands({ ...hooks, webhooks })
+  for (const partnerId of partners) await watched.transaction((tx) => webhooks.fanOut(tx, [partnerId], 10))
+  for (let turn = 0; turn < 2; turn += 1)
+    for (const key of keys) await Promise.all((await worker.claim(key)).map((one) => worker.record(one)))
+  await worker.close()
+  for (const partnerId of partners) assert.deepEqual(await counts(partnerId), [2, 2, 0, 0])
+  assert.ok(statements.length > 20)
+  assert.deepEqual(
+    statements.filter((text) => /partner_id = any/.test(text)),
+    [],
+  )
+})

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { after, dayMs, minuteMs, secondMs } from '../../kernel/index.ts'
+import { createWindow, type Health, healthy, learn, type Outcome } from './health.ts'
+import { limitsDefault } from '../limits.ts'
+import type { Verdict } from './schedule.ts'
+
+/** An endpoint, attempt by attempt, on a clock of its own. */
+function endpoint(start: Health = healthy) {
+  const window = createWindow()
+  let now = new Date('2026-01-01T00:00:00.000Z')
+  let health = start
+  return {
+    health: () => health,
+    now: () => now,
+    wait: (ms: number) => {
+      now = after(now, ms)
+    },
+    attempt: (verdict: Verdict, more: { isProbe?: boolean; restMs?: number } = {}): Outcome => {
+      const learned = { verdict, isProbe: more.isProbe ?? false, restMs: more.restMs ?? 0, now, fraction: 0 }
+      const outcome = learn(health, window, learned, limitsDefault)
+      health = outcome.health
+      return outcome
+    },
+  }
+}
+const pauseMs = (one: ReturnType<typeof endpoint>) => (one.health().pausedUntil?.getTime() ?? 0) - one.now().getTime()
+
+test('ten failures in a row open the breaker, nine do not; each is a step of its delivery', () => {
+  const one = endpoint()
+  for (let i = 0; i < 9; i += 1) assert.equal(one.attempt('failed').spends, true)
+  assert.equal(one.health().probeMs, null)
+  assert.equal(one.attempt('failed').spends, true)
+  assert.deepEqual([one.health().probeMs, pauseMs(one)], [30 * secondMs, 30 * secondMs])
+})
+
+test('seven of ten within five minutes open it, though not in a row; older ones do not count', () => {
+  const mixed: Verdict[] = ['failed', 'failed', 'delivered', 'failed', 'failed', 'delivered', 'failed', 'failed']
+  const one = endpoint()
+  for (const verdict of [...mixed, 'delivered', 'failed'] as const) one.attempt(verdict)
+  assert.ok(one.health().probeMs !== null)
+  const slow = endpoint()
+  for (const verdict of [...mixed, 'delivered', 'failed'] as const) {
+    slow.attempt(verdict)
+    slow.wait(minuteMs)
+  }
+  assert.equal(slow.health().probeMs, null)
+})
+
+test('a probe that fails is no step; the next comes after twice as long, up to a quarter of an hour', () => {
+  const one = endpoint()
+  for (let i = 0; i < 10; i += 1) one.attempt('failed')
+  const waits: number[] = []
+  for (let i = 0; i < 7; i += 1) {
+    one.wait(pauseMs(one))
+    assert.equal(one.attempt('failed', { isProbe: true }).spends, false)
+    waits.push(pauseMs(one) / secondMs)
+  }
+  assert.deepEqual(waits, [60, 120, 240, 480, 900, 900, 900])
+})
+
+test('what was under way when it opened changes no probe', () => {
+  const one = endpoint()
+  for (let i = 0; i < 10; i += 1) one.attempt('failed')
+  const { probeMs, pausedUntil } = one.health()
+  one.wait(secondMs)
+  assert.equal(one.attempt('failed').spends, true)
+  assert.deepEqual([one.health().probeMs, one.health().pausedUntil], [probeMs, pausedUntil])
+})
+
+test('a success closes it; then a slow start: one more at once for each success, up to the cap', () => {
+  const one = endpoint()
+  for (let i = 0; i < 10; i += 1) one.attempt('failed')
+  one.wait(pauseMs(one))
+  const allowed: (number | null)[] = []
+  for (let i = 0; i < 10; i += 1) {
+    one.attempt('delivered', { isProbe: i === 0 })
+    allowed.push(one.health().slowStart)
+  }
+  assert.deepEqual(allowed, [2, 3, 4, 5, 6, 7, 8, 9, null, null])
+  assert.deepEqual(one.health(), healthy)
+})
+
+test('a rest is no step and no failure of the breaker, but nothing has succeeded', () => {
+  const one = endpoint()
+  for (let i = 0; i < 20; i += 1) assert.equal(one.attempt('rested', { restMs: minuteMs }).spends, false)
+  assert.deepEqual([one.health().probeMs, pauseMs(one)], [null, minuteMs])
+  assert.deepEqual(one.health().failingSince, one.now())
+  // A shorter wish does not shorten the rest under way.
+  one.attempt('rested', { restMs: secondMs })
+  assert.equal(pauseMs(one), minuteMs)
+})
+
+test('failing: told after a day and after three, once each; disabled after five; a success begins anew', () => {
+  const one = endpoint()
+  const told: (string | undefined)[] = []
+  for (let hour = 0; hour <= 120; hour += 6) {
+    const { notice, disable } = one.attempt('failed')
+    if (notice ?? disable) told.push(`${hour} ${notice ?? disable}`)
+    one.wait(dayMs / 4)
+  }
+  assert.deepEqual(told, ['24 Failing24h', '72 Failing72h', '120 Failing'])
+  one.attempt('delivered')
+  assert.deepEqual([one.health().failingSince, one.health().noticed], [null, null])
+  const late = endpoint()
+  late.attempt('failed')
+  late.wait(4 * dayMs)
+  assert.equal(late.attempt('failed').notice, 'Failing72h', 'who missed the first step hears of the second only')
+})
+
+test('410 disables at once', () => {
+  assert.equal(endpoint().attempt('gone').disable, 'Gone')
+})

@@ -1,0 +1,236 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { createHands, createRoom, type Hands, textOf } from '../../../../test/support/worker-harness.ts'
+import { until } from '../../../../test/support/until.ts'
+import { createHooks, type Hooks } from '../../../../test/support/webhooks.ts'
+import { sql } from '../../postgres/index.ts'
+import { type Claim, limitsDefault, type SubscriptionKey } from '../../modules/webhooks/index.ts'
+
+let hooks: Hooks
+let hands: Hands
+let room: ReturnType<typeof createRoom>
+before(async () => {
+  hooks = await createHooks({ retryDelaysMs: [1000, 1000] })
+  hands = createHands(hooks)
+  room = createRoom(hooks)
+})
+after(() => hooks.close())
+
+const named = (claims: readonly Claim[]) => claims.map((claim) => textOf(claim, 'status'))
+
+async function ordered(): Promise<SubscriptionKey> {
+  const key = await room.subscribe(await hooks.addPartner())
+  await hooks.webhooks.update(key.partnerId, key.subscriptionId, { ordered: true })
+  return key
+}
+
+/** What the lane is owed, by whether it is in the index by reference. */
+async function markedOf({ partnerId, subscriptionId }: SubscriptionKey): Promise<Readonly<Record<string, number>>> {
+  const rows = await hooks.db.rows<{ ordered: boolean; count: bigint }>(sql`
+    select ordered, count(*) as count from webhooks.queue
+    where partner_id = ${partnerId} and subscription_id = ${subscriptionId} group by ordered`)
+  return Object.fromEntries(rows.map(({ ordered: isMarked, count }) => [isMarked ? 'marked' : 'not', Number(count)]))
+}
+
+/** Delivers what there is, of which one at a time may go. */
+async function drain(worker: Hands, key: SubscriptionKey): Promise<readonly string[]> {
+  const seen: string[] = []
+  for (let claims = await worker.claim(key); claims.length > 0; claims = await worker.claim(key)) {
+    assert.equal(claims.length, 1)
+    seen.push(...named(claims))
+    await worker.record(claims[0])
+  }
+  return seen
+}
+
+test('nothing of a reference goes while an earlier one is pending; other references go on', async () => {
+  const key = await ordered()
+  await hooks.emit(key.partnerId, 'A', 'a1', 'a2', 'a3')
+  await hooks.emit(key.partnerId, 'B', 'b1', 'b2')
+  await hooks.fanOut(key.partnerId)
+  const [a1, b1, ...none] = await hands.claim(key)
+  assert.deepEqual([named([a1, b1] as Claim[]), none], [['a1', 'b1'], []])
+  await hands.record(a1, { status: 500 })
+  await hands.record(b1)
+  const [b2, ...more] = await hands.claim(key)
+  assert.deepEqual([named([b2] as Claim[]), more], [['b2'], []])
+  await hands.record(b2)
+  assert.deepEqual(await hands.claim(key), [])
+  hooks.clock.advance(1300)
+  const [again, ...others] = await hands.claim(key)
+  assert.deepEqual([named([again] as Claim[]), others], [['a1'], []])
+  await hands.record(again)
+  assert.deepEqual(await drain(hands, key), ['a2', 'a3'])
+})
+
+test('what is held blocks its reference, also for the worker that comes next, until it is due again', async () => {
+  const key = await ordered()
+  await hooks.emit(key.partnerId, 'A', 'a1', 'a2')
+  await hooks.emit(key.partnerId, 'B', 'b1')
+  await hooks.fanOut(key.partnerId)
+  const [first, b1] = await hands.claim(key)
+  await hands.record(b1)
+  await hands.record(first, { status: 500 })
+  for (let failure = 0; failure < 2; failure += 1) {
+    hooks.clock.advance(1300)
+    const [a1] = await hands.claim(key)
+    await hands.record(a1, { status: 500 })
+  }
+  assert.deepEqual(await room.counts(key.partnerId), [3, 1, 1, 1])
+  assert.deepEqual(await hands.claim(key), [])
+  const next = createHands(hooks)
+  hooks.clock.advance(2 * limitsDefault.leaseMs)
+  assert.deepEqual(await next.claim(key), [])
+  await hooks.emit(key.partnerId, 'A', 'a3')
+  await hooks.emit(key.partnerId, 'B', 'b2')
+  await hooks.fanOut(key.partnerId)
+  const [b2, ...none] = await next.claim(key)
+  assert.deepEqual([named([b2] as Claim[]), none], [['b2'], []])
+  await next.record(b2)
+  await hooks.webhooks.update(key.partnerId, key.subscriptionId, { status: 'Enabled' })
+  assert.deepEqual(await drain(next, key), ['a1', 'a2', 'a3'])
+  await next.close()
+})
+
+test('a restart in the middle: the reference goes on where it was', async () => {
+  const key = await ordered()
+  const statuses = Array.from({ length: 30 }, (_, index) => `${index}`)
+  for (const reference of ['A', 'B', 'C']) await hooks.emit(key.partnerId, reference, ...statuses)
+  await hooks.fanOut(key.partnerId)
+  const seen: Record<string, string[]> = { A: [], B: [], C: [] }
+  let worker = createHands(hooks)
+  for (let turn = 0; (await room.counts(key.partnerId))?.[1] !== 90; turn += 1) {
+    const claims = await worker.claim(key)
+    for (const claim of claims) {
+      const own = seen[textOf(claim, 'reference')]
+      if (own?.at(-1) !== textOf(claim, 'status')) own?.push(textOf(claim, 'status'))
+      // One in five fails, one in seven is never answered: its worker dies with it.
+      if (turn % 7 === 6) continue
+      await worker.record(claim, { status: turn % 5 === 4 ? 500 : 200 })
+    }
+    if (turn % 7 === 6) {
+      hooks.clock.advance(2 * limitsDefault.leaseMs)
+      worker = createHands(hooks)
+    } else if (claims.length === 0) {
+      await hooks.webhooks.update(key.partnerId, key.subscriptionId, { status: 'Enabled' })
+      hooks.clock.advance(60_000)
+    }
+  }
+  assert.deepEqual(seen, { A: statuses, B: statuses, C: statuses })
+  await worker.close()
+})
+
+test('strict from the moment it is asked for: what was read for the other rule is read again', async () => {
+  const key = await room.subscribe(await hooks.addPartner())
+  await hooks.emit(key.partnerId, 'A', 'a1', 'a2')
+  await hooks.fanOut(key.partnerId)
+  const [a1] = await hands.claim(key)
+  await hooks.webhooks.update(key.partnerId, key.subscriptionId, { ordered: true })
+  await hooks.emit(key.partnerId, 'B', 'b1')
+  await hooks.fanOut(key.partnerId)
+  const [b1] = await hands.claim(key)
+  assert.deepEqual(await markedOf(key), { marked: 3 })
+  await hands.record(b1)
+  await hands.record(a1, { status: 500 })
+  assert.deepEqual(await hands.claim(key), [])
+})
+
+test('what thousands are owed is put in order in steps; a restart in the middle goes on, and nothing passes', async () => {
+  const key = await room.subscribe(await hooks.addPartner())
+  const crowd = 4500
+  await hooks.emit(key.partnerId, 'A', 'a1', ...Array.from({ length: crowd }, () => 'more'), 'a2')
+  await hooks.emit(key.partnerId, 'B', 'b1')
+  while ((await hooks.fanOut(key.partnerId, 10_000)) > 0);
+  const first = createHands(hooks)
+  const [a1] = await first.claim(key)
+  await first.record(a1, { status: 500 })
+  await hooks.webhooks.update(key.partnerId, key.subscriptionId, { ordered: true })
+  // One step of the marking, and the worker is no more.
+  await first.step()
+  const { marked = 0, not = 0 } = await markedOf(key)
+  assert.ok(marked > 0 && not > 0, `${marked} marked, ${not} not`)
+  hooks.clock.advance(2 * limitsDefault.leaseMs)
+  const next = createHands(hooks)
+  await hooks.db.run(sql`
+    update webhooks.queue set due_at = '2100-01-01' where subscription_id = ${key.subscriptionId} and attempt_count = 1`)
+  assert.deepEqual(named(await next.claim(key)), ['b1'])
+  assert.deepEqual(await markedOf(key), { marked: crowd + 3 })
+  await next.close()
+})
+
+test('switched to and fro: what came in between is marked as well', async () => {
+  const key = await ordered()
+  const set = (isOrdered: boolean) => hooks.webhooks.update(key.partnerId, key.subscriptionId, { ordered: isOrdered })
+  await hooks.emit(key.partnerId, 'A', 'a1')
+  await hooks.fanOut(key.partnerId)
+  const [a1] = await hands.claim(key)
+  await hands.record(a1, { status: 500 })
+  await set(false)
+  await hooks.emit(key.partnerId, 'A', 'a2')
+  await hooks.fanOut(key.partnerId)
+  assert.deepEqual(await markedOf(key), { marked: 1, not: 1 })
+  await set(true)
+  await hooks.emit(key.partnerId, 'A', 'a3')
+  await hooks.fanOut(key.partnerId)
+  assert.deepEqual(await hands.claim(key), [])
+  assert.deepEqual(await markedOf(key), { marked: 3 })
+  hooks.clock.advance(1300)
+  assert.deepEqual(await drain(hands, key), ['a1', 'a2', 'a3'])
+})
+
+test('a fan-out that has read the other rule is waited for', async () => {
+  const key = await room.subscribe(await hooks.addPartner())
+  await hooks.emit(key.partnerId, 'A', 'a1', 'a2')
+  let isDone = false
+  const isWaiting = async () => {
+    const row = await hooks.db.row(sql`
+      select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' limit 1`)
+    return row !== undefined
+  }
+  const { update } = await hooks.db.transaction(async (tx) => {
+    await hooks.webhooks.fanOut(tx, [key.partnerId], 1000)
+    const switched = hooks.webhooks.update(key.partnerId, key.subscriptionId, { ordered: true })
+    void switched.finally(() => (isDone = true))
+    await until('the switch has an end', async () => isDone || (await isWaiting()))
+    if (isDone) await hands.claim(key)
+    return { update: switched }
+  })
+  await update
+  await hands.claim(key)
+  assert.deepEqual(await markedOf(key), { marked: 2 })
+})
+
+test('a switch that comes while rows are marked for the one before it: they are marked again', async () => {
+  const key = await room.subscribe(await hooks.addPartner())
+  await hooks.emit(key.partnerId, 'A', ...Array.from({ length: 3000 }, () => 'more'))
+  await hooks.fanOut(key.partnerId, 10_000)
+  const set = (isOrdered: boolean) => hooks.webhooks.update(key.partnerId, key.subscriptionId, { ordered: isOrdered })
+  await set(true)
+  const worker = createHands(hooks, 0)
+  await worker.step()
+  const { marked = 0, not = 0 } = await markedOf(key)
+  assert.ok(marked > 0 && not > 0, `${marked} marked, ${not} not`)
+  await set(false)
+  await hooks.db.run(sql`update webhooks.queue set ordered = false where subscription_id = ${key.subscriptionId}`)
+  await set(true)
+  await worker.claim(key)
+  assert.deepEqual(await markedOf(key), { marked: 3000 })
+  await worker.close()
+})
+
+test('what is sent again stands in the order, too', async () => {
+  const key = await ordered()
+  await hooks.emit(key.partnerId, 'A', 'a1')
+  await hooks.fanOut(key.partnerId)
+  await drain(hands, key)
+  const { data } = await room.list(key)
+  await hooks.webhooks.redeliver(key.partnerId, key.subscriptionId, data[0]?.eventId ?? '')
+  assert.deepEqual(await markedOf(key), { marked: 1 })
+  const [a1] = await hands.claim(key)
+  await hands.record(a1, { status: 500 })
+  await hooks.emit(key.partnerId, 'A', 'a2')
+  await hooks.fanOut(key.partnerId)
+  assert.deepEqual(await hands.claim(key), [])
+  hooks.clock.advance(1300)
+  assert.deepEqual(await drain(hands, key), ['a1', 'a2'])
+})

@@ -1,0 +1,25 @@
+/** What the verbs of payouts are made with. */
+import type { Clock, Cursors } from '../../kernel/index.ts'
+import type { Ledger } from '../../ledger/index.ts'
+import type { Outbox } from '../../events/index.ts'
+import type { Database } from '../../postgres/index.ts'
+import type { Beneficiaries } from '../beneficiaries/index.ts'
+import type { Customers } from '../customers/index.ts'
+import type { Transactions } from '../transactions/index.ts'
+
+export type PayoutsDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly cursors: Cursors
+  readonly ledger: Ledger
+  readonly outbox: Outbox
+  readonly customers: Customers
+  readonly beneficiaries: Beneficiaries
+  readonly transactions: Transactions
+  /** The database is sharded by partner: a batch is of one. */
+  readonly sharded?: boolean
+  /** How many payouts share a transaction at most, where it is to differ from the usual: the bench asks what it costs. */
+  readonly payoutsPerBatchMax?: number | undefined
+  /** The connector that carries payouts, or undefined where none is configured. */
+  readonly railId: string | undefined
+}

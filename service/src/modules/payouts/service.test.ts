@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { rawNumber } from '@partner-payments/wire'
+import {
+  addPartner,
+  balanceOf,
+  createHouse,
+  type House,
+  ip,
+  pay,
+  type TestPartner,
+} from '../../../../test/support/composition.ts'
+import { newId, Refusal } from '../../kernel/index.ts'
+import { createPayouts } from './index.ts'
+
+let house: House
+let partner: TestPartner
+before(async () => {
+  house = await createHouse()
+  partner = await addPartner(house, 1_000_000n)
+})
+after(() => house.close())
+
+const body = (fields: object = {}) => ({
+  ...{ amount: rawNumber('10.00'), currency: 'EUR', beneficiaryId: partner.beneficiary.id, idempotencyKey: newId() },
+  ...fields,
+})
+const refusal = (code: string, pointer?: string) => (error: unknown) => {
+  assert.ok(error instanceof Refusal, String(error))
+  assert.equal(error.code, code)
+  if (pointer !== undefined) assert.equal(error.errors[0]?.pointer, pointer)
+  return true
+}
+
+test('accepted: the transaction is found by the reference, the money is set aside, the creditor is copied', async () => {
+  const { payout, replayed } = await house.payouts.create(partner.caller, body({ reference: 'Invoice 7' }), ip)
+  assert.deepEqual([payout.status, payout.reference, replayed], ['Pending', 'Invoice 7', false])
+  assert.deepEqual([payout.creditorName, payout.creditorAccount], ['Grace Hopper', partner.beneficiary.iban])
+  assert.equal((await balanceOf(house, partner.partnerId)).reserved, 1000n)
+  const { row, timeline } = await house.transactions.get(partner.partnerId, 'Invoice 7')
+  assert.deepEqual([row.type, row.status, row.rail], ['PartnerCustomerWithdraw', 'Pending', 'Sepa'])
+  assert.deepEqual(
+    timeline.map(({ step }) => step),
+    ['Created', 'Reserved'],
+  )
+})
+
+test('a reference that is taken stays what the beneficiary reads, and the transaction gets one of its own', async () => {
+  await pay(house, partner, '1.00', { reference: 'Rent' })
+  const { payout } = await pay(house, partner, '1.00', { reference: 'Rent' })
+  assert.match(payout.reference, /^txn_/)
+  assert.equal(payout.remittance, 'Rent')
+  assert.equal((await house.transactions.get(partner.partnerId, payout.reference)).row.userReference, 'Rent')
+})
+
+test('each refusal names its field and leaves nothing behind', async () => {
+  const other = await addPartner(house, 1000n)
+  const pounds = await house.beneficiaries.create(partner.partnerId, {
+    ...{ name: 'Joan', iban: 'GB29NWBK60161331926819', currency: 'GBP' },
+  })
+  const wallet = await house.beneficiaries.create(partner.partnerId, {
+    ...{ name: 'Ada', walletAddress: '0x52908400098527886E0F7030069857D2E4169EE7', currency: 'USDC' },
+  })
+  const balance = await balanceOf(house, partner.partnerId)
+  const count = async () => (await house.transactions.list(partner.partnerId, { limit: '100' })).data.length
+  const before = await count()
+  const cases: readonly (readonly [object, string, string?])[] = [
+    [{ amount: rawNumber('0.001') }, 'validation_failed', '/amount'],
+    [{ amount: 0 }, 'validation_failed', '/amount'],
+    [{ currency: 'XXX' }, 'validation_failed', '/currency'],
+    [{ currency: 'JPY' }, 'currency_not_supported', '/currency'],
+    [{ beneficiaryId: wallet.id, currency: 'USDC' }, 'currency_not_supported', '/currency'],
+    [{ beneficiaryId: newId() }, 'not_found', '/beneficiaryId'],
+    [{ beneficiaryId: other.beneficiary.id }, 'not_found', '/beneficiaryId'],
+    [{ beneficiaryId: pounds.id }, 'beneficiary_currency_mismatch', '/currency'],
+    [{ beneficiaryId: pounds.id, currency: 'GBP' }, 'insufficient_funds'],
+    [{ amount: rawNumber('10000000') }, 'insufficient_funds'],
+  ]
+  for (const [fields, code, pointer] of cases)
+    await assert.rejects(house.payouts.create(partner.caller, body(fields), ip), refusal(code, pointer), code)
+  assert.deepEqual(await balanceOf(house, partner.partnerId), balance)
+  assert.equal(await count(), before)
+})
+
+test('without a bank no payout is accepted', async () => {
+  const { db, clock, cursors, ledger, outbox, customers, beneficiaries, transactions } = house
+  const deps = { db, clock, cursors, ledger, outbox, customers, beneficiaries, transactions }
+  const payouts = createPayouts({ ...deps, railId: undefined })
+  await assert.rejects(payouts.create(partner.caller, body(), ip), refusal('currency_not_supported'))
+})
+
+test('the key replays `100` for `100.00`, and in any spelling of the beneficiary', async () => {
+  const { idempotencyKey, ...rest } = body({ amount: 100 })
+  const first = await house.payouts.create(partner.caller, { ...rest, idempotencyKey }, ip)
+  const again = {
+    ...rest,
+    idempotencyKey,
+    amount: rawNumber('100.00'),
+    beneficiaryId: rest.beneficiaryId.toUpperCase(),
+  }
+  const second = await house.payouts.create(partner.caller, again, ip)
+  assert.deepEqual([second.payout.id, second.replayed], [first.payout.id, true])
+})
+
+test('a beneficiary that was removed is paid no more, but a key from before still answers', async () => {
+  const account = { iban: 'DE89370400440532013000', currency: 'EUR' }
+  const { id } = await house.beneficiaries.create(partner.partnerId, { ...account, name: 'Short' })
+  const request = body({ beneficiaryId: id })
+  const { payout } = await house.payouts.create(partner.caller, request, ip)
+  await house.beneficiaries.remove(partner.partnerId, id)
+  assert.equal((await house.payouts.create(partner.caller, request, ip)).payout.id, payout.id)
+  await assert.rejects(house.payouts.create(partner.caller, body({ beneficiaryId: id }), ip), refusal('not_found'))
+})
+
+test("another partner's payout is not there", async () => {
+  const { payout } = await pay(house, partner, '1.00')
+  const other = await addPartner(house)
+  await assert.rejects(house.payouts.get(other.partnerId, payout.id), refusal('not_found'))
+  assert.deepEqual((await house.payouts.list(other.partnerId, {})).data, [])
+})

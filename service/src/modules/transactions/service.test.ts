@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { addPartner, createHouse, type House, type TestPartner } from '../../../../test/support/composition.ts'
+import { AssertionFailure, newId, Refusal } from '../../kernel/index.ts'
+import { sql } from '../../postgres/index.ts'
+import type { NewTransaction } from './index.ts'
+
+let house: House
+let partner: TestPartner
+before(async () => {
+  house = await createHouse()
+  partner = await addPartner(house)
+})
+after(() => house.close())
+
+const open = (fields: Partial<NewTransaction> = {}) =>
+  house.db.transaction((tx) =>
+    house.transactions.open(tx, {
+      ...{ partnerId: partner.partnerId, reference: null, amount: 100n, currency: 'EUR', category: 'Withdrawal' },
+      ...{ direction: 'Outward', type: 'PartnerWithdraw', rail: 'Sepa', customerId: null, steps: ['Created'] },
+      ...fields,
+    }),
+  )
+const conclude = (id: string, status: 'Completed' | 'Unsuccessful' | 'Cancelled' | 'Expired') =>
+  house.db.transaction((tx) => house.transactions.conclude(tx, partner.partnerId, id, { status, steps: ['Settled'] }))
+
+test('an end is an end: no other follows, nothing is noted before it, and it is told once', async () => {
+  const { id, reference } = await open()
+  const { partnerId } = partner
+  await conclude(id, 'Completed')
+  for (const status of ['Completed', 'Unsuccessful', 'Cancelled', 'Expired'] as const)
+    await assert.rejects(conclude(id, status), AssertionFailure)
+  await assert.rejects(
+    house.db.transaction((tx) => house.transactions.note(tx, partnerId, id, 'Sent')),
+    AssertionFailure,
+  )
+  await house.db.transaction((tx) => house.transactions.noteAfterEnd(tx, partnerId, id, 'Returned'))
+  const { row, timeline } = await house.transactions.get(partnerId, reference)
+  assert.equal(row.status, 'Completed')
+  assert.deepEqual(
+    timeline.map(({ step, status }) => [step, status]),
+    [
+      ['Created', 'Pending'],
+      ['Settled', 'Completed'],
+      ['Returned', 'Completed'],
+    ],
+  )
+  const events = await house.db.rows(sql`
+    select id from outbox.events where partner_id = ${partnerId} and reference = ${reference}`)
+  assert.equal(events.length, 1)
+})
+
+test('a return is noted after an end only', async () => {
+  const { id } = await open()
+  const note = house.db.transaction((tx) => house.transactions.noteAfterEnd(tx, partner.partnerId, id, 'Returned'))
+  await assert.rejects(note, AssertionFailure)
+})
+
+test('ends at once: one is written', async () => {
+  const { id, reference } = await open()
+  const outcomes = await Promise.allSettled([
+    ...[conclude(id, 'Completed'), conclude(id, 'Unsuccessful'), conclude(id, 'Expired')],
+  ])
+  assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1)
+  assert.equal((await house.transactions.get(partner.partnerId, reference)).timeline.length, 2)
+})
+
+test('the list is newest first, filtered, and page after page complete', async () => {
+  const own = await addPartner(house)
+  const { partnerId, customer } = own
+  for (let index = 0; index < 7; index += 1) {
+    house.clock.advance(1000)
+    const customers = { partyType: 'Customer', customerId: customer.id, type: 'PartnerCustomerWithdraw' } as const
+    await open({ partnerId, reference: `R${index}`, idempotencyKey: `k${index % 2}`, ...(index < 3 ? customers : {}) })
+  }
+  const list = async (query: Parameters<House['transactions']['list']>[1]) =>
+    (await house.transactions.list(partnerId, query)).data.map(({ row }) => row.reference)
+  assert.deepEqual(await list({}), ['R6', 'R5', 'R4', 'R3', 'R2', 'R1', 'R0'])
+  assert.deepEqual(await list({ customerId: customer.serviceId }), ['R2', 'R1', 'R0'])
+  assert.deepEqual(await list({ customerId: newId() }), [])
+  assert.deepEqual(await list({ idempotencyKey: 'k1' }), ['R5', 'R3', 'R1'])
+  assert.deepEqual(await list({ status: 'Completed' }), [])
+  const at = (await house.transactions.get(partnerId, 'R4')).row.createdAt.toISOString()
+  assert.deepEqual(await list({ createdFrom: at }), ['R6', 'R5', 'R4'])
+  assert.deepEqual(await list({ createdTo: at, limit: '2' }), ['R3', 'R2'])
+  const { nextCursor } = await house.transactions.list(partnerId, { limit: '5' })
+  assert.deepEqual(await list({ limit: '5', cursor: nextCursor ?? '' }), ['R1', 'R0'])
+  await assert.rejects(house.transactions.list(partner.partnerId, { cursor: nextCursor ?? '' }), Refusal)
+})
+
+test("another partner's reference is not there", async () => {
+  const { reference } = await open()
+  const other = await addPartner(house)
+  const get = house.transactions.get(other.partnerId, reference)
+  await assert.rejects(get, (error) => error instanceof Refusal && error.code === 'not_found')
+})

@@ -1,0 +1,134 @@
+/** Operation id -> service call and shape. */
+import type { webhooks as wire, Static } from '@partner-payments/wire'
+import type { Handlers } from '../../kernel/index.ts'
+import { eventTypes } from './event-types.ts'
+import type { Delivery } from '../../delivery/management/history.ts'
+import type { FeedEvent } from '../../delivery/management/feed.ts'
+import type { Recovery } from '../../delivery/management/recoveries.ts'
+import type { Webhooks } from './service.ts'
+import type { Subscription } from '../../delivery/management/subscriptions.ts'
+import type { Trials } from '../../delivery/management/test-delivery.ts'
+
+function subscriptionAnswer(row: Subscription): Static<typeof wire.Subscription> {
+  return {
+    id: row.id,
+    url: row.url,
+    events: [...row.events],
+    ...(row.description === null ? {} : { description: row.description }),
+    apiVersion: row.apiVersion,
+    ordered: row.ordered,
+    signature: row.signature,
+    ...(row.publicKey === undefined ? {} : { publicKey: row.publicKey }),
+    status: row.status,
+    ...(row.disabledReason === null ? {} : { disabledReason: row.disabledReason }),
+    ...(row.disabledAt === null ? {} : { disabledAt: row.disabledAt.toISOString() }),
+    createdAt: row.createdAt.toISOString(),
+    updatedAt: row.updatedAt.toISOString(),
+    ...(row.warnings.length === 0 ? {} : { warnings: [...row.warnings] }),
+  }
+}
+
+function attemptAnswer(row: Delivery['attempts'][number]): Static<typeof wire.DeliveryAttempt> {
+  return {
+    attempt: row.attempt,
+    startedAt: row.startedAt.toISOString(),
+    durationMs: row.durationMs,
+    ...(row.status === null ? {} : { status: row.status }),
+    ...(row.error === null ? {} : { error: row.error }),
+    ...(row.responseBody === null ? {} : { responseBody: row.responseBody }),
+  }
+}
+
+function deliveryAnswer(row: Delivery): Static<typeof wire.Delivery> {
+  return {
+    eventId: row.eventId,
+    eventType: row.eventType,
+    reference: row.reference,
+    status: row.status,
+    attemptCount: row.attemptCount,
+    nextAttemptAt: row.nextAttemptAt?.toISOString() ?? null,
+    createdAt: row.createdAt.toISOString(),
+    ...(row.deliveredAt === null ? {} : { deliveredAt: row.deliveredAt.toISOString() }),
+    attempts: row.attempts.map(attemptAnswer),
+  }
+}
+
+function recoveryAnswer(row: Recovery): Static<typeof wire.Recovery> {
+  return {
+    id: row.id,
+    status: row.status,
+    since: row.since.toISOString(),
+    until: row.until.toISOString(),
+    examined: Number(row.examined),
+    recovered: Number(row.recovered),
+    createdAt: row.createdAt.toISOString(),
+    updatedAt: row.updatedAt.toISOString(),
+  }
+}
+
+const eventAnswer = (event: FeedEvent): Static<typeof wire.FeedEvent> => ({
+  ...event,
+  sequence: Number(event.sequence),
+  occurredAt: event.occurredAt.toISOString(),
+})
+
+export function webhooksRoutes(webhooks: Webhooks, trials: Trials): Handlers<'webhooks'> {
+  return {
+    listEventTypes: async () => ({ body: { data: eventTypes } }),
+    createSubscription: async ({ caller, body }) => {
+      const created = await webhooks.create(caller.partnerId, body)
+      const secret = created.secret === undefined ? {} : { secret: created.secret }
+      return { body: { ...subscriptionAnswer(created), ...secret } }
+    },
+    listSubscriptions: async ({ caller, query }) => {
+      const page = await webhooks.list(caller.partnerId, query)
+      return { body: { ...page, data: page.data.map(subscriptionAnswer) } }
+    },
+    getSubscription: async ({ caller, params }) => ({
+      body: subscriptionAnswer(await webhooks.get(caller.partnerId, params.id)),
+    }),
+    updateSubscription: async ({ caller, params, body }) => ({
+      body: subscriptionAnswer(await webhooks.update(caller.partnerId, params.id, body)),
+    }),
+    enableSubscription: async ({ caller, params }) => ({
+      body: subscriptionAnswer(await webhooks.enable(caller.partnerId, params.id)),
+    }),
+    rotateSecret: async ({ caller, params, body }) => {
+      const { createdAt, overlapUntil, ...rest } = await webhooks.rotateSecret(caller.partnerId, params.id, body)
+      return { body: { ...rest, createdAt: createdAt.toISOString(), overlapUntil: overlapUntil.toISOString() } }
+    },
+    testSubscription: async ({ caller, params, body }) => ({
+      body: await trials.test(caller.partnerId, params.id, body),
+    }),
+    deleteSubscription: async ({ caller, params }) => ({
+      body: await webhooks.remove(caller.partnerId, params.id).then(() => undefined),
+    }),
+    listDeliveries: async ({ caller, params, query }) => {
+      const page = await webhooks.deliveries(caller.partnerId, params.id, query)
+      return { body: { ...page, data: page.data.map(deliveryAnswer) } }
+    },
+    getDelivery: async ({ caller, params }) => ({
+      body: deliveryAnswer(await webhooks.delivery(caller.partnerId, params.id, params.eventId)),
+    }),
+    redeliver: async ({ caller, params }) => ({
+      body: deliveryAnswer(await webhooks.redeliver(caller.partnerId, params.id, params.eventId)),
+    }),
+    startRecovery: async ({ caller, params, body }) => ({
+      body: recoveryAnswer(await webhooks.recover(caller.partnerId, params.id, body)),
+    }),
+    listRecoveries: async ({ caller, params, query }) => {
+      const page = await webhooks.recoveries(caller.partnerId, params.id, query)
+      return { body: { ...page, data: page.data.map(recoveryAnswer) } }
+    },
+    getRecovery: async ({ caller, params }) => ({
+      body: recoveryAnswer(await webhooks.recovery(caller.partnerId, params.id, params.recoveryId)),
+    }),
+    getSubscriptionStatistics: async ({ caller, params }) => ({
+      body: await webhooks.statistics(caller.partnerId, params.id),
+    }),
+    listEvents: async ({ caller, query }) => {
+      const feed = await webhooks.events(caller.partnerId, query)
+      return { body: { ...feed, data: feed.data.map(eventAnswer) } }
+    },
+  }
+}

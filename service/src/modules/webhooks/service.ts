@@ -1,0 +1,35 @@
+/** The room's sides, as one value: what partners do, and what the workers do with dues. */
+import type { Clock, Cursors, Sealer } from '../../kernel/index.ts'
+import type { Outbox } from '../../events/index.ts'
+import type { Database } from '../../postgres/index.ts'
+import { createDeliveries, type Deliveries, type DeliveriesDeps } from '../../delivery/engine.ts'
+import { createFeed, type FeedVerbs } from '../../delivery/management/feed.ts'
+import { createHistory, type History } from '../../delivery/management/history.ts'
+import { createRecoveries, type Recoveries } from '../../delivery/management/recoveries.ts'
+import type { UrlRules } from '../../delivery/management/rules.ts'
+import { createSecrets } from '../../delivery/management/secrets.ts'
+import { createSubscriptions, type Subscriptions } from '../../delivery/management/subscriptions.ts'
+
+export type WebhooksDeps = Omit<DeliveriesDeps, 'secrets'> & {
+  readonly db: Database
+  readonly clock: Clock
+  readonly sealer: Sealer
+  readonly cursors: Cursors
+  readonly outbox: Outbox
+  readonly urlRules: UrlRules
+}
+export type Webhooks = Subscriptions & Deliveries & History & Recoveries & FeedVerbs
+
+export function createWebhooks(given: WebhooksDeps): Webhooks {
+  const secrets = createSecrets(given)
+  const deps = { ...given, secrets }
+  const deliveries = createDeliveries(deps)
+  return {
+    ...createSubscriptions(deps),
+    ...createHistory(deps),
+    ...createRecoveries(deps),
+    ...createFeed(deps),
+    ...deliveries,
+    sweep: async () => (await deliveries.sweep()) + (await secrets.sweep(given.db, given.clock.now())),
+  }
+}

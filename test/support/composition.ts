@@ -1,0 +1,121 @@
+/**
+ * The rooms that move money, composed as `compose.ts` composes them, on a test database with a manual clock, and the
+ * settlement worker's steps to be called one by one. What a test wants to stand between is wrapped, not replaced.
+ */
+import { permissions, rawNumber } from '@partner-payments/wire'
+import { createAccess } from '../../service/src/access/index.ts'
+import {
+  type Caller,
+  createCursors,
+  createLog,
+  createManualClock,
+  createSealer,
+  type Currency,
+  deriveKey,
+  newId,
+} from '../../service/src/kernel/index.ts'
+import { createLedger } from '../../service/src/ledger/index.ts'
+import { createOutbox } from '../../service/src/events/index.ts'
+import { createDatabase, type Database } from '../../service/src/postgres/index.ts'
+import { createSandboxBank, type Rail } from '../../service/src/rails/index.ts'
+import { createBeneficiaries } from '../../service/src/modules/beneficiaries/index.ts'
+import { createCustomers } from '../../service/src/modules/customers/index.ts'
+import { createDeposits } from '../../service/src/modules/deposits/index.ts'
+import { createPayouts } from '../../service/src/modules/payouts/index.ts'
+import { createSimulations } from '../../service/src/modules/simulations/index.ts'
+import { createTransactions } from '../../service/src/modules/transactions/index.ts'
+import { createTestDatabase } from './postgres.ts'
+
+export type HouseOptions = {
+  /** Another house's database; without it one is made, and dropped by `close`. */
+  readonly url?: string
+  readonly now?: Date
+  readonly stepMs?: number
+  readonly connectionsMax?: number
+  /** Stands between the rooms and the database; the bank's own books are not behind it. */
+  readonly wrapDatabase?: (db: Database) => Database
+  /** Stands between the settlement worker and the bank. */
+  readonly wrapRail?: (rail: Rail) => Rail
+}
+
+/** One key for all houses, so that one can open what another sealed. */
+const masterKey = Buffer.alloc(32, 'house')
+export const stepMsDefault = 1000
+const euros = 'EUR' as const
+
+export async function createHouse(options: HouseOptions = {}) {
+  const { now = new Date('2026-01-01T00:00:00Z'), stepMs = stepMsDefault, connectionsMax = 8 } = options
+  const own = options.url === undefined ? await createTestDatabase() : undefined
+  const url = options.url ?? own?.url ?? ''
+  const log = createLog('silent')
+  const plain = createDatabase({ url, connectionsMax, log })
+  const db = options.wrapDatabase?.(plain) ?? plain
+  const clock = createManualClock(now)
+  const sealer = createSealer([masterKey])
+  const cursors = createCursors(deriveKey(masterKey, 'cursors'))
+  const access = createAccess({ db, clock, sealer })
+  const ledger = createLedger({ clock })
+  const outbox = createOutbox()
+  const bank = createSandboxBank({ db: plain, clock, stepMs })
+  const rail = options.wrapRail?.(bank) ?? bank
+  const customers = createCustomers({ db, clock, sealer, cursors })
+  const beneficiaries = createBeneficiaries({ db, clock, cursors, customers })
+  const transactions = createTransactions({ db, clock, cursors, outbox, customers })
+  const shared = { db, clock, ledger, outbox, customers, transactions }
+  const payouts = createPayouts({ ...shared, cursors, beneficiaries, railId: bank.id })
+  const deposits = createDeposits({ ...shared, access, railId: bank.id })
+  const simulations = createSimulations({ bank, deposits, payouts })
+  const settlement = { log, rail, payouts, deposits, idleMs: 5 }
+  const close = async () => {
+    await plain.close()
+    await own?.drop()
+  }
+  return {
+    ...{ url, db: plain, clock, log, sealer, cursors, access, ledger, outbox, bank, close },
+    ...{ customers, beneficiaries, transactions, payouts, deposits, simulations, settlement },
+  }
+}
+
+export type House = Awaited<ReturnType<typeof createHouse>>
+
+export const ip = '203.0.113.7'
+
+/** A partner with a customer, a beneficiary of that customer, one of its own, and money of its own. */
+export async function addPartner({ db, access, deposits, customers, beneficiaries }: House, floatMinor = 0n) {
+  const partnerId = await db.transaction((tx) => access.createPartner(tx, 'Test Partner'))
+  const caller: Caller = { partnerId, serviceAccountId: newId(), name: 'Test account', permissions }
+  const customer = await customers.create(partnerId, {
+    email: 'ada@example.com',
+    kyc: { fullName: 'Ada Lovelace', citizenshipCountryCode: 'GB' },
+  })
+  const account = { iban: 'DE89370400440532013000', currency: euros }
+  const beneficiary = await beneficiaries.create(partnerId, {
+    ...account,
+    name: 'Grace Hopper',
+    customerId: customer.id,
+  })
+  const ownBeneficiary = await beneficiaries.create(partnerId, { ...account, name: 'Joan Clarke' })
+  if (floatMinor > 0n) await db.transaction((tx) => deposits.bookOwn(tx, partnerId, euros, floatMinor))
+  return { partnerId, caller, customer, beneficiary, ownBeneficiary }
+}
+
+export type TestPartner = Awaited<ReturnType<typeof addPartner>>
+
+/** A payout in euros, to the customer's beneficiary unless another is named. */
+export function pay(
+  house: House,
+  partner: TestPartner,
+  amount: string,
+  fields: { readonly idempotencyKey?: string; readonly reference?: string; readonly beneficiaryId?: string } = {},
+) {
+  const { idempotencyKey = newId(), beneficiaryId = partner.beneficiary.id, ...rest } = fields
+  const body = { amount: rawNumber(amount), currency: euros, beneficiaryId, idempotencyKey, ...rest }
+  return house.payouts.create(partner.caller, body, ip)
+}
+
+/** The partner's balance; nothing moved yet is zero. */
+export async function balanceOf({ db, ledger }: House, partnerId: string, currency: Currency = euros) {
+  const balance = (await ledger.balances(db, partnerId)).find((row) => row.currency === currency)
+  const { posted, reserved, available } = balance ?? { posted: 0n, reserved: 0n, available: 0n }
+  return { posted, reserved, available }
+}

@@ -1,0 +1,64 @@
+/** A delivery worker without HTTP, to be driven step by step, and what its work has led to. */
+import assert from 'node:assert/strict'
+import { sql } from '../../service/src/postgres/index.ts'
+import type { AttemptResult, Claim, SubscriptionKey } from '../../service/src/modules/webhooks/index.ts'
+import { type Hooks, statusChanged } from './webhooks.ts'
+
+export function createHands({ webhooks, clock, log }: Hooks, inFlightMax?: number) {
+  const begun: Claim[] = []
+  const holder = webhooks.hold(log, {
+    ...{ begin: (claim) => begun.push(claim), wake: () => undefined, pause: async () => undefined },
+    ...{ idleMs: 0, inFlightMax },
+  })
+  return {
+    ...holder,
+    /** What has been begun of the subscription since it was asked last, once there is nothing more to begin. */
+    claim: async ({ subscriptionId }: SubscriptionKey): Promise<readonly Claim[]> => {
+      while ((await holder.step()) > 0);
+      const own = begun.filter((claim) => claim.subscriptionId === subscriptionId)
+      for (const claim of own) begun.splice(begun.indexOf(claim), 1)
+      return own
+    },
+    /** 200, unless it is said otherwise. */
+    record: (claim: Claim | undefined, more: Partial<AttemptResult> = {}) => {
+      assert.ok(claim)
+      return holder.settle(claim, { startedAt: clock.now(), durationMs: 5, status: 200, ...more })
+    },
+  }
+}
+
+export type Hands = ReturnType<typeof createHands>
+
+export const textOf = (claim: Claim, field: 'reference' | 'status') =>
+  (JSON.parse(claim.data) as Readonly<Record<typeof field, string>>)[field]
+
+export function createRoom(hooks: Hooks) {
+  const { db, webhooks } = hooks
+  return {
+    subscribe: async (partnerId: string, events: readonly string[] = [statusChanged]): Promise<SubscriptionKey> => {
+      const { id } = await webhooks.create(partnerId, { url: 'https://example.com/hook', events: [...events] })
+      return { partnerId, subscriptionId: id }
+    },
+    list: ({ partnerId, subscriptionId }: SubscriptionKey) => webhooks.deliveries(partnerId, subscriptionId, {}),
+    laneOf: async ({ partnerId, subscriptionId }: SubscriptionKey) => {
+      const row = await db.row<{
+        dueAt: Date | null
+        leaseId: string | null
+        pausedUntil: Date | null
+        probeMs: number | null
+        slowStart: number | null
+      }>(sql`
+        select due_at, lease_id, paused_until, probe_ms, slow_start from webhooks.lanes
+        where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
+      assert.ok(row)
+      return row
+    },
+    /** Every subscription of the partner adds up; answers the only one's owed, delivered, pending, held. */
+    counts: async (partnerId: string) => {
+      const rows = await db.transaction((tx) => webhooks.reconcile(tx, partnerId))
+      for (const row of rows) assert.equal(row.delivered + row.pending + row.held, row.owed)
+      const [row] = rows
+      return row && [row.owed, row.delivered, row.pending, row.held].map(Number)
+    },
+  }
+}
