@@ -48,13 +48,13 @@ function inserts({ partner, balance, settlement }: Place, total: number): readon
     from $series where n % 2 = 1`,
     `${transfer} select ${partner}, ${post}, 'post', ${balance}, ${settlement}, ${moved}, ${reserve}, ${at}
     from $series where n % 2 = 1`,
-    `insert into payouts.payouts (partner_id, id, operation, idempotency_key, request_hash, transaction_id, reference,
+    `insert into payouts.payouts (partner_id, id, operation, idempotency_key, request_fingerprint, transaction_id, reference,
       reserve_id, amount, currency, creditor_name, creditor_account, creditor_country, rail, end_to_end_id, ip_address,
       status, send_attempts, created_at, updated_at)
     select ${partner}, ${payout}, 'createFiatPayout', ${ref}, '', ${transaction}, ${ref}, ${reserve}, ${amount}, 'EUR',
       ${payee}, 'NL', 'Sepa', replace(${payout}::text, '-', ''), '127.0.0.1', 'Completed', 1, ${at}, ${at}
     from $series where n % 2 = 1`,
-    `insert into outbox.events (partner_id, id, type, reference, data, occurred_at)
+    `insert into events.events (partner_id, id, type, reference, data, occurred_at)
     select ${partner}, ${event}, 'partner.customer.withdrawal.requested', ${ref}, '{}', ${at}
     from $series where n % 2 = 1`,
   ]

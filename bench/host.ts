@@ -1,11 +1,11 @@
 /**
  * The service's own parts, put together for one comparison each (first argument), in a process of its own:
  *
- *   accept     the whole house as `serve` has it, without its workers: they can run elsewhere (role `worker`)
+ *   accept     the whole service as `serve` has it, without its workers: they can run elsewhere (role `worker`)
  *   settle     the loops of `worker` that carry payouts to the bank and take what it tells, and no others
  *   stateless  the same gateway, with a payout handler and an authentication that ask no database
  *              (second argument: how many payouts share a transaction at most)
- *   processes  the same house in as many API processes as PROCESSES says, on one port, also without workers
+ *   processes  the same service in as many API processes as PROCESSES says, on one port, also without workers
  *   empty      the same gateway and authentication, nonces in the database, and a transaction handler that asks nothing
  */
 import { join } from 'node:path'
@@ -14,18 +14,9 @@ import { type Access, createAccess } from '../service/src/access/index.ts'
 import { compose } from '../service/src/compose.ts'
 import { type Config, readConfig } from '../service/src/config.ts'
 import { createGateway, createThreadedGateway, type Gateway } from '../service/src/gateway/index.ts'
-import {
-  type AllHandlers,
-  createLog,
-  createSealer,
-  type Handler,
-  newId,
-  readAmount,
-  readCurrency,
-  systemClock,
-  writeAmount,
-} from '../service/src/kernel/index.ts'
-import { createOperations } from '../service/src/observability/index.ts'
+import { type AllHandlers, type Handler, readAmount, readCurrency } from '../service/src/api/index.ts'
+import { createLog, createSealer, newId, systemClock, writeAmount } from '../service/src/kernel/index.ts'
+import { createObservability } from '../service/src/observability/index.ts'
 import { createDatabase, type Database } from '../service/src/postgres/index.ts'
 import { createProcesses } from '../service/src/processes.ts'
 
@@ -99,17 +90,17 @@ function withoutDatabase(access: Access): Access {
   }
 }
 
-const outboxFolder = (config: Config) => join(config.DATA_DIR, 'outbox')
+const mailboxFolder = (config: Config) => join(config.DATA_DIR, 'outbox')
 
 async function build(form: string | undefined, config: Config, db: Database): Promise<Gateway> {
   const clock = systemClock
   const log = createLog(config.LOG_LEVEL)
-  const operations = createOperations({ db })
+  const operations = createObservability({ db })
   if (form === 'accept') {
     const [, , , batch] = process.argv
     const sized = batch === undefined ? {} : { payoutsPerBatchMax: Number(batch) }
-    const house = compose({ config, db, clock, log, operations, outboxFolder: outboxFolder(config), ...sized })
-    return house.gateway(config.HTTP_THREAD ? 'threaded' : 'local')
+    const service = compose({ config, db, clock, log, operations, mailboxFolder: mailboxFolder(config), ...sized })
+    return service.gateway(config.HTTP_THREAD ? 'threaded' : 'local')
   }
   const access = createAccess({ db, clock, sealer: createSealer(config.MASTER_KEY) })
   const options = {
@@ -141,7 +132,7 @@ process.once('SIGTERM', () => process.exit(0))
 const listen = async () => {
   if (process.argv[2] === 'settle') {
     const log = createLog(config.LOG_LEVEL)
-    compose({ config, db, clock: systemClock, log, outboxFolder: outboxFolder(config) }).startSettlement()
+    compose({ config, db, clock: systemClock, log, mailboxFolder: mailboxFolder(config) }).startSettlement()
     return 0
   }
   if (process.argv[2] !== 'processes') return (await build(process.argv[2], config, db)).listen('127.0.0.1', 0)

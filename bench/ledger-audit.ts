@@ -40,8 +40,8 @@ const wrongs: Readonly<Record<string, string>> = {
 
 const counts = `
   select (select count(*) from payouts.payouts)::integer as payouts,
-    (select count(*) from outbox.events where type = 'partner.customer.withdrawal.requested')::integer as events,
-    (select count(distinct (partner_id, reference)) from outbox.events
+    (select count(*) from events.events where type = 'partner.customer.withdrawal.requested')::integer as events,
+    (select count(distinct (partner_id, reference)) from events.events
       where type = 'partner.customer.withdrawal.requested')::integer as told,
     (select count(*) from ledger.transfers where kind = 'reserve')::integer as reserves,
     (select count(*) from transactions.transactions where category = 'Withdrawal')::integer as withdrawals`

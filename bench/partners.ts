@@ -1,4 +1,4 @@
-/** Partners to pay for, made by the house's own verbs, and their beneficiaries by the API itself. */
+/** Partners to pay for, made by the service's own verbs, and their beneficiaries by the API itself. */
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
 import { join } from 'node:path'
 import { permissions } from '@partner-payments/wire'
@@ -24,13 +24,13 @@ export async function createPartners(databaseUrl: string, dataDir: string, count
   const log = createLog(config.LOG_LEVEL)
   const db = createDatabase({ url: databaseUrl, connectionsMax: 4, log })
   try {
-    const house = compose({ config, db, clock: systemClock, log, outboxFolder: join(dataDir, 'outbox') })
+    const service = compose({ config, db, clock: systemClock, log, mailboxFolder: join(dataDir, 'outbox') })
     const made: Account[] = []
     for (let index = 0; index < count; index += 1) {
       const account = await db.transaction(async (tx) => {
-        const partnerId = await house.access.createPartner(tx, `Bench ${index}`)
-        await house.deposits.bookOwn(tx, partnerId, 'EUR', floatMinor)
-        return house.access.createServiceAccount(tx, { partnerId, name: 'bench', permissions, publicKeyPem })
+        const partnerId = await service.access.createPartner(tx, `Bench ${index}`)
+        await service.deposits.bookOwn(tx, partnerId, 'EUR', floatMinor)
+        return service.access.createServiceAccount(tx, { partnerId, name: 'bench', permissions, publicKeyPem })
       })
       made.push(account)
     }

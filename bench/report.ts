@@ -72,7 +72,7 @@ export function measuredRows(samples: Samples): readonly (readonly string[])[] {
 
 const notes = [
   'Each cell is a median with its smallest and largest; a ratio is taken within a round, then its median.',
-  'payouts: `POST /v1/payouts/fiat` whole, on the house without its workers (they can run elsewhere, role `worker`).',
+  'payouts: `POST /v1/payouts/fiat` whole, on the service without its workers (they can run elsewhere, role `worker`).',
   'payouts with settlement: `serve` itself, whose workers carry the backlog to the sandbox bank in the same process.',
   'All others are frozen (SIGSTOP) and a checkpoint is taken before a contestant has its turn; the first two seconds are not counted.',
   'Requests are signed before a sample and not counted; the load generator shares the cores of this machine.',

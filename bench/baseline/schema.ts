@@ -28,7 +28,7 @@ export const schema = `
     reference text not null, created_at timestamptz not null);
   create index transfers_reference on transfers (partner_id, reference);
   create table payouts (
-    id uuid primary key, partner_id uuid not null, idempotency_key text not null, request_hash text not null,
+    id uuid primary key, partner_id uuid not null, idempotency_key text not null, request_fingerprint text not null,
     transaction_id uuid not null, reserve_id uuid not null, beneficiary_id uuid not null, amount bigint not null,
     currency text not null, status text not null, due_at timestamptz, created_at timestamptz not null,
     unique (partner_id, idempotency_key));

@@ -48,17 +48,17 @@ export function verifySigned(sampled: readonly Sampled[], secretOf: (endpoint: n
 /** Owed = delivered + pending + held, by endpoint; and all that was committed is numbered in the feed. */
 const reconcile = `
   with owed as (select f.partner_id, count(*) as events
-    from webhooks.feed f join outbox.events e on e.partner_id = f.partner_id and e.id = f.event_id
+    from delivery.feed f join events.events e on e.partner_id = f.partner_id and e.id = f.event_id
     where e.type = '${eventType}' group by 1),
-  delivered as (select partner_id, subscription_id, count(*) as delivered from webhooks.deliveries group by 1, 2),
+  delivered as (select partner_id, subscription_id, count(*) as delivered from delivery.deliveries group by 1, 2),
   queued as (select partner_id, subscription_id, count(*) filter (where status = 'Pending') as pending,
       count(*) filter (where status = 'Held') as held
-    from webhooks.queue group by 1, 2)
+    from delivery.queue group by 1, 2)
   select s.partner_id as partner, s.id as subscription, coalesce(o.events, 0)::integer as owed,
     coalesce(d.delivered, 0)::integer as delivered, coalesce(q.pending, 0)::integer as pending,
     coalesce(q.held, 0)::integer as held, l.owed::integer as counted
-  from webhooks.subscriptions s
-    left join webhooks.lanes l on l.partner_id = s.partner_id and l.subscription_id = s.id
+  from delivery.subscriptions s
+    left join delivery.endpoint_queues l on l.partner_id = s.partner_id and l.subscription_id = s.id
     left join owed o on o.partner_id = s.partner_id
     left join delivered d on d.partner_id = s.partner_id and d.subscription_id = s.id
     left join queued q on q.partner_id = s.partner_id and q.subscription_id = s.id`
@@ -70,7 +70,7 @@ type Owed = {
   readonly delivered: number
   readonly pending: number
   readonly held: number
-  /** By the lane itself. */
+  /** By the endpoint queue itself. */
   readonly counted: number
 }
 
@@ -79,7 +79,7 @@ export async function auditOwed(place: Place, { drained }: { readonly drained: b
   const { rows, waiting } = await withClient(place.databaseUrl, async (client) => {
     await client.query('begin isolation level repeatable read read only')
     const owed = await client.query<Owed>(reconcile)
-    const left = await client.query<{ count: number }>('select count(*)::integer as count from outbox.pending')
+    const left = await client.query<{ count: number }>('select count(*)::integer as count from events.pending')
     await client.query('commit')
     return { rows: owed.rows, waiting: left.rows[0]?.count ?? 0 }
   })
@@ -108,7 +108,7 @@ export function deliveredSince(place: Place): () => Promise<Expected> {
       client.query<{ subscription: string; id: string; digest: string; at: Date }>(
         `select d.subscription_id as subscription, d.wire_event_id as id, d.delivered_at as at,
           encode(sha256(convert_to(e.data, 'UTF8')), 'hex') as digest
-        from webhooks.deliveries d join outbox.events e on e.partner_id = d.partner_id and e.id = d.event_id
+        from delivery.deliveries d join events.events e on e.partner_id = d.partner_id and e.id = d.event_id
         where d.delivered_at > $1`,
         [since],
       ),

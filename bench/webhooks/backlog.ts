@@ -21,18 +21,18 @@ const eventId = `(lpad(to_hex($3::bigint + n), 12, '0') || '70008' || lpad(to_he
 const reference = `'backlog_' || to_hex($3::bigint + n)`
 
 const statements = [
-  `insert into outbox.events (partner_id, id, type, reference, data, occurred_at)
+  `insert into events.events (partner_id, id, type, reference, data, occurred_at)
   select $1::uuid, ${eventId}, '${eventType}', ${reference}, replace($5, '{reference}', ${reference}), to_timestamp($6)
   from generate_series($2::bigint, $7::bigint) as n`,
-  `insert into webhooks.feed (partner_id, sequence, event_id)
+  `insert into delivery.feed (partner_id, sequence, event_id)
   select $1::uuid, $8::bigint + n, ${eventId} from generate_series($2::bigint, $7::bigint) as n`,
-  `insert into webhooks.queue (partner_id, subscription_id, event_id, sequence, wire_event_id, type, reference, status,
+  `insert into delivery.queue (partner_id, subscription_id, event_id, sequence, wire_event_id, type, reference, status,
     due_at, attempt_count, failures, created_at)
   select $1::uuid, s.id, ${eventId}, $8::bigint + n, md5(${eventId}::text || s.id::text)::uuid, '${eventType}',
     ${reference}, 'Pending', case when $9 then to_timestamp($6) + interval '10 days' end, $9::boolean::integer,
     $9::boolean::integer, to_timestamp($6)
   from generate_series($2::bigint, $7::bigint) as n
-    cross join (select id from webhooks.subscriptions where partner_id = $1 order by id) as s`,
+    cross join (select id from delivery.subscriptions where partner_id = $1 order by id) as s`,
 ]
 /** A parameter that a statement does not use has no type: each is given only those that it names. */
 function given(text: string, values: readonly unknown[]): { readonly text: string; readonly values: unknown[] } {
@@ -64,11 +64,11 @@ export async function fillBacklog(place: Place, backlog: Backlog): Promise<void>
       }
       const committed = sequence + eventsPerPartner
       place.committed.set(partnerId, committed)
-      await client.query('update webhooks.partners set last_sequence = $2 where partner_id = $1', [
+      await client.query('update delivery.partners set last_sequence = $2 where partner_id = $1', [
         partnerId,
         committed,
       ])
-      await client.query('update webhooks.lanes set due_at = $2, owed = owed + $3 where partner_id = $1', [
+      await client.query('update webhooks.endpoint queues set due_at = $2, owed = owed + $3 where partner_id = $1', [
         partnerId,
         new Date(nowMs),
         eventsPerPartner,

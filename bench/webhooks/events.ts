@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 
 export const eventType = 'partner.customer.withdrawal.requested'
 
-/** As the room of payouts fills it. */
+/** As the module of payouts fills it. */
 export const dataOf = (reference: string) => ({
   amount: 1234.56,
   currency: 'EUR',

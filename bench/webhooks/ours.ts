@@ -31,8 +31,8 @@ export function isDrained({ databaseUrl, subscriptions }: Place): Promise<boolea
   const healthy = subscriptions.filter((each) => each.healthy)
   return withClient(databaseUrl, async (client) => {
     const { rows } = await client.query<{ busy: boolean }>(
-      `select exists (select from outbox.pending) or exists (select from
-          unnest($1::uuid[], $2::uuid[]) as s (partner_id, id) where exists (select from webhooks.queue q
+      `select exists (select from events.pending) or exists (select from
+          unnest($1::uuid[], $2::uuid[]) as s (partner_id, id) where exists (select from delivery.queue q
             where q.partner_id = s.partner_id and q.subscription_id = s.id)) as busy`,
       [healthy.map(({ partnerId }) => partnerId), healthy.map(({ subscriptionId }) => subscriptionId)],
     )

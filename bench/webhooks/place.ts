@@ -2,10 +2,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createAccess } from '../../service/src/access/index.ts'
 import { readConfig } from '../../service/src/config.ts'
-import { createCursors, createLog, createSealer, deriveKey, systemClock } from '../../service/src/kernel/index.ts'
-import { createOutbox } from '../../service/src/events/index.ts'
+import { createCursors } from '../../service/src/api/index.ts'
+import { createLog, createSealer, deriveKey, systemClock } from '../../service/src/kernel/index.ts'
+import { createEventOutbox } from '../../service/src/events/index.ts'
 import { createDatabase, type Database } from '../../service/src/postgres/index.ts'
-import { createWebhooks } from '../../service/src/modules/webhooks/index.ts'
+import { createDeliveryEngine } from '../../service/src/modules/webhooks/index.ts'
 import { serviceEnv } from '../children.ts'
 import { dataOf, eventType, newReference } from './events.ts'
 import type { Endpoints } from './receivers.ts'
@@ -56,7 +57,7 @@ export async function createPlace(options: PlaceOptions): Promise<Place> {
   const partnerIds = [...new Set(subscriptions.map(({ partnerId }) => partnerId))]
   const active = options.active ?? partnerIds.length
   const committed = new Map<string, number>()
-  const outbox = createOutbox()
+  const eventOutbox = createEventOutbox()
   const healthy = partnerIds.map(
     (partnerId) => subscriptions.filter((each) => each.partnerId === partnerId && each.healthy).length,
   )
@@ -76,7 +77,7 @@ export async function createPlace(options: PlaceOptions): Promise<Place> {
       })
       const atMs = await db.transaction((tx) => {
         for (let at = 0; at < count; at += eventsPerStatement)
-          outbox.appendMany(tx, events.slice(at, at + eventsPerStatement))
+          eventOutbox.appendMany(tx, events.slice(at, at + eventsPerStatement))
         return Promise.resolve(nowMs())
       })
       for (const { partnerId } of events) committed.set(partnerId, (committed.get(partnerId) ?? 0) + 1)
@@ -88,7 +89,7 @@ export async function createPlace(options: PlaceOptions): Promise<Place> {
 
 const add = (sum: number, value: number) => sum + value
 
-/** By the room's own verb, so that URLs, secrets and lanes are as a partner's. */
+/** By the module's own verb, so that URLs, secrets and endpoint queues are as a partner's. */
 async function subscribe(
   db: Database,
   config: ReturnType<typeof readConfig>,
@@ -98,12 +99,12 @@ async function subscribe(
   if (masterKey === undefined) throw new Error('no master key')
   const sealer = createSealer(config.MASTER_KEY)
   const access = createAccess({ db, clock: systemClock, sealer })
-  const webhooks = createWebhooks({
+  const webhooks = createDeliveryEngine({
     db,
     clock: systemClock,
     sealer,
     cursors: createCursors(deriveKey(masterKey, 'cursors')),
-    outbox: createOutbox(),
+    eventOutbox: createEventOutbox(),
     urlRules: { allowHttpLoopback: true },
   })
   const made: Subscription[] = []

@@ -15,13 +15,13 @@ type Question =
   | { readonly usage: true }
 
 const client = createClient()
-let lanes: readonly (readonly Post[])[] = []
+let endpointQueues: readonly (readonly Post[])[] = []
 
 function prepare({ urls, secret, count }: RawPrepare): readonly RawPosted[] {
   const key = readSigningKey(secret)
   const posted: RawPosted[] = []
   const perEndpoint = Math.ceil(count / urls.length)
-  lanes = urls.map((url, endpoint) =>
+  endpointQueues = urls.map((url, endpoint) =>
     Array.from({ length: perEndpoint }, () => {
       const id = randomUUID()
       const data = payloadOf(newReference(), new Date())
@@ -40,8 +40,8 @@ async function go(inFlight: number): Promise<void> {
     }
   }
   await Promise.all(
-    lanes.flatMap((lane) => {
-      const waiting = lane.values()
+    endpointQueues.flatMap((endpointQueue) => {
+      const waiting = endpointQueue.values()
       return Array.from({ length: inFlight }, () => post(waiting))
     }),
   )

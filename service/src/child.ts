@@ -1,5 +1,5 @@
 /**
- * One of several API processes (`processes.ts`): the same house without workers, on the shared port. Its parent alone
+ * One of several API processes (`processes.ts`): the same service without workers, on the shared port. Its parent alone
  * tells it to stop: a Ctrl-C in the terminal reaches both, and one must not be gone before the other knows. Where the
  * parent dies, Node ends it by itself.
  */
@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { compose } from './compose.ts'
 import { type Config, ConfigError, readConfig } from './config.ts'
 import { createLog, systemClock } from './kernel/index.ts'
-import { createOperations } from './observability/index.ts'
+import { createObservability } from './observability/index.ts'
 import { connectDatabase, explain, gatewayForms, listening, type Started, stopper } from './process.ts'
 import type { Ask, ManyRole, Say } from './processes.ts'
 
@@ -25,14 +25,14 @@ async function main(): Promise<void> {
   })
   if (config.DATABASE_URL === undefined) throw new ConfigError('an API process is started by its parent')
   const db = await connectDatabase(config.DATABASE_URL, { config, log, started })
-  const operations = createOperations({ db, process: number })
+  const operations = createObservability({ db, process: number })
   process.on('message', (message: Ask) => {
     if (message.ask !== 'metrics') return
     void operations.snapshot().then((metrics) => say({ say: 'metrics', id: message.id, metrics }))
   })
-  const outboxFolder = join(config.DATA_DIR, 'outbox')
-  const house = compose({ config, db, clock: systemClock, log, operations, outboxFolder })
-  const gateway = await house.gateway(gatewayForms[role])
+  const mailboxFolder = join(config.DATA_DIR, 'outbox')
+  const service = compose({ config, db, clock: systemClock, log, operations, mailboxFolder })
+  const gateway = await service.gateway(gatewayForms[role])
   const port = await listening('PORT', config.HOST, config.PORT, gateway.listen)
   started.push({ name: 'gateway', stop: gateway.close })
   log.info({ pid: process.pid, port }, 'an API process listens')

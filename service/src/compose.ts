@@ -1,29 +1,18 @@
 /**
- * The composition root: the only file that sees every room. Each is made with plain values of what it needs; nothing
+ * The composition root: the only file that sees every module. Each is made with plain values of what it needs; nothing
  * is looked up, nothing is global.
  */
 import type { EventName } from '@partner-payments/wire'
 import { createAccess, type Access } from './access/index.ts'
 import type { Config } from './config.ts'
-import { createPost, startCensus, startDelivery } from './delivery/index.ts'
-import { createGateway, createThreadedGateway, docsAssets, type Gateway } from './gateway/index.ts'
-import {
-  type AllHandlers,
-  type Clock,
-  createCursors,
-  createSealer,
-  deriveKey,
-  type Log,
-  type Loop,
-  minuteMs,
-  present,
-  secondMs,
-  startLoop,
-} from './kernel/index.ts'
+import { createPost, startStatisticsCollector, startDelivery } from './delivery/index.ts'
+import { createGateway, docsAssets, type Gateway } from './gateway/index.ts'
+import { type AllHandlers, createCursors } from './api/index.ts'
+import { type Clock, createSealer, deriveKey, type Log, type Loop, minuteMs, present, secondMs, startLoop } from './kernel/index.ts'
 import { createLedger } from './ledger/index.ts'
 import { folderTransport, readMailbox, smtpTransport, startMailWorker, startNoticeWorker } from './mail/index.ts'
 import type { Operations } from './observability/index.ts'
-import { createOutbox, payloadOf, wakingDatabase } from './events/index.ts'
+import { createEventOutbox, payloadOf, wakingDatabase } from './events/index.ts'
 import { analyseWhatHasGrown, type Database } from './postgres/index.ts'
 import { createSandboxBank } from './rails/index.ts'
 import { accountsRoutes, createAccounts, defaultIssuers } from './modules/accounts/index.ts'
@@ -35,9 +24,9 @@ import { createSimulations, simulationsRoutes } from './modules/simulations/inde
 import { createTransactions, transactionSamples, transactionsRoutes } from './modules/transactions/index.ts'
 import { createUsers, usersRoutes } from './modules/users/index.ts'
 import {
-  census,
-  createTrials,
-  createWebhooks,
+  endpointStatistics,
+  createTestDeliveries,
+  createDeliveryEngine,
   noticeQueue,
   type Sample,
   type Samples,
@@ -45,10 +34,9 @@ import {
 } from './modules/webhooks/index.ts'
 import { startSettlement } from './settlement/index.ts'
 
-/** `threaded`: as `local`, with its sockets on a thread of their own. */
-type GatewayForm = 'local' | 'threaded' | 'edge' | 'inner'
+type GatewayForm = 'local' | 'edge' | 'inner'
 
-export type House = {
+export type Service = {
   readonly access: Access
   readonly deposits: Deposits
   readonly gateway: (form: GatewayForm) => Promise<Gateway>
@@ -62,7 +50,7 @@ export type House = {
   readonly releaseLeases: () => Promise<void>
 }
 
-export type HouseDeps = {
+export type ServiceDeps = {
   readonly config: Config
   readonly db: Database
   readonly clock: Clock
@@ -71,21 +59,21 @@ export type HouseDeps = {
   /** See `PayoutsDeps`. */
   readonly payoutsPerBatchMax?: number
   /** The folder where mails land without SMTP_URL. */
-  readonly outboxFolder: string
+  readonly mailboxFolder: string
 }
 
 const sweepIdleMs = minuteMs
 const growthIdleMs = 2 * secondMs
 
-/** Ledger, rooms and the handlers of every operation, lower ranks first. */
-function createRooms({ config, db, clock, payoutsPerBatchMax }: HouseDeps) {
+/** Ledger, modules and the handlers of every operation, lower ranks first. */
+function createRooms({ config, db, clock, payoutsPerBatchMax }: ServiceDeps) {
   const [masterKey] = config.MASTER_KEY as readonly [Buffer]
   const sealer = createSealer(config.MASTER_KEY)
   const sharded = config.DATABASE_SHARDED
   const cursors = createCursors(deriveKey(masterKey, 'cursors'))
   const access = createAccess({ db, clock, sealer, sharded })
   const ledger = createLedger({ clock })
-  const outbox = createOutbox()
+  const eventOutbox = createEventOutbox()
   const bank = createSandboxBank({ db, clock, stepMs: config.SANDBOX_BANK_DELAY_MS })
   const railId = config.RAIL === 'sandbox' ? bank.id : undefined
 
@@ -98,12 +86,12 @@ function createRooms({ config, db, clock, payoutsPerBatchMax }: HouseDeps) {
     sandbox: config.MODE === 'sandbox',
     ...(config.INVITATION_URL === undefined ? {} : { invitationBaseUrl: config.INVITATION_URL }),
   })
-  const webhooks = createWebhooks({
+  const webhooks = createDeliveryEngine({
     db,
     clock,
     sealer,
     cursors,
-    outbox,
+    eventOutbox,
     urlRules: { allowHttpLoopback: config.WEBHOOK_HTTP },
     sharded,
     limits: config.WEBHOOK_LIMITS,
@@ -111,14 +99,14 @@ function createRooms({ config, db, clock, payoutsPerBatchMax }: HouseDeps) {
   })
   const accounts = createAccounts({ db, clock, customers, ledger, issuers: defaultIssuers })
   const beneficiaries = createBeneficiaries({ db, clock, cursors, customers })
-  const transactions = createTransactions({ db, clock, cursors, outbox, customers, sharded })
-  const shared = { db, clock, ledger, outbox, customers, transactions }
+  const transactions = createTransactions({ db, clock, cursors, eventOutbox, customers, sharded })
+  const shared = { db, clock, ledger, eventOutbox, customers, transactions }
   const payouts = createPayouts({ ...shared, cursors, beneficiaries, railId, sharded, payoutsPerBatchMax })
   const deposits = createDeposits({ ...shared, access, railId: bank.id, sharded })
   const simulations = createSimulations({ bank, deposits, payouts })
 
   const post = createPost({ clock, allowLoopback: config.WEBHOOK_HTTP, proxy: config.WEBHOOK_PROXY_URL })
-  const trials = createTrials({ db, clock, sealer, post, sample: createSample(access, db) })
+  const testDeliveries = createTestDeliveries({ db, clock, sealer, post, sample: createSample(access, db) })
 
   const handlers: AllHandlers = {
     ...accountsRoutes(accounts),
@@ -128,7 +116,7 @@ function createRooms({ config, db, clock, payoutsPerBatchMax }: HouseDeps) {
     ...simulationsRoutes(simulations),
     ...transactionsRoutes(transactions),
     ...usersRoutes(users),
-    ...webhooksRoutes(webhooks, trials),
+    ...webhooksRoutes(webhooks, testDeliveries),
   }
 
   const internalKey = deriveKey(masterKey, 'internal')
@@ -145,7 +133,7 @@ const createSample =
     return payloadOf(type, now, samples[type]({ partnerId, partnerName, now }))
   }
 
-export function compose(deps: HouseDeps): House {
+export function compose(deps: ServiceDeps): Service {
   const { config, db, clock, log } = deps
   let delivery: Loop | undefined
   const waking = wakingDatabase(db, () => delivery?.wake())
@@ -179,7 +167,7 @@ export function compose(deps: HouseDeps): House {
         threads: config.WEBHOOK_THREADS,
         ...(deps.operations ? { observe: { attempt: deps.operations.metrics.delivery } } : {}),
       })),
-      ...(deps.operations ? [startCensus({ db, log, census, observe: deps.operations.metrics.endpoints })] : []),
+      ...(deps.operations ? [startStatisticsCollector({ db, log, endpointStatistics, observe: deps.operations.metrics.endpoints })] : []),
       ...settlement(),
       startMailWorker({ db, clock, log, users, access, ...mailParts(deps), idleMs }),
       startLoop({ name: 'webhooks.recover', idleMs, log, step: webhooks.recoverStep }),
@@ -190,9 +178,9 @@ export function compose(deps: HouseDeps): House {
   }
 }
 
-function mailParts({ config, outboxFolder }: HouseDeps) {
+function mailParts({ config, mailboxFolder }: ServiceDeps) {
   return {
-    transport: config.SMTP_URL === undefined ? folderTransport(outboxFolder) : smtpTransport(config.SMTP_URL),
+    transport: config.SMTP_URL === undefined ? folderTransport(mailboxFolder) : smtpTransport(config.SMTP_URL),
     from: present(readMailbox(config.MAIL_FROM), 'checked with the configuration'),
   }
 }
@@ -204,7 +192,7 @@ type GatewayParts = {
   readonly internalKey: Uint8Array
 }
 
-async function makeGateway({ config, clock, log, operations }: HouseDeps, parts: GatewayParts): Promise<Gateway> {
+async function makeGateway({ config, clock, log, operations }: ServiceDeps, parts: GatewayParts): Promise<Gateway> {
   const { form, access, ...rest } = parts
   const common = {
     ...rest,
@@ -221,7 +209,6 @@ async function makeGateway({ config, clock, log, operations }: HouseDeps, parts:
     windowSeconds: config.TIMESTAMP_WINDOW_SECONDS,
     rate: { perSecond: config.RATE_PER_SECOND, burst: config.RATE_BURST },
   }
-  if (form === 'threaded') return createThreadedGateway({ ...common, ...signed, logLevel: config.LOG_LEVEL })
   if (form === 'inner') return createGateway({ ...common, form, pages: [] })
   const pages = await docsAssets()
   if (form === 'local') return createGateway({ ...common, ...signed, form, pages })

@@ -61,7 +61,7 @@ const keys = (value: string | undefined) =>
 /** A developer who mends a receiver does not wait an hour for the next attempt: 12 attempts in about an hour. */
 const sandboxRetryDelaysMs = [1, 2, 5, 15, 30, 60, 120, 300, 600, 1200, 1800].map((seconds) => seconds * secondMs)
 
-/** Undefined: the schedule of the room that delivers. */
+/** Undefined: the schedule of the module that delivers. */
 const retryDelays = (value: string | undefined, mode: Mode): readonly number[] | undefined =>
   value === undefined
     ? mode === 'sandbox'
@@ -138,11 +138,6 @@ export const variables = {
   },
   DATABASE_CONNECTIONS_MAX: { default: '20', what: 'Connections of each process', read: integer(2, 1000, 20) },
   DATABASE_SHARDED: { default: 'off', what: '`on`: sharded by partner (Citus): a batch is of one', read: onOff('off') },
-  HTTP_THREAD: {
-    default: 'off',
-    what: '`on`: role `serve` has its sockets and signatures on a thread of their own, which wants more than two cores',
-    read: onOff('off'),
-  },
   MASTER_KEY: {
     default: 'made in DATA_DIR (sandbox)',
     what: 'Seals secrets and KYC data: 32 bytes in Base64. Several, separated by commas, rotate it: the first seals, all open',

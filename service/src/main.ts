@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { compose, type House } from './compose.ts'
+import { compose, type Service } from './compose.ts'
 import {
   type Config,
   ConfigError,
@@ -16,7 +16,7 @@ import {
 } from './config.ts'
 import type { Gateway } from './gateway/index.ts'
 import { createLog, type Log, type Loop, systemClock } from './kernel/index.ts'
-import { createOperations, type Operations } from './observability/index.ts'
+import { createObservability, type Operations } from './observability/index.ts'
 import { requireCommand, runOperator } from './operator.ts'
 import {
   type Database,
@@ -82,15 +82,15 @@ async function run(role: Role, args: readonly string[], context: Context): Promi
   else await requireMigrated(db.pool)
   if (role === 'migrate') return stop()
 
-  const outboxFolder = join(config.DATA_DIR, 'outbox')
+  const mailboxFolder = join(config.DATA_DIR, 'outbox')
   if (role === 'operator') {
-    const house = compose({ config, db, clock: systemClock, log, outboxFolder })
-    process.stdout.write(`${JSON.stringify(await runOperator(args, house, db, config))}\n`)
+    const service = compose({ config, db, clock: systemClock, log, mailboxFolder })
+    process.stdout.write(`${JSON.stringify(await runOperator(args, service, db, config))}\n`)
     return stop()
   }
   const processes = isMany(role) && config.PROCESSES > 1 ? createProcesses({ role, config, log }) : undefined
-  const operations = createOperations({ db, ...(processes ? { process: '0', others: processes } : {}) })
-  const house = compose({ config, db, clock: systemClock, log, operations, outboxFolder })
+  const operations = createObservability({ db, ...(processes ? { process: '0', others: processes } : {}) })
+  const service = compose({ config, db, clock: systemClock, log, operations, mailboxFolder })
   onSignals(operations, stop, log)
   embedded?.ended.then(
     () => databaseEnded(started, stop, log),
@@ -98,8 +98,8 @@ async function run(role: Role, args: readonly string[], context: Context): Promi
   )
   const opsPort = await listening('OPS_PORT', config.OPS_HOST, config.OPS_PORT, operations.listen)
   started.push({ name: 'operations', stop: operations.close })
-  if (isMany(role)) await serve(role, house, opsPort, { ...context, db, url, processes })
-  else startWorkers(house, started)
+  if (isMany(role)) await serve(role, service, opsPort, { ...context, db, url, processes })
+  else startWorkers(service, started)
   operations.ready()
 }
 
@@ -132,17 +132,17 @@ type Serving = Context & {
 
 async function serve(
   role: ManyRole,
-  house: House,
+  service: Service,
   opsPort: number,
   { config, log, started, db, url, processes }: Serving,
 ): Promise<void> {
-  const { port, part } = processes ? await serveByMany(processes, url) : await serveAlone(role, house, config)
+  const { port, part } = processes ? await serveByMany(processes, url) : await serveAlone(role, service, config)
   const host = config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST
   const baseUrl = config.PUBLIC_URL ?? `http://${host}:${port}`
   if (role === 'serve') {
-    if (config.DATABASE_URL === undefined) await house.releaseLeases()
-    startWorkers(house, started)
-    if (config.MODE === 'sandbox') await seedSandbox(house, db, config.DATA_DIR, baseUrl)
+    if (config.DATABASE_URL === undefined) await service.releaseLeases()
+    startWorkers(service, started)
+    if (config.MODE === 'sandbox') await seedSandbox(service, db, config.DATA_DIR, baseUrl)
   }
   // Pushed last, so that requests end before the workers and the database they need.
   started.push(part)
@@ -152,9 +152,9 @@ async function serve(
 
 type Listening = { readonly port: number; readonly part: Started }
 
-async function serveAlone(role: ManyRole, house: House, config: Config): Promise<Listening> {
+async function serveAlone(role: ManyRole, service: Service, config: Config): Promise<Listening> {
   const form = gatewayForms[role]
-  const gateway: Gateway = await house.gateway(form === 'local' && config.HTTP_THREAD ? 'threaded' : form)
+  const gateway: Gateway = await service.gateway(form)
   const port = await listening('PORT', config.HOST, config.PORT, gateway.listen)
   return { port, part: { name: 'gateway', stop: gateway.close } }
 }
@@ -169,8 +169,8 @@ async function serveByMany(processes: Processes, url: string): Promise<Listening
   }
 }
 
-function startWorkers(house: House, started: Started[]): void {
-  const loops: readonly Loop[] = house.startWorkers()
+function startWorkers(service: Service, started: Started[]): void {
+  const loops: readonly Loop[] = service.startWorkers()
   started.push({ name: 'workers', stop: async () => void (await Promise.all(loops.map((loop) => loop.stop()))) })
 }
 

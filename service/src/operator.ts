@@ -6,7 +6,7 @@ import { createPublicKey, type KeyObject } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { type Permission, permissions } from '@partner-payments/wire'
-import type { House } from './compose.ts'
+import type { Service } from './compose.ts'
 import { ConfigError, type Config } from './config.ts'
 import type { Database } from './postgres/index.ts'
 import { createSandboxPartner } from './seed.ts'
@@ -67,16 +67,16 @@ export function requireCommand(args: readonly string[]): void {
 /** Runs one command; throws a ConfigError (a line for the person) where the words are off. */
 export async function runOperator(
   args: readonly string[],
-  house: House,
+  service: Service,
   db: Database,
   config: Config,
 ): Promise<object> {
   const { values, positionals } = parse(args)
-  const { access } = house
+  const { access } = service
   switch (positionals.join(' ')) {
     case 'partner create': {
       const name = required(values, 'name')
-      if (config.MODE === 'sandbox') return db.transaction((tx) => createSandboxPartner(house, tx, name))
+      if (config.MODE === 'sandbox') return db.transaction((tx) => createSandboxPartner(service, tx, name))
       return { partnerId: await db.transaction((tx) => access.createPartner(tx, name)) }
     }
     case 'service-account create': {

@@ -1,6 +1,7 @@
 /** What every process of ours does alike: take a database and a port, stop in order, say in one line what is wrong. */
 import { type Config, ConfigError } from './config.ts'
-import { type Log, Refusal, Unreachable } from './kernel/index.ts'
+import { Refusal, Unreachable } from './api/index.ts'
+import { type Log } from './kernel/index.ts'
 import { createDatabase, type Database, EmbeddedPostgresError, MigrationError } from './postgres/index.ts'
 
 /** What was started, to be stopped in the reverse order. */

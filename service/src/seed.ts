@@ -3,7 +3,7 @@ import { chmod, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { permissions } from '@partner-payments/wire'
 import type { IssuedCredential } from './access/index.ts'
-import type { House } from './compose.ts'
+import type { Service } from './compose.ts'
 import { ConfigError } from './config.ts'
 import type { Currency } from './kernel/index.ts'
 import type { Database, Tx } from './postgres/index.ts'
@@ -15,7 +15,7 @@ export const credentialsFile = (dataDir: string) => join(dataDir, 'sandbox-crede
 
 /** A partner with 1,000,000.00 in each of EUR, GBP and USD, and a service account that may do everything. */
 export async function createSandboxPartner(
-  { access, deposits }: House,
+  { access, deposits }: Service,
   tx: Tx,
   name: string,
 ): Promise<IssuedCredential> {
@@ -28,11 +28,11 @@ export async function createSandboxPartner(
  * Keeps the sandbox's credentials file true: makes the partner where this database does not know the one in the file,
  * and rewrites the address, which may differ from start to start. The file is complete or not there (rename).
  */
-export async function seedSandbox(house: House, db: Database, dataDir: string, baseUrl: string): Promise<void> {
+export async function seedSandbox(service: Service, db: Database, dataDir: string, baseUrl: string): Promise<void> {
   const path = credentialsFile(dataDir)
   const kept = await readCredentials(path)
-  const known = kept !== undefined && (await house.access.credential(kept.apiKey)) !== undefined
-  const credentials = known ? kept : await db.transaction((tx) => createSandboxPartner(house, tx, 'Sandbox Partner'))
+  const known = kept !== undefined && (await service.access.credential(kept.apiKey)) !== undefined
+  const credentials = known ? kept : await db.transaction((tx) => createSandboxPartner(service, tx, 'Sandbox Partner'))
   const { partnerId, apiKey, apiSecret, privateKeyPem } = credentials
   const text = `${JSON.stringify({ baseUrl, partnerId, apiKey, apiSecret, privateKeyPem }, undefined, 2)}\n`
   await writeCredentials(path, text).catch((error: Error) => {

@@ -1,5 +1,5 @@
 /**
- * Clocks that are put forward and back by hours while lanes are held and retries wait, and workers whose clocks differ by
+ * Clocks that are put forward and back by hours while endpoint queues are held and retries wait, and workers whose clocks differ by
  * minutes. Nothing is lost; what happens after a step is delivered at once, and what waits goes when its time has come.
  */
 import assert from 'node:assert/strict'
@@ -43,7 +43,7 @@ afterEach(async () => {
   await Promise.all(counters.splice(0).map((counter) => counter.close()))
 })
 
-/** Workers of one machine: each holds lanes of its own, and all have its clock. */
+/** Workers of one machine: each holds endpoint queues of its own, and all have its clock. */
 function startWorkers(): void {
   const { db, log, webhooks } = hooks
   for (let at = 0; at < workersMax; at += 1)
@@ -80,7 +80,7 @@ const refuseOneInFive: Pick<CounterOptions, 'fault'> = {
   fault: (response, nth) => nth % 5 === 0 && response.writeHead(500).end() !== undefined,
 }
 
-test('the clock put forward by hours while lanes are held and retries wait', async (t) => {
+test('the clock put forward by hours while endpoint queues are held and retries wait', async (t) => {
   const scene = await scenery(refuseOneInFive)
   const steps = scaled(3, 20)
   startWorkers()
@@ -126,7 +126,7 @@ test('a worker that dies before its clock is put back: its leases, hours ahead, 
     await someMore(scene)
     await workers.kill(ahead)
     const { held } = (await hooks.db.row<{ held: bigint }>(sql`
-      select count(*) as held from webhooks.lanes
+      select count(*) as held from delivery.endpoint_queues
       where partner_id = ${scene.partnerId} and lease_until > ${new Date(clock.now().getTime() + stepMs / 2)}`)) ?? {
       held: 0n,
     }

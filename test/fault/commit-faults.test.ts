@@ -13,7 +13,7 @@ import { after as later, type Loop, minuteMs, newId, systemClock } from '../../s
 import { sql } from '../../service/src/postgres/index.ts'
 import { createClient, type JsonObject, success, textAt } from '../support/client.ts'
 import { type Counter, createScene, judge, keepActing, print, scaled, startCounter } from '../support/faults.ts'
-import { addPartner, balanceOf as balanceIn, createHouse, pay } from '../support/composition.ts'
+import { addPartner, balanceOf as balanceIn, createTestService, pay } from '../support/composition.ts'
 import { freePorts, type Program, run, start } from '../support/program.ts'
 import { readCredentials } from '../support/service.ts'
 import { until } from '../support/until.ts'
@@ -115,17 +115,17 @@ test('the API killed while payouts commit: each acknowledged one is told, each o
 })
 
 test('killed exactly before and after the commit of payouts: those that were answered are told, the others whole or absent', async (t) => {
-  const house = await createHouse({ url: hooks.url, now: later(systemClock.now(), minuteMs) })
-  t.after(() => house.close())
+  const service = await createTestService({ url: hooks.url, now: later(systemClock.now(), minuteMs) })
+  t.after(() => service.close())
   startWorker()
   const told = { committed: 0, received: 0, distinct: 0, answered: 0, 'committed without an answer': 0 }
   const points = await killEverywhere(t, 'payout-child.ts', async (runChild) => {
-    const partner = await addPartner(house, 1_000_000n)
+    const partner = await addPartner(service, 1_000_000n)
     const { partnerId } = partner
     const scene = await createScene(hooks, [await startCounter()], { partnerId })
     counters.push(...scene.endpoints.map((endpoint) => endpoint.counter))
     const references = Array.from({ length: payoutsPerLife }, () => newId())
-    const output = await runChild(hooks.url, JSON.stringify({ partner, references }), house.clock.now().toISOString())
+    const output = await runChild(hooks.url, JSON.stringify({ partner, references }), service.clock.now().toISOString())
     for (const reference of references) {
       scene.attempted.add(reference)
       if (output.includes(reference)) scene.acknowledged.add(reference)
@@ -134,7 +134,7 @@ test('killed exactly before and after the commit of payouts: those that were ans
     const reserved = BigInt(await payoutsOf(partnerId)) * 100n
     const { committed, received, distinct } = await judge(t, scene, { duplicatesMax: 0, mayBeNone: true })
     assert.equal(await payoutsOf(partnerId), committed, 'an event for each payout, a payout for each event')
-    assert.equal((await balanceIn(house, partnerId)).reserved, reserved)
+    assert.equal((await balanceIn(service, partnerId)).reserved, reserved)
     told.committed += committed
     told.received += received
     told.distinct += distinct
@@ -147,14 +147,14 @@ test('killed exactly before and after the commit of payouts: those that were ans
 })
 
 test('payments that are refused, and transactions that fail after their event was written: never told', async (t) => {
-  const house = await createHouse({ url: hooks.url, now: later(systemClock.now(), minuteMs) })
-  t.after(() => house.close())
+  const service = await createTestService({ url: hooks.url, now: later(systemClock.now(), minuteMs) })
+  t.after(() => service.close())
   const floatMinor = 1_000_000n
-  const partner = await addPartner(house, floatMinor)
+  const partner = await addPartner(service, floatMinor)
   const { partnerId } = partner
   const scene = await createScene(hooks, await listen(), {
     partnerId,
-    act: (reference) => pay(house, partner, '1.00', { reference }),
+    act: (reference) => pay(service, partner, '1.00', { reference }),
   })
   startWorker()
   const rounds = scaled(20, 400)
@@ -169,7 +169,7 @@ test('payments that are refused, and transactions that fail after their event wa
     await Promise.all([
       scene.emit(3),
       // In one batch with those that go through.
-      assert.rejects(pay(house, partner, '9999999.00', { reference: never() }), { code: 'insufficient_funds' }),
+      assert.rejects(pay(service, partner, '9999999.00', { reference: never() }), { code: 'insufficient_funds' }),
       assert.rejects(
         hooks.db.transaction(async (tx) => {
           hooks.emitIn(tx, partnerId, never())
@@ -195,7 +195,7 @@ test('payments that are refused, and transactions that fail after their event wa
   assert.equal(committed, rounds * 3)
   const reserved = BigInt(committed) * 100n
   const left = { posted: floatMinor, reserved, available: floatMinor - reserved }
-  assert.deepEqual(await balanceIn(house, partnerId), left)
+  assert.deepEqual(await balanceIn(service, partnerId), left)
 })
 
 test('a transaction that a deadlock has rolled back and that is run again: told once', async (t) => {

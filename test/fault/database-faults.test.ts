@@ -1,6 +1,6 @@
 /**
  * PostgreSQL cut off, gone silent on open connections, killed and started again, while payments commit and deliveries go
- * out. What was acknowledged is delivered, and a worker that was away records nothing on lanes that are another's.
+ * out. What was acknowledged is delivered, and a worker that was away records nothing on endpoint queues that are another's.
  */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
@@ -16,7 +16,7 @@ import {
   scaled,
   startCounter,
 } from '../support/faults.ts'
-import { addPartner, balanceOf, createHouse, pay } from '../support/composition.ts'
+import { addPartner, balanceOf, createTestService, pay } from '../support/composition.ts'
 import { startMortalPostgres } from '../support/crashing-postgres.ts'
 import { startWire } from '../support/tcp-proxy.ts'
 import { until } from '../support/until.ts'
@@ -120,11 +120,11 @@ test('PostgreSQL killed and started again under load: each acknowledged payout i
   t.after(() => server.close())
   const remote = await createHooks({ url: server.url, key: hooks.key, clock: systemClock })
   t.after(() => remote.close())
-  const house = await createHouse({ url: server.url, now: later(systemClock.now(), minuteMs) })
-  t.after(() => house.close())
+  const service = await createTestService({ url: server.url, now: later(systemClock.now(), minuteMs) })
+  t.after(() => service.close())
   const floatMinor = 1_000_000n
-  const partner = await addPartner(house, floatMinor)
-  const act = (reference: string) => pay(house, partner, '1.00', { reference })
+  const partner = await addPartner(service, floatMinor)
+  const act = (reference: string) => pay(service, partner, '1.00', { reference })
   const scene = await createScene(remote, await startCounters(), { partnerId: partner.partnerId, act })
   workers.spawn({ leaseMs }, server.url)
   const kills = scaled(3, 12)
@@ -139,10 +139,10 @@ test('PostgreSQL killed and started again under load: each acknowledged payout i
   await scene.delivered()
   await workers.killAll()
   const { committed } = await judge(t, scene, { kills, duplicatesMax: kills * perFault })
-  const payouts = await house.db.rows(sql`select 1 as one from payouts.payouts where partner_id = ${partner.partnerId}`)
+  const payouts = await service.db.rows(sql`select 1 as one from payouts.payouts where partner_id = ${partner.partnerId}`)
   assert.equal(payouts.length, committed, 'an event for each payout, a payout for each event')
   const reserved = BigInt(committed) * 100n
-  assert.deepEqual(await balanceOf(house, partner.partnerId), {
+  assert.deepEqual(await balanceOf(service, partner.partnerId), {
     ...{ posted: floatMinor, reserved, available: floatMinor - reserved },
   })
 })

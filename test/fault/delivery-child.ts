@@ -4,19 +4,20 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { startDelivery } from '../../service/src/delivery/index.ts'
-import { createCursors, createSealer } from '../../service/src/kernel/index.ts'
+import { createCursors } from '../../service/src/api/index.ts'
+import { createSealer } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
-import { createWebhooks } from '../../service/src/modules/webhooks/index.ts'
+import { createDeliveryEngine } from '../../service/src/modules/webhooks/index.ts'
 import { createHooks } from '../support/webhooks.ts'
 import { createFate } from './crashing.ts'
 
 const [, , diesAt = '', url = '', key = '', partnerId = '', now = ''] = process.argv
 const { point, wrapDatabase, passed } = createFate(Number(diesAt))
 const masterKey = Buffer.from(key, 'hex')
-const { db, clock, log, outbox, close } = await createHooks({ url, key: masterKey, now: new Date(now) })
+const { db, clock, log, eventOutbox, close } = await createHooks({ url, key: masterKey, now: new Date(now) })
 const mortal = wrapDatabase(db)
-const webhooks = createWebhooks({
-  ...{ db: mortal, clock, outbox, sealer: createSealer([masterKey]), cursors: createCursors(masterKey) },
+const webhooks = createDeliveryEngine({
+  ...{ db: mortal, clock, eventOutbox, sealer: createSealer([masterKey]), cursors: createCursors(masterKey) },
   urlRules: { allowHttpLoopback: true },
 })
 const loop = startDelivery({
@@ -38,8 +39,8 @@ const loop = startDelivery({
 })
 const waiting = () =>
   db.row<{ count: bigint }>(sql`select
-    (select count(*) from outbox.pending where partner_id = ${partnerId})
-    + (select count(*) from webhooks.queue where partner_id = ${partnerId}) as count`)
+    (select count(*) from events.pending where partner_id = ${partnerId})
+    + (select count(*) from delivery.queue where partner_id = ${partnerId}) as count`)
 while ((await waiting())?.count !== 0n) await pause(5)
 await loop.stop()
 await close()

@@ -12,7 +12,7 @@ import { killEverywhere } from '../support/crash-points.ts'
 import { print, verifyAt } from '../support/faults.ts'
 import { createHooks, type Endpoint, startEndpoint, statusChanged, until } from '../support/webhooks.ts'
 
-/** Fan-out, the claim of lanes, an answer for each delivery, and a record of several at once; the lanes given back. */
+/** Fan-out, the claim of endpoint queues, an answer for each delivery, and a record of several at once; the endpoint queues given back. */
 const pointsMin = 2 + 2 + 4 + 2 + 2
 
 let hooks: Awaited<ReturnType<typeof createHooks>>
@@ -58,9 +58,9 @@ const told = { owed: 0, received: 0, distinct: 0, duplicates: 0 }
 async function checkReceived({ partnerId, secrets, references }: Awaited<ReturnType<typeof scenario>>): Promise<void> {
   const owed = await hooks.db.rows<Owed>(sql`
     select d.wire_event_id as event_id, e.data, substring(s.url from '/hook.*') as path
-    from webhooks.deliveries d
-    join webhooks.subscriptions s on s.partner_id = d.partner_id and s.id = d.subscription_id
-    join outbox.events e on e.partner_id = d.partner_id and e.id = d.event_id
+    from delivery.deliveries d
+    join delivery.subscriptions s on s.partner_id = d.partner_id and s.id = d.subscription_id
+    join events.events e on e.partner_id = d.partner_id and e.id = d.event_id
     where d.partner_id = ${partnerId} order by d.wire_event_id`)
   const received = endpoint.received.filter(({ reference }) => references.includes(reference))
   const bodies = new Set(received.map(({ path, body }) => `${path} ${body}`))

@@ -61,9 +61,9 @@ const signedBy = (secret: string) => (post: Post) => {
   }
 }
 
-const laneOf = (partnerId: string, subscriptionId: string) =>
+const endpointQueueOf = (partnerId: string, subscriptionId: string) =>
   hooks.db.row<{ atRest: boolean }>(sql`
-    select lease_id is null and due_at is null as at_rest from webhooks.lanes
+    select lease_id is null and due_at is null as at_rest from delivery.endpoint_queues
     where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
 
 test('secrets rotated under load: at first both sign, then the new one alone', async (t) => {
@@ -127,8 +127,8 @@ test('a subscription disabled and enabled under load: nothing goes to it meanwhi
     const posts = counter.posts.length
     await until('some have come', () => counter.posts.length > posts + 20)
     await hooks.webhooks.update(scene.partnerId, subscriptionId, { status: 'Disabled' })
-    // Whoever holds the lane ends what is under way, hears of it, and gives the lane back, due at no time.
-    await until('the lane is at rest', async () => (await laneOf(scene.partnerId, subscriptionId))?.atRest === true)
+    // Whoever holds the endpoint queue ends what is under way, hears of it, and gives the endpoint queue back, due at no time.
+    await until('the endpoint queue is at rest', async () => (await endpointQueueOf(scene.partnerId, subscriptionId))?.atRest === true)
     const [before, sent] = [await sums(), counter.posts.length]
     await until('it is owed more', async () => (await sums()).held > before.held + 20n)
     assert.equal(counter.posts.length, sent, 'nothing goes to who is disabled')

@@ -172,7 +172,7 @@ test('endpoints in every kind of trouble, and one that has none', async (t) => {
       assert.ok(ms <= stepMs || ms >= restMs, `called again ${ms} ms after it asked for a rest`)
     }
   const { failures } = (await hooks.db.row<{ failures: bigint }>(sql`
-    select count(*) as failures from webhooks.attempts
+    select count(*) as failures from delivery.attempts
     where partner_id = ${healthy.partnerId} and status is distinct from 200`)) ?? { failures: -1n }
   assert.equal(failures, 0n)
 })
@@ -218,7 +218,7 @@ test('names that do not resolve, flip, and mix public with private: never called
   const { port } = new URL(counter.url)
   // What a partner may not register in plain HTTP, a test may write: the rest of the way is the same.
   await hooks.db.run(sql`
-    update webhooks.subscriptions set url = ${`http://hook.test:${port}/`} where partner_id = ${scene.partnerId}`)
+    update delivery.subscriptions set url = ${`http://hook.test:${port}/`} where partner_id = ${scene.partnerId}`)
   // A post that is taken and not answered in time would come again; here the resolver gives up by itself.
   start({ resolve: createResolver({ servers: [dns.server] }), exchangeTimeoutMs: guardMsMax })
   const refusal = 'the endpoint has an address that may not be called'
@@ -238,7 +238,7 @@ test('names that do not resolve, flip, and mix public with private: never called
   const attempts = async (error: string) =>
     (
       await hooks.db.row<{ count: bigint }>(sql`
-      select count(*) as count from webhooks.attempts where partner_id = ${scene.partnerId} and error = ${error}`)
+      select count(*) as count from delivery.attempts where partner_id = ${scene.partnerId} and error = ${error}`)
     )?.count ?? 0n
   for (let round = 0; round < rounds; round += 1)
     for (const [a, aaaa, error] of phases) {
@@ -255,6 +255,6 @@ test('names that do not resolve, flip, and mix public with private: never called
 
 async function isDelivered(partnerId: string): Promise<boolean> {
   const rows = await hooks.webhooks.reconcile(hooks.db, partnerId)
-  const row = await hooks.db.row(sql`select 1 as one from outbox.pending where partner_id = ${partnerId} limit 1`)
+  const row = await hooks.db.row(sql`select 1 as one from events.pending where partner_id = ${partnerId} limit 1`)
   return row === undefined && rows.every(({ owed, delivered }) => owed > 0n && owed === delivered)
 }

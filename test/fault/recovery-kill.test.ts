@@ -42,7 +42,7 @@ async function scenario() {
   }
   while ((await hooks.fanOut(partnerId)) > 0);
   await hooks.db.run(sql`
-    update webhooks.queue set status = 'Held', held_at = ${hooks.clock.now()} where partner_id = ${partnerId}`)
+    update delivery.queue set status = 'Held', held_at = ${hooks.clock.now()} where partner_id = ${partnerId}`)
   // Ids of events are of the system's time.
   hooks.clock.advance(minuteMs)
   const since = new Date(hooks.clock.now().getTime() - 12 * hourMs).toISOString()

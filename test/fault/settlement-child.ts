@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from '../../service/src/postgres/index.ts'
 import type { Rail } from '../../service/src/rails/index.ts'
 import { startSettlement } from '../../service/src/settlement/index.ts'
-import { createHouse } from '../support/composition.ts'
+import { createTestService } from '../support/composition.ts'
 import { createFate } from './crashing.ts'
 
 const [, , diesAt = '', url = '', partnerId = '', now = ''] = process.argv
@@ -28,13 +28,13 @@ const wrapRail = (rail: Rail): Rail => {
 }
 
 // The bank lets no time pass between its steps: what it tells can overtake what it was asked.
-const house = await createHouse({ url, now: new Date(now), stepMs: 0, wrapDatabase, wrapRail })
-const loops = startSettlement(house.settlement)
+const service = await createTestService({ url, now: new Date(now), stepMs: 0, wrapDatabase, wrapRail })
+const loops = startSettlement(service.settlement)
 const waiting = () =>
-  house.db.row<{ count: bigint }>(sql`select
+  service.db.row<{ count: bigint }>(sql`select
     (select count(*) from payouts.payouts where partner_id = ${partnerId} and due_at is not null)
     + (select count(*) from rails.sandbox_notices where partner_id = ${partnerId}) as count`)
 while ((await waiting())?.count !== 0n) await pause(5)
 await Promise.all(loops.map((loop) => loop.stop()))
-await house.close()
+await service.close()
 process.stdout.write(String(passed()))

@@ -1,5 +1,5 @@
 /**
- * Workers killed at random, frozen past their lease, and several on the same lanes. A kill exactly between answer and
+ * Workers killed at random, frozen past their lease, and several on the same endpoint queues. A kill exactly between answer and
  * record, and at every other boundary: `delivery-kill.test.ts`.
  */
 import assert from 'node:assert/strict'
@@ -61,7 +61,7 @@ test('workers killed again and again while others work: nothing lost, duplicates
   await judge(t, scene, { kills, duplicatesMax: kills * endpointsMax * inFlightMax })
 })
 
-test('a worker frozen past its lease: its lanes are taken over, and what it says on waking counts for nothing', async (t) => {
+test('a worker frozen past its lease: its endpoint queues are taken over, and what it says on waking counts for nothing', async (t) => {
   const freezes = scaled(1, 5)
   const slow = { is: true }
   const scene = await scenery(() => ({ answerMs: () => (slow.is ? 300 : 5) }))
@@ -85,7 +85,7 @@ test('a worker frozen past its lease: its lanes are taken over, and what it says
   await judge(t, scene, { freezes, duplicatesMax: 2 * freezes * endpointsMax * inFlightMax })
 })
 
-test('two workers on the same lanes, endpoints that fail one in four: each event accepted once', async (t) => {
+test('two workers on the same endpoint queues, endpoints that fail one in four: each event accepted once', async (t) => {
   const scene = await scenery(() => ({
     fault: (response, nth) => nth % 4 === 0 && response.writeHead(500).end() !== undefined,
     answerMs: () => 2,

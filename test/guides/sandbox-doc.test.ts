@@ -4,7 +4,8 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { rawNumber, simulations } from '@partner-payments/wire'
 import { endings, shortName } from '../../examples/demo/causes.ts'
-import { type Currency, readAmount } from '../../service/src/kernel/index.ts'
+import { readAmount } from '../../service/src/api/index.ts'
+import { type Currency } from '../../service/src/kernel/index.ts'
 import { variables } from '../../service/src/config.ts'
 import {
   type Behaviour,

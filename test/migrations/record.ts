@@ -1,20 +1,20 @@
 /**
  * Writes down the data of this version as SQL, for the versions to come: `node test/migrations/record.ts` lives one day
- * with every room and prints what is in the tables at its end. Run once for a release, into
+ * with every module and prints what is in the tables at its end. Run once for a release, into
  * `fixtures/<newest migration>.sql`; what is there stays as it is, since databases in the field do.
  */
 import { once } from 'node:events'
 import { createAccounts, defaultIssuers } from '../../service/src/modules/accounts/index.ts'
 import { createUsers } from '../../service/src/modules/users/index.ts'
-import { type Claim, createWebhooks } from '../../service/src/modules/webhooks/index.ts'
+import { type Claim, createDeliveryEngine } from '../../service/src/modules/webhooks/index.ts'
 import { readMigrations } from '../../service/src/postgres/index.ts'
 import { permissions } from '@partner-payments/wire'
 import { sendDue, takeNotices } from '../../service/src/settlement/index.ts'
-import { addPartner, createHouse, type House, ip, pay, stepMsDefault, type TestPartner } from '../support/composition.ts'
+import { addPartner, createTestService, type Service, ip, pay, stepMsDefault, type TestPartner } from '../support/composition.ts'
 
 /** Every status that a payout and a deposit can rest in, and some that are under way. */
-async function liveMoney(house: House, partner: TestPartner): Promise<void> {
-  const { settlement, simulations, clock, payouts } = house
+async function liveMoney(service: Service, partner: TestPartner): Promise<void> {
+  const { settlement, simulations, clock, payouts } = service
   const work = async (steps: number) => {
     for (let step = 0; step < steps; step += 1) {
       await sendDue(settlement)
@@ -36,12 +36,12 @@ async function liveMoney(house: House, partner: TestPartner): Promise<void> {
   await deposit('failed', 130)
   await deposit('expired', 140)
   for (const [index, amount] of ['10.00', '4001.01', '4001.02', '4001.05', '4001.06', '4001.07'].entries())
-    await pay(house, partner, amount, { idempotencyKey: `payout ${index}`, reference: `INV ${index}` })
-  await pay(house, partner, '11.00', { beneficiaryId: partner.ownBeneficiary.id, idempotencyKey: 'own' })
+    await pay(service, partner, amount, { idempotencyKey: `payout ${index}`, reference: `INV ${index}` })
+  await pay(service, partner, '11.00', { beneficiaryId: partner.ownBeneficiary.id, idempotencyKey: 'own' })
   await work(5)
-  await pay(house, partner, '12.00', { idempotencyKey: 'under way', reference: 'INV 0' })
+  await pay(service, partner, '12.00', { idempotencyKey: 'under way', reference: 'INV 0' })
   for (const claim of await payouts.claim(partner.partnerId, 20)) await payouts.beginSending(claim)
-  await pay(house, partner, '13.00', { idempotencyKey: 'accepted' })
+  await pay(service, partner, '13.00', { idempotencyKey: 'accepted' })
   await simulations.deposit(
     partner.caller,
     { customerId: partner.customer.id, amount: 150, currency: 'EUR', outcome: 'completed' },
@@ -50,8 +50,8 @@ async function liveMoney(house: House, partner: TestPartner): Promise<void> {
 }
 
 /** What the events of the day are owed to: some fanned out, some not yet, one attempt behind one of them. */
-async function subscribe({ db, clock, log, sealer, cursors, outbox }: House, partnerId: string) {
-  const webhooks = createWebhooks({ db, clock, sealer, cursors, outbox, urlRules: { allowHttpLoopback: true } })
+async function subscribe({ db, clock, log, sealer, cursors, eventOutbox }: Service, partnerId: string) {
+  const webhooks = createDeliveryEngine({ db, clock, sealer, cursors, eventOutbox, urlRules: { allowHttpLoopback: true } })
   const events = ['transaction.status.changed']
   await webhooks.create(partnerId, { url: 'https://hooks.example.com/', events })
   return async () => {
@@ -68,8 +68,8 @@ async function subscribe({ db, clock, log, sealer, cursors, outbox }: House, par
   }
 }
 
-async function liveTheRest(house: House, { partnerId, caller, customer }: TestPartner): Promise<void> {
-  const { db, clock, sealer, cursors, access, ledger, customers } = house
+async function liveTheRest(service: Service, { partnerId, caller, customer }: TestPartner): Promise<void> {
+  const { db, clock, sealer, cursors, access, ledger, customers } = service
   await db.transaction((tx) => access.createServiceAccount(tx, { partnerId, name: 'Recorded', permissions }))
   await createAccounts({ db, clock, customers, ledger, issuers: defaultIssuers }).create(partnerId, customer.id)
   const users = createUsers({ db, clock, sealer, cursors, sandbox: true })
@@ -92,7 +92,7 @@ function inOrder(tables: readonly Table[]): readonly Table[] {
 }
 
 /** As `insert` statements; the values as PostgreSQL itself writes and reads them. */
-async function dump({ pool }: House['db']): Promise<string> {
+async function dump({ pool }: Service['db']): Promise<string> {
   const tables = await pool.query<Table>(`
     select c.oid::regclass::text as name,
       array(select attname::text from pg_attribute where attrelid = c.oid and attnum > 0 and not attisdropped
@@ -111,16 +111,16 @@ async function dump({ pool }: House['db']): Promise<string> {
   return lines.join('\n')
 }
 
-const house = await createHouse()
-const partner = await addPartner(house, 5_000_000n)
-const deliver = await subscribe(house, partner.partnerId)
-await liveMoney(house, partner)
+const service = await createTestService()
+const partner = await addPartner(service, 5_000_000n)
+const deliver = await subscribe(service, partner.partnerId)
+await liveMoney(service, partner)
 await deliver()
-await liveTheRest(house, partner)
+await liveTheRest(service, partner)
 const level = (await readMigrations()).at(-1)?.name ?? ''
 const header = [
   `-- Data as the version wrote them whose newest migration was ${level}. Recorded by test/migrations/record.ts.`,
-  `-- Now: ${house.clock.now().toISOString()}. Partner: ${partner.partnerId}.`,
+  `-- Now: ${service.clock.now().toISOString()}. Partner: ${partner.partnerId}.`,
 ]
-if (!process.stdout.write(`${header.join('\n')}\n${await dump(house.db)}\n`)) await once(process.stdout, 'drain')
-await house.close()
+if (!process.stdout.write(`${header.join('\n')}\n${await dump(service.db)}\n`)) await once(process.stdout, 'drain')
+await service.close()

@@ -1,5 +1,5 @@
 /**
- * Data of every released version, brought to the newest schema: nothing is lost, the rooms read it, and what was under
+ * Data of every released version, brought to the newest schema: nothing is lost, the modules read it, and what was under
  * way goes on. `fixtures/<migration>.sql` holds what the version of that migration wrote (record.ts).
  */
 import assert from 'node:assert/strict'
@@ -9,11 +9,11 @@ import { minuteMs } from '../../service/src/kernel/index.ts'
 import { migrate, readMigrations, sql } from '../../service/src/postgres/index.ts'
 import { createAccounts, defaultIssuers } from '../../service/src/modules/accounts/index.ts'
 import { createUsers } from '../../service/src/modules/users/index.ts'
-import { type Claim, createWebhooks } from '../../service/src/modules/webhooks/index.ts'
+import { type Claim, createDeliveryEngine } from '../../service/src/modules/webhooks/index.ts'
 import { sendDue, takeNotices } from '../../service/src/settlement/index.ts'
 import { checkPayments, type Ends } from '../model/payments.ts'
 import { createEmptyDatabase } from '../support/empty.ts'
-import { balanceOf, createHouse, type House } from '../support/composition.ts'
+import { balanceOf, createTestService, type Service } from '../support/composition.ts'
 
 const folder = new URL('fixtures/', import.meta.url)
 const fixtures = readdirSync(folder).toSorted()
@@ -22,9 +22,9 @@ test('there is a fixture of the first version', () => assert.ok(fixtures.include
 
 /** Where the rows of a table are now that went elsewhere. */
 const movedTo: Readonly<Record<string, readonly string[]>> = {
-  'webhooks.deliveries': ['webhooks.queue', 'webhooks.deliveries'],
+  'delivery.deliveries': ['delivery.queue', 'delivery.deliveries'],
   // The payload of a delivery is its event's.
-  'webhooks.messages': ['webhooks.queue'],
+  'webhooks.messages': ['delivery.queue'],
 }
 
 /** Where the rows of a table are now an array of another. */
@@ -37,7 +37,7 @@ const keptOnly: Readonly<Record<string, string>> = { 'rails.sandbox_notices': 'a
 
 type Counts = Readonly<Record<string, bigint>>
 
-async function countRows({ db }: House, only: Readonly<Record<string, string>> = {}): Promise<Counts> {
+async function countRows({ db }: Service, only: Readonly<Record<string, string>> = {}): Promise<Counts> {
   const tables = await db.rows<{ name: string }>(sql`
     select relnamespace::regnamespace || '.' || relname as name from pg_class
     where relkind in ('r', 'p') and not relispartition
@@ -58,19 +58,19 @@ async function upgrade(fixture: string) {
   const { url, drop } = await createEmptyDatabase()
   const text = readFileSync(new URL(fixture, folder), 'utf8')
   const [, now = '', partnerId = ''] = /^-- Now: (\S+)\. Partner: (\S+)\.$/m.exec(text) ?? []
-  const house = await createHouse({ url, now: new Date(now) })
-  const { pool } = house.db
+  const service = await createTestService({ url, now: new Date(now) })
+  const { pool } = service.db
   const upTo = Number(fixture.slice(0, 4))
   const close = async () => {
-    await house.close()
+    await service.close()
     await drop()
   }
   try {
     await migrate(pool, { upTo })
     await pool.query(text)
-    const before = await countRows(house, upTo < 17 ? keptOnly : {})
+    const before = await countRows(service, upTo < 17 ? keptOnly : {})
     const applied = await migrate(pool)
-    return { house, partnerId, before, applied, upTo, close }
+    return { service, partnerId, before, applied, upTo, close }
   } catch (error) {
     await close()
     throw error
@@ -92,23 +92,23 @@ for (const fixture of fixtures)
         old.applied,
         later.map(({ name }) => name),
       )
-      const now = await countRows(old.house)
+      const now = await countRows(old.service)
       for (const [table, count] of Object.entries(old.before)) {
         const folded = foldedInto[table]
-        const sum = folded && (await old.house.db.pool.query<{ count: string }>(folded)).rows[0]?.count
+        const sum = folded && (await old.service.db.pool.query<{ count: string }>(folded)).rows[0]?.count
         const kept = sum ? BigInt(sum) : (movedTo[table] ?? [table]).reduce((sum, name) => sum + (now[name] ?? 0n), 0n)
         assert.equal(kept, count, table)
       }
     })
 
     test('the books balance, and every payment tells its story', async () => {
-      const payments = await checkPayments(old.house.db, old.partnerId, ends)
+      const payments = await checkPayments(old.service.db, old.partnerId, ends)
       assert.equal(payments.length, 15)
     })
 
-    test('the rooms read what was sealed and kept', async () => {
-      const { house, partnerId } = old
-      const { db, clock, sealer, cursors, outbox, access, customers, beneficiaries, ledger } = house
+    test('the modules read what was sealed and kept', async () => {
+      const { service, partnerId } = old
+      const { db, clock, sealer, cursors, eventOutbox, access, customers, beneficiaries, ledger } = service
       const [customer] = (await customers.list(partnerId, {})).data
       assert.deepEqual(customer?.kyc, { fullName: 'Ada Lovelace', citizenshipCountryCode: 'GB' })
       assert.equal((await beneficiaries.list(partnerId, {})).data.length, 2)
@@ -120,7 +120,7 @@ for (const fixture of fixtures)
       assert.deepEqual((await accounts.create(partnerId, customer.id)).ibans, ibans, 'no new numbers for old customers')
       const users = createUsers({ db, clock, sealer, cursors, sandbox: true })
       assert.equal((await users.listInvitations(partnerId, {})).data[0]?.status, 'Pending')
-      const webhooks = createWebhooks({ db, clock, sealer, cursors, outbox, urlRules: { allowHttpLoopback: true } })
+      const webhooks = createDeliveryEngine({ db, clock, sealer, cursors, eventOutbox, urlRules: { allowHttpLoopback: true } })
       const [subscription] = (await webhooks.list(partnerId, {})).data
       assert.equal(subscription?.url, 'https://hooks.example.com/')
       const [owed] = await webhooks.reconcile(db, partnerId)
@@ -130,11 +130,11 @@ for (const fixture of fixtures)
       assert.equal(data.flatMap((delivery) => delivery.attempts).length, 1)
       // What was owed is delivered, in its order, under the ids of then, and the rest of the events after it.
       const begun: Claim[] = []
-      const holder = webhooks.hold(house.log, {
+      const holder = webhooks.hold(service.log, {
         ...{ begin: (claim) => begun.push(claim), wake: () => undefined, pause: async () => undefined, idleMs: 0 },
       })
       while ((await db.transaction((tx) => webhooks.fanOut(tx, [partnerId], 10))).events > 0);
-      house.clock.advance(minuteMs)
+      service.clock.advance(minuteMs)
       const ids = new Set(data.map((delivery) => delivery.eventId))
       while ((await holder.step()) > 0 || begun.length > 0)
         for (const claim of begun.splice(0)) {
@@ -147,59 +147,59 @@ for (const fixture of fixtures)
     })
 
     test('a key that was used then is used now', async () => {
-      const { house, partnerId } = old
-      const { data } = await house.payouts.list(partnerId, { limit: '100' })
+      const { service, partnerId } = old
+      const { data } = await service.payouts.list(partnerId, { limit: '100' })
       const earlier = data.find(({ idempotencyKey }) => idempotencyKey === 'payout 0')
       assert.ok(earlier?.beneficiaryId)
       const { beneficiaryId, currency } = earlier
       const caller = { partnerId, serviceAccountId: earlier.id, name: 'Test', permissions: [] }
       const body = { amount: 10, currency, beneficiaryId, idempotencyKey: 'payout 0', reference: 'INV 0' }
-      const { payout, replayed } = await house.payouts.create(caller, body, '203.0.113.7')
+      const { payout, replayed } = await service.payouts.create(caller, body, '203.0.113.7')
       assert.deepEqual([payout.id, replayed], [earlier.id, true])
     })
 
     test('what was under way goes on to its end, and what had ended stays', async () => {
-      const { house, partnerId } = old
+      const { service, partnerId } = old
       for (let step = 0; step < 6; step += 1) {
-        house.clock.advance(minuteMs)
-        await sendDue(house.settlement)
-        await takeNotices(house.settlement)
+        service.clock.advance(minuteMs)
+        await sendDue(service.settlement)
+        await takeNotices(service.settlement)
       }
-      const payments = await checkPayments(house.db, partnerId, ends)
+      const payments = await checkPayments(service.db, partnerId, ends)
       const pending = payments.filter(({ status }) => status === 'Pending')
       assert.deepEqual(
         pending.map(({ reference }) => reference),
         ['INV 5'],
         'the bank is silent about the one of 4001.07',
       )
-      const { reserved } = await balanceOf(house, partnerId)
+      const { reserved } = await balanceOf(service, partnerId)
       assert.equal(reserved, 400_107n)
     })
   })
 
 test('what an ordered subscription is owed is marked so from the version on that reads it by its reference', async () => {
   const { url, drop } = await createEmptyDatabase()
-  const house = await createHouse({ url })
-  const { pool } = house.db
+  const service = await createTestService({ url })
+  const { pool } = service.db
   const queued = async (where: string) =>
-    (await pool.query<{ count: number }>(`select count(*)::integer as count from webhooks.queue where ${where}`))
+    (await pool.query<{ count: number }>(`select count(*)::integer as count from delivery.queue where ${where}`))
       .rows[0]?.count
   try {
     await migrate(pool, { upTo: 11 })
     await pool.query(readFileSync(new URL('0011.sql', folder), 'utf8'))
     await migrate(pool, { upTo: 19 })
-    await pool.query('update webhooks.subscriptions set ordered = true')
+    await pool.query('update delivery.subscriptions set ordered = true')
     // Of another one, which is not.
-    await pool.query(`insert into webhooks.queue select partner_id, gen_random_uuid(), event_id, sequence, wire_event_id, type,
-      reference, status, due_at, attempt_count, failures, held_at, created_at from webhooks.queue`)
+    await pool.query(`insert into delivery.queue select partner_id, gen_random_uuid(), event_id, sequence, wire_event_id, type,
+      reference, status, due_at, attempt_count, failures, held_at, created_at from delivery.queue`)
     const all = (await queued('true')) ?? 0
     await migrate(pool)
     assert.ok(all > 0)
     assert.deepEqual([await queued('ordered'), await queued('not ordered')], [all / 2, all / 2])
-    const { rows } = await pool.query('select order_pending from webhooks.subscriptions')
+    const { rows } = await pool.query('select order_pending from delivery.subscriptions')
     assert.deepEqual(rows, [{ order_pending: null }])
   } finally {
-    await house.close()
+    await service.close()
     await drop()
   }
 })

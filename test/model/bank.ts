@@ -1,5 +1,5 @@
 /** A bank connection that can be made to break, at the moments at which real ones do. */
-import { Unreachable } from '../../service/src/kernel/index.ts'
+import { Unreachable } from '../../service/src/api/index.ts'
 import type { Rail } from '../../service/src/rails/index.ts'
 
 export const faults = ['unreachable', 'answer lost', 'died before', 'died after', 'died before acknowledging'] as const

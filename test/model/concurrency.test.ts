@@ -1,16 +1,17 @@
 /** Many at once, for one balance and one key: exactly as many are accepted as the money allows, once each. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { newId, Refusal } from '../../service/src/kernel/index.ts'
+import { Refusal } from '../../service/src/api/index.ts'
+import { newId } from '../../service/src/kernel/index.ts'
 import { sendDue, takeNotices } from '../../service/src/settlement/index.ts'
-import { addPartner, balanceOf, createHouse, type House, ip, pay, stepMsDefault } from '../support/composition.ts'
+import { addPartner, balanceOf, createTestService, type Service, ip, pay, stepMsDefault } from '../support/composition.ts'
 import { checkPayments } from './payments.ts'
 
-let house: House
+let service: Service
 before(async () => {
-  house = await createHouse({ connectionsMax: 20 })
+  service = await createTestService({ connectionsMax: 20 })
 })
-after(() => house.close())
+after(() => service.close())
 
 const times = <T>(count: number, work: (index: number) => Promise<T>) =>
   Promise.all(Array.from({ length: count }, (_, index) => work(index)))
@@ -26,76 +27,76 @@ const accepted = (request: Promise<unknown>): Promise<boolean> =>
   )
 
 test('50 payouts at once against money for 20: exactly 20 are accepted', async () => {
-  const partner = await addPartner(house, 20_000n)
+  const partner = await addPartner(service, 20_000n)
   const { partnerId } = partner
-  const answers = await times(50, () => accepted(pay(house, partner, '10.00')))
+  const answers = await times(50, () => accepted(pay(service, partner, '10.00')))
   assert.equal(answers.filter(Boolean).length, 20)
-  assert.deepEqual(await balanceOf(house, partnerId), { posted: 20_000n, reserved: 20_000n, available: 0n })
-  await checkPayments(house.db, partnerId, new Map())
-  assert.equal((await house.payouts.list(partnerId, { limit: '100' })).data.length, 20)
+  assert.deepEqual(await balanceOf(service, partnerId), { posted: 20_000n, reserved: 20_000n, available: 0n })
+  await checkPayments(service.db, partnerId, new Map())
+  assert.equal((await service.payouts.list(partnerId, { limit: '100' })).data.length, 20)
 })
 
 test('30 twins at once under one key: one payout, thirty equal answers', async () => {
-  const partner = await addPartner(house, 100_000n)
+  const partner = await addPartner(service, 100_000n)
   const request = { idempotencyKey: newId(), reference: 'INV-1' }
-  const answers = await times(30, () => pay(house, partner, '10.00', request))
+  const answers = await times(30, () => pay(service, partner, '10.00', request))
   assert.equal(answers.filter(({ replayed }) => !replayed).length, 1)
   for (const { payout } of answers) assert.deepEqual(payout, answers[0]?.payout)
-  assert.equal((await balanceOf(house, partner.partnerId)).reserved, 1000n)
-  await checkPayments(house.db, partner.partnerId, new Map())
+  assert.equal((await balanceOf(service, partner.partnerId)).reserved, 1000n)
+  await checkPayments(service.db, partner.partnerId, new Map())
 })
 
 test('twins under one key that ask for different things: one is paid, the others are told so', async () => {
-  const partner = await addPartner(house, 100_000n)
+  const partner = await addPartner(service, 100_000n)
   const idempotencyKey = newId()
   const outcomes = await times(10, (index) =>
-    pay(house, partner, `${index + 1}.00`, { idempotencyKey }).then(
+    pay(service, partner, `${index + 1}.00`, { idempotencyKey }).then(
       () => 'paid',
       (error: unknown) => (error instanceof Refusal ? error.code : String(error)),
     ),
   )
   const expected = ['paid', ...Array.from({ length: 9 }, () => 'idempotency_key_reused')]
   assert.deepEqual(outcomes.toSorted(), expected.toSorted())
-  await checkPayments(house.db, partner.partnerId, new Map())
+  await checkPayments(service.db, partner.partnerId, new Map())
 })
 
 test('payouts at once that wish for one reference: each has a transaction of its own', async () => {
-  const partner = await addPartner(house, 100_000n)
-  const answers = await times(10, () => pay(house, partner, '1.00', { reference: 'RENT' }))
+  const partner = await addPartner(service, 100_000n)
+  const answers = await times(10, () => pay(service, partner, '1.00', { reference: 'RENT' }))
   const references = new Set(answers.map(({ payout }) => payout.reference))
   assert.equal(references.size, 10)
   assert.ok(references.has('RENT'))
-  const views = await Promise.all([...references].map((one) => house.transactions.get(partner.partnerId, one)))
+  const views = await Promise.all([...references].map((one) => service.transactions.get(partner.partnerId, one)))
   const texts = views.map(({ row }) => row.userReference ?? row.reference)
   assert.deepEqual(new Set(texts), new Set(['RENT']), 'the text of the partner is kept')
 })
 
 test('a key that was refused for want of money is free: the same request passes once there is some', async () => {
-  const partner = await addPartner(house)
+  const partner = await addPartner(service)
   const request = { idempotencyKey: newId() }
-  assert.equal(await accepted(pay(house, partner, '10.00', request)), false)
-  await house.db.transaction((tx) => house.deposits.bookOwn(tx, partner.partnerId, 'EUR', 1000n))
-  const { replayed } = await pay(house, partner, '10.00', request)
+  assert.equal(await accepted(pay(service, partner, '10.00', request)), false)
+  await service.db.transaction((tx) => service.deposits.bookOwn(tx, partner.partnerId, 'EUR', 1000n))
+  const { replayed } = await pay(service, partner, '10.00', request)
   assert.equal(replayed, false)
 })
 
 test('two partners under one key and one reference do not meet', async () => {
-  const [one, other] = [await addPartner(house, 10_000n), await addPartner(house, 10_000n)]
+  const [one, other] = [await addPartner(service, 10_000n), await addPartner(service, 10_000n)]
   const request = { idempotencyKey: newId(), reference: 'SHARED' }
-  const answers = await times(12, (index) => pay(house, index % 2 ? other : one, '10.00', request))
+  const answers = await times(12, (index) => pay(service, index % 2 ? other : one, '10.00', request))
   assert.equal(answers.filter(({ replayed }) => !replayed).length, 2)
   for (const { payout } of answers) assert.equal(payout.reference, 'SHARED')
   for (const { partnerId } of [one, other]) {
-    assert.equal((await balanceOf(house, partnerId)).reserved, 1000n)
-    await checkPayments(house.db, partnerId, new Map())
+    assert.equal((await balanceOf(service, partnerId)).reserved, 1000n)
+    await checkPayments(service.db, partnerId, new Map())
   }
 })
 
 test("another partner's beneficiary is not there, also while its owner pays it in the same breath", async () => {
-  const [owner, thief] = [await addPartner(house, 100_000n), await addPartner(house, 100_000n)]
+  const [owner, thief] = [await addPartner(service, 100_000n), await addPartner(service, 100_000n)]
   for (const { id: beneficiaryId } of [owner.beneficiary, owner.ownBeneficiary]) {
     const codes = await times(12, (index) =>
-      pay(house, index % 2 ? thief : owner, '1.00', { beneficiaryId }).then(
+      pay(service, index % 2 ? thief : owner, '1.00', { beneficiaryId }).then(
         () => 'paid',
         (error: unknown) => (error instanceof Refusal ? error.code : String(error)),
       ),
@@ -105,13 +106,13 @@ test("another partner's beneficiary is not there, also while its owner pays it i
       codes.map((_code, index) => (index % 2 ? 'not_found' : 'paid')),
     )
   }
-  assert.deepEqual((await house.payouts.list(thief.partnerId, {})).data, [])
-  assert.equal((await balanceOf(house, thief.partnerId)).reserved, 0n)
-  for (const { partnerId } of [owner, thief]) await checkPayments(house.db, partnerId, new Map())
+  assert.deepEqual((await service.payouts.list(thief.partnerId, {})).data, [])
+  assert.equal((await balanceOf(service, thief.partnerId)).reserved, 0n)
+  for (const { partnerId } of [owner, thief]) await checkPayments(service.db, partnerId, new Map())
 })
 
 test('a simulated deposit asked for twenty times at once under one key is one deposit', async () => {
-  const { partnerId, caller, customer } = await addPartner(house)
+  const { partnerId, caller, customer } = await addPartner(service)
   const body = {
     customerId: customer.id,
     amount: 5,
@@ -119,24 +120,24 @@ test('a simulated deposit asked for twenty times at once under one key is one de
     outcome: 'completed',
     idempotencyKey: 'D',
   } as const
-  const answers = await times(20, () => house.simulations.deposit(caller, body, ip))
+  const answers = await times(20, () => service.simulations.deposit(caller, body, ip))
   assert.equal(answers.filter(({ replayed }) => !replayed).length, 1)
   assert.equal(new Set(answers.map(({ reference }) => reference)).size, 1)
-  house.clock.advance(4 * stepMsDefault)
-  await Promise.all([takeNotices(house.settlement), takeNotices(house.settlement), takeNotices(house.settlement)])
-  assert.equal((await balanceOf(house, partnerId)).posted, 500n, 'credited once, by whichever worker')
-  await checkPayments(house.db, partnerId, new Map())
+  service.clock.advance(4 * stepMsDefault)
+  await Promise.all([takeNotices(service.settlement), takeNotices(service.settlement), takeNotices(service.settlement)])
+  assert.equal((await balanceOf(service, partnerId)).posted, 500n, 'credited once, by whichever worker')
+  await checkPayments(service.db, partnerId, new Map())
 })
 
 test('workers at once on many payouts: the bank hears of each once', async () => {
-  const partner = await addPartner(house, 100_000n)
-  await times(25, () => pay(house, partner, '1.00'))
-  await times(5, () => sendDue(house.settlement))
-  house.clock.advance(stepMsDefault)
-  await times(5, () => takeNotices(house.settlement))
-  await takeNotices(house.settlement)
-  const { data } = await house.payouts.list(partner.partnerId, { status: 'Completed', limit: '100' })
+  const partner = await addPartner(service, 100_000n)
+  await times(25, () => pay(service, partner, '1.00'))
+  await times(5, () => sendDue(service.settlement))
+  service.clock.advance(stepMsDefault)
+  await times(5, () => takeNotices(service.settlement))
+  await takeNotices(service.settlement)
+  const { data } = await service.payouts.list(partner.partnerId, { status: 'Completed', limit: '100' })
   assert.equal(data.length, 25)
   assert.ok(data.every(({ sendAttempts }) => sendAttempts === 1))
-  await checkPayments(house.db, partner.partnerId, new Map())
+  await checkPayments(service.db, partner.partnerId, new Map())
 })

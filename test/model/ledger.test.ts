@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
-import { AssertionFailure, newId, Refusal } from '../../service/src/kernel/index.ts'
+import { Refusal } from '../../service/src/api/index.ts'
+import { AssertionFailure, newId } from '../../service/src/kernel/index.ts'
 import { sqlState, violates } from '../../service/src/postgres/index.ts'
-import { addPartner, balanceOf, createHouse, type House } from '../support/composition.ts'
+import { addPartner, balanceOf, createTestService, type Service } from '../support/composition.ts'
 import { drawing } from '../support/drawing.ts'
 import { checkBooks } from './ledger-audit.ts'
 
@@ -21,16 +22,16 @@ const move: fc.Arbitrary<Move> = fc.record({
   pick: fc.nat(100),
 })
 
-let house: House
+let service: Service
 before(async () => {
-  house = await createHouse({ connectionsMax: 12 })
+  service = await createTestService({ connectionsMax: 12 })
 })
-after(() => house.close())
+after(() => service.close())
 
 const settlement = 'settlement.sandbox' as const
 
 function begin(partnerId: string, kind: 'in' | 'out' | 'reserve', amount: bigint): Promise<string> {
-  const { db, ledger } = house
+  const { db, ledger } = service
   const [debit, credit] = kind === 'in' ? ([settlement, 'balance'] as const) : (['balance', settlement] as const)
   const transfer = {
     partnerId,
@@ -56,7 +57,7 @@ const isTwice = (error: unknown) =>
   error instanceof AssertionFailure || violates(error, sqlState.uniqueViolation, 'transfers_reserve_ends_once')
 
 async function apply(partnerId: string, model: Model, { kind, cents, pick }: Move): Promise<void> {
-  const { db, ledger } = house
+  const { db, ledger } = service
   if (kind === 'post' || kind === 'release') {
     const [reserve] = model.open.splice(pick % Math.max(1, model.open.length), 1)
     if (!reserve) return
@@ -82,14 +83,14 @@ async function apply(partnerId: string, model: Model, { kind, cents, pick }: Mov
 test('one movement after another: the ledger holds and refuses what the model does', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.array(move, { maxLength: 30 }), async (moves) => {
-      const { partnerId } = await addPartner(house)
+      const { partnerId } = await addPartner(service)
       const model: Model = { posted: 0n, reserved: 0n, open: [] }
       for (const one of moves) {
         await apply(partnerId, model, one)
         const { posted, reserved } = model
-        assert.deepEqual(await balanceOf(house, partnerId), { posted, reserved, available: posted - reserved })
+        assert.deepEqual(await balanceOf(service, partnerId), { posted, reserved, available: posted - reserved })
       }
-      await checkBooks(house.db, partnerId)
+      await checkBooks(service.db, partnerId)
     }),
     drawing(t, 15),
   )
@@ -98,14 +99,14 @@ test('one movement after another: the ledger holds and refuses what the model do
 test('all at once: whatever was taken and refused, the balance is the sum and never below zero', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.array(move, { minLength: 5, maxLength: 25 }), async (moves) => {
-      const { partnerId } = await addPartner(house)
+      const { partnerId } = await addPartner(service)
       const opened = await begin(partnerId, 'in', 2000n).then(() => begin(partnerId, 'reserve', 500n))
       const results = await Promise.all(
         moves.map(async ({ kind, cents }) => {
           const begun = kind === 'in' || kind === 'out' || kind === 'reserve'
           if (begun) return { kind, cents, done: (await orRefused(begin(partnerId, kind, cents))) !== undefined }
           // Everybody ends the same reserve: one of them succeeds.
-          const end = house.db.transaction((tx) => house.ledger[kind](tx, partnerId, opened))
+          const end = service.db.transaction((tx) => service.ledger[kind](tx, partnerId, opened))
           return end.then(
             () => ({ kind, cents: 500n, done: true }),
             (error: unknown) => {
@@ -122,21 +123,21 @@ test('all at once: whatever was taken and refused, the balance is the sum and ne
       assert.equal(ends, moves.some(({ kind }) => kind === 'post' || kind === 'release') ? 1 : 0)
       const posted = 2000n + sum('in') - sum('out') - sum('post')
       const reserved = 500n + sum('reserve') - sum('post', 'release')
-      assert.deepEqual(await balanceOf(house, partnerId), { posted, reserved, available: posted - reserved })
-      await checkBooks(house.db, partnerId)
+      assert.deepEqual(await balanceOf(service, partnerId), { posted, reserved, available: posted - reserved })
+      await checkBooks(service.db, partnerId)
     }),
     drawing(t, 10),
   )
 })
 
 test('first movements at once in every currency: each account is made once', async () => {
-  const { partnerId } = await addPartner(house)
+  const { partnerId } = await addPartner(service)
   const currencies = ['EUR', 'GBP', 'USD', 'USDC'] as const
   const common = { partnerId, debit: settlement, credit: 'balance', amount: 5n, partyId: partnerId } as const
   const credit = (currency: (typeof currencies)[number]) =>
-    house.db.transaction((tx) => house.ledger.transfer(tx, { ...common, currency, reference: 'R' }))
+    service.db.transaction((tx) => service.ledger.transfer(tx, { ...common, currency, reference: 'R' }))
   await Promise.all(Array.from({ length: 24 }, (_, index) => credit(currencies[index % 4] ?? 'EUR')))
-  const accounts = await checkBooks(house.db, partnerId)
+  const accounts = await checkBooks(service.db, partnerId)
   assert.equal(accounts.length, 8)
-  for (const currency of currencies) assert.equal((await balanceOf(house, partnerId, currency)).posted, 30n)
+  for (const currency of currencies) assert.equal((await balanceOf(service, partnerId, currency)).posted, 30n)
 })

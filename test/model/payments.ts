@@ -73,7 +73,7 @@ const paymentsOf = (tx: Tx, partnerId: string) =>
 
 function checkLife({ reference, type, status, errorKey, timeline }: Payment): void {
   const life = lives[type]
-  assert.ok(life, `a type that these rooms do not make: ${type}`)
+  assert.ok(life, `a type that these modules do not make: ${type}`)
   assert.match(timeline.join(' '), life, `the timeline of ${reference} (${type})`)
   assert.equal(timeline.at(-1)?.split(':')[1], status, `the last entry of ${reference} says its status`)
   assert.equal(errorKey !== null, status === 'Unsuccessful' || status === 'Expired', `the errorKey of ${reference}`)
@@ -84,7 +84,7 @@ type EventRow = { readonly type: string; readonly reference: string; readonly da
 /** The events of each reference, in order; each payload as the contract shapes it, field by field. */
 async function eventsOf(tx: Tx, partnerId: string): Promise<ReadonlyMap<string, readonly string[]>> {
   const rows = await tx.rows<EventRow>(sql`
-    select type, reference, data from outbox.events where partner_id = ${partnerId} order by id`)
+    select type, reference, data from events.events where partner_id = ${partnerId} order by id`)
   const told = rows.map(({ type, reference, data }) => {
     assert.ok(isEventName(type), `an event outside the emitted set: ${type}`)
     const payload = parseJsonExactly(data) as Readonly<Record<string, unknown>>

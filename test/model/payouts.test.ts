@@ -7,14 +7,15 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
 import fc from 'fast-check'
-import { minuteMs, newId, Refusal, secondMs } from '../../service/src/kernel/index.ts'
+import { Refusal } from '../../service/src/api/index.ts'
+import { minuteMs, newId, secondMs } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { sendDue, takeNotices } from '../../service/src/settlement/index.ts'
 import {
   addPartner,
   balanceOf,
-  createHouse,
-  type House,
+  createTestService,
+  type Service,
   ip,
   pay,
   stepMsDefault,
@@ -77,7 +78,7 @@ type Action = typeof action extends fc.Arbitrary<infer A> ? A : never
 /** What the model knows of a payment: how it was asked for, and how it must end. */
 type Asked = { readonly key: string; readonly text: string; readonly own: boolean; readonly reference: string }
 type Day = {
-  readonly house: House
+  readonly service: Service
   readonly partner: TestPartner
   readonly arm: (fault: Fault) => void
   readonly asked: Asked[]
@@ -96,7 +97,7 @@ const textOf = (minor: number) => `${Math.trunc(minor / 100)}.${String(minor % 1
 
 /** Asks, and judges the answer by the balance before it: a refusal is right exactly when the money is not there. */
 async function ask<T>(day: Day, minor: bigint, request: () => Promise<T>): Promise<T | undefined> {
-  const { available } = await balanceOf(day.house, day.partner.partnerId)
+  const { available } = await balanceOf(day.service, day.partner.partnerId)
   const answer = await request().catch((error: unknown) => {
     if (!(error instanceof Refusal && error.code === 'insufficient_funds')) throw error
     return undefined
@@ -111,7 +112,7 @@ async function payTwins(day: Day, text: Amount, own: boolean, count: number): Pr
   const key = newId()
   const request = { idempotencyKey: key, beneficiaryId: beneficiaryOf(day, own), reference: `ref ${key}` }
   const answers = await ask(day, cents(text), () =>
-    Promise.all(Array.from({ length: count }, () => pay(day.house, day.partner, text, request))),
+    Promise.all(Array.from({ length: count }, () => pay(day.service, day.partner, text, request))),
   )
   const [first] = answers ?? []
   if (!answers || !first) return
@@ -129,64 +130,64 @@ async function payAgain(day: Day, at: number, other: boolean): Promise<void> {
   const { key, text, own, reference } = earlier
   const request = { idempotencyKey: key, beneficiaryId: beneficiaryOf(day, own), reference: `ref ${key}` }
   if (!other) {
-    const { payout, replayed } = await pay(day.house, day.partner, text, request)
+    const { payout, replayed } = await pay(day.service, day.partner, text, request)
     assert.deepEqual([payout.reference, replayed], [reference, true])
     return
   }
-  await assert.rejects(pay(day.house, day.partner, '7.77', request), (error) => {
+  await assert.rejects(pay(day.service, day.partner, '7.77', request), (error) => {
     assert.ok(error instanceof Refusal && error.code === 'idempotency_key_reused')
     return error.detail.includes(reference)
   })
 }
 
 async function simulateDeposit(day: Day, minor: number, outcome: keyof typeof depositEnds): Promise<void> {
-  const { house, partner } = day
+  const { service, partner } = day
   const amounted = { amount: rawNumber(textOf(minor)), currency: 'EUR', customerId: partner.customer.serviceId }
-  const { reference } = await house.simulations.deposit(partner.caller, { ...amounted, outcome }, ip)
+  const { reference } = await service.simulations.deposit(partner.caller, { ...amounted, outcome }, ip)
   day.depositEnds.set(reference, depositEnds[outcome])
   if (outcome === 'completed') day.posted += BigInt(minor)
 }
 
 async function simulateWithdrawal(day: Day, minor: number, outcome: keyof typeof withdrawalEnds): Promise<void> {
-  const { house, partner } = day
+  const { service, partner } = day
   const { id: customerRef } = partner.customer
   const request = { customerRef, amount: BigInt(minor), currency: 'EUR', outcome, idempotencyKey: null } as const
-  const made = await ask(day, BigInt(minor), () => house.payouts.simulate(partner.caller, request, ip))
+  const made = await ask(day, BigInt(minor), () => service.payouts.simulate(partner.caller, request, ip))
   if (!made) return
   day.payoutEnds.set(made.payout.id, withdrawalEnds[outcome])
   if (outcome === 'completed') day.posted -= BigInt(minor)
 }
 
 /** A step of a worker; what an armed death leaves undone is found by the next. */
-const workStep = ({ settlement }: House, what: 'send' | 'notices' | 'expire'): Promise<number> => {
+const workStep = ({ settlement }: Service, what: 'send' | 'notices' | 'expire'): Promise<number> => {
   if (what === 'send') return sendDue(settlement)
   return what === 'expire' ? settlement.deposits.expireDue(100) : takeNotices(settlement)
 }
 
 /** A worker that slept past its lease finds it gone, whoever has done its work meanwhile. */
-async function freeze({ house, partner }: Day): Promise<void> {
-  const claims = await house.payouts.claim(partner.partnerId, 20)
-  house.clock.advance(2 * minuteMs)
-  await sendDue(house.settlement)
-  const before = await house.payouts.list(partner.partnerId, { limit: '100' })
+async function freeze({ service, partner }: Day): Promise<void> {
+  const claims = await service.payouts.claim(partner.partnerId, 20)
+  service.clock.advance(2 * minuteMs)
+  await sendDue(service.settlement)
+  const before = await service.payouts.list(partner.partnerId, { limit: '100' })
   for (const claim of claims) {
-    assert.equal(await house.payouts.beginSending(claim), undefined, 'the lease is lost')
-    await house.payouts.recordAcknowledgement(claim, { accepted: true })
-    await house.payouts.recordUnreachable(claim)
+    assert.equal(await service.payouts.beginSending(claim), undefined, 'the lease is lost')
+    await service.payouts.recordAcknowledgement(claim, { accepted: true })
+    await service.payouts.recordUnreachable(claim)
   }
-  assert.deepEqual(await house.payouts.list(partner.partnerId, { limit: '100' }), before)
+  assert.deepEqual(await service.payouts.list(partner.partnerId, { limit: '100' }), before)
 }
 
 /** The connection breaks or the worker dies; the bank goes on, and so do the other workers. */
-async function mishap({ house, arm }: Day, fault: Fault): Promise<void> {
+async function mishap({ service, arm }: Day, fault: Fault): Promise<void> {
   arm(fault)
-  await workStep(house, 'send')
-  house.clock.advance(stepMsDefault)
-  await workStep(house, 'notices')
+  await workStep(service, 'send')
+  service.clock.advance(stepMsDefault)
+  await workStep(service, 'notices')
 }
 
 async function run(day: Day, step: Action): Promise<unknown> {
-  const { house, partner } = day
+  const { service, partner } = day
   switch (step.do) {
     case 'pay':
       return payTwins(day, step.amount, step.own, 1)
@@ -201,15 +202,15 @@ async function run(day: Day, step: Action): Promise<unknown> {
     case 'send':
     case 'notices':
     case 'expire':
-      return workStep(house, step.do)
+      return workStep(service, step.do)
     case 'workers': {
       const kinds = ['send', 'notices', 'expire'] as const
-      return Promise.all(Array.from({ length: step.count }, () => kinds.map((kind) => workStep(house, kind))).flat())
+      return Promise.all(Array.from({ length: step.count }, () => kinds.map((kind) => workStep(service, kind))).flat())
     }
     case 'wait':
-      return house.clock.advance(step.ms)
+      return service.clock.advance(step.ms)
     case 'abandon':
-      return house.payouts.claim(partner.partnerId, 20)
+      return service.payouts.claim(partner.partnerId, 20)
     case 'freeze':
       return freeze(day)
     case 'break':
@@ -218,54 +219,54 @@ async function run(day: Day, step: Action): Promise<unknown> {
 }
 
 /** Until nothing is due any more, however long the leases and the rests between tries are. */
-async function quiet(house: House): Promise<void> {
+async function quiet(service: Service): Promise<void> {
   const waiting = () =>
-    house.db.row<{ count: bigint }>(sql`select
+    service.db.row<{ count: bigint }>(sql`select
       (select count(*) from payouts.payouts where due_at is not null)
       + (select count(*) from deposits.deposits where expires_at is not null)
       + (select count(*) from rails.sandbox_notices) as count`)
   for (let rounds = 0; (await waiting())?.count !== 0n; rounds += 1) {
     assert.ok(rounds < 50, 'the work comes to an end')
-    house.clock.advance(2 * minuteMs)
-    for (const kind of ['send', 'notices', 'expire'] as const) await workStep(house, kind)
+    service.clock.advance(2 * minuteMs)
+    for (const kind of ['send', 'notices', 'expire'] as const) await workStep(service, kind)
   }
 }
 
 async function checkEnds(day: Day): Promise<void> {
-  const { house, partner } = day
+  const { service, partner } = day
   const { partnerId } = partner
-  const payouts = await house.db.rows<{ id: string; status: string; timesReceived: number | null }>(sql`
+  const payouts = await service.db.rows<{ id: string; status: string; timesReceived: number | null }>(sql`
     select p.id, p.status, i.times_received from payouts.payouts p
     left join rails.sandbox_instructions i on i.partner_id = ${partnerId} and i.id = p.id
     where p.partner_id = ${partnerId}`)
   assert.deepEqual(new Map(payouts.map(({ id, status }) => [id, status])), day.payoutEnds)
   for (const { timesReceived } of payouts) assert.equal(timesReceived, 1, 'the bank has each instruction once')
-  const payments = await checkPayments(house.db, partnerId, day.seen)
+  const payments = await checkPayments(service.db, partnerId, day.seen)
   const deposits = payments.filter(({ type }) => type === 'PartnerCustomerDeposit')
   assert.deepEqual(new Map(deposits.map(({ reference, status }) => [reference, status])), day.depositEnds)
-  assert.equal((await balanceOf(house, partnerId)).posted, day.posted)
+  assert.equal((await balanceOf(service, partnerId)).posted, day.posted)
 }
 
 const { wrapRail, arm, disarm } = createFrailRail()
-let house: House
+let service: Service
 before(async () => {
-  house = await createHouse({ wrapRail })
+  service = await createTestService({ wrapRail })
 })
-after(() => house.close())
+after(() => service.close())
 
 test('whatever happens in whatever order, no cent is lost or made, and every event is told once', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.array(action, { minLength: 8, maxLength: 24 }), async (steps) => {
       disarm()
-      const partner = await addPartner(house, floatMinor)
+      const partner = await addPartner(service, floatMinor)
       const books = { asked: [], payoutEnds: new Map(), depositEnds: new Map(), seen: new Map(), posted: floatMinor }
-      const day: Day = { house, partner, arm, ...books }
+      const day: Day = { service, partner, arm, ...books }
       for (const step of steps) {
         await run(day, step)
-        await checkPayments(house.db, partner.partnerId, day.seen)
+        await checkPayments(service.db, partner.partnerId, day.seen)
       }
       disarm()
-      await quiet(house)
+      await quiet(service)
       await checkEnds(day)
     }),
     drawing(t, 25),

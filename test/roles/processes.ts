@@ -8,7 +8,7 @@ import { startWire, type Wire } from '../support/tcp-proxy.ts'
 
 export type Running = Program & { readonly url: string; readonly opsUrl: string }
 
-export type House = {
+export type Service = {
   readonly masterKey: Buffer
   readonly databaseUrl: string
   readonly wire: Wire
@@ -18,7 +18,7 @@ export type House = {
   readonly close: () => Promise<void>
 }
 
-export async function createHouse(): Promise<House> {
+export async function createTestService(): Promise<Service> {
   const database = await createTestDatabase()
   const wire = await startWire(Number(new URL(database.url).port))
   const masterKey = randomBytes(32)

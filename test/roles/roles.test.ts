@@ -9,10 +9,10 @@ import { type Answer, type Client, type Credentials, success, textAt } from '../
 import { linesOf, stop } from '../support/program.ts'
 import { until } from '../support/until.ts'
 import { createBeneficiary, createCustomer, finalTransaction, payoutText } from '../support/world.ts'
-import { createHouse, type House, type Running } from './processes.ts'
+import { createTestService, type Service, type Running } from './processes.ts'
 import { type Manner, startUpstream } from './upstream.ts'
 
-let house: House
+let service: Service
 let api: Running
 let gateways: readonly [Running, Running]
 let credentials: Credentials
@@ -20,20 +20,20 @@ let client: Client
 let upstream: Awaited<ReturnType<typeof startUpstream>>
 
 before(async () => {
-  house = await createHouse()
+  service = await createTestService()
   upstream = await startUpstream()
-  const [inner] = await Promise.all([house.role('api'), house.role('worker')])
+  const [inner] = await Promise.all([service.role('api'), service.role('worker')])
   api = inner
   gateways = await Promise.all([
-    house.role('gateway', { API_URL: api.url }),
-    house.role('gateway', { API_URL: api.url }),
+    service.role('gateway', { API_URL: api.url }),
+    service.role('gateway', { API_URL: api.url }),
   ])
-  credentials = await house.operator('partner', 'create', '--name', 'Apart')
-  client = house.client(gateways[0].url, credentials)
+  credentials = await service.operator('partner', 'create', '--name', 'Apart')
+  client = service.client(gateways[0].url, credentials)
 })
 after(async () => {
   await upstream.close()
-  await house.close()
+  await service.close()
 })
 
 function refused(answer: Answer, status: number, code: string): void {
@@ -52,15 +52,15 @@ test('200 for a payout end to end through the gateway, carried out by the worker
   assert.equal(answer.literals.amount, '12.50')
   assert.equal(answer.headers.location, `/v1/transactions/${reference}`)
   assert.equal((await finalTransaction(client, reference)).status, 'Completed')
-  const again = await house.client(gateways[1].url, credentials).post('/v1/payouts/fiat', body)
+  const again = await service.client(gateways[1].url, credentials).post('/v1/payouts/fiat', body)
   assert.equal(textAt(success(again), 'reference'), reference)
   assert.equal(again.headers['idempotent-replayed'], 'true')
 })
 
 test('200 for twins through a gateway and an api of two processes each, with one payout', async () => {
-  const inner = await house.role('api', { PROCESSES: '2' })
-  const gateway = await house.role('gateway', { API_URL: inner.url, PROCESSES: '2' })
-  const outer = house.client(gateway.url, credentials)
+  const inner = await service.role('api', { PROCESSES: '2' })
+  const gateway = await service.role('gateway', { API_URL: inner.url, PROCESSES: '2' })
+  const outer = service.client(gateway.url, credentials)
   const beneficiary = textAt(await createBeneficiary(outer), 'id')
   const body = payoutText(beneficiary, '1.50')
   const answers = await Promise.all(Array.from({ length: 20 }, () => outer.post('/v1/payouts/fiat', body)))
@@ -102,7 +102,7 @@ test('a reference is found through the gateway whatever it spells, also where a 
 test('401 when a nonce was spent on the other instance', async () => {
   const nonce = randomUUID()
   success(await client.send({ method: 'GET', target: '/v1/accounts', nonce }))
-  const other = house.client(gateways[1].url, credentials)
+  const other = service.client(gateways[1].url, credentials)
   refused(await other.send({ method: 'GET', target: '/v1/accounts', nonce }), 401, 'nonce_replayed')
   const both = randomUUID()
   const call = { method: 'GET', target: '/v1/accounts', nonce: both }
@@ -111,7 +111,7 @@ test('401 when a nonce was spent on the other instance', async () => {
 })
 
 const passOf = (at: Date, url: string, body = '') => {
-  const key = deriveKey(house.masterKey, 'internal')
+  const key = deriveKey(service.masterKey, 'internal')
   const { partnerId } = credentials
   const caller = { partnerId, serviceAccountId: randomUUID(), name: 'x', permissions: ['accounts:read'] } as const
   const bound = { method: 'GET', url, body: Buffer.from(body) }
@@ -128,7 +128,7 @@ test('401 from the api itself without, with a tampered, a misused or an expired 
   assert.deepEqual(await askApi(fresh), [200, undefined])
   assert.deepEqual(await askApi({}), [401, 'signature_required'])
   assert.deepEqual(await askApi({}, '/v1/nowhere'), [401, 'signature_required'])
-  const direct = await house.client(api.url, credentials).get('/v1/accounts')
+  const direct = await service.client(api.url, credentials).get('/v1/accounts')
   refused(direct, 401, 'signature_required')
   const [callerName, macName] = ['x-internal-caller', 'x-internal-caller-mac']
   const envelope = JSON.parse(Buffer.from(fresh[callerName] ?? '', 'base64url').toString()) as object
@@ -153,8 +153,8 @@ test('401 from the api itself without, with a tampered, a misused or an expired 
 })
 
 test('502 when the api is away, hangs up, refuses the pass or talks nonsense; 504 when it is silent', async () => {
-  const gateway = await house.role('gateway', { API_URL: upstream.url, API_TIMEOUT_MS: '300' })
-  const outer = house.client(gateway.url, credentials)
+  const gateway = await service.role('gateway', { API_URL: upstream.url, API_TIMEOUT_MS: '300' })
+  const outer = service.client(gateway.url, credentials)
   const expected: Readonly<Record<Manner, readonly [number, string]>> = {
     garbage: [502, 'downstream_unreachable'],
     page: [502, 'downstream_unreachable'],
@@ -184,8 +184,8 @@ test('502 when the api is away, hangs up, refuses the pass or talks nonsense; 50
 test('an impersonated session reads, cannot write, leaves an audit line for each request, and ends', async () => {
   const staff = 'Sam Staff'
   const words = ['--partner', credentials.partnerId, '--staff', staff, '--minutes', '5']
-  const marked = await house.operator('impersonate', ...words)
-  const session = house.client(gateways[0].url, marked)
+  const marked = await service.operator('impersonate', ...words)
+  const session = service.client(gateways[0].url, marked)
   success(await session.get('/v1/accounts'))
   success(await session.get('/v1/customers'))
   refused(await session.post('/v1/customers', { email: 'eve@example.com' }), 403, 'impersonation_write_blocked')
@@ -194,7 +194,7 @@ test('an impersonated session reads, cannot write, leaves an audit line for each
     linesOf(gateways[0].stderr()).filter((line) => line.includes('"audit":true') && line.includes(`"${staff}"`))
   await until('a line for each', () => audit().length === 4)
   for (const line of audit()) assert.match(line, /"requestId":".+","audit":true,.*"method":"\w+","path":"\/v1\//)
-  const database = createDatabase({ url: house.databaseUrl, connectionsMax: 1, log: createLog('silent') })
+  const database = createDatabase({ url: service.databaseUrl, connectionsMax: 1, log: createLog('silent') })
   const ended = sql`update access.service_accounts set expires_at = created_at where impersonated_by = ${staff}`
   assert.equal(await database.run(ended), 1)
   await database.close()
@@ -204,12 +204,12 @@ test('an impersonated session reads, cannot write, leaves an audit line for each
 const readiness = async (running: Running) => (await fetch(`${running.opsUrl}/readyz`)).status
 
 test('502 while PostgreSQL is away, not ready meanwhile, and everything again once it is back', async () => {
-  await house.wire.cut()
+  await service.wire.cut()
   refused(await client.get('/v1/accounts'), 502, 'downstream_unreachable')
   assert.deepEqual(await askApi(passOf(new Date(), '/v1/accounts')), [502, 'downstream_unreachable'])
   for (const running of [...gateways, api]) assert.equal(await readiness(running), 503)
   assert.equal((await fetch(`${api.opsUrl}/healthz`)).status, 200)
-  await house.wire.mend()
+  await service.wire.mend()
   for (const running of [...gateways, api]) await until('ready again', async () => (await readiness(running)) === 200)
   const beneficiary = textAt(await createBeneficiary(client), 'id')
   const sent = success(await client.post('/v1/payouts/fiat', payoutText(beneficiary, '1.00')))
@@ -217,11 +217,11 @@ test('502 while PostgreSQL is away, not ready meanwhile, and everything again on
 })
 
 test('504 while PostgreSQL is silent, and everything again once it speaks', async () => {
-  house.wire.hold()
+  service.wire.hold()
   const waiting = Promise.all([client.get('/v1/accounts'), client.post('/v1/customers', { email: 'ada@example.com' })])
   assert.equal(await readiness(gateways[0]), 503)
   for (const answer of await waiting) refused(answer, 504, 'downstream_timeout')
-  await house.wire.mend()
+  await service.wire.mend()
   await until('answers again', async () => (await client.get('/v1/accounts')).status === 200, 30_000)
 })
 

@@ -1,21 +1,13 @@
 /**
- * The rooms that move money, composed as `compose.ts` composes them, on a test database with a manual clock, and the
+ * The modules that move money, composed as `compose.ts` composes them, on a test database with a manual clock, and the
  * settlement worker's steps to be called one by one. What a test wants to stand between is wrapped, not replaced.
  */
 import { permissions, rawNumber } from '@partner-payments/wire'
 import { createAccess } from '../../service/src/access/index.ts'
-import {
-  type Caller,
-  createCursors,
-  createLog,
-  createManualClock,
-  createSealer,
-  type Currency,
-  deriveKey,
-  newId,
-} from '../../service/src/kernel/index.ts'
+import { type Caller, createCursors } from '../../service/src/api/index.ts'
+import { createLog, createManualClock, createSealer, type Currency, deriveKey, newId } from '../../service/src/kernel/index.ts'
 import { createLedger } from '../../service/src/ledger/index.ts'
-import { createOutbox } from '../../service/src/events/index.ts'
+import { createEventOutbox } from '../../service/src/events/index.ts'
 import { createDatabase, type Database } from '../../service/src/postgres/index.ts'
 import { createSandboxBank, type Rail } from '../../service/src/rails/index.ts'
 import { createBeneficiaries } from '../../service/src/modules/beneficiaries/index.ts'
@@ -27,12 +19,12 @@ import { createTransactions } from '../../service/src/modules/transactions/index
 import { createTestDatabase } from './postgres.ts'
 
 export type HouseOptions = {
-  /** Another house's database; without it one is made, and dropped by `close`. */
+  /** Another service's database; without it one is made, and dropped by `close`. */
   readonly url?: string
   readonly now?: Date
   readonly stepMs?: number
   readonly connectionsMax?: number
-  /** Stands between the rooms and the database; the bank's own books are not behind it. */
+  /** Stands between the modules and the database; the bank's own books are not behind it. */
   readonly wrapDatabase?: (db: Database) => Database
   /** Stands between the settlement worker and the bank. */
   readonly wrapRail?: (rail: Rail) => Rail
@@ -43,7 +35,7 @@ const masterKey = Buffer.alloc(32, 'house')
 export const stepMsDefault = 1000
 const euros = 'EUR' as const
 
-export async function createHouse(options: HouseOptions = {}) {
+export async function createTestService(options: HouseOptions = {}) {
   const { now = new Date('2026-01-01T00:00:00Z'), stepMs = stepMsDefault, connectionsMax = 8 } = options
   const own = options.url === undefined ? await createTestDatabase() : undefined
   const url = options.url ?? own?.url ?? ''
@@ -55,13 +47,13 @@ export async function createHouse(options: HouseOptions = {}) {
   const cursors = createCursors(deriveKey(masterKey, 'cursors'))
   const access = createAccess({ db, clock, sealer })
   const ledger = createLedger({ clock })
-  const outbox = createOutbox()
+  const eventOutbox = createEventOutbox()
   const bank = createSandboxBank({ db: plain, clock, stepMs })
   const rail = options.wrapRail?.(bank) ?? bank
   const customers = createCustomers({ db, clock, sealer, cursors })
   const beneficiaries = createBeneficiaries({ db, clock, cursors, customers })
-  const transactions = createTransactions({ db, clock, cursors, outbox, customers })
-  const shared = { db, clock, ledger, outbox, customers, transactions }
+  const transactions = createTransactions({ db, clock, cursors, eventOutbox, customers })
+  const shared = { db, clock, ledger, eventOutbox, customers, transactions }
   const payouts = createPayouts({ ...shared, cursors, beneficiaries, railId: bank.id })
   const deposits = createDeposits({ ...shared, access, railId: bank.id })
   const simulations = createSimulations({ bank, deposits, payouts })
@@ -71,17 +63,17 @@ export async function createHouse(options: HouseOptions = {}) {
     await own?.drop()
   }
   return {
-    ...{ url, db: plain, clock, log, sealer, cursors, access, ledger, outbox, bank, close },
+    ...{ url, db: plain, clock, log, sealer, cursors, access, ledger, eventOutbox, bank, close },
     ...{ customers, beneficiaries, transactions, payouts, deposits, simulations, settlement },
   }
 }
 
-export type House = Awaited<ReturnType<typeof createHouse>>
+export type Service = Awaited<ReturnType<typeof createTestService>>
 
 export const ip = '203.0.113.7'
 
 /** A partner with a customer, a beneficiary of that customer, one of its own, and money of its own. */
-export async function addPartner({ db, access, deposits, customers, beneficiaries }: House, floatMinor = 0n) {
+export async function addPartner({ db, access, deposits, customers, beneficiaries }: Service, floatMinor = 0n) {
   const partnerId = await db.transaction((tx) => access.createPartner(tx, 'Test Partner'))
   const caller: Caller = { partnerId, serviceAccountId: newId(), name: 'Test account', permissions }
   const customer = await customers.create(partnerId, {
@@ -103,18 +95,18 @@ export type TestPartner = Awaited<ReturnType<typeof addPartner>>
 
 /** A payout in euros, to the customer's beneficiary unless another is named. */
 export function pay(
-  house: House,
+  service: Service,
   partner: TestPartner,
   amount: string,
   fields: { readonly idempotencyKey?: string; readonly reference?: string; readonly beneficiaryId?: string } = {},
 ) {
   const { idempotencyKey = newId(), beneficiaryId = partner.beneficiary.id, ...rest } = fields
   const body = { amount: rawNumber(amount), currency: euros, beneficiaryId, idempotencyKey, ...rest }
-  return house.payouts.create(partner.caller, body, ip)
+  return service.payouts.create(partner.caller, body, ip)
 }
 
 /** The partner's balance; nothing moved yet is zero. */
-export async function balanceOf({ db, ledger }: House, partnerId: string, currency: Currency = euros) {
+export async function balanceOf({ db, ledger }: Service, partnerId: string, currency: Currency = euros) {
   const balance = (await ledger.balances(db, partnerId)).find((row) => row.currency === currency)
   const { posted, reserved, available } = balance ?? { posted: 0n, reserved: 0n, available: 0n }
   return { posted, reserved, available }

@@ -89,7 +89,7 @@ export async function createScene(hooks: Hooks, counters: readonly Counter[], op
   const { act = (reference) => hooks.emit(partnerId, reference, 'Completed') } = options
   const { subscribe = (url) => hooks.webhooks.create(partnerId, { url, events: ['*'] }) } = options
   while ((await hooks.fanOut(partnerId)) > 0);
-  const earlier = await hooks.db.rows<{ id: string }>(sql`select id from outbox.events where partner_id = ${partnerId}`)
+  const earlier = await hooks.db.rows<{ id: string }>(sql`select id from events.events where partner_id = ${partnerId}`)
   const endpoints: Hook[] = []
   for (const counter of counters) {
     const { id, secret = '' } = await subscribe(counter.url)
@@ -116,7 +116,7 @@ export async function createScene(hooks: Hooks, counters: readonly Counter[], op
         'everything is delivered',
         async () => {
           const row = await hooks.db.row<{ pending: bigint }>(
-            sql`select count(*) as pending from outbox.pending where partner_id = ${partnerId}`,
+            sql`select count(*) as pending from events.pending where partner_id = ${partnerId}`,
           )
           const rows = await hooks.webhooks.reconcile(hooks.db, partnerId)
           return row?.pending === 0n && rows.every(({ owed, delivered }) => owed === delivered)
@@ -129,7 +129,7 @@ export async function createScene(hooks: Hooks, counters: readonly Counter[], op
 export type Scene = Awaited<ReturnType<typeof createScene>>
 
 /** So many hands act, through whatever happens, until they are told to stop; `restMs` sets their pace. */
-export function keepActing(t: TestContext, scene: Scene, hands: number, restMs = 0) {
+export function keepActing(t: TestContext, scene: Scene, harness: number, restMs = 0) {
   let stopped = false
   const hand = async () => {
     while (!stopped) {
@@ -138,7 +138,7 @@ export function keepActing(t: TestContext, scene: Scene, hands: number, restMs =
       else if (restMs > 0) await pause(restMs)
     }
   }
-  const acting = Promise.all(Array.from({ length: hands }, hand))
+  const acting = Promise.all(Array.from({ length: harness }, hand))
   // Also where the test has failed before it came to that.
   t.after(() => {
     stopped = true
@@ -217,11 +217,11 @@ export async function judge(
 ): Promise<Counts> {
   const { hooks, partnerId, endpoints, acknowledged, attempted } = scene
   const events = await hooks.db.rows<Committed>(
-    sql`select id, reference, data from outbox.events
+    sql`select id, reference, data from events.events
       where partner_id = ${partnerId} and not id = any(${scene.earlier}::uuid[])`,
   )
   const made = await hooks.db.rows<Made>(sql`
-    select subscription_id, event_id, wire_event_id from webhooks.deliveries where partner_id = ${partnerId}`)
+    select subscription_id, event_id, wire_event_id from delivery.deliveries where partner_id = ${partnerId}`)
   const references = new Set(events.map((event) => event.reference))
   for (const reference of acknowledged) assert.ok(references.has(reference), `${reference} was acknowledged`)
   for (const reference of references) assert.ok(attempted.has(reference), `${reference} was never attempted`)

@@ -1,25 +1,18 @@
-/** The room `webhooks` on a database of its own, a way to make events happen, and endpoints on loopback that record. */
+/** The module `webhooks` on a database of its own, a way to make events happen, and endpoints on loopback that record. */
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import {
-  type Clock,
-  createCursors,
-  createLog,
-  createManualClock,
-  createSealer,
-  newId,
-  randomBytes,
-} from '../../service/src/kernel/index.ts'
-import { createOutbox } from '../../service/src/events/index.ts'
+import { createCursors } from '../../service/src/api/index.ts'
+import { type Clock, createLog, createManualClock, createSealer, newId, randomBytes } from '../../service/src/kernel/index.ts'
+import { createEventOutbox } from '../../service/src/events/index.ts'
 import { createDatabase, sql, type Tx } from '../../service/src/postgres/index.ts'
-import { createWebhooks, type WebhooksDeps } from '../../service/src/modules/webhooks/index.ts'
+import { createDeliveryEngine, type DeliveryEngineDeps } from '../../service/src/modules/webhooks/index.ts'
 import { createTestDatabase } from './postgres.ts'
 
 export const statusChanged = 'transaction.status.changed'
 
 export async function createHooks(
-  options: Partial<Pick<WebhooksDeps, 'retryDelaysMs' | 'urlRules' | 'limits' | 'sharded'>> & {
+  options: Partial<Pick<DeliveryEngineDeps, 'retryDelaysMs' | 'urlRules' | 'limits' | 'sharded'>> & {
     readonly url?: string
     readonly key?: Uint8Array
     readonly now?: Date
@@ -39,11 +32,11 @@ export async function createHooks(
   const db = createDatabase({ url, connectionsMax: 8, log, ...timeouts })
   const manual = createManualClock(now)
   const clock = { ...manual, now: () => (givenClock ?? manual).now() }
-  const outbox = createOutbox()
-  const webhooks = createWebhooks({
+  const eventOutbox = createEventOutbox()
+  const webhooks = createDeliveryEngine({
     db,
     clock,
-    outbox,
+    eventOutbox,
     sealer: createSealer([key]),
     cursors: createCursors(key),
     urlRules: { allowHttpLoopback: true },
@@ -59,7 +52,7 @@ export async function createHooks(
   /** Events of one reference, in order; `status` tells them apart. */
   const emitIn = (tx: Tx, partnerId: string, reference: string, ...statuses: readonly string[]) => {
     for (const status of statuses.length > 0 ? statuses : ['Completed'])
-      outbox.append(tx, partnerId, statusChanged, clock.now(), {
+      eventOutbox.append(tx, partnerId, statusChanged, clock.now(), {
         amount: 10,
         currency: 'EUR',
         customFields: null,
@@ -87,7 +80,7 @@ export async function createHooks(
     await db.close()
     await own?.drop()
   }
-  return { url, key, db, clock, log, outbox, webhooks, addPartner, emit, emitIn, fanOut, close }
+  return { url, key, db, clock, log, eventOutbox, webhooks, addPartner, emit, emitIn, fanOut, close }
 }
 
 export type Hooks = Awaited<ReturnType<typeof createHooks>>

@@ -4,7 +4,7 @@ import { sql } from '../../service/src/postgres/index.ts'
 import type { AttemptResult, Claim, SubscriptionKey } from '../../service/src/modules/webhooks/index.ts'
 import { type Hooks, statusChanged } from './webhooks.ts'
 
-export function createHands({ webhooks, clock, log }: Hooks, inFlightMax?: number) {
+export function createWorkerHarness({ webhooks, clock, log }: Hooks, inFlightMax?: number) {
   const begun: Claim[] = []
   const holder = webhooks.hold(log, {
     ...{ begin: (claim) => begun.push(claim), wake: () => undefined, pause: async () => undefined },
@@ -27,7 +27,7 @@ export function createHands({ webhooks, clock, log }: Hooks, inFlightMax?: numbe
   }
 }
 
-export type Hands = ReturnType<typeof createHands>
+export type WorkerHarness = ReturnType<typeof createWorkerHarness>
 
 export const textOf = (claim: Claim, field: 'reference' | 'status') =>
   (JSON.parse(claim.data) as Readonly<Record<typeof field, string>>)[field]
@@ -40,7 +40,7 @@ export function createRoom(hooks: Hooks) {
       return { partnerId, subscriptionId: id }
     },
     list: ({ partnerId, subscriptionId }: SubscriptionKey) => webhooks.deliveries(partnerId, subscriptionId, {}),
-    laneOf: async ({ partnerId, subscriptionId }: SubscriptionKey) => {
+    endpointQueueOf: async ({ partnerId, subscriptionId }: SubscriptionKey) => {
       const row = await db.row<{
         dueAt: Date | null
         leaseId: string | null
@@ -48,7 +48,7 @@ export function createRoom(hooks: Hooks) {
         probeMs: number | null
         slowStart: number | null
       }>(sql`
-        select due_at, lease_id, paused_until, probe_ms, slow_start from webhooks.lanes
+        select due_at, lease_id, paused_until, probe_ms, slow_start from delivery.endpoint_queues
         where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
       assert.ok(row)
       return row

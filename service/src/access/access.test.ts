@@ -3,32 +3,24 @@ import { generateKeyPairSync } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import { permissions } from '@partner-payments/wire'
-import { addPartner, createHouse, type House } from '../../../test/support/composition.ts'
-import {
-  AssertionFailure,
-  createLog,
-  createSealer,
-  minuteMs,
-  newId,
-  randomBytes,
-  Refusal,
-  secondMs,
-} from '../kernel/index.ts'
+import { addPartner, createTestService, type Service } from '../../../test/support/composition.ts'
+import { Refusal } from '../api/index.ts'
+import { AssertionFailure, createLog, createSealer, minuteMs, newId, randomBytes, secondMs } from '../kernel/index.ts'
 import { createDatabase, sql } from '../postgres/index.ts'
 import { type Access, apiKeyPartner, createAccess, type SpentNonce } from './index.ts'
 import { newApiKey } from './rules.ts'
 
-let house: House
+let service: Service
 let partnerId: string
 before(async () => {
-  house = await createHouse()
-  ;({ partnerId } = await addPartner(house))
+  service = await createTestService()
+  ;({ partnerId } = await addPartner(service))
 })
-after(() => house.close())
+after(() => service.close())
 
 const account = (fields: object = {}) =>
-  house.db.transaction((tx) =>
-    house.access.createServiceAccount(tx, { partnerId, name: 'Till', permissions: ['payouts:read'], ...fields }),
+  service.db.transaction((tx) =>
+    service.access.createServiceAccount(tx, { partnerId, name: 'Till', permissions: ['payouts:read'], ...fields }),
   )
 const whose = (serviceAccountId: string) => ({ partnerId, serviceAccountId })
 const notFound = (error: unknown) => error instanceof Refusal && error.code === 'not_found'
@@ -43,12 +35,12 @@ test('an API key leads to its partner, and any other text to none', () => {
 
 test('the credential of a key holds what was issued; the secret rests sealed', async () => {
   const issued = await account()
-  const credential = await house.access.credential(issued.apiKey)
+  const credential = await service.access.credential(issued.apiKey)
   assert.equal(credential?.apiSecret, issued.apiSecret)
   assert.deepEqual(credential.caller, {
     ...{ partnerId, serviceAccountId: issued.serviceAccountId, name: 'Till', permissions: ['payouts:read'] },
   })
-  const row = await house.db.row<{ kept: string }>(sql`
+  const row = await service.db.row<{ kept: string }>(sql`
     select to_jsonb(a)::text as kept from access.service_accounts a
     where partner_id = ${partnerId} and id = ${issued.serviceAccountId}`)
   assert.ok(row)
@@ -62,46 +54,46 @@ test('a partner may bring its own public key: no private key is made', async () 
   const publicKeyPem = publicKey.export({ type: 'spki', format: 'pem' }).toString()
   const issued = await account({ publicKeyPem })
   assert.equal(issued.privateKeyPem, undefined)
-  assert.ok((await house.access.credential(issued.apiKey))?.publicKey.equals(publicKey))
+  assert.ok((await service.access.credential(issued.apiKey))?.publicKey.equals(publicKey))
 })
 
 test('unknown keys, of this partner or of nobody, have no credential', async () => {
   for (const key of [newApiKey(partnerId), newApiKey(newId()), '', 'pk_'])
-    assert.equal(await house.access.credential(key), undefined)
+    assert.equal(await service.access.credential(key), undefined)
   await assert.rejects(account({ partnerId: newId() }), notFound)
 })
 
 test('a revoked key is dead within two seconds, here and at once elsewhere; it cannot be revoked twice', async () => {
   const { apiKey, serviceAccountId } = await account()
-  assert.ok(await house.access.credential(apiKey))
-  const revoke = () => house.db.transaction((tx) => house.access.revoke(tx, partnerId, serviceAccountId))
+  assert.ok(await service.access.credential(apiKey))
+  const revoke = () => service.db.transaction((tx) => service.access.revoke(tx, partnerId, serviceAccountId))
   await revoke()
-  const elsewhere = createAccess({ db: house.db, clock: house.clock, sealer: house.sealer })
+  const elsewhere = createAccess({ db: service.db, clock: service.clock, sealer: service.sealer })
   assert.equal(await elsewhere.credential(apiKey), undefined)
-  house.clock.advance(2 * secondMs)
-  assert.equal(await house.access.credential(apiKey), undefined)
+  service.clock.advance(2 * secondMs)
+  assert.equal(await service.access.credential(apiKey), undefined)
   await assert.rejects(revoke(), notFound)
 })
 
 test('an impersonation names the staff member, may all, and ends by itself, also where it is remembered', async () => {
-  const issued = await house.db.transaction((tx) => house.access.impersonate(tx, partnerId, 'Sam Staff', 1))
-  house.clock.advance(minuteMs - secondMs)
-  const credential = await house.access.credential(issued.apiKey)
+  const issued = await service.db.transaction((tx) => service.access.impersonate(tx, partnerId, 'Sam Staff', 1))
+  service.clock.advance(minuteMs - secondMs)
+  const credential = await service.access.credential(issued.apiKey)
   assert.equal(credential?.caller.impersonatedBy, 'Sam Staff')
   assert.deepEqual(credential.caller.permissions, permissions)
-  house.clock.advance(secondMs)
-  assert.equal(await house.access.credential(issued.apiKey), undefined)
+  service.clock.advance(secondMs)
+  assert.equal(await service.access.credential(issued.apiKey), undefined)
 })
 
 test('an impersonation lasts an hour at most', async () => {
-  const issued = await house.db.transaction((tx) => house.access.impersonate(tx, partnerId, 'Sam Staff', 10_000))
-  house.clock.advance(60 * minuteMs)
-  assert.equal(await house.access.credential(issued.apiKey), undefined)
+  const issued = await service.db.transaction((tx) => service.access.impersonate(tx, partnerId, 'Sam Staff', 10_000))
+  service.clock.advance(60 * minuteMs)
+  assert.equal(await service.access.credential(issued.apiKey), undefined)
 })
 
 test('under another master key no secret opens', async () => {
   const { apiKey } = await account()
-  const other = createAccess({ db: house.db, clock: house.clock, sealer: createSealer([randomBytes(32)]) })
+  const other = createAccess({ db: service.db, clock: service.clock, sealer: createSealer([randomBytes(32)]) })
   await assert.rejects(other.credential(apiKey), AssertionFailure)
 })
 
@@ -109,40 +101,40 @@ const newNonce = () => newId().replaceAll('-', '')
 
 test('a nonce is spent once: of twenty at once one wins, in this process or another', async () => {
   const nonce = newNonce()
-  const other = createAccess({ db: house.db, clock: house.clock, sealer: house.sealer })
-  const expiresAt = new Date(house.clock.now().getTime() + minuteMs)
+  const other = createAccess({ db: service.db, clock: service.clock, sealer: service.sealer })
+  const expiresAt = new Date(service.clock.now().getTime() + minuteMs)
   // Swiftly or not, they are the same nonces.
   const spend = (index: number) =>
-    (index % 2 ? other : house.access).spendNonce({ ...whose(partnerId), nonce, expiresAt }, index % 4 < 2)
+    (index % 2 ? other : service.access).spendNonce({ ...whose(partnerId), nonce, expiresAt }, index % 4 < 2)
   const won = await Promise.all(Array.from({ length: 20 }, (_, index) => spend(index)))
   assert.equal(won.filter(({ fresh }) => fresh).length, 1)
-  const others = await house.access.spendNonce({ ...whose(newId()), nonce, expiresAt }, false)
+  const others = await service.access.spendNonce({ ...whose(newId()), nonce, expiresAt }, false)
   assert.ok(others.fresh, "another account's is another")
 })
 
 test('a nonce is remembered to the end of its time, and forgotten after it', async () => {
   const nonce = newNonce()
-  const expiresAt = new Date(house.clock.now().getTime() + minuteMs)
-  const spend = async () => (await house.access.spendNonce({ ...whose(partnerId), nonce, expiresAt }, false)).fresh
+  const expiresAt = new Date(service.clock.now().getTime() + minuteMs)
+  const spend = async () => (await service.access.spendNonce({ ...whose(partnerId), nonce, expiresAt }, false)).fresh
   assert.ok(await spend())
-  house.clock.advance(minuteMs)
-  await house.access.sweepNonces()
+  service.clock.advance(minuteMs)
+  await service.access.sweepNonces()
   assert.equal(await spend(), false)
-  house.clock.advance(1)
-  assert.ok((await house.access.sweepNonces()) > 0)
-  assert.equal(await house.access.sweepNonces(), 0)
+  service.clock.advance(1)
+  assert.ok((await service.access.sweepNonces()) > 0)
+  assert.equal(await service.access.sweepNonces(), 0)
   assert.ok(await spend())
 })
 
 test('two processes that are sent the same nonces in opposite orders do not wait for each other', async () => {
   const retried: unknown[] = []
   const log = Object.assign(createLog('silent'), { debug: (fields: unknown) => void retried.push(fields) })
-  const open = () => createDatabase({ url: house.url, connectionsMax: 2, log })
+  const open = () => createDatabase({ url: service.url, connectionsMax: 2, log })
   const databases = [open(), open()] as const
   try {
-    const [one, other] = databases.map((db) => createAccess({ db, clock: house.clock, sealer: house.sealer }))
+    const [one, other] = databases.map((db) => createAccess({ db, clock: service.clock, sealer: service.sealer }))
     assert.ok(one && other)
-    const expiresAt = new Date(house.clock.now().getTime() + minuteMs)
+    const expiresAt = new Date(service.clock.now().getTime() + minuteMs)
     for (let round = 0; round < 10; round += 1) {
       const nonces = Array.from({ length: 200 }, newNonce)
       const spend = (access: Access, list: readonly string[]) =>
@@ -160,7 +152,7 @@ test('two processes that are sent the same nonces in opposite orders do not wait
 })
 
 const fillNonces = (id: string, count: number) =>
-  house.db.run(sql`
+  service.db.run(sql`
     insert into access.nonces (partner_id, service_account_id, nonce, expires_at)
     select ${id}::uuid, ${id}::uuid, ('0198e000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid,
       '2020-01-01T00:00:00Z'::timestamptz
@@ -170,20 +162,20 @@ test('what one account spends in ten minutes at its full rate is swept in steps 
   const nonces = 60_000
   await fillNonces(partnerId, nonces)
   let swept = 0
-  for (let step = await house.access.sweepNonces(); step > 0; step = await house.access.sweepNonces()) swept += step
+  for (let step = await service.access.sweepNonces(); step > 0; step = await service.access.sweepNonces()) swept += step
   assert.ok(swept >= nonces)
 })
 
 test('every partner has its turn in the sweep, however many are busy', async () => {
   const ids = Array.from({ length: 150 }, () => newId())
-  await house.db.run(sql`
-    insert into access.partners (id, name, created_at) select id, 'Busy', ${house.clock.now()}
+  await service.db.run(sql`
+    insert into access.partners (id, name, created_at) select id, 'Busy', ${service.clock.now()}
     from unnest(${ids}::uuid[]) as id`)
   for (const id of ids) await fillNonces(id, 1)
   for (let step = 0; step < 2; step += 1) {
-    await house.access.sweepNonces()
+    await service.access.sweepNonces()
     for (const id of ids.slice(0, 120)) await fillNonces(id, 1)
   }
-  const left = await house.db.rows(sql`select 1 from access.nonces where partner_id = any(${ids.slice(120)}::uuid[])`)
+  const left = await service.db.rows(sql`select 1 from access.nonces where partner_id = any(${ids.slice(120)}::uuid[])`)
   assert.equal(left.length, 0)
 })

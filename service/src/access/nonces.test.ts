@@ -1,25 +1,26 @@
 /** Nonces that are spent in the batches of those who write: with what is written, or not at all. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { addPartner, createHouse, type House } from '../../../test/support/composition.ts'
-import { createLog, minuteMs, newId, type OpenNonce, Refusal } from '../kernel/index.ts'
+import { addPartner, createTestService, type Service } from '../../../test/support/composition.ts'
+import { type OpenNonce, Refusal } from '../api/index.ts'
+import { createLog, minuteMs, newId } from '../kernel/index.ts'
 import { createDatabase, type Database, sql, sqlState, stateOf, type Tx } from '../postgres/index.ts'
 import { createSpendingBatcher } from './index.ts'
 
-let house: House
+let service: Service
 let partnerId: string
 before(async () => {
-  house = await createHouse()
-  ;({ partnerId } = await addPartner(house))
-  await house.db.run(sql`create table public.written (n integer primary key)`)
+  service = await createTestService()
+  ;({ partnerId } = await addPartner(service))
+  await service.db.run(sql`create table public.written (n integer primary key)`)
 })
-after(() => house.close())
+after(() => service.close())
 
 const openNonce = (): OpenNonce => ({
   partnerId,
   serviceAccountId: partnerId,
   nonce: newId().replaceAll('-', ''),
-  expiresAt: new Date(house.clock.now().getTime() + minuteMs),
+  expiresAt: new Date(service.clock.now().getTime() + minuteMs),
   spent: false,
 })
 /** As another request brings it. */
@@ -28,7 +29,7 @@ const sameAs = (nonce: OpenNonce): OpenNonce => ({ ...nonce, spent: false })
 type Write = { readonly n: number; readonly nonce: OpenNonce | undefined }
 
 /** Writes numbers; below zero it refuses, after it has been asked. */
-function writer(db: Database = house.db) {
+function writer(db: Database = service.db) {
   const asked: number[] = []
   const write = createSpendingBatcher<Write, number, number>({
     db,
@@ -49,7 +50,7 @@ function writer(db: Database = house.db) {
 }
 
 const isSpent = async ({ nonce }: OpenNonce) =>
-  (await house.db.rows(sql`select from access.nonces where partner_id = ${partnerId} and nonce = ${nonce}`)).length ===
+  (await service.db.rows(sql`select from access.nonces where partner_id = ${partnerId} and nonce = ${nonce}`)).length ===
   1
 const codes = (outcomes: readonly PromiseSettledResult<number>[]) =>
   outcomes.map((each) =>
@@ -98,7 +99,7 @@ test('what fails leaves its nonce unspent, and the others of its batch have spen
 })
 
 test('of twins in two processes one is carried out, however their batches meet', async () => {
-  const other = createDatabase({ url: house.url, connectionsMax: 2, log: createLog('silent') })
+  const other = createDatabase({ url: service.url, connectionsMax: 2, log: createLog('silent') })
   try {
     const writers = [writer(), writer(other)]
     for (let round = 0; round < 10; round += 1) {
@@ -118,10 +119,10 @@ test('of twins in two processes one is carried out, however their batches meet',
 })
 
 test('a lock that does not come leaves the nonce unspent: whoever asks answers for it', async () => {
-  const hasty = createDatabase({ url: house.url, connectionsMax: 2, log: createLog('silent'), lockTimeoutMs: 100 })
+  const hasty = createDatabase({ url: service.url, connectionsMax: 2, log: createLog('silent'), lockTimeoutMs: 100 })
   const nonce = openNonce()
   try {
-    await house.db.transaction(async (tx) => {
+    await service.db.transaction(async (tx) => {
       await tx.run(sql`insert into public.written values (40)`)
       await assert.rejects(
         writer(hasty).write({ n: 40, nonce }),

@@ -1,5 +1,5 @@
 /** Nonces in numbers, in statements of their own or in the batches of those who write for them. */
-import { type Nonce, type OpenNonce, Refusal } from '../kernel/index.ts'
+import { type Nonce, type OpenNonce, Refusal } from '../api/index.ts'
 import { type Batcher, type BatcherOptions, createBatcher, type Tx } from '../postgres/index.ts'
 import * as store from './store.ts'
 

@@ -2,19 +2,8 @@
 import { createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
 import { type Permission, permissions as allPermissions } from '@partner-payments/wire'
-import {
-  after,
-  type Caller,
-  type Clock,
-  minuteMs,
-  newId,
-  nilId,
-  type Nonce,
-  randomToken,
-  Refusal,
-  type Sealer,
-  secondMs,
-} from '../kernel/index.ts'
+import { type Caller, type Nonce, Refusal } from '../api/index.ts'
+import { after, type Clock, minuteMs, newId, nilId, randomToken, type Sealer, secondMs } from '../kernel/index.ts'
 import { createBatcher, type Database, type Tx } from '../postgres/index.ts'
 import { spendNonces } from './nonces.ts'
 import { apiKeyPartner, newApiKey } from './rules.ts'

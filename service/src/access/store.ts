@@ -1,6 +1,6 @@
 /** All SQL of access. */
 import type { Permission } from '@partner-payments/wire'
-import type { Nonce } from '../kernel/index.ts'
+import type { Nonce } from '../api/index.ts'
 import { givenBy, ofPartners, sql, type Tx } from '../postgres/index.ts'
 
 export type ServiceAccountRow = {

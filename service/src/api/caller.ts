@@ -1,4 +1,4 @@
-/** Who is calling: made by the gateway once the signature holds, and the only thing that rooms know of authentication. */
+/** Who is calling: made by the gateway once the signature holds, and the only thing that modules know of authentication. */
 import type { Permission } from '@partner-payments/wire'
 
 export type Caller = {

@@ -31,7 +31,7 @@ afterEach(async () => {
   await Promise.all(running.splice(0).map((loop) => loop.stop()))
   await Promise.all(endpoints.splice(0).map((endpoint) => endpoint.close()))
   await hooks.db.run(sql`
-    update webhooks.subscriptions set status = 'Disabled', disabled_reason = 'Partner', disabled_at = updated_at`)
+    update delivery.subscriptions set status = 'Disabled', disabled_reason = 'Partner', disabled_at = updated_at`)
 })
 
 function start(options: Partial<DeliveryOptions> = {}) {
@@ -66,9 +66,9 @@ async function subscribe(partnerId: string, url: string) {
     until(`${count} attempted`, async () => {
       const row = await hooks.db.row<{ count: bigint }>(sql`
         select count(*) as count from (
-          select event_id from webhooks.attempts
+          select event_id from delivery.attempts
           where partner_id = ${partnerId} and subscription_id = ${id}
-          union select event_id from webhooks.deliveries
+          union select event_id from delivery.deliveries
           where partner_id = ${partnerId} and subscription_id = ${id}) as attempted`)
       return row?.count === BigInt(count)
     })
@@ -107,7 +107,7 @@ test('a delivery verifies with the standardwebhooks package on the raw body, whi
     'data',
   ])
   const event = await hooks.db.row<{ data: string }>(
-    sql`select data from outbox.events where partner_id = ${partnerId}`,
+    sql`select data from events.events where partner_id = ${partnerId}`,
   )
   assert.equal(got.body, `{"eventId":"${got.eventId}","data":${event?.data}}`)
   assert.equal(got.headers['webhook-id'], got.eventId)
@@ -369,7 +369,7 @@ test('a subscription whose secret does not open does not hold up another', async
   const broken = await subscribe(partnerId, endpoint.url)
   const { settled } = await subscribe(partnerId, endpoint.url)
   await hooks.db.run(sql`
-    update webhooks.secrets set secret_sealed = 'x'
+    update delivery.secrets set secret_sealed = 'x'
     where partner_id = ${partnerId} and subscription_id = ${broken.id}`)
   await hooks.emit(partnerId, 'REF-1', 'Completed')
   start({ inFlightMax: 1 })

@@ -1,13 +1,13 @@
 /**
- * The verbs of what subscriptions are owed, as the delivery worker uses them: fan out, hold lanes, record, sweep.
+ * The verbs of what subscriptions are owed, as the delivery worker uses them: fan out, hold endpoint queues, record, sweep.
  * Every delivery is attempted at least once, and until the endpoint says 2xx or the schedule ends; then it is held.
  */
 import { after, assert, type Clock, type Log } from '../kernel/index.ts'
-import type { Outbox } from '../events/index.ts'
+import type { EventOutbox } from '../events/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import { createFanOut } from './queue/fan-out.ts'
-import { createHolder, type HolderOptions } from './queue/worker.ts'
-import { createLanes } from './queue/endpoint-queues.ts'
+import { createQueueWorker, type QueueWorkerOptions } from './queue/worker.ts'
+import { createEndpointQueues } from './queue/endpoint-queues.ts'
 import { clocksDifferMsMax, type Limits, readLimits, retryDelaysMsDefault } from './limits.ts'
 import { createRecord } from './queue/result-batches.ts'
 import { createRetention } from './retention.ts'
@@ -19,10 +19,10 @@ import { releaseAll } from './queue/store-endpoint-queues.ts'
 
 export type SubscriptionKey = store.SubscriptionKey
 
-export type DeliveriesDeps = {
+export type DeliveryQueueDeps = {
   readonly db: Database
   readonly clock: Clock
-  readonly outbox: Outbox
+  readonly eventOutbox: EventOutbox
   /** Where the database is sharded by partner, a batch is of one. */
   readonly sharded?: boolean
   /** The pauses between attempts; the sandbox shortens them. One attempt more than there are pauses. */
@@ -31,16 +31,16 @@ export type DeliveriesDeps = {
 }
 
 const purgeRowsMax = 1000
-const sweepLanesMax = 100
+const sweepEndpointQueuesMax = 100
 
-export function createDeliveries(deps: DeliveriesDeps & { readonly secrets: Pick<Secrets, 'signingKeys'> }) {
-  const { db, clock, outbox, secrets, sharded = false, retryDelaysMs = retryDelaysMsDefault } = deps
+export function createDeliveryQueue(deps: DeliveryQueueDeps & { readonly secrets: Pick<Secrets, 'signingKeys'> }) {
+  const { db, clock, eventOutbox, secrets, sharded = false, retryDelaysMs = retryDelaysMsDefault } = deps
   assert(
     retryDelaysMs.every((ms) => Number.isSafeInteger(ms) && ms >= 0),
     'a retry delay is a whole number of milliseconds',
   )
   const limits = readLimits(deps.limits ?? {})
-  const lanes = createLanes({ db, clock, outbox, secrets, sharded, limits })
+  const endpointQueues = createEndpointQueues({ db, clock, eventOutbox, secrets, sharded, limits })
   const record = createRecord({ db, clock, sharded })
 
   const endWhatLastsTooLong = async (): Promise<number> => {
@@ -50,7 +50,7 @@ export function createDeliveries(deps: DeliveriesDeps & { readonly secrets: Pick
       leaseUntil: after(now, limits.leaseMs + clocksDifferMsMax),
       pausedUntil: after(now, restMsMax + clocksDifferMsMax),
     }
-    const keys = await queue.lanesFromTheFuture(db, foundPast, sweepLanesMax)
+    const keys = await queue.endpointQueuesFromTheFuture(db, foundPast, sweepEndpointQueuesMax)
     const latest = { leaseUntil: after(now, limits.leaseMs), pausedUntil: foundPast.pausedUntil }
     for (const key of keys) await queue.bringToNow(db, key, latest, now)
     return keys.length
@@ -58,38 +58,38 @@ export function createDeliveries(deps: DeliveriesDeps & { readonly secrets: Pick
 
   return {
     /** Due-work scan: partners with events to fan out, behind `after` by id. */
-    partnersToFanOut: (after: string, partnersMax: number) => outbox.partnersWithPending(db, after, partnersMax),
+    partnersToFanOut: (after: string, partnersMax: number) => eventOutbox.partnersWithPending(db, after, partnersMax),
 
-    fanOut: createFanOut({ clock, outbox }),
+    fanOut: createFanOut({ clock, eventOutbox }),
 
     /** A worker's hands. Each worker has its own. */
-    hold: (log: Log, options: HolderOptions) =>
-      createHolder({ lanes, record, clock, log, limits, retryDelaysMs }, options),
+    hold: (log: Log, options: QueueWorkerOptions) =>
+      createQueueWorker({ endpointQueues, record, clock, log, limits, retryDelaysMs }, options),
 
     /** Frees what dead workers hold. Only where no other worker can be alive: the embedded database has one process. */
     releaseLeases: (partnerId: string): Promise<void> => releaseAll(db, partnerId, clock.now()),
 
     /**
-     * Housekeeping: drops the remains of deleted subscriptions in batches, wakes a lane that sleeps on work, and ends what
+     * Housekeeping: drops the remains of deleted subscriptions in batches, wakes a endpoint queue that sleeps on work, and ends what
      * was promised to last before the clock was put back.
      */
     sweep: async (): Promise<number> => {
       let did = 0
-      for (const key of await store.deletedSubscriptions(db, sweepLanesMax))
+      for (const key of await store.deletedSubscriptions(db, sweepEndpointQueuesMax))
         did += await db.transaction((tx) => store.purge(tx, key, purgeRowsMax))
-      for (const { partnerId, subscriptionId } of await queue.sleepingLanes(db, sweepLanesMax))
-        if (await queue.wakeLane(db, partnerId, subscriptionId, clock.now())) did += 1
+      for (const { partnerId, subscriptionId } of await queue.sleepingEndpointQueues(db, sweepEndpointQueuesMax))
+        if (await queue.wakeEndpointQueue(db, partnerId, subscriptionId, clock.now())) did += 1
       return did + (await endWhatLastsTooLong())
     },
 
     /** Per subscription: what was ever owed, and what became of it; delivered + pending + held = owed. */
     reconcile: (tx: Tx, partnerId: string) => queue.reconcile(tx, partnerId),
 
-    ...createRetention({ db, clock, outbox, limits }),
+    ...createRetention({ db, clock, eventOutbox, limits }),
 
     limits,
     sharded,
   }
 }
 
-export type Deliveries = ReturnType<typeof createDeliveries>
+export type DeliveryQueue = ReturnType<typeof createDeliveryQueue>

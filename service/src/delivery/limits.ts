@@ -2,17 +2,17 @@
 import { assert, dayMs, hourMs, minuteMs, secondMs } from '../kernel/index.ts'
 
 export const limitsDefault = {
-  /** How long a worker holds a lane unless it renews: longer than any attempt, and time to record it. */
+  /** How long a worker holds a endpoint queue unless it renews: longer than any attempt, and time to record it. */
   leaseMs: 60 * secondMs,
-  /** No attempt begins on a lane whose lease ends sooner: an exchange takes 15 s at most. */
+  /** No attempt begins on a endpoint queue whose lease ends sooner: an exchange takes 15 s at most. */
   leaseMarginMs: 20 * secondMs,
-  /** A lane without work is kept so long, since work often comes again. */
+  /** A endpoint queue without work is kept so long, since work often comes again. */
   lingerMs: 5 * secondMs,
   /** Attempts under way at once, to one endpoint and in a process, where as many again may wait for their record. */
   inFlightPerEndpointMax: 10,
   inFlightMax: 500,
-  /** Lanes that one process holds. */
-  lanesMax: 5000,
+  /** Endpoint queues that one process holds. */
+  endpointQueuesMax: 5000,
   /** An endpoint may ask for a rest of this long; a longer wish is shortened to it. */
   retryAfterMsMax: hourMs,
   /** The breaker opens after so many failures in a row, */
@@ -67,5 +67,5 @@ export const clocksDifferMsMax = hourMs
 export const subscribedMarginMs = 5 * minuteMs
 /** Up to a fifth is added, so that what failed together does not come back together. */
 export const jitterMax = 0.2
-/** A lane that cannot be worked for a reason of its own (a secret that does not open) rests so long. */
+/** A endpoint queue that cannot be worked for a reason of its own (a secret that does not open) rests so long. */
 export const troubleRestMs = 30 * secondMs

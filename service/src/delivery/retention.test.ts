@@ -1,23 +1,23 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
-import { createHands, createRoom, type Hands } from '../../../test/support/worker-harness.ts'
+import { createWorkerHarness, createRoom, type WorkerHarness } from '../../../test/support/worker-harness.ts'
 import { createHooks, type Hooks } from '../../../test/support/webhooks.ts'
 import { dayMs, firstIdOf, momentOfId, secondMs } from '../kernel/index.ts'
 import { sql, weeksOf } from '../postgres/index.ts'
 import type { SubscriptionKey } from '../modules/webhooks/index.ts'
 
 let hooks: Hooks
-let hands: Hands
+let harness: WorkerHarness
 let room: ReturnType<typeof createRoom>
 // Weeks are of all partners: each test has a database of its own.
 beforeEach(async () => {
   hooks = await createHooks()
-  hands = createHands(hooks)
+  harness = createWorkerHarness(hooks)
   room = createRoom(hooks)
 })
 afterEach(() => hooks.close())
 
-const tables = ['outbox.events', 'webhooks.feed', 'webhooks.deliveries', 'webhooks.attempts']
+const tables = ['events.events', 'delivery.feed', 'delivery.deliveries', 'delivery.attempts']
 const rowsOf = async (table: string) => {
   const { rows } = await hooks.db.pool.query<{ count: string }>(`select count(*) from ${table}`)
   return Number(rows[0]?.count)
@@ -28,19 +28,19 @@ const retain = async () => {
 }
 /** At the second attempt each: the first one is in the log, the second with the delivery. */
 const deliverAll = async (key: SubscriptionKey) => {
-  for (let claims = await hands.claim(key); claims.length > 0; claims = await hands.claim(key)) {
-    for (const claim of claims) await hands.record(claim, claim.attemptCount === 0 ? { status: 500 } : {})
+  for (let claims = await harness.claim(key); claims.length > 0; claims = await harness.claim(key)) {
+    for (const claim of claims) await harness.record(claim, claim.attemptCount === 0 ? { status: 500 } : {})
     hooks.clock.advance(10 * secondMs)
   }
 }
 
 test('weeks are there ahead of time, and made once, also by two at once', async () => {
   await Promise.all([retain(), retain()])
-  const count = async () => (await weeksOf(hooks.db, 'webhooks.feed')).length
+  const count = async () => (await weeksOf(hooks.db, 'delivery.feed')).length
   const atFirst = await count()
   hooks.clock.advance(21 * dayMs)
   await Promise.all([retain(), retain()])
-  const weeks = await weeksOf(hooks.db, 'webhooks.feed')
+  const weeks = await weeksOf(hooks.db, 'delivery.feed')
   assert.ok(weeks.length >= atFirst && weeks.length <= atFirst + 3)
   const last = weeks.at(-1)
   assert.ok(last && momentOfId(last.to).getTime() >= hooks.clock.now().getTime() + 56 * dayMs)
@@ -70,8 +70,8 @@ test('no week goes that an endpoint is owed something of; delivered at last, it 
   const key = await room.subscribe(partnerId)
   await hooks.emit(partnerId, 'A', 'first', 'second')
   await hooks.fanOut(partnerId)
-  const [first] = await hands.claim(key)
-  await hands.record(first)
+  const [first] = await harness.claim(key)
+  await harness.record(first)
   hooks.clock.advance(60 * dayMs)
   await retain()
   assert.deepEqual(await allRows(), [2, 2, 1, 0])
@@ -88,18 +88,18 @@ test('no week goes with events that are not fanned out, or that a recovery has b
   await hooks.emit(partnerId, 'A', 'Completed')
   hooks.clock.advance(60 * dayMs)
   await retain()
-  assert.equal(await rowsOf('outbox.events'), 1)
+  assert.equal(await rowsOf('events.events'), 1)
   await hooks.fanOut(partnerId)
   await deliverAll({ partnerId, subscriptionId })
   const now = hooks.clock.now()
   await hooks.db.run(sql`
-    insert into webhooks.recoveries (partner_id, id, subscription_id, since, until, status, after_sequence, examined,
+    insert into delivery.recoveries (partner_id, id, subscription_id, since, until, status, after_sequence, examined,
       recovered, created_at, updated_at)
     values (${partnerId}, ${subscriptionId}, ${subscriptionId}, ${new Date(0)}, ${now}, 'Running', 0, 0, 0,
       ${now}, ${now})`)
   await retain()
-  assert.equal(await rowsOf('outbox.events'), 1)
-  await hooks.db.run(sql`update webhooks.recoveries set status = 'Completed' where partner_id = ${partnerId}`)
+  assert.equal(await rowsOf('events.events'), 1)
+  await hooks.db.run(sql`update delivery.recoveries set status = 'Completed' where partner_id = ${partnerId}`)
   await retain()
   assert.deepEqual(await allRows(), [0, 0, 0, 0])
 })
@@ -111,15 +111,15 @@ test('what was held for 30 days is dropped, and so is what a subscription is owe
   await hooks.fanOut(partnerId)
   await hooks.webhooks.update(partnerId, disabled.subscriptionId, { status: 'Disabled' })
   await hooks.db.run(sql`
-    update webhooks.queue set status = 'Held', held_at = ${hooks.clock.now()}
+    update delivery.queue set status = 'Held', held_at = ${hooks.clock.now()}
     where partner_id = ${partnerId} and subscription_id = ${held.subscriptionId} and reference <> 'C'`)
   hooks.clock.advance(30 * dayMs - 1)
   await retain()
-  assert.equal(await rowsOf('webhooks.queue'), 6)
+  assert.equal(await rowsOf('delivery.queue'), 6)
   hooks.clock.advance(2)
   await retain()
   // What is pending is not held: it stays, and so does its event.
-  assert.equal(await rowsOf('webhooks.queue'), 1)
+  assert.equal(await rowsOf('delivery.queue'), 1)
   const sums = await hooks.webhooks.reconcile(hooks.db, partnerId)
   assert.deepEqual(sums.map((row) => [row.owed, row.pending, row.held]).toSorted(), [
     [0n, 0n, 0n],
@@ -127,7 +127,7 @@ test('what was held for 30 days is dropped, and so is what a subscription is owe
   ])
   hooks.clock.advance(30 * dayMs)
   await retain()
-  assert.equal(await rowsOf('outbox.events'), 3)
+  assert.equal(await rowsOf('events.events'), 3)
 })
 
 test('a soak: months of events, and the tables stay as small as one of them', async () => {
@@ -140,9 +140,9 @@ test('a soak: months of events, and the tables stay as small as one of them', as
     await hooks.emit(partnerId, `R-${day}`, 'Completed')
     const id = firstIdOf(hooks.clock.now()).replace(/^(.{14})0000-0000/, '$17000-8000')
     await hooks.db.run(
-      sql`update outbox.events set id = ${id} where partner_id = ${partnerId} and reference = ${`R-${day}`}`,
+      sql`update events.events set id = ${id} where partner_id = ${partnerId} and reference = ${`R-${day}`}`,
     )
-    await hooks.db.run(sql`update outbox.pending set event_id = ${id} where partner_id = ${partnerId}`)
+    await hooks.db.run(sql`update events.pending set event_id = ${id} where partner_id = ${partnerId}`)
     await hooks.fanOut(partnerId)
     await deliverAll(key)
     await retain()

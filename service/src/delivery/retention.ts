@@ -3,7 +3,7 @@
  * one. No week goes that something still needs. `owed` stays what the rows add up to.
  */
 import { after, type Clock, firstIdOf, type Log } from '../kernel/index.ts'
-import type { Outbox } from '../events/index.ts'
+import type { EventOutbox } from '../events/index.ts'
 import {
   type Database,
   deleteDefault,
@@ -20,19 +20,19 @@ import * as store from './store-retention.ts'
 const weeksAhead = 8
 const rowsPerStepMax = 1000
 
-/** Of this room, by the column that tells the week. Attempts go before what they are attempts of. */
-const weekly = ['webhooks.attempts', 'webhooks.deliveries', 'webhooks.feed'] as const
+/** Of this module, by the column that tells the week. Attempts go before what they are attempts of. */
+const weekly = ['delivery.attempts', 'delivery.deliveries', 'delivery.feed'] as const
 
 type Deps = {
   readonly db: Database
   readonly clock: Clock
-  readonly outbox: Outbox
+  readonly eventOutbox: EventOutbox
   readonly limits: Pick<Limits, 'retentionMs'>
 }
 
 const earlier = (a: string, b: string | undefined): string => (b !== undefined && b < a ? b : a)
 
-export function createRetention({ db, clock, outbox, limits }: Deps) {
+export function createRetention({ db, clock, eventOutbox, limits }: Deps) {
   const dropHeld = async (before: Date): Promise<number> => {
     const rows = [
       ...(await store.expiredHeld(db, before, rowsPerStepMax)),
@@ -47,13 +47,13 @@ export function createRetention({ db, clock, outbox, limits }: Deps) {
   /** Everything before it may go. */
   const horizon = async (tx: Tx, before: Date): Promise<string> => {
     const since = await store.earliestRecovery(tx)
-    const needed = [await store.oldestOwed(tx), await outbox.oldestPending(tx), since && firstIdOf(since)]
+    const needed = [await store.oldestOwed(tx), await eventOutbox.oldestPending(tx), since && firstIdOf(since)]
     return needed.reduce(earlier, firstIdOf(before))
   }
 
   const dropOne = async (table: string, week: Week, before: Date): Promise<boolean> => {
     // Counted without the lock, which stops everybody: of a week that nothing needs no row comes or goes.
-    const delivered = table === 'webhooks.deliveries' ? await store.deliveredBetween(db, week.from, week.to) : []
+    const delivered = table === 'delivery.deliveries' ? await store.deliveredBetween(db, week.from, week.to) : []
     return dropWeek(db, table, week, async (tx) => {
       if (week.to > (await horizon(tx, before))) return false
       await store.disown(tx, delivered)
@@ -65,7 +65,7 @@ export function createRetention({ db, clock, outbox, limits }: Deps) {
   const dropCaught = async (table: string, column: string, end: string): Promise<number> =>
     db.transaction(async (tx) => {
       const options = { table, column, before: end, rowsMax: rowsPerStepMax }
-      if (table !== 'webhooks.deliveries') return deleteDefault(tx, options)
+      if (table !== 'delivery.deliveries') return deleteDefault(tx, options)
       const gone = await store.deleteDelivered(tx, end, rowsPerStepMax)
       await store.disown(tx, gone)
       return gone.reduce((sum, row) => sum + Number(row.count), 0)
@@ -77,15 +77,15 @@ export function createRetention({ db, clock, outbox, limits }: Deps) {
       const now = clock.now()
       const before = after(now, -limits.retentionMs)
       let did = await dropHeld(before)
-      for (const table of [...weekly, 'outbox.events']) await ensureWeeks(db, table, now, weeksAhead)
+      for (const table of [...weekly, 'events.events']) await ensureWeeks(db, table, now, weeksAhead)
       const end = await horizon(db, before)
-      for (const table of [...weekly, 'outbox.events']) {
+      for (const table of [...weekly, 'events.events']) {
         for (const week of await weeksOf(db, table)) {
           if (week.to > end || !(await dropOne(table, week, before))) break
           log.info({ week: week.name }, 'a week of webhooks was dropped')
           did += 1
         }
-        did += await dropCaught(table, table === 'outbox.events' ? 'id' : 'event_id', end)
+        did += await dropCaught(table, table === 'events.events' ? 'id' : 'event_id', end)
       }
       return did
     },

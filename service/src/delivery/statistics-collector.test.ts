@@ -4,8 +4,8 @@ import { createTestDatabase, type TestDatabase } from '../../../test/support/pos
 import { until } from '../../../test/support/until.ts'
 import { createLog, type Loop, newId } from '../kernel/index.ts'
 import { createDatabase, type Database, sql } from '../postgres/index.ts'
-import { census, type EndpointState } from '../modules/webhooks/index.ts'
-import { startCensus } from './index.ts'
+import { endpointStatistics, type EndpointState } from '../modules/webhooks/index.ts'
+import { startStatisticsCollector } from './index.ts'
 
 const now = new Date('2026-11-21T08:00:00.000Z')
 const log = createLog('silent')
@@ -28,7 +28,7 @@ async function addPartner() {
   const id = newId()
   await db.run(sql`insert into access.partners (id, name, created_at) values (${id}, 'Test', ${now})`)
   await db.run(sql`
-    insert into webhooks.partners (partner_id, subscriptions, last_sequence) values (${id}, 0, 0)`)
+    insert into delivery.partners (partner_id, subscriptions, last_sequence) values (${id}, 0, 0)`)
   return id
 }
 
@@ -39,19 +39,19 @@ async function addEndpoint(
   const id = newId()
   const disabled = status === 'Disabled' ? now : null
   await db.run(sql`
-    insert into webhooks.subscriptions (partner_id, id, url, events, status, created_at, updated_at, disabled_reason,
+    insert into delivery.subscriptions (partner_id, id, url, events, status, created_at, updated_at, disabled_reason,
       disabled_at)
     values (${partnerId}, ${id}, 'https://hooks.test/', '{}', ${status}, ${now}, ${now},
       ${disabled === null ? null : 'Partner'}, ${disabled})`)
   await db.run(sql`
-    insert into webhooks.lanes (partner_id, subscription_id, owed, probe_ms, failing_since)
+    insert into delivery.endpoint_queues (partner_id, subscription_id, owed, probe_ms, failing_since)
     values (${partnerId}, ${id}, ${owed}, ${probeMs}, ${failingSince})`)
   return id
 }
 
 async function queue(partnerId: string, subscriptionId: string, status: 'Pending' | 'Held', createdAt = now) {
   await db.run(sql`
-    insert into webhooks.queue (partner_id, subscription_id, event_id, sequence, wire_event_id, type, reference, status,
+    insert into delivery.queue (partner_id, subscription_id, event_id, sequence, wire_event_id, type, reference, status,
       attempt_count, failures, held_at, created_at)
     values (${partnerId}, ${subscriptionId}, ${newId()}, 1, ${newId()}, 't', 'R', ${status}, 0, 0,
       ${status === 'Held' ? now : null}, ${createdAt})`)
@@ -59,7 +59,7 @@ async function queue(partnerId: string, subscriptionId: string, status: 'Pending
 
 async function delivered(partnerId: string, subscriptionId: string) {
   await db.run(sql`
-    insert into webhooks.deliveries (partner_id, subscription_id, event_id, sequence, wire_event_id, type, reference,
+    insert into delivery.deliveries (partner_id, subscription_id, event_id, sequence, wire_event_id, type, reference,
       attempt_count, created_at, delivered_at)
     values (${partnerId}, ${subscriptionId}, ${newId()}, 1, ${newId()}, 't', 'R', 1, ${now}, ${now})`)
 }
@@ -77,7 +77,7 @@ test('each endpoint of a partner is counted, and what another partner has is not
   await queue(partnerId, sick, 'Held', new Date(0))
   for (let each = 0; each < 3; each += 1) await delivered(partnerId, sick)
   await queue(other, strange, 'Pending')
-  const [first, second] = await census.endpointsOf(db, partnerId)
+  const [first, second] = await endpointStatistics.endpointsOf(db, partnerId)
   assert(first && second)
   assert.deepEqual([first.subscriptionId, second.subscriptionId], [sick, idle].toSorted())
   const [one, two] = first.subscriptionId === sick ? [first, second] : [second, first]
@@ -89,7 +89,7 @@ test('each endpoint of a partner is counted, and what another partner has is not
     [counts(two), two.breakerOpen, two.failingSince, two.oldestPendingAt],
     [[0, 0, 0, 0], false, null, null],
   )
-  assert.deepEqual(await census.endpointsOf(db, newId()), [])
+  assert.deepEqual(await endpointStatistics.endpointsOf(db, newId()), [])
 })
 
 test('what a disabled endpoint is owed is held, and a removed one is not counted', async () => {
@@ -100,8 +100,8 @@ test('what a disabled endpoint is owed is held, and a removed one is not counted
   await queue(partnerId, disabled, 'Held')
   await queue(partnerId, removed, 'Pending')
   await db.run(sql`
-    update webhooks.subscriptions set deleted_at = ${now} where partner_id = ${partnerId} and id = ${removed}`)
-  const states = await census.endpointsOf(db, partnerId)
+    update delivery.subscriptions set deleted_at = ${now} where partner_id = ${partnerId} and id = ${removed}`)
+  const states = await endpointStatistics.endpointsOf(db, partnerId)
   assert.deepEqual(
     states.map((state) => [state.subscriptionId, ...counts(state), state.oldestPendingAt]),
     [[disabled, 2, 0, 0, 2, null]],
@@ -113,12 +113,12 @@ test('the walk comes to every partner, again and again, and one that cannot be c
   for (let each = 0; each < 5; each += 1) partners.push(await addPartner())
   const [, , broken = ''] = partners.toSorted()
   const seen = new Map<string, number>()
-  const counting = startCensus({
+  const counting = startStatisticsCollector({
     ...{ db, log, idleMs: 1 },
-    census: {
-      partnersAfter: census.partnersAfter,
+    endpointStatistics: {
+      partnersAfter: endpointStatistics.partnersAfter,
       endpointsOf: (tx, partnerId) =>
-        partnerId === broken ? Promise.reject(new Error('no')) : census.endpointsOf(tx, partnerId),
+        partnerId === broken ? Promise.reject(new Error('no')) : endpointStatistics.endpointsOf(tx, partnerId),
     },
     observe: (partnerId) => seen.set(partnerId, (seen.get(partnerId) ?? 0) + 1),
   })

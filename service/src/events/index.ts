@@ -2,13 +2,13 @@
  * The outbox: one immutable event row, inserted in the transaction that changes the state, and one row in the queue of
  * events to fan out. What commits is delivered; what rolls back never was.
  *
- * Tables: outbox.events, outbox.pending. No NOTIFY: it would serialise commits, and polling is the truth anyway.
+ * Tables: events.events, events.pending. No NOTIFY: it would serialise commits, and polling is the truth anyway.
  */
 import type { EventData, EventName } from '@partner-payments/wire'
 import { newId } from '../kernel/index.ts'
-import { type Database, givenBy, ofOnePartner, plannedAnew, sql, type Tx } from '../postgres/index.ts'
+import { type Database, givenBy, ofOnePartner, unprepared, sql, type Tx } from '../postgres/index.ts'
 
-export type OutboxEvent = {
+export type StoredEvent = {
   readonly id: string
   readonly type: EventName
   readonly reference: string
@@ -26,7 +26,7 @@ export type NewEvent<N extends EventName> = {
   readonly data: Data<N>
 }
 
-export type Outbox = {
+export type EventOutbox = {
   /** Appends an event; `data` must have the shape that the interface document gives its type. */
   readonly append: <N extends EventName>(tx: Tx, partnerId: string, type: N, occurredAt: Date, data: Data<N>) => void
   /** Appends events in their order. Written with the commit. */
@@ -50,7 +50,7 @@ export type Outbox = {
 }
 
 export type EventKey = { readonly partnerId: string; readonly eventId: string }
-export type OwnedEvent = OutboxEvent & { readonly partnerId: string }
+export type OwnedEvent = StoredEvent & { readonly partnerId: string }
 
 /** The JSON text of an event's payload, as every delivery carries it. */
 export const payloadOf = <N extends EventName>(type: N, occurredAt: Date, data: Data<N>): string =>
@@ -96,9 +96,9 @@ function appendMany<N extends EventName>(tx: Tx, events: readonly NewEvent<N>[])
   }))
   appended.add(tx)
   tx.later(sql`
-    insert into outbox.events (partner_id, id, type, reference, data, occurred_at) ${givenEvents(rows)}`)
+    insert into events.events (partner_id, id, type, reference, data, occurred_at) ${givenEvents(rows)}`)
   const pending = rows.map(({ partnerId, id: eventId }) => ({ partnerId, eventId }))
-  tx.later(sql`insert into outbox.pending (partner_id, event_id) ${givenPending(pending)}`)
+  tx.later(sql`insert into events.pending (partner_id, event_id) ${givenPending(pending)}`)
 }
 
 /** The ids come from one partner's rows, or from many: then each row is looked up by both columns of its key. */
@@ -106,10 +106,10 @@ async function byIds(tx: Tx, keys: readonly EventKey[]): Promise<readonly OwnedE
   if (keys.length === 0) return []
   const partnerIds = keys.map((key) => key.partnerId)
   return tx.rows<OwnedEvent>(
-    plannedAnew(sql`
+    unprepared(sql`
       select e.* from unnest(${partnerIds}::uuid[], ${keys.map((key) => key.eventId)}::uuid[]) as w (p, i)
       cross join lateral (
-        select partner_id, id, type, reference, data, occurred_at from outbox.events
+        select partner_id, id, type, reference, data, occurred_at from events.events
         where partner_id = w.p and id = w.i and ${ofOnePartner(partnerIds, sql`partner_id`)} limit 1) as e`),
   )
 }
@@ -117,25 +117,25 @@ async function byIds(tx: Tx, keys: readonly EventKey[]): Promise<readonly OwnedE
 /** In the order of the partners, and of the events of each. */
 const nextPending = (tx: Tx, partnerIds: readonly string[], eventsMax: number): Promise<readonly EventKey[]> =>
   tx.rows<EventKey>(
-    plannedAnew(sql`
+    unprepared(sql`
       select p.* from unnest(${partnerIds}::uuid[]) as w (p)
       cross join lateral (
-        select partner_id, event_id from outbox.pending
+        select partner_id, event_id from events.pending
         where partner_id = w.p and ${ofOnePartner(partnerIds, sql`partner_id`)}
         order by event_id limit ${eventsMax}) as p`),
   )
 
-export function createOutbox(): Outbox {
+export function createEventOutbox(): EventOutbox {
   return {
     append: (tx, partnerId, type, occurredAt, data) => appendMany(tx, [{ partnerId, type, occurredAt, data }]),
     appendMany,
     partnersWithPending: async (tx, after, partnersMax) => {
       const rows = await tx.rows<{ partnerId: string }>(
-        plannedAnew(sql`
+        unprepared(sql`
           with recursive found (partner_id) as (
-            (select partner_id from outbox.pending where partner_id > ${after} order by partner_id limit 1)
+            (select partner_id from events.pending where partner_id > ${after} order by partner_id limit 1)
             union all
-            select (select n.partner_id from outbox.pending n where n.partner_id > found.partner_id
+            select (select n.partner_id from events.pending n where n.partner_id > found.partner_id
               order by n.partner_id limit 1) from found where found.partner_id is not null)
           select partner_id from found where partner_id is not null limit ${partnersMax}`),
       )
@@ -145,8 +145,8 @@ export function createOutbox(): Outbox {
       const taken = await nextPending(tx, partnerIds, eventsMax)
       if (taken.length === 0) return []
       tx.later(
-        plannedAnew(sql`
-          delete from outbox.pending p
+        unprepared(sql`
+          delete from events.pending p
           using unnest(${taken.map((row) => row.partnerId)}::uuid[], ${taken.map((row) => row.eventId)}::uuid[]) as w (p, e)
           where p.partner_id = w.p and p.event_id = w.e and ${ofOnePartner(partnerIds, sql`p.partner_id`)}`),
       )
@@ -155,15 +155,15 @@ export function createOutbox(): Outbox {
     },
     oldestPending: async (tx) => {
       const row = await tx.row<{ eventId: string }>(
-        plannedAnew(sql`select event_id from outbox.pending order by event_id limit 1`),
+        unprepared(sql`select event_id from events.pending order by event_id limit 1`),
       )
       return row?.eventId
     },
     byIds,
     hasPendingBefore: async (tx, partnerId, eventId) => {
       const row = await tx.row(
-        plannedAnew(sql`
-          select 1 as found from outbox.pending where partner_id = ${partnerId} and event_id < ${eventId} limit 1`),
+        unprepared(sql`
+          select 1 as found from events.pending where partner_id = ${partnerId} and event_id < ${eventId} limit 1`),
       )
       return row !== undefined
     },

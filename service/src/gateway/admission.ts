@@ -2,7 +2,7 @@
  * Requests under way at once. Beyond what a process can serve a queue only makes everybody wait: what comes on top is
  * refused at once, which costs little, and what was accepted is answered about as fast as ever.
  */
-import { Refusal } from '../kernel/index.ts'
+import { Refusal } from '../api/index.ts'
 
 export type Capacity = {
   /** Throws overloaded (503) with Retry-After. Answers how to give the place back, which happens once. */

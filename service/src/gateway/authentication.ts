@@ -3,7 +3,8 @@
  * spent. What is done for them is the desk's, or the api's behind an edge.
  */
 import type { Access } from '../access/index.ts'
-import type { Caller, Clock } from '../kernel/index.ts'
+import type { Caller } from '../api/index.ts'
+import type { Clock } from '../kernel/index.ts'
 import { createIdentify, readClaim } from './signature.ts'
 import { readBody } from './body.ts'
 import type { Capacity } from './admission.ts'

@@ -1,6 +1,6 @@
 /** The raw body, before anything parses it: the signature covers these bytes. Memory is bounded by `bytesMax`. */
 import type { IncomingMessage } from 'node:http'
-import { Refusal } from '../kernel/index.ts'
+import { Refusal } from '../api/index.ts'
 
 /**
  * What a refused sender may still push before it is answered: a client that is cut off while it writes sees a reset,

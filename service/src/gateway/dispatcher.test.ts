@@ -2,17 +2,18 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type OperationId, operationIds, permissions } from '@partner-payments/wire'
-import { addPartner, createHouse, type House } from '../../../test/support/composition.ts'
-import { type AllHandlers, createLog, type Handler, newId, Refusal, spending, Unreachable } from '../kernel/index.ts'
+import { addPartner, createTestService, type Service } from '../../../test/support/composition.ts'
+import { type AllHandlers, type Handler, Refusal, spending, Unreachable } from '../api/index.ts'
+import { createLog, newId } from '../kernel/index.ts'
 import { createDesk } from './dispatcher.ts'
 
-let house: House
+let service: Service
 let partnerId: string
 before(async () => {
-  house = await createHouse()
-  ;({ partnerId } = await addPartner(house))
+  service = await createTestService()
+  ;({ partnerId } = await addPartner(service))
 })
-after(() => house.close())
+after(() => service.close())
 
 type Pay = Handler<'createFiatPayout'>
 
@@ -22,7 +23,7 @@ function deskWith(pay: Pay) {
     ...Object.fromEntries(operationIds.map((id: OperationId) => [id, nobody])),
     createFiatPayout: pay,
   } as unknown as AllHandlers
-  const { access, clock } = house
+  const { access, clock } = service
   const desk = createDesk({ access, clock, handlers, log: createLog('silent'), sandbox: true, windowSeconds: 300 })
   const nonce = newId().replaceAll('-', '')
   return async (body: object = {}): Promise<number | undefined> => {

@@ -4,7 +4,8 @@
  */
 import { type OperationId, operationIds } from '@partner-payments/wire'
 import type { Access } from '../access/index.ts'
-import { type AllHandlers, type Caller, type Clock, type Log, Unreachable } from '../kernel/index.ts'
+import { type AllHandlers, type Caller, Unreachable } from '../api/index.ts'
+import { type Clock, type Log } from '../kernel/index.ts'
 import { createAdmit, type Entrance } from './nonces.ts'
 import { requireIdentity } from './body.ts'
 import { createEndpoint, type Endpoint } from './operation.ts'

@@ -1,7 +1,8 @@
 /** The forms of the gateway, put together. */
 import type { AddressInfo } from 'node:net'
 import type { Access } from '../access/index.ts'
-import type { AllHandlers, Caller, Clock, Log } from '../kernel/index.ts'
+import type { AllHandlers, Caller } from '../api/index.ts'
+import type { Clock, Log } from '../kernel/index.ts'
 import { createAdmit } from './nonces.ts'
 import { readBody, requireIdentity } from './body.ts'
 import { type Capacity, createCapacity } from './admission.ts'

@@ -4,7 +4,8 @@
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { sha256Hex } from '@partner-payments/wire'
-import { type Caller, type Clock, minuteMs, Refusal } from '../kernel/index.ts'
+import { type Caller, Refusal } from '../api/index.ts'
+import { type Clock, minuteMs } from '../kernel/index.ts'
 import type { Headers } from './signature.ts'
 
 export const callerHeader = 'x-internal-caller'

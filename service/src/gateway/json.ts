@@ -3,7 +3,7 @@
  * could not carry (NUL, lone surrogates), numbers exact. `JSON.parse` reads; what it lets pass in silence is found here.
  */
 import { type FieldError, parseJsonExactly, type ProblemCode } from '@partner-payments/wire'
-import { Refusal } from '../kernel/index.ts'
+import { Refusal } from '../api/index.ts'
 
 export const nestingMax = 32
 

@@ -1,15 +1,7 @@
 /** What an identified request spends before anything is done for it: its nonce. */
 import type { Access } from '../access/index.ts'
-import {
-  after,
-  type Caller,
-  type Clock,
-  type Log,
-  minuteMs,
-  type OpenNonce,
-  Refusal,
-  secondMs,
-} from '../kernel/index.ts'
+import { type Caller, type OpenNonce, Refusal } from '../api/index.ts'
+import { after, type Clock, type Log, minuteMs, secondMs } from '../kernel/index.ts'
 
 export type Admission = {
   readonly nonce: OpenNonce

@@ -1,6 +1,7 @@
 /** Failures become problem bodies (RFC 9457) here and nowhere else; what is internal goes to the log. */
 import { type FieldError, type ProblemCode, problems } from '@partner-payments/wire'
-import { type Log, Refusal, Unreachable } from '../kernel/index.ts'
+import { Refusal, Unreachable } from '../api/index.ts'
+import { type Log } from '../kernel/index.ts'
 
 export type ProblemAnswer = {
   readonly status: number

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Caller, createManualClock, hourMs, newId, Refusal, secondMs } from '../kernel/index.ts'
+import { type Caller, Refusal } from '../api/index.ts'
+import { createManualClock, hourMs, newId, secondMs } from '../kernel/index.ts'
 import { createRateLimiter } from './rate.ts'
 
 const caller: Caller = { partnerId: newId(), serviceAccountId: newId(), name: 'Till', permissions: [] }

@@ -1,5 +1,6 @@
 /** A token bucket per service account and process: `perSecond` on average, `burst` at once. */
-import { type Caller, type Clock, Refusal, secondMs } from '../kernel/index.ts'
+import { type Caller, Refusal } from '../api/index.ts'
+import { type Clock, secondMs } from '../kernel/index.ts'
 
 type Bucket = { tokens: number; at: number }
 

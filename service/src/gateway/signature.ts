@@ -6,7 +6,8 @@ import { constants, generateKeyPair, verify, type KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
 import { canonicalString } from '@partner-payments/wire'
 import type { Access } from '../access/index.ts'
-import { type Caller, type Clock, Refusal, secondMs } from '../kernel/index.ts'
+import { type Caller, Refusal } from '../api/index.ts'
+import { type Clock, secondMs } from '../kernel/index.ts'
 
 export type Headers = Readonly<Record<string, string | string[] | undefined>>
 

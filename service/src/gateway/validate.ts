@@ -3,7 +3,7 @@ import { type FieldError, type FieldErrorCode, isRawNumber, type TSchema } from 
 import { Compile } from 'typebox/compile'
 import type { TLocalizedValidationError } from 'typebox/error'
 import { Settings } from 'typebox/system'
-import { Refusal } from '../kernel/index.ts'
+import { Refusal } from '../api/index.ts'
 
 /** An answer lists this many errors at most: enough to mend a form, bounded against a hostile body. */
 const errorsMax = 50

@@ -1,13 +1,8 @@
-/** The kernel: words that every room uses and none owns. Knows nothing of payments, HTTP or SQL. */
+/** The kernel: clock, identifiers, money, logs, loops, encryption at rest, assertions. Knows no HTTP and no SQL. */
 export * from './assert.ts'
-export * from '../api/caller.ts'
 export * from './clock.ts'
-export * from '../api/cursor.ts'
-export * from '../api/handlers.ts'
 export * from './ids.ts'
 export * from './log.ts'
 export * from './loop.ts'
 export * from './money.ts'
-export * from '../api/nonce.ts'
-export * from '../api/refusal.ts'
 export * from './seal.ts'

@@ -1,5 +1,6 @@
 /** Pure: what a transfer does to the two accounts that it names. */
-import { type Currency, type Minor, Refusal } from '../kernel/index.ts'
+import { Refusal } from '../api/index.ts'
+import { type Currency, type Minor } from '../kernel/index.ts'
 
 /** The partner's money, and the partner's own copies of the system accounts. */
 export type AccountName = 'balance' | 'suspense' | 'fees' | 'fx' | `settlement.${string}`

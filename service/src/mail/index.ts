@@ -1,6 +1,6 @@
 /**
  * Mail out: claim a queued mail under a lease, render it, hand it to a mail server or write it into a folder, record.
- * No table of its own: the queue is the room's. A mail is sent at least once; its Message-ID is made of the id of its
+ * No table of its own: the queue is the module's. A mail is sent at least once; its Message-ID is made of the id of its
  * row, so that whoever receives it twice can tell. A server that is away or says "later" is tried again after 1, 2,
  * 4 ... minutes for 24 hours; a recipient that is refused for good is given up at once. A notice of a failing endpoint goes
  * to each Admin and Developer; whom it reached is in its row, so that a failure for one repeats nothing for the others.

@@ -5,7 +5,8 @@ import { mailServer, readMail } from '../../../test/support/mail-server.ts'
 import { createTestDatabase, type TestDatabase } from '../../../test/support/postgres.ts'
 import { until } from '../../../test/support/until.ts'
 import { createAccess } from '../access/index.ts'
-import { createCursors, createLog, createManualClock, createSealer, dayMs, minuteMs, newId } from '../kernel/index.ts'
+import { createCursors } from '../api/index.ts'
+import { createLog, createManualClock, createSealer, dayMs, minuteMs, newId } from '../kernel/index.ts'
 import { createDatabase, type Database, sql } from '../postgres/index.ts'
 import { createUsers } from '../modules/users/index.ts'
 import { addNotice, type NewNotice, noticeQueue } from '../modules/webhooks/index.ts'
@@ -26,7 +27,7 @@ before(async () => {
 afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp()
   // Each test owns the whole queue.
-  await db.run(sql`delete from webhooks.notices`)
+  await db.run(sql`delete from delivery.notices`)
 })
 after(async () => {
   await db.close()
@@ -69,7 +70,7 @@ async function setUp(url: string) {
     db.transaction((tx) => addNotice(tx, { ...failing, ...given, partnerId }, clock.now()))
   const row = () =>
     db.row<{ id: string; mailDueAt: Date | null; mailAttempts: number; mailDone: readonly string[] }>(
-      sql`select id, mail_due_at, mail_attempts, mail_done from webhooks.notices where partner_id = ${partnerId}
+      sql`select id, mail_due_at, mail_attempts, mail_done from delivery.notices where partner_id = ${partnerId}
         order by id desc limit 1`,
     )
   return { clock, users, partnerId, invite, notice, deps, step: createNoticeStep(deps), row, lines }
@@ -287,7 +288,7 @@ test('notices are kept for 30 days, and longer only while they are still to be s
   const kinds = async () =>
     (
       await db.rows<{ kind: string }>(
-        sql`select kind from webhooks.notices where partner_id = ${partnerId} order by created_at`,
+        sql`select kind from delivery.notices where partner_id = ${partnerId} order by created_at`,
       )
     ).map(({ kind }) => kind)
   await notice({ kind: 'Failing24h' })

@@ -21,7 +21,7 @@ export type NoticeWorkerDeps = {
   readonly idleMs?: number
 }
 
-/** Four rounds of the longest conversation with a server, and room: only a worker that died loses a lease. */
+/** Four rounds of the longest conversation with a server, and module: only a worker that died loses a lease. */
 const leaseMs = 5 * minuteMs
 const membersMax = 20
 const sentAtOnceMax = 5

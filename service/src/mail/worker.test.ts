@@ -7,16 +7,8 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { mailServer, readMail } from '../../../test/support/mail-server.ts'
 import { createTestDatabase, type TestDatabase } from '../../../test/support/postgres.ts'
 import { createAccess } from '../access/index.ts'
-import {
-  createCursors,
-  createLog,
-  createManualClock,
-  createSealer,
-  dayMs,
-  hourMs,
-  minuteMs,
-  newId,
-} from '../kernel/index.ts'
+import { createCursors } from '../api/index.ts'
+import { createLog, createManualClock, createSealer, dayMs, hourMs, minuteMs, newId } from '../kernel/index.ts'
 import { createDatabase, type Database, sql } from '../postgres/index.ts'
 import { createUsers } from '../modules/users/index.ts'
 import { smtpTransport } from './smtp.ts'

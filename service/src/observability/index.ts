@@ -37,7 +37,7 @@ export type Operations = {
 const readyTimeoutMs = 2_000
 const secondsBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15]
 
-export type OperationsDeps = {
+export type ObservabilityDeps = {
   readonly db: Database
   readonly clock?: Clock
   /** Of several: the label `process` of every series, so that each has a history of its own. */
@@ -45,7 +45,7 @@ export type OperationsDeps = {
   readonly others?: OtherProcesses
 }
 
-export function createOperations(deps: OperationsDeps): Operations {
+export function createObservability(deps: ObservabilityDeps): Operations {
   const { db, clock = systemClock, process: label, others } = deps
   const registry = new Registry()
   if (label !== undefined) registry.setDefaultLabels({ process: label })

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { createTestDatabase } from '../../../test/support/postgres.ts'
-import { createLog, Refusal } from '../kernel/index.ts'
+import { Refusal } from '../api/index.ts'
+import { createLog } from '../kernel/index.ts'
 import { createBatcher, createDatabase, ofPartners, sql, toStatement, type Tx } from './index.ts'
 
 const database = await createTestDatabase()

@@ -4,7 +4,7 @@
  * a batch that fails as a whole is run again partner by partner and call by call, so that a poisoned one fails alone,
  * too. A lock of one partner is waited for by that partner alone, beside the batches of the others.
  */
-import { Refusal, Unreachable } from '../kernel/index.ts'
+import { Refusal, Unreachable } from '../api/index.ts'
 import type { Database } from './database.ts'
 import { sqlState, stateOf } from './errors.ts'
 import { KeyTaken } from './once.ts'
@@ -39,7 +39,7 @@ type Waiting<In, Out> = {
 const sharedLockTimeoutMs = 250
 
 /** A small batch costs nearly as much as a large one, and two that follow each other closely mostly wait for the same disk. */
-const companyMinDefault = 64
+const secondBatchMinDefault = 64
 
 /** A key or an amount that somebody else has taken since it was read. */
 const lostStates: ReadonlySet<string | undefined> = new Set([sqlState.uniqueViolation, sqlState.checkViolation])
@@ -59,7 +59,7 @@ export type BatcherOptions<In, Out, Read = undefined> = {
   /** Batches under way at once. */
   readonly batchesMax: number
   /** Beside another batch a further one begins with this many calls. */
-  readonly companyMin?: number
+  readonly secondBatchMin?: number
   /** Whose a call is. */
   readonly partnerOf: (call: In) => string
   /** Where the database is sharded by partner: a batch is of one partner. */
@@ -71,7 +71,7 @@ export type BatcherOptions<In, Out, Read = undefined> = {
 
 export function createBatcher<In, Out, Read = undefined>(options: BatcherOptions<In, Out, Read>): Batcher<In, Out> {
   const { db, read, work, callsMax, batchesMax, partnerOf, apart = false, byIndex = false, planOnce = false } = options
-  const { companyMin = companyMinDefault } = options
+  const { secondBatchMin = secondBatchMinDefault } = options
   let waiting: Waiting<In, Out>[] = []
   let turn: Promise<void> = Promise.resolve()
   let underWay = 0
@@ -148,7 +148,7 @@ export function createBatcher<In, Out, Read = undefined>(options: BatcherOptions
     while (
       underWay < batchesMax &&
       waiting.length > 0 &&
-      (underWay === 0 || waiting.length >= Math.min(companyMin, callsMax))
+      (underWay === 0 || waiting.length >= Math.min(secondBatchMin, callsMax))
     ) {
       const batch = next()
       if (batch.length === 0) return

@@ -1,6 +1,7 @@
 /** The pool and the transaction. Times, ids and JSON are made in TypeScript. */
 import pg from 'pg'
-import { assert, type Log, Unreachable } from '../kernel/index.ts'
+import { Unreachable } from '../api/index.ts'
+import { assert, type Log } from '../kernel/index.ts'
 import { createDurability, type Durability, type Unflushed, writeAnything } from './durability.ts'
 import { classify, isRetryable, sqlState, stateOf } from './errors.ts'
 import { createLater, createTx, outsideTransaction, together, type Tx } from './tx.ts'

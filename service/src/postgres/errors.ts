@@ -1,5 +1,5 @@
 /** PostgreSQL's errors, told by SQLSTATE, never by their text; constraint names may carry a shard suffix. */
-import { Unreachable } from '../kernel/index.ts'
+import { Unreachable } from '../api/index.ts'
 
 export const sqlState = {
   uniqueViolation: '23505',

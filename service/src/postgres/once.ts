@@ -3,10 +3,10 @@
  * constraint; a concurrent twin waits there for the first and then gets its answer. What is refused leaves nothing, so
  * the same key can be tried again.
  */
-import { Refusal } from '../kernel/index.ts'
+import { Refusal } from '../api/index.ts'
 import { sqlState, stateOf } from './errors.ts'
 
-export type Keyed = { readonly requestHash: string; readonly reference: string }
+export type Keyed = { readonly requestFingerprint: string; readonly reference: string }
 
 /** Thrown by `make` inside its transaction, to roll it back: another request has won the key. */
 export class KeyTaken extends Error {
@@ -14,8 +14,8 @@ export class KeyTaken extends Error {
 }
 
 /** Refuses: idempotency_key_reused (422), naming the reference, where the key of `row` belongs to another request. */
-export function replayOf<T extends Keyed>(row: T, requestHash: string): T {
-  if (row.requestHash === requestHash) return row
+export function replayOf<T extends Keyed>(row: T, requestFingerprint: string): T {
+  if (row.requestFingerprint === requestFingerprint) return row
   throw new Refusal(
     'idempotency_key_reused',
     `The key belongs to another request; its reference is ${row.reference}.`,
@@ -37,20 +37,20 @@ export function asInProgress(error: unknown): unknown {
  * request_in_progress (409) where the twin does not end in time.
  */
 export async function once<T extends Keyed>(options: {
-  readonly requestHash: string
+  readonly requestFingerprint: string
   /** The row of the key; undefined where there is none, or no key. */
   readonly find: () => Promise<T | undefined>
   readonly make: () => Promise<T>
 }): Promise<{ readonly row: T; readonly replayed: boolean }> {
-  const { requestHash, find, make } = options
+  const { requestFingerprint, find, make } = options
   const before = await find()
-  if (before) return { row: replayOf(before, requestHash), replayed: true }
+  if (before) return { row: replayOf(before, requestFingerprint), replayed: true }
   try {
     return { row: await make(), replayed: false }
   } catch (error) {
     if (!(error instanceof KeyTaken)) throw asInProgress(error)
     const winner = await find()
     if (!winner) throw inProgress()
-    return { row: replayOf(winner, requestHash), replayed: true }
+    return { row: replayOf(winner, requestFingerprint), replayed: true }
   }
 }

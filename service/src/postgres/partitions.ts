@@ -5,7 +5,7 @@
 import { assert, dayMs, firstIdOf, nilId } from '../kernel/index.ts'
 import type { Database } from './database.ts'
 import { sqlState, stateOf } from './errors.ts'
-import { plannedAnew, type Sql } from './sql.ts'
+import { unprepared, type Sql } from './sql.ts'
 import type { Tx } from './tx.ts'
 
 const weekMs = 7 * dayMs
@@ -18,7 +18,7 @@ const monday = (moment: Date): Date =>
 
 /** Names come from migrations, never from outside; a name cannot be a parameter. */
 function statement(text: string): Sql {
-  return plannedAnew({ parts: [text], values: [] })
+  return unprepared({ parts: [text], values: [] })
 }
 const checkedName = (name: string): string => {
   assert(/^[a-z]+\.[a-z_0-9]+$/.test(name), 'a table is named with its schema')

@@ -6,7 +6,7 @@ export type Sql = {
   readonly parts: readonly string[]
   readonly values: readonly unknown[]
   /** Planned anew each time. */
-  readonly anew?: true
+  readonly unprepared?: true
 }
 export type Statement = { readonly name: string; readonly text: string; readonly values: readonly unknown[] }
 
@@ -65,14 +65,14 @@ export function ofOnePartner(partnerIds: readonly string[], column: Sql): Sql {
  * A statement on a queue or on the rows of a batch: planned each time for what is there then. Prepared once, it would keep the plan of
  * the first five times, when the table was perhaps empty and reading all of it was the cheapest way.
  */
-export const plannedAnew = (statement: Sql): Sql => ({ ...statement, anew: true })
+export const unprepared = (statement: Sql): Sql => ({ ...statement, unprepared: true })
 
 const names = new Map<string, string>()
 
 /** The text with `$n`, and a name that is the same for the same text, so that each connection prepares it once. No name: prepared anew. */
-export function toStatement({ parts, values, anew }: Sql): Statement {
+export function toStatement({ parts, values, unprepared }: Sql): Statement {
   const text = parts.reduce((before, part, index) => `${before}$${index}${part}`)
-  if (anew) return { name: '', text, values }
+  if (unprepared) return { name: '', text, values }
   let name = names.get(text)
   if (name === undefined) {
     name = createHash('sha256').update(text).digest('base64url').slice(0, 24)

@@ -1,12 +1,13 @@
 /**
- * Settlement: payouts on their way to a bank, and what banks tell. Claim -> rail -> the room's verb, the same path as a
+ * Settlement: payouts on their way to a bank, and what banks tell. Claim -> rail -> the module's verb, the same path as a
  * request. Owns no tables: the claim is the payout's own.
  *
  * Promises: an attempt is on the books before the bank hears of it; after a crash the bank is asked whether it has the
  * instruction before it is handed over again; a notice is acknowledged only after its transaction has committed. So an
  * instruction is never sent twice and none is lost, whichever line the process dies at.
  */
-import { type Log, type Loop, startLoop, Unreachable } from '../kernel/index.ts'
+import { Unreachable } from '../api/index.ts'
+import { type Log, type Loop, startLoop } from '../kernel/index.ts'
 import type { Notice, Rail } from '../rails/index.ts'
 import type { Deposits } from '../modules/deposits/index.ts'
 import type { PayoutClaim, Payouts } from '../modules/payouts/index.ts'

@@ -3,18 +3,11 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
 import { createTestDatabase } from '../../../test/support/postgres.ts'
-import {
-  type Caller,
-  createCursors,
-  createLog,
-  createManualClock,
-  createSealer,
-  newId,
-  randomBytes,
-} from '../kernel/index.ts'
+import { type Caller, createCursors } from '../api/index.ts'
+import { createLog, createManualClock, createSealer, newId, randomBytes } from '../kernel/index.ts'
 import { createAccess } from '../access/index.ts'
 import { createLedger } from '../ledger/index.ts'
-import { createOutbox } from '../events/index.ts'
+import { createEventOutbox } from '../events/index.ts'
 import { createDatabase, sql } from '../postgres/index.ts'
 import { createSandboxBank } from '../rails/index.ts'
 import { createBeneficiaries } from '../modules/beneficiaries/index.ts'
@@ -39,12 +32,12 @@ const cursors = createCursors(randomBytes(32))
 const sealer = createSealer([randomBytes(32)])
 const access = createAccess({ db, clock, sealer })
 const ledger = createLedger({ clock })
-const outbox = createOutbox()
+const eventOutbox = createEventOutbox()
 const bank = createSandboxBank({ db, clock, stepMs })
 const customers = createCustomers({ db, clock, sealer, cursors })
 const beneficiaries = createBeneficiaries({ db, clock, cursors, customers })
-const transactions = createTransactions({ db, clock, cursors, outbox, customers })
-const shared = { db, clock, ledger, outbox, customers, transactions }
+const transactions = createTransactions({ db, clock, cursors, eventOutbox, customers })
+const shared = { db, clock, ledger, eventOutbox, customers, transactions }
 const payouts = createPayouts({ ...shared, cursors, beneficiaries, railId: bank.id })
 const deposits = createDeposits({ ...shared, access, railId: bank.id })
 const settlement = { log, rail: bank, payouts, deposits, idleMs: 1 }
@@ -74,7 +67,7 @@ async function diedAfterTheBank(amount: string) {
 
 async function eventsOf(partnerId: string, reference: string): Promise<readonly string[]> {
   const rows = await db.rows<{ type: string }>(sql`
-    select type from outbox.events where partner_id = ${partnerId} and reference = ${reference} order by id`)
+    select type from events.events where partner_id = ${partnerId} and reference = ${reference} order by id`)
   return rows.map(({ type }) => type.split('.').at(-1) ?? '')
 }
 

@@ -14,14 +14,14 @@ export type EndpointState = {
   readonly breakerOpen: boolean
 }
 
-export type Census = {
+export type EndpointStatistics = {
   /** The walk over all partners, in pages. */
   readonly partnersAfter: (tx: Tx, afterId: string, partnersMax: number) => Promise<readonly string[]>
   /** Each endpoint of a partner, all of one moment. What a disabled one is owed is held. */
   readonly endpointsOf: (tx: Tx, partnerId: string) => Promise<readonly EndpointState[]>
 }
 
-export const census: Census = {
+export const endpointStatistics: EndpointStatistics = {
   partnersAfter: store.partnersAfter,
   endpointsOf: async (tx, partnerId) =>
     (await store.countEndpoints(tx, partnerId)).map(({ enabled, ...row }) => {

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { eventNames, isRawNumber } from '@partner-payments/wire'
 import { createHooks, statusChanged } from '../../../../test/support/webhooks.ts'
-import { hourMs, minuteMs, newId, Refusal } from '../../kernel/index.ts'
+import { Refusal } from '../../api/index.ts'
+import { hourMs, minuteMs, newId } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
 
 let hooks: Awaited<ReturnType<typeof createHooks>>
@@ -44,7 +45,7 @@ test('oldest first in pages, the data as the outbox wrote them', async () => {
   const second = await hooks.webhooks.events(partnerId, { limit: '2', after: first.nextCursor })
   assert.deepEqual([statusesOf(second), second.hasMore], [['c'], false])
   const rows = await hooks.db.rows<{ id: string; data: string }>(sql`
-    select id, data from outbox.events where partner_id = ${partnerId} order by id`)
+    select id, data from events.events where partner_id = ${partnerId} order by id`)
   const events = [...first.data, ...second.data]
   assert.deepEqual(
     events.map((event) => [event.id, JSON.stringify(event.data)]),
@@ -139,11 +140,11 @@ test('a cursor that is forged, of another partner or of another list is refused;
   await assert.rejects(hooks.webhooks.events(partnerId, { after: `${nextCursor}AA` }), wrong)
   await assert.rejects(hooks.webhooks.events(partnerId, { after: 'x' }), wrong)
   // As retention leaves it: the oldest are gone.
-  await hooks.db.run(sql`delete from webhooks.feed where partner_id = ${partnerId} and sequence <= 2`)
+  await hooks.db.run(sql`delete from delivery.feed where partner_id = ${partnerId} and sequence <= 2`)
   await assert.rejects(hooks.webhooks.events(partnerId, { after: nextCursor }), refused('cursor_expired'))
   const rest = await hooks.webhooks.events(partnerId, {})
   assert.deepEqual(statusesOf(rest), ['c'])
-  await hooks.db.run(sql`delete from webhooks.feed where partner_id = ${partnerId}`)
+  await hooks.db.run(sql`delete from delivery.feed where partner_id = ${partnerId}`)
   await assert.rejects(hooks.webhooks.events(partnerId, { after: nextCursor }), refused('cursor_expired'))
   const end = await hooks.webhooks.events(partnerId, { after: rest.nextCursor })
   assert.deepEqual([end.data, end.nextCursor], [[], rest.nextCursor])

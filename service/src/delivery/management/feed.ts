@@ -1,13 +1,14 @@
 /** The pull feed: every event of a partner in the order in which they were told, whether or not anybody subscribes. */
 import { isEventName, parseJsonExactly, type Static, webhooks as wire } from '@partner-payments/wire'
-import { type Cursors, derivedTimeId, notFound, Refusal, refuseField } from '../../kernel/index.ts'
-import type { Outbox } from '../../events/index.ts'
+import { type Cursors, notFound, Refusal, refuseField } from '../../api/index.ts'
+import { derivedTimeId } from '../../kernel/index.ts'
+import type { EventOutbox } from '../../events/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import * as history from './store-history.ts'
 import * as store from './store-recoveries.ts'
 import { subscriptionById } from './store-subscriptions.ts'
 
-export type FeedDeps = { readonly db: Database; readonly cursors: Cursors; readonly outbox: Outbox }
+export type FeedDeps = { readonly db: Database; readonly cursors: Cursors; readonly eventOutbox: EventOutbox }
 
 /** What a page that is asked for some types looks at: one that finds less than its limit says where it got to. */
 const examinedEventsMax = 1000
@@ -36,7 +37,7 @@ function readTypes(text: string | undefined): readonly string[] | undefined {
   return types
 }
 
-export function createFeed({ db, cursors, outbox }: FeedDeps) {
+export function createFeed({ db, cursors, eventOutbox }: FeedDeps) {
   /** The place to go on from. Refuses: validation_failed (/query/after), cursor_expired. */
   const readPlace = async (list: string, partnerId: string, after: string | undefined): Promise<bigint> => {
     // In this order: where nothing is kept, all up to this number is gone, and what comes meanwhile is above it.
@@ -78,7 +79,7 @@ export function createFeed({ db, cursors, outbox }: FeedDeps) {
       const rows = await store.feedAfter(db, partnerId, place, examined + 1)
       const looked = rows.slice(0, examined)
       const keys = looked.map(({ eventId }) => ({ partnerId, eventId }))
-      const events = new Map((await outbox.byIds(db, keys)).map((event) => [event.id, event]))
+      const events = new Map((await eventOutbox.byIds(db, keys)).map((event) => [event.id, event]))
       const found = looked.flatMap(({ sequence, eventId }) => {
         const event = events.get(eventId)
         return event === undefined || types?.includes(event.type) === false ? [] : [{ sequence, event }]

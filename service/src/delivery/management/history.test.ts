@@ -1,17 +1,18 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { createHands, type Hands } from '../../../../test/support/worker-harness.ts'
+import { createWorkerHarness, type WorkerHarness } from '../../../../test/support/worker-harness.ts'
 import { createHooks, statusChanged } from '../../../../test/support/webhooks.ts'
-import { after as later, hourMs, minuteMs, newId, Refusal } from '../../kernel/index.ts'
+import { Refusal } from '../../api/index.ts'
+import { after as later, hourMs, minuteMs, newId } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
 import { depositSamples } from '../../modules/deposits/index.ts'
 
 type Hooks = Awaited<ReturnType<typeof createHooks>>
 let hooks: Hooks
-let hands: Hands
+let harness: WorkerHarness
 before(async () => {
   hooks = await createHooks()
-  hands = createHands(hooks)
+  harness = createWorkerHarness(hooks)
 })
 after(() => hooks?.close())
 
@@ -47,7 +48,7 @@ async function reconciled(key: Key) {
 }
 
 async function begun(key: Key, times: number) {
-  const claims = await hands.claim(key)
+  const claims = await harness.claim(key)
   assert.equal(claims.length, times)
   return claims
 }
@@ -57,8 +58,8 @@ test('queue and delivered are one list, newest first, in pages, each with its at
   assert.deepEqual((await list(key)).data, [])
   await told(key, 'A', 'B', 'C', 'D', 'E')
   const claims = await begun(key, 5)
-  for (const index of [0, 2, 4]) await hands.record(claims[index])
-  await hands.record(claims[1], { status: 500, responseBody: 'later' })
+  for (const index of [0, 2, 4]) await harness.record(claims[index])
+  await harness.record(claims[1], { status: 500, responseBody: 'later' })
   const pages = []
   let query = {}
   for (let more = true; more;) {
@@ -89,10 +90,10 @@ test('by status, type, reference and time, and all at once', async () => {
   const type = 'partner.customer.deposit.completed'
   const now = hooks.clock.now()
   const data = depositSamples[type]({ partnerId: key.partnerId, partnerName: 'Test', now })
-  await hooks.db.transaction(async (tx) => hooks.outbox.append(tx, key.partnerId, type, now, data))
+  await hooks.db.transaction(async (tx) => hooks.eventOutbox.append(tx, key.partnerId, type, now, data))
   await hooks.fanOut(key.partnerId)
   const claims = await begun(key, 3)
-  await hands.record(claims[0])
+  await harness.record(claims[0])
   assert.deepEqual(references(await list(key, { status: 'Delivered' })), ['A'])
   assert.deepEqual(references(await list(key, { status: 'Pending' })), [data.reference, 'B'])
   assert.deepEqual(references(await list(key, { status: 'Held' })), [])
@@ -119,7 +120,7 @@ test('a filter that finds little among very many looks at a bounded part, and go
   const total = 24_000
   const ids = Array.from({ length: total }, () => newId())
   await hooks.db.run(sql`
-    insert into webhooks.deliveries (partner_id, subscription_id, event_id, sequence, wire_event_id, type, reference,
+    insert into delivery.deliveries (partner_id, subscription_id, event_id, sequence, wire_event_id, type, reference,
       attempt_count, created_at, delivered_at)
     select ${key.partnerId}::uuid, ${key.subscriptionId}::uuid, i, n, i, ${statusChanged},
       case when n in (1, 15000, 24000) then 'rare' else 'usual' end, 1, ${hooks.clock.now()}::timestamptz,
@@ -165,14 +166,14 @@ test('a delivered one is redelivered under its id, its attempts go on, and it is
   const key = await subscribed()
   await told(key, 'A')
   const [first] = await begun(key, 1)
-  await hands.record(first)
+  await harness.record(first)
   assert.deepEqual(await reconciled(key), [1, 1, 0, 0])
   const again = await redeliver(key, first?.eventId ?? '')
   assert.deepEqual([again.status, again.attemptCount, again.attempts.length], ['Pending', 1, 1])
   assert.deepEqual(await reconciled(key), [1, 0, 1, 0])
   const [second] = await begun(key, 1)
   assert.deepEqual([second?.eventId, second?.data], [first?.eventId, first?.data])
-  await hands.record(second)
+  await harness.record(second)
   const done = await get(key, first?.eventId ?? '')
   assert.deepEqual(
     [done.status, done.attemptCount, done.attempts.map(({ attempt }) => attempt)],
@@ -185,21 +186,21 @@ test('a held one starts over, one that waits goes now, one that is under way sta
   const key = await subscribed()
   await told(key, 'held')
   const [held] = await begun(key, 1)
-  await hands.record(held, { status: 500 })
+  await harness.record(held, { status: 500 })
   await hooks.db.run(sql`
-    update webhooks.queue set status = 'Held', held_at = ${hooks.clock.now()}, due_at = null
+    update delivery.queue set status = 'Held', held_at = ${hooks.clock.now()}, due_at = null
     where partner_id = ${key.partnerId}`)
   await redeliver(key, held?.eventId ?? '')
   const [started] = await begun(key, 1)
   assert.equal(started?.eventId, held?.eventId)
-  await hands.record(started, { status: 500 })
+  await harness.record(started, { status: 500 })
   assert.deepEqual(await begun(key, 0), [])
   await redeliver(key, held?.eventId ?? '')
   const [hurried] = await begun(key, 1)
   // Twice while it is under way: nothing is begun beside it, and what it says is recorded.
   await Promise.all([redeliver(key, held?.eventId ?? ''), redeliver(key, held?.eventId ?? '')])
   await begun(key, 0)
-  assert.equal(await hands.record(hurried), 'delivered')
+  assert.equal(await harness.record(hurried), 'delivered')
   assert.deepEqual(await reconciled(key), [1, 1, 0, 0])
 })
 
@@ -207,13 +208,13 @@ test('redelivered ten times at once while others come and go: owed once each', a
   const key = await subscribed()
   await told(key, 'A', 'B', 'C')
   const claims = await begun(key, 3)
-  await Promise.all(claims.map((claim) => hands.record(claim)))
+  await Promise.all(claims.map((claim) => harness.record(claim)))
   const ids = claims.map(({ eventId }) => eventId)
   await Promise.all(Array.from({ length: 10 }, (_, index) => redeliver(key, ids[index % 3] ?? '')))
   assert.deepEqual(await reconciled(key), [3, 0, 3, 0])
   const again = await begun(key, 3)
   assert.deepEqual(again.map(({ eventId }) => eventId).toSorted(), ids.toSorted())
-  await Promise.all([...again.map((claim) => hands.record(claim)), ...ids.map((id) => redeliver(key, id))])
+  await Promise.all([...again.map((claim) => harness.record(claim)), ...ids.map((id) => redeliver(key, id))])
   const [owed] = await reconciled(key)
   assert.equal(owed, 3)
 })
@@ -223,7 +224,7 @@ test('the newest twenty attempts are shown', async () => {
   await told(key, 'A')
   let [claim] = await begun(key, 1)
   for (let i = 0; i < 24; i += 1) {
-    await hands.record(claim)
+    await harness.record(claim)
     await redeliver(key, claim?.eventId ?? '')
     ;[claim] = await begun(key, 1)
   }
@@ -239,7 +240,7 @@ test('enabling makes due what waits and what is held, and few at once begin', as
   const key = await subscribed()
   await told(key, 'A', 'B', 'C')
   const claims = await begun(key, 3)
-  for (const claim of claims) await hands.record(claim, { status: 500 })
+  for (const claim of claims) await harness.record(claim, { status: 500 })
   const disabled = await hooks.webhooks.update(key.partnerId, key.subscriptionId, { status: 'Disabled' })
   assert.deepEqual([disabled.disabledReason, disabled.disabledAt], ['Partner', hooks.clock.now()])
   await told(key, 'D')
@@ -249,8 +250,8 @@ test('enabling makes due what waits and what is held, and few at once begin', as
   assert.deepEqual([enabled.status, enabled.disabledReason, enabled.disabledAt], ['Enabled', null, null])
   assert.deepEqual(await reconciled(key), [4, 0, 4, 0])
   const [one] = await begun(key, 1)
-  await hands.record(one)
-  assert.equal((await hands.claim(key)).length, 2)
+  await harness.record(one)
+  assert.equal((await harness.claim(key)).length, 2)
 })
 
 test('statistics: the sums, the oldest, and what the attempts of a day came to', async () => {
@@ -264,11 +265,11 @@ test('statistics: the sums, the oldest, and what the attempts of a day came to',
   })
   await told(key, 'A', 'B', 'C', 'D')
   const claims = await begun(key, 4)
-  await hands.record(claims[0], { durationMs: 10 })
-  await hands.record(claims[1], { durationMs: 20 })
-  await hands.record(claims[2], { durationMs: 400, status: 500 })
+  await harness.record(claims[0], { durationMs: 10 })
+  await harness.record(claims[1], { durationMs: 20 })
+  await harness.record(claims[2], { durationMs: 400, status: 500 })
   await hooks.db.run(sql`
-    update webhooks.queue set status = 'Held', held_at = ${hooks.clock.now()} where partner_id = ${key.partnerId}
+    update delivery.queue set status = 'Held', held_at = ${hooks.clock.now()} where partner_id = ${key.partnerId}
       and reference = 'C'`)
   const { oldestPendingAt, failingSince, ...rest } = await read()
   assert.ok(oldestPendingAt !== null && failingSince !== null)
@@ -287,7 +288,7 @@ test('one that was delivered before deliveries carried their attempt shows it, a
   const key = await subscribed()
   await told(key, 'A')
   const [claim] = await begun(key, 1)
-  await hands.record(claim, { durationMs: 7 })
+  await harness.record(claim, { durationMs: 7 })
   const [row] = (await list(key)).data
   assert.deepEqual(
     row?.attempts.map(({ attempt, durationMs }) => [attempt, durationMs]),
@@ -295,16 +296,16 @@ test('one that was delivered before deliveries carried their attempt shows it, a
   )
   const { partnerId, subscriptionId } = key
   await hooks.db.run(sql`
-    insert into webhooks.attempts (partner_id, subscription_id, event_id, attempt, started_at, duration_ms, status)
-    select partner_id, subscription_id, event_id, 1, started_at, 8, status from webhooks.deliveries
+    insert into delivery.attempts (partner_id, subscription_id, event_id, attempt, started_at, duration_ms, status)
+    select partner_id, subscription_id, event_id, 1, started_at, 8, status from delivery.deliveries
     where partner_id = ${partnerId}`)
-  await hooks.db.run(sql`update webhooks.deliveries set started_at = null where partner_id = ${partnerId}`)
+  await hooks.db.run(sql`update delivery.deliveries set started_at = null where partner_id = ${partnerId}`)
   const shown = async () => (await list(key)).data[0]?.attempts.map(({ attempt, durationMs }) => [attempt, durationMs])
   assert.deepEqual(await shown(), [[1, 8]])
   assert.equal((await hooks.webhooks.statistics(partnerId, subscriptionId)).last24Hours.attempts, 1)
   await redeliver(key, row?.eventId ?? '')
   const [again] = await begun(key, 1)
-  await hands.record(again, { durationMs: 9 })
+  await harness.record(again, { durationMs: 9 })
   assert.deepEqual(await shown(), [
     [1, 8],
     [2, 9],

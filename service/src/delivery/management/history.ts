@@ -1,15 +1,7 @@
 /** What a partner reads about its deliveries, and the one thing that it may do to one: have it delivered again. */
 import { type Static, webhooks as wire } from '@partner-payments/wire'
-import {
-  after,
-  type Clock,
-  type Cursors,
-  dayMs,
-  firstIdOf,
-  momentOfId,
-  notFound,
-  type Page,
-} from '../../kernel/index.ts'
+import { type Cursors, notFound, type Page } from '../../api/index.ts'
+import { after, type Clock, dayMs, firstIdOf, momentOfId } from '../../kernel/index.ts'
 import type { Database } from '../../postgres/index.ts'
 import { type DeliveryStatus, statusesStored, statusSeen, type SubscriptionStatus } from './rules.ts'
 import { verdictOf } from '../queue/schedule.ts'
@@ -149,8 +141,8 @@ export function createHistory({ db, clock, cursors }: HistoryDeps) {
       const { eventId } = await load(key, wireEventId)
       await db.transaction(async (tx) => {
         const now = clock.now()
-        if (!(await queue.wakeLane(tx, partnerId, id, now))) throw notFound('webhook subscription')
-        // Under the lane's lock it can only go from the queue to the delivered: looked for in that order it is found.
+        if (!(await queue.wakeEndpointQueue(tx, partnerId, id, now))) throw notFound('webhook subscription')
+        // Under the endpoint queue's lock it can only go from the queue to the delivered: looked for in that order it is found.
         if (await requeue.hurry(tx, key, eventId, now)) return
         const moved = await requeue.takeDelivered(tx, key, eventId)
         if (moved === undefined) throw notFound('delivery')
@@ -164,12 +156,12 @@ export function createHistory({ db, clock, cursors }: HistoryDeps) {
       const key = { partnerId, subscriptionId: id }
       const { status } = await loadSubscription(db, partnerId, id)
       const countMax = wire.statisticsCountMax
-      const [lane, counts, outcomes] = await Promise.all([
-        store.laneState(db, partnerId, id),
+      const [endpointQueue, counts, outcomes] = await Promise.all([
+        store.endpointQueueState(db, partnerId, id),
         store.countDeliveries(db, key, countMax),
         store.newestAttempts(db, key, wire.statisticsAttemptsMax),
       ])
-      if (lane === undefined || counts === undefined) throw notFound('webhook subscription')
+      if (endpointQueue === undefined || counts === undefined) throw notFound('webhook subscription')
       const [delivered, pending, held] = [counts.delivered, counts.pending, counts.held].map(Number) as [
         number,
         number,
@@ -188,14 +180,14 @@ export function createHistory({ db, clock, cursors }: HistoryDeps) {
       const isDisabled = status === 'Disabled'
       const oldest = counts.oldestPendingId === null ? undefined : momentOfId(counts.oldestPendingId)
       return {
-        owed: Number(lane.owed),
+        owed: Number(endpointQueue.owed),
         delivered,
         pending: isDisabled ? 0 : pending,
         held: isDisabled ? held + pending : held,
         capped: [delivered, pending, held].includes(countMax),
         oldestPendingAt: isDisabled || oldest === undefined ? null : oldest.toISOString(),
-        failingSince: lane.failingSince?.toISOString() ?? null,
-        breaker: lane.probeMs === null ? 'Closed' : 'Open',
+        failingSince: endpointQueue.failingSince?.toISOString() ?? null,
+        breaker: endpointQueue.probeMs === null ? 'Closed' : 'Open',
         last24Hours: {
           attempts: recent.length,
           successes,

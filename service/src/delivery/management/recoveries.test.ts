@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { createHooks, statusChanged } from '../../../../test/support/webhooks.ts'
-import { after as later, dayMs, firstIdOf, hourMs, minuteMs, newId, Refusal } from '../../kernel/index.ts'
+import { Refusal } from '../../api/index.ts'
+import { after as later, dayMs, firstIdOf, hourMs, minuteMs, newId } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
 import { depositSamples } from '../../modules/deposits/index.ts'
 
@@ -44,21 +45,21 @@ async function counts({ partnerId, subscriptionId }: Key) {
 /** As after the last attempt. */
 const hold = ({ partnerId, subscriptionId }: Key, rowsMax: number) =>
   hooks.db.run(sql`
-    update webhooks.queue set status = 'Held', held_at = ${hooks.clock.now()}, attempt_count = 12, failures = 12
-    where partner_id = ${partnerId} and event_id = any(array(select event_id from webhooks.queue
+    update delivery.queue set status = 'Held', held_at = ${hooks.clock.now()}, attempt_count = 12, failures = 12
+    where partner_id = ${partnerId} and event_id = any(array(select event_id from delivery.queue
       where partner_id = ${partnerId} and subscription_id = ${subscriptionId} order by event_id limit ${rowsMax}))`)
 
 /** As after a success. */
 const deliver = async ({ partnerId, subscriptionId }: Key, rowsMax: number) => {
   await hooks.db.run(sql`
-    insert into webhooks.deliveries (partner_id, subscription_id, event_id, sequence, wire_event_id, type, reference,
+    insert into delivery.deliveries (partner_id, subscription_id, event_id, sequence, wire_event_id, type, reference,
       attempt_count, created_at, delivered_at)
     select partner_id, subscription_id, event_id, sequence, wire_event_id, type, reference, 1, created_at, created_at
-    from webhooks.queue where partner_id = ${partnerId} and subscription_id = ${subscriptionId}
+    from delivery.queue where partner_id = ${partnerId} and subscription_id = ${subscriptionId}
     order by event_id limit ${rowsMax}`)
   await hooks.db.run(sql`
-    delete from webhooks.queue q where q.partner_id = ${partnerId} and q.event_id in (
-      select event_id from webhooks.deliveries where partner_id = ${partnerId} and subscription_id = ${subscriptionId})
+    delete from delivery.queue q where q.partner_id = ${partnerId} and q.event_id in (
+      select event_id from delivery.deliveries where partner_id = ${partnerId} and subscription_id = ${subscriptionId})
       and q.subscription_id = ${subscriptionId}`)
 }
 
@@ -89,7 +90,7 @@ test('only what the subscription wants now, and all of it where it wants all', a
   const type = 'partner.customer.deposit.completed'
   const now = hooks.clock.now()
   const data = depositSamples[type]({ partnerId, partnerName: 'Test', now })
-  await hooks.db.transaction(async (tx) => hooks.outbox.append(tx, partnerId, type, now, data))
+  await hooks.db.transaction(async (tx) => hooks.eventOutbox.append(tx, partnerId, type, now, data))
   await hooks.fanOut(partnerId)
   const one = await subscribed(partnerId, [type])
   const all = await subscribed(partnerId, ['*'])
@@ -106,10 +107,10 @@ test('from since to until, by the time of the event', async () => {
   for (const [index, hours] of [3, 2, 1].entries()) {
     const eventId = firstIdOf(later(now, -hours * hourMs))
     await hooks.db.run(sql`
-      insert into outbox.events (partner_id, id, type, reference, data, occurred_at)
+      insert into events.events (partner_id, id, type, reference, data, occurred_at)
       values (${partnerId}, ${eventId}, ${statusChanged}, ${`R-${hours}`}, '{}', ${later(now, -hours * hourMs)})`)
     await hooks.db.run(sql`
-      insert into webhooks.feed (partner_id, sequence, event_id) values (${partnerId}, ${index + 1}, ${eventId})`)
+      insert into delivery.feed (partner_id, sequence, event_id) values (${partnerId}, ${index + 1}, ${eventId})`)
   }
   const { id } = await hooks.webhooks.recover(partnerId, key.subscriptionId, {
     since: ago(2 * hourMs),
@@ -209,7 +210,7 @@ test('a recovery of a removed subscription ends with it', async () => {
   await hooks.webhooks.remove(partnerId, key.subscriptionId)
   while ((await hooks.webhooks.recoverStep()) > 0);
   while ((await hooks.webhooks.sweep()) > 0);
-  const rows = await hooks.db.rows(sql`select id from webhooks.subscriptions where partner_id = ${partnerId}`)
+  const rows = await hooks.db.rows(sql`select id from delivery.subscriptions where partner_id = ${partnerId}`)
   assert.deepEqual(rows, [])
 })
 
@@ -220,6 +221,6 @@ test('a hundred of a subscription are remembered', async () => {
     await hooks.webhooks.recover(partnerId, key.subscriptionId, { since: ago(hourMs) })
     while ((await hooks.webhooks.recoverStep()) > 0);
   }
-  const rows = await hooks.db.rows(sql`select id from webhooks.recoveries where partner_id = ${partnerId}`)
+  const rows = await hooks.db.rows(sql`select id from delivery.recoveries where partner_id = ${partnerId}`)
   assert.equal(rows.length, 100)
 })

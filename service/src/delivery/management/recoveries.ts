@@ -4,27 +4,13 @@
  * one goes on behind them.
  */
 import { type Static, webhooks as wire } from '@partner-payments/wire'
-import {
-  after,
-  assert,
-  type Clock,
-  type Cursors,
-  dayMs,
-  derivedTimeId,
-  firstIdOf,
-  hourMs,
-  momentOfId,
-  newId,
-  notFound,
-  type Page,
-  Refusal,
-  refuseField,
-} from '../../kernel/index.ts'
-import type { Outbox } from '../../events/index.ts'
+import { type Cursors, notFound, type Page, Refusal, refuseField } from '../../api/index.ts'
+import { after, assert, type Clock, dayMs, derivedTimeId, firstIdOf, hourMs, momentOfId, newId } from '../../kernel/index.ts'
+import type { EventOutbox } from '../../events/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import { wants } from './rules.ts'
 import * as queue from '../queue/store-deliveries.ts'
-import * as lanes from '../queue/store-endpoint-queues.ts'
+import * as endpointQueues from '../queue/store-endpoint-queues.ts'
 import * as store from './store-recoveries.ts'
 import * as requeue from '../queue/store-requeue.ts'
 import { lockPartnerRow, lockSubscription, type SubscriptionKey } from './store-subscriptions.ts'
@@ -35,7 +21,7 @@ export type RecoveriesDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly cursors: Cursors
-  readonly outbox: Outbox
+  readonly eventOutbox: EventOutbox
 }
 
 /** Of the feed, in one transaction: it holds the partner's row, and its fan-out waits for it. */
@@ -60,7 +46,7 @@ function readSpan({ since, until }: Static<typeof wire.RecoveryStart>, now: Date
   return span
 }
 
-export function createRecoveries({ db, clock, cursors, outbox }: RecoveriesDeps) {
+export function createRecoveries({ db, clock, cursors, eventOutbox }: RecoveriesDeps) {
   /** The part of the feed behind `place`, as far as it concerns the recovery. */
   const nextOf = async (tx: Tx, partnerId: string, row: Recovery) => {
     const from = firstIdOf(row.since)
@@ -80,7 +66,7 @@ export function createRecoveries({ db, clock, cursors, outbox }: RecoveriesDeps)
     const { partnerId, subscriptionId } = key
     const now = clock.now()
     const places = new Map(rows.map((row) => [row.eventId, row.sequence]))
-    const events = await outbox.byIds(
+    const events = await eventOutbox.byIds(
       tx,
       rows.map(({ eventId }) => ({ partnerId, eventId })),
     )
@@ -104,7 +90,7 @@ export function createRecoveries({ db, clock, cursors, outbox }: RecoveriesDeps)
       })),
       now,
     )
-    if (made > 0) lanes.addOwed(tx, [{ ...key, count: made, wake: true }], null, now)
+    if (made > 0) endpointQueues.addOwed(tx, [{ ...key, count: made, wake: true }], null, now)
     return held + made
   }
 
@@ -113,9 +99,9 @@ export function createRecoveries({ db, clock, cursors, outbox }: RecoveriesDeps)
     db.transaction(async (tx) => {
       const { partnerId, subscriptionId } = key
       const now = clock.now()
-      // Partner, lane, subscription: read under the first, so that what is read is where the last step ended.
+      // Partner, endpoint queue, subscription: read under the first, so that what is read is where the last step ended.
       await lockPartnerRow(tx, partnerId)
-      if (!(await queue.wakeLane(tx, partnerId, subscriptionId, now))) return false
+      if (!(await queue.wakeEndpointQueue(tx, partnerId, subscriptionId, now))) return false
       const subscription = await lockSubscription(tx, partnerId, subscriptionId)
       const row = await store.recoveryById(tx, key, id)
       if (subscription === undefined || row?.status !== 'Running') return false
@@ -127,7 +113,7 @@ export function createRecoveries({ db, clock, cursors, outbox }: RecoveriesDeps)
       const isPast = last !== undefined && momentOfId(last.eventId) >= after(row.until, latenessMsMax)
       const ended =
         isPast ||
-        (rows.length < eventsPerStepMax && !(await outbox.hasPendingBefore(tx, partnerId, firstIdOf(row.until))))
+        (rows.length < eventsPerStepMax && !(await eventOutbox.hasPendingBefore(tx, partnerId, firstIdOf(row.until))))
       const moved = await store.advanceRecovery(tx, partnerId, row, {
         afterSequence: last?.sequence ?? row.afterSequence,
         examined: row.examined + BigInt(inTime.length),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Refusal } from '../../kernel/index.ts'
+import { Refusal } from '../../api/index.ts'
 import { eventTypes } from '../../modules/webhooks/event-types.ts'
 import { isAllowedAddress } from '../exchange/addresses.ts'
 import { readUrl, statusesStored, warningsFor } from './rules.ts'

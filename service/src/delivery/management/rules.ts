@@ -1,6 +1,6 @@
 /** Pure: which URLs may be subscribed, and what a subscription is told about its events. */
 import { type FieldErrorCode, isEventName, urlCharsMax, webhooks } from '@partner-payments/wire'
-import { type Refusal, refuseField } from '../../kernel/index.ts'
+import { type Refusal, refuseField } from '../../api/index.ts'
 import { addressLiteral, isAllowedAddress, isLoopbackAddress, isLoopbackName } from '../exchange/addresses.ts'
 
 export type UrlRules = {

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type SigningKey, verifyingKeyText, webhooks as wire } from '@partner-payments/wire'
-import { createHands } from '../../../../test/support/worker-harness.ts'
+import { createWorkerHarness } from '../../../../test/support/worker-harness.ts'
 import { createHooks, statusChanged } from '../../../../test/support/webhooks.ts'
-import { AssertionFailure, createCursors, createSealer, dayMs, newId, Refusal, secondMs } from '../../kernel/index.ts'
+import { createCursors, Refusal } from '../../api/index.ts'
+import { AssertionFailure, createSealer, dayMs, newId, secondMs } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
-import { createWebhooks } from '../../modules/webhooks/index.ts'
+import { createDeliveryEngine } from '../../modules/webhooks/index.ts'
 import { createSecrets } from './secrets.ts'
 
 let hooks: Awaited<ReturnType<typeof createHooks>>
@@ -43,7 +44,7 @@ test('both sign during the overlap, then the new one alone, and the old one is s
   hooks.clock.advance(1)
   assert.deepEqual(await verifying(key), [rotated.secret])
   await hooks.webhooks.sweep()
-  const rows = await hooks.db.rows(sql`select id from webhooks.secrets where partner_id = ${partnerId}`)
+  const rows = await hooks.db.rows(sql`select id from delivery.secrets where partner_id = ${partnerId}`)
   assert.equal(rows.length, 1)
 })
 
@@ -82,8 +83,8 @@ test('rotations at once are one after another: all of their secrets sign, up to 
 
 test('a rotation in one process is what signs in another', async () => {
   const { created: _created, ...key } = await subscribed()
-  const other = createWebhooks({
-    ...{ db: hooks.db, clock: hooks.clock, outbox: hooks.outbox, sealer: createSealer([hooks.key]) },
+  const other = createDeliveryEngine({
+    ...{ db: hooks.db, clock: hooks.clock, eventOutbox: hooks.eventOutbox, sealer: createSealer([hooks.key]) },
     ...{ cursors: createCursors(hooks.key), urlRules: { allowHttpLoopback: true } },
   })
   const secrets = createSecrets({ sealer: createSealer([hooks.key]) })
@@ -98,16 +99,16 @@ test('what a worker has in memory already goes out signed by the secret of now',
   const { created: _created, ...key } = await subscribed()
   for (let i = 0; i < 40; i += 1) await hooks.emit(key.partnerId, newId(), 'x')
   await hooks.fanOut(key.partnerId)
-  const hands = createHands(hooks)
-  const claims = await hands.claim(key)
+  const harness = createWorkerHarness(hooks)
+  const claims = await harness.claim(key)
   assert.ok(claims.length < 40)
   const rotated = await hooks.webhooks.rotateSecret(key.partnerId, key.subscriptionId, { overlapSeconds: 0 })
-  while ((await hands.step()) > 0);
-  for (const claim of claims) await hands.record(claim)
-  const next = await hands.claim(key)
+  while ((await harness.step()) > 0);
+  for (const claim of claims) await harness.record(claim)
+  const next = await harness.claim(key)
   assert.ok(next.length > 0)
   for (const claim of next) assert.deepEqual(claim.target.keys.map(verifyingKeyText), [rotated.secret])
-  await hands.close()
+  await harness.close()
 })
 
 test('v1a shows its public key whenever it is asked, and never a secret', async () => {
@@ -120,7 +121,7 @@ test('v1a shows its public key whenever it is asked, and never a secret', async 
   assert.equal(data[0]?.publicKey, created.publicKey)
   assert.deepEqual(await verifying(key), [created.publicKey])
   const row = await hooks.db.row<{ text: string }>(sql`
-    select encode(secret_sealed, 'escape') as text from webhooks.secrets where partner_id = ${key.partnerId}`)
+    select encode(secret_sealed, 'escape') as text from delivery.secrets where partner_id = ${key.partnerId}`)
   assert.ok(row && !/whsk_/.test(row.text))
 })
 
@@ -137,7 +138,7 @@ test('a rotation changes the kind of the signature, and both kinds sign meanwhil
 test('a secret of another subscription does not open, and those of a removed one are gone', async () => {
   const [one, two] = [await subscribed(), await subscribed()]
   await hooks.db.run(sql`
-    update webhooks.secrets set secret_sealed = (select secret_sealed from webhooks.secrets where partner_id = ${one.partnerId})
+    update delivery.secrets set secret_sealed = (select secret_sealed from delivery.secrets where partner_id = ${one.partnerId})
     where partner_id = ${two.partnerId}`)
   await assert.rejects(verifying(two), AssertionFailure)
   await hooks.webhooks.remove(one.partnerId, one.subscriptionId)

@@ -26,7 +26,7 @@ const openKeysMax = 10_000
 const sweepRowsMax = 1000
 
 const sealContext = ({ partnerId, subscriptionId }: SubscriptionKey) => [
-  'webhooks.subscriptions',
+  'delivery.subscriptions',
   'secret_sealed',
   partnerId,
   subscriptionId,

@@ -28,7 +28,7 @@ type Leased = Pick<ClaimedNotice, 'partnerId' | 'id' | 'mailLeaseId'>
 
 export async function insertNotice(tx: Tx, partnerId: string, row: NoticeRow): Promise<void> {
   await tx.run(sql`
-    insert into webhooks.notices (partner_id, id, subscription_id, kind, url, failing_since, last_error, created_at,
+    insert into delivery.notices (partner_id, id, subscription_id, kind, url, failing_since, last_error, created_at,
       mail_due_at, mail_attempts, mail_done)
     values (${partnerId}, ${row.id}, ${row.subscriptionId}, ${row.kind}, ${row.url}, ${row.failingSince},
       ${row.lastError}, ${row.createdAt}, ${row.createdAt}, 0, '{}')`)
@@ -36,7 +36,7 @@ export async function insertNotice(tx: Tx, partnerId: string, row: NoticeRow): P
 
 export async function dropNotices(tx: Tx, partnerId: string, before: Date): Promise<void> {
   await tx.run(sql`
-    delete from webhooks.notices
+    delete from delivery.notices
     where partner_id = ${partnerId} and created_at < ${before} and mail_due_at is null`)
 }
 
@@ -47,7 +47,7 @@ export function partnersWithDueNotices(
   partnersMax: number,
 ): Promise<readonly { partnerId: string }[]> {
   return tx.rows<{ partnerId: string }>(sql`
-    select partner_id from webhooks.notices where mail_due_at <= ${now}
+    select partner_id from delivery.notices where mail_due_at <= ${now}
     group by partner_id order by min(mail_due_at) limit ${partnersMax}`)
 }
 
@@ -60,10 +60,10 @@ export function claimNotices(
   noticesMax: number,
 ): Promise<readonly ClaimedNotice[]> {
   return tx.rows<ClaimedNotice>(sql`
-    update webhooks.notices set mail_lease_id = ${lease.id}, mail_due_at = ${lease.until},
+    update delivery.notices set mail_lease_id = ${lease.id}, mail_due_at = ${lease.until},
       mail_attempts = mail_attempts + 1
     where partner_id = ${partnerId} and id = any(array(
-      select id from webhooks.notices where partner_id = ${partnerId} and mail_due_at <= ${now}
+      select id from delivery.notices where partner_id = ${partnerId} and mail_due_at <= ${now}
       order by mail_due_at, id for update skip locked limit ${noticesMax}))
     returning partner_id, id, subscription_id, kind, url, failing_since, last_error, created_at, mail_attempts,
       mail_done, mail_lease_id`)
@@ -72,13 +72,13 @@ export function claimNotices(
 /** Zero rows where the lease ended and somebody else has the notice. */
 export function addDone(tx: Tx, { partnerId, id, mailLeaseId }: Leased, address: string): Promise<number> {
   return tx.run(sql`
-    update webhooks.notices set mail_done = array_append(mail_done, ${address})
+    update delivery.notices set mail_done = array_append(mail_done, ${address})
     where partner_id = ${partnerId} and id = ${id} and mail_lease_id = ${mailLeaseId}`)
 }
 
 /** Due again at `dueAt`, or never. The same condition. */
 export function endClaim(tx: Tx, { partnerId, id, mailLeaseId }: Leased, dueAt: Date | null): Promise<number> {
   return tx.run(sql`
-    update webhooks.notices set mail_lease_id = null, mail_due_at = ${dueAt}
+    update delivery.notices set mail_lease_id = null, mail_due_at = ${dueAt}
     where partner_id = ${partnerId} and id = ${id} and mail_lease_id = ${mailLeaseId}`)
 }

@@ -16,7 +16,7 @@ type CountedRow = {
 /** The walk over all partners, in pages: it names no partner by design. */
 export async function partnersAfter(tx: Tx, afterId: string, partnersMax: number): Promise<readonly string[]> {
   const rows = await tx.rows<{ partnerId: string }>(sql`
-    select partner_id from webhooks.partners where partner_id > ${afterId} order by partner_id limit ${partnersMax}`)
+    select partner_id from delivery.partners where partner_id > ${afterId} order by partner_id limit ${partnersMax}`)
   return rows.map((row) => row.partnerId)
 }
 
@@ -26,17 +26,17 @@ export function countEndpoints(tx: Tx, partnerId: string): Promise<readonly Coun
     select l.subscription_id, s.status = 'Enabled' as enabled, l.owed, l.failing_since,
       l.probe_ms is not null as breaker_open, coalesce(d.delivered, 0) as delivered, coalesce(q.pending, 0) as pending,
       coalesce(q.held, 0) as held, q.oldest_pending_at
-    from webhooks.lanes l
-    join webhooks.subscriptions s
+    from delivery.endpoint_queues l
+    join delivery.subscriptions s
       on s.partner_id = ${partnerId} and s.id = l.subscription_id and s.deleted_at is null
     left join (
       select subscription_id, count(*) filter (where status = 'Pending') as pending,
         count(*) filter (where status = 'Held') as held, min(created_at) filter (where status = 'Pending') as oldest_pending_at
-      from webhooks.queue where partner_id = ${partnerId} group by subscription_id) q
+      from delivery.queue where partner_id = ${partnerId} group by subscription_id) q
       on q.subscription_id = l.subscription_id
     left join (
       select subscription_id, count(*) as delivered
-      from webhooks.deliveries where partner_id = ${partnerId} group by subscription_id) d
+      from delivery.deliveries where partner_id = ${partnerId} group by subscription_id) d
       on d.subscription_id = l.subscription_id
     where l.partner_id = ${partnerId} order by l.subscription_id`)
 }

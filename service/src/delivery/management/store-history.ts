@@ -1,5 +1,5 @@
 /** SQL of what partners read about deliveries: queue and delivered as one list, attempts, counts. */
-import { noSql, plannedAnew, type Sql, sql, type Tx } from '../../postgres/index.ts'
+import { noSql, unprepared, type Sql, sql, type Tx } from '../../postgres/index.ts'
 import type { DeliveryStatus } from './rules.ts'
 import type { SubscriptionKey } from './store-subscriptions.ts'
 
@@ -53,7 +53,7 @@ export function listHistory(
   const sources: readonly Sql[] = [
     ...(statuses.some((status) => status !== 'Delivered')
       ? [
-          sql`(select 'queue' as source, ${queued} from webhooks.queue
+          sql`(select 'queue' as source, ${queued} from delivery.queue
             where partner_id = ${partnerId} and subscription_id = ${subscriptionId}
               ${onlyHeld ? sql`and status = 'Held'` : noSql} ${range}
             order by event_id desc limit ${examinedMax})`,
@@ -61,7 +61,7 @@ export function listHistory(
       : []),
     ...(statuses.includes('Delivered')
       ? [
-          sql`(select 'delivered' as source, ${delivered} from webhooks.deliveries
+          sql`(select 'delivered' as source, ${delivered} from delivery.deliveries
             where partner_id = ${partnerId} and subscription_id = ${subscriptionId} ${range}
             order by event_id desc limit ${examinedMax})`,
         ]
@@ -70,7 +70,7 @@ export function listHistory(
   const [first, second] = sources
   if (first === undefined) return Promise.resolve([])
   return tx.rows<Listed>(
-    plannedAnew(sql`
+    unprepared(sql`
     with examined as (${first} ${second === undefined ? noSql : sql`union all ${second}`}),
     judged as (
       select *, row_number() over (partition by source order by event_id desc) = ${examinedMax} as last,
@@ -93,10 +93,10 @@ export function deliveryByWireId(
   const where = sql`subscription_id = ${subscriptionId} and event_id >= ${range.from} and event_id < ${range.before}
     and wire_event_id = ${wireEventId}`
   return tx.row<DeliveryRow>(
-    plannedAnew(sql`
-      select ${queued} from webhooks.queue where partner_id = ${partnerId} and ${where}
+    unprepared(sql`
+      select ${queued} from delivery.queue where partner_id = ${partnerId} and ${where}
       union all
-      select ${delivered} from webhooks.deliveries where partner_id = ${partnerId} and ${where}`),
+      select ${delivered} from delivery.deliveries where partner_id = ${partnerId} and ${where}`),
   )
 }
 
@@ -126,12 +126,12 @@ export async function attemptsOf(
   const rows = await tx.rows<AttemptRow>(sql`
     select a.* from unnest(${eventIds}::uuid[]) as d (event_id)
     cross join lateral (
-      (select event_id, attempt, started_at, duration_ms, status, error, response_body from webhooks.attempts
+      (select event_id, attempt, started_at, duration_ms, status, error, response_body from delivery.attempts
       where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and event_id = d.event_id
         and event_id between ${first} and ${last}
       order by attempt desc limit ${eachMax})
       union all
-      select event_id, attempt_count, started_at, duration_ms, status, null, response_body from webhooks.deliveries
+      select event_id, attempt_count, started_at, duration_ms, status, null, response_body from delivery.deliveries
       where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and event_id = d.event_id
         and event_id between ${first} and ${last} and ${carried}
       order by attempt desc limit ${eachMax}) a`)
@@ -146,22 +146,22 @@ export function wireIdsOf(
 ): Promise<readonly { readonly eventId: string; readonly wireEventId: string }[]> {
   const where = sql`subscription_id = ${subscriptionId} and event_id = any(${eventIds}::uuid[])`
   return tx.rows(
-    plannedAnew(sql`
-      select event_id, wire_event_id from webhooks.queue where partner_id = ${partnerId} and ${where}
+    unprepared(sql`
+      select event_id, wire_event_id from delivery.queue where partner_id = ${partnerId} and ${where}
       union all
-      select event_id, wire_event_id from webhooks.deliveries where partner_id = ${partnerId} and ${where}`),
+      select event_id, wire_event_id from delivery.deliveries where partner_id = ${partnerId} and ${where}`),
   )
 }
 
-export type LaneState = {
+export type EndpointQueueState = {
   readonly owed: bigint
   readonly failingSince: Date | null
   readonly probeMs: number | null
 }
 
-export function laneState(tx: Tx, partnerId: string, subscriptionId: string): Promise<LaneState | undefined> {
-  return tx.row<LaneState>(sql`
-    select owed, failing_since, probe_ms from webhooks.lanes
+export function endpointQueueState(tx: Tx, partnerId: string, subscriptionId: string): Promise<EndpointQueueState | undefined> {
+  return tx.row<EndpointQueueState>(sql`
+    select owed, failing_since, probe_ms from delivery.endpoint_queues
     where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
 }
 
@@ -180,15 +180,15 @@ export function countDeliveries(
 ): Promise<Counts | undefined> {
   const own = sql`subscription_id = ${subscriptionId}`
   return tx.row<Counts>(
-    plannedAnew(sql`
+    unprepared(sql`
       select
-        (select count(*) from (select from webhooks.deliveries
+        (select count(*) from (select from delivery.deliveries
           where partner_id = ${partnerId} and ${own} limit ${countMax}) d) as delivered,
-        (select count(*) from (select from webhooks.queue
+        (select count(*) from (select from delivery.queue
           where partner_id = ${partnerId} and ${own} and status = 'Pending' limit ${countMax}) p) as pending,
-        (select count(*) from (select from webhooks.queue
+        (select count(*) from (select from delivery.queue
           where partner_id = ${partnerId} and ${own} and status = 'Held' limit ${countMax}) h) as held,
-        (select event_id from (select event_id, status from webhooks.queue
+        (select event_id from (select event_id, status from delivery.queue
           where partner_id = ${partnerId} and ${own} order by event_id limit ${countMax}) o
           where status = 'Pending' order by event_id limit 1) as oldest_pending_id`),
   )
@@ -208,11 +208,11 @@ export function newestAttempts(
   rowsMax: number,
 ): Promise<readonly Outcome[]> {
   return tx.rows<Outcome>(sql`
-    (select event_id, attempt, started_at, duration_ms, status, error from webhooks.attempts
+    (select event_id, attempt, started_at, duration_ms, status, error from delivery.attempts
     where partner_id = ${partnerId} and subscription_id = ${subscriptionId}
     order by event_id desc, attempt desc limit ${rowsMax})
     union all
-    (select event_id, attempt_count, started_at, duration_ms, status, null from webhooks.deliveries
+    (select event_id, attempt_count, started_at, duration_ms, status, null from delivery.deliveries
     where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and ${carried}
     order by event_id desc limit ${rowsMax})
     order by event_id desc, attempt desc limit ${rowsMax}`)

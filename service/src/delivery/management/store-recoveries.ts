@@ -22,7 +22,7 @@ const columns = sql`id, subscription_id, since, until, status, after_sequence, e
 
 export async function insertRecovery(tx: Tx, partnerId: string, row: RecoveryRow): Promise<void> {
   await tx.run(sql`
-    insert into webhooks.recoveries (partner_id, ${columns})
+    insert into delivery.recoveries (partner_id, ${columns})
     values (${partnerId}, ${row.id}, ${row.subscriptionId}, ${row.since}, ${row.until}, ${row.status},
       ${row.afterSequence}, ${row.examined}, ${row.recovered}, ${row.createdAt}, ${row.updatedAt})`)
 }
@@ -33,7 +33,7 @@ export function recoveryById(
   id: string,
 ): Promise<RecoveryRow | undefined> {
   return tx.row<RecoveryRow>(sql`
-    select ${columns} from webhooks.recoveries
+    select ${columns} from delivery.recoveries
     where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and id = ${id}`)
 }
 
@@ -45,7 +45,7 @@ export function listRecoveries(
   rowsMax: number,
 ): Promise<readonly RecoveryRow[]> {
   return tx.rows<RecoveryRow>(sql`
-    select ${columns} from webhooks.recoveries
+    select ${columns} from delivery.recoveries
     where partner_id = ${partnerId} and subscription_id = ${subscriptionId}
       ${afterId === null ? noSql : sql`and id < ${afterId}`}
     order by id desc limit ${rowsMax}`)
@@ -56,7 +56,7 @@ export async function runningRecovery(
   { partnerId, subscriptionId }: SubscriptionKey,
 ): Promise<string | undefined> {
   const row = await tx.row<{ id: string }>(sql`
-    select id from webhooks.recoveries
+    select id from delivery.recoveries
     where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and status = 'Running' limit 1`)
   return row?.id
 }
@@ -68,16 +68,16 @@ export async function forgetOld(
   keptMax: number,
 ): Promise<void> {
   await tx.run(sql`
-    delete from webhooks.recoveries
+    delete from delivery.recoveries
     where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and status = 'Completed' and id <= (
-      select id from webhooks.recoveries
+      select id from delivery.recoveries
       where partner_id = ${partnerId} and subscription_id = ${subscriptionId}
       order by id desc offset ${keptMax} limit 1)`)
 }
 
 export async function deleteRecoveries(tx: Tx, { partnerId, subscriptionId }: SubscriptionKey): Promise<void> {
   await tx.run(sql`
-    delete from webhooks.recoveries where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
+    delete from delivery.recoveries where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
 }
 
 /** Due-work scan: recoveries under way, the oldest first. */
@@ -86,7 +86,7 @@ export function runningRecoveries(
   rowsMax: number,
 ): Promise<readonly (SubscriptionKey & { readonly id: string })[]> {
   return tx.rows(sql`
-    select partner_id, subscription_id, id from webhooks.recoveries
+    select partner_id, subscription_id, id from delivery.recoveries
     where status = 'Running' order by created_at limit ${rowsMax}`)
 }
 
@@ -98,7 +98,7 @@ export async function advanceRecovery(
   next: Pick<RecoveryRow, 'afterSequence' | 'examined' | 'recovered' | 'status' | 'updatedAt'>,
 ): Promise<boolean> {
   const changed = await tx.run(sql`
-    update webhooks.recoveries set after_sequence = ${next.afterSequence}, examined = ${next.examined},
+    update delivery.recoveries set after_sequence = ${next.afterSequence}, examined = ${next.examined},
       recovered = ${next.recovered}, status = ${next.status}, updated_at = ${next.updatedAt}
     where partner_id = ${partnerId} and id = ${before.id} and status = 'Running'
       and after_sequence = ${before.afterSequence}`)
@@ -115,14 +115,14 @@ export function feedAfter(
   rowsMax: number,
 ): Promise<readonly FeedRow[]> {
   return tx.rows<FeedRow>(sql`
-    select sequence, event_id from webhooks.feed
+    select sequence, event_id from delivery.feed
     where partner_id = ${partnerId} and sequence > ${afterSequence} order by sequence limit ${rowsMax}`)
 }
 
 /** The first place of an event from `eventId` on: weeks before it are not looked at, the rest of its own is. */
 export async function firstInFeed(tx: Tx, partnerId: string, eventId: string): Promise<bigint | undefined> {
   const row = await tx.row<{ sequence: bigint }>(sql`
-    select sequence from webhooks.feed
+    select sequence from delivery.feed
     where partner_id = ${partnerId} and event_id >= ${eventId} order by sequence limit 1`)
   return row?.sequence
 }
@@ -130,14 +130,14 @@ export async function firstInFeed(tx: Tx, partnerId: string, eventId: string): P
 /** The oldest place that is kept; undefined where nothing is. */
 export async function oldestInFeed(tx: Tx, partnerId: string): Promise<bigint | undefined> {
   const row = await tx.row<{ sequence: bigint }>(sql`
-    select sequence from webhooks.feed where partner_id = ${partnerId} order by sequence limit 1`)
+    select sequence from delivery.feed where partner_id = ${partnerId} order by sequence limit 1`)
   return row?.sequence
 }
 
 /** The newest place that was ever given. */
 export async function lastSequence(tx: Tx, partnerId: string): Promise<bigint> {
   const row = await tx.row<{ lastSequence: bigint }>(sql`
-    select last_sequence from webhooks.partners where partner_id = ${partnerId}`)
+    select last_sequence from delivery.partners where partner_id = ${partnerId}`)
   return row?.lastSequence ?? 0n
 }
 
@@ -147,7 +147,7 @@ export async function deliveredOf(
   eventIds: readonly string[],
 ): Promise<readonly string[]> {
   const rows = await tx.rows<{ eventId: string }>(sql`
-    select event_id from webhooks.deliveries
+    select event_id from delivery.deliveries
     where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and event_id = any(${eventIds}::uuid[])`)
   return rows.map((row) => row.eventId)
 }

@@ -14,7 +14,7 @@ export async function insertSecret(
   row: SecretRow & { readonly signature: 'v1' | 'v1a'; readonly createdAt: Date },
 ): Promise<void> {
   await tx.run(sql`
-    insert into webhooks.secrets (partner_id, subscription_id, id, signature, secret_sealed, created_at)
+    insert into delivery.secrets (partner_id, subscription_id, id, signature, secret_sealed, created_at)
     values (${row.partnerId}, ${row.subscriptionId}, ${row.id}, ${row.signature}, ${row.secretSealed},
       ${row.createdAt})`)
 }
@@ -26,7 +26,7 @@ export function liveSecrets(
   now: Date,
 ): Promise<readonly (SecretRow & { readonly expiresAt: Date | null })[]> {
   return tx.rows(sql`
-    select partner_id, subscription_id, id, secret_sealed, expires_at from webhooks.secrets
+    select partner_id, subscription_id, id, secret_sealed, expires_at from delivery.secrets
     where ${ofPartners(keys.map((key) => key.partnerId))}
       and subscription_id = any(${keys.map((key) => key.subscriptionId)}::uuid[])
       and (expires_at is null or expires_at > ${now})
@@ -36,24 +36,24 @@ export function liveSecrets(
 /** None signs beyond `until`; one that ends earlier keeps its end. */
 export async function endSecrets(tx: Tx, { partnerId, subscriptionId }: SubscriptionKey, until: Date): Promise<void> {
   await tx.run(sql`
-    update webhooks.secrets set expires_at = least(expires_at, ${until}::timestamptz)
+    update delivery.secrets set expires_at = least(expires_at, ${until}::timestamptz)
     where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
 }
 
 export async function deleteSecrets(tx: Tx, { partnerId, subscriptionId }: SubscriptionKey): Promise<void> {
   await tx.run(sql`
-    delete from webhooks.secrets where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
+    delete from delivery.secrets where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
 }
 
 /** Due-work scan: secrets that sign no more. */
 export function expiredSecrets(tx: Tx, now: Date, rowsMax: number): Promise<readonly SecretRow[]> {
   return tx.rows<SecretRow>(sql`
-    select partner_id, subscription_id, id from webhooks.secrets
+    select partner_id, subscription_id, id from delivery.secrets
     where expires_at <= ${now} order by expires_at limit ${rowsMax}`)
 }
 
 export function deleteExpired(tx: Tx, partnerId: string, ids: readonly string[], now: Date): Promise<number> {
   return tx.run(sql`
-    delete from webhooks.secrets
+    delete from delivery.secrets
     where partner_id = ${partnerId} and id = any(${ids}::uuid[]) and expires_at <= ${now}`)
 }

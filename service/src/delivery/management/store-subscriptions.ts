@@ -1,6 +1,6 @@
 /** SQL of subscriptions, and of the partner's row that counts them and orders the fan-out. */
 import type { webhooks } from '@partner-payments/wire'
-import { noSql, ofOnePartner, ofPartners, plannedAnew, sql, type Tx } from '../../postgres/index.ts'
+import { noSql, ofOnePartner, ofPartners, unprepared, sql, type Tx } from '../../postgres/index.ts'
 import type { SubscriptionStatus } from './rules.ts'
 
 export type SubscriptionRow = {
@@ -23,14 +23,14 @@ const columns = sql`id, url, events, description, api_version, ordered, signatur
 
 export async function ensurePartner(tx: Tx, partnerId: string): Promise<void> {
   await tx.run(sql`
-    insert into webhooks.partners (partner_id, subscriptions, last_sequence) values (${partnerId}, 0, 0)
+    insert into delivery.partners (partner_id, subscriptions, last_sequence) values (${partnerId}, 0, 0)
     on conflict (partner_id) do nothing`)
 }
 
 /** False where the partner has as many as it may; the row stays locked, so that the next one counts right. */
 export async function countSubscription(tx: Tx, partnerId: string, subscriptionsMax: number): Promise<boolean> {
   const changed = await tx.run(sql`
-    update webhooks.partners set subscriptions = subscriptions + 1
+    update delivery.partners set subscriptions = subscriptions + 1
     where partner_id = ${partnerId} and subscriptions < ${subscriptionsMax}`)
   return changed === 1
 }
@@ -38,7 +38,7 @@ export async function countSubscription(tx: Tx, partnerId: string, subscriptions
 /** False where the partner has none. Its row stays locked, so that no fan-out runs beside what follows. */
 export async function uncountSubscription(tx: Tx, partnerId: string): Promise<boolean> {
   const changed = await tx.run(sql`
-    update webhooks.partners set subscriptions = subscriptions - 1
+    update delivery.partners set subscriptions = subscriptions - 1
     where partner_id = ${partnerId} and subscriptions > 0`)
   return changed === 1
 }
@@ -47,13 +47,13 @@ export async function uncountSubscription(tx: Tx, partnerId: string): Promise<bo
 export async function lockPartners(tx: Tx, partnerIds: readonly string[]): Promise<readonly string[]> {
   const whose = ofPartners(partnerIds)
   const rows = await tx.rows<{ partnerId: string }>(sql`
-    select partner_id from webhooks.partners where ${whose} order by partner_id for update skip locked`)
+    select partner_id from delivery.partners where ${whose} order by partner_id for update skip locked`)
   const locked = new Set(rows.map((row) => row.partnerId))
   const others = partnerIds.filter((id) => !locked.has(id))
   if (others.length === 0) return partnerIds
   // Not there, or locked by another: what is inserted is ours.
   const made = await tx.rows<{ partnerId: string }>(sql`
-    insert into webhooks.partners (partner_id, subscriptions, last_sequence)
+    insert into delivery.partners (partner_id, subscriptions, last_sequence)
     select *, 0, 0 from unnest(${others.toSorted()}::uuid[]) as w (partner_id)
     on conflict (partner_id) do nothing returning partner_id`)
   return [...locked, ...made.map((row) => row.partnerId)]
@@ -61,14 +61,14 @@ export async function lockPartners(tx: Tx, partnerIds: readonly string[]): Promi
 
 /** Waits for whoever has it: fan-out, a recovery, a removal. */
 export async function lockPartnerRow(tx: Tx, partnerId: string): Promise<void> {
-  await tx.row(sql`select partner_id from webhooks.partners where partner_id = ${partnerId} for update`)
+  await tx.row(sql`select partner_id from delivery.partners where partner_id = ${partnerId} for update`)
 }
 
 /** The last number of each partner's feed after `counts` more; the rows are locked. */
 export async function takeNumbers(tx: Tx, counts: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, bigint>> {
   const partnerIds = [...counts.keys()]
   const rows = await tx.rows<{ partnerId: string; last: bigint }>(sql`
-    update webhooks.partners p set last_sequence = p.last_sequence + w.n
+    update delivery.partners p set last_sequence = p.last_sequence + w.n
     from unnest(${partnerIds}::uuid[], ${[...counts.values()]}::bigint[]) as w (p, n)
     where p.partner_id = w.p and ${ofOnePartner(partnerIds, sql`p.partner_id`)}
     returning p.partner_id, p.last_sequence as last`)
@@ -77,7 +77,7 @@ export async function takeNumbers(tx: Tx, counts: ReadonlyMap<string, number>): 
 
 export async function insertSubscription(tx: Tx, partnerId: string, row: SubscriptionRow): Promise<void> {
   await tx.run(sql`
-    insert into webhooks.subscriptions (partner_id, ${columns})
+    insert into delivery.subscriptions (partner_id, ${columns})
     values (${partnerId}, ${row.id}, ${row.url}, ${row.events}::text[], ${row.description}, ${row.apiVersion},
       ${row.ordered}, ${row.signature}, ${row.status}, ${row.disabledReason}, ${row.disabledAt}, ${row.createdAt},
       ${row.updatedAt})`)
@@ -85,13 +85,13 @@ export async function insertSubscription(tx: Tx, partnerId: string, row: Subscri
 
 export function subscriptionById(tx: Tx, partnerId: string, id: string): Promise<SubscriptionRow | undefined> {
   return tx.row<SubscriptionRow>(sql`
-    select ${columns} from webhooks.subscriptions
+    select ${columns} from delivery.subscriptions
     where partner_id = ${partnerId} and id = ${id} and deleted_at is null`)
 }
 
 export function lockSubscription(tx: Tx, partnerId: string, id: string): Promise<SubscriptionRow | undefined> {
   return tx.row<SubscriptionRow>(sql`
-    select ${columns} from webhooks.subscriptions
+    select ${columns} from delivery.subscriptions
     where partner_id = ${partnerId} and id = ${id} and deleted_at is null for no key update`)
 }
 
@@ -103,7 +103,7 @@ export function listSubscriptions(
   rowsMax: number,
 ): Promise<readonly SubscriptionRow[]> {
   return tx.rows<SubscriptionRow>(sql`
-    select ${columns} from webhooks.subscriptions
+    select ${columns} from delivery.subscriptions
     where partner_id = ${partnerId} and deleted_at is null ${afterId === null ? noSql : sql`and id < ${afterId}`}
     order by id desc limit ${rowsMax}`)
 }
@@ -115,7 +115,7 @@ export type Wanting = Pick<SubscriptionRow, 'id' | 'events' | 'ordered' | 'creat
 /** Disabled ones too: what they want is owed to them all the same. */
 export function subscriptionsOf(tx: Tx, partnerIds: readonly string[]): Promise<readonly Wanting[]> {
   return tx.rows<Wanting>(sql`
-    select partner_id, id, events, ordered, created_at, updated_at, status from webhooks.subscriptions
+    select partner_id, id, events, ordered, created_at, updated_at, status from delivery.subscriptions
     where ${ofPartners(partnerIds)} and deleted_at is null order by id`)
 }
 
@@ -128,7 +128,7 @@ export async function updateSubscription(
   changeId: string,
 ): Promise<void> {
   await tx.run(sql`
-    update webhooks.subscriptions set url = ${row.url}, events = ${row.events}::text[],
+    update delivery.subscriptions set url = ${row.url}, events = ${row.events}::text[],
       description = ${row.description}, ordered = ${row.ordered}, signature = ${row.signature},
       order_pending = case when not ${row.ordered} then null when ordered then order_pending else ${changeId}::uuid end,
       status = ${row.status}, disabled_reason = ${row.disabledReason}, disabled_at = ${row.disabledAt},
@@ -148,7 +148,7 @@ export async function disable(
   now: Date,
 ): Promise<boolean> {
   const changed = await tx.run(sql`
-    update webhooks.subscriptions set status = 'Disabled', disabled_reason = ${reason}, disabled_at = ${now},
+    update delivery.subscriptions set status = 'Disabled', disabled_reason = ${reason}, disabled_at = ${now},
       updated_at = ${now}
     where partner_id = ${partnerId} and id = ${subscriptionId} and url = ${url} and status = 'Enabled'
       and deleted_at is null`)
@@ -158,7 +158,7 @@ export async function disable(
 /** False where it is not there (any more). */
 export async function markDeleted(tx: Tx, partnerId: string, id: string, now: Date): Promise<boolean> {
   const changed = await tx.run(sql`
-    update webhooks.subscriptions set deleted_at = ${now}
+    update delivery.subscriptions set deleted_at = ${now}
     where partner_id = ${partnerId} and id = ${id} and deleted_at is null`)
   return changed === 1
 }
@@ -174,7 +174,7 @@ export type TargetRow = SubscriptionKey &
 /** Where deliveries go; none of those where none may go now. */
 export function targetsOf(tx: Tx, keys: readonly SubscriptionKey[]): Promise<readonly TargetRow[]> {
   return tx.rows<TargetRow>(sql`
-    select partner_id, id as subscription_id, url, ordered, order_pending, updated_at from webhooks.subscriptions
+    select partner_id, id as subscription_id, url, ordered, order_pending, updated_at from delivery.subscriptions
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.subscriptionId)}::uuid[])
       and status = 'Enabled' and deleted_at is null`)
 }
@@ -186,14 +186,14 @@ export async function completeOrder(
   orderPending: string,
 ): Promise<void> {
   await tx.run(sql`
-    update webhooks.subscriptions set order_pending = null
+    update delivery.subscriptions set order_pending = null
     where partner_id = ${partnerId} and id = ${subscriptionId} and order_pending = ${orderPending}`)
 }
 
 /** Due-work scan: subscriptions whose remains are to be dropped. */
 export function deletedSubscriptions(tx: Tx, rowsMax: number): Promise<readonly SubscriptionKey[]> {
   return tx.rows<SubscriptionKey>(sql`
-    select partner_id, id as subscription_id from webhooks.subscriptions
+    select partner_id, id as subscription_id from delivery.subscriptions
     where deleted_at is not null order by deleted_at limit ${rowsMax}`)
 }
 
@@ -203,17 +203,17 @@ export function deletedSubscriptions(tx: Tx, rowsMax: number): Promise<readonly 
  */
 export async function purge(tx: Tx, { partnerId, subscriptionId }: SubscriptionKey, rowsMax: number): Promise<number> {
   const dropped = await tx.run(
-    plannedAnew(sql`
-      delete from webhooks.queue where partner_id = ${partnerId} and subscription_id = ${subscriptionId}
-        and event_id = any(array(select event_id from webhooks.queue
+    unprepared(sql`
+      delete from delivery.queue where partner_id = ${partnerId} and subscription_id = ${subscriptionId}
+        and event_id = any(array(select event_id from delivery.queue
           where partner_id = ${partnerId} and subscription_id = ${subscriptionId} order by event_id limit ${rowsMax}))`),
   )
   if (dropped > 0) return dropped
   await tx.run(sql`
-    delete from webhooks.secrets where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
+    delete from delivery.secrets where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
   await tx.run(sql`
-    delete from webhooks.recoveries where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
+    delete from delivery.recoveries where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
   return tx.run(sql`
-    delete from webhooks.subscriptions
+    delete from delivery.subscriptions
     where partner_id = ${partnerId} and id = ${subscriptionId} and deleted_at is not null`)
 }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { createHooks, statusChanged } from '../../../../test/support/webhooks.ts'
-import { type Caller, newId, Refusal } from '../../kernel/index.ts'
+import { type Caller, Refusal } from '../../api/index.ts'
+import { newId } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
 import { webhooksRoutes } from '../../modules/webhooks/index.ts'
 
@@ -49,7 +50,7 @@ test('200 the secret is shown once, at creation, and is sealed at rest', async (
   const { body: read } = await routes.getSubscription({ ...call, params: { id: created.id } })
   assert.deepEqual(read, rest)
   const row = await hooks.db.row<{ text: string }>(sql`
-    select encode(secret_sealed, 'escape') as text from webhooks.secrets
+    select encode(secret_sealed, 'escape') as text from delivery.secrets
     where partner_id = ${partnerId} and subscription_id = ${created.id}`)
   assert.ok(row && !row.text.includes(secret.slice(6)))
 })
@@ -112,7 +113,7 @@ test('200 lists are newest first, in pages, and never another partner', async ()
   await assert.rejects(hooks.webhooks.list(other, { cursor: first.nextCursor ?? '' }), refused('validation_failed'))
 })
 
-test('422 webhook_limit_reached: exactly 20 of 30 made at once, and room again after a delete', async () => {
+test('422 webhook_limit_reached: exactly 20 of 30 made at once, and module again after a delete', async () => {
   const partnerId = await hooks.addPartner()
   const made = await Promise.allSettled(Array.from({ length: 30 }, () => hooks.webhooks.create(partnerId, input)))
   const ok = made.filter((result) => result.status === 'fulfilled')

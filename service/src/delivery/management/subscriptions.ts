@@ -1,16 +1,7 @@
 /** The verbs of a partner's subscriptions, as its routes use them. */
 import { type Static, webhooks as wire } from '@partner-payments/wire'
-import {
-  after,
-  type Clock,
-  type Cursors,
-  newId,
-  notFound,
-  type Page,
-  Refusal,
-  refuseField,
-  secondMs,
-} from '../../kernel/index.ts'
+import { type Cursors, notFound, type Page, Refusal, refuseField } from '../../api/index.ts'
+import { after, type Clock, newId, secondMs } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import { readEvents, readText, readUrl, type SubscriptionStatus, type UrlRules, warningsFor } from './rules.ts'
 import { type Secrets, shownOf } from './secrets.ts'
@@ -65,11 +56,11 @@ export function createSubscriptions({ db, clock, cursors, secrets, urlRules }: S
   const makeDue = (partnerId: string, subscriptionId: string): Promise<number> =>
     db.transaction(async (tx) => {
       const now = clock.now()
-      if (!(await queue.wakeLane(tx, partnerId, subscriptionId, now))) return 0
+      if (!(await queue.wakeEndpointQueue(tx, partnerId, subscriptionId, now))) return 0
       return queue.makeDue(tx, { partnerId, subscriptionId }, now, makeDueRowsMax)
     })
 
-  /** What is given is set. The partner's row is locked before the lane's, and that before the subscription's, as everywhere. */
+  /** What is given is set. The partner's row is locked before the endpoint queue's, and that before the subscription's, as everywhere. */
   const change = (partnerId: string, id: string, input: Static<typeof wire.SubscriptionUpdate>) => {
     const { url, events, description, ordered } = input
     const changes = {
@@ -84,12 +75,12 @@ export function createSubscriptions({ db, clock, cursors, secrets, urlRules }: S
       const now = clock.now()
       // No fan-out is under way that has read the other rule, and puts rows into the queue by it.
       if (ordered !== undefined) await store.lockPartnerRow(tx, partnerId)
-      await queue.wakeLane(tx, partnerId, id, now)
+      await queue.wakeEndpointQueue(tx, partnerId, id, now)
       const before = await store.lockSubscription(tx, partnerId, id)
       if (before === undefined) throw notFound('webhook subscription')
       const row = { ...before, ...changes, ...statusChange(input.status, before, now), updatedAt: now }
       // What the endpoint of before did is not held against another one.
-      if (input.status === 'Enabled' || row.url !== before.url) await queue.restartLane(tx, partnerId, id, now)
+      if (input.status === 'Enabled' || row.url !== before.url) await queue.restartEndpointQueue(tx, partnerId, id, now)
       await store.updateSubscription(tx, partnerId, row, newId())
       return seenOne(tx, partnerId, row)
     })
@@ -137,7 +128,7 @@ export function createSubscriptions({ db, clock, cursors, secrets, urlRules }: S
             `A partner has ${wire.subscriptionsPerPartnerMax} endpoints at most.`,
           )
         await store.insertSubscription(tx, partnerId, row)
-        await queue.insertLane(tx, partnerId, row.id)
+        await queue.insertEndpointQueue(tx, partnerId, row.id)
         return secrets.add(tx, { partnerId, subscriptionId: row.id }, row.signature, now)
       })
       return { ...row, warnings: warningsFor(row.events), ...shownOf(key) }
@@ -171,8 +162,8 @@ export function createSubscriptions({ db, clock, cursors, secrets, urlRules }: S
     rotateSecret: (partnerId: string, id: string, input: Static<typeof wire.SecretRotate> = {}) =>
       db.transaction(async (tx) => {
         const now = clock.now()
-        // Whoever holds the lane hears of it and reads the keys again, however much it has in memory.
-        await queue.wakeLane(tx, partnerId, id, now)
+        // Whoever holds the endpoint queue hears of it and reads the keys again, however much it has in memory.
+        await queue.wakeEndpointQueue(tx, partnerId, id, now)
         const row = await store.lockSubscription(tx, partnerId, id)
         if (row === undefined) throw notFound('webhook subscription')
         const overlapUntil = after(now, (input.overlapSeconds ?? wire.overlapSecondsDefault) * secondMs)
@@ -193,7 +184,7 @@ export function createSubscriptions({ db, clock, cursors, secrets, urlRules }: S
       db.transaction(async (tx) => {
         const key = { partnerId, subscriptionId: id }
         const counted = await store.uncountSubscription(tx, partnerId)
-        await queue.deleteLane(tx, partnerId, id)
+        await queue.deleteEndpointQueue(tx, partnerId, id)
         if (!counted || !(await store.markDeleted(tx, partnerId, id, clock.now())))
           throw notFound('webhook subscription')
         await secrets.drop(tx, key)

@@ -7,7 +7,8 @@ import {
   type Static,
   type webhooks as wire,
 } from '@partner-payments/wire'
-import { type Clock, minuteMs, newId, Refusal, refuseField, type Sealer, secondMs } from '../../kernel/index.ts'
+import { Refusal, refuseField } from '../../api/index.ts'
+import { type Clock, minuteMs, newId, type Sealer, secondMs } from '../../kernel/index.ts'
 import type { Database } from '../../postgres/index.ts'
 import { wants } from './rules.ts'
 import { type AttemptResult, verdictOf } from '../queue/schedule.ts'
@@ -26,7 +27,7 @@ export type Post = (request: {
 /** The JSON text of a sample's `data`. */
 export type Sample = (partnerId: string, type: EventName, now: Date) => Promise<string>
 
-export type TrialDeps = {
+export type TestDeliveryDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly sealer: Sealer
@@ -35,16 +36,16 @@ export type TrialDeps = {
 }
 
 /** What tells a sample from an event; the body does not. */
-export const trialHeaders = { 'webhook-test': 'true' } as const
+export const testDeliveryHeaders = { 'webhook-test': 'true' } as const
 /** Of one subscription, in one process: enough for a person at a button, too little for an attack on somebody's server. */
-export const trialsPerMinuteMax = 20
+export const testDeliveriesPerMinuteMax = 20
 const subscriptionsRememberedMax = 10_000
 /**
  * Under way at once, of a partner and of a process. A test lasts as long as its endpoint likes, up to the limit of an
  * exchange, and holds a place among the requests of the API: endpoints that hang must not take them all.
  */
-export const trialsOfPartnerMax = 4
-export const trialsUnderWayMax = 16
+export const testDeliveriesOfPartnerMax = 4
+export const testDeliveriesInProgressMax = 16
 
 /** When the tests of the last minute began, by subscription. */
 function createPace(clock: Clock) {
@@ -53,11 +54,11 @@ function createPace(clock: Clock) {
     const now = clock.now().getTime()
     const recent = (begun.get(subscriptionId) ?? []).filter((at) => at > now - minuteMs)
     const [oldest] = recent
-    if (oldest !== undefined && recent.length >= trialsPerMinuteMax) {
+    if (oldest !== undefined && recent.length >= testDeliveriesPerMinuteMax) {
       const seconds = Math.ceil((oldest + minuteMs - now) / secondMs)
       throw new Refusal(
         'webhook_test_too_soon',
-        `An endpoint is tested ${trialsPerMinuteMax} times a minute at most.`,
+        `An endpoint is tested ${testDeliveriesPerMinuteMax} times a minute at most.`,
         {
           headers: { 'retry-after': String(seconds) },
         },
@@ -77,7 +78,7 @@ function createPlaces() {
   let underWay = 0
   return async <T>(partnerId: string, work: () => Promise<T>): Promise<T> => {
     const ofPartner = taken.get(partnerId) ?? 0
-    if (ofPartner >= trialsOfPartnerMax || underWay >= trialsUnderWayMax)
+    if (ofPartner >= testDeliveriesOfPartnerMax || underWay >= testDeliveriesInProgressMax)
       throw new Refusal('webhook_test_too_soon', 'Too many tests of endpoints are under way.', {
         headers: { 'retry-after': '15' },
       })
@@ -102,7 +103,7 @@ function readType(given: string | undefined, subscribed: readonly string[]): Eve
   return type
 }
 
-export function createTrials({ db, clock, sealer, post, sample }: TrialDeps) {
+export function createTestDeliveries({ db, clock, sealer, post, sample }: TestDeliveryDeps) {
   const secrets = createSecrets({ sealer })
   const pace = createPace(clock)
   const inPlace = createPlaces()
@@ -124,7 +125,7 @@ export function createTrials({ db, clock, sealer, post, sample }: TrialDeps) {
       const data = await sample(partnerId, type, now)
       const eventId = newId()
       const result = await inPlace(partnerId, () =>
-        post({ url: subscription.url, keys, eventId, data, headers: trialHeaders }),
+        post({ url: subscription.url, keys, eventId, data, headers: testDeliveryHeaders }),
       )
       return {
         eventId,
@@ -139,4 +140,4 @@ export function createTrials({ db, clock, sealer, post, sample }: TrialDeps) {
   }
 }
 
-export type Trials = ReturnType<typeof createTrials>
+export type TestDeliveries = ReturnType<typeof createTestDeliveries>

@@ -1,10 +1,10 @@
-/** What one attempt means: for its delivery, by the schedule, and for its lane, by its health. */
+/** What one attempt means: for its delivery, by the schedule, and for its endpoint queue, by its health. */
 import { randomFraction } from '../../kernel/index.ts'
 import { createWindow, type Health, healthy, learn, type Notice, type Window } from './health.ts'
 import type { Limits } from '../limits.ts'
 import { type AttemptResult, type Next, nextOf, retryAfterMs, type Verdict, verdictOf } from './schedule.ts'
 
-/** What was known when it began; undefined where the lane was lost meanwhile. */
+/** What was known when it began; undefined where the endpoint queue was lost meanwhile. */
 export type Before =
   | {
       readonly health: Health
@@ -25,7 +25,7 @@ export type Judged = {
 
 type Rules = { readonly now: Date; readonly limits: Limits; readonly retryDelaysMs: readonly number[] }
 
-export function judgeAttempt(before: Before, result: AttemptResult, { now, limits, retryDelaysMs }: Rules): Judged {
+export function evaluateAttempt(before: Before, result: AttemptResult, { now, limits, retryDelaysMs }: Rules): Judged {
   const restMs = retryAfterMs(result.retryAfter, now, limits.retryAfterMsMax)
   const verdict = verdictOf(result, restMs)
   const fraction = randomFraction()

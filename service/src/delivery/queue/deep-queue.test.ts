@@ -1,7 +1,7 @@
 /** A queue that has grown deep since PostgreSQL last looked at it, when it was empty. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { createHands, createRoom } from '../../../../test/support/worker-harness.ts'
+import { createWorkerHarness, createRoom } from '../../../../test/support/worker-harness.ts'
 import { createTestDatabase } from '../../../../test/support/postgres.ts'
 import { until } from '../../../../test/support/until.ts'
 import { createHooks, type Hooks } from '../../../../test/support/webhooks.ts'
@@ -10,7 +10,7 @@ import { createDatabase, type Database, sql } from '../../postgres/index.ts'
 import type { Claim, SubscriptionKey } from '../../modules/webhooks/index.ts'
 
 const partners = 2
-const restingPerLane = 50_000
+const restingPerEndpointQueue = 50_000
 /** As many as go to an endpoint at once. */
 const events = 10
 const readMax = 1_000
@@ -33,7 +33,7 @@ async function readOfQueue<T>(work: (hooks: Hooks) => Promise<T>, sharded = fals
   const told = async () => {
     const row = await watch.row<{ count: bigint }>(sql`
       select (t.seq_tup_read + (select sum(idx_tup_read) from pg_stat_user_indexes where relid = t.relid))::bigint as count
-      from pg_stat_user_tables t where t.relid = 'webhooks.queue'::regclass`)
+      from pg_stat_user_tables t where t.relid = 'delivery.queue'::regclass`)
     return Number(row?.count)
   }
   const begun = await told()
@@ -52,7 +52,7 @@ async function readOfQueue<T>(work: (hooks: Hooks) => Promise<T>, sharded = fals
 /** Rows that nobody attempts soon. */
 const rest = ({ db, clock }: Hooks, { partnerId, subscriptionId }: SubscriptionKey, count: number) =>
   db.run(sql`
-    insert into webhooks.queue (partner_id, subscription_id, event_id, sequence, wire_event_id, type, reference, status,
+    insert into delivery.queue (partner_id, subscription_id, event_id, sequence, wire_event_id, type, reference, status,
       due_at, attempt_count, failures, held_at, created_at)
     select ${partnerId}::uuid, ${subscriptionId}::uuid, md5(${subscriptionId}::text || n)::uuid, 1000000 + n,
       md5('wire' || n)::uuid, 'transaction.status.changed', 'R-' || n, 'Pending', ${new Date('2100-01-01')}::timestamptz,
@@ -67,9 +67,9 @@ async function grow(hooks: Hooks): Promise<readonly SubscriptionKey[]> {
     keys.push(await room.subscribe(partnerId), await room.subscribe(partnerId))
   }
   for (const one of keys) await rest(hooks, one, 100)
-  await hooks.db.run(sql`delete from webhooks.queue where sequence > 0`)
-  await hooks.db.pool.query('analyze webhooks.queue')
-  for (const one of keys) await rest(hooks, one, restingPerLane)
+  await hooks.db.run(sql`delete from delivery.queue where sequence > 0`)
+  await hooks.db.pool.query('analyze delivery.queue')
+  for (const one of keys) await rest(hooks, one, restingPerEndpointQueue)
   for (const partnerId of new Set(keys.map((one) => one.partnerId))) {
     for (let i = 0; i < events; i += 1) await hooks.emit(partnerId, `E-${i}`)
     await hooks.fanOut(partnerId)
@@ -81,11 +81,11 @@ test('a comparison of whole keys has one index to go by', async () => {
   const rows = await watch.rows<{ name: string }>(sql`
     select i.indexrelid::regclass::text as name from pg_index i
     join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
-    where i.indrelid = 'webhooks.queue'::regclass and i.indpred is null and a.attname = 'partner_id'`)
+    where i.indrelid = 'delivery.queue'::regclass and i.indpred is null and a.attname = 'partner_id'`)
   assert.deepEqual(
     rows.map(({ name }) => name),
     ['webhooks.queue_pkey'],
-    'PostgreSQL takes it for as good as the primary key, and may read all rows of a lane by it',
+    'PostgreSQL takes it for as good as the primary key, and may read all rows of a endpoint queue by it',
   )
 })
 
@@ -93,14 +93,14 @@ for (const sharded of [false, true])
   test(`what is settled is looked up by its keys, ${sharded ? 'sharded' : 'partners together'}`, async () => {
     const [, keys] = await readOfQueue(grow)
     const [read, outcomes] = await readOfQueue(async (hooks) => {
-      const hands = createHands(hooks)
+      const harness = createWorkerHarness(hooks)
       const claims: Claim[] = []
-      for (const one of keys) claims.push(...(await hands.claim(one)))
-      const recorded = claims.map((claim, n) => hands.record(claim, n % 4 === 0 ? { status: 500 } : {}))
+      for (const one of keys) claims.push(...(await harness.claim(one)))
+      const recorded = claims.map((claim, n) => harness.record(claim, n % 4 === 0 ? { status: 500 } : {}))
       return Promise.all(recorded)
     }, sharded)
     const count = (outcome: string) => outcomes.filter((one) => one === outcome).length
     assert.deepEqual([count('delivered'), count('failed')], [30, 10])
-    // Mostly what was read of the lanes to fill them; a join with the queue reads all of it, 200,000 rows and more.
+    // Mostly what was read of the endpoint queues to fill them; a join with the queue reads all of it, 200,000 rows and more.
     assert.ok(read < readMax, `${read} rows and entries of indexes were read for ${outcomes.length} attempts`)
   })

@@ -1,27 +1,28 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { createHands, createRoom, type Hands, textOf } from '../../../../test/support/worker-harness.ts'
+import { createWorkerHarness, createRoom, type WorkerHarness, textOf } from '../../../../test/support/worker-harness.ts'
 import { createHooks, type Hooks, statusChanged } from '../../../../test/support/webhooks.ts'
-import { after as later, hourMs, newId, type Page } from '../../kernel/index.ts'
+import { type Page } from '../../api/index.ts'
+import { after as later, hourMs, newId } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
 import { type AttemptResult, type Claim, limitsDefault, retryDelaysMsDefault, type SubscriptionKey } from '../../modules/webhooks/index.ts'
 
 let hooks: Hooks
-let hands: Hands
+let harness: WorkerHarness
 let room: ReturnType<typeof createRoom>
 before(async () => {
   hooks = await createHooks()
-  hands = createHands(hooks)
+  harness = createWorkerHarness(hooks)
   room = createRoom(hooks)
 })
 after(() => hooks.close())
 
-const { subscribe, claim, record, list, laneOf, counts } = {
+const { subscribe, claim, record, list, endpointQueueOf, counts } = {
   subscribe: (...given: Parameters<typeof room.subscribe>) => room.subscribe(...given),
-  claim: (key: SubscriptionKey, by = hands) => by.claim(key),
-  record: (one: Claim | undefined, more: Partial<AttemptResult> = {}, by = hands) => by.record(one, more),
+  claim: (key: SubscriptionKey, by = harness) => by.claim(key),
+  record: (one: Claim | undefined, more: Partial<AttemptResult> = {}, by = harness) => by.record(one, more),
   list: (key: SubscriptionKey) => room.list(key),
-  laneOf: (key: SubscriptionKey) => room.laneOf(key),
+  endpointQueueOf: (key: SubscriptionKey) => room.endpointQueueOf(key),
   counts: (partnerId: string) => room.counts(partnerId),
 }
 const statuses = (page: Page<{ readonly status: string }>) => page.data.map((row) => row.status)
@@ -41,7 +42,7 @@ test('an event becomes one delivery for each subscription that wants it, with it
   assert.ok(one && two)
   assert.notEqual(one.eventId, two.eventId)
   const event = await hooks.db.row<{ data: string }>(
-    sql`select data from outbox.events where partner_id = ${partnerId}`,
+    sql`select data from events.events where partner_id = ${partnerId}`,
   )
   assert.equal(one.data, event?.data)
   assert.equal(two.data, event?.data)
@@ -122,7 +123,7 @@ test('the retry schedule by the clock: twelve attempts, then held; enabling make
     now: hooks.clock.now(),
     limits: { breakerFailures: 1000, breakerAttemptsMin: 1000 },
   })
-  const own = createHands(patient)
+  const own = createWorkerHarness(patient)
   const partnerId = await hooks.addPartner()
   const key = await subscribe(partnerId)
   await hooks.emit(partnerId, 'REF-1', 'Completed')
@@ -170,7 +171,7 @@ test('a worker that dies between answer and record: attempted again under the sa
   const key = await subscribe(partnerId)
   await hooks.emit(partnerId, 'REF-1', 'first', 'second')
   await hooks.fanOut(partnerId)
-  const frozen = createHands(hooks)
+  const frozen = createWorkerHarness(hooks)
   const [abandoned] = await frozen.claim(key)
   assert.ok(abandoned)
   hooks.clock.advance(limitsDefault.leaseMs - 1)
@@ -202,7 +203,7 @@ test('an attempt given back is due at once, and costs none', async () => {
   const key = await subscribe(partnerId)
   await hooks.emit(partnerId, 'REF-1', 'Completed')
   await hooks.fanOut(partnerId)
-  const leaving = createHands(hooks)
+  const leaving = createWorkerHarness(hooks)
   const [one] = await leaving.claim(key)
   assert.ok(one)
   leaving.stop()
@@ -219,7 +220,7 @@ test('an endpoint has a cap, several workers have one together, and its queue do
   const [busy, quiet] = [await subscribe(partnerId), await subscribe(partnerId, ['partner.customer.deposit.created'])]
   for (let i = 0; i < 30; i += 1) await hooks.emit(partnerId, `R-${i}`, 'Completed')
   await hooks.fanOut(partnerId)
-  const workers = Array.from({ length: 6 }, () => createHands(hooks))
+  const workers = Array.from({ length: 6 }, () => createWorkerHarness(hooks))
   const took = await Promise.all(workers.map((worker) => worker.claim(busy)))
   const holder = workers[took.findIndex((claims) => claims.length > 0)]
   const claims = took.flat()
@@ -228,7 +229,7 @@ test('an endpoint has a cap, several workers have one together, and its queue do
   assert.ok(holder)
   assert.deepEqual(await holder.claim(busy), [])
   // While it is held nobody else looks at it, though twenty are waiting.
-  assert.ok((await laneOf(busy)).dueAt?.getTime() ?? 0 > hooks.clock.now().getTime())
+  assert.ok((await endpointQueueOf(busy)).dueAt?.getTime() ?? 0 > hooks.clock.now().getTime())
   assert.deepEqual(await holder.claim(quiet), [])
   await record(claims[0], {}, holder)
   assert.equal((await holder.claim(busy)).length, 1)
@@ -248,20 +249,20 @@ test('a deleted subscription: what it is owed is dropped, in batches, and its ro
   while ((await hooks.webhooks.sweep()) > 0);
   const rows = async (subscriptionId: string) =>
     hooks.db.row<{ count: bigint }>(sql`
-      select (select count(*) from webhooks.queue where partner_id = ${partnerId} and subscription_id = ${subscriptionId})
-        + (select count(*) from webhooks.subscriptions where partner_id = ${partnerId} and id = ${subscriptionId}) as count`)
+      select (select count(*) from delivery.queue where partner_id = ${partnerId} and subscription_id = ${subscriptionId})
+        + (select count(*) from delivery.subscriptions where partner_id = ${partnerId} and id = ${subscriptionId}) as count`)
   assert.equal((await rows(gone.subscriptionId))?.count, 0n)
   assert.equal((await rows(stays.subscriptionId))?.count, 3n)
   assert.equal((await claim(stays)).length, 2)
 })
 
-test('the sweep wakes a lane that sleeps on work', async () => {
+test('the sweep wakes a endpoint queue that sleeps on work', async () => {
   const partnerId = await hooks.addPartner()
   const key = await subscribe(partnerId)
   await hooks.emit(partnerId, 'A', 'Completed')
   await hooks.fanOut(partnerId)
   assert.equal(await hooks.webhooks.sweep(), 0)
-  await hooks.db.run(sql`update webhooks.lanes set due_at = null where partner_id = ${partnerId}`)
+  await hooks.db.run(sql`update delivery.endpoint_queues set due_at = null where partner_id = ${partnerId}`)
   assert.deepEqual(await claim(key), [])
   assert.equal(await hooks.webhooks.sweep(), 1)
   assert.equal((await claim(key)).length, 1)
@@ -275,7 +276,7 @@ test('the sweep ends leases and rests of before the clock was put back, and leav
   const [now, hours] = [hooks.clock.now(), 6 * hourMs]
   const until = (leaseMs: number, restMs: number) =>
     hooks.db.run(sql`
-      update webhooks.lanes set lease_id = ${newId()}, lease_until = ${later(now, leaseMs)},
+      update delivery.endpoint_queues set lease_id = ${newId()}, lease_until = ${later(now, leaseMs)},
         due_at = ${later(now, leaseMs)}, paused_until = ${later(now, restMs)} where partner_id = ${partnerId}`)
   await until(limitsDefault.leaseMs, limitsDefault.retryAfterMsMax)
   assert.equal(await hooks.webhooks.sweep(), 0)
@@ -318,7 +319,7 @@ test('claims, records, fan-outs, disabling and deleting at once: no deadlock, an
   const statusesToSend = [200, 500, 200, 429, 200]
   let turn = 0
   const work = async () => {
-    const own = createHands(hooks)
+    const own = createWorkerHarness(hooks)
     for (let i = 0; i < 12; i += 1) {
       await hooks.emit(partnerId, newId(), 'x', 'y')
       await hooks.fanOut(partnerId, 3)

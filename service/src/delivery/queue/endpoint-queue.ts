@@ -1,4 +1,4 @@
-/** Pure: a lane in the memory of the worker that holds it: what it knows to be owed, what is under way, what is next. */
+/** Pure: a endpoint queue in the memory of the worker that holds it: what it knows to be owed, what is under way, what is next. */
 import { createWindow, type Health, type Window } from './health.ts'
 import type { Limits } from '../limits.ts'
 import type { SubscriptionKey } from '../management/store-subscriptions.ts'
@@ -63,7 +63,7 @@ export type UnderWay = { readonly owed: Owed; readonly isProbe: boolean }
 /** The end of a lease that may not be ours any more. */
 export const doubtful = new Date(0)
 
-export type Lane = {
+export type EndpointQueue = {
   readonly key: SubscriptionKey
   target: Target
   health: Health
@@ -91,7 +91,7 @@ export type Lane = {
   idleSince: number | undefined
 }
 
-export function createLane(key: SubscriptionKey, target: Target, health: Health, leaseUntil: Date, now: Date): Lane {
+export function createEndpointQueue(key: SubscriptionKey, target: Target, health: Health, leaseUntil: Date, now: Date): EndpointQueue {
   return {
     ...{ key, target, health, leaseUntil, window: createWindow(), again: [], fresh: [], inFlight: new Map() },
     ...{ references: new Set(), cursor: 0n, mayHaveFresh: true, dueAt: now, settled: new Set(), closing: undefined },
@@ -99,25 +99,25 @@ export function createLane(key: SubscriptionKey, target: Target, health: Health,
   }
 }
 
-/** All of the lane is read again, as if it had just been claimed. */
-export function forget(lane: Lane, now: Date): void {
-  Object.assign(lane, { again: [], fresh: [], cursor: 0n, mayHaveFresh: true, dueAt: now })
+/** All of the endpoint queue is read again, as if it had just been claimed. */
+export function forget(endpointQueue: EndpointQueue, now: Date): void {
+  Object.assign(endpointQueue, { again: [], fresh: [], cursor: 0n, mayHaveFresh: true, dueAt: now })
 }
 
-export const isPaused = ({ health }: Lane, now: Date): boolean =>
+export const isPaused = ({ health }: EndpointQueue, now: Date): boolean =>
   health.pausedUntil !== null && health.pausedUntil > now
 
 /** Attempts that may be under way at once: one while the breaker is open, a few after it closed. */
-export const capOf = ({ health }: Lane, limits: Limits): number =>
+export const capOf = ({ health }: EndpointQueue, limits: Limits): number =>
   health.probeMs === null ? Math.min(health.slowStart ?? Infinity, limits.inFlightPerEndpointMax) : 1
 
-export const hasRoom = (lane: Lane, now: Date, limits: Limits): boolean =>
-  lane.closing === undefined &&
-  lane.inFlight.size < capOf(lane, limits) &&
-  !isPaused(lane, now) &&
-  lane.leaseUntil.getTime() - now.getTime() > limits.leaseMarginMs
+export const hasRoom = (endpointQueue: EndpointQueue, now: Date, limits: Limits): boolean =>
+  endpointQueue.closing === undefined &&
+  endpointQueue.inFlight.size < capOf(endpointQueue, limits) &&
+  !isPaused(endpointQueue, now) &&
+  endpointQueue.leaseUntil.getTime() - now.getTime() > limits.leaseMarginMs
 
-const isNext = ({ references }: Lane) => {
+const isNext = ({ references }: EndpointQueue) => {
   // One of a reference at a time, in their order: an earlier one that waits in the list stands before the later ones.
   const waiting = new Set(references)
   return ({ reference }: Owed): boolean => {
@@ -127,12 +127,12 @@ const isNext = ({ references }: Lane) => {
   }
 }
 
-function takeNext(lane: Lane): Owed | undefined {
-  const first = lane.again.length > 0 ? lane.again : lane.fresh
+function takeNext(endpointQueue: EndpointQueue): Owed | undefined {
+  const first = endpointQueue.again.length > 0 ? endpointQueue.again : endpointQueue.fresh
   // Nearly always, and without a list of what is passed over.
-  if (first[0] !== undefined && !lane.references.has(first[0].reference)) return first.shift()
-  const mayGo = isNext(lane)
-  for (const list of [lane.again, lane.fresh]) {
+  if (first[0] !== undefined && !endpointQueue.references.has(first[0].reference)) return first.shift()
+  const mayGo = isNext(endpointQueue)
+  for (const list of [endpointQueue.again, endpointQueue.fresh]) {
     const at = list.findIndex(mayGo)
     if (at >= 0) return list.splice(at, 1)[0]
   }
@@ -140,27 +140,27 @@ function takeNext(lane: Lane): Owed | undefined {
 }
 
 /** Takes the next one that may go, and has it under way. */
-export function begin(lane: Lane): UnderWay | undefined {
-  const owed = takeNext(lane)
+export function begin(endpointQueue: EndpointQueue): UnderWay | undefined {
+  const owed = takeNext(endpointQueue)
   if (owed === undefined) return undefined
-  const attempt = { owed, isProbe: lane.health.probeMs !== null }
-  lane.inFlight.set(owed.eventId, attempt)
-  lane.references.add(owed.reference)
+  const attempt = { owed, isProbe: endpointQueue.health.probeMs !== null }
+  endpointQueue.inFlight.set(owed.eventId, attempt)
+  endpointQueue.references.add(owed.reference)
   return attempt
 }
 
 /** It is no longer under way. */
-export function end(lane: Lane, { eventId, reference }: Pick<Owed, 'eventId' | 'reference'>): void {
-  lane.inFlight.delete(eventId)
-  lane.references.delete(reference)
-  lane.settled.add(eventId)
+export function end(endpointQueue: EndpointQueue, { eventId, reference }: Pick<Owed, 'eventId' | 'reference'>): void {
+  endpointQueue.inFlight.delete(eventId)
+  endpointQueue.references.delete(reference)
+  endpointQueue.settled.add(eventId)
 }
 
 /** How many could go now, counted up to `max`. */
-export function readyCount(lane: Lane, max: number): number {
-  const mayGo = isNext(lane)
+export function readyCount(endpointQueue: EndpointQueue, max: number): number {
+  const mayGo = isNext(endpointQueue)
   let count = 0
-  for (const list of [lane.again, lane.fresh])
+  for (const list of [endpointQueue.again, endpointQueue.fresh])
     for (const owed of list) {
       if (mayGo(owed)) count += 1
       if (count >= max) return count
@@ -168,45 +168,45 @@ export function readyCount(lane: Lane, max: number): number {
   return count
 }
 
-/** Waiting rows that a lane keeps at most: those of references that are under way pile up before others. */
+/** Waiting rows that a endpoint queue keeps at most: those of references that are under way pile up before others. */
 const waitingMax = 400
 
-export const waitingOf = ({ again, fresh }: Lane): number => again.length + fresh.length
+export const waitingOf = ({ again, fresh }: EndpointQueue): number => again.length + fresh.length
 
 /** Whether rows should be read for it: fewer wait than may go at once, and there may be more. */
-export function isHungry(lane: Lane, now: Date, limits: Limits): boolean {
-  if (isPaused(lane, now) || lane.closing !== undefined) return false
-  const dueAgain = lane.dueAt !== null && lane.dueAt <= now
-  if (!lane.mayHaveFresh && !dueAgain) return false
-  return waitingOf(lane) < waitingMax && readyCount(lane, limits.inFlightPerEndpointMax) < limits.inFlightPerEndpointMax
+export function isHungry(endpointQueue: EndpointQueue, now: Date, limits: Limits): boolean {
+  if (isPaused(endpointQueue, now) || endpointQueue.closing !== undefined) return false
+  const dueAgain = endpointQueue.dueAt !== null && endpointQueue.dueAt <= now
+  if (!endpointQueue.mayHaveFresh && !dueAgain) return false
+  return waitingOf(endpointQueue) < waitingMax && readyCount(endpointQueue, limits.inFlightPerEndpointMax) < limits.inFlightPerEndpointMax
 }
 
 /**
  * Takes what is new from the hands of the fan-out, so that it need not be read. Not where something before it is unknown,
  * nor where the order or the place of the deliveries is to be asked first. False: it is to be read.
  */
-export function accept(lane: Lane, { after, upTo, rows, updatedAt }: Fresh, now: Date, rowsMax: number): boolean {
-  lane.committed = upTo
-  const { target, cursor } = lane
+export function accept(endpointQueue: EndpointQueue, { after, upTo, rows, updatedAt }: Fresh, now: Date, rowsMax: number): boolean {
+  endpointQueue.committed = upTo
+  const { target, cursor } = endpointQueue
   const isCurrent = target.updatedAt.getTime() === updatedAt.getTime() && (target.until === null || target.until > now)
-  const isNextOf = !lane.mayHaveFresh && cursor >= after && !target.ordered
+  const isNextOf = !endpointQueue.mayHaveFresh && cursor >= after && !target.ordered
   const hasPlace =
-    waitingOf(lane) + rows.length <= Math.min(waitingMax, rowsMax) && !lane.closing && !isPaused(lane, now)
+    waitingOf(endpointQueue) + rows.length <= Math.min(waitingMax, rowsMax) && !endpointQueue.closing && !isPaused(endpointQueue, now)
   if (!isCurrent || !isNextOf || !hasPlace) {
-    lane.mayHaveFresh = true
+    endpointQueue.mayHaveFresh = true
     return false
   }
-  lane.fresh.push(...rows.filter(({ sequence }) => sequence > cursor))
-  lane.cursor = upTo > cursor ? upTo : cursor
+  endpointQueue.fresh.push(...rows.filter(({ sequence }) => sequence > cursor))
+  endpointQueue.cursor = upTo > cursor ? upTo : cursor
   return true
 }
 
-const isKnown = (lane: Lane, eventId: string): boolean =>
-  lane.inFlight.has(eventId) ||
-  lane.settled.has(eventId) ||
-  lane.again.some((owed) => owed.eventId === eventId) ||
-  lane.fresh.some((owed) => owed.eventId === eventId)
+const isKnown = (endpointQueue: EndpointQueue, eventId: string): boolean =>
+  endpointQueue.inFlight.has(eventId) ||
+  endpointQueue.settled.has(eventId) ||
+  endpointQueue.again.some((owed) => owed.eventId === eventId) ||
+  endpointQueue.fresh.some((owed) => owed.eventId === eventId)
 
-/** The rows that are new to the lane. */
-export const unknownOf = <T extends OwedRow>(lane: Lane, rows: readonly T[]): readonly T[] =>
-  rows.filter((row) => !isKnown(lane, row.eventId))
+/** The rows that are new to the endpoint queue. */
+export const unknownOf = <T extends OwedRow>(endpointQueue: EndpointQueue, rows: readonly T[]): readonly T[] =>
+  rows.filter((row) => !isKnown(endpointQueue, row.eventId))

@@ -1,27 +1,28 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { createHands, createRoom, type Hands, textOf } from '../../../../test/support/worker-harness.ts'
+import { createWorkerHarness, createRoom, type WorkerHarness, textOf } from '../../../../test/support/worker-harness.ts'
 import { createHooks, type Hooks } from '../../../../test/support/webhooks.ts'
-import { createCursors, createSealer, type Page } from '../../kernel/index.ts'
+import { createCursors, type Page } from '../../api/index.ts'
+import { createSealer } from '../../kernel/index.ts'
 import { type Database, type Sql, sql, type Tx } from '../../postgres/index.ts'
-import { type AttemptResult, type Claim, createWebhooks, type SubscriptionKey } from '../../modules/webhooks/index.ts'
+import { type AttemptResult, type Claim, createDeliveryEngine, type SubscriptionKey } from '../../modules/webhooks/index.ts'
 
 let hooks: Hooks
-let hands: Hands
+let harness: WorkerHarness
 let room: ReturnType<typeof createRoom>
 before(async () => {
   hooks = await createHooks()
-  hands = createHands(hooks)
+  harness = createWorkerHarness(hooks)
   room = createRoom(hooks)
 })
 after(() => hooks.close())
 
-const { subscribe, claim, record, list, laneOf, counts } = {
+const { subscribe, claim, record, list, endpointQueueOf, counts } = {
   subscribe: (...given: Parameters<typeof room.subscribe>) => room.subscribe(...given),
-  claim: (key: SubscriptionKey, by = hands) => by.claim(key),
-  record: (one: Claim | undefined, more: Partial<AttemptResult> = {}, by = hands) => by.record(one, more),
+  claim: (key: SubscriptionKey, by = harness) => by.claim(key),
+  record: (one: Claim | undefined, more: Partial<AttemptResult> = {}, by = harness) => by.record(one, more),
   list: (key: SubscriptionKey) => room.list(key),
-  laneOf: (key: SubscriptionKey) => room.laneOf(key),
+  endpointQueueOf: (key: SubscriptionKey) => room.endpointQueueOf(key),
   counts: (partnerId: string) => room.counts(partnerId),
 }
 const statuses = (page: Page<{ readonly status: string }>) => page.data.map((row) => row.status)
@@ -43,7 +44,7 @@ test('410 disables the subscription and holds what it is owed, later events too;
   await hooks.fanOut(partnerId)
   hooks.clock.advance(10_000_000)
   assert.deepEqual(await claim(key), [])
-  const { dueAt, leaseId } = await laneOf(key)
+  const { dueAt, leaseId } = await endpointQueueOf(key)
   assert.deepEqual([dueAt, leaseId], [null, null])
   assert.deepEqual(await counts(partnerId), [4, 1, 0, 3])
   const held = await hooks.webhooks.deliveries(partnerId, key.subscriptionId, { status: 'Held' })
@@ -91,14 +92,14 @@ test('429 with Retry-After rests the whole endpoint, and is no step of the sched
   for (const one of others) await record(one)
   assert.deepEqual(await claim(key), [])
   // It rests in the database, with nobody to hold it.
-  const { dueAt, leaseId, pausedUntil } = await laneOf(key)
+  const { dueAt, leaseId, pausedUntil } = await endpointQueueOf(key)
   assert.deepEqual([dueAt, leaseId], [pausedUntil, null])
   hooks.clock.advance(599_000)
   assert.deepEqual(await claim(key), [])
   hooks.clock.advance(1_001)
   assert.equal((await claim(key)).length, 3)
   const rested = await hooks.db.row(sql`
-    select attempt_count, failures from webhooks.queue where partner_id = ${partnerId} and attempt_count > 0`)
+    select attempt_count, failures from delivery.queue where partner_id = ${partnerId} and attempt_count > 0`)
   assert.deepEqual(rested, { attemptCount: 1, failures: 0 })
 })
 
@@ -123,7 +124,7 @@ test('one result that cannot be recorded: its endpoint rests, the others of its 
   assert.equal(await record(again), 'delivered')
 })
 
-test('an open breaker lets one through, by whoever holds the lane next, and then a few', async () => {
+test('an open breaker lets one through, by whoever holds the endpoint queue next, and then a few', async () => {
   const partnerId = await hooks.addPartner()
   const key = await subscribe(partnerId)
   for (let i = 0; i < 30; i += 1) await hooks.emit(partnerId, `R-${i}`, 'Completed')
@@ -131,20 +132,20 @@ test('an open breaker lets one through, by whoever holds the lane next, and then
   // What was under way when it opened ends as well.
   for (let claims = await claim(key); claims.length > 0; claims = await claim(key))
     for (const one of claims) await record(one, { status: 500 })
-  const { leaseId, probeMs, pausedUntil } = await laneOf(key)
+  const { leaseId, probeMs, pausedUntil } = await endpointQueueOf(key)
   assert.deepEqual([leaseId, probeMs], [null, 30_000])
   assert.ok(pausedUntil && pausedUntil > hooks.clock.now())
   hooks.clock.advance(36_001)
-  const next = createHands(hooks)
+  const next = createWorkerHarness(hooks)
   const [probe, ...none] = await claim(key, next)
   assert.deepEqual(none, [])
   await record(probe, { status: 500 }, next)
-  assert.equal((await laneOf(key)).probeMs, 60_000)
+  assert.equal((await endpointQueueOf(key)).probeMs, 60_000)
   hooks.clock.advance(72_001)
   const [second] = await claim(key, next)
   await record(second, {}, next)
   assert.equal((await claim(key, next)).length, 2)
-  assert.equal((await laneOf(key)).slowStart, 2)
+  assert.equal((await endpointQueueOf(key)).slowStart, 2)
   await next.close()
 })
 
@@ -158,13 +159,13 @@ test('five days of failing: told twice, disabled, told again, in the transaction
     hooks.clock.advance(3_600_000)
   }
   const told = await hooks.db.rows<{ kind: string; lastError: string }>(sql`
-    select kind, last_error from webhooks.notices where partner_id = ${partnerId} order by id`)
+    select kind, last_error from delivery.notices where partner_id = ${partnerId} order by id`)
   assert.deepEqual(
     told.map((row) => `${row.kind}: ${row.lastError}`),
     ['Failing24h: HTTP 500', 'Failing72h: HTTP 500', 'DisabledFailing: HTTP 500'],
   )
   const row = await hooks.db.row(sql`
-    select status, disabled_reason from webhooks.subscriptions where partner_id = ${partnerId}`)
+    select status, disabled_reason from delivery.subscriptions where partner_id = ${partnerId}`)
   assert.deepEqual(row, { status: 'Disabled', disabledReason: 'Failing' })
   // It was probed, and so not one attempt was lost of what it is owed.
   assert.deepEqual(await counts(partnerId), [1, 0, 0, 1])
@@ -190,14 +191,14 @@ test('where the database is sharded each statement is of one partner, and all is
     ...{ ...db, ...watch(db) },
     transaction: (work, options) => db.transaction((tx, read) => work(watch(tx), read), options),
   }
-  const webhooks = createWebhooks({
-    ...{ db: watched, clock: hooks.clock, outbox: hooks.outbox, sealer: createSealer([hooks.key]), sharded: true },
+  const webhooks = createDeliveryEngine({
+    ...{ db: watched, clock: hooks.clock, eventOutbox: hooks.eventOutbox, sealer: createSealer([hooks.key]), sharded: true },
     ...{ cursors: createCursors(hooks.key), urlRules: { allowHttpLoopback: true } },
   })
   const partners = [await hooks.addPartner(), await hooks.addPartner(), await hooks.addPartner()]
   const keys = await Promise.all(partners.map((partnerId) => subscribe(partnerId)))
   for (const partnerId of partners) await hooks.emit(partnerId, 'A', 'one', 'two')
-  const worker = createHands({ ...hooks, webhooks })
+  const worker = createWorkerHarness({ ...hooks, webhooks })
   for (const partnerId of partners) await watched.transaction((tx) => webhooks.fanOut(tx, [partnerId], 10))
   for (let turn = 0; turn < 2; turn += 1)
     for (const key of keys) await Promise.all((await worker.claim(key)).map((one) => worker.record(one)))

@@ -1,6 +1,6 @@
-/** The verbs of lanes, as the worker that holds them uses them: find, claim, hear, renew, read, release. */
+/** The verbs of endpoint queues, as the worker that holds them uses them: find, claim, hear, renew, read, release. */
 import { after, type Clock } from '../../kernel/index.ts'
-import type { Outbox } from '../../events/index.ts'
+import type { EventOutbox } from '../../events/index.ts'
 import type { Database } from '../../postgres/index.ts'
 import type { Health } from './health.ts'
 import type { Owed, Target } from './endpoint-queue.ts'
@@ -10,13 +10,13 @@ import * as store from './store-endpoint-queues.ts'
 import * as queue from './store-queue.ts'
 import { completeOrder, type SubscriptionKey, targetsOf } from '../management/store-subscriptions.ts'
 
-/** Of one transaction: other lanes wait for it, and leases are renewed between two. */
+/** Of one transaction: other endpoint queues wait for it, and leases are renewed between two. */
 const rowsMarkedMax = 2000
 
-export type LanesDeps = {
+export type EndpointQueuesDeps = {
   readonly db: Database
   readonly clock: Clock
-  readonly outbox: Outbox
+  readonly eventOutbox: EventOutbox
   readonly secrets: Pick<Secrets, 'signingKeys'>
   readonly sharded: boolean
   readonly limits: Limits
@@ -29,10 +29,10 @@ export type ReadRows = {
 
 export type Wanting = queue.Wanted & { readonly fresh: boolean; readonly due: boolean }
 
-export type Lanes = ReturnType<typeof createLanes>
+export type EndpointQueues = ReturnType<typeof createEndpointQueues>
 
-export function createLanes({ db, clock, outbox, secrets, sharded, limits }: LanesDeps) {
-  /** A statement of many lanes is of one partner where the database is sharded by them. */
+export function createEndpointQueues({ db, clock, eventOutbox, secrets, sharded, limits }: EndpointQueuesDeps) {
+  /** A statement of many endpoint queues is of one partner where the database is sharded by them. */
   const apart = async <K extends SubscriptionKey, T>(
     keys: readonly K[],
     work: (keys: readonly K[]) => Promise<readonly T[]>,
@@ -46,13 +46,13 @@ export function createLanes({ db, clock, outbox, secrets, sharded, limits }: Lan
   const until = () => after(clock.now(), limits.leaseMs)
 
   return {
-    /** Due-work scan: lanes to claim, and lanes of this worker that somebody else has woken (`mine`). */
-    due: (workerId: string, lanesMax: number) => store.dueLanes(db, workerId, clock.now(), lanesMax),
+    /** Due-work scan: endpoint queues to claim, and endpoint queues of this worker that somebody else has woken (`mine`). */
+    due: (workerId: string, endpointQueuesMax: number) => store.dueEndpointQueues(db, workerId, clock.now(), endpointQueuesMax),
 
-    /** Those of the lanes that nobody held, from now on held by this worker. */
+    /** Those of the endpoint queues that nobody held, from now on held by this worker. */
     claim: async (workerId: string, keys: readonly SubscriptionKey[]) => {
       const leaseUntil = until()
-      const claimed = await apart(keys, (some) => store.claimLanes(db, some, workerId, clock.now(), leaseUntil))
+      const claimed = await apart(keys, (some) => store.claimEndpointQueues(db, some, workerId, clock.now(), leaseUntil))
       return { claimed, leaseUntil }
     },
 
@@ -60,13 +60,13 @@ export function createLanes({ db, clock, outbox, secrets, sharded, limits }: Lan
     renew: async (workerId: string, keys: readonly SubscriptionKey[]) => {
       const leaseUntil = until()
       return {
-        held: new Set(await apart(keys, (some) => store.renewLanes(db, some, workerId, clock.now(), leaseUntil))),
+        held: new Set(await apart(keys, (some) => store.renewEndpointQueues(db, some, workerId, clock.now(), leaseUntil))),
         leaseUntil,
       }
     },
 
     hear: (workerId: string, keys: readonly SubscriptionKey[]): Promise<readonly (SubscriptionKey & Health)[]> =>
-      apart(keys, (some) => store.hearLanes(db, some, workerId)),
+      apart(keys, (some) => store.hearEndpointQueues(db, some, workerId)),
 
     /** Free again, and due when there is something to do: at once, where a row is there that the worker knew nothing of. */
     release: (workerId: string, rows: readonly store.Release[]): Promise<readonly string[]> =>
@@ -74,12 +74,12 @@ export function createLanes({ db, clock, outbox, secrets, sharded, limits }: Lan
         db.transaction(async (tx) => {
           const held = await store.lockHeld(tx, some, workerId)
           const releases = some.filter((row) => held.includes(row.subscriptionId))
-          if (releases.length > 0) await store.releaseLanes(tx, releases, clock.now())
+          if (releases.length > 0) await store.releaseEndpointQueues(tx, releases, clock.now())
           return held
         }),
       ),
 
-    /** Where each of the lanes delivers, and what signs; none where it is disabled or deleted. */
+    /** Where each of the endpoint queues delivers, and what signs; none where it is disabled or deleted. */
     targets: async (keys: readonly SubscriptionKey[]): Promise<ReadonlyMap<string, Target>> => {
       const now = clock.now()
       const [rows, signing] = await Promise.all([
@@ -96,7 +96,7 @@ export function createLanes({ db, clock, outbox, secrets, sharded, limits }: Lan
     },
 
     /**
-     * Of a lane that has become ordered: marks the next of what it is owed, behind `after`. Answers how far it came;
+     * Of a endpoint queue that has become ordered: marks the next of what it is owed, behind `after`. Answers how far it came;
      * undefined: all is marked, and it may be read.
      */
     mark: (key: SubscriptionKey, orderPending: string, after: string): Promise<string | undefined> =>
@@ -106,15 +106,15 @@ export function createLanes({ db, clock, outbox, secrets, sharded, limits }: Lan
         return last
       }),
 
-    /** What the lanes are owed: new, by number, and due again, by time, up to `rowsMax` of each. */
+    /** What the endpoint queues are owed: new, by number, and due again, by time, up to `rowsMax` of each. */
     read: async (wanted: readonly Wanting[], rowsMax: number): Promise<ReadRows> => {
       const [fresh, due] = await Promise.all([
         apart(
-          wanted.filter((lane) => lane.fresh),
+          wanted.filter((endpointQueue) => endpointQueue.fresh),
           (some) => queue.freshRows(db, some, rowsMax),
         ),
         apart(
-          wanted.filter((lane) => lane.due),
+          wanted.filter((endpointQueue) => endpointQueue.due),
           (some) => queue.dueRows(db, some, rowsMax),
         ),
       ])
@@ -132,7 +132,7 @@ export function createLanes({ db, clock, outbox, secrets, sharded, limits }: Lan
       const keys = new Map(
         rows.map(({ partnerId, row }) => [row.eventId, { partnerId, eventId: row.eventId, subscriptionId: '' }]),
       )
-      const events = await apart([...keys.values()], (some) => outbox.byIds(db, some))
+      const events = await apart([...keys.values()], (some) => eventOutbox.byIds(db, some))
       const data = new Map(events.map((event) => [event.id, event.data]))
       return rows.flatMap(({ row }) => {
         const text = data.get(row.eventId)

@@ -1,11 +1,11 @@
-/** Events become what subscriptions are owed: the feed, the queue, and lanes that are due. */
+/** Events become what subscriptions are owed: the feed, the queue, and endpoint queues that are due. */
 import { after, type Clock, derivedTimeId } from '../../kernel/index.ts'
-import type { Outbox, OwnedEvent } from '../../events/index.ts'
+import type { EventOutbox, OwnedEvent } from '../../events/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { Fresh } from './endpoint-queue.ts'
 import { subscribedMarginMs } from '../limits.ts'
 import { wants as wantsType } from '../management/rules.ts'
-import * as lanes from './store-endpoint-queues.ts'
+import * as endpointQueues from './store-endpoint-queues.ts'
 import * as queue from './store-queue.ts'
 import * as store from '../management/store-subscriptions.ts'
 
@@ -57,11 +57,11 @@ function freshOf(
   return { partnerId, subscriptionId, updatedAt: wanting.updatedAt, after: before, upTo, rows }
 }
 
-export function createFanOut({ clock, outbox }: { readonly clock: Clock; readonly outbox: Outbox }) {
+export function createFanOut({ clock, eventOutbox }: { readonly clock: Clock; readonly eventOutbox: EventOutbox }) {
   /**
    * Turns up to `eventsMax` events of each of the partners into one delivery for each subscription that wants them, also
    * while it is disabled. None of a partner whom another worker is at: one at a time keeps the order of the events.
-   * `workerId`: who hears of what is new by the answer, and needs no wake-up for the lanes that it holds.
+   * `workerId`: who hears of what is new by the answer, and needs no wake-up for the endpoint queues that it holds.
    */
   return async (
     tx: Tx,
@@ -71,7 +71,7 @@ export function createFanOut({ clock, outbox }: { readonly clock: Clock; readonl
   ): Promise<FannedOut> => {
     const locked = await store.lockPartners(tx, partnerIds)
     if (locked.length === 0) return { events: 0, woken: [] }
-    const [events, wanting] = await Promise.all([outbox.take(tx, locked, eventsMax), store.subscriptionsOf(tx, locked)])
+    const [events, wanting] = await Promise.all([eventOutbox.take(tx, locked, eventsMax), store.subscriptionsOf(tx, locked)])
     if (events.length === 0) return { events: 0, woken: [] }
     const numbers = await numbered(tx, events)
     queue.insertFeed(
@@ -89,8 +89,8 @@ export function createFanOut({ clock, outbox }: { readonly clock: Clock; readonl
       .filter(({ rows }) => rows.length > 0)
     if (owed.length === 0) return { events: events.length, woken: [] }
     const counted = owed.map((of) => ({ ...of, count: of.rows.length }))
-    lanes.lockLanes(tx, owed)
-    lanes.addOwed(tx, counted, workerId, now)
+    endpointQueues.lockEndpointQueues(tx, owed)
+    endpointQueues.addOwed(tx, counted, workerId, now)
     queue.insertQueue(tx, owed, now)
     return { events: events.length, woken: owed.filter(({ wake }) => wake) }
   }

@@ -1,11 +1,11 @@
-/** Pure: what a lane learns from its attempts. The breaker, slow start, rests, and since when nothing has succeeded. */
+/** Pure: what a endpoint queue learns from its attempts. The breaker, slow start, rests, and since when nothing has succeeded. */
 import { after } from '../../kernel/index.ts'
 import type { Limits } from '../limits.ts'
 import { type Verdict, withJitter } from './schedule.ts'
 
 export type Notice = 'Failing24h' | 'Failing72h'
 
-/** What the row of a lane remembers. */
+/** What the row of a endpoint queue remembers. */
 export type Health = {
   /** No attempt before: the endpoint asked for a rest, or the breaker is open and this is when its probe goes. */
   readonly pausedUntil: Date | null

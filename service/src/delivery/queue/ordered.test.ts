@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { createHands, createRoom, type Hands, textOf } from '../../../../test/support/worker-harness.ts'
+import { createWorkerHarness, createRoom, type WorkerHarness, textOf } from '../../../../test/support/worker-harness.ts'
 import { until } from '../../../../test/support/until.ts'
 import { createHooks, type Hooks } from '../../../../test/support/webhooks.ts'
 import { sql } from '../../postgres/index.ts'
 import { type Claim, limitsDefault, type SubscriptionKey } from '../../modules/webhooks/index.ts'
 
 let hooks: Hooks
-let hands: Hands
+let harness: WorkerHarness
 let room: ReturnType<typeof createRoom>
 before(async () => {
   hooks = await createHooks({ retryDelaysMs: [1000, 1000] })
-  hands = createHands(hooks)
+  harness = createWorkerHarness(hooks)
   room = createRoom(hooks)
 })
 after(() => hooks.close())
@@ -24,16 +24,16 @@ async function ordered(): Promise<SubscriptionKey> {
   return key
 }
 
-/** What the lane is owed, by whether it is in the index by reference. */
+/** What the endpoint queue is owed, by whether it is in the index by reference. */
 async function markedOf({ partnerId, subscriptionId }: SubscriptionKey): Promise<Readonly<Record<string, number>>> {
   const rows = await hooks.db.rows<{ ordered: boolean; count: bigint }>(sql`
-    select ordered, count(*) as count from webhooks.queue
+    select ordered, count(*) as count from delivery.queue
     where partner_id = ${partnerId} and subscription_id = ${subscriptionId} group by ordered`)
   return Object.fromEntries(rows.map(({ ordered: isMarked, count }) => [isMarked ? 'marked' : 'not', Number(count)]))
 }
 
 /** Delivers what there is, of which one at a time may go. */
-async function drain(worker: Hands, key: SubscriptionKey): Promise<readonly string[]> {
+async function drain(worker: WorkerHarness, key: SubscriptionKey): Promise<readonly string[]> {
   const seen: string[] = []
   for (let claims = await worker.claim(key); claims.length > 0; claims = await worker.claim(key)) {
     assert.equal(claims.length, 1)
@@ -48,19 +48,19 @@ test('nothing of a reference goes while an earlier one is pending; other referen
   await hooks.emit(key.partnerId, 'A', 'a1', 'a2', 'a3')
   await hooks.emit(key.partnerId, 'B', 'b1', 'b2')
   await hooks.fanOut(key.partnerId)
-  const [a1, b1, ...none] = await hands.claim(key)
+  const [a1, b1, ...none] = await harness.claim(key)
   assert.deepEqual([named([a1, b1] as Claim[]), none], [['a1', 'b1'], []])
-  await hands.record(a1, { status: 500 })
-  await hands.record(b1)
-  const [b2, ...more] = await hands.claim(key)
+  await harness.record(a1, { status: 500 })
+  await harness.record(b1)
+  const [b2, ...more] = await harness.claim(key)
   assert.deepEqual([named([b2] as Claim[]), more], [['b2'], []])
-  await hands.record(b2)
-  assert.deepEqual(await hands.claim(key), [])
+  await harness.record(b2)
+  assert.deepEqual(await harness.claim(key), [])
   hooks.clock.advance(1300)
-  const [again, ...others] = await hands.claim(key)
+  const [again, ...others] = await harness.claim(key)
   assert.deepEqual([named([again] as Claim[]), others], [['a1'], []])
-  await hands.record(again)
-  assert.deepEqual(await drain(hands, key), ['a2', 'a3'])
+  await harness.record(again)
+  assert.deepEqual(await drain(harness, key), ['a2', 'a3'])
 })
 
 test('what is held blocks its reference, also for the worker that comes next, until it is due again', async () => {
@@ -68,17 +68,17 @@ test('what is held blocks its reference, also for the worker that comes next, un
   await hooks.emit(key.partnerId, 'A', 'a1', 'a2')
   await hooks.emit(key.partnerId, 'B', 'b1')
   await hooks.fanOut(key.partnerId)
-  const [first, b1] = await hands.claim(key)
-  await hands.record(b1)
-  await hands.record(first, { status: 500 })
+  const [first, b1] = await harness.claim(key)
+  await harness.record(b1)
+  await harness.record(first, { status: 500 })
   for (let failure = 0; failure < 2; failure += 1) {
     hooks.clock.advance(1300)
-    const [a1] = await hands.claim(key)
-    await hands.record(a1, { status: 500 })
+    const [a1] = await harness.claim(key)
+    await harness.record(a1, { status: 500 })
   }
   assert.deepEqual(await room.counts(key.partnerId), [3, 1, 1, 1])
-  assert.deepEqual(await hands.claim(key), [])
-  const next = createHands(hooks)
+  assert.deepEqual(await harness.claim(key), [])
+  const next = createWorkerHarness(hooks)
   hooks.clock.advance(2 * limitsDefault.leaseMs)
   assert.deepEqual(await next.claim(key), [])
   await hooks.emit(key.partnerId, 'A', 'a3')
@@ -98,7 +98,7 @@ test('a restart in the middle: the reference goes on where it was', async () => 
   for (const reference of ['A', 'B', 'C']) await hooks.emit(key.partnerId, reference, ...statuses)
   await hooks.fanOut(key.partnerId)
   const seen: Record<string, string[]> = { A: [], B: [], C: [] }
-  let worker = createHands(hooks)
+  let worker = createWorkerHarness(hooks)
   for (let turn = 0; (await room.counts(key.partnerId))?.[1] !== 90; turn += 1) {
     const claims = await worker.claim(key)
     for (const claim of claims) {
@@ -110,7 +110,7 @@ test('a restart in the middle: the reference goes on where it was', async () => 
     }
     if (turn % 7 === 6) {
       hooks.clock.advance(2 * limitsDefault.leaseMs)
-      worker = createHands(hooks)
+      worker = createWorkerHarness(hooks)
     } else if (claims.length === 0) {
       await hooks.webhooks.update(key.partnerId, key.subscriptionId, { status: 'Enabled' })
       hooks.clock.advance(60_000)
@@ -124,15 +124,15 @@ test('strict from the moment it is asked for: what was read for the other rule i
   const key = await room.subscribe(await hooks.addPartner())
   await hooks.emit(key.partnerId, 'A', 'a1', 'a2')
   await hooks.fanOut(key.partnerId)
-  const [a1] = await hands.claim(key)
+  const [a1] = await harness.claim(key)
   await hooks.webhooks.update(key.partnerId, key.subscriptionId, { ordered: true })
   await hooks.emit(key.partnerId, 'B', 'b1')
   await hooks.fanOut(key.partnerId)
-  const [b1] = await hands.claim(key)
+  const [b1] = await harness.claim(key)
   assert.deepEqual(await markedOf(key), { marked: 3 })
-  await hands.record(b1)
-  await hands.record(a1, { status: 500 })
-  assert.deepEqual(await hands.claim(key), [])
+  await harness.record(b1)
+  await harness.record(a1, { status: 500 })
+  assert.deepEqual(await harness.claim(key), [])
 })
 
 test('what thousands are owed is put in order in steps; a restart in the middle goes on, and nothing passes', async () => {
@@ -141,7 +141,7 @@ test('what thousands are owed is put in order in steps; a restart in the middle 
   await hooks.emit(key.partnerId, 'A', 'a1', ...Array.from({ length: crowd }, () => 'more'), 'a2')
   await hooks.emit(key.partnerId, 'B', 'b1')
   while ((await hooks.fanOut(key.partnerId, 10_000)) > 0);
-  const first = createHands(hooks)
+  const first = createWorkerHarness(hooks)
   const [a1] = await first.claim(key)
   await first.record(a1, { status: 500 })
   await hooks.webhooks.update(key.partnerId, key.subscriptionId, { ordered: true })
@@ -150,9 +150,9 @@ test('what thousands are owed is put in order in steps; a restart in the middle 
   const { marked = 0, not = 0 } = await markedOf(key)
   assert.ok(marked > 0 && not > 0, `${marked} marked, ${not} not`)
   hooks.clock.advance(2 * limitsDefault.leaseMs)
-  const next = createHands(hooks)
+  const next = createWorkerHarness(hooks)
   await hooks.db.run(sql`
-    update webhooks.queue set due_at = '2100-01-01' where subscription_id = ${key.subscriptionId} and attempt_count = 1`)
+    update delivery.queue set due_at = '2100-01-01' where subscription_id = ${key.subscriptionId} and attempt_count = 1`)
   assert.deepEqual(named(await next.claim(key)), ['b1'])
   assert.deepEqual(await markedOf(key), { marked: crowd + 3 })
   await next.close()
@@ -163,8 +163,8 @@ test('switched to and fro: what came in between is marked as well', async () => 
   const set = (isOrdered: boolean) => hooks.webhooks.update(key.partnerId, key.subscriptionId, { ordered: isOrdered })
   await hooks.emit(key.partnerId, 'A', 'a1')
   await hooks.fanOut(key.partnerId)
-  const [a1] = await hands.claim(key)
-  await hands.record(a1, { status: 500 })
+  const [a1] = await harness.claim(key)
+  await harness.record(a1, { status: 500 })
   await set(false)
   await hooks.emit(key.partnerId, 'A', 'a2')
   await hooks.fanOut(key.partnerId)
@@ -172,10 +172,10 @@ test('switched to and fro: what came in between is marked as well', async () => 
   await set(true)
   await hooks.emit(key.partnerId, 'A', 'a3')
   await hooks.fanOut(key.partnerId)
-  assert.deepEqual(await hands.claim(key), [])
+  assert.deepEqual(await harness.claim(key), [])
   assert.deepEqual(await markedOf(key), { marked: 3 })
   hooks.clock.advance(1300)
-  assert.deepEqual(await drain(hands, key), ['a1', 'a2', 'a3'])
+  assert.deepEqual(await drain(harness, key), ['a1', 'a2', 'a3'])
 })
 
 test('a fan-out that has read the other rule is waited for', async () => {
@@ -192,11 +192,11 @@ test('a fan-out that has read the other rule is waited for', async () => {
     const switched = hooks.webhooks.update(key.partnerId, key.subscriptionId, { ordered: true })
     void switched.finally(() => (isDone = true))
     await until('the switch has an end', async () => isDone || (await isWaiting()))
-    if (isDone) await hands.claim(key)
+    if (isDone) await harness.claim(key)
     return { update: switched }
   })
   await update
-  await hands.claim(key)
+  await harness.claim(key)
   assert.deepEqual(await markedOf(key), { marked: 2 })
 })
 
@@ -206,12 +206,12 @@ test('a switch that comes while rows are marked for the one before it: they are 
   await hooks.fanOut(key.partnerId, 10_000)
   const set = (isOrdered: boolean) => hooks.webhooks.update(key.partnerId, key.subscriptionId, { ordered: isOrdered })
   await set(true)
-  const worker = createHands(hooks, 0)
+  const worker = createWorkerHarness(hooks, 0)
   await worker.step()
   const { marked = 0, not = 0 } = await markedOf(key)
   assert.ok(marked > 0 && not > 0, `${marked} marked, ${not} not`)
   await set(false)
-  await hooks.db.run(sql`update webhooks.queue set ordered = false where subscription_id = ${key.subscriptionId}`)
+  await hooks.db.run(sql`update delivery.queue set ordered = false where subscription_id = ${key.subscriptionId}`)
   await set(true)
   await worker.claim(key)
   assert.deepEqual(await markedOf(key), { marked: 3000 })
@@ -222,15 +222,15 @@ test('what is sent again stands in the order, too', async () => {
   const key = await ordered()
   await hooks.emit(key.partnerId, 'A', 'a1')
   await hooks.fanOut(key.partnerId)
-  await drain(hands, key)
+  await drain(harness, key)
   const { data } = await room.list(key)
   await hooks.webhooks.redeliver(key.partnerId, key.subscriptionId, data[0]?.eventId ?? '')
   assert.deepEqual(await markedOf(key), { marked: 1 })
-  const [a1] = await hands.claim(key)
-  await hands.record(a1, { status: 500 })
+  const [a1] = await harness.claim(key)
+  await harness.record(a1, { status: 500 })
   await hooks.emit(key.partnerId, 'A', 'a2')
   await hooks.fanOut(key.partnerId)
-  assert.deepEqual(await hands.claim(key), [])
+  assert.deepEqual(await harness.claim(key), [])
   hooks.clock.advance(1300)
-  assert.deepEqual(await drain(hands, key), ['a1', 'a2'])
+  assert.deepEqual(await drain(harness, key), ['a1', 'a2'])
 })

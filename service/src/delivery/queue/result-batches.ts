@@ -4,7 +4,7 @@ import { createBatcher, type Database, type Tx } from '../../postgres/index.ts'
 import type { Health, Notice } from './health.ts'
 import { addNotice } from '../management/alerts.ts'
 import type { Next, Verdict } from './schedule.ts'
-import * as lanes from './store-endpoint-queues.ts'
+import * as endpointQueues from './store-endpoint-queues.ts'
 import * as queue from './store-queue.ts'
 import * as store from '../management/store-subscriptions.ts'
 
@@ -14,7 +14,7 @@ export type Recording = queue.Attempted & {
   readonly verdict: Verdict
   /** Undefined: delivered. */
   readonly next: Next | undefined
-  /** Of the lane, where the attempt changed it. */
+  /** Of the endpoint queue, where the attempt changed it. */
   readonly health: Health | undefined
   readonly disable: 'Gone' | 'Failing' | undefined
   readonly notice: Notice | undefined
@@ -55,7 +55,7 @@ export function createRecord({ db, clock, sharded }: Deps) {
     const settled = new Set<Recording>()
     for (const [workerId, of] of Map.groupBy(calls, (call) => call.workerId)) {
       for (const call of await settle(tx, workerId, of, now)) settled.add(call)
-      // The last word on each lane: they come in the order in which they were learnt.
+      // The last word on each endpoint queue: they come in the order in which they were learnt.
       const taught = new Map(
         of.flatMap((call) =>
           call.health !== undefined && settled.has(call)
@@ -63,7 +63,7 @@ export function createRecord({ db, clock, sharded }: Deps) {
             : [],
         ),
       )
-      if (taught.size > 0) await lanes.saveHealth(tx, workerId, [...taught.values()])
+      if (taught.size > 0) await endpointQueues.saveHealth(tx, workerId, [...taught.values()])
     }
     const failed = calls.filter((call) => call.next !== undefined && settled.has(call))
     if (failed.length > 0) queue.insertAttempts(tx, failed)

@@ -1,8 +1,9 @@
 /** The end of an attempt: what it means is learnt, recorded, and forgotten. */
-import { after, type Clock, Unreachable } from '../../kernel/index.ts'
+import { Unreachable } from '../../api/index.ts'
+import { after, type Clock } from '../../kernel/index.ts'
 import { sameHealth } from './health.ts'
-import { judgeAttempt } from './attempt-outcome.ts'
-import type { Claim, Lane, UnderWay } from './endpoint-queue.ts'
+import { evaluateAttempt } from './attempt-outcome.ts'
+import type { Claim, EndpointQueue, UnderWay } from './endpoint-queue.ts'
 import * as memory from './endpoint-queue.ts'
 import { type Limits, troubleRestMs } from '../limits.ts'
 import type { Reading } from './prefetch.ts'
@@ -21,32 +22,32 @@ type Deps = {
   readonly retryDelaysMs: readonly number[]
 }
 
-type Hands = {
+type WorkerHarness = {
   readonly workerId: string
-  readonly lanes: ReadonlyMap<string, Lane>
-  readonly underWay: Map<Claim, UnderWay & { readonly lane: Lane }>
+  readonly endpointQueues: ReadonlyMap<string, EndpointQueue>
+  readonly underWay: Map<Claim, UnderWay & { readonly endpointQueue: EndpointQueue }>
   readonly slots: Slots
   readonly reading: Pick<Reading, 'unblock'>
   readonly pause: (ms: number) => Promise<void>
-  /** A place is free; in the lane, where that is still held, something may begin. */
-  readonly freed: (lane: Lane | undefined) => void
+  /** A place is free; in the endpoint queue, where that is still held, something may begin. */
+  readonly freed: (endpointQueue: EndpointQueue | undefined) => void
 }
 
-export function createSettling(deps: Deps, { workerId, lanes, underWay, slots, reading, pause, freed }: Hands) {
+export function createSettling(deps: Deps, { workerId, endpointQueues, underWay, slots, reading, pause, freed }: WorkerHarness) {
   const { record, clock, limits, retryDelaysMs } = deps
 
-  /** Undefined where the lane was lost meanwhile; it may have been claimed again, and know nothing of this attempt. */
+  /** Undefined where the endpoint queue was lost meanwhile; it may have been claimed again, and know nothing of this attempt. */
   const attemptOf = (claimed: Claim) => {
     const under = underWay.get(claimed)
-    return under && lanes.get(claimed.subscriptionId) === under.lane ? under : undefined
+    return under && endpointQueues.get(claimed.subscriptionId) === under.endpointQueue ? under : undefined
   }
 
-  /** What the attempt means, for its delivery and for its lane, whose memory learns it at once. */
+  /** What the attempt means, for its delivery and for its endpoint queue, whose memory learns it at once. */
   const judge = (claimed: Claim, result: AttemptResult): Recording => {
     const under = attemptOf(claimed)
-    const before = under && { ...under, health: under.lane.health, window: under.lane.window }
-    const { health, ...judged } = judgeAttempt(before, result, { now: clock.now(), limits, retryDelaysMs })
-    if (under) under.lane.health = health
+    const before = under && { ...under, health: under.endpointQueue.health, window: under.endpointQueue.window }
+    const { health, ...judged } = evaluateAttempt(before, result, { now: clock.now(), limits, retryDelaysMs })
+    if (under) under.endpointQueue.health = health
     const { partnerId, subscriptionId, deliveryId: eventId, attemptCount } = claimed
     const { url } = claimed.target
     const taught = before && !sameHealth(before.health, health) ? health : undefined
@@ -56,7 +57,7 @@ export function createSettling(deps: Deps, { workerId, lanes, underWay, slots, r
   const end = (claimed: Claim) => {
     const under = attemptOf(claimed)
     underWay.delete(claimed)
-    if (under) memory.end(under.lane, under.owed)
+    if (under) memory.end(under.endpointQueue, under.owed)
     return under
   }
 
@@ -65,20 +66,20 @@ export function createSettling(deps: Deps, { workerId, lanes, underWay, slots, r
     if (next === undefined) slots.recorded()
     else slots.giveBack(claimed.partnerId)
     if (under) {
-      const { lane, owed } = under
+      const { endpointQueue, owed } = under
       if (outcome === 'unrecorded') {
         // Whatever kept it from being recorded may keep it again: nobody is to be called without end.
-        memory.forget(lane, clock.now())
-        lane.closing = { closed: false, dueAt: after(clock.now(), troubleRestMs) }
+        memory.forget(endpointQueue, clock.now())
+        endpointQueue.closing = { closed: false, dueAt: after(clock.now(), troubleRestMs) }
       } else if (outcome === 'stale') {
-        // Somebody else has had it, or has the lane: the lease is asked for at once, and the rows are read again.
-        lane.leaseUntil = memory.doubtful
-        memory.forget(lane, clock.now())
+        // Somebody else has had it, or has the endpoint queue: the lease is asked for at once, and the rows are read again.
+        endpointQueue.leaseUntil = memory.doubtful
+        memory.forget(endpointQueue, clock.now())
       } else if (next === undefined) {
-        if (lane.target.ordered) reading.unblock(lane, owed.reference)
-      } else if (next.dueAt !== null && (lane.dueAt === null || next.dueAt < lane.dueAt)) lane.dueAt = next.dueAt
+        if (endpointQueue.target.ordered) reading.unblock(endpointQueue, owed.reference)
+      } else if (next.dueAt !== null && (endpointQueue.dueAt === null || next.dueAt < endpointQueue.dueAt)) endpointQueue.dueAt = next.dueAt
     }
-    freed(under?.lane)
+    freed(under?.endpointQueue)
   }
 
   /** While the database is away what is known is kept. A commit whose answer was lost is found done: `stale`. */
@@ -118,7 +119,7 @@ export function createSettling(deps: Deps, { workerId, lanes, underWay, slots, r
     giveBack: (claimed: Claim): void => {
       const under = end(claimed)
       slots.giveBack(claimed.partnerId)
-      if (under) memory.forget(under.lane, clock.now())
+      if (under) memory.forget(under.endpointQueue, clock.now())
     },
   }
 }

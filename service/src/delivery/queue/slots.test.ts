@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createSlots } from './slots.ts'
 
-/** Takes as much as it gets, lanes of ten at once. */
+/** Takes as much as it gets, endpoint queues of ten at once. */
 function grab(slots: ReturnType<typeof createSlots>, partnerId: string): number {
   let took = 0
   while (slots.isFor(partnerId, (took % 10) + 1)) {
@@ -27,7 +27,7 @@ test('greedy partners leave a twentieth to those with nothing under way, one att
   assert.equal(grab(slots, 'new'), 1)
 })
 
-test('an idle lane may have its first of what is left, a busy one waits for the share of its partner', () => {
+test('an idle endpoint queue may have its first of what is left, a busy one waits for the share of its partner', () => {
   const slots = createSlots(12)
   assert.equal(grab(slots, 'a'), 8)
   assert.deepEqual([slots.isFor('a', 8), slots.isFor('a', 0)], [false, true])

@@ -1,7 +1,7 @@
 /**
  * Pure: the attempts that a process may have under way, shared among partners; as many again may have been delivered and
  * wait for their record, so that endpoints and database work side by side. A partner may have twice what is still
- * free: one alone has two thirds of all, and who comes later his part of the rest. A lane with nothing under way may have
+ * free: one alone has two thirds of all, and who comes later his part of the rest. A endpoint queue with nothing under way may have
  * its first, since a slow endpoint must not cost its partner the others. The last twentieth is for partners with nothing
  * under way at all, one attempt each.
  */
@@ -22,11 +22,11 @@ export function createSlots(max: number) {
   return {
     taken: () => total,
     free,
-    isFor: (partnerId: string, inLane: number): boolean => {
+    isFor: (partnerId: string, inEndpointQueue: number): boolean => {
       const left = free()
       const own = taken.get(partnerId) ?? 0
       if (own === 0) return left > 0
-      return left > max / newcomersPart && (inLane === 0 || own < left * shareOfFree)
+      return left > max / newcomersPart && (inEndpointQueue === 0 || own < left * shareOfFree)
     },
     take: (partnerId: string): void => {
       total += 1

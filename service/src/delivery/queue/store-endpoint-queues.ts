@@ -1,5 +1,5 @@
-/** SQL of the lanes that workers hold. Several are locked in the order of their subscriptions' ids, everywhere. */
-import { ofOnePartner, ofPartners, plannedAnew, sql, type Tx } from '../../postgres/index.ts'
+/** SQL of the endpoint queues that workers hold. Several are locked in the order of their subscriptions' ids, everywhere. */
+import { ofOnePartner, ofPartners, unprepared, sql, type Tx } from '../../postgres/index.ts'
 import type { Health } from './health.ts'
 import type { SubscriptionKey } from '../management/store-subscriptions.ts'
 
@@ -9,28 +9,28 @@ const partnersOf = (keys: readonly SubscriptionKey[]) => keys.map((key) => key.p
 const idsOf = (keys: readonly SubscriptionKey[]) => keys.map((key) => key.subscriptionId)
 
 /**
- * Due-work scan: lanes that have something due and that nobody else holds, longest waiting first. `mine`: held by this
+ * Due-work scan: endpoint queues that have something due and that nobody else holds, longest waiting first. `mine`: held by this
  * worker, and somebody has woken them.
  */
-export function dueLanes(
+export function dueEndpointQueues(
   tx: Tx,
   workerId: string,
   now: Date,
-  lanesMax: number,
+  endpointQueuesMax: number,
 ): Promise<readonly (SubscriptionKey & { readonly mine: boolean })[]> {
   return tx.rows(
-    plannedAnew(sql`
-      select partner_id, subscription_id, coalesce(lease_id = ${workerId}, false) as mine from webhooks.lanes
+    unprepared(sql`
+      select partner_id, subscription_id, coalesce(lease_id = ${workerId}, false) as mine from delivery.endpoint_queues
       where due_at <= ${now} and (lease_until is null or lease_until <= ${now} or lease_id = ${workerId})
-      order by due_at limit ${lanesMax}`),
+      order by due_at limit ${endpointQueuesMax}`),
   )
 }
 
 /**
- * Leases lanes that nobody holds and that do not rest. While it is held a lane is due when its lease ends, so that a dead
- * worker's lanes are found like any others; anything earlier means that somebody has woken it.
+ * Leases endpoint queues that nobody holds and that do not rest. While it is held a endpoint queue is due when its lease ends, so that a dead
+ * worker's endpoint queues are found like any others; anything earlier means that somebody has woken it.
  */
-export function claimLanes(
+export function claimEndpointQueues(
   tx: Tx,
   keys: readonly SubscriptionKey[],
   workerId: string,
@@ -39,9 +39,9 @@ export function claimLanes(
 ): Promise<readonly (SubscriptionKey & Health)[]> {
   const whose = ofPartners(partnersOf(keys))
   return tx.rows(sql`
-    update webhooks.lanes set lease_id = ${workerId}, lease_until = ${until}, due_at = ${until}
+    update delivery.endpoint_queues set lease_id = ${workerId}, lease_until = ${until}, due_at = ${until}
     where ${whose} and subscription_id = any(array(
-      select subscription_id from webhooks.lanes
+      select subscription_id from delivery.endpoint_queues
       where ${whose} and subscription_id = any(${idsOf(keys)}::uuid[])
         and (lease_until is null or lease_until <= ${now}) and (paused_until is null or paused_until <= ${now})
       order by subscription_id for update skip locked))
@@ -49,7 +49,7 @@ export function claimLanes(
 }
 
 /** Answers those that are still held. One whose lease had ended may have been woken, and looks the same: it stays due. */
-export async function renewLanes(
+export async function renewEndpointQueues(
   tx: Tx,
   keys: readonly SubscriptionKey[],
   workerId: string,
@@ -58,10 +58,10 @@ export async function renewLanes(
 ): Promise<readonly string[]> {
   const whose = ofPartners(partnersOf(keys))
   const rows = await tx.rows<{ subscriptionId: string }>(sql`
-    update webhooks.lanes set lease_until = ${until},
+    update delivery.endpoint_queues set lease_until = ${until},
       due_at = case when due_at < lease_until or lease_until <= ${now} then due_at else ${until} end
     where ${whose} and subscription_id = any(array(
-      select subscription_id from webhooks.lanes
+      select subscription_id from delivery.endpoint_queues
       where ${whose} and subscription_id = any(${idsOf(keys)}::uuid[]) and lease_id = ${workerId}
       order by subscription_id for update))
     returning subscription_id`)
@@ -69,16 +69,16 @@ export async function renewLanes(
 }
 
 /** The worker has heard that somebody woke these, and looks. Answers their state, which may have been changed as well. */
-export function hearLanes(
+export function hearEndpointQueues(
   tx: Tx,
   keys: readonly SubscriptionKey[],
   workerId: string,
 ): Promise<readonly (SubscriptionKey & Health)[]> {
   const whose = ofPartners(partnersOf(keys))
   return tx.rows(sql`
-    update webhooks.lanes set due_at = lease_until
+    update delivery.endpoint_queues set due_at = lease_until
     where ${whose} and subscription_id = any(array(
-      select subscription_id from webhooks.lanes
+      select subscription_id from delivery.endpoint_queues
       where ${whose} and subscription_id = any(${idsOf(keys)}::uuid[]) and lease_id = ${workerId}
       order by subscription_id for update))
     returning partner_id, subscription_id, ${healthColumns}`)
@@ -89,26 +89,26 @@ export type Release = SubscriptionKey & {
   readonly after: bigint
   /** and the time at which one is due again. */
   readonly dueAt: Date | null
-  /** Nothing can be attempted: only who changes that wakes the lane. */
+  /** Nothing can be attempted: only who changes that wakes the endpoint queue. */
   readonly closed: boolean
 }
 
-/** Locks the lanes that are still held: whoever was waking one has committed after that, and his rows are seen. */
+/** Locks the endpoint queues that are still held: whoever was waking one has committed after that, and his rows are seen. */
 export async function lockHeld(tx: Tx, keys: readonly SubscriptionKey[], workerId: string): Promise<readonly string[]> {
   const rows = await tx.rows<{ subscriptionId: string }>(sql`
-    select subscription_id from webhooks.lanes
+    select subscription_id from delivery.endpoint_queues
     where ${ofPartners(partnersOf(keys))} and subscription_id = any(${idsOf(keys)}::uuid[]) and lease_id = ${workerId}
     order by subscription_id for update`)
   return rows.map((row) => row.subscriptionId)
 }
 
-/** Free again; due when there is something to do. The lanes are locked. */
-export async function releaseLanes(tx: Tx, rows: readonly Release[], now: Date): Promise<void> {
+/** Free again; due when there is something to do. The endpoint queues are locked. */
+export async function releaseEndpointQueues(tx: Tx, rows: readonly Release[], now: Date): Promise<void> {
   await tx.run(
-    plannedAnew(sql`
-      update webhooks.lanes l set lease_id = null, lease_until = null,
+    unprepared(sql`
+      update delivery.endpoint_queues l set lease_id = null, lease_until = null,
         due_at = case when w.c then null when l.due_at < l.lease_until or l.lease_until <= ${now} then l.due_at
-          when (select true from webhooks.queue q where q.partner_id = w.p and q.subscription_id = w.s
+          when (select true from delivery.queue q where q.partner_id = w.p and q.subscription_id = w.s
             and q.status = 'Pending' and q.due_at is null and q.sequence > w.a limit 1)
           then greatest(l.paused_until, ${now}::timestamptz)
           when w.d is not null then greatest(w.d, l.paused_until) end
@@ -118,7 +118,7 @@ export async function releaseLanes(tx: Tx, rows: readonly Release[], now: Date):
   )
 }
 
-/** What attempts have taught about lanes that are still held. Locks them in order first. */
+/** What attempts have taught about endpoint queues that are still held. Locks them in order first. */
 export async function saveHealth(
   tx: Tx,
   workerId: string,
@@ -127,7 +127,7 @@ export async function saveHealth(
   await lockHeld(tx, rows, workerId)
   const healths = rows.map((row) => row.health)
   await tx.run(sql`
-    update webhooks.lanes l set paused_until = w.u, failures = w.f, failing_since = w.i, probe_ms = w.m,
+    update delivery.endpoint_queues l set paused_until = w.u, failures = w.f, failing_since = w.i, probe_ms = w.m,
       slow_start = w.l, noticed = w.n
     from unnest(${partnersOf(rows)}::uuid[], ${idsOf(rows)}::uuid[], ${healths.map((h) => h.pausedUntil)}::timestamptz[],
       ${healths.map((h) => h.failures)}::integer[], ${healths.map((h) => h.failingSince)}::timestamptz[],
@@ -140,16 +140,16 @@ export async function saveHealth(
 export type Fanned = SubscriptionKey & { readonly count: number }
 
 /** In the order of their ids. */
-export function lockLanes(tx: Tx, keys: readonly SubscriptionKey[]): void {
+export function lockEndpointQueues(tx: Tx, keys: readonly SubscriptionKey[]): void {
   tx.later(sql`
-    select 1 from webhooks.lanes
+    select 1 from delivery.endpoint_queues
     where ${ofPartners(partnersOf(keys))} and subscription_id = any(${idsOf(keys)}::uuid[])
     order by subscription_id for update`)
 }
 
 /**
- * So many more are owed, and the lanes are due, not before their rest is over. One that is held by `workerId` is not
- * touched in that: its holder is told directly. The lanes are locked.
+ * So many more are owed, and the endpoint queues are due, not before their rest is over. One that is held by `workerId` is not
+ * touched in that: its holder is told directly. The endpoint queues are locked.
  */
 export function addOwed(
   tx: Tx,
@@ -158,7 +158,7 @@ export function addOwed(
   now: Date,
 ): void {
   tx.later(sql`
-    update webhooks.lanes l set owed = l.owed + w.n,
+    update delivery.endpoint_queues l set owed = l.owed + w.n,
       due_at = case when not w.k or (l.lease_id = ${workerId}::uuid and l.lease_until > ${now}) then l.due_at
         else least(l.due_at, greatest(${now}::timestamptz, l.paused_until)) end
     from unnest(${partnersOf(rows)}::uuid[], ${idsOf(rows)}::uuid[], ${rows.map((row) => row.count)}::bigint[],
@@ -169,8 +169,8 @@ export function addOwed(
 /** Frees whatever is held. Only where no worker is alive. */
 export async function releaseAll(tx: Tx, partnerId: string, now: Date): Promise<void> {
   await tx.run(sql`
-    update webhooks.lanes set lease_id = null, lease_until = null, due_at = ${now}
+    update delivery.endpoint_queues set lease_id = null, lease_until = null, due_at = ${now}
     where partner_id = ${partnerId} and subscription_id = any(array(
-      select subscription_id from webhooks.lanes
+      select subscription_id from delivery.endpoint_queues
       where partner_id = ${partnerId} and lease_id is not null order by subscription_id for update))`)
 }

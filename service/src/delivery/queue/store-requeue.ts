@@ -1,5 +1,5 @@
 /**
- * SQL of what is made due again: by enabling, by redelivery, by recovery. The caller has locked the lane, so that a
+ * SQL of what is made due again: by enabling, by redelivery, by recovery. The caller has locked the endpoint queue, so that a
  * delivery under way can only move from the queue to the delivered, never back.
  */
 import { sql, type Tx } from '../../postgres/index.ts'
@@ -13,7 +13,7 @@ export function makeHeldDue(
   now: Date,
 ): Promise<number> {
   return tx.run(sql`
-    update webhooks.queue set status = 'Pending', held_at = null, failures = 0, due_at = ${now}
+    update delivery.queue set status = 'Pending', held_at = null, failures = 0, due_at = ${now}
     where partner_id = ${partnerId} and subscription_id = ${subscriptionId}
       and event_id = any(${eventIds}::uuid[]) and status = 'Held'`)
 }
@@ -26,7 +26,7 @@ export async function hurry(
   now: Date,
 ): Promise<boolean> {
   const changed = await tx.run(sql`
-    update webhooks.queue set status = 'Pending', held_at = null, failures = 0, due_at = ${now}
+    update delivery.queue set status = 'Pending', held_at = null, failures = 0, due_at = ${now}
     where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and event_id = ${eventId}`)
   return changed === 1
 }
@@ -48,10 +48,10 @@ export function takeDelivered(
 ): Promise<Moved | undefined> {
   return tx.row<Moved>(sql`
     with gone as (
-      delete from webhooks.deliveries
+      delete from delivery.deliveries
       where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and event_id = ${eventId} returning *),
     kept as (
-      insert into webhooks.attempts (partner_id, subscription_id, event_id, attempt, started_at, duration_ms, status,
+      insert into delivery.attempts (partner_id, subscription_id, event_id, attempt, started_at, duration_ms, status,
         response_body, address)
       select partner_id, subscription_id, event_id, attempt_count, started_at, duration_ms, status, response_body,
         address from gone where started_at is not null)
@@ -69,10 +69,10 @@ export function insertDue(
 ): Promise<number> {
   const column = <K extends keyof QueueInsert>(name: K) => rows.map((row) => row[name])
   return tx.run(sql`
-    insert into webhooks.queue (partner_id, subscription_id, event_id, sequence, wire_event_id, type, reference,
+    insert into delivery.queue (partner_id, subscription_id, event_id, sequence, wire_event_id, type, reference,
       attempt_count, created_at, status, due_at, failures, ordered)
     select ${partnerId}::uuid, ${subscriptionId}::uuid, q.*, 'Pending', ${now}::timestamptz, 0,
-      (select s.ordered from webhooks.subscriptions s where s.partner_id = ${partnerId} and s.id = ${subscriptionId})
+      (select s.ordered from delivery.subscriptions s where s.partner_id = ${partnerId} and s.id = ${subscriptionId})
     from unnest(
       ${column('eventId')}::uuid[], ${column('sequence')}::bigint[], ${column('wireEventId')}::uuid[],
       ${column('type')}::text[], ${column('reference')}::text[], ${column('attemptCount')}::integer[],

@@ -1,6 +1,7 @@
 /** Operation id -> verb -> shape. */
 import type { ResponseOf } from '@partner-payments/wire'
-import { type Handlers, writeAmount } from '../../kernel/index.ts'
+import { type Handlers } from '../../api/index.ts'
+import { writeAmount } from '../../kernel/index.ts'
 import type { Accounts, CustomerAccount } from './service.ts'
 
 /** The documented account: `iban` and `country` are the first of `ibans`. */

@@ -3,15 +3,8 @@ import { after, before, test } from 'node:test'
 import { decimalText } from '@partner-payments/wire'
 import { isValidIBAN } from 'ibantools'
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/postgres.ts'
-import {
-  createCursors,
-  createLog,
-  createManualClock,
-  createSealer,
-  newId,
-  randomBytes,
-  Refusal,
-} from '../../kernel/index.ts'
+import { createCursors, Refusal } from '../../api/index.ts'
+import { createLog, createManualClock, createSealer, newId, randomBytes } from '../../kernel/index.ts'
 import { createLedger } from '../../ledger/index.ts'
 import { createDatabase, type Database, sql } from '../../postgres/index.ts'
 import { createCustomers, type Customers } from '../customers/index.ts'
@@ -52,7 +45,7 @@ function refused(code: string) {
   }
 }
 
-/** Everything that the room has stored of a partner. */
+/** Everything that the module has stored of a partner. */
 async function stored(partnerId: string): Promise<string> {
   const rows = await Promise.all([
     db.rows(sql`select * from accounts.iban_blocks where partner_id = ${partnerId} order by country, block`),

@@ -1,5 +1,6 @@
 /** The verbs of accounts: IBANs of customers, balances of partners. */
-import { assert, type Clock, notFound, present, Refusal } from '../../kernel/index.ts'
+import { notFound, Refusal } from '../../api/index.ts'
+import { assert, type Clock, present } from '../../kernel/index.ts'
 import type { Balance, Ledger } from '../../ledger/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { Customer, Customers } from '../customers/index.ts'

@@ -1,4 +1,4 @@
-/** All SQL of the room. */
+/** All SQL of the module. */
 import { sql, type Tx } from '../../postgres/index.ts'
 
 export type IbanRow = { readonly iban: string; readonly country: string }

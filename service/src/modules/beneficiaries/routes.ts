@@ -1,6 +1,6 @@
 /** Operation id -> verb -> shape. */
 import type { ResponseOf } from '@partner-payments/wire'
-import type { Handlers } from '../../kernel/index.ts'
+import type { Handlers } from '../../api/index.ts'
 import type { Beneficiaries, Beneficiary } from './service.ts'
 
 /** What was not given is absent, not null. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Refusal } from '../../kernel/index.ts'
+import { Refusal } from '../../api/index.ts'
 import { type BeneficiaryCreate, readDestination, refuseEmptyUpdate } from './rules.ts'
 
 const name = 'Ada Lovelace'

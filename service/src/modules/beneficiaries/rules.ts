@@ -2,7 +2,8 @@
 import type { BodyOf, FieldError } from '@partner-payments/wire'
 import countries from 'i18n-iso-countries'
 import { isValidBIC, isValidIBAN } from 'ibantools'
-import { type Currency, isFiat, readCurrency, Refusal, refuseField } from '../../kernel/index.ts'
+import { readCurrency, Refusal, refuseField } from '../../api/index.ts'
+import { type Currency, isFiat } from '../../kernel/index.ts'
 
 export type BeneficiaryCreate = BodyOf<'createBeneficiary'>
 export type BeneficiaryUpdate = BodyOf<'updateBeneficiary'>

@@ -1,5 +1,6 @@
 /** The verbs of beneficiaries. */
-import { type Clock, type Cursors, newId, notFound, type Page } from '../../kernel/index.ts'
+import { type Cursors, notFound, type Page } from '../../api/index.ts'
+import { type Clock, newId } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { Customers } from '../customers/index.ts'
 import { type BeneficiaryCreate, type BeneficiaryUpdate, readDestination, refuseEmptyUpdate } from './rules.ts'

@@ -1,5 +1,6 @@
-/** All SQL of the room. A removed beneficiary is out of every statement's sight. */
-import type { Currency, PageRequest } from '../../kernel/index.ts'
+/** All SQL of the module. A removed beneficiary is out of every statement's sight. */
+import type { PageRequest } from '../../api/index.ts'
+import type { Currency } from '../../kernel/index.ts'
 import { noSql, ofPartners, sql, type Tx } from '../../postgres/index.ts'
 
 export type Beneficiary = {

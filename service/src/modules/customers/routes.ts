@@ -1,6 +1,6 @@
 /** Operation id -> verb -> shape. */
 import type { ResponseOf } from '@partner-payments/wire'
-import type { Handlers } from '../../kernel/index.ts'
+import type { Handlers } from '../../api/index.ts'
 import type { Customer, Customers } from './service.ts'
 
 /** The documented customer. The response schema would drop the identification number; it is left out here as well. */

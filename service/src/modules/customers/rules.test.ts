@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { Refusal } from '../../kernel/index.ts'
+import { Refusal } from '../../api/index.ts'
 import { deriveType, isCalendarDate, type KycInput, mergeKyc, refuseBadKyc, refuseEmptyCreate } from './rules.ts'
 
 const now = new Date('2026-03-01T12:00:00.000Z')

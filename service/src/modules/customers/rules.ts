@@ -1,7 +1,8 @@
 /** Pure: which KYC is refused, what a merge leaves, which type a customer is of. */
 import type { BodyOf, customers, FieldError, Static } from '@partner-payments/wire'
 import countries from 'i18n-iso-countries'
-import { after, hourMs, Refusal, refuseField } from '../../kernel/index.ts'
+import { Refusal, refuseField } from '../../api/index.ts'
+import { after, hourMs } from '../../kernel/index.ts'
 
 export type CustomerType = Static<typeof customers.CustomerType>
 export type CustomerCreate = BodyOf<'createCustomer'>

@@ -1,15 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/postgres.ts'
-import {
-  createCursors,
-  createLog,
-  createManualClock,
-  createSealer,
-  newId,
-  randomBytes,
-  Refusal,
-} from '../../kernel/index.ts'
+import { createCursors, Refusal } from '../../api/index.ts'
+import { createLog, createManualClock, createSealer, newId, randomBytes } from '../../kernel/index.ts'
 import { createDatabase, type Database, sql } from '../../postgres/index.ts'
 import { createCustomers, type Customers, customersRoutes } from './index.ts'
 

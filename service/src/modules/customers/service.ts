@@ -1,6 +1,7 @@
 /** The verbs of customers. KYC is opened here and nowhere below. */
 import { serviceIdPattern, uuidPattern } from '@partner-payments/wire'
-import { type Clock, type Cursors, newId, notFound, type Page, randomText, type Sealer } from '../../kernel/index.ts'
+import { type Cursors, notFound, type Page } from '../../api/index.ts'
+import { type Clock, newId, randomText, type Sealer } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import {
   type CustomerCreate,
@@ -44,7 +45,7 @@ export type Customers = {
   readonly get: (partnerId: string, ref: string) => Promise<Customer>
   /** Merges: given is set, null clears, absent stays. Refuses: not_found, validation_failed (empty, date, country). */
   readonly update: (partnerId: string, ref: string, input: CustomerUpdate) => Promise<Customer>
-  /** For other rooms: by guid or serviceId, as a request names it. Refuses: not_found, with `pointer` where given. */
+  /** For other modules: by guid or serviceId, as a request names it. Refuses: not_found, with `pointer` where given. */
   readonly find: (tx: Tx, partnerId: string, ref: string, pointer?: string) => Promise<Customer>
   /** For batches of payments, by `<partner> <guid>`: one that does not exist or is another's is not among them. */
   readonly payersByIds: (

@@ -1,5 +1,5 @@
-/** All SQL of the room. KYC goes in and comes out sealed. */
-import type { PageRequest } from '../../kernel/index.ts'
+/** All SQL of the module. KYC goes in and comes out sealed. */
+import type { PageRequest } from '../../api/index.ts'
 import { noSql, ofPartners, type Sql, sql, type Tx } from '../../postgres/index.ts'
 import type { CustomerType } from './rules.ts'
 
@@ -53,7 +53,7 @@ export function payersByIds(
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])`)
 }
 
-/** Updates of one customer take turns; rows of other rooms that refer to it are not held up (no key is changed). */
+/** Updates of one customer take turns; rows of other modules that refer to it are not held up (no key is changed). */
 export function lockByRef(tx: Tx, partnerId: string, ref: CustomerRefKind): Promise<CustomerRow | undefined> {
   return tx.row<CustomerRow>(sql`
     select ${columns} from customers.customers where partner_id = ${partnerId} and ${isRef(ref)}

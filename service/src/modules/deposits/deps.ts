@@ -2,7 +2,7 @@
 import type { Access } from '../../access/index.ts'
 import type { Clock } from '../../kernel/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
-import type { Outbox } from '../../events/index.ts'
+import type { EventOutbox } from '../../events/index.ts'
 import type { Database } from '../../postgres/index.ts'
 import type { Customers } from '../customers/index.ts'
 import type { Transactions } from '../transactions/index.ts'
@@ -12,7 +12,7 @@ export type DepositsDeps = {
   readonly clock: Clock
   readonly access: Access
   readonly ledger: Ledger
-  readonly outbox: Outbox
+  readonly eventOutbox: EventOutbox
   readonly customers: Customers
   readonly transactions: Transactions
   readonly railId: string

@@ -1,5 +1,5 @@
 /**
- * Deposits: money on its way to a customer. A room without an operation group: simulations open deposits today, and the
+ * Deposits: money on its way to a customer. A module without an operation group: simulations open deposits today, and the
  * bank's notices move them on.
  *
  * Table: deposits.deposits. Invariants: `Created -> Initiated -> Submitted -> Accepted -> Completed`, with `Failed` and

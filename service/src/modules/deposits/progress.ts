@@ -123,7 +123,7 @@ export type Taken = boolean | 'again'
 
 /** Answers for each whether it was news. */
 export function createTake(deps: DepositsDeps) {
-  const { clock, customers, ledger, outbox, transactions } = deps
+  const { clock, customers, ledger, eventOutbox, transactions } = deps
   return async (tx: Tx, batch: readonly DepositNews[]): Promise<readonly Taken[]> => {
     const rows = await store.lockDeposits(tx, batch.map(subjectOf))
     const deposits = new Map(rows.map((row) => [keyOf(row), row]))
@@ -150,7 +150,7 @@ export function createTake(deps: DepositsDeps) {
         steps.map(({ change }) => change),
         now,
       )
-      outbox.appendMany(
+      eventOutbox.appendMany(
         tx,
         steps.map(({ event }) => event),
       )

@@ -19,7 +19,7 @@ const sampleDeposit = ({ partnerId, now }: SampleContext): DepositRow => ({
   id: newId(),
   operation: 'sample',
   idempotencyKey: null,
-  requestHash: '',
+  requestFingerprint: '',
   transactionId: newId(),
   reference: 'SAMPLE-DEPOSIT',
   customerId: newId(),

@@ -1,24 +1,25 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
-import { addPartner, balanceOf, createHouse, type House, ip, stepMsDefault } from '../../../../test/support/composition.ts'
-import { AssertionFailure, newId, Refusal } from '../../kernel/index.ts'
+import { addPartner, balanceOf, createTestService, type Service, ip, stepMsDefault } from '../../../../test/support/composition.ts'
+import { Refusal } from '../../api/index.ts'
+import { AssertionFailure, newId } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
 import { takeNotices } from '../../settlement/index.ts'
 
-let house: House
+let service: Service
 before(async () => {
-  house = await createHouse()
+  service = await createTestService()
 })
-after(() => house.close())
+after(() => service.close())
 
 const debtor = { account: 'DE1', bic: 'COBADEFFXXX', name: 'Payer', countryCode: 'DE', address: null }
 
 /** A deposit that nobody pays, so that the test is the bank. */
 async function open(customFields: Record<string, unknown> | null = null) {
-  const partner = await addPartner(house)
+  const partner = await addPartner(service)
   const { partnerId } = partner
-  const { row } = await house.deposits.open(
+  const { row } = await service.deposits.open(
     {
       ...{ partnerId, operation: 'simulateDeposit', customerRef: partner.customer.serviceId, amount: 700n },
       ...{ currency: 'EUR', idempotencyKey: null, websiteReference: 'order 1', customFields, ip },
@@ -28,79 +29,79 @@ async function open(customFields: Record<string, unknown> | null = null) {
   )
   const notice = { partnerId, id: newId(), subjectId: row.id }
   const status = async () => {
-    const view = await house.transactions.get(partnerId, row.reference)
+    const view = await service.transactions.get(partnerId, row.reference)
     return view.timeline.map(({ step }) => step).at(-1)
   }
   const events = () =>
-    house.db.rows<{ type: string; data: string }>(sql`
-      select type, data from outbox.events where partner_id = ${partnerId} and reference = ${row.reference} order by id`)
+    service.db.rows<{ type: string; data: string }>(sql`
+      select type, data from events.events where partner_id = ${partnerId} and reference = ${row.reference} order by id`)
   return { partnerId, row, notice, status, events }
 }
 
 test('the balance is credited when the money has settled, not before, and once', async () => {
   const { partnerId, notice, status } = await open()
-  await house.deposits.take({ ...notice, kind: 'deposit.initiated' })
-  await house.deposits.take({ ...notice, kind: 'deposit.submitted' })
-  await house.deposits.take({ ...notice, kind: 'deposit.accepted', debtor })
-  assert.equal((await balanceOf(house, partnerId)).posted, 0n)
-  for (let again = 0; again < 3; again += 1) await house.deposits.take({ ...notice, kind: 'deposit.settled' })
-  assert.equal((await balanceOf(house, partnerId)).posted, 700n)
-  await house.deposits.take({ ...notice, kind: 'deposit.failed', details: 'too late' })
+  await service.deposits.take({ ...notice, kind: 'deposit.initiated' })
+  await service.deposits.take({ ...notice, kind: 'deposit.submitted' })
+  await service.deposits.take({ ...notice, kind: 'deposit.accepted', debtor })
+  assert.equal((await balanceOf(service, partnerId)).posted, 0n)
+  for (let again = 0; again < 3; again += 1) await service.deposits.take({ ...notice, kind: 'deposit.settled' })
+  assert.equal((await balanceOf(service, partnerId)).posted, 700n)
+  await service.deposits.take({ ...notice, kind: 'deposit.failed', details: 'too late' })
   assert.equal(await status(), 'Credited')
 })
 
 test('what comes out of turn or is repeated is no news', async () => {
   const { notice, status, events } = await open()
-  await house.deposits.take({ ...notice, kind: 'deposit.settled' })
-  await house.deposits.take({ ...notice, kind: 'deposit.accepted', debtor })
+  await service.deposits.take({ ...notice, kind: 'deposit.settled' })
+  await service.deposits.take({ ...notice, kind: 'deposit.accepted', debtor })
   assert.equal(await status(), 'Created')
-  await house.deposits.take({ ...notice, kind: 'deposit.initiated' })
-  await house.deposits.take({ ...notice, kind: 'deposit.initiated' })
+  await service.deposits.take({ ...notice, kind: 'deposit.initiated' })
+  await service.deposits.take({ ...notice, kind: 'deposit.initiated' })
   assert.equal((await events()).length, 2)
 })
 
 test('in the moment of its time it expires, and nothing follows', async () => {
   const { partnerId, notice, status, events } = await open()
-  house.clock.advance(59_999)
-  await house.deposits.expireDue(10)
+  service.clock.advance(59_999)
+  await service.deposits.expireDue(10)
   assert.equal(await status(), 'Created')
-  house.clock.advance(1)
-  await Promise.all([house.deposits.expireDue(10), house.deposits.expireDue(10)])
-  await house.deposits.take({ ...notice, kind: 'deposit.initiated' })
+  service.clock.advance(1)
+  await Promise.all([service.deposits.expireDue(10), service.deposits.expireDue(10)])
+  await service.deposits.take({ ...notice, kind: 'deposit.initiated' })
   assert.equal(await status(), 'Expired')
   const types = (await events()).map(({ type }) => type)
   assert.deepEqual(types.slice(1), ['partner.customer.deposit.expired', 'transaction.status.changed'])
-  assert.equal((await balanceOf(house, partnerId)).posted, 0n)
+  assert.equal((await balanceOf(service, partnerId)).posted, 0n)
 })
 
 test('what the bank has does not expire', async () => {
   const { notice, status } = await open()
-  await house.deposits.take({ ...notice, kind: 'deposit.initiated' })
-  await house.deposits.take({ ...notice, kind: 'deposit.submitted' })
-  house.clock.advance(120_000)
-  await house.deposits.expireDue(10)
+  await service.deposits.take({ ...notice, kind: 'deposit.initiated' })
+  await service.deposits.take({ ...notice, kind: 'deposit.submitted' })
+  service.clock.advance(120_000)
+  await service.deposits.expireDue(10)
   assert.equal(await status(), 'Submitted')
 })
 
 test("the partner's own fields come back in the events, to the digit", async () => {
   const { notice, events } = await open({ price: rawNumber('1.10'), big: rawNumber('12345678901234567890') })
-  await house.deposits.take({ ...notice, kind: 'deposit.failed', details: 'no' })
+  await service.deposits.take({ ...notice, kind: 'deposit.failed', details: 'no' })
   for (const { data } of await events())
     assert.ok(data.includes('"customFields":{"price":1.10,"big":12345678901234567890}'), data)
 })
 
 test('one that cannot expire does not hold up the others', async () => {
   const [broken, sound] = [await open(), await open()]
-  await house.db.run(sql`
+  await service.db.run(sql`
     update customers.customers set kyc_sealed = ${Buffer.from('lost')} where partner_id = ${broken.partnerId}`)
-  house.clock.advance(60_000)
-  await assert.rejects(house.deposits.expireDue(10), (error) => (error as Error).cause instanceof AssertionFailure)
+  service.clock.advance(60_000)
+  await assert.rejects(service.deposits.expireDue(10), (error) => (error as Error).cause instanceof AssertionFailure)
   assert.equal(await sound.status(), 'Expired')
-  await house.db.run(sql`update deposits.deposits set expires_at = null where partner_id = ${broken.partnerId}`)
+  await service.db.run(sql`update deposits.deposits set expires_at = null where partner_id = ${broken.partnerId}`)
 })
 
 test('the same key: the same deposit, or a refusal that names it', async () => {
-  const { caller, customer } = await addPartner(house)
+  const { caller, customer } = await addPartner(service)
   const body = {
     customerId: customer.id,
     amount: 5,
@@ -108,25 +109,25 @@ test('the same key: the same deposit, or a refusal that names it', async () => {
     outcome: 'completed',
     idempotencyKey: 'K',
   } as const
-  const first = await house.simulations.deposit(caller, body, ip)
-  const second = await house.simulations.deposit(caller, { ...body, customerId: customer.serviceId }, ip)
+  const first = await service.simulations.deposit(caller, body, ip)
+  const second = await service.simulations.deposit(caller, { ...body, customerId: customer.serviceId }, ip)
   assert.deepEqual([second.reference, second.replayed], [first.reference, true])
   for (const other of [{ amount: 6 }, { outcome: 'failed' as const }, { websiteReference: 'w' }, { customFields: {} }])
-    await assert.rejects(house.simulations.deposit(caller, { ...body, ...other }, ip), (error) => {
+    await assert.rejects(service.simulations.deposit(caller, { ...body, ...other }, ip), (error) => {
       assert.ok(error instanceof Refusal && error.code === 'idempotency_key_reused')
       return error.detail.includes(first.reference)
     })
 })
 
 test('refuses a customer that is not there and a currency that the bank does not hold', async () => {
-  const { caller, customer } = await addPartner(house)
+  const { caller, customer } = await addPartner(service)
   const body = { customerId: customer.id, amount: 5, currency: 'EUR', outcome: 'completed' } as const
   const code = (expected: string) => (error: unknown) => error instanceof Refusal && error.code === expected
-  await assert.rejects(house.simulations.deposit(caller, { ...body, customerId: newId() }, ip), code('not_found'))
+  await assert.rejects(service.simulations.deposit(caller, { ...body, customerId: newId() }, ip), code('not_found'))
   await assert.rejects(
-    house.simulations.deposit(caller, { ...body, currency: 'USDC' }, ip),
+    service.simulations.deposit(caller, { ...body, currency: 'USDC' }, ip),
     code('currency_not_supported'),
   )
-  house.clock.advance(4 * stepMsDefault)
-  await takeNotices(house.settlement)
+  service.clock.advance(4 * stepMsDefault)
+  await takeNotices(service.settlement)
 })

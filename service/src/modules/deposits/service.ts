@@ -1,5 +1,6 @@
 /** The verbs of deposits. */
-import { after, type Currency, type Minor, newId, Unreachable } from '../../kernel/index.ts'
+import { Unreachable } from '../../api/index.ts'
+import { after, type Currency, type Minor, newId } from '../../kernel/index.ts'
 import { createBatcher, KeyTaken, once, type Tx } from '../../postgres/index.ts'
 import type { Customer } from '../customers/index.ts'
 import { credit, type DepositsDeps } from './deps.ts'
@@ -68,14 +69,14 @@ export function createDeposits(deps: DepositsDeps): Deposits {
     open: async (deposit, opened) => {
       const { partnerId, operation, idempotencyKey } = deposit
       const customer = await customers.find(db, partnerId, deposit.customerRef, '/customerId')
-      const requestHash = sameness(deposit, customer)
+      const requestFingerprint = sameness(deposit, customer)
       return once({
-        requestHash,
+        requestFingerprint,
         find: async () =>
           idempotencyKey === null ? undefined : store.depositByKey(db, partnerId, operation, idempotencyKey),
         make: () =>
           db.transaction(async (tx) => {
-            const row = await insert(deps, tx, deposit, customer, requestHash)
+            const row = await insert(deps, tx, deposit, customer, requestFingerprint)
             await opened(tx, row.id)
             return row
           }),
@@ -120,11 +121,11 @@ function sameness(deposit: NewDeposit, customer: Customer): string {
 }
 
 async function insert(
-  { clock, access, outbox, transactions }: DepositsDeps,
+  { clock, access, eventOutbox, transactions }: DepositsDeps,
   tx: Tx,
   deposit: NewDeposit,
   customer: Customer,
-  requestHash: string,
+  requestFingerprint: string,
 ): Promise<store.DepositRow> {
   const { partnerId, amount, currency, idempotencyKey, websiteReference, customFields } = deposit
   const now = clock.now()
@@ -152,7 +153,7 @@ async function insert(
     id,
     operation: deposit.operation,
     idempotencyKey,
-    requestHash,
+    requestFingerprint,
     transactionId: opened.id,
     reference: opened.reference,
     customerId: customer.id,
@@ -175,6 +176,6 @@ async function insert(
   }
   if ((await store.insertDeposit(tx, row)) === 0) throw new KeyTaken()
   const partnerName = await access.partnerName(tx, partnerId)
-  outbox.append(tx, partnerId, 'partner.customer.deposit.created', now, events.created(row, customer, partnerName))
+  eventOutbox.append(tx, partnerId, 'partner.customer.deposit.created', now, events.created(row, customer, partnerName))
   return row
 }

@@ -1,7 +1,7 @@
 /** All SQL of deposits. */
 import type { PaymentMethod } from '@partner-payments/wire'
 import type { Currency, Minor } from '../../kernel/index.ts'
-import { givenBy, ofPartners, plannedAnew, sql, type Tx } from '../../postgres/index.ts'
+import { givenBy, ofPartners, unprepared, sql, type Tx } from '../../postgres/index.ts'
 import type { DepositStatus } from './rules.ts'
 
 /** What its steps are judged and told by. */
@@ -29,7 +29,7 @@ export type Deposit = {
 }
 export type DepositRow = Deposit & {
   readonly operation: string
-  readonly requestHash: string
+  readonly requestFingerprint: string
   readonly errorDetails: string | null
   readonly updatedAt: Date
 }
@@ -37,7 +37,7 @@ export type DepositRow = Deposit & {
 const facts = sql`partner_id, id, idempotency_key, transaction_id, reference, customer_id, amount, currency, status,
   session_id, end_to_end_id, payment_method, payment_country, ip_address, website_reference, custom_fields, debtor,
   expires_at, expiry_date, created_at`
-const columns = sql`${facts}, operation, request_hash, error_details, updated_at`
+const columns = sql`${facts}, operation, request_fingerprint, error_details, updated_at`
 
 /** 1, or 0 where the key is taken; a concurrent holder of the key is waited for. */
 export function insertDeposit(tx: Tx, row: DepositRow): Promise<number> {
@@ -46,7 +46,7 @@ export function insertDeposit(tx: Tx, row: DepositRow): Promise<number> {
     values (${row.partnerId}, ${row.id}, ${row.idempotencyKey}, ${row.transactionId}, ${row.reference},
       ${row.customerId}, ${row.amount}, ${row.currency}, ${row.status}, ${row.sessionId}, ${row.endToEndId},
       ${row.paymentMethod}, ${row.paymentCountry}, ${row.ipAddress}, ${row.websiteReference}, ${row.customFields},
-      ${row.debtor}, ${row.expiresAt}, ${row.expiryDate}, ${row.createdAt}, ${row.operation}, ${row.requestHash},
+      ${row.debtor}, ${row.expiresAt}, ${row.expiryDate}, ${row.createdAt}, ${row.operation}, ${row.requestFingerprint},
       ${row.errorDetails}, ${row.updatedAt})
     on conflict (partner_id, operation, idempotency_key) do nothing`)
 }
@@ -100,7 +100,7 @@ const givenChanges = givenBy<DepositChange>(
 export function updateDeposits(tx: Tx, changes: readonly DepositChange[], now: Date): void {
   const partnerIds = changes.map((change) => change.partnerId)
   tx.later(
-    plannedAnew(sql`
+    unprepared(sql`
     update deposits.deposits as d set status = given.status, debtor = coalesce(given.debtor, d.debtor),
       error_details = given.error_details, expires_at = given.expires_at, updated_at = ${now}
     from (${givenChanges(changes)}) as given

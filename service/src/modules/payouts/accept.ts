@@ -3,7 +3,8 @@
  * call alone, the balances are locked, and what fits is written: transactions, payouts, events, reserves.
  */
 import type { WithdrawalOutcome } from '@partner-payments/wire'
-import { type Caller, type Currency, type Minor, newId, type OpenNonce, present, Refusal } from '../../kernel/index.ts'
+import { type Caller, type OpenNonce, Refusal } from '../../api/index.ts'
+import { type Currency, type Minor, newId, present } from '../../kernel/index.ts'
 import { insufficientFunds, type KnownAccounts, type Sums } from '../../ledger/index.ts'
 import { type Line, replayOf, type Tx } from '../../postgres/index.ts'
 import type { Payee } from '../beneficiaries/index.ts'
@@ -26,7 +27,7 @@ export type PayoutCall = {
   readonly nonce: OpenNonce | undefined
   readonly operation: 'createFiatPayout' | 'simulateWithdrawal'
   readonly idempotencyKey: string | null
-  readonly requestHash: string
+  readonly requestFingerprint: string
   readonly amount: Minor
   readonly currency: Currency
   readonly reference: string | null
@@ -137,7 +138,7 @@ export function createAccept(deps: PayoutsDeps) {
       if (row) {
         outcomes.set(
           call,
-          outcomeOf(() => ({ payout: replayOf(row, call.requestHash), replayed: true })),
+          outcomeOf(() => ({ payout: replayOf(row, call.requestFingerprint), replayed: true })),
         )
         return false
       }
@@ -180,7 +181,7 @@ function twin(
   const holder = present(holders.get(keyOf(call) ?? ''), 'a call without an outcome shares a key')
   const first = present(outcomes.get(holder), 'whoever holds a key has an outcome')
   if (first instanceof Refusal || first === 'again') return 'again'
-  return outcomeOf(() => ({ payout: replayOf(first.payout, call.requestHash), replayed: true }))
+  return outcomeOf(() => ({ payout: replayOf(first.payout, call.requestFingerprint), replayed: true }))
 }
 
 async function heldKeys(tx: Tx, calls: readonly PayoutCall[]): Promise<ReadonlyMap<string, store.PayoutRow>> {
@@ -237,7 +238,7 @@ function judge({ railId }: PayoutsDeps, call: PayoutCall, known: ReadonlyMap<str
 
 /** Written with the commit; a key that another process has won meanwhile is a unique violation. */
 async function write(deps: PayoutsDeps, tx: Tx, accepted: readonly Judged[], known: Known) {
-  const { clock, ledger, outbox, transactions } = deps
+  const { clock, ledger, eventOutbox, transactions } = deps
   if (accepted.length === 0) return []
   const now = clock.now()
   const ids = accepted.map(() => newId())
@@ -253,7 +254,7 @@ async function write(deps: PayoutsDeps, tx: Tx, accepted: readonly Judged[], kno
   })
   const rows = payouts.map(({ row }) => row)
   store.insertPayouts(tx, rows)
-  outbox.appendMany(
+  eventOutbox.appendMany(
     tx,
     rows.flatMap((row) => {
       if (row.customerId === null) return []
@@ -313,13 +314,13 @@ function toPayout(
   made: { readonly id: string; readonly transactionId: string; readonly reference: string },
   now: Date,
 ): store.PayoutRow {
-  const { caller, operation, idempotencyKey, requestHash, amount, currency, payee } = call
+  const { caller, operation, idempotencyKey, requestFingerprint, amount, currency, payee } = call
   return {
     partnerId: caller.partnerId,
     ...made,
     operation,
     idempotencyKey,
-    requestHash,
+    requestFingerprint,
     reserveId: newId(),
     beneficiaryId: beneficiary?.id ?? null,
     customerId,

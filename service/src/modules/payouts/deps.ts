@@ -1,7 +1,8 @@
 /** What the verbs of payouts are made with. */
-import type { Clock, Cursors } from '../../kernel/index.ts'
+import type { Cursors } from '../../api/index.ts'
+import type { Clock } from '../../kernel/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
-import type { Outbox } from '../../events/index.ts'
+import type { EventOutbox } from '../../events/index.ts'
 import type { Database } from '../../postgres/index.ts'
 import type { Beneficiaries } from '../beneficiaries/index.ts'
 import type { Customers } from '../customers/index.ts'
@@ -12,7 +13,7 @@ export type PayoutsDeps = {
   readonly clock: Clock
   readonly cursors: Cursors
   readonly ledger: Ledger
-  readonly outbox: Outbox
+  readonly eventOutbox: EventOutbox
   readonly customers: Customers
   readonly beneficiaries: Beneficiaries
   readonly transactions: Transactions

@@ -172,7 +172,7 @@ async function locked(tx: Tx, partnerId: string, id: string): Promise<store.Payo
 
 /** The events of a customer's withdrawal; the partner's own payout has none but the change of status. */
 async function tell(
-  { clock, outbox, customers }: PayoutsDeps,
+  { clock, eventOutbox, customers }: PayoutsDeps,
   tx: Tx,
   payout: store.PayoutRow,
   what: 'accepted' | 'sent' | 'failed',
@@ -184,14 +184,14 @@ async function tell(
   const data = withdrawal(payout, present(payers.get(`${partnerId} ${customerId}`), "a payout's customer exists"))
   const now = clock.now()
   if (what === 'failed')
-    outbox.append(
+    eventOutbox.append(
       tx,
       payout.partnerId,
       'partner.customer.withdrawal.failed',
       now,
       failed(data, failure?.details ?? null),
     )
-  else outbox.append(tx, payout.partnerId, `partner.customer.withdrawal.${what}`, now, data)
+  else eventOutbox.append(tx, payout.partnerId, `partner.customer.withdrawal.${what}`, now, data)
 }
 
 /** A return after settlement: a new transaction of its own, completed at once, that names the one it gives back. */

@@ -1,6 +1,7 @@
 /** Operation id -> service call and shape. */
 import type { ResponseOf } from '@partner-payments/wire'
-import { type Handlers, spending, writeAmount } from '../../kernel/index.ts'
+import { type Handlers, spending } from '../../api/index.ts'
+import { writeAmount } from '../../kernel/index.ts'
 import type { Payouts } from './service.ts'
 import type { PayoutRow } from './store.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { payouts } from '@partner-payments/wire'
-import { Refusal } from '../../kernel/index.ts'
+import { Refusal } from '../../api/index.ts'
 import {
   holdsReserve,
   mayMove,

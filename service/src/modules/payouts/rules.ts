@@ -1,6 +1,7 @@
 /** Pure: the states of a payout, what makes two requests the same, which rail carries a currency. */
 import type { payouts, Rail } from '@partner-payments/wire'
-import { type Currency, isFiat, type Minor, minuteMs, Refusal, secondMs } from '../../kernel/index.ts'
+import { Refusal } from '../../api/index.ts'
+import { type Currency, isFiat, type Minor, minuteMs, secondMs } from '../../kernel/index.ts'
 
 export type PayoutStatus = (typeof payouts.payoutStatuses)[number]
 

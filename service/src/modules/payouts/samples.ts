@@ -11,7 +11,7 @@ const samplePayout = ({ partnerId, now }: SampleContext): PayoutRow => ({
   id: newId(),
   operation: 'sample',
   idempotencyKey: 'sample-key',
-  requestHash: '',
+  requestFingerprint: '',
   transactionId: newId(),
   reference: 'SAMPLE-WITHDRAWAL',
   reserveId: newId(),

@@ -4,22 +4,23 @@ import { rawNumber } from '@partner-payments/wire'
 import {
   addPartner,
   balanceOf,
-  createHouse,
-  type House,
+  createTestService,
+  type Service,
   ip,
   pay,
   type TestPartner,
 } from '../../../../test/support/composition.ts'
-import { newId, Refusal } from '../../kernel/index.ts'
+import { Refusal } from '../../api/index.ts'
+import { newId } from '../../kernel/index.ts'
 import { createPayouts } from './index.ts'
 
-let house: House
+let service: Service
 let partner: TestPartner
 before(async () => {
-  house = await createHouse()
-  partner = await addPartner(house, 1_000_000n)
+  service = await createTestService()
+  partner = await addPartner(service, 1_000_000n)
 })
-after(() => house.close())
+after(() => service.close())
 
 const body = (fields: object = {}) => ({
   ...{ amount: rawNumber('10.00'), currency: 'EUR', beneficiaryId: partner.beneficiary.id, idempotencyKey: newId() },
@@ -33,11 +34,11 @@ const refusal = (code: string, pointer?: string) => (error: unknown) => {
 }
 
 test('accepted: the transaction is found by the reference, the money is set aside, the creditor is copied', async () => {
-  const { payout, replayed } = await house.payouts.create(partner.caller, body({ reference: 'Invoice 7' }), ip)
+  const { payout, replayed } = await service.payouts.create(partner.caller, body({ reference: 'Invoice 7' }), ip)
   assert.deepEqual([payout.status, payout.reference, replayed], ['Pending', 'Invoice 7', false])
   assert.deepEqual([payout.creditorName, payout.creditorAccount], ['Grace Hopper', partner.beneficiary.iban])
-  assert.equal((await balanceOf(house, partner.partnerId)).reserved, 1000n)
-  const { row, timeline } = await house.transactions.get(partner.partnerId, 'Invoice 7')
+  assert.equal((await balanceOf(service, partner.partnerId)).reserved, 1000n)
+  const { row, timeline } = await service.transactions.get(partner.partnerId, 'Invoice 7')
   assert.deepEqual([row.type, row.status, row.rail], ['PartnerCustomerWithdraw', 'Pending', 'Sepa'])
   assert.deepEqual(
     timeline.map(({ step }) => step),
@@ -46,23 +47,23 @@ test('accepted: the transaction is found by the reference, the money is set asid
 })
 
 test('a reference that is taken stays what the beneficiary reads, and the transaction gets one of its own', async () => {
-  await pay(house, partner, '1.00', { reference: 'Rent' })
-  const { payout } = await pay(house, partner, '1.00', { reference: 'Rent' })
+  await pay(service, partner, '1.00', { reference: 'Rent' })
+  const { payout } = await pay(service, partner, '1.00', { reference: 'Rent' })
   assert.match(payout.reference, /^txn_/)
   assert.equal(payout.remittance, 'Rent')
-  assert.equal((await house.transactions.get(partner.partnerId, payout.reference)).row.userReference, 'Rent')
+  assert.equal((await service.transactions.get(partner.partnerId, payout.reference)).row.userReference, 'Rent')
 })
 
 test('each refusal names its field and leaves nothing behind', async () => {
-  const other = await addPartner(house, 1000n)
-  const pounds = await house.beneficiaries.create(partner.partnerId, {
+  const other = await addPartner(service, 1000n)
+  const pounds = await service.beneficiaries.create(partner.partnerId, {
     ...{ name: 'Joan', iban: 'GB29NWBK60161331926819', currency: 'GBP' },
   })
-  const wallet = await house.beneficiaries.create(partner.partnerId, {
+  const wallet = await service.beneficiaries.create(partner.partnerId, {
     ...{ name: 'Ada', walletAddress: '0x52908400098527886E0F7030069857D2E4169EE7', currency: 'USDC' },
   })
-  const balance = await balanceOf(house, partner.partnerId)
-  const count = async () => (await house.transactions.list(partner.partnerId, { limit: '100' })).data.length
+  const balance = await balanceOf(service, partner.partnerId)
+  const count = async () => (await service.transactions.list(partner.partnerId, { limit: '100' })).data.length
   const before = await count()
   const cases: readonly (readonly [object, string, string?])[] = [
     [{ amount: rawNumber('0.001') }, 'validation_failed', '/amount'],
@@ -77,44 +78,44 @@ test('each refusal names its field and leaves nothing behind', async () => {
     [{ amount: rawNumber('10000000') }, 'insufficient_funds'],
   ]
   for (const [fields, code, pointer] of cases)
-    await assert.rejects(house.payouts.create(partner.caller, body(fields), ip), refusal(code, pointer), code)
-  assert.deepEqual(await balanceOf(house, partner.partnerId), balance)
+    await assert.rejects(service.payouts.create(partner.caller, body(fields), ip), refusal(code, pointer), code)
+  assert.deepEqual(await balanceOf(service, partner.partnerId), balance)
   assert.equal(await count(), before)
 })
 
 test('without a bank no payout is accepted', async () => {
-  const { db, clock, cursors, ledger, outbox, customers, beneficiaries, transactions } = house
-  const deps = { db, clock, cursors, ledger, outbox, customers, beneficiaries, transactions }
+  const { db, clock, cursors, ledger, eventOutbox, customers, beneficiaries, transactions } = service
+  const deps = { db, clock, cursors, ledger, eventOutbox, customers, beneficiaries, transactions }
   const payouts = createPayouts({ ...deps, railId: undefined })
   await assert.rejects(payouts.create(partner.caller, body(), ip), refusal('currency_not_supported'))
 })
 
 test('the key replays `100` for `100.00`, and in any spelling of the beneficiary', async () => {
   const { idempotencyKey, ...rest } = body({ amount: 100 })
-  const first = await house.payouts.create(partner.caller, { ...rest, idempotencyKey }, ip)
+  const first = await service.payouts.create(partner.caller, { ...rest, idempotencyKey }, ip)
   const again = {
     ...rest,
     idempotencyKey,
     amount: rawNumber('100.00'),
     beneficiaryId: rest.beneficiaryId.toUpperCase(),
   }
-  const second = await house.payouts.create(partner.caller, again, ip)
+  const second = await service.payouts.create(partner.caller, again, ip)
   assert.deepEqual([second.payout.id, second.replayed], [first.payout.id, true])
 })
 
 test('a beneficiary that was removed is paid no more, but a key from before still answers', async () => {
   const account = { iban: 'DE89370400440532013000', currency: 'EUR' }
-  const { id } = await house.beneficiaries.create(partner.partnerId, { ...account, name: 'Short' })
+  const { id } = await service.beneficiaries.create(partner.partnerId, { ...account, name: 'Short' })
   const request = body({ beneficiaryId: id })
-  const { payout } = await house.payouts.create(partner.caller, request, ip)
-  await house.beneficiaries.remove(partner.partnerId, id)
-  assert.equal((await house.payouts.create(partner.caller, request, ip)).payout.id, payout.id)
-  await assert.rejects(house.payouts.create(partner.caller, body({ beneficiaryId: id }), ip), refusal('not_found'))
+  const { payout } = await service.payouts.create(partner.caller, request, ip)
+  await service.beneficiaries.remove(partner.partnerId, id)
+  assert.equal((await service.payouts.create(partner.caller, request, ip)).payout.id, payout.id)
+  await assert.rejects(service.payouts.create(partner.caller, body({ beneficiaryId: id }), ip), refusal('not_found'))
 })
 
 test("another partner's payout is not there", async () => {
-  const { payout } = await pay(house, partner, '1.00')
-  const other = await addPartner(house)
-  await assert.rejects(house.payouts.get(other.partnerId, payout.id), refusal('not_found'))
-  assert.deepEqual((await house.payouts.list(other.partnerId, {})).data, [])
+  const { payout } = await pay(service, partner, '1.00')
+  const other = await addPartner(service)
+  await assert.rejects(service.payouts.get(other.partnerId, payout.id), refusal('not_found'))
+  assert.deepEqual((await service.payouts.list(other.partnerId, {})).data, [])
 })

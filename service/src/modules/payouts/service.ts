@@ -1,15 +1,7 @@
 /** The verbs of payouts: those of the API, and those by which the settlement worker moves a payout on. */
 import type { BodyOf, QueryOf, WithdrawalOutcome } from '@partner-payments/wire'
-import {
-  type Caller,
-  type Currency,
-  type Minor,
-  notFound,
-  type OpenNonce,
-  type Page,
-  readAmount,
-  readCurrency,
-} from '../../kernel/index.ts'
+import { type Caller, notFound, type OpenNonce, type Page, readAmount, readCurrency } from '../../api/index.ts'
+import { type Currency, type Minor } from '../../kernel/index.ts'
 import { createSpendingBatcher } from '../../access/index.ts'
 import { asInProgress } from '../../postgres/index.ts'
 import { createAccept, type Creditor, type PayoutCall } from './accept.ts'
@@ -63,7 +55,7 @@ const payoutsPerBatchMax = 128
 /** While one is written, what the next one needs is read. */
 const batchesUnderWayMax = 2
 /** Two halves of what is on the way take turns: one is written while the other is read for. */
-const companyMin = 32
+const secondBatchMin = 32
 
 export function createPayouts(deps: PayoutsDeps): Payouts {
   const { db, cursors, customers } = deps
@@ -72,7 +64,7 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
     ...createAccept(deps),
     callsMax: deps.payoutsPerBatchMax ?? payoutsPerBatchMax,
     batchesMax: batchesUnderWayMax,
-    companyMin,
+    secondBatchMin,
     planOnce: true,
     partnerOf: ({ caller }) => caller.partnerId,
     apart: deps.sharded,
@@ -91,14 +83,14 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
       const currency = readCurrency(body.currency)
       const amount = readAmount(body.amount, currency)
       const { beneficiaryId, idempotencyKey, reference = null } = body
-      const requestHash = sameness({ amount, currency, beneficiaryId, ...(reference === null ? {} : { reference }) })
-      const asked = { caller, nonce, operation: 'createFiatPayout', idempotencyKey, requestHash } as const
+      const requestFingerprint = sameness({ amount, currency, beneficiaryId, ...(reference === null ? {} : { reference }) })
+      const asked = { caller, nonce, operation: 'createFiatPayout', idempotencyKey, requestFingerprint } as const
       return accept({ ...asked, amount, currency, reference, ip, payee: { beneficiaryId } })
     },
     simulate: async (caller, { amount, currency, outcome, idempotencyKey, customerRef }, ip) => {
       const { id: customerId } = await customers.find(db, caller.partnerId, customerRef, '/customerId')
-      const requestHash = sameness({ amount, currency, customerId, outcome })
-      const asked = { caller, nonce: undefined, operation: 'simulateWithdrawal', idempotencyKey, requestHash } as const
+      const requestFingerprint = sameness({ amount, currency, customerId, outcome })
+      const asked = { caller, nonce: undefined, operation: 'simulateWithdrawal', idempotencyKey, requestFingerprint } as const
       return accept({
         ...asked,
         amount,

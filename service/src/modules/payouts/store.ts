@@ -1,7 +1,7 @@
 /** All SQL of payouts. */
 import type { ErrorKey, Rail } from '@partner-payments/wire'
 import type { Currency, Minor } from '../../kernel/index.ts'
-import { type Columns, givenBy, namesOf, noSql, ofPartners, plannedAnew, sql, type Tx } from '../../postgres/index.ts'
+import { type Columns, givenBy, namesOf, noSql, ofPartners, unprepared, sql, type Tx } from '../../postgres/index.ts'
 import type { PayoutStatus } from './rules.ts'
 
 export type PayoutRow = {
@@ -9,7 +9,7 @@ export type PayoutRow = {
   readonly id: string
   readonly operation: string
   readonly idempotencyKey: string | null
-  readonly requestHash: string
+  readonly requestFingerprint: string
   readonly transactionId: string
   readonly reference: string
   readonly reserveId: string
@@ -41,7 +41,7 @@ const types: Columns<PayoutRow> = {
   id: 'uuid',
   operation: 'text',
   idempotencyKey: 'text',
-  requestHash: 'text',
+  requestFingerprint: 'text',
   transactionId: 'uuid',
   reference: 'text',
   reserveId: 'uuid',
@@ -118,7 +118,7 @@ export async function partnersWithDue(
   partnersMax: number,
 ): Promise<readonly string[]> {
   const rows = await tx.rows<{ partnerId: string }>(
-    plannedAnew(sql`
+    unprepared(sql`
       with recursive found (partner_id, due_at) as (
         (select partner_id, due_at from payouts.payouts where due_at is not null and partner_id > ${after}
           order by partner_id, due_at limit 1)

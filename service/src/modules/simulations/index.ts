@@ -1,5 +1,5 @@
 /**
- * Simulations: the sandbox's levers. They drive the same rooms and the same bank as real traffic, and exist only there:
+ * Simulations: the sandbox's levers. They drive the same modules and the same bank as real traffic, and exist only there:
  * the gateway answers 404 for the whole group outside the sandbox. Owns no tables.
  */
 export { simulationsRoutes } from './routes.ts'

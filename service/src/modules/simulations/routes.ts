@@ -1,6 +1,7 @@
 /** Operation id -> service call and shape. */
 import type { ResponseOf } from '@partner-payments/wire'
-import { type Answer, type Handlers, writeAmount } from '../../kernel/index.ts'
+import { type Answer, type Handlers } from '../../api/index.ts'
+import { writeAmount } from '../../kernel/index.ts'
 import type { Simulated, Simulations } from './service.ts'
 
 export function simulationsRoutes(simulations: Simulations): Handlers<'simulations'> {

@@ -1,6 +1,7 @@
 /** The verbs of simulations. */
 import type { BodyOf } from '@partner-payments/wire'
-import { type Caller, type Currency, dayMs, type Minor, readAmount, readCurrency, Refusal } from '../../kernel/index.ts'
+import { type Caller, readAmount, readCurrency, Refusal } from '../../api/index.ts'
+import { type Currency, dayMs, type Minor } from '../../kernel/index.ts'
 import type { SandboxBank } from '../../rails/index.ts'
 import type { Deposits } from '../deposits/index.ts'
 import type { Payouts } from '../payouts/index.ts'

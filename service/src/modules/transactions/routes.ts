@@ -1,6 +1,7 @@
 /** Operation id -> service call and shape. */
 import type { ResponseOf } from '@partner-payments/wire'
-import { type Handlers, writeAmount } from '../../kernel/index.ts'
+import { type Handlers } from '../../api/index.ts'
+import { writeAmount } from '../../kernel/index.ts'
 import type { Transactions, TransactionView } from './service.ts'
 
 export function transactionsRoutes(transactions: Transactions): Handlers<'transactions'> {

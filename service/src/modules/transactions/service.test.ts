@@ -1,28 +1,29 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { addPartner, createHouse, type House, type TestPartner } from '../../../../test/support/composition.ts'
-import { AssertionFailure, newId, Refusal } from '../../kernel/index.ts'
+import { addPartner, createTestService, type Service, type TestPartner } from '../../../../test/support/composition.ts'
+import { Refusal } from '../../api/index.ts'
+import { AssertionFailure, newId } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
 import type { NewTransaction } from './index.ts'
 
-let house: House
+let service: Service
 let partner: TestPartner
 before(async () => {
-  house = await createHouse()
-  partner = await addPartner(house)
+  service = await createTestService()
+  partner = await addPartner(service)
 })
-after(() => house.close())
+after(() => service.close())
 
 const open = (fields: Partial<NewTransaction> = {}) =>
-  house.db.transaction((tx) =>
-    house.transactions.open(tx, {
+  service.db.transaction((tx) =>
+    service.transactions.open(tx, {
       ...{ partnerId: partner.partnerId, reference: null, amount: 100n, currency: 'EUR', category: 'Withdrawal' },
       ...{ direction: 'Outward', type: 'PartnerWithdraw', rail: 'Sepa', customerId: null, steps: ['Created'] },
       ...fields,
     }),
   )
 const conclude = (id: string, status: 'Completed' | 'Unsuccessful' | 'Cancelled' | 'Expired') =>
-  house.db.transaction((tx) => house.transactions.conclude(tx, partner.partnerId, id, { status, steps: ['Settled'] }))
+  service.db.transaction((tx) => service.transactions.conclude(tx, partner.partnerId, id, { status, steps: ['Settled'] }))
 
 test('an end is an end: no other follows, nothing is noted before it, and it is told once', async () => {
   const { id, reference } = await open()
@@ -31,11 +32,11 @@ test('an end is an end: no other follows, nothing is noted before it, and it is 
   for (const status of ['Completed', 'Unsuccessful', 'Cancelled', 'Expired'] as const)
     await assert.rejects(conclude(id, status), AssertionFailure)
   await assert.rejects(
-    house.db.transaction((tx) => house.transactions.note(tx, partnerId, id, 'Sent')),
+    service.db.transaction((tx) => service.transactions.note(tx, partnerId, id, 'Sent')),
     AssertionFailure,
   )
-  await house.db.transaction((tx) => house.transactions.noteAfterEnd(tx, partnerId, id, 'Returned'))
-  const { row, timeline } = await house.transactions.get(partnerId, reference)
+  await service.db.transaction((tx) => service.transactions.noteAfterEnd(tx, partnerId, id, 'Returned'))
+  const { row, timeline } = await service.transactions.get(partnerId, reference)
   assert.equal(row.status, 'Completed')
   assert.deepEqual(
     timeline.map(({ step, status }) => [step, status]),
@@ -45,14 +46,14 @@ test('an end is an end: no other follows, nothing is noted before it, and it is 
       ['Returned', 'Completed'],
     ],
   )
-  const events = await house.db.rows(sql`
-    select id from outbox.events where partner_id = ${partnerId} and reference = ${reference}`)
+  const events = await service.db.rows(sql`
+    select id from events.events where partner_id = ${partnerId} and reference = ${reference}`)
   assert.equal(events.length, 1)
 })
 
 test('a return is noted after an end only', async () => {
   const { id } = await open()
-  const note = house.db.transaction((tx) => house.transactions.noteAfterEnd(tx, partner.partnerId, id, 'Returned'))
+  const note = service.db.transaction((tx) => service.transactions.noteAfterEnd(tx, partner.partnerId, id, 'Returned'))
   await assert.rejects(note, AssertionFailure)
 })
 
@@ -62,35 +63,35 @@ test('ends at once: one is written', async () => {
     ...[conclude(id, 'Completed'), conclude(id, 'Unsuccessful'), conclude(id, 'Expired')],
   ])
   assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1)
-  assert.equal((await house.transactions.get(partner.partnerId, reference)).timeline.length, 2)
+  assert.equal((await service.transactions.get(partner.partnerId, reference)).timeline.length, 2)
 })
 
 test('the list is newest first, filtered, and page after page complete', async () => {
-  const own = await addPartner(house)
+  const own = await addPartner(service)
   const { partnerId, customer } = own
   for (let index = 0; index < 7; index += 1) {
-    house.clock.advance(1000)
+    service.clock.advance(1000)
     const customers = { partyType: 'Customer', customerId: customer.id, type: 'PartnerCustomerWithdraw' } as const
     await open({ partnerId, reference: `R${index}`, idempotencyKey: `k${index % 2}`, ...(index < 3 ? customers : {}) })
   }
-  const list = async (query: Parameters<House['transactions']['list']>[1]) =>
-    (await house.transactions.list(partnerId, query)).data.map(({ row }) => row.reference)
+  const list = async (query: Parameters<Service['transactions']['list']>[1]) =>
+    (await service.transactions.list(partnerId, query)).data.map(({ row }) => row.reference)
   assert.deepEqual(await list({}), ['R6', 'R5', 'R4', 'R3', 'R2', 'R1', 'R0'])
   assert.deepEqual(await list({ customerId: customer.serviceId }), ['R2', 'R1', 'R0'])
   assert.deepEqual(await list({ customerId: newId() }), [])
   assert.deepEqual(await list({ idempotencyKey: 'k1' }), ['R5', 'R3', 'R1'])
   assert.deepEqual(await list({ status: 'Completed' }), [])
-  const at = (await house.transactions.get(partnerId, 'R4')).row.createdAt.toISOString()
+  const at = (await service.transactions.get(partnerId, 'R4')).row.createdAt.toISOString()
   assert.deepEqual(await list({ createdFrom: at }), ['R6', 'R5', 'R4'])
   assert.deepEqual(await list({ createdTo: at, limit: '2' }), ['R3', 'R2'])
-  const { nextCursor } = await house.transactions.list(partnerId, { limit: '5' })
+  const { nextCursor } = await service.transactions.list(partnerId, { limit: '5' })
   assert.deepEqual(await list({ limit: '5', cursor: nextCursor ?? '' }), ['R1', 'R0'])
-  await assert.rejects(house.transactions.list(partner.partnerId, { cursor: nextCursor ?? '' }), Refusal)
+  await assert.rejects(service.transactions.list(partner.partnerId, { cursor: nextCursor ?? '' }), Refusal)
 })
 
 test("another partner's reference is not there", async () => {
   const { reference } = await open()
-  const other = await addPartner(house)
-  const get = house.transactions.get(other.partnerId, reference)
+  const other = await addPartner(service)
+  const get = service.transactions.get(other.partnerId, reference)
   await assert.rejects(get, (error) => error instanceof Refusal && error.code === 'not_found')
 })

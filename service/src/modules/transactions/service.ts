@@ -8,20 +8,9 @@ import type {
   TransactionDirection,
   TransactionType,
 } from '@partner-payments/wire'
-import {
-  assert,
-  type Clock,
-  type Currency,
-  type Cursors,
-  type Minor,
-  newId,
-  notFound,
-  type Page,
-  present,
-  type Refusal,
-  timedText,
-} from '../../kernel/index.ts'
-import type { Outbox } from '../../events/index.ts'
+import { type Cursors, notFound, type Page, type Refusal } from '../../api/index.ts'
+import { assert, type Clock, type Currency, type Minor, newId, present, timedText } from '../../kernel/index.ts'
+import type { EventOutbox } from '../../events/index.ts'
 import { createBatcher, type Database, type Tx } from '../../postgres/index.ts'
 import type { Customers } from '../customers/index.ts'
 import { statusChanged } from './events.ts'
@@ -118,12 +107,12 @@ export function createTransactions(deps: {
   readonly db: Database
   readonly clock: Clock
   readonly cursors: Cursors
-  readonly outbox: Outbox
+  readonly eventOutbox: EventOutbox
   readonly customers: Customers
   /** The database is sharded by partner: a batch is of one. */
   readonly sharded?: boolean
 }): Transactions {
-  const { db, clock, cursors, outbox, customers } = deps
+  const { db, clock, cursors, eventOutbox, customers } = deps
   // Reads that wait share a statement, which needs no transaction.
   const find = createBatcher({
     db: { transaction: (work) => work(db, undefined as never) },
@@ -145,7 +134,7 @@ export function createTransactions(deps: {
     })
     const moved = new Map((await store.moveTransactions(tx, changes)).map((row) => [keyText(row), row]))
     const rows = moves.map((move) => present(moved.get(keyText(move)), 'the transaction of a payment is Pending'))
-    outbox.appendMany(
+    eventOutbox.appendMany(
       tx,
       moves.flatMap(({ partnerId, conclusion }, index) => {
         if (!conclusion) return []

@@ -11,7 +11,7 @@ import type {
   TransactionType,
 } from '@partner-payments/wire'
 import type { Currency, Minor } from '../../kernel/index.ts'
-import { type Columns, givenBy, namesOf, noSql, ofPartners, plannedAnew, sql, type Tx } from '../../postgres/index.ts'
+import { type Columns, givenBy, namesOf, noSql, ofPartners, unprepared, sql, type Tx } from '../../postgres/index.ts'
 
 export type TransactionRow = {
   readonly partnerId: string
@@ -182,7 +182,7 @@ const givenMoves = givenBy<TransactionMove>(
 export function moveTransactions(tx: Tx, moves: readonly TransactionMove[]): Promise<readonly Moved[]> {
   const partnerIds = moves.map((move) => move.partnerId)
   return tx.rows<Moved>(
-    plannedAnew(sql`
+    unprepared(sql`
     update transactions.transactions as t set status = given.status, error_key = given.error_key,
       debtor = coalesce(given.debtor, t.debtor), timeline = t.timeline || given.entries,
       updated_at = coalesce(given.updated_at, t.updated_at)

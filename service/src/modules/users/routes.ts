@@ -1,6 +1,6 @@
 /** Operation id -> verb -> shape. */
 import type { ResponseOf } from '@partner-payments/wire'
-import type { Handlers } from '../../kernel/index.ts'
+import type { Handlers } from '../../api/index.ts'
 import type { Invitation, Users } from './service.ts'
 
 export function toWire(invitation: Invitation): ResponseOf<'getInvitation'> {

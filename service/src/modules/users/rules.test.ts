@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Refusal } from '../../kernel/index.ts'
+import { Refusal } from '../../api/index.ts'
 import { emailKey, refuseBadEntries, refuseBadRedirect, statusAt, tokenFor, tokenHash } from './rules.ts'
 
 const refusedRedirect = (url: string, sandbox: boolean) => {

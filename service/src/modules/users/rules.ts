@@ -1,7 +1,8 @@
 /** What an invitation may say and become. Pure: no clock, no SQL. */
 import { createHash } from 'node:crypto'
 import type { BodyOf, FieldError, users as wire } from '@partner-payments/wire'
-import { assert, minuteMs, Refusal, secondMs } from '../../kernel/index.ts'
+import { Refusal } from '../../api/index.ts'
+import { assert, minuteMs, secondMs } from '../../kernel/index.ts'
 
 export type InvitationEntry = BodyOf<'createInvitations'>['invitations'][number]
 type Life = { readonly status: wire.InvitationStatus; readonly expiresAt: Date }

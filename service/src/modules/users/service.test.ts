@@ -1,18 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/postgres.ts'
-import {
-  type Caller,
-  createCursors,
-  createLog,
-  createManualClock,
-  createSealer,
-  dayMs,
-  hourMs,
-  minuteMs,
-  newId,
-  Refusal,
-} from '../../kernel/index.ts'
+import { type Caller, createCursors, Refusal } from '../../api/index.ts'
+import { createLog, createManualClock, createSealer, dayMs, hourMs, minuteMs, newId } from '../../kernel/index.ts'
 import { createDatabase, type Database, sql } from '../../postgres/index.ts'
 import { createUsers, usersRoutes } from './index.ts'
 import { tokenHash } from './rules.ts'

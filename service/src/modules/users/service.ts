@@ -1,17 +1,7 @@
 /** The verbs of invitations. Each change and the mail that tells of it are one transaction. */
 import { type BodyOf, type QueryOf, users as wire } from '@partner-payments/wire'
-import {
-  after,
-  type Caller,
-  type Clock,
-  type Cursors,
-  dayMs,
-  notFound,
-  type Page,
-  present,
-  Refusal,
-  type Sealer,
-} from '../../kernel/index.ts'
+import { type Caller, type Cursors, notFound, type Page, Refusal } from '../../api/index.ts'
+import { after, type Clock, dayMs, present, type Sealer } from '../../kernel/index.ts'
 import { type Database, sqlState, type Tx, violates } from '../../postgres/index.ts'
 import { createMailQueue, type MailQueue } from './mails.ts'
 import {

@@ -1,6 +1,6 @@
-/** All SQL of the room. */
+/** All SQL of the module. */
 import type { users as wire } from '@partner-payments/wire'
-import type { PageRequest } from '../../kernel/index.ts'
+import type { PageRequest } from '../../api/index.ts'
 import { noSql, type Sql, sql, type Tx } from '../../postgres/index.ts'
 
 export type InvitationRow = {

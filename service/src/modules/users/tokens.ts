@@ -1,5 +1,6 @@
 /** What comes into being with a token: the invitation that keeps its hash, and the mail that carries it. */
-import { after, type Caller, dayMs, newId, randomBytes, type Sealer } from '../../kernel/index.ts'
+import { type Caller } from '../../api/index.ts'
+import { after, dayMs, newId, randomBytes, type Sealer } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { tokenContext } from './mails.ts'
 import { emailKey, type InvitationEntry, tokenFor, tokenHash, tokenRandomBytes } from './rules.ts'

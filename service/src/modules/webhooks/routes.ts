@@ -1,13 +1,13 @@
 /** Operation id -> service call and shape. */
 import type { webhooks as wire, Static } from '@partner-payments/wire'
-import type { Handlers } from '../../kernel/index.ts'
+import type { Handlers } from '../../api/index.ts'
 import { eventTypes } from './event-types.ts'
 import type { Delivery } from '../../delivery/management/history.ts'
 import type { FeedEvent } from '../../delivery/management/feed.ts'
 import type { Recovery } from '../../delivery/management/recoveries.ts'
 import type { Webhooks } from './service.ts'
 import type { Subscription } from '../../delivery/management/subscriptions.ts'
-import type { Trials } from '../../delivery/management/test-delivery.ts'
+import type { TestDeliveries } from '../../delivery/management/test-delivery.ts'
 
 function subscriptionAnswer(row: Subscription): Static<typeof wire.Subscription> {
   return {
@@ -72,7 +72,7 @@ const eventAnswer = (event: FeedEvent): Static<typeof wire.FeedEvent> => ({
   occurredAt: event.occurredAt.toISOString(),
 })
 
-export function webhooksRoutes(webhooks: Webhooks, trials: Trials): Handlers<'webhooks'> {
+export function webhooksRoutes(webhooks: Webhooks, testDeliveries: TestDeliveries): Handlers<'webhooks'> {
   return {
     listEventTypes: async () => ({ body: { data: eventTypes } }),
     createSubscription: async ({ caller, body }) => {
@@ -98,7 +98,7 @@ export function webhooksRoutes(webhooks: Webhooks, trials: Trials): Handlers<'we
       return { body: { ...rest, createdAt: createdAt.toISOString(), overlapUntil: overlapUntil.toISOString() } }
     },
     testSubscription: async ({ caller, params, body }) => ({
-      body: await trials.test(caller.partnerId, params.id, body),
+      body: await testDeliveries.test(caller.partnerId, params.id, body),
     }),
     deleteSubscription: async ({ caller, params }) => ({
       body: await webhooks.remove(caller.partnerId, params.id).then(() => undefined),

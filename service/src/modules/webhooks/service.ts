@@ -1,8 +1,9 @@
-/** The room's sides, as one value: what partners do, and what the workers do with dues. */
-import type { Clock, Cursors, Sealer } from '../../kernel/index.ts'
-import type { Outbox } from '../../events/index.ts'
+/** The module's sides, as one value: what partners do, and what the workers do with dues. */
+import type { Cursors } from '../../api/index.ts'
+import type { Clock, Sealer } from '../../kernel/index.ts'
+import type { EventOutbox } from '../../events/index.ts'
 import type { Database } from '../../postgres/index.ts'
-import { createDeliveries, type Deliveries, type DeliveriesDeps } from '../../delivery/engine.ts'
+import { createDeliveryQueue, type DeliveryQueue, type DeliveryQueueDeps } from '../../delivery/engine.ts'
 import { createFeed, type FeedVerbs } from '../../delivery/management/feed.ts'
 import { createHistory, type History } from '../../delivery/management/history.ts'
 import { createRecoveries, type Recoveries } from '../../delivery/management/recoveries.ts'
@@ -10,20 +11,20 @@ import type { UrlRules } from '../../delivery/management/rules.ts'
 import { createSecrets } from '../../delivery/management/secrets.ts'
 import { createSubscriptions, type Subscriptions } from '../../delivery/management/subscriptions.ts'
 
-export type WebhooksDeps = Omit<DeliveriesDeps, 'secrets'> & {
+export type DeliveryEngineDeps = Omit<DeliveryQueueDeps, 'secrets'> & {
   readonly db: Database
   readonly clock: Clock
   readonly sealer: Sealer
   readonly cursors: Cursors
-  readonly outbox: Outbox
+  readonly eventOutbox: EventOutbox
   readonly urlRules: UrlRules
 }
-export type Webhooks = Subscriptions & Deliveries & History & Recoveries & FeedVerbs
+export type Webhooks = Subscriptions & DeliveryQueue & History & Recoveries & FeedVerbs
 
-export function createWebhooks(given: WebhooksDeps): Webhooks {
+export function createDeliveryEngine(given: DeliveryEngineDeps): Webhooks {
   const secrets = createSecrets(given)
   const deps = { ...given, secrets }
-  const deliveries = createDeliveries(deps)
+  const deliveries = createDeliveryQueue(deps)
   return {
     ...createSubscriptions(deps),
     ...createHistory(deps),

@@ -1,19 +1,20 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { addPartner, createHouse, type House, stepMsDefault } from '../../../../test/support/composition.ts'
-import { newId, Unreachable } from '../../kernel/index.ts'
+import { addPartner, createTestService, type Service, stepMsDefault } from '../../../../test/support/composition.ts'
+import { Unreachable } from '../../api/index.ts'
+import { newId } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
 import type { Instruction } from '../port.ts'
 import { createSandboxBank } from './service.ts'
 import { behaviourOf, magicAmounts, noticesOfDeposit, noticesOfInstruction } from './script.ts'
 
-let house: House
+let service: Service
 let partnerId: string
 before(async () => {
-  house = await createHouse()
-  ;({ partnerId } = await addPartner(house))
+  service = await createTestService()
+  ;({ partnerId } = await addPartner(service))
 })
-after(() => house.close())
+after(() => service.close())
 
 const instruction = (fields: Partial<Instruction> = {}): Instruction => ({
   ...{ partnerId, id: newId(), endToEndId: 'E2E', amount: 1000n, currency: 'EUR', creditorName: 'Grace Hopper' },
@@ -50,31 +51,31 @@ test('what it will tell, step by step', () => {
 
 test('told the same ten times at once it does it once, answers each the same, and remembers', async () => {
   const given = instruction({ amount: 400_102n })
-  const answers = await Promise.all(Array.from({ length: 10 }, () => house.bank.instruct(given)))
+  const answers = await Promise.all(Array.from({ length: 10 }, () => service.bank.instruct(given)))
   const [first] = answers
   assert.ok(first && !first.accepted && first.errorKey === 'InvalidAccountDetails')
   for (const answer of answers) assert.deepEqual(answer, first)
-  assert.deepEqual(await house.bank.find(partnerId, given.id), first)
-  const row = await house.db.row<{ timesReceived: number }>(sql`
+  assert.deepEqual(await service.bank.find(partnerId, given.id), first)
+  const row = await service.db.row<{ timesReceived: number }>(sql`
     select times_received from rails.sandbox_instructions where partner_id = ${partnerId} and id = ${given.id}`)
   assert.equal(row?.timesReceived, 10)
-  assert.equal(await house.bank.find(partnerId, newId()), undefined)
+  assert.equal(await service.bank.find(partnerId, newId()), undefined)
 })
 
 test('turned away twice it has heard of nothing; the third try arrives', async () => {
   const given = instruction({ amount: 400_106n })
-  for (const _try of [1, 2]) await assert.rejects(house.bank.instruct(given), Unreachable)
-  assert.equal(await house.bank.find(partnerId, given.id), undefined)
-  assert.deepEqual(await house.bank.instruct(given), { accepted: true })
+  for (const _try of [1, 2]) await assert.rejects(service.bank.instruct(given), Unreachable)
+  assert.equal(await service.bank.find(partnerId, given.id), undefined)
+  assert.deepEqual(await service.bank.instruct(given), { accepted: true })
 })
 
 test('a notice comes in its time, again and again until it is acknowledged, also to a bank that was started anew', async () => {
-  const { db, clock } = house
-  const own = await addPartner(house)
+  const { db, clock } = service
+  const own = await addPartner(service)
   const given = instruction({ partnerId: own.partnerId, amount: 400_105n })
-  await house.bank.instruct(given)
-  const anew = createSandboxBank({ db, clock, stepMs: stepMsDefault })
-  const mine = async () => (await anew.notices(100)).filter((notice) => notice.partnerId === own.partnerId)
+  await service.bank.instruct(given)
+  const unprepared = createSandboxBank({ db, clock, stepMs: stepMsDefault })
+  const mine = async () => (await unprepared.notices(100)).filter((notice) => notice.partnerId === own.partnerId)
   assert.deepEqual(await mine(), [])
   clock.advance(2 * stepMsDefault)
   const told = await mine()
@@ -83,6 +84,6 @@ test('a notice comes in its time, again and again until it is acknowledged, also
     ['payout.settled', 'payout.returned'],
   )
   assert.deepEqual(await mine(), told)
-  await anew.acknowledge(told.slice(0, 1))
+  await unprepared.acknowledge(told.slice(0, 1))
   assert.deepEqual(await mine(), told.slice(1))
 })

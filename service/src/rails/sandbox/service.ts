@@ -3,7 +3,8 @@
  * durable, so that it remembers what a killed service told it, and it counts what it was told twice.
  */
 import type { DepositOutcome } from '@partner-payments/wire'
-import { after, assert, type Clock, newId, Unreachable } from '../../kernel/index.ts'
+import { Unreachable } from '../../api/index.ts'
+import { after, assert, type Clock, newId } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { Acknowledgement, Instruction, Notice, Rail } from '../port.ts'
 import { behaviourOf, noticesOfDeposit, noticesOfInstruction, type PlannedNotice } from './script.ts'
