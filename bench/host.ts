@@ -13,7 +13,7 @@ import { type OperationId, operationIds } from '@partner-payments/wire'
 import { type Access, createAccess } from '../service/src/access/index.ts'
 import { compose } from '../service/src/compose.ts'
 import { type Config, readConfig } from '../service/src/config.ts'
-import { createGateway, createThreadedGateway, type Gateway } from '../service/src/gateway/index.ts'
+import { createGateway, type Gateway } from '../service/src/gateway/index.ts'
 import { type AllHandlers, type Handler, readAmount, readCurrency } from '../service/src/api/index.ts'
 import { createLog, createSealer, newId, systemClock, writeAmount } from '../service/src/kernel/index.ts'
 import { createObservability } from '../service/src/observability/index.ts'
@@ -90,7 +90,7 @@ function withoutDatabase(access: Access): Access {
   }
 }
 
-const mailboxFolder = (config: Config) => join(config.DATA_DIR, 'outbox')
+const mailboxFolder = (config: Config) => join(config.DATA_DIR, 'mailbox')
 
 async function build(form: string | undefined, config: Config, db: Database): Promise<Gateway> {
   const clock = systemClock
@@ -100,7 +100,7 @@ async function build(form: string | undefined, config: Config, db: Database): Pr
     const [, , , batch] = process.argv
     const sized = batch === undefined ? {} : { payoutsPerBatchMax: Number(batch) }
     const service = compose({ config, db, clock, log, operations, mailboxFolder: mailboxFolder(config), ...sized })
-    return service.gateway(config.HTTP_THREAD ? 'threaded' : 'local')
+    return service.gateway('local')
   }
   const access = createAccess({ db, clock, sealer: createSealer(config.MASTER_KEY) })
   const options = {
@@ -112,12 +112,10 @@ async function build(form: string | undefined, config: Config, db: Database): Pr
     bodyBytesMax: config.BODY_BYTES_MAX,
     requestsMax: config.REQUESTS_MAX,
     headerBytesMax: config.HEADER_BYTES_MAX,
-    logLevel: config.LOG_LEVEL,
     observe: operations.metrics.request,
     windowSeconds: config.TIMESTAMP_WINDOW_SECONDS,
     rate: { perSecond: config.RATE_PER_SECOND, burst: config.RATE_BURST },
   }
-  if (config.HTTP_THREAD) return createThreadedGateway(options)
   return createGateway({ ...options, form: 'local', internalKey: Buffer.alloc(32), pages: [] })
 }
 

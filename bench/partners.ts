@@ -24,7 +24,7 @@ export async function createPartners(databaseUrl: string, dataDir: string, count
   const log = createLog(config.LOG_LEVEL)
   const db = createDatabase({ url: databaseUrl, connectionsMax: 4, log })
   try {
-    const service = compose({ config, db, clock: systemClock, log, mailboxFolder: join(dataDir, 'outbox') })
+    const service = compose({ config, db, clock: systemClock, log, mailboxFolder: join(dataDir, 'mailbox') })
     const made: Account[] = []
     for (let index = 0; index < count; index += 1) {
       const account = await db.transaction(async (tx) => {

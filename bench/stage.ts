@@ -72,13 +72,11 @@ export async function buildStage(options: StageOptions): Promise<Stage> {
     loadedContestant({ ...accept, name: 'payouts', kind: 'payout' }),
   )
   if (full) {
-    const two = await service('accept', 'two_threads', 1, undefined, { HTTP_THREAD: 'on' })
-    contestants.push(loadedContestant({ ...two, name: 'payouts with HTTP_THREAD=on', kind: 'payout' }))
-    const stateless = await start('stateless', two.databaseUrl, 'two_threads')
+    const stateless = await start('stateless', accept.databaseUrl, 'accept')
     stateless.freeze()
     const cyclic = startLoad(privateKeyPem)
     cyclicLoads.push(cyclic)
-    const { partners } = two
+    const { partners } = accept
     const bare = { ...common, load: cyclic, server: stateless, partners, kind: 'payout', cyclic: true } as const
     contestants.push(loadedContestant({ ...bare, name: 'no database' }))
     say(`making ${full.partners} partners, and ${full.rows.toLocaleString('en')} rows`)

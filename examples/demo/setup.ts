@@ -80,13 +80,13 @@ async function invite({ client, dataDir, print, until }: Stage): Promise<void> {
     invitations: [{ email, fullName: 'Charles Babbage', role: 'Operator', redirectUrl }],
   })
   expect('the status of the invitation', invitations[0]?.status, 'Pending')
-  const eventOutbox = join(dataDir, 'outbox')
+  const eventOutbox = join(dataDir, 'mailbox')
   const mail = await until(`a mail to ${email} in ${eventOutbox}`, async () =>
     (await readdir(eventOutbox).catch(() => [])).find((name) => name.endsWith(`${email}.eml`)),
   )
   const link = /^X-Invitation-Link: (\S+)$/m.exec(await readFile(join(eventOutbox, mail), 'utf8'))?.[1]
   expect(`the link in ${mail}`, link?.split('?')[0], redirectUrl)
-  print('invitation', `${email} as Operator; the mail is outbox/${mail}`)
+  print('invitation', `${email} as Operator; the mail is mailbox/${mail}`)
 }
 
 export function expect<T>(what: string, actual: T, wanted: T): void {

@@ -30,7 +30,7 @@ async function main(): Promise<void> {
     if (message.ask !== 'metrics') return
     void operations.snapshot().then((metrics) => say({ say: 'metrics', id: message.id, metrics }))
   })
-  const mailboxFolder = join(config.DATA_DIR, 'outbox')
+  const mailboxFolder = join(config.DATA_DIR, 'mailbox')
   const service = compose({ config, db, clock: systemClock, log, operations, mailboxFolder })
   const gateway = await service.gateway(gatewayForms[role])
   const port = await listening('PORT', config.HOST, config.PORT, gateway.listen)

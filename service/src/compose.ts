@@ -2,26 +2,35 @@
  * The composition root: the only file that sees every module. Each is made with plain values of what it needs; nothing
  * is looked up, nothing is global.
  */
-import type { EventName } from '@partner-payments/wire'
 import { createAccess, type Access } from './access/index.ts'
 import type { Config } from './config.ts'
 import { createPost, startStatisticsCollector, startDelivery } from './delivery/index.ts'
 import { createGateway, docsAssets, type Gateway } from './gateway/index.ts'
 import { type AllHandlers, createCursors } from './api/index.ts'
-import { type Clock, createSealer, deriveKey, type Log, type Loop, minuteMs, present, secondMs, startLoop } from './kernel/index.ts'
+import {
+  type Clock,
+  createSealer,
+  deriveKey,
+  type Log,
+  type Loop,
+  minuteMs,
+  present,
+  secondMs,
+  startLoop,
+} from './kernel/index.ts'
 import { createLedger } from './ledger/index.ts'
 import { folderTransport, readMailbox, smtpTransport, startMailWorker, startNoticeWorker } from './mail/index.ts'
 import type { Operations } from './observability/index.ts'
-import { createEventOutbox, payloadOf, wakingDatabase } from './events/index.ts'
+import { createEventOutbox, payloadOf, sampleOf, wakingDatabase } from './events/index.ts'
 import { analyseWhatHasGrown, type Database } from './postgres/index.ts'
 import { createSandboxBank } from './rails/index.ts'
 import { accountsRoutes, createAccounts, defaultIssuers } from './modules/accounts/index.ts'
 import { beneficiariesRoutes, createBeneficiaries } from './modules/beneficiaries/index.ts'
 import { createCustomers, customersRoutes } from './modules/customers/index.ts'
-import { createDeposits, depositSamples, type Deposits } from './modules/deposits/index.ts'
-import { createPayouts, payoutsRoutes, withdrawalSamples } from './modules/payouts/index.ts'
+import { createDeposits, type Deposits } from './modules/deposits/index.ts'
+import { createPayouts, payoutsRoutes } from './modules/payouts/index.ts'
 import { createSimulations, simulationsRoutes } from './modules/simulations/index.ts'
-import { createTransactions, transactionSamples, transactionsRoutes } from './modules/transactions/index.ts'
+import { createTransactions, transactionsRoutes } from './modules/transactions/index.ts'
 import { createUsers, usersRoutes } from './modules/users/index.ts'
 import {
   endpointStatistics,
@@ -29,9 +38,8 @@ import {
   createDeliveryEngine,
   noticeQueue,
   type Sample,
-  type Samples,
-  webhooksRoutes,
-} from './modules/webhooks/index.ts'
+} from './delivery/index.ts'
+import { webhooksRoutes } from './modules/webhooks/index.ts'
 import { startSettlement } from './settlement/index.ts'
 
 type GatewayForm = 'local' | 'edge' | 'inner'
@@ -123,14 +131,12 @@ function createRooms({ config, db, clock, payoutsPerBatchMax }: ServiceDeps) {
   return { access, bank, deposits, handlers, internalKey, payouts, users, webhooks }
 }
 
-const samples: Samples<EventName> = { ...depositSamples, ...withdrawalSamples, ...transactionSamples }
-
 /** A sample reads as the outbox would write it. */
 const createSample =
   (access: Access, db: Database): Sample =>
   async (partnerId, type, now) => {
     const partnerName = await access.partnerName(db, partnerId)
-    return payloadOf(type, now, samples[type]({ partnerId, partnerName, now }))
+    return payloadOf(type, now, sampleOf(type, { partnerId, partnerName, now }))
   }
 
 export function compose(deps: ServiceDeps): Service {
@@ -167,7 +173,9 @@ export function compose(deps: ServiceDeps): Service {
         threads: config.WEBHOOK_THREADS,
         ...(deps.operations ? { observe: { attempt: deps.operations.metrics.delivery } } : {}),
       })),
-      ...(deps.operations ? [startStatisticsCollector({ db, log, endpointStatistics, observe: deps.operations.metrics.endpoints })] : []),
+      ...(deps.operations
+        ? [startStatisticsCollector({ db, log, endpointStatistics, observe: deps.operations.metrics.endpoints })]
+        : []),
       ...settlement(),
       startMailWorker({ db, clock, log, users, access, ...mailParts(deps), idleMs }),
       startLoop({ name: 'webhooks.recover', idleMs, log, step: webhooks.recoverStep }),

@@ -122,7 +122,7 @@ export const variables = {
   },
   DATA_DIR: {
     default: '.data',
-    what: 'Folder of the embedded database, the sandbox keys and the mail outbox',
+    what: 'Folder of the embedded database, the sandbox keys and the sandbox mailbox',
     read: (value) => resolve(value ?? '.data'),
   },
   DATABASE_URL: {
@@ -229,7 +229,7 @@ export const variables = {
     read: integer(1, 60_000, 100),
   },
   SMTP_URL: {
-    default: 'none: mails land in DATA_DIR/outbox',
+    default: 'none: mails land in DATA_DIR/mailbox',
     what: '`smtp://user:password@host:port` or `smtps://...`',
     secret: true,
     read: mailServer,

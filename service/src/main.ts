@@ -82,7 +82,7 @@ async function run(role: Role, args: readonly string[], context: Context): Promi
   else await requireMigrated(db.pool)
   if (role === 'migrate') return stop()
 
-  const mailboxFolder = join(config.DATA_DIR, 'outbox')
+  const mailboxFolder = join(config.DATA_DIR, 'mailbox')
   if (role === 'operator') {
     const service = compose({ config, db, clock: systemClock, log, mailboxFolder })
     process.stdout.write(`${JSON.stringify(await runOperator(args, service, db, config))}\n`)

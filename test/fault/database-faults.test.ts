@@ -139,7 +139,9 @@ test('PostgreSQL killed and started again under load: each acknowledged payout i
   await scene.delivered()
   await workers.killAll()
   const { committed } = await judge(t, scene, { kills, duplicatesMax: kills * perFault })
-  const payouts = await service.db.rows(sql`select 1 as one from payouts.payouts where partner_id = ${partner.partnerId}`)
+  const payouts = await service.db.rows(
+    sql`select 1 as one from payouts.payouts where partner_id = ${partner.partnerId}`,
+  )
   assert.equal(payouts.length, committed, 'an event for each payout, a payout for each event')
   const reserved = BigInt(committed) * 100n
   assert.deepEqual(await balanceOf(service, partner.partnerId), {

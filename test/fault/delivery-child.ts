@@ -7,7 +7,7 @@ import { startDelivery } from '../../service/src/delivery/index.ts'
 import { createCursors } from '../../service/src/api/index.ts'
 import { createSealer } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
-import { createDeliveryEngine } from '../../service/src/modules/webhooks/index.ts'
+import { createDeliveryEngine } from '../../service/src/delivery/index.ts'
 import { createHooks } from '../support/webhooks.ts'
 import { createFate } from './crashing.ts'
 

@@ -128,7 +128,10 @@ test('a subscription disabled and enabled under load: nothing goes to it meanwhi
     await until('some have come', () => counter.posts.length > posts + 20)
     await hooks.webhooks.update(scene.partnerId, subscriptionId, { status: 'Disabled' })
     // Whoever holds the endpoint queue ends what is under way, hears of it, and gives the endpoint queue back, due at no time.
-    await until('the endpoint queue is at rest', async () => (await endpointQueueOf(scene.partnerId, subscriptionId))?.atRest === true)
+    await until(
+      'the endpoint queue is at rest',
+      async () => (await endpointQueueOf(scene.partnerId, subscriptionId))?.atRest === true,
+    )
     const [before, sent] = [await sums(), counter.posts.length]
     await until('it is owed more', async () => (await sums()).held > before.held + 20n)
     assert.equal(counter.posts.length, sent, 'nothing goes to who is disabled')

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
-import { retryDelaysMsDefault } from '../../service/src/modules/webhooks/index.ts'
+import { retryDelaysMsDefault } from '../../service/src/delivery/index.ts'
 import { startTestService } from '../support/service.ts'
 import { programOf } from './extract.ts'
 import { assertLine, runBash, runTypeScript, skipBash } from './run.ts'

@@ -6,11 +6,19 @@
 import { once } from 'node:events'
 import { createAccounts, defaultIssuers } from '../../service/src/modules/accounts/index.ts'
 import { createUsers } from '../../service/src/modules/users/index.ts'
-import { type Claim, createDeliveryEngine } from '../../service/src/modules/webhooks/index.ts'
+import { type Claim, createDeliveryEngine } from '../../service/src/delivery/index.ts'
 import { readMigrations } from '../../service/src/postgres/index.ts'
 import { permissions } from '@partner-payments/wire'
 import { sendDue, takeNotices } from '../../service/src/settlement/index.ts'
-import { addPartner, createTestService, type Service, ip, pay, stepMsDefault, type TestPartner } from '../support/composition.ts'
+import {
+  addPartner,
+  createTestService,
+  type Service,
+  ip,
+  pay,
+  stepMsDefault,
+  type TestPartner,
+} from '../support/composition.ts'
 
 /** Every status that a payout and a deposit can rest in, and some that are under way. */
 async function liveMoney(service: Service, partner: TestPartner): Promise<void> {
@@ -51,7 +59,14 @@ async function liveMoney(service: Service, partner: TestPartner): Promise<void> 
 
 /** What the events of the day are owed to: some fanned out, some not yet, one attempt behind one of them. */
 async function subscribe({ db, clock, log, sealer, cursors, eventOutbox }: Service, partnerId: string) {
-  const webhooks = createDeliveryEngine({ db, clock, sealer, cursors, eventOutbox, urlRules: { allowHttpLoopback: true } })
+  const webhooks = createDeliveryEngine({
+    db,
+    clock,
+    sealer,
+    cursors,
+    eventOutbox,
+    urlRules: { allowHttpLoopback: true },
+  })
   const events = ['transaction.status.changed']
   await webhooks.create(partnerId, { url: 'https://hooks.example.com/', events })
   return async () => {

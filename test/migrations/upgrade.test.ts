@@ -9,7 +9,7 @@ import { minuteMs } from '../../service/src/kernel/index.ts'
 import { migrate, readMigrations, sql } from '../../service/src/postgres/index.ts'
 import { createAccounts, defaultIssuers } from '../../service/src/modules/accounts/index.ts'
 import { createUsers } from '../../service/src/modules/users/index.ts'
-import { type Claim, createDeliveryEngine } from '../../service/src/modules/webhooks/index.ts'
+import { type Claim, createDeliveryEngine } from '../../service/src/delivery/index.ts'
 import { sendDue, takeNotices } from '../../service/src/settlement/index.ts'
 import { checkPayments, type Ends } from '../model/payments.ts'
 import { createEmptyDatabase } from '../support/empty.ts'
@@ -120,7 +120,14 @@ for (const fixture of fixtures)
       assert.deepEqual((await accounts.create(partnerId, customer.id)).ibans, ibans, 'no new numbers for old customers')
       const users = createUsers({ db, clock, sealer, cursors, sandbox: true })
       assert.equal((await users.listInvitations(partnerId, {})).data[0]?.status, 'Pending')
-      const webhooks = createDeliveryEngine({ db, clock, sealer, cursors, eventOutbox, urlRules: { allowHttpLoopback: true } })
+      const webhooks = createDeliveryEngine({
+        db,
+        clock,
+        sealer,
+        cursors,
+        eventOutbox,
+        urlRules: { allowHttpLoopback: true },
+      })
       const [subscription] = (await webhooks.list(partnerId, {})).data
       assert.equal(subscription?.url, 'https://hooks.example.com/')
       const [owed] = await webhooks.reconcile(db, partnerId)

@@ -4,7 +4,15 @@ import { after, before, test } from 'node:test'
 import { Refusal } from '../../service/src/api/index.ts'
 import { newId } from '../../service/src/kernel/index.ts'
 import { sendDue, takeNotices } from '../../service/src/settlement/index.ts'
-import { addPartner, balanceOf, createTestService, type Service, ip, pay, stepMsDefault } from '../support/composition.ts'
+import {
+  addPartner,
+  balanceOf,
+  createTestService,
+  type Service,
+  ip,
+  pay,
+  stepMsDefault,
+} from '../support/composition.ts'
 import { checkPayments } from './payments.ts'
 
 let service: Service

@@ -22,7 +22,7 @@ after(async () => {
 
 const metrics = async () => (await fetch(`${service.opsUrl}/metrics`)).text()
 const mails = async () => {
-  const folder = join(service.dataDir, 'outbox')
+  const folder = join(service.dataDir, 'mailbox')
   const names = await readdir(folder).catch(() => [])
   return Promise.all(names.filter((name) => name.endsWith('.eml')).map((name) => readFile(join(folder, name), 'utf8')))
 }

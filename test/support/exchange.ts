@@ -10,7 +10,7 @@ import {
 } from '../../service/src/delivery/exchange/exchange.ts'
 import type { Resolve } from '../../service/src/delivery/index.ts'
 import { newId, randomBytes, systemClock } from '../../service/src/kernel/index.ts'
-import type { AttemptResult } from '../../service/src/modules/webhooks/index.ts'
+import type { AttemptResult } from '../../service/src/delivery/index.ts'
 
 /** Key and certificate of hooks.test, proxy.test and 127.0.0.1. */
 export const receiversPem = readFileSync(new URL('tls/receivers.pem', import.meta.url), 'utf8')

@@ -3,10 +3,17 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createCursors } from '../../service/src/api/index.ts'
-import { type Clock, createLog, createManualClock, createSealer, newId, randomBytes } from '../../service/src/kernel/index.ts'
+import {
+  type Clock,
+  createLog,
+  createManualClock,
+  createSealer,
+  newId,
+  randomBytes,
+} from '../../service/src/kernel/index.ts'
 import { createEventOutbox } from '../../service/src/events/index.ts'
 import { createDatabase, sql, type Tx } from '../../service/src/postgres/index.ts'
-import { createDeliveryEngine, type DeliveryEngineDeps } from '../../service/src/modules/webhooks/index.ts'
+import { createDeliveryEngine, type DeliveryEngineDeps } from '../../service/src/delivery/index.ts'
 import { createTestDatabase } from './postgres.ts'
 
 export const statusChanged = 'transaction.status.changed'

@@ -1,7 +1,7 @@
 /** A delivery worker without HTTP, to be driven step by step, and what its work has led to. */
 import assert from 'node:assert/strict'
 import { sql } from '../../service/src/postgres/index.ts'
-import type { AttemptResult, Claim, SubscriptionKey } from '../../service/src/modules/webhooks/index.ts'
+import type { AttemptResult, Claim, SubscriptionKey } from '../../service/src/delivery/index.ts'
 import { type Hooks, statusChanged } from './webhooks.ts'
 
 export function createWorkerHarness({ webhooks, clock, log }: Hooks, inFlightMax?: number) {

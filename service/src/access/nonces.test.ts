@@ -50,8 +50,8 @@ function writer(db: Database = service.db) {
 }
 
 const isSpent = async ({ nonce }: OpenNonce) =>
-  (await service.db.rows(sql`select from access.nonces where partner_id = ${partnerId} and nonce = ${nonce}`)).length ===
-  1
+  (await service.db.rows(sql`select from access.nonces where partner_id = ${partnerId} and nonce = ${nonce}`))
+    .length === 1
 const codes = (outcomes: readonly PromiseSettledResult<number>[]) =>
   outcomes.map((each) =>
     each.status === 'fulfilled' ? each.value : each.reason instanceof Refusal ? each.reason.code : 'failed',

@@ -2,16 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type FieldErrorCode, type ProblemCode, rawNumber } from '@partner-payments/wire'
 import fc from 'fast-check'
-import {
-  amountMajorMax,
-  amountText,
-  currencies,
-  type Currency,
-  isFiat,
-  readAmount,
-  readCurrency,
-  writeAmount,
-} from '../kernel/money.ts'
+import { amountMajorMax, amountText, currencies, type Currency, isFiat, writeAmount } from '../kernel/money.ts'
+import { readAmount, readCurrency } from './amounts.ts'
 import { Refusal } from './refusal.ts'
 
 const currency = fc.constantFrom(...(Object.keys(currencies) as Currency[]))

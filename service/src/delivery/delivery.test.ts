@@ -14,7 +14,7 @@ import {
 } from '../../../test/support/webhooks.ts'
 import { type Loop, newId } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
-import { limitsDefault } from '../modules/webhooks/index.ts'
+import { limitsDefault } from './limits.ts'
 import { type DeliveryOptions, startDelivery } from './index.ts'
 
 type Hooks = Awaited<ReturnType<typeof createHooks>>

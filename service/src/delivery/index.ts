@@ -1,13 +1,29 @@
 /**
- * Webhooks out: takes what the module `webhooks` says is due, signs it, POSTs it through a guarded connector, and records
- * what came of it. Owns no tables. Promises: no transaction is open during HTTP; no address that is not public is ever
- * connected to; redirects are not followed; an exchange ends within its time limit; a stopped worker leaves no lease.
+ * Webhook delivery: subscriptions, their secrets, the queue of each endpoint, the exchanges with endpoints, and what came
+ * of every attempt. `modules/webhooks` is its management API. README.md explains the design.
+ *
+ * Tables: delivery.partners, delivery.subscriptions, delivery.secrets, delivery.endpoint_queues, delivery.feed,
+ * delivery.queue, delivery.deliveries, delivery.attempts, delivery.recoveries, delivery.notices.
  */
+export { createDeliveryEngine, type DeliveryEngine, type DeliveryEngineDeps } from './engine.ts'
+export { type DeliveryObserver, type DeliveryOptions, startDelivery } from './start.ts'
+export { startStatisticsCollector, type StatisticsCollectorOptions } from './statistics-collector.ts'
+export { limitNames, limitsDefault, type Limits, retryDelaysMsDefault } from './limits.ts'
 export { answerKeptBytesMax } from './exchange/answer.ts'
-export { type StatisticsCollectorOptions, startStatisticsCollector } from './statistics-collector.ts'
 export { envelope, exchangeTimeoutMsDefault } from './exchange/exchange.ts'
 export { createPost } from './exchange/post.ts'
 export { type Proxy, readProxy } from './exchange/proxy.ts'
 export type { Resolve } from './exchange/resolver.ts'
-export { type DeliveryObserver, type DeliveryOptions, startDelivery } from './start.ts'
-export { limitNames, type Limits } from '../modules/webhooks/index.ts'
+export { addNotice, type NewNotice, type NoticeQueue, noticeQueue } from './management/alerts.ts'
+export { type EndpointState, type EndpointStatistics, endpointStatistics } from './management/endpoint-statistics.ts'
+export type { FeedEvent } from './management/feed.ts'
+export type { Delivery } from './management/history.ts'
+export type { Recovery } from './management/recoveries.ts'
+export type { UrlRules } from './management/rules.ts'
+export type { ClaimedNotice } from './management/store-alerts.ts'
+export type { SubscriptionKey } from './management/store-subscriptions.ts'
+export type { Subscription } from './management/subscriptions.ts'
+export { createTestDeliveries, type Post, type Sample, type TestDeliveries } from './management/test-delivery.ts'
+export type { Claim, Target } from './queue/endpoint-queue.ts'
+export { type AttemptResult, type Verdict, verdictOf } from './queue/schedule.ts'
+export type { Holder, QueueWorkerOptions } from './queue/worker.ts'

@@ -4,7 +4,7 @@ import { createWorkerHarness, createRoom, type WorkerHarness } from '../../../te
 import { createHooks, type Hooks } from '../../../test/support/webhooks.ts'
 import { dayMs, firstIdOf, momentOfId, secondMs } from '../kernel/index.ts'
 import { sql, weeksOf } from '../postgres/index.ts'
-import type { SubscriptionKey } from '../modules/webhooks/index.ts'
+import type { SubscriptionKey } from './management/store-subscriptions.ts'
 
 let hooks: Hooks
 let harness: WorkerHarness

@@ -4,15 +4,7 @@
  */
 import { after, type Clock, firstIdOf, type Log } from '../kernel/index.ts'
 import type { EventOutbox } from '../events/index.ts'
-import {
-  type Database,
-  deleteDefault,
-  dropWeek,
-  ensureWeeks,
-  type Tx,
-  type Week,
-  weeksOf,
-} from '../postgres/index.ts'
+import { type Database, deleteDefault, dropWeek, ensureWeeks, type Tx, type Week, weeksOf } from '../postgres/index.ts'
 import type { Limits } from './limits.ts'
 import * as store from './store-retention.ts'
 

@@ -1,7 +1,10 @@
 /** The loops: fan out, send, sweep. HTTP happens between transactions, never inside one. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { assert, type Clock, type Log, type Loop, minuteMs, nilId, secondMs, startLoop } from '../kernel/index.ts'
-import type { AttemptResult, Claim, Holder, Verdict, Webhooks } from '../modules/webhooks/index.ts'
+import type { AttemptResult, Verdict } from './queue/schedule.ts'
+import type { Claim } from './queue/endpoint-queue.ts'
+import type { Holder } from './queue/worker.ts'
+import type { DeliveryEngine } from './engine.ts'
 import type { Database } from '../postgres/index.ts'
 import { createExchange, type Exchange, exchangeTimeoutMsDefault } from './exchange/exchange.ts'
 import type { Proxy } from './exchange/proxy.ts'
@@ -18,7 +21,7 @@ export type DeliveryOptions = {
   readonly db: Database
   readonly clock: Clock
   readonly log: Log
-  readonly webhooks: Webhooks
+  readonly webhooks: DeliveryEngine
   /** Only where the service itself listens on loopback alone. */
   readonly allowLoopback: boolean
   readonly observe?: DeliveryObserver
@@ -113,7 +116,7 @@ function createSending(options: DeliveryOptions, wake: () => void): Sending {
   }
 }
 
-type FanOut = { readonly db: Database; readonly log: Log; readonly webhooks: Webhooks; readonly holder: Holder }
+type FanOut = { readonly db: Database; readonly log: Log; readonly webhooks: DeliveryEngine; readonly holder: Holder }
 
 const eventsMaxOf = (partners: number) => Math.max(eventsPerPartnerMin, Math.floor(eventsPerFanOutMax / partners))
 

@@ -4,7 +4,7 @@ import { createTestDatabase, type TestDatabase } from '../../../test/support/pos
 import { until } from '../../../test/support/until.ts'
 import { createLog, type Loop, newId } from '../kernel/index.ts'
 import { createDatabase, type Database, sql } from '../postgres/index.ts'
-import { endpointStatistics, type EndpointState } from '../modules/webhooks/index.ts'
+import { endpointStatistics, type EndpointState } from './management/endpoint-statistics.ts'
 import { startStatisticsCollector } from './index.ts'
 
 const now = new Date('2026-11-21T08:00:00.000Z')

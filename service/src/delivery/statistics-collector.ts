@@ -1,7 +1,7 @@
 /** Walks over all partners and tells how their endpoints stand: slowly, since counting what is owed is not free. */
 import { type Log, type Loop, nilId, secondMs, startLoop } from '../kernel/index.ts'
 import type { Database } from '../postgres/index.ts'
-import type { EndpointStatistics, EndpointState } from '../modules/webhooks/index.ts'
+import type { EndpointStatistics, EndpointState } from './management/endpoint-statistics.ts'
 
 export type StatisticsCollectorOptions = {
   readonly db: Database
@@ -17,7 +17,13 @@ const partnersPerPage = 100
 const restPerWork = 19
 const stepMsMax = 50
 
-export function startStatisticsCollector({ db, log, endpointStatistics, observe, idleMs = secondMs }: StatisticsCollectorOptions): Loop {
+export function startStatisticsCollector({
+  db,
+  log,
+  endpointStatistics,
+  observe,
+  idleMs = secondMs,
+}: StatisticsCollectorOptions): Loop {
   let after = nilId
   let restUntilMs = 0
   const step = async () => {

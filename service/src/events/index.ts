@@ -8,6 +8,8 @@ import type { EventData, EventName } from '@partner-payments/wire'
 import { newId } from '../kernel/index.ts'
 import { type Database, givenBy, ofOnePartner, unprepared, sql, type Tx } from '../postgres/index.ts'
 
+export { type SampleContext, sampleOf } from './samples.ts'
+
 export type StoredEvent = {
   readonly id: string
   readonly type: EventName

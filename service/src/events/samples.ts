@@ -1,9 +1,123 @@
-/** Samples of events: what each module's own builders make of a payment that never was. */
+/** A sample of every event, as test deliveries and documentation show it. A test compares each with the contract. */
 import type { EventData, EventName } from '@partner-payments/wire'
+import { after, dayMs, newId, randomText, writeAmount } from '../kernel/index.ts'
 
 export type SampleContext = { readonly partnerId: string; readonly partnerName: string; readonly now: Date }
 
-/** By event, what an event of that name carries. The modules that tell the events have them. */
-export type Samples<N extends EventName> = {
-  readonly [K in N]: (context: SampleContext) => Omit<EventData<K>, 'eventType' | 'timestamp'>
+type Sample<N extends EventName> = Omit<EventData<N>, 'eventType' | 'timestamp'>
+
+const common = (reference: string, minor: bigint) => ({
+  amount: writeAmount(minor, 'EUR'),
+  currency: 'EUR',
+  customFields: { order: 'sample' } as Record<string, unknown>,
+  idempotencyKey: null,
+  reference,
+  websiteReference: 'sample-order',
+})
+
+/** RFC 2606: the address reaches nobody. */
+const customerEmail = 'ada@example.com'
+/** RFC 5737: an address of the documentation range. */
+const ipAddress = '192.0.2.1'
+
+const deposit = () => ({
+  ...common('SAMPLE-DEPOSIT', 10_000n),
+  customerId: `cus_${randomText(16)}`,
+  customerGuid: newId(),
+  partnerCustomerId: 'sample-customer',
+})
+
+const session = () => ({
+  endToEndId: 'NOTPROVIDED',
+  paymentMethod: 'SepaCreditTransfer',
+  sessionId: newId(),
+  paymentCountryCode: 'DE',
+})
+
+const debtor = {
+  debtorAccount: 'DE89370400440532013000',
+  debtorAddress: null,
+  debtorBic: 'COBADEFFXXX',
+  debtorCountryCode: 'DE',
+  debtorName: 'Ada Lovelace',
 }
+
+const withdrawal = () => ({
+  ...common('SAMPLE-WITHDRAWAL', 2_500n),
+  customFields: null,
+  idempotencyKey: 'sample-key',
+  websiteReference: null,
+  customerId: `cus_${randomText(16)}`,
+  creditorAccount: 'NL91ABNA0417164300',
+  creditorAddress: null,
+  creditorBic: 'ABNANL2A',
+  creditorCountryCode: 'NL',
+  creditorName: 'Grace Hopper',
+  customerEmail,
+  customerIpAddress: ipAddress,
+  customerIpCountryCode: 'GB',
+  withdrawalReason: 'Sample',
+  customerGuid: newId(),
+  partnerCustomerId: 'sample-customer',
+})
+
+const samples: { readonly [N in EventName]: (context: SampleContext) => Sample<N> } = {
+  'partner.customer.deposit.created': ({ partnerName }) => ({
+    ...deposit(),
+    ...session(),
+    customerCitizenshipCountryCode: 'GB',
+    customerEmail,
+    customerFullName: 'Ada Lovelace',
+    customerResidenceAddress: '12 St James Square, London',
+    partnerName,
+  }),
+  'partner.customer.deposit.initiated': () => ({
+    ...deposit(),
+    ...session(),
+    customerEmail,
+    userIpAddress: ipAddress,
+  }),
+  'partner.customer.deposit.submitted': () => ({
+    ...deposit(),
+    ...session(),
+    customerEmail,
+    customerIpAddress: ipAddress,
+  }),
+  'partner.customer.deposit.accepted': () => ({ ...deposit(), ...session(), ...debtor, customerEmail }),
+  'partner.customer.deposit.failed': () => ({
+    ...deposit(),
+    ...session(),
+    customerEmail,
+    customerIpAddress: ipAddress,
+    errorDetails: 'The payment was refused.',
+  }),
+  'partner.customer.deposit.completed': () => ({
+    ...deposit(),
+    ...session(),
+    ...debtor,
+    customerEmail,
+    blockchainTransactionHash: null,
+  }),
+  'partner.customer.deposit.expired': ({ now }) => ({
+    ...deposit(),
+    createdAt: now.toISOString(),
+    endToEndId: 'NOTPROVIDED',
+    expiryDate: after(now, dayMs).toISOString(),
+  }),
+  'partner.customer.withdrawal.requested': withdrawal,
+  'partner.customer.withdrawal.accepted': withdrawal,
+  'partner.customer.withdrawal.sent': withdrawal,
+  'partner.customer.withdrawal.failed': () => ({ ...withdrawal(), errorDetails: 'The account is closed.' }),
+  'transaction.status.changed': ({ partnerId }) => ({
+    ...common('SAMPLE-TRANSACTION', 10_000n),
+    customerGuid: newId(),
+    originatingTransactionReference: null,
+    partnerGuid: partnerId,
+    status: 'Completed',
+    transactionHash: null,
+    transactionType: 'PartnerCustomerDeposit',
+  }),
+}
+
+/** The sample of one event type, without `eventType` and `timestamp`. */
+export const sampleOf = <N extends EventName>(type: N, context: SampleContext): Sample<N> => samples[type](context)

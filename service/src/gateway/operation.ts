@@ -3,7 +3,16 @@
  * Knows nothing of sockets. The order is the contract's.
  */
 import { NoFields, type Operation, type OperationId, operations } from '@partner-payments/wire'
-import { type AllHandlers, type Answer, type Call, type Caller, isSpending, type OpenNonce, refuseField, Refusal } from '../api/index.ts'
+import {
+  type AllHandlers,
+  type Answer,
+  type Call,
+  type Caller,
+  isSpending,
+  type OpenNonce,
+  refuseField,
+  Refusal,
+} from '../api/index.ts'
 import { requireJson } from './body.ts'
 import { readJson } from './json.ts'
 import { compileProjector } from './project.ts'

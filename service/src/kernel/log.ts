@@ -41,9 +41,6 @@ export function createLog(level: LogLevel, destination: DestinationStream = proc
   )
 }
 
-/** Of a thread, straight to standard error: through the main thread a line may come late, or never. */
-export const threadLog = (level: LogLevel): Log => createLog(level, pino.destination({ dest: 2, sync: true }))
-
 function errorFields(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { message: typeof error }
   const { name, stack, cause } = error

@@ -1,5 +1,5 @@
 /** What a notice of a failing endpoint says: plain text, and the same in simple HTML. */
-import type { ClaimedNotice } from '../modules/webhooks/index.ts'
+import type { ClaimedNotice } from '../delivery/index.ts'
 import { escape, htmlPage, utc } from './text.ts'
 import { oneLine } from './transport.ts'
 

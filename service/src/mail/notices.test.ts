@@ -9,7 +9,7 @@ import { createCursors } from '../api/index.ts'
 import { createLog, createManualClock, createSealer, dayMs, minuteMs, newId } from '../kernel/index.ts'
 import { createDatabase, type Database, sql } from '../postgres/index.ts'
 import { createUsers } from '../modules/users/index.ts'
-import { addNotice, type NewNotice, noticeQueue } from '../modules/webhooks/index.ts'
+import { addNotice, type NewNotice, noticeQueue } from '../delivery/index.ts'
 import { createNoticeStep, startNoticeWorker } from './notices.ts'
 import { smtpTransport } from './smtp.ts'
 

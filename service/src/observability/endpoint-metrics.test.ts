@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Registry } from 'prom-client'
 import { after, hourMs, minuteMs, newId } from '../kernel/index.ts'
-import type { EndpointState } from '../modules/webhooks/index.ts'
+import type { EndpointState } from '../delivery/index.ts'
 import { createEndpointMetrics } from './endpoint-metrics.ts'
 
 const now = new Date('2026-11-21T08:00:00.000Z')

@@ -4,7 +4,7 @@
  */
 import { Gauge, Histogram, type Registry } from 'prom-client'
 import { secondMs } from '../kernel/index.ts'
-import type { EndpointState } from '../modules/webhooks/index.ts'
+import type { EndpointState } from '../delivery/index.ts'
 
 /** Named in the gauges: those that owe the most. */
 const namedMax = 100

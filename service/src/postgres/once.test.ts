@@ -22,7 +22,10 @@ test('made where there is none, replayed where there is one', async () => {
 
 test('the twin that lost the key gets the answer of the one that won it', async () => {
   const make = () => Promise.reject(new KeyTaken())
-  assert.deepEqual(await once({ requestFingerprint: 'h', find: finding(undefined, row), make }), { row, replayed: true })
+  assert.deepEqual(await once({ requestFingerprint: 'h', find: finding(undefined, row), make }), {
+    row,
+    replayed: true,
+  })
 })
 
 test('another request under the key is refused and told which has it, before and after a race', async () => {
@@ -47,5 +50,8 @@ test('a twin that does not end in time, or ended in nothing: try again in a seco
 
 test('what is refused passes through: the key stays free', async () => {
   const make = () => Promise.reject(new Refusal('insufficient_funds'))
-  await assert.rejects(once({ requestFingerprint: 'h', find: finding(undefined), make }), refusedAs('insufficient_funds'))
+  await assert.rejects(
+    once({ requestFingerprint: 'h', find: finding(undefined), make }),
+    refusedAs('insufficient_funds'),
+  )
 })

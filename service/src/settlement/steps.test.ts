@@ -3,7 +3,15 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { createFrailRail } from '../../../test/model/bank.ts'
 import { checkPayments } from '../../../test/model/payments.ts'
-import { addPartner, balanceOf, createTestService, type Service, ip, pay, stepMsDefault } from '../../../test/support/composition.ts'
+import {
+  addPartner,
+  balanceOf,
+  createTestService,
+  type Service,
+  ip,
+  pay,
+  stepMsDefault,
+} from '../../../test/support/composition.ts'
 import { dayMs, newId } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
 import { sendDue, startSettlement, takeNotices } from './index.ts'

@@ -2,7 +2,8 @@
 import { deliverySignature } from '@partner-payments/wire'
 import { Agent } from 'undici'
 import { type Clock, minuteMs, secondMs } from '../../kernel/index.ts'
-import type { AttemptResult, Claim, Target } from '../../modules/webhooks/index.ts'
+import type { AttemptResult } from '../queue/schedule.ts'
+import type { Claim, Target } from '../queue/endpoint-queue.ts'
 import { type Answer, createReading, type Reading } from './answer.ts'
 import { createGuard, type Resolve } from './guard.ts'
 import type { Proxy } from './proxy.ts'
@@ -12,7 +13,7 @@ export const exchangeTimeoutMsDefault = 15 * secondMs
 const connectTimeoutMsMax = 5 * secondMs
 /** Far above any event; a receiver may rely on it. */
 const bodyBytesMax = 64 * 1024
-const userAgent = 'PartnerPayments-Webhooks/2'
+const userAgent = 'PartnerPayments-DeliveryEngine/2'
 
 export type ExchangeOptions = {
   readonly clock: Clock
@@ -45,7 +46,7 @@ export type LocalExchange = Omit<Exchange, 'send'> & {
 /** Interface document, Events: exactly two fields. Spliced, since `data` must not change by a byte. */
 export const envelope = (eventId: string, data: string) => `{"eventId":"${eventId}","data":${data}}`
 
-/** Standard Webhooks: id, seconds of this attempt, and a signature per key, separated by spaces. Names and values in turn. */
+/** Standard DeliveryEngine: id, seconds of this attempt, and a signature per key, separated by spaces. Names and values in turn. */
 function headersOf({ eventId, target }: Request, body: Buffer, timestamp: number): string[] {
   const signatures = target.keys.map((key) => deliverySignature(key, eventId, timestamp, body)).join(' ')
   return [

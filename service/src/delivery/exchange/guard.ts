@@ -7,7 +7,7 @@
 import { isIP, type Socket } from 'node:net'
 import { callbackify } from 'node:util'
 import { buildConnector } from 'undici'
-import { isAllowedAddress, isLoopbackAddress } from '../../modules/webhooks/index.ts'
+import { isAllowedAddress, isLoopbackAddress } from './addresses.ts'
 import { openTunnel, type Proxy } from './proxy.ts'
 import type { Resolve } from './resolver.ts'
 

@@ -1,5 +1,5 @@
 /** One POST that no delivery is behind: by the same guard, signed the same way, within the same time. */
-import type { Post } from '../../modules/webhooks/index.ts'
+import type { Post } from '../management/test-delivery.ts'
 import { createExchange, type ExchangeOptions, exchangeTimeoutMsDefault } from './exchange.ts'
 import { createResolver } from './resolver.ts'
 

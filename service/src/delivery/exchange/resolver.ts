@@ -1,6 +1,6 @@
 /** Names to addresses. */
 import { Resolver } from 'node:dns/promises'
-import { isLoopbackName } from '../../modules/webhooks/index.ts'
+import { isLoopbackName } from './addresses.ts'
 
 /** Every address of a name; rejects where it has none. */
 export type Resolve = (hostname: string) => Promise<readonly string[]>

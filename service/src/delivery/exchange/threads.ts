@@ -8,7 +8,7 @@ import { hash } from 'node:crypto'
 import { Worker } from 'node:worker_threads'
 import { signingKeyText } from '@partner-payments/wire'
 import { type Clock, type Log, secondMs } from '../../kernel/index.ts'
-import type { AttemptResult } from '../../modules/webhooks/index.ts'
+import type { AttemptResult } from '../queue/schedule.ts'
 import type { Ended, Exchange, ExchangeOptions, Request } from './exchange.ts'
 
 /** What a thread is made with. */

@@ -5,7 +5,7 @@ import { createHooks, statusChanged } from '../../../../test/support/webhooks.ts
 import { Refusal } from '../../api/index.ts'
 import { after as later, hourMs, minuteMs, newId } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
-import { depositSamples } from '../../modules/deposits/index.ts'
+import { sampleOf } from '../../events/index.ts'
 
 type Hooks = Awaited<ReturnType<typeof createHooks>>
 let hooks: Hooks
@@ -89,7 +89,7 @@ test('by status, type, reference and time, and all at once', async () => {
   await told(key, 'A', 'B')
   const type = 'partner.customer.deposit.completed'
   const now = hooks.clock.now()
-  const data = depositSamples[type]({ partnerId: key.partnerId, partnerName: 'Test', now })
+  const data = sampleOf(type, { partnerId: key.partnerId, partnerName: 'Test', now })
   await hooks.db.transaction(async (tx) => hooks.eventOutbox.append(tx, key.partnerId, type, now, data))
   await hooks.fanOut(key.partnerId)
   const claims = await begun(key, 3)

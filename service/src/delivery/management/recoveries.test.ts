@@ -4,7 +4,7 @@ import { createHooks, statusChanged } from '../../../../test/support/webhooks.ts
 import { Refusal } from '../../api/index.ts'
 import { after as later, dayMs, firstIdOf, hourMs, minuteMs, newId } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
-import { depositSamples } from '../../modules/deposits/index.ts'
+import { sampleOf } from '../../events/index.ts'
 
 let hooks: Awaited<ReturnType<typeof createHooks>>
 before(async () => {
@@ -89,7 +89,7 @@ test('only what the subscription wants now, and all of it where it wants all', a
   await hooks.emit(partnerId, 'R', 'a')
   const type = 'partner.customer.deposit.completed'
   const now = hooks.clock.now()
-  const data = depositSamples[type]({ partnerId, partnerName: 'Test', now })
+  const data = sampleOf(type, { partnerId, partnerName: 'Test', now })
   await hooks.db.transaction(async (tx) => hooks.eventOutbox.append(tx, partnerId, type, now, data))
   await hooks.fanOut(partnerId)
   const one = await subscribed(partnerId, [type])

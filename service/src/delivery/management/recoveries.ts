@@ -5,7 +5,17 @@
  */
 import { type Static, webhooks as wire } from '@partner-payments/wire'
 import { type Cursors, notFound, type Page, Refusal, refuseField } from '../../api/index.ts'
-import { after, assert, type Clock, dayMs, derivedTimeId, firstIdOf, hourMs, momentOfId, newId } from '../../kernel/index.ts'
+import {
+  after,
+  assert,
+  type Clock,
+  dayMs,
+  derivedTimeId,
+  firstIdOf,
+  hourMs,
+  momentOfId,
+  newId,
+} from '../../kernel/index.ts'
 import type { EventOutbox } from '../../events/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import { wants } from './rules.ts'

@@ -159,7 +159,11 @@ export type EndpointQueueState = {
   readonly probeMs: number | null
 }
 
-export function endpointQueueState(tx: Tx, partnerId: string, subscriptionId: string): Promise<EndpointQueueState | undefined> {
+export function endpointQueueState(
+  tx: Tx,
+  partnerId: string,
+  subscriptionId: string,
+): Promise<EndpointQueueState | undefined> {
   return tx.row<EndpointQueueState>(sql`
     select owed, failing_since, probe_ms from delivery.endpoint_queues
     where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)

@@ -7,7 +7,8 @@ import { until } from '../../../../test/support/until.ts'
 import { createHooks, type Hooks } from '../../../../test/support/webhooks.ts'
 import { createLog, randomBytes } from '../../kernel/index.ts'
 import { createDatabase, type Database, sql } from '../../postgres/index.ts'
-import type { Claim, SubscriptionKey } from '../../modules/webhooks/index.ts'
+import type { Claim } from './endpoint-queue.ts'
+import type { SubscriptionKey } from '../management/store-subscriptions.ts'
 
 const partners = 2
 const restingPerEndpointQueue = 50_000

@@ -5,7 +5,10 @@ import { createHooks, type Hooks, statusChanged } from '../../../../test/support
 import { type Page } from '../../api/index.ts'
 import { after as later, hourMs, newId } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
-import { type AttemptResult, type Claim, limitsDefault, retryDelaysMsDefault, type SubscriptionKey } from '../../modules/webhooks/index.ts'
+import { type AttemptResult } from './schedule.ts'
+import { type Claim } from './endpoint-queue.ts'
+import { limitsDefault, retryDelaysMsDefault } from '../limits.ts'
+import { type SubscriptionKey } from '../management/store-subscriptions.ts'
 
 let hooks: Hooks
 let harness: WorkerHarness

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { healthy } from './health.ts'
-import { accept, createEndpointQueue, type Fresh, type EndpointQueue, type Owed, type Target } from './endpoint-queue.ts'
+import {
+  accept,
+  createEndpointQueue,
+  type Fresh,
+  type EndpointQueue,
+  type Owed,
+  type Target,
+} from './endpoint-queue.ts'
 
 const now = new Date('2026-01-01T00:00:00Z')
 const later = new Date('2026-01-01T01:00:00Z')

@@ -91,7 +91,13 @@ export type EndpointQueue = {
   idleSince: number | undefined
 }
 
-export function createEndpointQueue(key: SubscriptionKey, target: Target, health: Health, leaseUntil: Date, now: Date): EndpointQueue {
+export function createEndpointQueue(
+  key: SubscriptionKey,
+  target: Target,
+  health: Health,
+  leaseUntil: Date,
+  now: Date,
+): EndpointQueue {
   return {
     ...{ key, target, health, leaseUntil, window: createWindow(), again: [], fresh: [], inFlight: new Map() },
     ...{ references: new Set(), cursor: 0n, mayHaveFresh: true, dueAt: now, settled: new Set(), closing: undefined },
@@ -178,20 +184,30 @@ export function isHungry(endpointQueue: EndpointQueue, now: Date, limits: Limits
   if (isPaused(endpointQueue, now) || endpointQueue.closing !== undefined) return false
   const dueAgain = endpointQueue.dueAt !== null && endpointQueue.dueAt <= now
   if (!endpointQueue.mayHaveFresh && !dueAgain) return false
-  return waitingOf(endpointQueue) < waitingMax && readyCount(endpointQueue, limits.inFlightPerEndpointMax) < limits.inFlightPerEndpointMax
+  return (
+    waitingOf(endpointQueue) < waitingMax &&
+    readyCount(endpointQueue, limits.inFlightPerEndpointMax) < limits.inFlightPerEndpointMax
+  )
 }
 
 /**
  * Takes what is new from the hands of the fan-out, so that it need not be read. Not where something before it is unknown,
  * nor where the order or the place of the deliveries is to be asked first. False: it is to be read.
  */
-export function accept(endpointQueue: EndpointQueue, { after, upTo, rows, updatedAt }: Fresh, now: Date, rowsMax: number): boolean {
+export function accept(
+  endpointQueue: EndpointQueue,
+  { after, upTo, rows, updatedAt }: Fresh,
+  now: Date,
+  rowsMax: number,
+): boolean {
   endpointQueue.committed = upTo
   const { target, cursor } = endpointQueue
   const isCurrent = target.updatedAt.getTime() === updatedAt.getTime() && (target.until === null || target.until > now)
   const isNextOf = !endpointQueue.mayHaveFresh && cursor >= after && !target.ordered
   const hasPlace =
-    waitingOf(endpointQueue) + rows.length <= Math.min(waitingMax, rowsMax) && !endpointQueue.closing && !isPaused(endpointQueue, now)
+    waitingOf(endpointQueue) + rows.length <= Math.min(waitingMax, rowsMax) &&
+    !endpointQueue.closing &&
+    !isPaused(endpointQueue, now)
   if (!isCurrent || !isNextOf || !hasPlace) {
     endpointQueue.mayHaveFresh = true
     return false

@@ -5,7 +5,10 @@ import { createHooks, type Hooks } from '../../../../test/support/webhooks.ts'
 import { createCursors, type Page } from '../../api/index.ts'
 import { createSealer } from '../../kernel/index.ts'
 import { type Database, type Sql, sql, type Tx } from '../../postgres/index.ts'
-import { type AttemptResult, type Claim, createDeliveryEngine, type SubscriptionKey } from '../../modules/webhooks/index.ts'
+import { type AttemptResult } from './schedule.ts'
+import { type Claim } from './endpoint-queue.ts'
+import { createDeliveryEngine } from '../engine.ts'
+import { type SubscriptionKey } from '../management/store-subscriptions.ts'
 
 let hooks: Hooks
 let harness: WorkerHarness
@@ -192,7 +195,13 @@ test('where the database is sharded each statement is of one partner, and all is
     transaction: (work, options) => db.transaction((tx, read) => work(watch(tx), read), options),
   }
   const webhooks = createDeliveryEngine({
-    ...{ db: watched, clock: hooks.clock, eventOutbox: hooks.eventOutbox, sealer: createSealer([hooks.key]), sharded: true },
+    ...{
+      db: watched,
+      clock: hooks.clock,
+      eventOutbox: hooks.eventOutbox,
+      sealer: createSealer([hooks.key]),
+      sharded: true,
+    },
     ...{ cursors: createCursors(hooks.key), urlRules: { allowHttpLoopback: true } },
   })
   const partners = [await hooks.addPartner(), await hooks.addPartner(), await hooks.addPartner()]

@@ -47,12 +47,15 @@ export function createEndpointQueues({ db, clock, eventOutbox, secrets, sharded,
 
   return {
     /** Due-work scan: endpoint queues to claim, and endpoint queues of this worker that somebody else has woken (`mine`). */
-    due: (workerId: string, endpointQueuesMax: number) => store.dueEndpointQueues(db, workerId, clock.now(), endpointQueuesMax),
+    due: (workerId: string, endpointQueuesMax: number) =>
+      store.dueEndpointQueues(db, workerId, clock.now(), endpointQueuesMax),
 
     /** Those of the endpoint queues that nobody held, from now on held by this worker. */
     claim: async (workerId: string, keys: readonly SubscriptionKey[]) => {
       const leaseUntil = until()
-      const claimed = await apart(keys, (some) => store.claimEndpointQueues(db, some, workerId, clock.now(), leaseUntil))
+      const claimed = await apart(keys, (some) =>
+        store.claimEndpointQueues(db, some, workerId, clock.now(), leaseUntil),
+      )
       return { claimed, leaseUntil }
     },
 
@@ -60,7 +63,9 @@ export function createEndpointQueues({ db, clock, eventOutbox, secrets, sharded,
     renew: async (workerId: string, keys: readonly SubscriptionKey[]) => {
       const leaseUntil = until()
       return {
-        held: new Set(await apart(keys, (some) => store.renewEndpointQueues(db, some, workerId, clock.now(), leaseUntil))),
+        held: new Set(
+          await apart(keys, (some) => store.renewEndpointQueues(db, some, workerId, clock.now(), leaseUntil)),
+        ),
         leaseUntil,
       }
     },

@@ -71,7 +71,10 @@ export function createFanOut({ clock, eventOutbox }: { readonly clock: Clock; re
   ): Promise<FannedOut> => {
     const locked = await store.lockPartners(tx, partnerIds)
     if (locked.length === 0) return { events: 0, woken: [] }
-    const [events, wanting] = await Promise.all([eventOutbox.take(tx, locked, eventsMax), store.subscriptionsOf(tx, locked)])
+    const [events, wanting] = await Promise.all([
+      eventOutbox.take(tx, locked, eventsMax),
+      store.subscriptionsOf(tx, locked),
+    ])
     if (events.length === 0) return { events: 0, woken: [] }
     const numbers = await numbered(tx, events)
     queue.insertFeed(

@@ -4,7 +4,9 @@ import { createWorkerHarness, createRoom, type WorkerHarness, textOf } from '../
 import { until } from '../../../../test/support/until.ts'
 import { createHooks, type Hooks } from '../../../../test/support/webhooks.ts'
 import { sql } from '../../postgres/index.ts'
-import { type Claim, limitsDefault, type SubscriptionKey } from '../../modules/webhooks/index.ts'
+import { type Claim } from './endpoint-queue.ts'
+import { limitsDefault } from '../limits.ts'
+import { type SubscriptionKey } from '../management/store-subscriptions.ts'
 
 let hooks: Hooks
 let harness: WorkerHarness

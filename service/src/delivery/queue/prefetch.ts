@@ -40,7 +40,10 @@ export function createReading({ verbs, clock, log }: Deps) {
       else marked.set(endpointQueue, { orderPending, last })
       return true
     } catch (error) {
-      log.error({ err: error, subscriptionId: endpointQueue.key.subscriptionId }, 'a endpoint queue cannot be put in order')
+      log.error(
+        { err: error, subscriptionId: endpointQueue.key.subscriptionId },
+        'a endpoint queue cannot be put in order',
+      )
       return false
     }
   }
@@ -61,7 +64,10 @@ export function createReading({ verbs, clock, log }: Deps) {
       try {
         all.push(...(await verbs.targets(keysOf([endpointQueue]))))
       } catch (error) {
-        log.error({ err: error, subscriptionId: endpointQueue.key.subscriptionId }, 'a subscription cannot be delivered to')
+        log.error(
+          { err: error, subscriptionId: endpointQueue.key.subscriptionId },
+          'a subscription cannot be delivered to',
+        )
         troubled.push(endpointQueue)
       }
     }
@@ -73,7 +79,12 @@ export function createReading({ verbs, clock, log }: Deps) {
     const now = clock.now()
     const wanted = endpointQueues.map((endpointQueue) => ({
       ...endpointQueue.key,
-      ...{ after: endpointQueue.cursor, ordered: endpointQueue.target.ordered, fresh: endpointQueue.mayHaveFresh, committed: endpointQueue.committed },
+      ...{
+        after: endpointQueue.cursor,
+        ordered: endpointQueue.target.ordered,
+        fresh: endpointQueue.mayHaveFresh,
+        committed: endpointQueue.committed,
+      },
       due: endpointQueue.dueAt !== null && endpointQueue.dueAt <= now,
     }))
     for (const endpointQueue of endpointQueues) {
@@ -86,7 +97,10 @@ export function createReading({ verbs, clock, log }: Deps) {
       unblocked.delete(endpointQueue)
       return references.map((reference) => ({ ...endpointQueue.key, reference }))
     })
-    const [{ fresh, due }, firsts] = await Promise.all([verbs.read(wanted, rowsPerEndpointQueueMax), verbs.firsts(passed)])
+    const [{ fresh, due }, firsts] = await Promise.all([
+      verbs.read(wanted, rowsPerEndpointQueueMax),
+      verbs.firsts(passed),
+    ])
     const group = <T extends OwedRow>(rows: readonly T[]) => Map.groupBy(rows, (row) => row.subscriptionId)
     const [freshOf, dueOf, firstsOf] = [group(fresh), group(due), group(firsts)]
     const of = ({ subscriptionId: id }: SubscriptionKey) => ({
@@ -96,7 +110,10 @@ export function createReading({ verbs, clock, log }: Deps) {
   }
 
   /** What of it may go, as the endpoint queue knows from now on. */
-  const learn = (endpointQueue: EndpointQueue, { now, asked, of }: Awaited<ReturnType<typeof fetch>>): readonly Found[] => {
+  const learn = (
+    endpointQueue: EndpointQueue,
+    { now, asked, of }: Awaited<ReturnType<typeof fetch>>,
+  ): readonly Found[] => {
     const { news, again, firsts } = of(endpointQueue.key)
     const { fresh = false, due = false, committed = 0n } = asked.get(endpointQueue.key.subscriptionId) ?? {}
     const isAll = news.length < rowsPerEndpointQueueMax
@@ -117,7 +134,8 @@ export function createReading({ verbs, clock, log }: Deps) {
       const one = byKey.get(`${row.subscriptionId} ${row.eventId}`)
       // While the payloads were read, too, attempts have ended.
       if (one === undefined) log.error({ eventId: row.eventId }, 'an event that is owed is not there')
-      else if (memory.unknownOf(endpointQueue, [one]).length > 0) (again ? endpointQueue.again : endpointQueue.fresh).push(one)
+      else if (memory.unknownOf(endpointQueue, [one]).length > 0)
+        (again ? endpointQueue.again : endpointQueue.fresh).push(one)
     }
   }
 

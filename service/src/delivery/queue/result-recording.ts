@@ -33,7 +33,10 @@ type WorkerHarness = {
   readonly freed: (endpointQueue: EndpointQueue | undefined) => void
 }
 
-export function createSettling(deps: Deps, { workerId, endpointQueues, underWay, slots, reading, pause, freed }: WorkerHarness) {
+export function createSettling(
+  deps: Deps,
+  { workerId, endpointQueues, underWay, slots, reading, pause, freed }: WorkerHarness,
+) {
   const { record, clock, limits, retryDelaysMs } = deps
 
   /** Undefined where the endpoint queue was lost meanwhile; it may have been claimed again, and know nothing of this attempt. */
@@ -77,7 +80,8 @@ export function createSettling(deps: Deps, { workerId, endpointQueues, underWay,
         memory.forget(endpointQueue, clock.now())
       } else if (next === undefined) {
         if (endpointQueue.target.ordered) reading.unblock(endpointQueue, owed.reference)
-      } else if (next.dueAt !== null && (endpointQueue.dueAt === null || next.dueAt < endpointQueue.dueAt)) endpointQueue.dueAt = next.dueAt
+      } else if (next.dueAt !== null && (endpointQueue.dueAt === null || next.dueAt < endpointQueue.dueAt))
+        endpointQueue.dueAt = next.dueAt
     }
     freed(under?.endpointQueue)
   }

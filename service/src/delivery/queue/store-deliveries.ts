@@ -13,7 +13,12 @@ export async function deleteEndpointQueue(tx: Tx, partnerId: string, subscriptio
 }
 
 /** Locks the endpoint queue and makes it due: whatever the transaction goes on to change is looked at soon. False: no endpoint queue. */
-export async function wakeEndpointQueue(tx: Tx, partnerId: string, subscriptionId: string, now: Date): Promise<boolean> {
+export async function wakeEndpointQueue(
+  tx: Tx,
+  partnerId: string,
+  subscriptionId: string,
+  now: Date,
+): Promise<boolean> {
   const changed = await tx.run(sql`
     update delivery.endpoint_queues set due_at = least(due_at, ${now}::timestamptz)
     where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
@@ -85,7 +90,12 @@ export function makeDue(tx: Tx, key: SubscriptionKey, now: Date, rowsMax: number
  * A new beginning: no rest, no open breaker, and a slow start, since all that was held comes at once. Locks the endpoint queue and
  * makes it due. False: no endpoint queue.
  */
-export async function restartEndpointQueue(tx: Tx, partnerId: string, subscriptionId: string, now: Date): Promise<boolean> {
+export async function restartEndpointQueue(
+  tx: Tx,
+  partnerId: string,
+  subscriptionId: string,
+  now: Date,
+): Promise<boolean> {
   const changed = await tx.run(sql`
     update delivery.endpoint_queues set due_at = least(due_at, ${now}::timestamptz), paused_until = null, failures = 0,
       failing_since = null, probe_ms = null, slow_start = 1, noticed = null

@@ -44,7 +44,12 @@ const rowsHandedMax = 20_000
 function releaseOf(endpointQueue: EndpointQueue, now: Date): Release {
   if (endpointQueue.closing) return { ...endpointQueue.key, after: maxSequence, ...endpointQueue.closing }
   const waits = memory.waitingOf(endpointQueue) + endpointQueue.inFlight.size > 0
-  return { ...endpointQueue.key, after: waits ? 0n : endpointQueue.cursor, dueAt: waits ? now : endpointQueue.dueAt, closed: false }
+  return {
+    ...endpointQueue.key,
+    after: waits ? 0n : endpointQueue.cursor,
+    dueAt: waits ? now : endpointQueue.dueAt,
+    closed: false,
+  }
 }
 
 export function createQueueWorker(deps: QueueWorkerDeps, options: QueueWorkerOptions) {
@@ -122,7 +127,9 @@ export function createQueueWorker(deps: QueueWorkerDeps, options: QueueWorkerOpt
   }
   /** Their targets are asked for first, since a partner who changes an endpoint expects that at once. */
   const refill = async (): Promise<number> => {
-    const batch = [...hungry].filter((endpointQueue) => endpointQueues.get(endpointQueue.key.subscriptionId) === endpointQueue)
+    const batch = [...hungry].filter(
+      (endpointQueue) => endpointQueues.get(endpointQueue.key.subscriptionId) === endpointQueue,
+    )
     hungry.clear()
     if (batch.length === 0) return 0
     const now = clock.now()
@@ -138,8 +145,11 @@ export function createQueueWorker(deps: QueueWorkerDeps, options: QueueWorkerOpt
       endpointQueue.closing = closing
     }
     for (const endpointQueue of outcome.closed) shut(endpointQueue, { closed: true, dueAt: null })
-    for (const endpointQueue of outcome.troubled) shut(endpointQueue, { closed: false, dueAt: after(now, troubleRestMs) })
-    await close(batch.filter((endpointQueue) => endpointQueue.closing !== undefined && endpointQueue.inFlight.size === 0))
+    for (const endpointQueue of outcome.troubled)
+      shut(endpointQueue, { closed: false, dueAt: after(now, troubleRestMs) })
+    await close(
+      batch.filter((endpointQueue) => endpointQueue.closing !== undefined && endpointQueue.inFlight.size === 0),
+    )
     for (const endpointQueue of batch) {
       if (endpointQueues.get(endpointQueue.key.subscriptionId) !== endpointQueue) continue
       ready.add(endpointQueue)
@@ -158,7 +168,13 @@ export function createQueueWorker(deps: QueueWorkerDeps, options: QueueWorkerOpt
     const upTo = new Map(wanted.map((key) => [key.subscriptionId, key.upTo]))
     const now = clock.now()
     for (const { partnerId, subscriptionId, ...health } of claimed) {
-      const endpointQueue = memory.createEndpointQueue({ partnerId, subscriptionId }, memory.unread, health, leaseUntil, now)
+      const endpointQueue = memory.createEndpointQueue(
+        { partnerId, subscriptionId },
+        memory.unread,
+        health,
+        leaseUntil,
+        now,
+      )
       endpointQueue.committed = upTo.get(subscriptionId) ?? 0n
       endpointQueues.set(subscriptionId, endpointQueue)
       hungry.add(endpointQueue)
@@ -201,7 +217,10 @@ export function createQueueWorker(deps: QueueWorkerDeps, options: QueueWorkerOpt
         endpointQueue.leaseUntil = leaseUntil
         ready.add(endpointQueue)
       } else {
-        log.warn({ subscriptionId: endpointQueue.key.subscriptionId }, 'a endpoint queue was taken over: its lease had ended')
+        log.warn(
+          { subscriptionId: endpointQueue.key.subscriptionId },
+          'a endpoint queue was taken over: its lease had ended',
+        )
         drop(endpointQueue)
       }
     }
@@ -243,7 +262,15 @@ export function createQueueWorker(deps: QueueWorkerDeps, options: QueueWorkerOpt
     }
     pumpSoon()
   }
-  const settling = createSettling(deps, { workerId, endpointQueues, underWay, slots, reading, pause: options.pause, freed })
+  const settling = createSettling(deps, {
+    workerId,
+    endpointQueues,
+    underWay,
+    slots,
+    reading,
+    pause: options.pause,
+    freed,
+  })
 
   return {
     workerId,
@@ -252,7 +279,9 @@ export function createQueueWorker(deps: QueueWorkerDeps, options: QueueWorkerOpt
     /** These are new, this moment, and committed: begun at once where nothing need be read for that. */
     hint: (news: readonly Fresh[]): void => {
       const now = clock.now()
-      let place = rowsHandedMax - [...endpointQueues.values()].reduce((sum, endpointQueue) => sum + memory.waitingOf(endpointQueue), 0)
+      let place =
+        rowsHandedMax -
+        [...endpointQueues.values()].reduce((sum, endpointQueue) => sum + memory.waitingOf(endpointQueue), 0)
       for (const fresh of news) {
         const endpointQueue = endpointQueues.get(fresh.subscriptionId)
         if (endpointQueue === undefined) heard.set(fresh.subscriptionId, { ...fresh, rows: [] })

@@ -10,4 +10,3 @@
 export { customersRoutes } from './routes.ts'
 export type { CustomerCreate, CustomerType, CustomerUpdate, KycFields } from './rules.ts'
 export { createCustomers, type Customer, type CustomerList, type Customers, type Payer } from './service.ts'
-export { sampleCustomer, samplePayer } from './sample.ts'

@@ -7,4 +7,3 @@
  * follows. What the bank repeats is no news and changes nothing.
  */
 export { type Deposits, type NewDeposit, createDeposits } from './service.ts'
-export { depositSamples } from './samples.ts'

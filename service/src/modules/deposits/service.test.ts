@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
-import { addPartner, balanceOf, createTestService, type Service, ip, stepMsDefault } from '../../../../test/support/composition.ts'
+import {
+  addPartner,
+  balanceOf,
+  createTestService,
+  type Service,
+  ip,
+  stepMsDefault,
+} from '../../../../test/support/composition.ts'
 import { Refusal } from '../../api/index.ts'
 import { AssertionFailure, newId } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'

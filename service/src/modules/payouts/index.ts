@@ -8,4 +8,3 @@
  */
 export { payoutsRoutes } from './routes.ts'
 export { type AcceptedPayout, type PayoutClaim, type Payouts, createPayouts } from './service.ts'
-export { withdrawalSamples } from './samples.ts'

@@ -83,14 +83,25 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
       const currency = readCurrency(body.currency)
       const amount = readAmount(body.amount, currency)
       const { beneficiaryId, idempotencyKey, reference = null } = body
-      const requestFingerprint = sameness({ amount, currency, beneficiaryId, ...(reference === null ? {} : { reference }) })
+      const requestFingerprint = sameness({
+        amount,
+        currency,
+        beneficiaryId,
+        ...(reference === null ? {} : { reference }),
+      })
       const asked = { caller, nonce, operation: 'createFiatPayout', idempotencyKey, requestFingerprint } as const
       return accept({ ...asked, amount, currency, reference, ip, payee: { beneficiaryId } })
     },
     simulate: async (caller, { amount, currency, outcome, idempotencyKey, customerRef }, ip) => {
       const { id: customerId } = await customers.find(db, caller.partnerId, customerRef, '/customerId')
       const requestFingerprint = sameness({ amount, currency, customerId, outcome })
-      const asked = { caller, nonce: undefined, operation: 'simulateWithdrawal', idempotencyKey, requestFingerprint } as const
+      const asked = {
+        caller,
+        nonce: undefined,
+        operation: 'simulateWithdrawal',
+        idempotencyKey,
+        requestFingerprint,
+      } as const
       return accept({
         ...asked,
         amount,

@@ -6,7 +6,6 @@
  * a reference is unique within its partner. A later return is a new, linked transaction.
  */
 export { transactionsRoutes } from './routes.ts'
-export { transactionSamples } from './samples.ts'
 export {
   createTransactions,
   type Move,

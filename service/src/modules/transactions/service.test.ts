@@ -23,7 +23,9 @@ const open = (fields: Partial<NewTransaction> = {}) =>
     }),
   )
 const conclude = (id: string, status: 'Completed' | 'Unsuccessful' | 'Cancelled' | 'Expired') =>
-  service.db.transaction((tx) => service.transactions.conclude(tx, partner.partnerId, id, { status, steps: ['Settled'] }))
+  service.db.transaction((tx) =>
+    service.transactions.conclude(tx, partner.partnerId, id, { status, steps: ['Settled'] }),
+  )
 
 test('an end is an end: no other follows, nothing is noted before it, and it is told once', async () => {
   const { id, reference } = await open()

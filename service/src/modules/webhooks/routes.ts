@@ -5,7 +5,7 @@ import { eventTypes } from './event-types.ts'
 import type { Delivery } from '../../delivery/management/history.ts'
 import type { FeedEvent } from '../../delivery/management/feed.ts'
 import type { Recovery } from '../../delivery/management/recoveries.ts'
-import type { Webhooks } from './service.ts'
+import type { DeliveryEngine } from '../../delivery/engine.ts'
 import type { Subscription } from '../../delivery/management/subscriptions.ts'
 import type { TestDeliveries } from '../../delivery/management/test-delivery.ts'
 
@@ -72,7 +72,7 @@ const eventAnswer = (event: FeedEvent): Static<typeof wire.FeedEvent> => ({
   occurredAt: event.occurredAt.toISOString(),
 })
 
-export function webhooksRoutes(webhooks: Webhooks, testDeliveries: TestDeliveries): Handlers<'webhooks'> {
+export function webhooksRoutes(webhooks: DeliveryEngine, testDeliveries: TestDeliveries): Handlers<'webhooks'> {
   return {
     listEventTypes: async () => ({ body: { data: eventTypes } }),
     createSubscription: async ({ caller, body }) => {

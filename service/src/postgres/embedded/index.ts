@@ -17,14 +17,7 @@ import { totalmem } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { findBinaries, programIn } from './binaries.ts'
-import {
-  createCluster,
-  giveCluster,
-  keepPassword,
-  markOf,
-  outlastPredecessor,
-  readPidFile,
-} from './cluster.ts'
+import { createCluster, giveCluster, keepPassword, markOf, outlastPredecessor, readPidFile } from './cluster.ts'
 import { codeOf, EmbeddedPostgresError, reasonOf } from './error.ts'
 import { findWay, launch, serverIds, type Way } from './launch.ts'
 import { takeLock } from './lock.ts'
