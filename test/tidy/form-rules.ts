@@ -93,12 +93,15 @@ const range = (first: number, last: number): readonly number[] =>
   Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => first + index)
 
 /** Rooms without an operation group, and why. */
-export const silentRooms: Readonly<Record<string, string>> = {
+export const modulesWithoutGroup: Readonly<Record<string, string>> = {
   deposits: 'money that comes in has no operation of its own: banks and simulations cause it (docs/decisions/0007)',
 }
 
-/** Every room has its files and a door that says what it owns. `tables` are the names of all tables. */
-export function checkRooms(
+/** Modules whose verbs and tables live in a folder of the core. */
+const managementApis: ReadonlySet<string> = new Set(['webhooks'])
+
+/** Every module has its files and a door that says what it owns. `tables` are the names of all tables. */
+export function checkModules(
   sources: readonly Source[],
   tags: readonly string[],
   tables: readonly string[],
@@ -107,34 +110,34 @@ export function checkRooms(
   const rooms = new Map<string, Set<string>>()
   for (const { path } of sources) {
     const place = placeOf(path)
-    if (place?.isRoom) rooms.set(place.name, (rooms.get(place.name) ?? new Set()).add(basename(path)))
+    if (place?.isModule) rooms.set(place.name, (rooms.get(place.name) ?? new Set()).add(basename(path)))
   }
   const found = [...rooms].flatMap(([room, files]) => {
     const isGroup = tags.includes(room)
-    const needed = ['index.ts', 'service.ts', ...(isGroup ? ['routes.ts'] : [])]
-    const at = `service/src/rooms/${room}`
-    const known = isGroup || room in silentRooms
+    const needed = ['index.ts', ...(managementApis.has(room) ? [] : ['service.ts']), ...(isGroup ? ['routes.ts'] : [])]
+    const at = `service/src/modules/${room}`
+    const known = isGroup || room in modulesWithoutGroup
     return [
       ...needed.filter((file) => !files.has(file)).map((file) => `${at} the room has no ${file}`),
       ...(known ? [] : [`${at} the room is neither an operation group nor listed as without one`]),
     ]
   })
   // While rooms are being built one by one only what is there is judged.
-  const missing = isAssembled ? [...tags, ...Object.keys(silentRooms)].filter((name) => !rooms.has(name)) : []
+  const missing = isAssembled ? [...tags, ...Object.keys(modulesWithoutGroup)].filter((name) => !rooms.has(name)) : []
   return [
     ...found,
-    ...missing.map((name) => `service/src/rooms/${name} the operation group has no room`),
-    ...sources.flatMap((source) => doorFindings(source, tables)),
+    ...missing.map((name) => `service/src/modules/${name} the operation group has no room`),
+    ...sources.flatMap((source) => interfaceFindings(source, tables)),
   ]
 }
 
 /** A door begins with a comment; that of an owner of tables names each of them. */
-function doorFindings(source: Source, tables: readonly string[]): readonly Finding[] {
+function interfaceFindings(source: Source, tables: readonly string[]): readonly Finding[] {
   const place = placeOf(source.path)
   if (!place || source.path !== `${place.home}/index.ts`) return []
   const header = /^\/\*\*[\s\S]*?\*\//.exec(source.text)?.[0]
   if (header === undefined) return [finding(source, 0, 'the door has no header comment')]
-  if (place.isRoom && header.split('\n').length < 3) return [finding(source, 0, "the room's header says too little")]
+  if (place.isModule && header.split('\n').length < 3) return [finding(source, 0, "the room's header says too little")]
   const names = header.match(/\b\w+\.\w+\*?/g) ?? []
   return tables
     .filter((table) => table.startsWith(`${place.name}.`) && !names.some((name) => covers(name, table)))

@@ -5,7 +5,7 @@ import { tags } from '@partner-payments/wire'
 import {
   checkFileLength,
   checkFunctionLength,
-  checkRooms,
+  checkModules,
   checkTests,
   fileLinesMax,
   functionLinesMax,
@@ -30,13 +30,13 @@ suite('form', () => {
     assert.deepEqual(checkFileLength([...sources, ...migrations]), none))
   test(`functions have ${functionLinesMax} lines of their own at most`, () =>
     assert.deepEqual(checkFunctionLength(sources), none))
-  test('a room has its files, an operation group its room, a door its header', () =>
-    assert.deepEqual(checkRooms(sources, tags, tables, isAssembled()), none))
+  test('a module has its files, an operation group its module, a public interface its header', () =>
+    assert.deepEqual(checkModules(sources, tags, tables, isAssembled()), none))
   test('no test is left out or alone', () => assert.deepEqual(checkTests(sources), none))
 })
 
 suite('each rule of form bites', () => {
-  const path = 'service/src/rooms/payouts/service.ts'
+  const path = 'service/src/modules/payouts/service.ts'
   const source = (text: string, at = path) => scan({ path: at, text })
   const lines = (count: number) => 'x\n'.repeat(count)
 
@@ -71,8 +71,8 @@ suite('each rule of form bites', () => {
 
   test('rooms', () => {
     const room = (files: Readonly<Record<string, string>>) =>
-      checkRooms(
-        Object.entries(files).map(([name, text]) => source(text, `service/src/rooms/${name}`)),
+      checkModules(
+        Object.entries(files).map(([name, text]) => source(text, `service/src/modules/${name}`)),
         ['payouts'],
         ['payouts.payouts'],
         false,
@@ -84,7 +84,7 @@ suite('each rule of form bites', () => {
     assert.equal(room({ ...whole, 'payouts/index.ts': "export * from './service.ts'" }).length, 1)
     assert.equal(room({ ...whole, 'payouts/index.ts': '/**\n * Payouts.\n */' }).length, 1)
     assert.equal(room({ 'attic/index.ts': door, 'attic/service.ts': '' }).length, 1)
-    assert.equal(checkRooms([], ['payouts'], [], true).length, 2, 'payouts and deposits have no room')
+    assert.equal(checkModules([], ['payouts'], [], true).length, 2, 'payouts and deposits have no room')
   })
 
   test('tests that do not run', () => {

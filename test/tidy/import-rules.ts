@@ -1,58 +1,71 @@
-/** Who may import whom: ranks, doors, cycles, packages. Source: docs/architecture.md, Ranks. */
-import { packageOf, placeOf, type Rank, resolve } from './places.ts'
+/** Who may import whom: layers, public interfaces, cycles, packages. Source: docs/architecture.md, Layers. */
+import { type Layers, packageOf, placeOf, resolve } from './places.ts'
 import { finding, type Finding, isTest, type Source } from './source.ts'
 
-type Ranks = ReadonlyMap<string, Rank>
+const isService = (source: Source): boolean => !isTest(source) && placeOf(source.path) !== undefined
 
-const isHouse = (source: Source): boolean => !isTest(source) && placeOf(source.path) !== undefined
-
-/** Every place of the house stands in the table. */
-export function checkPlaces(sources: readonly Source[], ranks: Ranks): readonly Finding[] {
-  return sources.filter(isHouse).flatMap((source) => {
+/** Every place of the service stands in the table of layers. */
+export function checkPlaces(sources: readonly Source[], { layerOf }: Layers): readonly Finding[] {
+  return sources.filter(isService).flatMap((source) => {
     const name = placeOf(source.path)?.name ?? ''
-    return name === 'sdk' || ranks.has(name) ? [] : [finding(source, 0, `place ${name} has no rank in the table`)]
+    return name === 'sdk' || layerOf.has(name) ? [] : [finding(source, 0, `place ${name} has no layer in the table`)]
   })
 }
 
-/** A file imports only lower ranks or its own folder, and another folder only by its index.ts. */
-export function checkRanksAndDoors(sources: readonly Source[], ranks: Ranks): readonly Finding[] {
-  return sources.filter(isHouse).flatMap((source) =>
+/** A file imports lower layers, its own folder or a declared place of its layer; another folder by its index.ts only. */
+export function checkLayers(sources: readonly Source[], layers: Layers): readonly Finding[] {
+  return sources.filter(isService).flatMap((source) =>
     source.imports.flatMap(({ from, at }) => {
       const target = resolve(source.path, from)
       if (target === undefined) return []
       const here = placeOf(source.path)
       const there = placeOf(target)
-      if (there === undefined) return [finding(source, at, `the house imports ${target}, which is outside it`)]
+      if (there === undefined) return [finding(source, at, `the service imports ${target}, which is outside it`)]
       if (here === undefined || here.home === there.home) return []
       const found: Finding[] = []
       if (there.home !== target && target !== `${there.home}/index.ts`)
-        found.push(finding(source, at, `${target}: another folder is entered by its index.ts only`))
+        found.push(finding(source, at, `${target}: another folder is imported by its index.ts only`))
       if (there.name === 'wire' && from.startsWith('.'))
         found.push(finding(source, at, 'the contract is imported as @partner-payments/wire'))
-      return [...found, ...rankFinding(source, at, here.name, there.name, ranks)]
+      return [...found, ...layerFinding(source, at, here.name, there.name, layers)]
     }),
   )
 }
 
-function rankFinding(source: Source, at: number, here: string, there: string, ranks: Ranks): readonly Finding[] {
+function layerFinding(source: Source, at: number, here: string, there: string, layers: Layers): readonly Finding[] {
   // The client is written against the published contract and has no dependencies, types included.
   if (here === 'sdk' || there === 'sdk') return [finding(source, at, `${here} and ${there} share no code`)]
-  const [low, high] = [ranks.get(there), ranks.get(here)]
-  if (low === undefined || high === undefined) return []
-  if (low.rank < high.rank || (low.rank === high.rank && low.order < high.order)) return []
-  // Rank 0 holds two: the kernel speaks the words of the contract, never the other way round.
-  if (here === 'kernel' && there === 'wire') return []
-  return [finding(source, at, `${here} (rank ${high.rank}) imports ${there} (rank ${low.rank})`)]
+  const { layerOf, edges, names } = layers
+  const [low, high] = [layerOf.get(there), layerOf.get(here)]
+  if (low === undefined || high === undefined || low < high) return []
+  if (low === high && edges.get(here)?.has(there)) return []
+  return [finding(source, at, `${here} (${names[high]}) imports ${there} (${names[low]})`)]
 }
 
-/** The gateway has handlers, not rooms, and only the composition root sees rooms from outside the ranks of work. */
-export function checkRoomsUnseen(sources: readonly Source[]): readonly Finding[] {
+/** Declared imports within a layer that no file makes: the table says what is there. */
+export function unusedEdges(sources: readonly Source[], { edges }: Layers): readonly string[] {
+  const used = new Set(
+    sources
+      .filter(isService)
+      .flatMap((source) =>
+        source.imports.map(
+          ({ from }) => `${placeOf(source.path)?.name} -> ${placeOf(resolve(source.path, from) ?? '')?.name}`,
+        ),
+      ),
+  )
+  return [...edges].flatMap(([here, targets]) =>
+    [...targets].map((there) => `${here} -> ${there}`).filter((edge) => !used.has(edge)),
+  )
+}
+
+/** The gateway sees modules as `Handlers` values; only the composition root imports every module. */
+export function checkModulesUnseen(sources: readonly Source[]): readonly Finding[] {
   const blind = new Set(['gateway', 'main', 'config'])
-  return sources.filter(isHouse).flatMap((source) =>
+  return sources.filter(isService).flatMap((source) =>
     source.imports.flatMap(({ from, at }) => {
       const here = placeOf(source.path)?.name ?? ''
       const there = placeOf(resolve(source.path, from) ?? '')
-      return there?.isRoom && blind.has(here) ? [finding(source, at, `${here} may not see room ${there.name}`)] : []
+      return there?.isModule && blind.has(here) ? [finding(source, at, `${here} may not import ${there.name}`)] : []
     }),
   )
 }
@@ -87,26 +100,26 @@ export const packageUsers: Readonly<Record<string, readonly string[]>> = {
   'graphile-worker': [],
   'i18n-iso-countries': ['customers', 'beneficiaries', 'accounts'],
   ibantools: ['accounts', 'beneficiaries', 'rails'],
-  'ipaddr.js': ['webhooks', 'delivery', 'gateway'],
+  'ipaddr.js': ['delivery', 'gateway'],
   nodemailer: ['mail'],
   pg: ['postgres'],
   'pg-boss': [],
   pino: ['kernel'],
-  'prom-client': ['operations'],
+  'prom-client': ['observability'],
   'smtp-server': [],
   standardwebhooks: [],
   typebox: ['wire', 'gateway'],
   undici: ['gateway', 'delivery', 'rails'],
 }
-/** Outside the house `pg` serves only what makes databases and what measures them. */
+/** Outside the service `pg` serves only what makes databases and what measures them. */
 const pgOutside = /^(?:test\/support|scripts|bench)\//
 /** A computed import, and why it cannot be a literal. */
 const computedImports: Readonly<Record<string, string>> = {
-  'service/src/postgres/embedded-binaries.ts': 'the package of the platform that it runs on',
+  'service/src/postgres/embedded/binaries.ts': 'the package of the platform that it runs on',
 }
 /** Places that reach no file, socket or process: they compute, or speak to the database by `postgres`. */
-const isInner = (name: string, isRoom: boolean): boolean =>
-  isRoom || ['wire', 'ledger', 'outbox', 'access', 'kernel'].includes(name)
+const isInner = (name: string, isModule: boolean): boolean =>
+  isModule || ['wire', 'ledger', 'events', 'access', 'kernel', 'api'].includes(name)
 const innerBuiltins = new Set(['node:crypto', 'node:util', 'node:async_hooks', 'node:buffer'])
 
 export function checkPackages(sources: readonly Source[]): readonly Finding[] {
@@ -120,7 +133,7 @@ export function checkPackages(sources: readonly Source[]): readonly Finding[] {
       if (used === '?')
         return source.path in computedImports ? [] : [finding(source, at, 'an import of a computed path')]
       if (used.startsWith('node:'))
-        return isInner(place.name, place.isRoom) && !innerBuiltins.has(used)
+        return isInner(place.name, place.isModule) && !innerBuiltins.has(used)
           ? [finding(source, at, `${place.name} reaches no file, socket or process: ${used}`)]
           : []
       return packageUsers[used]?.includes(place.name)

@@ -1,23 +1,24 @@
-/** The house is entered by its doors and climbed by its ranks. */
+/** Imports follow the layers of docs/architecture.md. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import {
   checkCycles,
   checkPackages,
   checkPlaces,
-  checkRanksAndDoors,
-  checkRoomsUnseen,
+  checkLayers,
+  checkModulesUnseen,
   packageUsers,
+  unusedEdges,
 } from './import-rules.ts'
-import { readRanks } from './places.ts'
+import { readLayers } from './places.ts'
 import { type Finding, readSources, type Source, scan } from './source.ts'
 
 const sources = readSources()
-const ranks = readRanks()
+const layers = readLayers()
 const none: readonly Finding[] = []
 
-const house = (files: Readonly<Record<string, string>>): readonly Source[] =>
-  Object.entries(files).map(([path, text]) => scan({ path, text }))
+const files = (texts: Readonly<Record<string, string>>): readonly Source[] =>
+  Object.entries(texts).map(([path, text]) => scan({ path, text }))
 
 suite('imports', () => {
   test('enough is read to judge by', () => {
@@ -27,25 +28,26 @@ suite('imports', () => {
     assert.ok(importCount >= 120, `only ${importCount} imports were seen`)
   })
 
-  test('the table of ranks in docs/architecture.md is the one that was agreed', () => {
-    const rows = Object.groupBy(ranks, ([, { rank }]) => String(rank))
-    const table = Object.values(rows).map((row = []) => row.map(([name]) => name).join(' '))
+  test('the layers in docs/architecture.md are the ones that were agreed', () => {
+    const table = layers.names.map((name, index) => {
+      const places = [...layers.layerOf].filter(([, layer]) => layer === index).map(([place]) => place)
+      return `${name}: ${places.join(' ')}`
+    })
     assert.deepEqual(table, [
-      'wire kernel',
-      'postgres',
-      'ledger outbox access rails',
-      'customers users webhooks',
-      'accounts beneficiaries transactions',
-      'payouts deposits',
-      'simulations',
-      'gateway delivery settlement mail operations',
-      'config compose seed operator process processes child main',
+      'base: wire kernel api',
+      'storage: postgres',
+      'core: ledger events access rails delivery',
+      'modules: accounts beneficiaries customers deposits payouts simulations transactions users webhooks',
+      'edges: gateway mail observability settlement',
+      'composition: config compose seed operator process processes child main',
     ])
   })
 
-  test('every place has a rank', () => assert.deepEqual(checkPlaces(sources, ranks), none))
-  test('only lower ranks, only by the door', () => assert.deepEqual(checkRanksAndDoors(sources, ranks), none))
-  test('rooms are unseen from the gateway and from main', () => assert.deepEqual(checkRoomsUnseen(sources), none))
+  test('every place has a layer', () => assert.deepEqual(checkPlaces(sources, layers), none))
+  test('only lower layers and declared places, only by the public interface', () =>
+    assert.deepEqual(checkLayers(sources, layers), none))
+  test('every declared import within a layer is made', () => assert.deepEqual(unusedEdges(sources, layers), none))
+  test('the gateway and main import no module', () => assert.deepEqual(checkModulesUnseen(sources), none))
   test('no cycles', () => assert.deepEqual(checkCycles(sources), none))
   test('a package is used where it belongs', () => assert.deepEqual(checkPackages(sources), none))
   test('no package is listed that nobody installs', async () => {
@@ -64,18 +66,18 @@ suite('imports', () => {
 })
 
 suite('each import rule bites', () => {
-  const first = 'service/src/rooms/payouts/service.ts'
-  const ranksOf = (path: string, text: string) => checkRanksAndDoors(house({ [path]: text }), ranks)
+  const first = 'service/src/modules/payouts/service.ts'
+  const layersOf = (path: string, text: string) => checkLayers(files({ [path]: text }), layers)
 
-  test('a higher rank', () =>
-    assert.deepEqual(ranksOf('service/src/ledger/a.ts', "import { x } from '../gateway/index.ts'"), [
-      'service/src/ledger/a.ts:1 ledger (rank 2) imports gateway (rank 7)',
+  test('a higher layer', () =>
+    assert.deepEqual(layersOf('service/src/ledger/a.ts', "import { x } from '../gateway/index.ts'"), [
+      'service/src/ledger/a.ts:1 ledger (core) imports gateway (edges)',
     ]))
-  test('a room of the same rank, by a type', () =>
-    assert.deepEqual(ranksOf(first, "\nimport type { X } from '../deposits/index.ts'"), [
-      `${first}:2 payouts (rank 5) imports deposits (rank 5)`,
+  test('an undeclared module, by a type', () =>
+    assert.deepEqual(layersOf(first, "\nimport type { X } from '../deposits/index.ts'"), [
+      `${first}:2 payouts (modules) imports deposits (modules)`,
     ]))
-  test('another folder past its door, in every form of import', () => {
+  test('another folder past its index.ts, in every form of import', () => {
     for (const text of [
       "import {\n  type A,\n  b,\n} from '../../kernel/ids.ts'",
       "export * from '../../kernel/ids.ts'",
@@ -84,7 +86,7 @@ suite('each import rule bites', () => {
       "type A = import('../../kernel/ids.ts').A",
       "// it's a trap: ` ' \nconst s = `${`${/['\"`]/.source}`}`\nexport type { A } from '../../kernel/ids.ts'",
     ])
-      assert.equal(ranksOf(first, text).length, 1, text)
+      assert.equal(layersOf(first, text).length, 1, text)
   })
   test('what only looks like an import is none', () => {
     for (const text of [
@@ -92,25 +94,25 @@ suite('each import rule bites', () => {
       'const text = "import x from \'../../kernel/ids.ts\'"',
       "const text = `import x from '../../kernel/ids.ts'`",
     ])
-      assert.deepEqual(ranksOf(first, text), none, text)
+      assert.deepEqual(layersOf(first, text), none, text)
   })
-  test('the order within the last rank', () => {
-    assert.deepEqual(ranksOf('service/src/main.ts', "import { x } from './compose.ts'"), none)
-    assert.equal(ranksOf('service/src/compose.ts', "import { x } from './main.ts'").length, 1)
-    assert.equal(ranksOf('wire/src/a.ts', "import { x } from '../../service/src/kernel/index.ts'").length, 1)
-    assert.equal(ranksOf('service/src/kernel/a.ts', "import { x } from '../../../test/support/postgres.ts'").length, 1)
+  test('the order within composition', () => {
+    assert.deepEqual(layersOf('service/src/main.ts', "import { x } from './compose.ts'"), none)
+    assert.equal(layersOf('service/src/compose.ts', "import { x } from './main.ts'").length, 1)
+    assert.equal(layersOf('wire/src/a.ts', "import { x } from '../../service/src/kernel/index.ts'").length, 1)
+    assert.equal(layersOf('service/src/kernel/a.ts', "import { x } from '../../../test/support/postgres.ts'").length, 1)
   })
-  test('a place without a rank', () =>
-    assert.equal(checkPlaces(house({ 'service/src/utils/index.ts': '' }), ranks).length, 1))
-  test('the gateway and a room', () =>
+  test('a place without a layer', () =>
+    assert.equal(checkPlaces(files({ 'service/src/utils/index.ts': '' }), layers).length, 1))
+  test('the gateway and a module', () =>
     assert.equal(
-      checkRoomsUnseen(house({ 'service/src/gateway/a.ts': "import { x } from '../rooms/users/index.ts'" })).length,
+      checkModulesUnseen(files({ 'service/src/gateway/a.ts': "import { x } from '../modules/users/index.ts'" })).length,
       1,
     ))
   test('a cycle, by types', () =>
     assert.deepEqual(
       checkCycles(
-        house({
+        files({
           'wire/src/a.ts': "import type { B } from './b.ts'",
           'wire/src/b.ts': "export type { C } from './c.ts'",
           'wire/src/c.ts': "import { a } from './a.ts'",
@@ -119,7 +121,7 @@ suite('each import rule bites', () => {
       ['wire/src/a.ts:1 import cycle: wire/src/a.ts -> wire/src/b.ts -> wire/src/c.ts -> wire/src/a.ts'],
     ))
   test('packages', () => {
-    const count = (path: string, text: string) => checkPackages(house({ [path]: text })).length
+    const count = (path: string, text: string) => checkPackages(files({ [path]: text })).length
     assert.equal(count('service/src/ledger/a.ts', "import pg from 'pg'"), 1)
     assert.equal(count('service/src/postgres/a.ts', "import pg from 'pg'"), 0)
     assert.equal(count('test/contract/a.test.ts', "import pg from 'pg'"), 1)

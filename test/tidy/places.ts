@@ -1,4 +1,4 @@
-/** Where a file lives in the house, and the table of ranks, read from docs/architecture.md. */
+/** Where a file lives in the service, and the layers of docs/architecture.md. */
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { root } from './source.ts'
@@ -6,21 +6,21 @@ import { root } from './source.ts'
 export type Place = {
   /** `kernel`, `payouts`, `gateway`, `compose`, `wire`, `sdk`, ... */
   readonly name: string
-  /** The folder that one enters by its `index.ts`; for a lone file, the file itself. */
+  /** The folder that other folders import by its `index.ts`; for a lone file, the file itself. */
   readonly home: string
-  readonly isRoom: boolean
+  readonly isModule: boolean
 }
 
-/** Undefined: outside the house (tests, scripts, examples). */
+/** Undefined: outside the service (tests, scripts, examples). */
 export function placeOf(path: string): Place | undefined {
-  const room = /^(service\/src\/rooms\/([^/]+))\//.exec(path)
-  if (room) return { name: room[2] ?? '', home: room[1] ?? '', isRoom: true }
+  const module = /^(service\/src\/modules\/([^/]+))\//.exec(path)
+  if (module) return { name: module[2] ?? '', home: module[1] ?? '', isModule: true }
   const folder = /^(service\/src\/([^/]+))\//.exec(path)
-  if (folder) return { name: folder[2] ?? '', home: folder[1] ?? '', isRoom: false }
+  if (folder) return { name: folder[2] ?? '', home: folder[1] ?? '', isModule: false }
   const file = /^service\/src\/([^/]+)\.ts$/.exec(path)
-  if (file) return { name: file[1] ?? '', home: path, isRoom: false }
+  if (file) return { name: file[1] ?? '', home: path, isModule: false }
   const workspace = /^((wire|sdk)\/src)\//.exec(path)
-  if (workspace) return { name: workspace[2] ?? '', home: workspace[1] ?? '', isRoom: false }
+  if (workspace) return { name: workspace[2] ?? '', home: workspace[1] ?? '', isModule: false }
   return undefined
 }
 
@@ -37,17 +37,25 @@ export function packageOf(specifier: string): string | undefined {
   return /^(?:@[^/]+\/[^/]+|[^/]+)/.exec(specifier)?.[0]
 }
 
-/** `order` tells the places of one row apart where the row says "then": the later may import the earlier. */
-export type Rank = { readonly rank: number; readonly order: number }
+export type Layers = {
+  /** The layer of each place, the lowest is 0. */
+  readonly layerOf: ReadonlyMap<string, number>
+  readonly names: readonly string[]
+  /** Imports within a layer: a place, and the places of its own layer that it may import. */
+  readonly edges: ReadonlyMap<string, ReadonlySet<string>>
+}
 
-export function readRanks(text = readFileSync(join(root, 'docs/architecture.md'), 'utf8')): ReadonlyMap<string, Rank> {
-  const section = text.split(/^## /m).find((part) => part.startsWith('Ranks')) ?? ''
-  const rows = section.matchAll(/^\| *(\d+) *\|([^|]*)\|/gm)
-  return new Map(
-    [...rows].flatMap(([, rank, cell = '']) => {
-      const names = [...cell.matchAll(/`(\w+)`/g)].map((match) => match[1] ?? '')
-      const isOrdered = /\bthen\b/.test(cell)
-      return names.map((name, index) => [name, { rank: Number(rank), order: isOrdered ? index : 0 }] as const)
-    }),
-  )
+const namesIn = (cell = '') => [...cell.matchAll(/`(\w+)`/g)].map((match) => match[1] ?? '')
+
+/** The two tables below the heading "Layers": the layers, lowest first, and the imports within a layer. */
+export function readLayers(text = readFileSync(join(root, 'docs/architecture.md'), 'utf8')): Layers {
+  const section = text.split(/^## /m).find((part) => part.startsWith('Layers')) ?? ''
+  const [layerTable = '', edgeTable = ''] = section.split(/^### /m)
+  const rows = (table: string) => [...table.matchAll(/^\| *([^|]+?) *\|([^|]*)\|/gm)].slice(2)
+  const layers = rows(layerTable)
+  return {
+    names: layers.map((row) => (row[1] ?? '').replaceAll('*', '')),
+    layerOf: new Map(layers.flatMap((row, index) => namesIn(row[2]).map((name) => [name, index] as const))),
+    edges: new Map(rows(edgeTable).flatMap((row) => namesIn(row[1]).map((name) => [name, new Set(namesIn(row[2]))]))),
+  }
 }

@@ -57,7 +57,7 @@ suite('each rule of prose bites', () => {
       assert.equal(checkLinks([...page(text), ...pages]).length, 1, text)
     for (const text of [
       '[a](architecture.md)',
-      '[a](architecture.md#ranks)',
+      '[a](architecture.md#layers)',
       '# Some `thing`, else\n[a](#some-thing-else)',
       '[a](https://example.com)',
       '`[a](nowhere.md)`',

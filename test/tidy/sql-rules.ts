@@ -9,86 +9,89 @@ export const scans: Readonly<Record<string, string>> = {
   'service/src/ledger/store.ts lockBeforeChange': 'a batch: ofPartners says whose rows it means',
   'service/src/ledger/store.ts accountsByKey': 'a batch: ofPartners says whose rows it means',
   'service/src/ledger/store.ts changeAccounts': 'a batch: ofPartners says whose rows it means',
-  'service/src/rooms/beneficiaries/store.ts payeesByIds': 'a batch: ofPartners says whose rows it means',
-  'service/src/rooms/customers/store.ts payersByIds': 'a batch: ofPartners says whose rows it means',
-  'service/src/rooms/transactions/store.ts transactionsByReference': 'a batch: ofPartners says whose rows it means',
-  'service/src/rooms/deposits/store.ts lockDeposits': 'a batch: ofPartners says whose rows it means',
-  'service/src/rooms/deposits/store.ts updateDeposits': 'a batch: ofPartners says whose rows it means',
-  'service/src/rooms/transactions/store.ts moveTransactions': 'a batch: ofPartners says whose rows it means',
-  'service/src/rooms/transactions/store.ts referencesTaken': 'a batch: ofPartners says whose rows it means',
-  'service/src/rooms/payouts/store.ts payoutsByKeys': 'a batch: ofPartners says whose rows it means',
-  'service/src/rooms/webhooks/store-lanes.ts dueLanes': 'finds which lanes have deliveries due, without a lock',
-  'service/src/outbox/index.ts byIds': 'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/outbox/index.ts nextPending': 'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/outbox/index.ts take': 'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/rooms/webhooks/store-lanes.ts claimLanes':
+  'service/src/modules/beneficiaries/store.ts payeesByIds': 'a batch: ofPartners says whose rows it means',
+  'service/src/modules/customers/store.ts payersByIds': 'a batch: ofPartners says whose rows it means',
+  'service/src/modules/transactions/store.ts transactionsByReference': 'a batch: ofPartners says whose rows it means',
+  'service/src/modules/deposits/store.ts lockDeposits': 'a batch: ofPartners says whose rows it means',
+  'service/src/modules/deposits/store.ts updateDeposits': 'a batch: ofPartners says whose rows it means',
+  'service/src/modules/transactions/store.ts moveTransactions': 'a batch: ofPartners says whose rows it means',
+  'service/src/modules/transactions/store.ts referencesTaken': 'a batch: ofPartners says whose rows it means',
+  'service/src/modules/payouts/store.ts payoutsByKeys': 'a batch: ofPartners says whose rows it means',
+  'service/src/delivery/queue/store-endpoint-queues.ts dueEndpointQueues':
+    'finds which lanes have deliveries due, without a lock',
+  'service/src/events/index.ts byIds': 'a batch: the list of its keys, or ofPartners, says whose rows it means',
+  'service/src/events/index.ts nextPending': 'a batch: the list of its keys, or ofPartners, says whose rows it means',
+  'service/src/events/index.ts take': 'a batch: the list of its keys, or ofPartners, says whose rows it means',
+  'service/src/delivery/queue/store-endpoint-queues.ts claimEndpointQueues':
     'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/rooms/webhooks/store-lanes.ts renewLanes':
+  'service/src/delivery/queue/store-endpoint-queues.ts renewEndpointQueues':
     'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/rooms/webhooks/store-lanes.ts hearLanes':
+  'service/src/delivery/queue/store-endpoint-queues.ts hearEndpointQueues':
     'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/rooms/webhooks/store-lanes.ts lockHeld':
+  'service/src/delivery/queue/store-endpoint-queues.ts lockHeld':
     'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/rooms/webhooks/store-lanes.ts releaseLanes':
+  'service/src/delivery/queue/store-endpoint-queues.ts releaseEndpointQueues':
     'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/rooms/webhooks/store-lanes.ts saveHealth':
+  'service/src/delivery/queue/store-endpoint-queues.ts saveHealth':
     'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/rooms/webhooks/store-lanes.ts lockLanes':
+  'service/src/delivery/queue/store-endpoint-queues.ts lockEndpointQueues':
     'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/rooms/webhooks/store-lanes.ts addOwed':
+  'service/src/delivery/queue/store-endpoint-queues.ts addOwed':
     'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/rooms/webhooks/store-queue.ts standsBehind':
+  'service/src/delivery/queue/store-queue.ts standsBehind':
     'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/rooms/webhooks/store-queue.ts freshRows':
+  'service/src/delivery/queue/store-queue.ts freshRows':
     'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/rooms/webhooks/store-queue.ts dueRows':
+  'service/src/delivery/queue/store-queue.ts dueRows':
     'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/rooms/webhooks/store-queue.ts firstsOf':
+  'service/src/delivery/queue/store-queue.ts firstsOf':
     'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/rooms/webhooks/store-queue.ts stillOurs':
+  'service/src/delivery/queue/store-queue.ts stillOurs':
     'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/rooms/webhooks/store-queue.ts settleDelivered':
+  'service/src/delivery/queue/store-queue.ts settleDelivered':
     'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/rooms/webhooks/store-queue.ts settleFailed':
+  'service/src/delivery/queue/store-queue.ts settleFailed':
     'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/rooms/webhooks/store-secrets.ts liveSecrets':
+  'service/src/delivery/management/store-secrets.ts liveSecrets':
     'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/rooms/webhooks/store.ts lockPartners':
+  'service/src/delivery/management/store-subscriptions.ts lockPartners':
     'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/rooms/webhooks/store.ts takeNumbers':
+  'service/src/delivery/management/store-subscriptions.ts takeNumbers':
     'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/rooms/webhooks/store.ts subscriptionsOf':
+  'service/src/delivery/management/store-subscriptions.ts subscriptionsOf':
     'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/rooms/webhooks/store.ts targetsOf':
+  'service/src/delivery/management/store-subscriptions.ts targetsOf':
     'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/outbox/index.ts oldestPending': 'asks what the oldest event is that a week must be kept for',
-  'service/src/rooms/webhooks/store-retention.ts expiredHeld': 'finds what was held too long, without a lock',
-  'service/src/rooms/webhooks/store-retention.ts expiredOfDisabled': 'finds what was held too long, without a lock',
-  'service/src/rooms/webhooks/store-retention.ts disown':
+  'service/src/events/index.ts oldestPending': 'asks what the oldest event is that a week must be kept for',
+  'service/src/delivery/store-retention.ts expiredHeld': 'finds what was held too long, without a lock',
+  'service/src/delivery/store-retention.ts expiredOfDisabled': 'finds what was held too long, without a lock',
+  'service/src/delivery/store-retention.ts disown':
     'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/rooms/webhooks/store-retention.ts deliveredBetween': 'counts a week that is dropped as a whole',
-  'service/src/rooms/webhooks/store-retention.ts deleteDelivered': 'empties a partition that is dropped row by row',
-  'service/src/rooms/webhooks/store-retention.ts oldestOwed':
-    'asks what the oldest event is that a week must be kept for',
-  'service/src/rooms/webhooks/store-retention.ts earliestRecovery': 'asks from when on weeks must be kept',
+  'service/src/delivery/store-retention.ts deliveredBetween': 'counts a week that is dropped as a whole',
+  'service/src/delivery/store-retention.ts oldestOwed': 'asks what the oldest event is that a week must be kept for',
+  'service/src/delivery/store-retention.ts earliestRecovery': 'asks from when on weeks must be kept',
   'service/src/access/store.ts partnersWithExpiredNonces': 'finds which partner has nonces to forget, without a lock',
-  'service/src/outbox/index.ts partnersWithPending': 'finds which partner has events to fan out, without a lock',
+  'service/src/events/index.ts partnersWithPending': 'finds which partner has events to fan out, without a lock',
   'service/src/rails/sandbox/store.ts deleteNotices': 'a batch: ofPartners says whose rows it means',
   'service/src/rails/sandbox/store.ts dueNotices':
     'the bank tells what is due in the order of time, whose it is or not',
-  'service/src/rooms/accounts/store.ts partnerOfBlock': 'is what finds the partner of an IBAN, by an index of its own',
-  'service/src/rooms/deposits/store.ts expiredDeposits': 'finds which partner has deposits to expire, without a lock',
-  'service/src/rooms/payouts/store.ts partnersWithDue': 'finds which partner has payouts due, without a lock',
-  'service/src/rooms/webhooks/store-deliveries.ts lanesFromTheFuture':
+  'service/src/modules/accounts/store.ts partnerOfBlock':
+    'is what finds the partner of an IBAN, by an index of its own',
+  'service/src/modules/deposits/store.ts expiredDeposits': 'finds which partner has deposits to expire, without a lock',
+  'service/src/modules/payouts/store.ts partnersWithDue': 'finds which partner has payouts due, without a lock',
+  'service/src/delivery/queue/store-deliveries.ts endpointQueuesFromTheFuture':
     'finds leases and rests from before the clock was put back, without a lock',
-  'service/src/rooms/webhooks/store-deliveries.ts sleepingLanes': 'finds lanes that nobody woke, without a lock',
-  'service/src/rooms/webhooks/store.ts deletedSubscriptions': 'finds what is to be dropped, without a lock',
-  'service/src/rooms/webhooks/store-metrics.ts partnersAfter': 'walks over all partners, to count for operators',
-  'service/src/rooms/webhooks/store-notices.ts partnersWithDueNotices':
+  'service/src/delivery/queue/store-deliveries.ts sleepingEndpointQueues':
+    'finds lanes that nobody woke, without a lock',
+  'service/src/delivery/management/store-subscriptions.ts deletedSubscriptions':
+    'finds what is to be dropped, without a lock',
+  'service/src/delivery/management/store-endpoint-statistics.ts partnersAfter':
+    'walks over all partners, to count for operators',
+  'service/src/delivery/management/store-alerts.ts partnersWithDueNotices':
     'finds which partner has notices to send, without a lock',
-  'service/src/rooms/webhooks/store-recoveries.ts runningRecoveries': 'finds recoveries under way, without a lock',
-  'service/src/rooms/webhooks/store-secrets.ts expiredSecrets': 'finds secrets that sign no more, without a lock',
-  'service/src/rooms/users/store.ts partnersWithDueMail': 'finds which partner has mail to send, without a lock',
+  'service/src/delivery/management/store-recoveries.ts runningRecoveries': 'finds recoveries under way, without a lock',
+  'service/src/delivery/management/store-secrets.ts expiredSecrets': 'finds secrets that sign no more, without a lock',
+  'service/src/modules/users/store.ts partnersWithDueMail': 'finds which partner has mail to send, without a lock',
 }
 
 /** A migration that asks the database for the time, and why it must: it runs once, on one machine. */
@@ -125,23 +128,50 @@ export type Table = {
   readonly file: File
 }
 
-/** Tables that a migration dropped, and that no later one made again. */
-const droppedIn = (migrations: readonly File[]): ReadonlySet<string> =>
-  new Set(migrations.flatMap(({ text }) => [...text.matchAll(/\bdrop\s+table\s+([\w.]+)/gi)].map((m) => m[1] ?? '')))
-
+/** The tables that are left after all migrations: what each statement creates, renames or drops, in its order. */
 export function readTables(migrations: readonly File[]): readonly Table[] {
-  const dropped = droppedIn(migrations)
-  const tables = migrations.flatMap((file) => {
+  const tables = new Map<string, Table>()
+  const rename = (from: string, to: string) => {
+    const table = tables.get(from)
+    tables.delete(from)
+    if (table) tables.set(to, { ...table, name: to })
+  }
+  for (const file of migrations) {
     const text = withoutComments(file.text)
-    const starts = [...text.matchAll(/\bcreate\s+table\s+(?:if\s+not\s+exists\s+)?([\w.]+)\s*\(/gi)]
-    return starts.map((match, index) => {
-      const name = match[1] ?? ''
-      const rest = text.slice(match.index, starts[index + 1]?.index)
-      const spread = new RegExp(`select\\s+public\\.(shard|replicate)\\s*\\(\\s*'${name}'`, 'i').exec(rest)?.[1]
-      return { name, spread, body: parenthesised(rest, match[0].length - 1), at: match.index, file }
-    })
-  })
-  return tables.filter(({ name }) => !dropped.has(name))
+    const steps = text.matchAll(
+      /\bcreate\s+table\s+(?:if\s+not\s+exists\s+)?(?<created>[\w.]+)\s*\(|\bdrop\s+table\s+(?<dropped>[\w.]+)|\balter\s+(?<kind>schema|table)\s+(?<from>[\w.]+)\s+rename\s+to\s+(?<to>\w+)/gi,
+    )
+    for (const step of steps) {
+      const { created, dropped, kind, from = '', to = '' } = step.groups ?? {}
+      if (created) tables.set(created, tableAt(file, text, created, step.index, step[0].length))
+      else if (dropped) tables.delete(dropped)
+      else if (kind === 'table') rename(from, `${from.split('.')[0]}.${to}`)
+      else
+        for (const name of [...tables.keys()].filter((name) => name.startsWith(`${from}.`)))
+          rename(name, `${to}.${name.slice(from.length + 1)}`)
+    }
+  }
+  return [...tables.values()]
+}
+
+function tableAt(file: File, text: string, name: string, at: number, length: number): Table {
+  const next = text.slice(at + length).search(/\bcreate\s+table\b/i)
+  const rest = text.slice(at, next < 0 ? undefined : at + length + next)
+  const spread = new RegExp(`select\\s+public\\.(shard|replicate)\\s*\\(\\s*'${name}'`, 'i').exec(rest)?.[1]
+  return { name, spread, body: parenthesised(rest, length - 1), at, file }
+}
+
+/** The schemas that are left after all migrations. */
+export function readSchemas(migrations: readonly File[]): ReadonlySet<string> {
+  const schemas = new Set<string>()
+  for (const { text } of migrations)
+    for (const [, created, from = '', to = ''] of text.matchAll(
+      /\bcreate\s+schema\s+(?:if\s+not\s+exists\s+)?(\w+)|\balter\s+schema\s+(\w+)\s+rename\s+to\s+(\w+)/gi,
+    )) {
+      if (created === undefined) schemas.delete(from)
+      schemas.add(created ?? to)
+    }
+  return schemas
 }
 
 /** What stands between the parenthesis at `open` and its partner. */
@@ -155,15 +185,8 @@ function parenthesised(text: string, open: number): string {
   return text.slice(open + 1)
 }
 
-export const readSchemas = (migrations: readonly File[]): ReadonlySet<string> =>
-  new Set(
-    migrations.flatMap(({ text }) =>
-      [...text.matchAll(/\bcreate\s+schema\s+(?:if\s+not\s+exists\s+)?(\w+)/gi)].map((m) => m[1] ?? ''),
-    ),
-  )
-
 const sqlOf = (source: Source): readonly Template[] => source.templates.filter(({ tag }) => tag === 'sql')
-const isHouse = (source: Source): boolean => !isTest(source) && source.path.startsWith('service/src/')
+const isService = (source: Source): boolean => !isTest(source) && source.path.startsWith('service/src/')
 
 /** Schema-qualified names in a statement, without what is only a column of an alias. */
 function tablesIn(
@@ -177,10 +200,10 @@ function tablesIn(
 
 /** A room's SQL stands in its store files and names its own schema. */
 export function checkOwnership(sources: readonly Source[], schemas: ReadonlySet<string>): readonly Finding[] {
-  return sources.filter(isHouse).flatMap((source) => {
+  return sources.filter(isService).flatMap((source) => {
     const place = placeOf(source.path)
     return sqlOf(source).flatMap(({ text, at }) => {
-      const misplaced = place?.isRoom && !/\/store[\w-]*\.ts$/.test(source.path)
+      const misplaced = place?.isModule && !/\/store[\w-]*\.ts$/.test(source.path)
       return [
         ...(misplaced ? [finding(source, at, "a room's SQL stands in its store.ts")] : []),
         ...tablesIn(text, schemas)
@@ -212,7 +235,7 @@ export function checkPartner(
   shared: ReadonlySet<string>,
 ): { readonly findings: readonly Finding[]; readonly usedScans: ReadonlySet<string> } {
   const usedScans = new Set<string>()
-  const findings = sources.filter(isHouse).flatMap((source) =>
+  const findings = sources.filter(isService).flatMap((source) =>
     sqlOf(source).flatMap(({ text, at }) => {
       const tables = tablesIn(text, schemas).filter(([schema, table]) => !shared.has(`${schema}.${table}`))
       if (tables.length === 0) return []
@@ -232,7 +255,7 @@ export function checkPartner(
 
 export function checkWords(sources: readonly Source[], migrations: readonly File[]): readonly Finding[] {
   const inStatements = sources
-    .filter(isHouse)
+    .filter(isService)
     .flatMap((source) => sqlOf(source).flatMap(({ text, at }) => wordsIn(source, text, at)))
   return [...inStatements, ...migrations.flatMap((file) => wordsIn(file, file.text, 0))]
 }

@@ -1,7 +1,7 @@
 /** Each place on its own tables, each statement of one partner, nothing computed by the database. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { readRanks } from './places.ts'
+import { readLayers } from './places.ts'
 import { type Finding, isTest, readFiles, readSources, scan } from './source.ts'
 import {
   checkMigrations,
@@ -18,7 +18,7 @@ const migrations = readFiles('.sql', 'service/migrations')
 const schemas = readSchemas(migrations)
 const tables = readTables(migrations)
 const shared = new Set(tables.filter(({ spread }) => spread === 'replicate').map(({ name }) => name))
-const places = new Set(readRanks().keys())
+const places = new Set(readLayers().layerOf.keys())
 const none: readonly Finding[] = []
 
 suite('sql', () => {
@@ -48,7 +48,7 @@ suite('sql', () => {
 })
 
 suite('each sql rule bites', () => {
-  const store = 'service/src/rooms/payouts/store.ts'
+  const store = 'service/src/modules/payouts/store.ts'
   const one = (statement: string, path = store) => [scan({ path, text: `function f() { return sql\`${statement}\` }` })]
   const owned = (statement: string, path?: string) => checkOwnership(one(statement, path), schemas).length
   const named = (statement: string) => checkPartner(one(statement), schemas, shared).findings.length
@@ -59,14 +59,14 @@ suite('each sql rule bites', () => {
     for (const statement of [
       'select 1 from ledger.accounts',
       'update customers.customers set a = 1',
-      'insert into outbox.events (partner_id) values (1)',
+      'insert into events.events (partner_id) values (1)',
       'delete from ledger.accounts',
       'select 1 from payouts.payouts p join customers.customers c on true',
       'lock table ledger.accounts',
     ])
       assert.equal(owned(statement), 1, statement)
-    assert.equal(owned('select 1 from payouts.payouts', 'service/src/rooms/payouts/service.ts'), 1)
-    assert.equal(owned('select 1 from webhooks.deliveries', 'service/src/delivery/store.ts'), 1)
+    assert.equal(owned('select 1 from payouts.payouts', 'service/src/modules/payouts/service.ts'), 1)
+    assert.equal(owned('select 1 from delivery.deliveries', 'service/src/gateway/store.ts'), 1)
   })
 
   test('partner', () => {

@@ -1,13 +1,15 @@
 /** Operation id -> service call and shape. */
 import type { webhooks as wire, Static } from '@partner-payments/wire'
 import type { Handlers } from '../../api/index.ts'
+import type {
+  Delivery,
+  DeliveryEngine,
+  FeedEvent,
+  Recovery,
+  Subscription,
+  TestDeliveries,
+} from '../../delivery/index.ts'
 import { eventTypes } from './event-types.ts'
-import type { Delivery } from '../../delivery/management/history.ts'
-import type { FeedEvent } from '../../delivery/management/feed.ts'
-import type { Recovery } from '../../delivery/management/recoveries.ts'
-import type { DeliveryEngine } from '../../delivery/engine.ts'
-import type { Subscription } from '../../delivery/management/subscriptions.ts'
-import type { TestDeliveries } from '../../delivery/management/test-delivery.ts'
 
 function subscriptionAnswer(row: Subscription): Static<typeof wire.Subscription> {
   return {
