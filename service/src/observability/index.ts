@@ -9,6 +9,8 @@ import { type Clock, systemClock } from '../kernel/index.ts'
 import type { Database } from '../postgres/index.ts'
 import { createEndpointMetrics, type EndpointMetrics } from './endpoint-metrics.ts'
 
+export { observabilitySettings } from './settings.ts'
+
 export type Metrics = {
   readonly request: (operation: string, status: number, durationMs: number) => void
   readonly delivery: (outcome: string, durationMs: number, subscriptionId: string) => void
