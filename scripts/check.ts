@@ -18,6 +18,7 @@ const steps: readonly Step[] = [
   { title: 'lint', command: 'oxlint', args: ['--type-aware'] },
   { title: 'format', command: 'oxfmt', args: ['--check'] },
   { title: 'generated files', command: process.execPath, args: ['scripts/generate.ts', '--check'] },
+  { title: 'commit subjects', command: process.execPath, args: ['scripts/commits.ts'] },
   { title: 'tidy', command: process.execPath, args: ['--test', '--test-reporter=dot', ...tidyTests] },
 ]
 

@@ -52,15 +52,18 @@ export function checkExports(sources: readonly Source[]): readonly Finding[] {
     )
 }
 
-/** The keys of the objects that `createX` functions return. */
+/** The keys of the object that a `createX` function returns. Callbacks that a library calls (`onX`) are no verbs. */
 function verbsOf(source: Source): readonly { readonly name: string; readonly at: number }[] {
-  if (!/\bfunction\s+create\w+/.test(source.code)) return []
-  return [...source.code.matchAll(/^ {2}return \{\n([\s\S]*?)^ {2}\}/gm)].flatMap((match) =>
-    [...(match[1] ?? '').matchAll(/^ {4}(?:async\s+)?(\w+)(?=[:,(])/gm)].map((key) => ({
-      name: key[1] ?? '',
-      at: match.index,
-    })),
-  )
+  const returned = [...source.code.matchAll(/^ {2}return \{\n([\s\S]*?)^ {2}\}/gm)]
+  return returned.flatMap((match) => {
+    const around = [...source.code.slice(0, match.index).matchAll(/^(?:export\s+)?(?:async\s+)?function\s+(\w+)/gm)].at(
+      -1,
+    )
+    if (!/^create[A-Z]/.test(around?.[1] ?? '')) return []
+    return [...(match[1] ?? '').matchAll(/^ {4}(?:async\s+)?(\w+)(?=[:,(])/gm)]
+      .map((key) => ({ name: key[1] ?? '', at: match.index }))
+      .filter(({ name }) => !/^on[A-Z]/.test(name))
+  })
 }
 
 /** A verb that a `createX` returns is called, or destructured, by code that is not a test. */
