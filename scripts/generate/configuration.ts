@@ -34,15 +34,15 @@ ${table(
   Object.entries(limitsDefault).map(([name, value]) => [`\`${name}\``, String(value)]),
 )}
 
-## What production refuses
+## Production
 
-\`MODE=production\` does not start without \`MASTER_KEY\` and \`SMTP_URL\`, nor with \`SIMULATIONS=on\`, \`RAIL=sandbox\` or
-\`WEBHOOK_HTTP=on\`. It writes no credentials file: partners and service accounts are made by
+\`MODE=production\` requires \`MASTER_KEY\` and \`SMTP_URL\`, and refuses \`SIMULATIONS=on\`, \`RAIL=sandbox\` and
+\`WEBHOOK_HTTP=on\`. It writes no credentials file. Create partners and service accounts with the
 [operator's commands](operations.md#operators-commands).
 
-## What separate roles need
+## Separate roles
 
-\`gateway\`, \`api\` and \`worker\` need the same \`DATABASE_URL\` and the same \`MASTER_KEY\`; \`gateway\` also needs \`API_URL\`.
-See [the roles](operations.md#roles).
+The roles \`gateway\`, \`api\` and \`worker\` require the same \`DATABASE_URL\` and the same \`MASTER_KEY\`. \`gateway\` also
+requires \`API_URL\`. See [the roles](operations.md#roles).
 `
 }
