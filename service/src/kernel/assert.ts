@@ -1,4 +1,4 @@
-/** A broken invariant is a bug of ours: the request or the step dies with it, loudly, and nothing is half-done. */
+/** A broken invariant is a bug. The request or the worker step fails, and its transaction is rolled back. */
 export class AssertionFailure extends Error {
   override readonly name = 'AssertionFailure'
 }
@@ -7,7 +7,7 @@ export function assert(condition: unknown, message: string): asserts condition {
   if (!condition) throw new AssertionFailure(message)
 }
 
-/** The value, which cannot be absent here; `message` says why it cannot. */
+/** The value, which cannot be absent here. `message` says why. */
 export function present<T>(value: T | null | undefined, message: string): T {
   if (value === null || value === undefined) throw new AssertionFailure(message)
   return value

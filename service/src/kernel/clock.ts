@@ -1,9 +1,9 @@
-/** The only source of time. Everything that must know the time is given a Clock, so that tests and the sandbox own it. */
+/** The only source of time. Code that needs the time takes a Clock, so that tests and the sandbox control it. */
 export type Clock = { readonly now: () => Date }
 
 export const systemClock: Clock = { now: () => new Date() }
 
-/** A clock that stands still until it is moved. */
+/** A clock that advances only when told to. For tests. */
 export function createManualClock(start: Date): Clock & { readonly advance: (ms: number) => void } {
   let at = start.getTime()
   return {

@@ -1,12 +1,12 @@
 /** The only source of identifiers and randomness. */
-import { createHash, hash, randomBytes, randomFillSync } from 'node:crypto'
+import { hash, randomBytes, randomFillSync } from 'node:crypto'
 import { systemClock } from './clock.ts'
 
-/** Randomness is asked for in one piece: a call to the generator costs more than what it gives to one identifier. */
+/** Random bytes are generated in blocks: a call to the generator costs more than the bytes of one identifier. */
 const pool = Buffer.alloc(4096)
 let poolAt = pool.length
 
-/** The next bytes of the pool, each given once; to be used before the next call. */
+/** The next unused bytes of the pool. Use them before the next call, which may overwrite them. */
 function pooled(bytes: number): Buffer {
   if (poolAt + bytes > pool.length) {
     randomFillSync(pool)
@@ -20,8 +20,8 @@ let lastMs = 0
 let counter = 0
 
 /**
- * UUID version 7 (RFC 9562 section 5.7), strictly increasing within a process (section 6.2, method 1: a 12-bit counter
- * in rand_a that starts low and is seeded anew each millisecond), so that rows made one after another sort that way.
+ * UUID version 7 (RFC 9562 section 5.7), strictly increasing within a process, so that rows sort in creation order.
+ * Section 6.2, method 1: a 12-bit counter in rand_a, seeded with a low random value each millisecond.
  */
 export function newId(): string {
   const now = systemClock.now().getTime()
@@ -39,29 +39,21 @@ export function newId(): string {
   return formatUuid(bytes)
 }
 
-/** A UUID (version 8, RFC 9562 section 5.8) that is the same for the same names: derived identifiers. */
-export function derivedId(...names: readonly string[]): string {
-  const bytes = createHash('sha256').update(names.join('\n')).digest().subarray(0, 16)
-  bytes.writeUInt8(0x80 | (bytes.readUInt8(6) & 0x0f), 6)
-  bytes.writeUInt8(0x80 | (bytes.readUInt8(8) & 0x3f), 8)
-  return formatUuid(bytes)
-}
-
 /**
- * Derived as well, and told by time: the first 48 bits are those of `timeId`, a UUID version 7, so that what belongs to
- * one moment is one range of ids. Its form is version 7, too.
+ * A UUID derived from its inputs: the same inputs give the same id. It begins with the 48-bit timestamp of `timeId`, a
+ * UUID version 7, so that the ids of a period are one range. Its form is version 7 as well.
  */
 export function derivedTimeId(timeId: string, ...names: readonly string[]): string {
-  // Text all the way: one for each delivery, and bytes would cost four times as much.
+  // Built from text because each delivery needs one: building it from bytes takes four times as long.
   const hex = hash('sha256', [timeId, ...names].join('\n'), 'hex')
   const variant = '89ab'.charAt(Number.parseInt(hex.charAt(16), 16) & 3)
   return `${timeId.slice(0, 13)}-7${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }
 
-/** RFC 9562 section 5.9: before every id that is given; where a walk over ids begins. */
+/** RFC 9562 section 5.9. Sorts before every other id: the start of a scan over ids. */
 export const nilId = '00000000-0000-0000-0000-000000000000'
 
-/** The moment that a UUID version 7 bears, and the least id of a moment: a span of time is a range of ids. */
+/** The timestamp of a UUID version 7, and the least id of a timestamp: a period is a range of ids. */
 export const momentOfId = (id: string): Date => new Date(Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16))
 export function firstIdOf(moment: Date): string {
   const bytes = Buffer.alloc(16)
@@ -74,9 +66,9 @@ function formatUuid(bytes: Buffer): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }
 
-/** Crockford's alphabet in lower case: no i, l, o, u, so that an identifier can be read out on the telephone. */
+/** Crockford's base 32 in lower case: without i, l, o, u, so that people can read identifiers aloud. */
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
-/** Milliseconds for 35,000 years. */
+/** Ten characters of five bits hold the milliseconds of 35,000 years. */
 const timeChars = 10
 
 export function randomText(chars: number): string {
@@ -85,7 +77,7 @@ export function randomText(chars: number): string {
   return text
 }
 
-/** The same alphabet, in the order of the time: what is made one after another stands side by side in an index. */
+/** Begins with the time, in the same alphabet, so that texts created together are neighbours in an index. */
 export function timedText(randomChars: number): string {
   let rest = systemClock.now().getTime()
   let text = ''

@@ -1,4 +1,4 @@
-/** The kernel: clock, identifiers, money, logs, loops, encryption at rest, assertions. Knows no HTTP and no SQL. */
+/** The kernel: clock, identifiers, money, logs, loops, encryption at rest, assertions. Contains no HTTP and no SQL. */
 export * from './assert.ts'
 export * from './clock.ts'
 export * from './ids.ts'

@@ -15,7 +15,7 @@ function logged(fields: object): string {
   return text
 }
 
-test('an error of the database keeps its code and stack, and loses the value and the row that it names', () => {
+test('a database error is logged with code and stack, without the value and the row that it quotes', () => {
   const error = Object.assign(new Error('invalid input syntax for type uuid: "GB33BUKB20201555555555"'), {
     code: '22P02',
     detail: 'Failing row contains (GB33BUKB20201555555555).',
@@ -29,7 +29,7 @@ test('an error of the database keeps its code and stack, and loses the value and
   }
 })
 
-test('secrets are censored by name down to the second level', () => {
+test('secrets are redacted by name down to the second level', () => {
   const text = logged({ apiSecret: 'hidden-1', a: { kyc: { taxId: 'hidden-2' } }, b: { c: { iban: 'hidden-3' } } })
   assert.doesNotMatch(text, /hidden/)
   assert.match(text, /\[redacted\]/)

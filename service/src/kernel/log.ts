@@ -1,7 +1,6 @@
 /**
- * Structured logs, one JSON object a line on standard error (standard output is for the person at the terminal).
- * Secrets are kept out twice: no statement passes a body, header or KYC value in, and the names below are censored
- * wherever they stand, should one do so after all. Tested by `test/operations/redaction.test.ts`.
+ * Structured logs: one JSON object per line on standard error. Two rules keep secrets out: no log call passes a body, a
+ * header or a KYC value, and fields with the names below are redacted. Tested by `test/operator/redaction.test.ts`.
  */
 import { type DestinationStream, type Logger, pino } from 'pino'
 
@@ -34,7 +33,7 @@ export function createLog(level: LogLevel, destination: DestinationStream = proc
       timestamp: () => `,"time":"${new Date().toISOString()}"`,
       formatters: { level: (label) => ({ level: label }) },
       redact: { paths: secretNames.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: '[redacted]' },
-      // An error of the driver carries the row that it refused (`detail`) and the statement's values: never log those.
+      // An error of the database driver carries the rejected row (`detail`) and the values of the statement.
       serializers: { err: errorFields },
     },
     destination,
@@ -45,9 +44,9 @@ function errorFields(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { message: typeof error }
   const { name, stack, cause } = error
   const code = (error as { code?: unknown }).code
-  // PostgreSQL's class 22 quotes the value that it could not take, and the stack begins with the message.
+  // Messages of PostgreSQL's error class 22 quote the rejected value, and the stack begins with the message.
   const quotesValue = typeof code === 'string' && /^22...$/.test(code)
-  const message = quotesValue ? 'a value that the database cannot take' : error.message
+  const message = quotesValue ? 'the database rejected a value' : error.message
   return {
     name,
     message,

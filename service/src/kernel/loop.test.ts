@@ -6,9 +6,9 @@ import { startLoop } from './loop.ts'
 const log = createLog('silent')
 const longMs = 60_000
 
-/** A loop whose every step is let through by hand. */
+/** A loop whose steps the test completes one by one. */
 function stepped(idleMs: number) {
-  const gates: ((did: number) => void)[] = []
+  const gates: ((processed: number) => void)[] = []
   const arrivals: (() => void)[] = []
   const loop = startLoop({
     name: 'test',
@@ -21,14 +21,14 @@ function stepped(idleMs: number) {
       }),
   })
   const arrival = () => (gates.length > 0 ? Promise.resolve() : new Promise<void>((resolve) => arrivals.push(resolve)))
-  const next = async (did: number) => {
+  const next = async (processed: number) => {
     await arrival()
-    gates.shift()?.(did)
+    gates.shift()?.(processed)
   }
   return { loop, next, arrival }
 }
 
-test('works on without a rest while there is work; a wake ends the rest, also one that came before it began', async () => {
+test('does not rest while there is work; a wake ends the rest, also if it came before the rest began', async () => {
   const { loop, next, arrival } = stepped(longMs)
   await next(1)
   await next(1)
@@ -43,7 +43,7 @@ test('works on without a rest while there is work; a wake ends the rest, also on
   await stopped
 })
 
-test('stop waits for the step under way and lets no further one begin', async () => {
+test('stop waits for the current step, and no further step begins', async () => {
   const { loop, next, arrival } = stepped(longMs)
   await arrival()
   let ended = false
@@ -54,7 +54,7 @@ test('stop waits for the step under way and lets no further one begin', async ()
   await stopped
 })
 
-test('a step that fails is not the end of the loop', async (t) => {
+test('the loop goes on after a failed step', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   let steps = 0
   const again = Promise.withResolvers<undefined>()
@@ -64,13 +64,13 @@ test('a step that fails is not the end of the loop', async (t) => {
     log,
     step: () => {
       steps += 1
-      if (steps === 1) return Promise.reject(new Error('the database is away'))
+      if (steps === 1) return Promise.reject(new Error('the database is unreachable'))
       again.resolve(undefined)
       return Promise.resolve(0)
     },
   })
   await new Promise((resolve) => setImmediate(resolve))
-  assert.equal(steps, 1, 'it rests before it tries again')
+  assert.equal(steps, 1, 'the loop rests before the next try')
   t.mock.timers.tick(1000)
   await again.promise
   await loop.stop()

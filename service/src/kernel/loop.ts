@@ -1,17 +1,17 @@
-/** A worker's loop: work until there is none, rest, look again. Polling is the truth; `wake` only shortens the rest. */
+/** A worker's loop: works until there is no work, rests, and polls again. `wake` only shortens the rest. */
 import type { Log } from './log.ts'
 
 export type Loop = {
-  /** Ends the rest early: there may be work. */
+  /** Ends the rest early, because there may be work. */
   readonly wake: () => void
-  /** Resolves when the step under way has ended; no further one begins. */
+  /** Resolves when the current step has ended. No further step begins. */
   readonly stop: () => Promise<void>
 }
 
-/** Rest after a failed step: long enough not to spin on a database that is away, short enough to be back at once. */
+/** Rest after a failed step: does not spin while the database is down, and resumes soon after it is back. */
 const failureRestMs = 1000
 
-/** `step` answers how many things it did; 0 means rest for `idleMs`. A step that throws is logged and tried again. */
+/** `step` returns how many items it processed; 0 starts a rest of `idleMs`. A step that throws is logged and retried. */
 export function startLoop(options: {
   readonly name: string
   readonly idleMs: number
@@ -38,15 +38,15 @@ export function startLoop(options: {
 
   const run = async () => {
     while (!stopping) {
-      let did = 0
+      let processed = 0
       let restMs = idleMs
       try {
-        did = await step()
+        processed = await step()
       } catch (error) {
         log.error({ err: error, loop: name }, 'loop step failed')
         restMs = failureRestMs
       }
-      if (did === 0 && !stopping) await rest(restMs)
+      if (processed === 0 && !stopping) await rest(restMs)
     }
   }
   const ended = run()

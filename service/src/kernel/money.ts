@@ -1,13 +1,13 @@
 /**
- * Money is `bigint` minor units and a currency, from the edge inward. A JSON amount is read from its source text and
- * written back as source text; no amount is ever a float.
+ * Money is `bigint` minor units and a currency. A JSON amount is read from its source text and written as source text; no
+ * amount is ever a float.
  */
 import { type RawNumber, rawNumber } from '@partner-payments/wire'
 
 export type Minor = bigint
 export type Money = { readonly amount: Minor; readonly currency: Currency }
 
-/** ISO 4217 minor digits; tokens as their contracts define them. */
+/** Minor digits: by ISO 4217 for currencies, by the token contract for tokens. */
 export const currencies = {
   EUR: { digits: 2, method: 'Fiat' },
   GBP: { digits: 2, method: 'Fiat' },
@@ -25,10 +25,10 @@ export function isFiat(code: string): code is Currency {
   return isCurrency(code) && currencies[code].method === 'Fiat'
 }
 
-/** Contract page, Silences: `amount` is 0.01 to 10,000,000.00 in major units. */
+/** docs/gaps.md: an amount is 0.01 to 10,000,000.00 in major units. */
 export const amountMajorMax = 10_000_000n
 
-/** Minor units as a decimal text with all of the currency's digits: 1234n EUR is `12.34`. */
+/** The amount as decimal text with all digits of the currency: 1234n EUR is `12.34`. */
 export function amountText(minor: Minor, currency: Currency): string {
   const { digits } = currencies[currency]
   const sign = minor < 0n ? '-' : ''

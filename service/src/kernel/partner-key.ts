@@ -1,5 +1,5 @@
 /**
- * The key of one partner's thing in a map of many partners. Identifiers are UUIDs or contain no line feed, so that two
- * different lists of parts never make the same key.
+ * The map key of an item that belongs to a partner. Identifiers contain no line feed, so that different parts never give
+ * the same key.
  */
 export const partnerKey = (partnerId: string, ...parts: readonly string[]): string => [partnerId, ...parts].join('\n')

@@ -9,7 +9,7 @@ const [older, newer] = [randomBytes(32), randomBytes(32)]
 const sealer = createSealer([older])
 const context = ['customers.kyc', 'partner', 'row']
 
-test('what is sealed opens for its context, whatever text it is, and never looks twice the same', () => {
+test('every text opens for its context, and two seals of it differ', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.array(fc.uuid()), (plain, names) => {
       const sealed = sealer.seal(plain, names)
@@ -19,19 +19,19 @@ test('what is sealed opens for its context, whatever text it is, and never looks
   )
 })
 
-test('it does not open for another row, column or partner', () => {
+test('a sealed value does not open for another row, column or partner', () => {
   const sealed = sealer.seal('secret', context)
   for (const other of [['customers.kyc', 'partner', 'other row'], ['customers.kyc', 'partner'], [...context, ''], []])
     assert.throws(() => sealer.open(sealed, other), AssertionFailure, other.join())
 })
 
-test('each sealing has a mark of its own, also of the same text, and keeps it', () => {
-  const sealings = Array.from({ length: 100 }, () => sealer.seal('secret', context))
-  assert.equal(new Set(sealings.map(sealer.mark)).size, sealings.length)
-  for (const sealed of sealings) assert.equal(sealer.mark(Buffer.from(sealed)), sealer.mark(sealed))
+test('each seal has its own stable mark, also for the same text', () => {
+  const seals = Array.from({ length: 100 }, () => sealer.seal('secret', context))
+  assert.equal(new Set(seals.map(sealer.mark)).size, seals.length)
+  for (const sealed of seals) assert.equal(sealer.mark(Buffer.from(sealed)), sealer.mark(sealed))
 })
 
-test('not a bit of it can be changed, and nothing cut off', () => {
+test('a sealed value that was changed or truncated does not open', () => {
   const sealed = sealer.seal('secret', context)
   for (let at = 0; at < sealed.length; at += 1) {
     const changed = Buffer.from(sealed)
@@ -41,7 +41,7 @@ test('not a bit of it can be changed, and nothing cut off', () => {
   }
 })
 
-test('a rotated key: the new one seals, both open; a key that was taken away opens nothing', () => {
+test('after a rotation the new key seals and both open; a removed key opens nothing', () => {
   const rotated = createSealer([newer, older])
   const [before, since] = [sealer.seal('old', context), rotated.seal('new', context)]
   assert.deepEqual([rotated.open(before, context), rotated.open(since, context)], ['old', 'new'])
@@ -49,12 +49,12 @@ test('a rotated key: the new one seals, both open; a key that was taken away ope
   assert.throws(() => createSealer([newer]).open(before, context), /not configured/)
 })
 
-test('a master key has 32 bytes, and there is one', () => {
+test('requires at least one master key, of 32 bytes', () => {
   for (const keys of [[], [randomBytes(31)], [older, randomBytes(16)]])
     assert.throws(() => createSealer(keys), AssertionFailure)
 })
 
-test('a key for each purpose, none of them the master key', () => {
+test('derives a different key for each purpose, none of them the master key', () => {
   const keys = [older, deriveKey(older, 'cursors'), deriveKey(older, 'internal'), deriveKey(newer, 'cursors')]
   assert.equal(new Set(keys.map((key) => key.toString('hex'))).size, 4)
   assert.deepEqual(deriveKey(older, 'cursors'), keys[1])

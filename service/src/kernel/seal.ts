@@ -1,6 +1,6 @@
 /**
- * Encryption at rest: AES-256-GCM under a master key that lives outside the database. The context (which row, which
- * column) is authenticated with the text, so that a sealed value moved to another row does not open.
+ * Encryption at rest: AES-256-GCM with a master key that is kept outside the database. The context (row and column) is
+ * authenticated as well, so that a value moved to another row does not decrypt.
  */
 import { createCipheriv, createDecipheriv, createHash, createSecretKey, hkdfSync } from 'node:crypto'
 import { assert } from './assert.ts'
@@ -8,9 +8,9 @@ import { randomBytes } from './ids.ts'
 
 export type Sealer = {
   readonly seal: (plain: string, context: readonly string[]) => Buffer
-  /** Throws an AssertionFailure where the text was sealed under another key or for another context. */
+  /** Throws an AssertionFailure if the text was sealed with another key or for another context. */
   readonly open: (sealed: Uint8Array, context: readonly string[]) => string
-  /** Tells one sealing from every other, also of the same text: its iv and its tag. */
+  /** Identifies one sealed value: its iv and tag. Two seals of the same text differ. */
   readonly mark: (sealed: Uint8Array) => string
 }
 
@@ -26,7 +26,7 @@ const textAt = tagAt + tagBytes
 const keyId = (key: Uint8Array) => createHash('sha256').update(key).digest().subarray(0, keyIdBytes)
 const aad = (context: readonly string[]) => Buffer.from(context.join('\u0000'), 'utf8')
 
-/** `keys[0]` seals; all open, which is how a master key is rotated. Layout: version, key id, iv, tag, text. */
+/** `keys[0]` encrypts; all keys decrypt, for key rotation. Layout: version, key id, iv, tag, text. */
 export function createSealer(keys: readonly Uint8Array[]): Sealer {
   assert(keys.length > 0 && keys.every((key) => key.length === masterKeyBytes), 'a master key has 32 bytes')
   const byId = new Map(keys.map((key) => [keyId(key).readUInt32BE(), createSecretKey(key)]))
@@ -42,8 +42,8 @@ export function createSealer(keys: readonly Uint8Array[]): Sealer {
     open: (sealed, context) => {
       const bytes = bytesOf(sealed)
       assert(bytes[0] === version, 'a sealed value has version 1')
-      // A tag that was cut short would still be compared, over as many bytes as are left of it.
-      assert(bytes.length >= textAt, 'a sealed value is whole')
+      // Node would compare a truncated tag over the bytes that remain.
+      assert(bytes.length >= textAt, 'a sealed value has all its parts')
       const key = byId.get(bytes.readUInt32BE(1))
       assert(key, 'the value was sealed under a master key that is not configured')
       const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(ivAt, tagAt), { authTagLength: tagBytes })
@@ -58,7 +58,7 @@ export function createSealer(keys: readonly Uint8Array[]): Sealer {
   }
 }
 
-/** A key for one purpose out of the master key (RFC 5869), so that no key serves two. */
+/** Derives a key for one purpose from the master key (RFC 5869), so that no key has two purposes. */
 export function deriveKey(masterKey: Uint8Array, purpose: string): Buffer {
   return Buffer.from(hkdfSync('sha256', masterKey, '', `partner-payments/${purpose}`, masterKeyBytes))
 }
