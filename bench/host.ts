@@ -86,7 +86,7 @@ function withoutDatabase(access: Access): Access {
       known.set(apiKey, credential)
       return credential
     },
-    spendNonce: () => Promise.resolve({ fresh: true, durable: () => Promise.resolve() }),
+    consumeNonce: () => Promise.resolve({ fresh: true, durable: () => Promise.resolve() }),
   }
 }
 
@@ -100,7 +100,7 @@ async function build(form: string | undefined, config: Config, db: Database): Pr
     const [, , , batch] = process.argv
     const sized = batch === undefined ? {} : { payoutsPerBatchMax: Number(batch) }
     const service = compose({ config, db, clock, log, observability, mailboxFolder: mailboxFolder(config), ...sized })
-    return service.gateway('local')
+    return service.gateway('standalone')
   }
   const access = createAccess({ db, clock, sealer: createSealer(config.MASTER_KEY) })
   const options = {
@@ -116,7 +116,7 @@ async function build(form: string | undefined, config: Config, db: Database): Pr
     windowSeconds: config.TIMESTAMP_WINDOW_SECONDS,
     rate: { perSecond: config.RATE_PER_SECOND, burst: config.RATE_BURST },
   }
-  return createGateway({ ...options, form: 'local', internalKey: Buffer.alloc(32), pages: [] })
+  return createGateway({ ...options, form: 'standalone', internalKey: Buffer.alloc(32), pages: [] })
 }
 
 const config = readConfig()

@@ -42,7 +42,7 @@ import {
 import { webhooksRoutes } from './modules/webhooks/index.ts'
 import { startSettlement } from './settlement/index.ts'
 
-type GatewayForm = 'local' | 'edge' | 'inner'
+type GatewayForm = 'standalone' | 'gateway' | 'api'
 
 export type Service = {
   readonly access: Access
@@ -217,9 +217,9 @@ async function makeGateway({ config, clock, log, observability }: ServiceDeps, p
     windowSeconds: config.TIMESTAMP_WINDOW_SECONDS,
     rate: { perSecond: config.RATE_PER_SECOND, burst: config.RATE_BURST },
   }
-  if (form === 'inner') return createGateway({ ...common, form, pages: [] })
+  if (form === 'api') return createGateway({ ...common, form, pages: [] })
   const pages = await docsAssets()
-  if (form === 'local') return createGateway({ ...common, ...signed, form, pages })
+  if (form === 'standalone') return createGateway({ ...common, ...signed, form, pages })
   const apiUrl = present(config.API_URL, 'checked with the role')
   return createGateway({ ...common, ...signed, form, pages, apiUrl, apiTimeoutMs: config.API_TIMEOUT_MS })
 }

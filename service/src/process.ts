@@ -8,7 +8,7 @@ import { createDatabase, type Database, EmbeddedPostgresError, MigrationError } 
 export type Started = { readonly name: string; readonly stop: () => Promise<void> }
 
 /** The form of the gateway in each role that answers requests. */
-export const gatewayForms = { serve: 'local', gateway: 'edge', api: 'inner' } as const
+export const gatewayForms = { serve: 'standalone', gateway: 'gateway', api: 'api' } as const
 
 /** After this time the process ends even if a part still hangs. The next start recovers as after a kill. */
 const stopTimeoutMs = 45_000

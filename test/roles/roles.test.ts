@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
-import { createInternalPass } from '../../service/src/gateway/internal.ts'
+import { createInternalTokens } from '../../service/src/gateway/internal-token.ts'
 import { createLog, createManualClock, deriveKey } from '../../service/src/kernel/index.ts'
 import { createDatabase, sql } from '../../service/src/postgres/index.ts'
 import { type Answer, type Client, type Credentials, success, textAt } from '../support/client.ts'
@@ -115,7 +115,7 @@ const passOf = (at: Date, url: string, body = '') => {
   const { partnerId } = credentials
   const caller = { partnerId, serviceAccountId: randomUUID(), name: 'x', permissions: ['accounts:read'] } as const
   const bound = { method: 'GET', url, body: Buffer.from(body) }
-  return createInternalPass({ key, clock: createManualClock(at) }).write(caller, '127.0.0.1', bound)
+  return createInternalTokens({ key, clock: createManualClock(at) }).issue(caller, '127.0.0.1', bound)
 }
 const askApi = async (headers: Readonly<Record<string, string>>, path = '/v1/accounts') => {
   const answer = await fetch(`${api.url}${path}`, { headers })

@@ -7,7 +7,7 @@ import { addPartner, createTestService, type Service } from '../../../test/suppo
 import { Refusal } from '../api/index.ts'
 import { AssertionFailure, createLog, createSealer, minuteMs, newId, randomBytes, secondMs } from '../kernel/index.ts'
 import { createDatabase, sql } from '../postgres/index.ts'
-import { type Access, apiKeyPartner, createAccess, type SpentNonce } from './index.ts'
+import { type Access, apiKeyPartner, type ConsumedNonce, createAccess } from './index.ts'
 import { newApiKey } from './rules.ts'
 
 let service: Service
@@ -22,10 +22,10 @@ const account = (fields: object = {}) =>
   service.db.transaction((tx) =>
     service.access.createServiceAccount(tx, { partnerId, name: 'Till', permissions: ['payouts:read'], ...fields }),
   )
-const whose = (serviceAccountId: string) => ({ partnerId, serviceAccountId })
+const ofAccount = (serviceAccountId: string) => ({ partnerId, serviceAccountId })
 const notFound = (error: unknown) => error instanceof Refusal && error.code === 'not_found'
 
-test('an API key leads to its partner, and any other text to none', () => {
+test('an API key contains its partner id, and any other text contains none', () => {
   fc.assert(fc.property(fc.uuid(), (id) => assert.equal(apiKeyPartner(newApiKey(id)), id)))
   fc.assert(fc.property(fc.string(), (text) => assert.equal(apiKeyPartner(text), undefined)))
   const key = newApiKey(newId())
@@ -33,23 +33,26 @@ test('an API key leads to its partner, and any other text to none', () => {
     assert.equal(apiKeyPartner(text), undefined, text)
 })
 
-test('the credential of a key holds what was issued; the secret rests sealed', async () => {
+test('the credential of a key is the issued one; the database holds no secret in plain text', async () => {
   const issued = await account()
   const credential = await service.access.credential(issued.apiKey)
   assert.equal(credential?.apiSecret, issued.apiSecret)
   assert.deepEqual(credential.caller, {
-    ...{ partnerId, serviceAccountId: issued.serviceAccountId, name: 'Till', permissions: ['payouts:read'] },
+    partnerId,
+    serviceAccountId: issued.serviceAccountId,
+    name: 'Till',
+    permissions: ['payouts:read'],
   })
-  const row = await service.db.row<{ kept: string }>(sql`
-    select to_jsonb(a)::text as kept from access.service_accounts a
+  const row = await service.db.row<{ stored: string }>(sql`
+    select to_jsonb(service_accounts)::text as stored from access.service_accounts
     where partner_id = ${partnerId} and id = ${issued.serviceAccountId}`)
   assert.ok(row)
-  assert.ok(row.kept.includes(issued.apiKey))
+  assert.ok(row.stored.includes(issued.apiKey))
   for (const secret of [issued.apiSecret, Buffer.from(issued.apiSecret).toString('hex'), 'PRIVATE KEY'])
-    assert.ok(!row.kept.includes(secret))
+    assert.ok(!row.stored.includes(secret))
 })
 
-test('a partner may bring its own public key: no private key is made', async () => {
+test('with the public key of the partner no private key is generated', async () => {
   const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const publicKeyPem = publicKey.export({ type: 'spki', format: 'pem' }).toString()
   const issued = await account({ publicKeyPem })
@@ -57,13 +60,13 @@ test('a partner may bring its own public key: no private key is made', async () 
   assert.ok((await service.access.credential(issued.apiKey))?.publicKey.equals(publicKey))
 })
 
-test('unknown keys, of this partner or of nobody, have no credential', async () => {
+test('an unknown key has no credential, with a known and with an unknown partner', async () => {
   for (const key of [newApiKey(partnerId), newApiKey(newId()), '', 'pk_'])
     assert.equal(await service.access.credential(key), undefined)
   await assert.rejects(account({ partnerId: newId() }), notFound)
 })
 
-test('a revoked key is dead within two seconds, here and at once elsewhere; it cannot be revoked twice', async () => {
+test('a revoked key ends within two seconds where it is cached, elsewhere at once; a second revoke is refused', async () => {
   const { apiKey, serviceAccountId } = await account()
   assert.ok(await service.access.credential(apiKey))
   const revoke = () => service.db.transaction((tx) => service.access.revoke(tx, partnerId, serviceAccountId))
@@ -75,7 +78,7 @@ test('a revoked key is dead within two seconds, here and at once elsewhere; it c
   await assert.rejects(revoke(), notFound)
 })
 
-test('an impersonation names the staff member, may all, and ends by itself, also where it is remembered', async () => {
+test('an impersonation has the name of the staff member and all permissions, and expires, also in the cache', async () => {
   const issued = await service.db.transaction((tx) => service.access.impersonate(tx, partnerId, 'Sam Staff', 1))
   service.clock.advance(minuteMs - secondMs)
   const credential = await service.access.credential(issued.apiKey)
@@ -85,13 +88,13 @@ test('an impersonation names the staff member, may all, and ends by itself, also
   assert.equal(await service.access.credential(issued.apiKey), undefined)
 })
 
-test('an impersonation lasts an hour at most', async () => {
+test('an impersonation lasts at most an hour', async () => {
   const issued = await service.db.transaction((tx) => service.access.impersonate(tx, partnerId, 'Sam Staff', 10_000))
   service.clock.advance(60 * minuteMs)
   assert.equal(await service.access.credential(issued.apiKey), undefined)
 })
 
-test('under another master key no secret opens', async () => {
+test('no secret opens with another master key', async () => {
   const { apiKey } = await account()
   const other = createAccess({ db: service.db, clock: service.clock, sealer: createSealer([randomBytes(32)]) })
   await assert.rejects(other.credential(apiKey), AssertionFailure)
@@ -99,34 +102,35 @@ test('under another master key no secret opens', async () => {
 
 const newNonce = () => newId().replaceAll('-', '')
 
-test('a nonce is spent once: of twenty at once one wins, in this process or another', async () => {
+test('of twenty concurrent uses of a nonce in two processes, one succeeds', async () => {
   const nonce = newNonce()
   const other = createAccess({ db: service.db, clock: service.clock, sealer: service.sealer })
   const expiresAt = new Date(service.clock.now().getTime() + minuteMs)
-  // Swiftly or not, they are the same nonces.
-  const spend = (index: number) =>
-    (index % 2 ? other : service.access).spendNonce({ ...whose(partnerId), nonce, expiresAt }, index % 4 < 2)
-  const won = await Promise.all(Array.from({ length: 20 }, (_, index) => spend(index)))
-  assert.equal(won.filter(({ fresh }) => fresh).length, 1)
-  const others = await service.access.spendNonce({ ...whose(newId()), nonce, expiresAt }, false)
-  assert.ok(others.fresh, "another account's is another")
+  // Synchronous and asynchronous commits use the same nonces.
+  const consume = (index: number) =>
+    (index % 2 ? other : service.access).consumeNonce({ ...ofAccount(partnerId), nonce, expiresAt }, index % 4 < 2)
+  const results = await Promise.all(Array.from({ length: 20 }, (_, index) => consume(index)))
+  assert.equal(results.filter(({ fresh }) => fresh).length, 1)
+  const others = await service.access.consumeNonce({ ...ofAccount(newId()), nonce, expiresAt }, false)
+  assert.ok(others.fresh, 'the nonces of another account are independent')
 })
 
-test('a nonce is remembered to the end of its time, and forgotten after it', async () => {
+test('a nonce is kept until it expires, and deleted afterwards', async () => {
   const nonce = newNonce()
   const expiresAt = new Date(service.clock.now().getTime() + minuteMs)
-  const spend = async () => (await service.access.spendNonce({ ...whose(partnerId), nonce, expiresAt }, false)).fresh
-  assert.ok(await spend())
+  const consume = async () =>
+    (await service.access.consumeNonce({ ...ofAccount(partnerId), nonce, expiresAt }, false)).fresh
+  assert.ok(await consume())
   service.clock.advance(minuteMs)
   await service.access.sweepNonces()
-  assert.equal(await spend(), false)
+  assert.equal(await consume(), false)
   service.clock.advance(1)
   assert.ok((await service.access.sweepNonces()) > 0)
   assert.equal(await service.access.sweepNonces(), 0)
-  assert.ok(await spend())
+  assert.ok(await consume())
 })
 
-test('two processes that are sent the same nonces in opposite orders do not wait for each other', async () => {
+test('two processes that receive the same nonces in opposite orders do not deadlock', async () => {
   const retried: unknown[] = []
   const log = Object.assign(createLog('silent'), { debug: (fields: unknown) => void retried.push(fields) })
   const open = () => createDatabase({ url: service.url, connectionsMax: 2, log })
@@ -137,15 +141,15 @@ test('two processes that are sent the same nonces in opposite orders do not wait
     const expiresAt = new Date(service.clock.now().getTime() + minuteMs)
     for (let round = 0; round < 10; round += 1) {
       const nonces = Array.from({ length: 200 }, newNonce)
-      const spend = (access: Access, list: readonly string[]) =>
-        list.map((nonce) => access.spendNonce({ ...whose(partnerId), nonce, expiresAt }, round % 2 === 0))
-      const won: readonly SpentNonce[] = await Promise.all([
-        ...spend(one, nonces),
-        ...spend(other, nonces.toReversed()),
+      const consumeAll = (access: Access, list: readonly string[]) =>
+        list.map((nonce) => access.consumeNonce({ ...ofAccount(partnerId), nonce, expiresAt }, round % 2 === 0))
+      const results: readonly ConsumedNonce[] = await Promise.all([
+        ...consumeAll(one, nonces),
+        ...consumeAll(other, nonces.toReversed()),
       ])
-      assert.equal(won.filter(({ fresh }) => fresh).length, nonces.length)
+      assert.equal(results.filter(({ fresh }) => fresh).length, nonces.length)
     }
-    assert.equal(retried.length, 0, 'a deadlock holds up everybody in both batches for a second')
+    assert.equal(retried.length, 0, 'a deadlock would delay both batches by a second')
   } finally {
     await Promise.all(databases.map((db) => db.close()))
   }
@@ -158,7 +162,7 @@ const fillNonces = (id: string, count: number) =>
       '2020-01-01T00:00:00Z'::timestamptz
     from generate_series(1, ${count}::integer) n on conflict do nothing`)
 
-test('what one account spends in ten minutes at its full rate is swept in steps that end', async () => {
+test('the nonces of ten minutes at the full rate of an account are swept in bounded steps', async () => {
   const nonces = 60_000
   await fillNonces(partnerId, nonces)
   let swept = 0
@@ -166,7 +170,7 @@ test('what one account spends in ten minutes at its full rate is swept in steps 
   assert.ok(swept >= nonces)
 })
 
-test('every partner has its turn in the sweep, however many are busy', async () => {
+test('the sweep reaches every partner, even if many have new nonces', async () => {
   const ids = Array.from({ length: 150 }, () => newId())
   await service.db.run(sql`
     insert into access.partners (id, name, created_at) select id, 'Busy', ${service.clock.now()}

@@ -1,11 +1,12 @@
 /**
- * Access: who may call. Partners, service accounts with their keys, secrets and permissions, impersonation sessions,
- * and the nonces that were spent.
+ * Access: partners, service accounts with their keys, secrets and permissions, impersonation sessions, and nonces.
  *
- * Tables: access.partners, access.service_accounts, access.nonces. Promises: a secret is sealed at rest and shown once;
- * a nonce is accepted once per service account, whatever endpoint, instance or restart; an unknown key and a wrong
- * signature look alike.
+ * Tables: access.partners, access.service_accounts, access.nonces. Invariants: a secret is encrypted at rest and shown
+ * once; a service account can use a nonce once, across all operations, processes and restarts; an unknown key and a
+ * wrong signature give the same answer.
  */
-export { createSpendingBatcher } from './nonces.ts'
+export { createNonceBatcher } from './nonces.ts'
 export { apiKeyPartner } from './rules.ts'
-export { type Access, type Credential, createAccess, type IssuedCredential, type SpentNonce } from './service.ts'
+export type { Credential, IssuedCredential } from './credentials.ts'
+export type { ConsumedNonce } from './nonces.ts'
+export { type Access, createAccess } from './service.ts'

@@ -1,35 +1,98 @@
-/** Nonces in numbers, in statements of their own or in the batches of those who write for them. */
+/** Consumes nonces in batches: in statements of their own, or in the transaction that carries out the request. */
 import { type Nonce, type OpenNonce, Refusal } from '../api/index.ts'
-import { type Batcher, type BatcherOptions, createBatcher, type Tx } from '../postgres/index.ts'
+import { type Clock, nilId, partnerKey } from '../kernel/index.ts'
+import {
+  type Batcher,
+  type BatcherOptions,
+  createBatcher,
+  type Database,
+  type Tx,
+  withoutTransaction,
+} from '../postgres/index.ts'
 import * as store from './store.ts'
 
-/** True for the first of each; of two that are the same in one batch the second is a replay like any other. */
-export async function spendNonces(tx: Tx, nonces: readonly Nonce[]): Promise<readonly boolean[]> {
+/** `fresh` is false for a replay. `durable` resolves when the nonce is on disk. */
+export type ConsumedNonce = { readonly fresh: boolean; readonly durable: () => Promise<void> }
+
+export type NonceRegister = {
+  /**
+   * Consumes a nonce. With `asyncCommit` the commit does not wait for the disk; send no answer before `durable` resolves,
+   * which costs nothing if a durable commit followed.
+   */
+  readonly consumeNonce: (nonce: Nonce, asyncCommit: boolean) => Promise<ConsumedNonce>
+  /** Deletes expired nonces in a bounded step; returns how many. Their timestamps are outside the window by then. */
+  readonly sweepNonces: () => Promise<number>
+}
+
+const noncesPerBatchMax = 256
+const batchesUnderWayMax = 2
+const sweepNoncesMax = 10_000
+const sweepPartnersMax = 100
+
+export function createNonceRegister(deps: {
+  readonly db: Database
+  readonly clock: Clock
+  readonly sharded?: boolean
+}): NonceRegister {
+  const { db, clock, sharded = false } = deps
+  const { unflushed } = db
+  const batches = {
+    work: consumeNonces,
+    callsMax: noncesPerBatchMax,
+    batchesMax: batchesUnderWayMax,
+    partnerOf: ({ partnerId }: Nonce) => partnerId,
+    apart: sharded,
+  }
+  const consume = createBatcher({ ...batches, db })
+  const consumeAsync = createBatcher({ ...batches, db: withoutTransaction(unflushed) })
+  let sweptUpTo = nilId
+  return {
+    consumeNonce: async (nonce, asyncCommit) => {
+      // On a sharded database a later commit on another shard would not flush the nonce.
+      if (sharded || !asyncCommit) return { fresh: await consume(nonce), durable: () => Promise.resolve() }
+      const fresh = await consumeAsync(nonce)
+      const mark = unflushed.mark()
+      return { fresh, durable: () => unflushed.flushed(mark) }
+    },
+    sweepNonces: async () => {
+      const now = clock.now()
+      const partnerIds = await store.partnersWithExpiredNonces(db, now, sweptUpTo, sweepPartnersMax)
+      // The next sweep continues here: otherwise the first busy partners would take every sweep.
+      sweptUpTo = partnerIds.length < sweepPartnersMax ? nilId : (partnerIds.at(-1) ?? nilId)
+      let swept = 0
+      for (const partnerId of partnerIds) swept += await store.deleteExpiredNonces(db, partnerId, now, sweepNoncesMax)
+      return swept
+    },
+  }
+}
+
+/** True for each nonce that is new. Of two equal nonces in one batch, the second is a replay. */
+async function consumeNonces(tx: Tx, nonces: readonly Nonce[]): Promise<readonly boolean[]> {
   if (nonces.length === 0) return []
-  const keyOf = (row: Omit<Nonce, 'expiresAt'>) => `${row.partnerId} ${row.serviceAccountId} ${row.nonce}`
+  const keyOf = (row: Omit<Nonce, 'expiresAt'>) => partnerKey(row.partnerId, row.serviceAccountId, row.nonce)
   const fresh = new Set((await store.insertNonces(tx, nonces)).map(keyOf))
   return nonces.map((nonce) => fresh.delete(keyOf(nonce)))
 }
 
-/** `replays`: calls whose nonce was spent before. */
-type Spent<In, Read> = { readonly replays: ReadonlySet<In>; readonly read: Read }
+/** `replays`: calls whose nonce was consumed before. */
+type Checked<In, Read> = { readonly replays: ReadonlySet<In>; readonly read: Read }
 
 /**
- * A batcher whose transactions also spend the nonces of their calls: what is written for a call and its nonce are there
- * together or not at all. A replay is refused (401 nonce_replayed), and the work never sees it.
+ * A batcher whose transactions also consume the nonces of their calls: a call and its nonce are committed together or not
+ * at all. Refuses a replay (401 nonce_replayed) before `work` sees it.
  */
-export function createSpendingBatcher<In extends { readonly nonce: OpenNonce | undefined }, Out, Read>(
+export function createNonceBatcher<In extends { readonly nonce: OpenNonce | undefined }, Out, Read>(
   options: BatcherOptions<In, Out, Read> & { readonly read: (tx: Tx, calls: readonly In[]) => Promise<Read> },
 ): Batcher<In, Out> {
-  const batched = createBatcher<In, Out, Spent<In, Read>>({
+  const batched = createBatcher<In, Out, Checked<In, Read>>({
     ...options,
     read: async (tx, calls) => {
-      const open = calls.flatMap((call) => (call.nonce && !call.nonce.spent ? [{ call, nonce: call.nonce }] : []))
-      const spending = spendNonces(
+      const open = calls.flatMap((call) => (call.nonce && !call.nonce.consumed ? [{ call, nonce: call.nonce }] : []))
+      const consuming = consumeNonces(
         tx,
         open.map(({ nonce }) => nonce),
       )
-      const [fresh, read] = await Promise.all([spending, options.read(tx, calls)])
+      const [fresh, read] = await Promise.all([consuming, options.read(tx, calls)])
       return { replays: new Set(open.filter((_, index) => !fresh[index]).map(({ call }) => call)), read }
     },
     work: async (tx, calls, { replays, read }, line) => {
@@ -42,17 +105,17 @@ export function createSpendingBatcher<In extends { readonly nonce: OpenNonce | u
       )
     },
   })
-  // An answer, a refusal too, is given after the commit; every other failure has left nothing.
-  const spent = ({ nonce }: In) => {
-    if (nonce) nonce.spent = true
+  // A result or a refusal comes after the commit. Any other failure has committed nothing.
+  const markConsumed = ({ nonce }: In) => {
+    if (nonce) nonce.consumed = true
   }
   return async (call) => {
     try {
       const outcome = await batched(call)
-      spent(call)
+      markConsumed(call)
       return outcome
     } catch (error) {
-      if (error instanceof Refusal) spent(call)
+      if (error instanceof Refusal) markConsumed(call)
       throw error
     }
   }

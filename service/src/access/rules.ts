@@ -1,4 +1,4 @@
-/** Pure: the API key's form. It carries the partner's id, so that a key leads to its shard without a global index. */
+/** Pure: the form of the API key. It contains the partner's id, so that a key leads to its shard without a global index. */
 import { randomBytes } from '../kernel/index.ts'
 
 const prefix = 'pk_'
@@ -11,7 +11,7 @@ export function newApiKey(partnerId: string): string {
   return prefix + Buffer.concat([partner, randomBytes(randomPartBytes)]).toString('base64url')
 }
 
-/** The partner that the key names, or undefined where the text is no API key of ours. */
+/** The partner id in the key; undefined if the text is not an API key of this service. */
 export function apiKeyPartner(apiKey: string): string | undefined {
   if (!form.test(apiKey)) return undefined
   const hex = Buffer.from(apiKey.slice(prefix.length), 'base64url').subarray(0, partnerBytes).toString('hex')

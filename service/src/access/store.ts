@@ -1,4 +1,4 @@
-/** All SQL of access. */
+/** The SQL of access. */
 import type { Permission } from '@partner-payments/wire'
 import type { Nonce } from '../api/index.ts'
 import { givenBy, ofPartners, sql, type Tx } from '../postgres/index.ts'
@@ -10,12 +10,12 @@ export type ServiceAccountRow = {
   readonly apiKey: string
   readonly apiSecretSealed: Buffer
   readonly publicKeyPem: string
-  readonly permissions: readonly Permission[]
+  /** Separated by spaces. The row is read often, and the list is parsed only if the row has changed. */
+  readonly permissions: string
   readonly impersonatedBy: string | null
   readonly expiresAt: Date | null
 }
-/** As it is read again and again: its permissions are a text with spaces, made into a list where they have changed. */
-export type ServiceAccountRead = Omit<ServiceAccountRow, 'permissions'> & { readonly permissions: string }
+type NewServiceAccount = Omit<ServiceAccountRow, 'permissions'> & { readonly permissions: readonly Permission[] }
 
 export async function insertPartner(tx: Tx, id: string, name: string, now: Date): Promise<void> {
   await tx.run(sql`insert into access.partners (id, name, created_at) values (${id}, ${name}, ${now})`)
@@ -26,11 +26,11 @@ export function partnerById(tx: Tx, id: string): Promise<{ readonly id: string; 
 }
 
 export async function partnerIds(tx: Tx): Promise<readonly string[]> {
-  const rows = await tx.rows<{ id: string }>(sql`select id from access.partners order by id`)
+  const rows = await tx.rows<{ readonly id: string }>(sql`select id from access.partners order by id`)
   return rows.map((row) => row.id)
 }
 
-export async function insertServiceAccount(tx: Tx, row: ServiceAccountRow, now: Date): Promise<void> {
+export async function insertServiceAccount(tx: Tx, row: NewServiceAccount, now: Date): Promise<void> {
   await tx.run(sql`
     insert into access.service_accounts (partner_id, id, name, api_key, api_secret_sealed, public_key_pem, permissions,
       impersonated_by, expires_at, created_at)
@@ -38,12 +38,12 @@ export async function insertServiceAccount(tx: Tx, row: ServiceAccountRow, now: 
       ${row.permissions}::text[], ${row.impersonatedBy}, ${row.expiresAt}, ${now})`)
 }
 
-/** The accounts of these keys, and perhaps others of the same partners. */
+/** The service accounts of these keys. May return more: partners and keys are matched independently. */
 export function serviceAccountsByKey(
   tx: Tx,
   keys: readonly { readonly partnerId: string; readonly apiKey: string }[],
-): Promise<readonly ServiceAccountRead[]> {
-  return tx.rows<ServiceAccountRead>(sql`
+): Promise<readonly ServiceAccountRow[]> {
+  return tx.rows<ServiceAccountRow>(sql`
     select partner_id, id, name, api_key, api_secret_sealed, public_key_pem,
       array_to_string(permissions, ' ') as permissions, impersonated_by, expires_at
     from access.service_accounts
@@ -63,8 +63,8 @@ const givenNonces = givenBy<Nonce>(
 )
 
 /**
- * Answers those that were new; a concurrent twin waits for the first and is then not among them. In the order of their
- * keys, so that two batches with the same nonces cannot wait for each other.
+ * Returns the nonces that were new. A concurrent insert of the same nonce waits for the first and then returns no row.
+ * The order by key prevents a deadlock between two batches with the same nonces.
  */
 export function insertNonces(tx: Tx, rows: readonly Nonce[]): Promise<readonly Omit<Nonce, 'expiresAt'>[]> {
   return tx.rows(sql`
@@ -74,25 +74,26 @@ export function insertNonces(tx: Tx, rows: readonly Nonce[]): Promise<readonly O
     returning partner_id, service_account_id, replace(nonce::text, '-', '') as nonce`)
 }
 
-/** Which partners have nonces to forget, from behind `afterId`: the unlocked read of the sweep (it names no partner by design). */
+/** Partners after `afterId` that have expired nonces. The unlocked read of the sweep: it has no `partner_id` by design. */
 export async function partnersWithExpiredNonces(
   tx: Tx,
   now: Date,
   afterId: string,
   partnersMax: number,
 ): Promise<readonly string[]> {
-  const rows = await tx.rows<{ id: string }>(sql`
+  const rows = await tx.rows<{ readonly id: string }>(sql`
     select id from access.partners where id > ${afterId} and exists (
       select from access.nonces where nonces.partner_id = partners.id and nonces.expires_at < ${now})
     order by id limit ${partnersMax}`)
   return rows.map((row) => row.id)
 }
 
-/** A join, not a list of pairs: PostgreSQL holds each row against all of such a list, which takes minutes for one account. */
+/** A join, not a list of pairs: PostgreSQL compares each row with the whole list, which takes minutes for one account. */
 export function deleteExpiredNonces(tx: Tx, partnerId: string, now: Date, noncesMax: number): Promise<number> {
   return tx.run(sql`
-    delete from access.nonces n using (
+    delete from access.nonces using (
       select service_account_id, nonce from access.nonces
       where partner_id = ${partnerId} and expires_at < ${now} limit ${noncesMax}) as expired
-    where n.partner_id = ${partnerId} and n.service_account_id = expired.service_account_id and n.nonce = expired.nonce`)
+    where nonces.partner_id = ${partnerId} and nonces.service_account_id = expired.service_account_id
+      and nonces.nonce = expired.nonce`)
 }

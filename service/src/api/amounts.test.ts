@@ -26,7 +26,7 @@ function refused(
   })
 }
 
-test('what is written is read again, to the last digit, in every currency', () => {
+test('an amount that is written and read again is the same, in every currency', () => {
   fc.assert(
     fc.property(minor, ({ code, amount }) => {
       assert.equal(readAmount(writeAmount(amount, code), code), amount)
@@ -35,11 +35,11 @@ test('what is written is read again, to the last digit, in every currency', () =
   )
 })
 
-test('every way of writing an amount within its digits reads as the same', () => {
+test('every spelling of an amount within the digits of its currency gives the same amount', () => {
   fc.assert(
     fc.property(minor, fc.nat(12), ({ code, amount }, shift) => {
       const { digits } = currencies[code]
-      // The point moved to the left, and put back by the exponent.
+      // Moves the decimal point to the left and compensates with the exponent.
       const text = amount.toString().padStart(digits + shift + 1, '0')
       const at = text.length - digits - shift
       assert.equal(read(`${BigInt(text.slice(0, at))}.${text.slice(at)}e${shift}`, code), amount)
@@ -47,7 +47,7 @@ test('every way of writing an amount within its digits reads as the same', () =>
   )
 })
 
-test('the text of an amount has all digits of its currency, with a sign where it is negative', () => {
+test('the text of an amount has all digits of its currency, and a sign if it is negative', () => {
   assert.deepEqual(
     [0n, 1n, -1n, 1234n, -100n].map((amount) => amountText(amount, 'EUR')),
     ['0.00', '0.01', '-0.01', '12.34', '-1.00'],
@@ -55,7 +55,7 @@ test('the text of an amount has all digits of its currency, with a sign where it
   assert.equal(amountText(1n, 'USDC'), '0.000001')
 })
 
-test('amounts at the edges', () => {
+test('reads amounts at the limits', () => {
   const given: readonly (readonly [string, bigint])[] = [
     ['0.01', 1n],
     ['10000000', 1_000_000_000n],
@@ -69,7 +69,7 @@ test('amounts at the edges', () => {
   assert.equal(readAmount(250, 'EUR'), 25_000n)
 })
 
-test('refuses, with the pointer: nothing, less than nothing, too much, too many digits', () => {
+test('refuses, with the pointer: zero, negative, too large, too many digits', () => {
   for (const text of ['0', '0.00', '-0', '0e5', '-1', '-0.01', '10000000.01', '1e8', '1e99', '1e999', '1e-999'])
     refused(() => read(text), '/here', text === '1e-999' ? 'too_precise' : 'out_of_range')
   for (const text of ['0.001', '1.000', '12.345', '1e-3', '10.50e-1']) refused(() => read(text), '/here', 'too_precise')
@@ -77,18 +77,18 @@ test('refuses, with the pointer: nothing, less than nothing, too much, too many 
   refused(() => readAmount(-5, 'EUR'), '/amount', 'out_of_range')
 })
 
-test('a hostile literal costs nothing: its length and its exponent are bounded', () => {
+test('the length and the exponent of a literal are bounded', () => {
   refused(() => read(`0.${'0'.repeat(100_000)}1`), '/here', 'out_of_range')
   refused(() => read('1e999999999'), '/here', 'out_of_range')
 })
 
-test('no amount beyond a double is rounded', () => {
+test('does not round amounts that a double cannot represent', () => {
   assert.equal(read('9999999.99'), 999_999_999n)
   assert.equal(read('9007199.254740', 'USDC'), 9_007_199_254_740n)
   assert.equal(read('0.29'), 29n)
 })
 
-test('currencies: known, of the world but not held, of nowhere', () => {
+test('tells supported currencies, unsupported currencies and other codes apart', () => {
   assert.equal(readCurrency('EUR'), 'EUR')
   refused(() => readCurrency('JPY'), '/currency', 'invalid_value', 'currency_not_supported')
   for (const code of ['XXX', 'XTS', 'ABC', 'toString', '__proto__'])

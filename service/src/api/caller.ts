@@ -1,4 +1,4 @@
-/** Who is calling: made by the gateway once the signature holds, and the only thing that modules know of authentication. */
+/** The authenticated caller. The gateway creates it once the signature is verified; modules see nothing else of authentication. */
 import type { Permission } from '@partner-payments/wire'
 
 export type Caller = {
@@ -6,6 +6,6 @@ export type Caller = {
   readonly serviceAccountId: string
   readonly name: string
   readonly permissions: readonly Permission[]
-  /** The staff member behind an impersonation session; its writes are refused. */
+  /** The staff member of an impersonation session. Its writes are refused. */
   readonly impersonatedBy?: string
 }

@@ -9,14 +9,14 @@ const cursors = createCursors(randomBytes(32))
 const rows = Array.from({ length: 7 }, () => ({ id: newId() })).toReversed()
 const refused = (error: unknown) => error instanceof Refusal && error.errors[0]?.pointer === '/query/cursor'
 
-/** A list as a store answers it: what lies behind the cursor, one row more than asked for. */
+/** A list as a store returns it: the rows after the cursor, one more than the limit. */
 const pageAfter = (query: { readonly limit?: string; readonly cursor?: string }) => {
   const request = cursors.read('list', query)
   const rest = rows.filter(({ id }) => request.afterId === null || id < request.afterId)
   return cursors.page('list', request, rest.slice(0, request.limit + 1))
 }
 
-test('page after page gives every row once, whatever the limit', () => {
+test('the pages together contain every row once, for every limit', () => {
   for (let limit = 1; limit <= rows.length + 1; limit += 1) {
     const seen: string[] = []
     let page = pageAfter({ limit: String(limit) })
@@ -34,13 +34,13 @@ test('page after page gives every row once, whatever the limit', () => {
   }
 })
 
-test('without a limit it is 25; an empty list has no cursor', () => {
+test('the default limit is 25; an empty list has no cursor', () => {
   assert.deepEqual(cursors.read('list', {}), { limit: 25, afterId: null })
   const empty = { data: [], nextCursor: null, hasMore: false }
   assert.deepEqual(cursors.page('list', { limit: 25, afterId: null }, []), empty)
 })
 
-test('refuses a cursor of another list, under another key, changed or cut', () => {
+test('refuses a cursor of another list, of another key, changed or truncated', () => {
   const cursor = pageAfter({ limit: '2' }).nextCursor ?? ''
   assert.throws(() => cursors.read('other list', { cursor }), refused)
   assert.throws(() => createCursors(randomBytes(32)).read('list', { cursor }), refused)
@@ -54,6 +54,6 @@ test('refuses a cursor of another list, under another key, changed or cut', () =
   }
 })
 
-test('refuses any text that was not handed out', () => {
+test('refuses a text that is not a cursor', () => {
   fc.assert(fc.property(fc.string(), (cursor) => assert.throws(() => cursors.read('list', { cursor }), refused)))
 })

@@ -1,19 +1,19 @@
-/** Opaque, signed list cursors: where the page before ended. A cursor of another list or a forged one is refused. */
+/** Opaque, signed list cursors. A cursor holds the position where a page ended. */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { listLimitDefault } from '@partner-payments/wire'
 import { refuseField } from './refusal.ts'
 
-/** Lists are ordered by (createdAt, id) descending; ids are version 7, so `id` alone carries that order. */
+/** Lists are ordered by (createdAt, id), descending. Ids are UUIDs version 7, so that ordering by `id` is the same. */
 export type PageRequest = { readonly limit: number; readonly afterId: string | null }
 export type Page<T> = { readonly data: readonly T[]; readonly nextCursor: string | null; readonly hasMore: boolean }
 
 export type Cursors = {
-  /** Refuses (400) a cursor that this list of this partner did not hand out. `list` includes the partner's id. */
+  /** `list` includes the partner's id. Refuses (400) a cursor that was not issued for this list. */
   readonly read: (list: string, query: { readonly limit?: string; readonly cursor?: string }) => PageRequest
-  /** The place in a list, from what `write` made of it. Refuses (400, `pointer`) what this list did not hand out. */
+  /** The position in a cursor made by `write`. Refuses (400, with `pointer`) a cursor that was not issued for this list. */
   readonly open: (list: string, cursor: string, pointer: string) => string
-  readonly write: (list: string, place: string) => string
-  /** `rows` holds up to `limit + 1` rows: the extra one only says that there is more. */
+  readonly write: (list: string, position: string) => string
+  /** `rows` holds up to `limit + 1` rows: the extra row only shows that there are more. */
   readonly page: <T extends { readonly id: string }>(list: string, request: PageRequest, rows: readonly T[]) => Page<T>
 }
 
@@ -24,14 +24,14 @@ export function createCursors(key: Uint8Array): Cursors {
     createHmac('sha256', key).update(`${list}\n${id}`).digest().subarray(0, macBytes)
   const open = (list: string, cursor: string, pointer: string) => {
     const bytes = Buffer.from(cursor, 'base64url')
-    const place = bytes.subarray(macBytes).toString('latin1')
+    const position = bytes.subarray(macBytes).toString('latin1')
     const given = bytes.subarray(0, macBytes)
-    if (given.length !== macBytes || !timingSafeEqual(given, mac(list, place)))
+    if (given.length !== macBytes || !timingSafeEqual(given, mac(list, position)))
       throw refuseField({ pointer, code: 'invalid_value', message: 'is not a cursor of this list' })
-    return place
+    return position
   }
-  const write = (list: string, place: string) =>
-    Buffer.concat([mac(list, place), Buffer.from(place, 'latin1')]).toString('base64url')
+  const write = (list: string, position: string) =>
+    Buffer.concat([mac(list, position), Buffer.from(position, 'latin1')]).toString('base64url')
   return {
     open,
     write,

@@ -1,6 +1,6 @@
 /**
- * The vocabulary between the gateway and the modules: caller, handlers, refusals, amounts, list cursors, nonces. Knows no
- * sockets and no SQL.
+ * The vocabulary that the gateway and the modules share: caller, handlers, refusals, amounts, list cursors, nonces.
+ * Contains no HTTP and no SQL.
  */
 export * from './amounts.ts'
 export * from './caller.ts'

@@ -1,12 +1,12 @@
-/** The single use of a request. */
+/** The nonce of a request: a service account may use it once. */
 export type Nonce = {
   readonly partnerId: string
   readonly serviceAccountId: string
   /** 32 lower-case hexadecimal digits. */
   readonly nonce: string
-  /** When it may be forgotten. */
+  /** After this time the nonce may be deleted. */
   readonly expiresAt: Date
 }
 
-/** `spent` is set by whoever has spent it, once that cannot be undone. */
-export type OpenNonce = Nonce & { spent: boolean }
+/** `consumed` becomes true when the nonce is committed. */
+export type OpenNonce = Nonce & { consumed: boolean }

@@ -1,10 +1,10 @@
 /**
- * Three kinds of failure, no more: a Refusal is expected (the caller is told why), an AssertionFailure is a bug, and
- * Unreachable is somebody else not answering. Public text is `detail`; internal text is `message` and goes to the log.
+ * Three kinds of failure: a Refusal is an expected error of the caller, an AssertionFailure is a bug, and Unreachable is a
+ * dependency that does not answer. `detail` is public; `message` goes to the log only.
  */
 import { type FieldError, type ProblemCode, problems } from '@partner-payments/wire'
 
-export type RefusalExtras = {
+type RefusalExtras = {
   readonly errors?: readonly FieldError[]
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -25,12 +25,12 @@ export class Refusal extends Error {
   }
 }
 
-/** A refusal of one field of the body. `code` defaults to `validation_failed`. */
+/** A refusal of one field of the request. `code` defaults to `validation_failed`. */
 export function refuseField(error: FieldError, code: ProblemCode = 'validation_failed'): Refusal {
   return new Refusal(code, `${error.pointer || 'The body'}: ${error.message}`, { errors: [error] })
 }
 
-/** Unknown and another partner's are the same answer. */
+/** The same answer for an unknown id and for an id of another partner. */
 export function notFound(what: string, pointer?: string): Refusal {
   const detail = `No such ${what}.`
   return pointer === undefined
@@ -38,7 +38,7 @@ export function notFound(what: string, pointer?: string): Refusal {
     : new Refusal('not_found', detail, { errors: [{ pointer, code: 'invalid_value', message: `no such ${what}` }] })
 }
 
-/** A database, bank or service that cannot be reached (502) or does not answer in time (504). */
+/** A database, bank or service that is unreachable (502) or does not answer in time (504). */
 export class Unreachable extends Error {
   override readonly name = 'Unreachable'
   readonly code: 'downstream_unreachable' | 'downstream_timeout'

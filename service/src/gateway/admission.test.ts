@@ -1,24 +1,24 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Refusal } from '../api/index.ts'
-import { createCapacity } from './admission.ts'
+import { createAdmissionControl } from './admission.ts'
 
 const overloaded = (error: unknown) =>
   error instanceof Refusal && error.code === 'overloaded' && error.headers['retry-after'] === '1'
 
-test('as many as allowed are inside, and each place is given back once', () => {
-  const { enter, isFull } = createCapacity(2)
-  const [first, second] = [enter(), enter()]
-  assert.throws(enter, overloaded)
+test('admits up to the maximum, and a second release of one request has no effect', () => {
+  const { admit, isFull } = createAdmissionControl(2)
+  const [releaseFirst, releaseSecond] = [admit(), admit()]
+  assert.throws(admit, overloaded)
   assert.ok(isFull())
-  first()
-  first()
-  const third = enter()
-  assert.throws(enter, overloaded, 'a place that is given back twice is one place')
-  second()
-  third()
+  releaseFirst()
+  releaseFirst()
+  const releaseThird = admit()
+  assert.throws(admit, overloaded, 'the second release of a request frees nothing')
+  releaseSecond()
+  releaseThird()
   assert.ok(!isFull())
-  enter()
-  enter()
-  assert.throws(enter, overloaded)
+  admit()
+  admit()
+  assert.throws(admit, overloaded)
 })

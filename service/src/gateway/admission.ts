@@ -1,35 +1,35 @@
 /**
- * Requests under way at once. Beyond what a process can serve a queue only makes everybody wait: what comes on top is
- * refused at once, which costs little, and what was accepted is answered about as fast as ever.
+ * Admission control: limits the requests in progress. Above what a process can serve, a queue only adds latency to every
+ * request, so that further requests are refused at once.
  */
 import { Refusal } from '../api/index.ts'
 
-export type Capacity = {
-  /** Throws overloaded (503) with Retry-After. Answers how to give the place back, which happens once. */
-  readonly enter: () => () => void
-  /** What would be refused later can be refused now, at a fraction of the cost. */
+export type AdmissionControl = {
+  /** Refuses: overloaded (503) with Retry-After. Returns a function that ends the request; calling it twice is safe. */
+  readonly admit: () => () => void
+  /** Lets the server refuse before it does any work. */
   readonly isFull: () => boolean
-  /** What is answered then. */
+  /** The detail of the refusal. */
   readonly detail: string
 }
 
-/** A second is many times what a queue that is full takes to empty. */
+/** A full process works off its requests in a fraction of a second. */
 export const retryHeaders = { 'retry-after': '1' } as const
 
-export function createCapacity(requestsMax: number): Capacity {
-  let underWay = 0
-  const isFull = () => underWay >= requestsMax
-  const detail = `More than ${requestsMax} requests are under way.`
+export function createAdmissionControl(requestsMax: number): AdmissionControl {
+  let inProgress = 0
+  const isFull = () => inProgress >= requestsMax
+  const detail = `This process is serving its maximum of ${requestsMax} requests. Retry after the time in Retry-After.`
   return {
     isFull,
     detail,
-    enter: () => {
+    admit: () => {
       if (isFull()) throw new Refusal('overloaded', detail, { headers: retryHeaders })
-      underWay += 1
-      let inside = true
+      inProgress += 1
+      let released = false
       return () => {
-        if (inside) underWay -= 1
-        inside = false
+        if (!released) inProgress -= 1
+        released = true
       }
     },
   }

@@ -1,77 +1,59 @@
 /**
- * Where signed requests come in: the headers judged, the body read, the place taken, the signature verified, the allowance
- * spent. What is done for them is the desk's, or the api's behind an edge.
+ * Authenticates a signed request: reads the signature headers and the body, admits the request, verifies the signature
+ * and counts the request against the rate limit. The nonce comes after it, in the dispatcher.
  */
 import type { Access } from '../access/index.ts'
 import type { Caller } from '../api/index.ts'
 import type { Clock } from '../kernel/index.ts'
-import { createIdentify, readClaim } from './signature.ts'
+import type { AdmissionControl } from './admission.ts'
 import { readBody } from './body.ts'
-import type { Capacity } from './admission.ts'
-import type { Visit } from './dispatcher.ts'
 import { createRateLimiter } from './rate.ts'
-import type { Pipeline, RawRequest, Reply } from './server.ts'
+import type { RawRequest } from './server.ts'
+import { createSignatureVerifier, readSignatureHeaders } from './signature.ts'
+import { createSignatureThrottle } from './signature-throttle.ts'
 
-export type Identified = {
-  readonly apiKey: string
+/** Signatures per turn of the event loop: they take less than a millisecond. */
+const signaturesPerTurn = 8
+
+export type Authenticated = {
   readonly caller: Caller
+  /** 32 lower-case hexadecimal digits. */
   readonly nonce: string
   readonly body: Buffer
-  /** RateLimit fields, for every answer. */
-  readonly headers: Readonly<Record<string, string>>
-  /** Gives the place back. */
-  readonly leave: () => void
+  readonly rateLimitHeaders: Readonly<Record<string, string>>
+  /** Ends the request for the admission control. */
+  readonly release: () => void
 }
 
-export type EntryOptions = {
-  readonly credential: Access['credential']
+export type AuthenticationOptions = {
+  readonly access: Pick<Access, 'credential'>
   readonly clock: Clock
   readonly windowSeconds: number
   readonly rate: { readonly perSecond: number; readonly burst: number }
   readonly bodyBytesMax: number
-  /** Before a signature is verified: `createTurns` where the thread has more to do. */
-  readonly turn?: () => Promise<void>
 }
 
-/** Refuses what `readClaim`, `readBody`, `capacity` and `identify` refuse. */
-export function createEntry(options: EntryOptions, capacity: Capacity): (request: RawRequest) => Promise<Identified> {
-  const limiter = createRateLimiter({ clock: options.clock, ...options.rate })
-  const identify = createIdentify({ ...options, spendAllowance: limiter.spend })
-  const { turn } = options
-  return async (request) => {
-    const claim = readClaim(request.headers)
-    const body = await readBody(request.message, options.bodyBytesMax)
-    // Not before the body is there: a sender that takes its time takes no place.
-    const leave = capacity.enter()
+/** Refuses what `readSignatureHeaders`, `readBody`, `admit`, the signature verifier and the rate limiter refuse. */
+export function createAuthentication(options: AuthenticationOptions, admission: AdmissionControl) {
+  const { access, clock, windowSeconds, bodyBytesMax } = options
+  const limiter = createRateLimiter({ clock, ...options.rate })
+  const verifySignature = createSignatureVerifier({ credential: access.credential, clock, windowSeconds })
+  const throttle = createSignatureThrottle(signaturesPerTurn)
+  return async (request: RawRequest): Promise<Authenticated> => {
+    const signed = readSignatureHeaders(request.headers)
+    const body = await readBody(request.message, bodyBytesMax)
+    // Admitted after the body has arrived, so that slow senders do not use up the capacity.
+    const release = admission.admit()
     try {
-      await turn?.()
-      const caller = await identify(claim, { ...request, body })
-      return { apiKey: claim.apiKey, nonce: claim.nonce, caller, body, leave, headers: limiter.headers(caller) }
+      await throttle()
+      const { method, path, query } = request
+      const caller = await verifySignature(signed, { method, path, query, body })
+      // After the signature, so that a forged request cannot use up the limit of another account.
+      limiter.take(caller)
+      return { caller, nonce: signed.nonce, body, rateLimitHeaders: limiter.headers(caller), release }
     } catch (error) {
-      leave()
+      release()
       throw error
     }
   }
-}
-
-/** `undefined`: the visit led nowhere. */
-export type Serve = (identified: Identified, visit: Visit) => Promise<Reply | undefined>
-
-export function createFront(options: EntryOptions & { readonly serve: Serve }, capacity: Capacity): Pipeline {
-  const enter = createEntry(options, capacity)
-  const visit = async (operation: Visit['operation'], request: RawRequest) => {
-    const identified = await enter(request)
-    const { nonce, body, headers, leave } = identified
-    const { method, path, params, query, contentType, requestId, ip } = request
-    const contentEncoding = request.headers['content-encoding']
-    try {
-      const answer = await options.serve(identified, {
-        ...{ operation, nonce, method, path, params, query, contentType, contentEncoding, body, requestId, ip },
-      })
-      return answer && { ...answer, headers: { ...headers, ...answer.headers } }
-    } finally {
-      leave()
-    }
-  }
-  return { knock: (request) => visit(undefined, request), run: visit }
 }

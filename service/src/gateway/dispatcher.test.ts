@@ -1,11 +1,11 @@
-/** When a nonce is spent: before the handler, by it, or for it, and what the answer is. */
+/** When the dispatcher consumes a nonce: before the handler, in the handler, or after a refusal. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type OperationId, operationIds, permissions } from '@partner-payments/wire'
 import { addPartner, createTestService, type Service } from '../../../test/support/composition.ts'
-import { type AllHandlers, type Handler, Refusal, spending, Unreachable } from '../api/index.ts'
+import { type AllHandlers, type Call, Refusal, Unreachable } from '../api/index.ts'
 import { createLog, newId } from '../kernel/index.ts'
-import { createDesk } from './dispatcher.ts'
+import { createDispatcher } from './dispatcher.ts'
 
 let service: Service
 let partnerId: string
@@ -15,67 +15,90 @@ before(async () => {
 })
 after(() => service.close())
 
-type Pay = Handler<'createFiatPayout'>
+/** `createFiatPayout` consumes its nonce itself; `createBeneficiary` leaves this to the dispatcher. */
+const requests = {
+  createFiatPayout: {
+    path: '/v1/payouts/fiat',
+    body: () => ({ amount: 1, beneficiaryId: newId(), currency: 'EUR', idempotencyKey: newId() }),
+  },
+  createBeneficiary: {
+    path: '/v1/beneficiaries',
+    body: () => ({ name: 'Grace Hopper', iban: 'DE89370400440532013000', currency: 'EUR' }),
+  },
+}
+type Operation = keyof typeof requests
+type TestHandler = (call: Call<Operation>) => Promise<never>
 
-function deskWith(pay: Pay) {
-  const nobody = () => Promise.reject(new Error('is not asked'))
+/** Sends requests that all have the same nonce; resolves to the status. */
+function sender(id: Operation, handler: TestHandler) {
+  const { path, body: validBody } = requests[id]
+  const unexpected = () => Promise.reject(new Error('the test calls no other operation'))
   const handlers = {
-    ...Object.fromEntries(operationIds.map((id: OperationId) => [id, nobody])),
-    createFiatPayout: pay,
+    ...Object.fromEntries(operationIds.map((each: OperationId) => [each, unexpected])),
+    [id]: handler,
   } as unknown as AllHandlers
   const { access, clock } = service
-  const desk = createDesk({ access, clock, handlers, log: createLog('silent'), sandbox: true, windowSeconds: 300 })
+  const log = createLog('silent')
+  const dispatch = createDispatcher({ access, clock, handlers, log, sandbox: true, windowSeconds: 300 })
   const nonce = newId().replaceAll('-', '')
-  return async (body: object = {}): Promise<number | undefined> => {
-    const caller = { partnerId, serviceAccountId: partnerId, name: 'Till', permissions }
-    const whole = { amount: 1, beneficiaryId: newId(), currency: 'EUR', idempotencyKey: newId(), ...body }
-    const reply = await desk.serve(caller, {
-      ...{ operation: 'createFiatPayout', params: {}, query: '', nonce, method: 'POST', path: '/v1/payouts/fiat' },
-      ...{ contentType: 'application/json', contentEncoding: undefined, ip: '127.0.0.1', requestId: newId() },
-      body: Buffer.from(JSON.stringify(whole)),
+  return async (fields: object = {}): Promise<number | undefined> => {
+    const reply = await dispatch(id, {
+      caller: { partnerId, serviceAccountId: partnerId, name: 'Till', permissions },
+      nonce,
+      method: 'POST',
+      path,
+      params: {},
+      query: '',
+      headers: {},
+      contentType: 'application/json',
+      body: Buffer.from(JSON.stringify({ ...validBody(), ...fields })),
+      requestId: newId(),
+      ip: '127.0.0.1',
     })
     return reply?.status
   }
 }
 
-/** A handler that answers nothing good, and counts how often it is asked. */
+/** A handler that fails, and records for each call whether the nonce was consumed before. */
 function failing(error: () => Error) {
-  const seen: (boolean | undefined)[] = []
-  const handler: Pay = ({ nonce }) => {
-    seen.push(nonce?.spent)
+  const consumedBefore: (boolean | undefined)[] = []
+  const handler: TestHandler = ({ nonce }) => {
+    consumedBefore.push(nonce?.consumed)
     return Promise.reject(error())
   }
-  return { seen, handler }
+  return { consumedBefore, handler }
 }
 
-test('before the handler, unless it is spending', async () => {
-  const usual = failing(() => new Refusal('insufficient_funds'))
-  await deskWith(usual.handler)()
-  const own = failing(() => new Refusal('insufficient_funds'))
-  await deskWith(spending(own.handler))()
-  assert.deepEqual([usual.seen, own.seen], [[true], [false]])
+test('the nonce is consumed before the handler, unless the operation consumes it', async () => {
+  const beneficiary = failing(() => new Refusal('insufficient_funds'))
+  await sender('createBeneficiary', beneficiary.handler)()
+  const payout = failing(() => new Refusal('insufficient_funds'))
+  await sender('createFiatPayout', payout.handler)()
+  assert.deepEqual([beneficiary.consumedBefore, payout.consumedBefore], [[true], [false]])
 })
 
-for (const [what, error, status] of [
-  ['refuses', () => new Refusal('insufficient_funds'), 422],
-  ['fails', () => new Error('a bug'), 500],
-] as const)
-  test(`for a spending handler that ${what} and has spent nothing: ${status}, and 401 to the same again`, async () => {
-    const { seen, handler } = failing(error)
-    const serve = deskWith(spending(handler))
-    assert.deepEqual([await serve(), await serve()], [status, 401])
-    // It is asked again, since its own batch would have found the replay; what it says then is not what is answered.
-    assert.equal(seen.length, 2)
+const failures = [
+  { what: 'refuses', error: () => new Refusal('insufficient_funds'), status: 422 },
+  { what: 'fails', error: () => new Error('a bug'), status: 500 },
+] as const
+for (const { what, error, status } of failures)
+  test(`the nonce is consumed when a handler ${what} without consuming it: ${status}, then 401 to a replay`, async () => {
+    const { consumedBefore, handler } = failing(error)
+    const send = sender('createFiatPayout', handler)
+    assert.deepEqual([await send(), await send()], [status, 401])
+    // The handler runs for the replay too, because its batch would detect the replay. Its result is discarded.
+    assert.equal(consumedBefore.length, 2)
   })
 
-test('for a request whose body is refused before the handler is asked: a mended one is a replay', async () => {
-  const { seen, handler } = failing(() => new Refusal('insufficient_funds'))
-  const serve = deskWith(spending(handler))
-  assert.deepEqual([await serve({ colour: 'red' }), await serve()], [400, 401])
-  assert.equal(seen.length, 1)
+test('the nonce is consumed when the body is refused before the handler: a corrected request is a replay', async () => {
+  const { consumedBefore, handler } = failing(() => new Refusal('insufficient_funds'))
+  const send = sender('createFiatPayout', handler)
+  assert.deepEqual([await send({ colour: 'red' }), await send()], [400, 401])
+  assert.equal(consumedBefore.length, 1)
 })
 
-test('not where the database is away: the outcome is unknown, and nothing else can be said', async () => {
-  const serve = deskWith(spending(failing(() => new Unreachable('downstream_unreachable', 'away')).handler))
-  assert.deepEqual([await serve(), await serve()], [502, 502])
+test('the nonce is not consumed when the database is unreachable: the outcome is unknown', async () => {
+  const unreachable = failing(() => new Unreachable('downstream_unreachable', 'away'))
+  const send = sender('createFiatPayout', unreachable.handler)
+  assert.deepEqual([await send(), await send()], [502, 502])
 })

@@ -1,76 +1,60 @@
-/**
- * From an identified request to its answer: nonce -> permission -> schema -> handler. Knows nothing of sockets, so that
- * these may be on another thread (`threaded.ts`).
- */
-import { type OperationId, operationIds } from '@partner-payments/wire'
+/** From an authenticated request to its reply: consumes the nonce, authorizes the caller and runs the operation. */
+import type { OperationId } from '@partner-payments/wire'
 import type { Access } from '../access/index.ts'
-import { type AllHandlers, type Caller, Unreachable } from '../api/index.ts'
-import { type Clock, type Log } from '../kernel/index.ts'
-import { createAdmit, type Entrance } from './nonces.ts'
-import { requireIdentity } from './body.ts'
-import { createEndpoint, type Endpoint } from './operation.ts'
+import { type AllHandlers, Unreachable } from '../api/index.ts'
+import type { Clock, Log } from '../kernel/index.ts'
+import { requireUnencoded } from './body.ts'
+import { createNonceCheck } from './nonces.ts'
+import { compileOperations, type OperationRequest } from './operation.ts'
 import { toProblem } from './problems.ts'
-import type { Reply } from './server.ts'
+import type { RawRequest, Reply } from './server.ts'
 
-export type Visit = Entrance & {
-  /** Undefined for a path that leads nowhere. */
-  readonly operation: OperationId | undefined
-  readonly params: Readonly<Record<string, string>>
-  /** As sent, without the leading `?`. */
-  readonly query: string
-  readonly contentType: string | undefined
-  readonly contentEncoding: string | string[] | undefined
-  readonly body: Buffer
-  readonly ip: string
-}
+export type AuthenticatedRequest = OperationRequest &
+  Pick<RawRequest, 'method' | 'path' | 'headers'> & {
+    /** 32 lower-case hexadecimal digits. */
+    readonly nonce: string
+  }
 
-export type Desk = {
-  /** The answer, refusals too, once nothing can forget it. Undefined where the visit leads nowhere: its nonce is spent. */
-  readonly serve: (caller: Caller, visit: Visit) => Promise<Reply | undefined>
-}
+/**
+ * Returns the reply, problems included, once the nonce is durable. Without an operation (the not-found route) it only
+ * consumes the nonce, and returns undefined unless that is refused.
+ */
+export type Dispatch = (id: OperationId | undefined, request: AuthenticatedRequest) => Promise<Reply | undefined>
 
-export type DeskOptions = {
-  readonly access: Pick<Access, 'spendNonce'>
+export function createDispatcher(options: {
+  readonly access: Pick<Access, 'consumeNonce'>
   readonly handlers: AllHandlers
   readonly clock: Clock
   readonly log: Log
   readonly sandbox: boolean
   readonly windowSeconds: number
-}
-
-export type Endpoints = Readonly<Record<OperationId, Endpoint>>
-
-export const createEndpoints = (options: Pick<DeskOptions, 'handlers' | 'sandbox'>): Endpoints =>
-  Object.fromEntries(
-    operationIds.map((id) => [id, createEndpoint(id, options.handlers, options)]),
-  ) as unknown as Endpoints
-
-export function createDesk(options: DeskOptions): Desk {
+}): Dispatch {
   const { log } = options
-  const endpoints = createEndpoints(options)
-  const admit = createAdmit({ ...options, swiftWrites: true })
-  const answer = async (caller: Caller, visit: Visit): Promise<Reply | undefined> => {
-    const { nonce, spend, durable } = admit(caller, visit)
-    const endpoint = visit.operation && endpoints[visit.operation]
-    if (!endpoint?.isSpending) await spend()
+  const operations = compileOperations(options)
+  const checkNonce = createNonceCheck({ ...options, asyncCommitOfWrites: true })
+  const run: Dispatch = async (id, request) => {
+    const { nonce, consume, durable } = checkNonce(request)
+    const operation = id && operations[id]
+    if (!operation?.consumesNonce) await consume()
     try {
-      if (endpoint === undefined) return undefined
-      endpoint.authorize(caller, visit.params)
-      requireIdentity(visit.contentEncoding)
-      return await endpoint.run({ ...visit, caller, nonce })
+      if (operation === undefined) return undefined
+      operation.authorize(request.caller, request.params)
+      requireUnencoded(request.headers['content-encoding'])
+      return await operation.run(request, nonce)
     } catch (error) {
-      // Refused before anything was written for it: its nonce is spent all the same, and a replay is told first.
-      if (!(error instanceof Unreachable)) await spend()
+      // A refused request consumes its nonce too, and a replay is reported before any other refusal.
+      if (!(error instanceof Unreachable)) await consume()
       throw error
     } finally {
       await durable()
     }
   }
-  return {
-    serve: (caller, visit) =>
-      answer(caller, visit).catch((error: unknown) => {
-        const { requestId, path: instance } = visit
-        return toProblem(error, { requestId, instance, log: log.child({ requestId }) })
-      }),
+  return async (id, request) => {
+    try {
+      return await run(id, request)
+    } catch (error) {
+      const { requestId, path: instance } = request
+      return toProblem(error, { requestId, instance, log: log.child({ requestId }) })
+    }
   }
 }

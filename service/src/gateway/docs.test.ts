@@ -26,7 +26,7 @@ type Document = {
 }
 const document = JSON.parse(at('/openapi.json').body.toString()) as Document
 
-test('the index page names only files that are served, and holds no inline script or style', () => {
+test('the index page refers only to files that are served, and has no inline script or style', () => {
   const page = at('/docs').body.toString()
   const named = [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => path ?? '')
   assert.ok(named.length >= 5)
@@ -34,7 +34,7 @@ test('the index page names only files that are served, and holds no inline scrip
   assert.doesNotMatch(page, /<script>|<style|style=|onload=/)
 })
 
-test('every answer carries the policy, which allows no foreign host, no inline script and no eval', () => {
+test('every file carries a Content-Security-Policy without other hosts, inline scripts and eval', () => {
   assert.ok(assets.length >= 6)
   for (const { headers, body, path } of assets) {
     const policy = headers['content-security-policy'] ?? ''
@@ -44,13 +44,13 @@ test('every answer carries the policy, which allows no foreign host, no inline s
   }
 })
 
-test('the reporter that the viewer names as a dependency is not installed', () => {
+test('the telemetry package that swagger-ui depends on is not installed', () => {
   const require = createRequire(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
   const manifest = `${dirname(require.resolve('@scarf/scarf'))}/package.json`
   assert.equal((JSON.parse(readFileSync(manifest, 'utf8')) as { readonly name: string }).name, 'abstract-logging')
 })
 
-test('the document holds every operation and event of the contract, once', () => {
+test('the document contains every operation and event of the contract once', () => {
   const ids = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { operationId }]) => `${operationId} ${method.toUpperCase()} ${path}`),
   )
@@ -58,7 +58,7 @@ test('the document holds every operation and event of the contract, once', () =>
   assert.deepEqual(Object.keys(document.webhooks), eventNames)
 })
 
-test('every reference of the document leads somewhere', () => {
+test('every reference of the document resolves', () => {
   const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(([, path]) => path ?? '')
   assert.ok(references.length > 500)
   for (const reference of new Set(references)) {
@@ -69,7 +69,7 @@ test('every reference of the document leads somewhere', () => {
   }
 })
 
-test('every refusal of an operation stands under its status, as a problem', () => {
+test('every refusal of an operation is documented as a problem, by status', () => {
   for (const methods of Object.values(document.paths))
     for (const { operationId, responses } of Object.values(methods)) {
       for (const status of [400, 401, 403, 404, 413, 415, 429, 500, 502, 504])
@@ -85,7 +85,7 @@ test('every refusal of an operation stands under its status, as a problem', () =
     }
 })
 
-test('amounts are numbers, and what never leaves is in no answer', () => {
+test('amounts are numbers, and no response contains the identification number', () => {
   assert.equal((document.components.schemas.Amount as { readonly type: string }).type, 'number')
   assert.doesNotMatch(at('/openapi.json').body.toString(), /x-json-type/)
   assert.doesNotMatch(JSON.stringify(document.components.schemas.Kyc), /personalIdentificationNumber/)

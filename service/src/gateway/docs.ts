@@ -1,6 +1,6 @@
 /**
- * The API's documentation: `/docs` (swagger-ui, from its npm package) and `/openapi.json`. Read once, at start; served
- * to anyone. Nothing here speaks to another host, and the Content-Security-Policy sees to it.
+ * The documentation of the API: `/docs` (swagger-ui, from its npm package) and `/openapi.json`. Read once, at start, and
+ * public. The Content-Security-Policy allows no other host.
  */
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
@@ -13,8 +13,8 @@ export type DocsAsset = {
 }
 
 /**
- * No inline script or style, no eval, no foreign host; swagger-ui's style sheet holds its images as data URLs. The
- * browser test renders the page under this very policy and fails at the first thing that it blocks.
+ * No inline script or style, no eval, no other host. The style sheet of swagger-ui contains its images as data URLs. The
+ * browser test loads the page with this policy and fails if the policy blocks anything.
  */
 const contentSecurityPolicy = [
   "default-src 'none'",
@@ -33,7 +33,7 @@ const headers: Record<string, string> = {
   'referrer-policy': 'no-referrer',
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
-  // The files change with the service's version, under names that do not.
+  // The files change with the version of the service, but their names do not.
   'cache-control': 'no-cache',
 }
 
@@ -59,7 +59,7 @@ const indexPage = `<!doctype html>
 </html>
 `
 
-/** `validatorUrl: null`: the badge would send the document's address to swagger.io. A browser cannot sign a request. */
+/** Without a validator: its badge would send the URL to swagger.io. Without "Try it out": a browser cannot sign. */
 const startScript = `'use strict'
 SwaggerUIBundle({
   url: '/openapi.json',
@@ -83,7 +83,7 @@ const fromPackages = [
   ['/docs/favicon-32x32.png', 'image/png', 'swagger-ui-dist/favicon-32x32.png'],
 ] as const
 
-/** Every page and file of the documentation, as bytes. Rejects where a package does not hold its file. */
+/** Every file of the documentation. Rejects if a package lacks its file. */
 export async function docsAssets(): Promise<readonly DocsAsset[]> {
   const asset = (path: string, contentType: string, body: Buffer): DocsAsset => ({ path, contentType, body, headers })
   const files = await Promise.all(

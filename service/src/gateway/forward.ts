@@ -1,51 +1,53 @@
-/** From a gateway process to an api process over HTTP. A kept proxy library carries the bytes; the truth of 502 and 504 is ours. */
+/** Forwards a request from a gateway process to an api process over HTTP, and converts its failures to 502 and 504. */
 import type { Readable } from 'node:stream'
 import replyFrom from '@fastify/reply-from'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { type Caller, Unreachable } from '../api/index.ts'
-import { type Log } from '../kernel/index.ts'
-import type { InternalPass } from './internal.ts'
+import type { Log } from '../kernel/index.ts'
+import type { InternalTokens } from './internal-token.ts'
 import { toProblem } from './problems.ts'
 import type { RawRequest, Reply } from './server.ts'
 
-/** `headers`: of every answer. */
-type Entered = {
+type Forwarded = {
   readonly caller: Caller
   readonly body: Buffer
+  /** Added to the response. */
   readonly headers: Readonly<Record<string, string>>
 }
 
 export type Forwarder = {
   readonly mount: (app: FastifyInstance) => void
-  /** Answers on the reply itself (undefined). An api that is away, late or talks nonsense is 502, 504, 502. */
-  readonly forward: (request: RawRequest, entered: Entered, reply: FastifyReply) => Promise<Reply | undefined>
+  /**
+   * Sends the response of the api process on `reply` and returns undefined. Returns a problem if the api process is
+   * unreachable or its response is invalid (502), or if it is too slow (504).
+   */
+  readonly forward: (request: RawRequest, forwarded: Forwarded, reply: FastifyReply) => Promise<Reply | undefined>
 }
 
-/** Only these cross the line; the credentials of the partner stay at the edge. */
+/** The api process receives no other header of the partner, and so none of the credentials. */
 const forwardedHeaders = ['accept', 'user-agent'] as const
 
 export function createForwarder(options: {
   readonly apiUrl: string
   readonly apiTimeoutMs: number
-  readonly pass: InternalPass
+  readonly tokens: InternalTokens
   readonly log: Log
 }): Forwarder {
-  const { apiUrl, apiTimeoutMs, pass, log } = options
+  const { apiUrl, apiTimeoutMs, tokens, log } = options
   return {
     mount: (app) => {
       void app.register(replyFrom, {
         base: apiUrl,
         undici: { headersTimeout: apiTimeoutMs, bodyTimeout: apiTimeoutMs, connect: { timeout: apiTimeoutMs } },
-        // Whether a lost request was carried out is not ours to know: the partner retries under its idempotency key.
+        // A request without a response may have been carried out. The partner retries with its idempotency key.
         retryMethods: [],
       })
     },
-    forward: (request, entered, reply) =>
+    forward: (request, { caller, body: received, headers: responseHeaders }, reply) =>
       new Promise((resolve) => {
-        const { requestId, method, url } = request
-        // A GET carries no body onward: the proxy refuses one, and no operation reads it.
-        const body = method === 'GET' ? Buffer.alloc(0) : entered.body
-        const { contentType } = request
+        const { requestId, method, url, contentType } = request
+        // No operation reads the body of a GET, and the proxy library refuses to send one.
+        const body = method === 'GET' ? Buffer.alloc(0) : received
         const fail = (error: unknown) => {
           const instance = request.path
           resolve(toProblem(toUnreachable(error), { requestId, instance, log: log.child({ requestId }) }))
@@ -53,34 +55,23 @@ export function createForwarder(options: {
         void reply.from('/', {
           ...(body.length > 0 ? { body, contentType: contentType ?? 'application/octet-stream' } : {}),
           rewriteRequestHeaders: () => ({
-            ...Object.fromEntries(
-              forwardedHeaders.flatMap((name) =>
-                request.headers[name] === undefined ? [] : [[name, request.headers[name]]],
-              ),
-            ),
-            ...(body.length > 0 ? { 'content-length': String(body.length) } : {}),
-            ...(contentType === undefined ? {} : { 'content-type': contentType }),
-            'x-request-id': requestId,
-            ...pass.write(entered.caller, request.ip, { method, url, body }),
+            ...upstreamHeaders(request, body),
+            ...tokens.issue(caller, request.ip, { method, url, body }),
           }),
-          rewriteHeaders: (headers) => ({ ...headers, ...entered.headers }),
-          onResponse: (_request, answered, upstream) => {
+          rewriteHeaders: (headers) => ({ ...headers, ...responseHeaders }),
+          onResponse: (_request, response, upstream) => {
             const { headers, stream } = upstream as unknown as {
               headers: Record<string, string | undefined>
               stream: Readable
             }
-            // The partner was believed at the edge: a 401 from within is about our own pass.
-            const passRefused = answered.statusCode === 401
-            if (!passRefused && speaksJson(answered.statusCode, headers['content-type'])) {
-              void answered.send(stream)
+            const reason = refusalOf(response.statusCode, headers['content-type'])
+            if (reason === undefined) {
+              void response.send(stream)
               resolve(undefined)
               return
             }
             stream.destroy()
-            for (const name of Object.keys(answered.getHeaders())) answered.removeHeader(name)
-            const reason = passRefused
-              ? 'the api refuses the pass of this gateway: is MASTER_KEY the same, do the clocks agree?'
-              : 'the api answered something that is not JSON'
+            for (const name of Object.keys(response.getHeaders())) response.removeHeader(name)
             fail(new Unreachable('downstream_unreachable', reason))
           },
           onError: (_reply, { error }) => fail(error),
@@ -89,8 +80,23 @@ export function createForwarder(options: {
   }
 }
 
-function speaksJson(status: number, contentType: string | undefined): boolean {
-  return status === 204 || /^application\/(problem\+)?json\b/.test(contentType ?? '')
+function upstreamHeaders({ headers, contentType, requestId }: RawRequest, body: Buffer) {
+  return {
+    ...Object.fromEntries(
+      forwardedHeaders.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]])),
+    ),
+    ...(body.length > 0 ? { 'content-length': String(body.length) } : {}),
+    ...(contentType === undefined ? {} : { 'content-type': contentType }),
+    'x-request-id': requestId,
+  }
+}
+
+/** Why the response of the api process cannot be passed on; undefined if it can. */
+function refusalOf(status: number, contentType: string | undefined): string | undefined {
+  // The gateway has verified the partner's signature, so that a 401 is about the internal token.
+  if (status === 401) return 'the api process refused the internal token: compare MASTER_KEY and the clocks'
+  if (status === 204 || /^application\/(problem\+)?json\b/.test(contentType ?? '')) return undefined
+  return 'the response of the api process is not JSON'
 }
 
 const lateCodes = new Set([
@@ -107,7 +113,7 @@ function toUnreachable(error: unknown): Unreachable {
   const late = statusCode === 504 || lateCodes.has(code ?? '') || lateCodes.has(cause?.code ?? '')
   return new Unreachable(
     late ? 'downstream_timeout' : 'downstream_unreachable',
-    late ? 'the api does not answer in time' : 'the api cannot be reached',
+    late ? 'the api process does not answer in time' : 'the api process cannot be reached',
     error,
   )
 }

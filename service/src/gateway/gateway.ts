@@ -1,27 +1,24 @@
-/** The forms of the gateway, put together. */
+/** The three forms of the gateway. Each is a pipeline behind the HTTP server. */
 import type { AddressInfo } from 'node:net'
+import type { OperationId } from '@partner-payments/wire'
 import type { Access } from '../access/index.ts'
 import type { AllHandlers, Caller } from '../api/index.ts'
 import type { Clock, Log } from '../kernel/index.ts'
-import { createAdmit } from './nonces.ts'
-import { readBody, requireIdentity } from './body.ts'
-import { type Capacity, createCapacity } from './admission.ts'
-import { createDesk, createEndpoints, type Visit } from './dispatcher.ts'
+import { type AdmissionControl, createAdmissionControl } from './admission.ts'
+import { type AuthenticationOptions, createAuthentication } from './authentication.ts'
+import { readBody, requireUnencoded } from './body.ts'
+import { createDispatcher } from './dispatcher.ts'
 import { createForwarder, type Forwarder } from './forward.ts'
-import { createEntry, createFront, type EntryOptions } from './authentication.ts'
-import { createInternalPass, type InternalPass, targetOf } from './internal.ts'
+import { createInternalTokens, type InternalTokens, targetOf } from './internal-token.ts'
+import { createNonceCheck } from './nonces.ts'
+import { compileOperations } from './operation.ts'
 import { createServer, type Page, type Pipeline, type RawRequest, type Reply, type ServerOptions } from './server.ts'
-import { createTurns } from './signature-throttle.ts'
 
-export type Settings = {
-  /** Requests below this many bytes of body, and of headers. */
+export type GatewayOptions = {
   readonly bodyBytesMax: number
   readonly headerBytesMax: number
-  /** Under way at once, once their bodies have arrived. */
+  /** Requests in progress at once, counted from the end of their bodies. */
   readonly requestsMax: number
-}
-
-export type GatewayOptions = Settings & {
   readonly log: Log
   readonly clock: Clock
   readonly sandbox: boolean
@@ -29,53 +26,47 @@ export type GatewayOptions = Settings & {
   readonly pages: readonly Page[]
   readonly internalKey: Uint8Array
   readonly observe?: ServerOptions['observe']
-} & (Local | Edge | Inner)
+} & (Standalone | Forwarding | Internal)
 
 type Signed = {
   readonly access: Access
   readonly windowSeconds: number
-  readonly rate: EntryOptions['rate']
+  readonly rate: AuthenticationOptions['rate']
 }
-type Local = Signed & { readonly form: 'local' }
-type Edge = Signed & { readonly form: 'edge'; readonly apiUrl: string; readonly apiTimeoutMs: number }
-type Inner = { readonly form: 'inner' }
+/** Authenticates requests and runs the handlers. */
+type Standalone = Signed & { readonly form: 'standalone' }
+/** Authenticates requests and forwards them to an api process. */
+type Forwarding = Signed & { readonly form: 'gateway'; readonly apiUrl: string; readonly apiTimeoutMs: number }
+/** Runs the handlers for requests that a gateway process has authenticated. */
+type Internal = { readonly form: 'api' }
 
 export type Gateway = {
-  /** Resolves to the port; rejects with the socket's error (EADDRINUSE, EACCES, ...). */
+  /** Resolves to the port. Rejects with the socket's error (EADDRINUSE, EACCES, ...). */
   readonly listen: (host: string, port: number) => Promise<number>
-  /** No new requests; those under way are answered, if they have arrived and are answered within `drainMsMax`. */
+  /** Stops accepting requests. Answers requests in progress, for at most `drainMsMax`. */
   readonly close: () => Promise<void>
 }
 
-/** Less than a millisecond of signatures, where the same thread speaks to the database. */
-const signaturesPerTurn = 8
-
-/** What takes longer (the database gives up after as long) or has not even been sent whole does not hold the stop. */
+/** As long as the longest database statement. Slower requests and incomplete ones do not delay the stop. */
 const drainMsMax = 15_000
 
 export function createGateway(options: GatewayOptions): Gateway {
-  const capacity = createCapacity(options.requestsMax)
-  if (options.form === 'local') {
-    const desk = createDesk(options)
-    const { credential } = options.access
-    const serve = ({ caller }: { readonly caller: Caller }, visit: Visit) => desk.serve(caller, visit)
-    const turn = createTurns(signaturesPerTurn)
-    return openGateway(options, capacity, createFront({ ...options, credential, serve, turn }, capacity))
-  }
-  const pass = createInternalPass({ key: options.internalKey, clock: options.clock })
-  if (options.form === 'inner') return openGateway({ ...options, targetOf }, capacity, inner(options, pass, capacity))
-  const forwarder = createForwarder({ ...options, pass })
-  return openGateway(options, capacity, edge(options, forwarder, capacity), forwarder.mount)
+  const admission = createAdmissionControl(options.requestsMax)
+  if (options.form === 'standalone') return openGateway(options, admission, standalone(options, admission))
+  const tokens = createInternalTokens({ key: options.internalKey, clock: options.clock })
+  if (options.form === 'api')
+    return openGateway({ ...options, targetOf }, admission, internal(options, tokens, admission))
+  const forwarder = createForwarder({ ...options, tokens })
+  return openGateway(options, admission, forwarding(options, forwarder, admission), forwarder.mount)
 }
 
-/** `pipeline` behind a socket. */
-export function openGateway(
-  options: Omit<ServerOptions, 'capacity' | 'pipeline'>,
-  capacity: Capacity,
+function openGateway(
+  options: Omit<ServerOptions, 'admission' | 'pipeline'>,
+  admission: AdmissionControl,
   pipeline: Pipeline,
   mount: Forwarder['mount'] = () => {},
 ): Gateway {
-  const app = createServer({ ...options, capacity, pipeline })
+  const app = createServer({ ...options, admission, pipeline })
   mount(app)
   return {
     listen: async (host, port) => {
@@ -90,58 +81,74 @@ export function openGateway(
   }
 }
 
-/** The signature is judged and the nonce spent here, what is asked for is done by an api process. */
-function edge(options: GatewayOptions & Edge, { forward }: Forwarder, capacity: Capacity): Pipeline {
-  const turn = createTurns(signaturesPerTurn)
-  const enter = createEntry({ ...options, credential: options.access.credential, turn }, capacity)
-  // What the api commits is not known to be durable here.
-  const admit = createAdmit({ ...options, swiftWrites: false })
-  const endpoints = createEndpoints(options)
+function standalone(options: GatewayOptions & Standalone, admission: AdmissionControl): Pipeline {
+  const authenticate = createAuthentication(options, admission)
+  const dispatch = createDispatcher(options)
+  const answer = async (id: OperationId | undefined, request: RawRequest): Promise<Reply | undefined> => {
+    const { caller, nonce, body, rateLimitHeaders, release } = await authenticate(request)
+    try {
+      const reply = await dispatch(id, { ...request, caller, nonce, body })
+      return reply && { ...reply, headers: { ...rateLimitHeaders, ...reply.headers } }
+    } finally {
+      release()
+    }
+  }
+  return { run: answer, authenticateOnly: (request) => answer(undefined, request) }
+}
+
+function forwarding(
+  options: GatewayOptions & Forwarding,
+  { forward }: Forwarder,
+  admission: AdmissionControl,
+): Pipeline {
+  const authenticate = createAuthentication(options, admission)
+  // The durable commit of a write happens in another process and is not visible here.
+  const checkNonce = createNonceCheck({ ...options, asyncCommitOfWrites: false })
+  const operations = compileOperations(options)
   return {
-    knock: async (request) => {
-      const { caller, nonce, leave } = await enter(request)
-      await admit(caller, { ...request, nonce })
-        .spend()
-        .finally(leave)
+    authenticateOnly: async (request) => {
+      const { caller, nonce, release } = await authenticate(request)
+      await checkNonce({ ...request, caller, nonce })
+        .consume()
+        .finally(release)
       return undefined
     },
     run: async (id, request, reply) => {
-      const { caller, nonce, body, headers, leave } = await enter(request)
+      const { caller, nonce, body, rateLimitHeaders: headers, release } = await authenticate(request)
       try {
-        await admit(caller, { ...request, nonce }).spend()
-        endpoints[id].authorize(caller, request.params)
-        requireIdentity(request.headers['content-encoding'])
-        const answer = await forward(request, { caller, body, headers }, reply)
-        return answer && { ...answer, headers: { ...headers, ...answer.headers } }
+        await checkNonce({ ...request, caller, nonce }).consume()
+        operations[id].authorize(caller, request.params)
+        requireUnencoded(request.headers['content-encoding'])
+        const problem = await forward(request, { caller, body, headers }, reply)
+        return problem && { ...problem, headers: { ...headers, ...problem.headers } }
       } finally {
-        leave()
+        release()
       }
     },
   }
 }
 
-/** Whoever asks has been believed at the edge. */
-function inner(options: GatewayOptions & Inner, pass: InternalPass, capacity: Capacity): Pipeline {
-  const endpoints = createEndpoints(options)
-  const enter = async <T>(request: RawRequest, work: (entered: Passed) => T | Promise<T>): Promise<T> => {
+type Verified = { readonly caller: Caller; readonly ip: string; readonly body: Buffer }
+
+function internal(options: GatewayOptions & Internal, tokens: InternalTokens, admission: AdmissionControl): Pipeline {
+  const operations = compileOperations(options)
+  const verified = async <T>(request: RawRequest, work: (verified: Verified) => T | Promise<T>): Promise<T> => {
     const body = await readBody(request.message, options.bodyBytesMax)
-    const { caller, ip } = pass.read(request.headers, { method: request.method, url: request.url, body })
-    const leave = capacity.enter()
+    const { caller, ip } = tokens.verify(request.headers, { method: request.method, url: request.url, body })
+    const release = admission.admit()
     try {
       return await work({ caller, ip, body })
     } finally {
-      leave()
+      release()
     }
   }
   return {
-    knock: (request) => enter(request, () => undefined),
+    authenticateOnly: (request) => verified(request, () => undefined),
     run: (id, request) =>
-      enter(request, (passed): Promise<Reply> => {
-        endpoints[id].authorize(passed.caller, request.params)
-        requireIdentity(request.headers['content-encoding'])
-        return endpoints[id].run({ ...request, ...passed })
+      verified(request, ({ caller, ip, body }): Promise<Reply> => {
+        operations[id].authorize(caller, request.params)
+        requireUnencoded(request.headers['content-encoding'])
+        return operations[id].run({ ...request, caller, ip, body })
       }),
   }
 }
-
-type Passed = { readonly caller: Caller; readonly ip: string; readonly body: Buffer }

@@ -1,9 +1,9 @@
 /**
- * The gateway: HTTP in, and nothing of payments. It authenticates, authorises, validates, calls the module's handler (or
- * forwards to an api process) and lets out only what the response schema names.
+ * The gateway: the HTTP server. It authenticates and authorises a request, validates it by its schema, and runs the
+ * handler or forwards to an api process. A response contains only what the response schema names. Owns no tables.
  *
- * Three forms: `local` (serve: signature in, handlers here), `edge` (gateway: signature in, forwarded
- * to an api process), `inner` (api: the gateway's pass in, handlers here). Owns no tables.
+ * A request passes `server.ts`, `authentication.ts`, `dispatcher.ts` (nonce), `operation.ts` (permission, schema) and the
+ * module's handler, in this order.
  */
 export { type Gateway, type GatewayOptions, createGateway } from './gateway.ts'
 export { docsAssets } from './docs.ts'

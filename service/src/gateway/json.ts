@@ -1,20 +1,16 @@
 /**
- * The body as strict JSON: valid UTF-8, no field named twice, bounded nesting, no text that PostgreSQL or a receiver
- * could not carry (NUL, lone surrogates), numbers exact. `JSON.parse` reads; what it lets pass in silence is found here.
+ * Reads the body as strict JSON: valid UTF-8, no duplicate field, bounded nesting, exact numbers, and no text that
+ * PostgreSQL or a receiver cannot store (NUL, unpaired surrogates). Adds the checks that `JSON.parse` does not make.
  */
-import { type FieldError, parseJsonExactly, type ProblemCode } from '@partner-payments/wire'
-import { Refusal } from '../api/index.ts'
+import { parseJsonExactly } from '@partner-payments/wire'
+import { refuseField, Refusal } from '../api/index.ts'
+import { escapePointer } from './pointer.ts'
 
-export const nestingMax = 32
+const nestingMax = 32
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
-const escapePointer = (key: string) => key.replaceAll('~', '~0').replaceAll('/', '~1')
 
-function refuse(code: ProblemCode, field: FieldError): Refusal {
-  return new Refusal(code, `${field.pointer || 'The body'}: ${field.message}`, { errors: [field] })
-}
-
-/** Refuses (400): malformed_json, duplicate_key, nesting_too_deep, validation_failed (a character). */
+/** Refuses (400): malformed_json, duplicate_key, nesting_too_deep, validation_failed (a character that is not allowed). */
 export function readJson(bytes: Uint8Array): unknown {
   let text: string
   try {
@@ -36,7 +32,7 @@ export function readJson(bytes: Uint8Array): unknown {
 
 type Level = { readonly keys: Set<string> | undefined; at: string | number }
 
-/** One pass over the tokens: depth and repeated names. Invalid JSON may pass; it is `JSON.parse` that judges that. */
+/** Checks nesting and duplicate names in one pass over the tokens. `JSON.parse` finds invalid JSON afterwards. */
 function scan(text: string): void {
   const levels: Level[] = []
   let expectsKey = false
@@ -49,18 +45,20 @@ function scan(text: string): void {
       if (expectsKey && level?.keys) {
         level.at = keyText(text.slice(at, end + 1))
         if (level.keys.has(level.at))
-          throw refuse('duplicate_key', { pointer: pointer(), code: 'duplicate_key', message: 'is named twice' })
+          throw refuseField(
+            { pointer: pointer(), code: 'duplicate_key', message: 'appears more than once' },
+            'duplicate_key',
+          )
         level.keys.add(level.at)
         expectsKey = false
       }
       at = end
     } else if (char === 0x7b /* { */ || char === 0x5b /* [ */) {
       if (levels.length === nestingMax)
-        throw refuse('nesting_too_deep', {
-          pointer: pointer(),
-          code: 'out_of_range',
-          message: `is nested more than ${nestingMax} levels deep`,
-        })
+        throw refuseField(
+          { pointer: pointer(), code: 'out_of_range', message: `is nested more than ${nestingMax} levels deep` },
+          'nesting_too_deep',
+        )
       levels.push(char === 0x7b ? { keys: new Set(), at: '' } : { keys: undefined, at: 0 })
       expectsKey = char === 0x7b
     } else if (char === 0x7d /* } */ || char === 0x5d /* ] */) {
@@ -73,7 +71,7 @@ function scan(text: string): void {
   }
 }
 
-/** The index of the closing quote, or of the last character where there is none. */
+/** The index of the closing quote, or of the last character if there is none. */
 function endOfString(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at += 1) {
     const char = text.charCodeAt(at)
@@ -83,7 +81,7 @@ function endOfString(text: string, start: number): number {
   return text.length - 1
 }
 
-/** Two spellings of one name (`"a"`, `"\u0061"`) are the same name. */
+/** The decoded name: `"a"` and `"\u0061"` are the same name. */
 function keyText(token: string): string {
   try {
     return String(JSON.parse(token))
@@ -94,15 +92,14 @@ function keyText(token: string): string {
 
 function checkCharacters(value: unknown, pointer: string): void {
   if (typeof value === 'string') {
-    if (value.includes('\u0000'))
-      throw refuse('validation_failed', { pointer, code: 'invalid_character', message: 'has a NUL character' })
-    if (!value.isWellFormed())
-      throw refuse('validation_failed', { pointer, code: 'invalid_character', message: 'has a lone surrogate' })
+    const code = 'invalid_character'
+    if (value.includes('\u0000')) throw refuseField({ pointer, code, message: 'contains a NUL character' })
+    if (!value.isWellFormed()) throw refuseField({ pointer, code, message: 'contains an unpaired surrogate' })
   } else if (Array.isArray(value)) {
     value.forEach((item, index) => checkCharacters(item, `${pointer}/${index}`))
   } else if (typeof value === 'object' && value !== null) {
     for (const [key, item] of Object.entries(value)) {
-      // A name that cannot be shown safely is pointed at through its parent.
+      // A name with such a character cannot be part of a pointer: the pointer leads to its parent.
       if (key.includes('\u0000') || !key.isWellFormed()) checkCharacters(key, pointer)
       checkCharacters(item, `${pointer}/${escapePointer(key)}`)
     }

@@ -1,17 +1,10 @@
-/** What an identified request spends before anything is done for it: its nonce. */
+/** The nonce check of an authenticated request. */
 import type { Access } from '../access/index.ts'
 import { type Caller, type OpenNonce, Refusal } from '../api/index.ts'
 import { after, type Clock, type Log, minuteMs, secondMs } from '../kernel/index.ts'
 
-export type Admission = {
-  readonly nonce: OpenNonce
-  /** Spends the nonce, unless that has been done. Refuses (401): nonce_replayed. */
-  readonly spend: () => Promise<void>
-  /** Nothing may be answered before: until then a crash of the database could forget the nonce. */
-  readonly durable: () => Promise<void>
-}
-
-export type Entrance = {
+type NonceRequest = {
+  readonly caller: Caller
   /** 32 lower-case hexadecimal digits. */
   readonly nonce: string
   readonly method: string
@@ -19,37 +12,47 @@ export type Entrance = {
   readonly requestId: string
 }
 
-export type Admit = (caller: Caller, entrance: Entrance) => Admission
+type NonceCheck = {
+  readonly nonce: OpenNonce
+  /** Consumes the nonce, unless it was consumed before. Refuses (401): nonce_replayed. */
+  readonly consume: () => Promise<void>
+  /** Resolves when the nonce is on disk. A response before that could be lost with the nonce in a database crash. */
+  readonly durable: () => Promise<void>
+}
 
-/** Nonces are remembered for twice the window, and a minute for clocks that differ between instances. */
+/** Nonces are kept for twice the window, plus a minute for clock differences between processes. */
 const nonceMarginMs = minuteMs
-/** To the whole second, which the nonces of a batch then share. */
-const forgottenAt = (now: Date, windowSeconds: number): Date => {
+/** Rounded up to the second, so that the nonces of a batch share the value. */
+const expiryOf = (now: Date, windowSeconds: number): Date => {
   const exact = after(now, nonceMarginMs + 2 * windowSeconds * secondMs).getTime()
   return new Date(Math.ceil(exact / secondMs) * secondMs)
 }
 
-export function createAdmit(deps: {
-  readonly access: Pick<Access, 'spendNonce'>
+export function createNonceCheck(deps: {
+  readonly access: Pick<Access, 'consumeNonce'>
   readonly clock: Clock
   readonly log: Log
   readonly windowSeconds: number
-  /** The answer waits for `durable`. A write makes its nonce durable with itself; a read would only wait twice. */
-  readonly swiftWrites: boolean
-}): Admit {
-  const { access, clock, log, windowSeconds, swiftWrites } = deps
-  return ({ partnerId, serviceAccountId, impersonatedBy }, { nonce: value, method, path, requestId }) => {
-    const expiresAt = forgottenAt(clock.now(), windowSeconds)
-    const nonce = { partnerId, serviceAccountId, nonce: value, expiresAt, spent: false }
+  /**
+   * Commits the nonce of a write asynchronously: the durable commit of the write flushes the nonce too. A read has no
+   * such commit and would wait twice. Requires that the response waits for `durable`.
+   */
+  readonly asyncCommitOfWrites: boolean
+}): (request: NonceRequest) => NonceCheck {
+  const { access, clock, log, windowSeconds, asyncCommitOfWrites } = deps
+  return ({ caller, nonce: value, method, path, requestId }) => {
+    const { partnerId, serviceAccountId, impersonatedBy } = caller
+    const expiresAt = expiryOf(clock.now(), windowSeconds)
+    const nonce = { partnerId, serviceAccountId, nonce: value, expiresAt, consumed: false }
     let durable = (): Promise<void> => Promise.resolve()
     return {
       nonce,
-      spend: async () => {
-        if (nonce.spent) return
-        const spent = await access.spendNonce(nonce, swiftWrites && method !== 'GET')
-        nonce.spent = true
-        if (!spent.fresh) throw new Refusal('nonce_replayed')
-        durable = spent.durable
+      consume: async () => {
+        if (nonce.consumed) return
+        const consumed = await access.consumeNonce(nonce, asyncCommitOfWrites && method !== 'GET')
+        nonce.consumed = true
+        if (!consumed.fresh) throw new Refusal('nonce_replayed')
+        durable = consumed.durable
         if (impersonatedBy !== undefined)
           log.info({ requestId, audit: true, impersonatedBy, partnerId, method, path }, 'impersonated request')
       },

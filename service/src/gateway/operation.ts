@@ -1,24 +1,25 @@
 /**
- * One endpoint, from an authenticated caller to an answer: permission -> impersonation -> schema -> handler -> filter.
- * Knows nothing of sockets. The order is the contract's.
+ * One operation, compiled: permission -> impersonation -> path parameters -> schema -> handler -> response filter. The
+ * contract defines this order.
  */
-import { NoFields, type Operation, type OperationId, operations } from '@partner-payments/wire'
+import { NoFields, type Operation, type OperationId, operationIds, operations } from '@partner-payments/wire'
 import {
   type AllHandlers,
   type Answer,
   type Call,
   type Caller,
-  isSpending,
+  nonceConsumingOperations,
   type OpenNonce,
   refuseField,
   Refusal,
 } from '../api/index.ts'
 import { requireJson } from './body.ts'
 import { readJson } from './json.ts'
+import { escapePointer } from './pointer.ts'
 import { compileProjector } from './project.ts'
 import { compileCheck, compileValidator } from './validate.ts'
 
-export type Incoming = {
+export type OperationRequest = {
   readonly caller: Caller
   readonly params: Readonly<Record<string, string>>
   /** As sent, without the leading `?`. */
@@ -27,29 +28,32 @@ export type Incoming = {
   readonly body: Buffer
   readonly requestId: string
   readonly ip: string
-  readonly nonce?: OpenNonce
 }
 
-export type Outgoing = {
+type OperationReply = {
   readonly status: 200 | 204
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
-export type Endpoint = {
-  /** Spends the nonce of a request that it answers. */
-  readonly isSpending: boolean
-  /** Refuses: permission_denied, impersonation_write_blocked, not_found (a path parameter fails its constraint). */
+type CompiledOperation = {
+  /** The handler consumes the nonce of its request. */
+  readonly consumesNonce: boolean
+  /** Refuses: permission_denied, impersonation_write_blocked, not_found (a path parameter does not match its schema). */
   readonly authorize: (caller: Caller, params: Readonly<Record<string, string>>) => void
-  /** Refuses what the schema refuses, and whatever the handler refuses. */
-  readonly run: (incoming: Incoming) => Promise<Outgoing>
+  /** Refuses what the schema and the handler refuse. */
+  readonly run: (request: OperationRequest, nonce?: OpenNonce) => Promise<OperationReply>
 }
 
-export function createEndpoint(
-  id: OperationId,
-  handlers: AllHandlers,
-  options: { readonly sandbox: boolean },
-): Endpoint {
+type Options = { readonly handlers: AllHandlers; readonly sandbox: boolean }
+
+export const compileOperations = (options: Options): Readonly<Record<OperationId, CompiledOperation>> =>
+  Object.fromEntries(operationIds.map((id) => [id, compileOperation(id, options)])) as Record<
+    OperationId,
+    CompiledOperation
+  >
+
+function compileOperation(id: OperationId, { handlers, sandbox }: Options): CompiledOperation {
   const operation: Operation = operations[id]
   const paramChecks = Object.entries(operation.params ?? {}).map(
     ([name, schema]) => [name, compileCheck(schema)] as const,
@@ -60,7 +64,7 @@ export function createEndpoint(
   const handler = handlers[id] as unknown as (call: Call<OperationId>) => Promise<Answer<unknown>>
   const isWrite = operation.permission.endsWith(':write')
 
-  const readBody = ({ body, contentType }: Incoming): unknown => {
+  const readBody = ({ body, contentType }: OperationRequest): unknown => {
     if (body.length === 0) {
       if (operation.body && !operation.bodyOptional) throw new Refusal('body_required')
       return undefined
@@ -72,18 +76,18 @@ export function createEndpoint(
   }
 
   return {
-    isSpending: isSpending(handler),
+    consumesNonce: nonceConsumingOperations.has(id),
     authorize: (caller, params) => {
-      if (operation.sandboxOnly && !options.sandbox) throw new Refusal('not_found', 'No such resource.')
+      if (operation.sandboxOnly && !sandbox) throw new Refusal('not_found', 'No such resource.')
       if (!caller.permissions.includes(operation.permission))
-        throw new Refusal('permission_denied', `The operation needs the permission ${operation.permission}.`)
+        throw new Refusal('permission_denied', `The operation requires the permission ${operation.permission}.`)
       if (isWrite && caller.impersonatedBy !== undefined) throw new Refusal('impersonation_write_blocked')
       for (const [name, check] of paramChecks)
         if (!check(params[name])) throw new Refusal('not_found', 'No such resource.')
     },
-    run: async (incoming) => {
-      const { caller, params, requestId, ip, nonce } = incoming
-      const call = { caller, params, query: readQuery(incoming.query), body: readBody(incoming), requestId, ip, nonce }
+    run: async (request, nonce) => {
+      const { caller, params, requestId, ip } = request
+      const call = { caller, params, query: readQuery(request.query), body: readBody(request), requestId, ip, nonce }
       const answer = await handler(call as unknown as Call<OperationId>)
       const headers = answer.headers ?? {}
       if (!project) return { status: 204, headers, body: '' }
@@ -96,7 +100,7 @@ export function createEndpoint(
   }
 }
 
-/** Query parameters: decoded by RFC 3986, none unknown, none twice, none empty. */
+/** Reads query parameters, decoded by RFC 3986. Refuses unknown, duplicate and empty parameters. */
 function compileQuery(operation: Operation): (query: string) => unknown {
   const validate = compileValidator(operation.query ?? NoFields)
   return (query) => {
@@ -105,24 +109,24 @@ function compileQuery(operation: Operation): (query: string) => unknown {
       const at = pair.indexOf('=')
       const name = decode(at === -1 ? pair : pair.slice(0, at))
       const value = decode(at === -1 ? '' : pair.slice(at + 1))
-      const pointer = `/query/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
-      if (values.has(name)) throw refuseField({ pointer, code: 'duplicate_key', message: 'is given twice' })
+      const pointer = `/query/${escapePointer(name)}`
+      if (values.has(name)) throw refuseField({ pointer, code: 'duplicate_key', message: 'appears more than once' })
       if (value.includes('\u0000') || !value.isWellFormed())
-        throw refuseField({ pointer, code: 'invalid_character', message: 'has a character that is not allowed' })
+        throw refuseField({ pointer, code: 'invalid_character', message: 'contains a character that is not allowed' })
       values.set(name, value)
     }
-    // An own property whatever the name: `__proto__` is an unknown field like any other.
+    // Makes own properties, so that `__proto__` is an unknown field too.
     const given = Object.fromEntries(values)
     validate(given, '/query')
     return given
   }
 }
 
-/** A query whose percent-encoding is broken has no signature that verifies, except from the gateway itself. */
+/** Only an api process reaches the refusal: with invalid percent-encoding no signature is valid. */
 function decode(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
-    throw new Refusal('malformed_request', 'The percent-encoding of the query is broken.')
+    throw new Refusal('malformed_request', 'The query has invalid percent-encoding.')
   }
 }

@@ -1,4 +1,4 @@
-/** Failures become problem bodies (RFC 9457) here and nowhere else; what is internal goes to the log. */
+/** Converts failures to problem bodies (RFC 9457). Internal details go to the log only. */
 import { type FieldError, type ProblemCode, problems } from '@partner-payments/wire'
 import { Refusal, Unreachable } from '../api/index.ts'
 import { type Log } from '../kernel/index.ts'
@@ -11,7 +11,7 @@ export type ProblemAnswer = {
 
 export const problemType = (code: ProblemCode) => `urn:partner-payments:problem:${code}`
 
-export type ProblemContext = { readonly requestId: string; readonly instance: string; readonly log: Log }
+type ProblemContext = { readonly requestId: string; readonly instance: string; readonly log: Log }
 
 function problem(
   code: ProblemCode,
@@ -25,7 +25,7 @@ function problem(
     status,
     headers: {
       'content-type': 'application/problem+json',
-      // RFC 9110 section 11.6.1: a 401 names the scheme that would do.
+      // RFC 9110 section 11.6.1: a 401 names the authentication scheme.
       ...(status === 401 ? { 'www-authenticate': 'Signature' } : {}),
       ...headers,
     },
@@ -49,9 +49,13 @@ export function toProblem(error: unknown, context: ProblemContext): ProblemAnswe
     return problem(error.code, error.detail, context, error)
   }
   if (error instanceof Unreachable) {
-    log.error({ err: error }, 'a service that must answer does not')
+    log.error({ err: error }, 'a dependency does not answer')
     return problem(error.code, problems[error.code].detail, context)
   }
   log.error({ err: error }, 'request failed')
-  return problem('internal_error', 'Something failed on our side; the request id finds it in our logs.', context)
+  return problem(
+    'internal_error',
+    'The request failed because of an error in the service. Contact support with the request id.',
+    context,
+  )
 }

@@ -1,10 +1,10 @@
 /**
- * The response schema as a filter: what it does not name cannot leave. Compiled once an operation into plain functions;
- * the identification number of a customer stays inside even if a handler were to answer the whole row.
+ * The response schema as a filter: a response contains only the fields that the schema names. A customer's identification
+ * number does not leave the service, even if a handler returned the whole row. Compiled once per operation.
  */
 import type { TSchema } from '@partner-payments/wire'
 
-export type Projector = (value: unknown) => unknown
+type Projector = (value: unknown) => unknown
 
 type SchemaLike = {
   readonly type?: string
@@ -23,7 +23,7 @@ export function compileProjector(schema: TSchema): Projector {
     return (value) => (Array.isArray(value) ? value.map(item) : undefined)
   }
   if (anyOf) {
-    // The contract's only unions are `nullable` ones.
+    // The only unions of the contract are nullable fields.
     const branch = anyOf.find((candidate) => (candidate as SchemaLike).type !== 'null')
     const inner = branch ? compileProjector(branch) : same
     return (value) => (value === null ? null : inner(value))

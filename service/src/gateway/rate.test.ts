@@ -7,24 +7,24 @@ import { createRateLimiter } from './rate.ts'
 const caller: Caller = { partnerId: newId(), serviceAccountId: newId(), name: 'Till', permissions: [] }
 const limited = (error: unknown) => error instanceof Refusal && error.code === 'rate_limited'
 
-test('a burst is spent, and comes back with time', () => {
+test('refuses after the burst, and refills with time', () => {
   const clock = createManualClock(new Date('2026-01-01T00:00:00Z'))
-  const { spend } = createRateLimiter({ clock, perSecond: 1, burst: 2 })
-  spend(caller)
-  spend(caller)
-  assert.throws(() => spend(caller), limited)
+  const { take } = createRateLimiter({ clock, perSecond: 1, burst: 2 })
+  take(caller)
+  take(caller)
+  assert.throws(() => take(caller), limited)
   clock.advance(secondMs)
-  spend(caller)
-  assert.throws(() => spend(caller), limited)
+  take(caller)
+  assert.throws(() => take(caller), limited)
 })
 
-test('a clock that is set back does not lock anybody out', () => {
+test('a clock that is set back takes no tokens away', () => {
   const clock = createManualClock(new Date('2026-01-01T12:00:00Z'))
-  const { spend } = createRateLimiter({ clock, perSecond: 1, burst: 2 })
-  spend(caller)
+  const { take } = createRateLimiter({ clock, perSecond: 1, burst: 2 })
+  take(caller)
   clock.advance(-hourMs)
-  spend(caller)
-  assert.throws(() => spend(caller), limited)
+  take(caller)
+  assert.throws(() => take(caller), limited)
   clock.advance(secondMs)
-  spend(caller)
+  take(caller)
 })

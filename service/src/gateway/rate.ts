@@ -1,17 +1,17 @@
-/** A token bucket per service account and process: `perSecond` on average, `burst` at once. */
+/** A token bucket per service account and process: `perSecond` requests on average, `burst` at once. */
 import { type Caller, Refusal } from '../api/index.ts'
 import { type Clock, secondMs } from '../kernel/index.ts'
 
 type Bucket = { tokens: number; at: number }
 
-export type RateLimiter = {
-  /** Throws rate_limited (429) with Retry-After. */
-  readonly spend: (caller: Caller) => void
-  /** The RateLimit fields of draft-ietf-httpapi-ratelimit-headers-10, for every authenticated answer. */
+type RateLimiter = {
+  /** Takes a token. Refuses: rate_limited (429) with Retry-After. */
+  readonly take: (caller: Caller) => void
+  /** The RateLimit fields of draft-ietf-httpapi-ratelimit-headers-10, for every authenticated response. */
   readonly headers: (caller: Caller) => Readonly<Record<string, string>>
 }
 
-/** Accounts that were full again are forgotten when this many are known, so that memory stays bounded. */
+/** All buckets are dropped at this number, so that memory stays bounded. */
 const bucketsMax = 100_000
 
 export function createRateLimiter(options: {
@@ -31,7 +31,7 @@ export function createRateLimiter(options: {
       bucket = { tokens: burst, at: now }
       buckets.set(caller.serviceAccountId, bucket)
     }
-    // A clock that was set back takes nothing away.
+    // A clock that was set back takes no tokens away.
     const elapsedMs = Math.max(0, now - bucket.at)
     bucket.tokens = Math.min(burst, bucket.tokens + (elapsedMs / secondMs) * perSecond)
     bucket.at = now
@@ -43,13 +43,17 @@ export function createRateLimiter(options: {
   })
 
   return {
-    spend: (caller) => {
+    take: (caller) => {
       const bucket = refill(caller)
       if (bucket.tokens < 1) {
         const retryAfter = String(Math.max(1, Math.ceil((1 - bucket.tokens) / perSecond)))
-        throw new Refusal('rate_limited', `At most ${perSecond} requests a second, ${burst} at once.`, {
-          headers: { 'retry-after': retryAfter, ...fields(bucket) },
-        })
+        throw new Refusal(
+          'rate_limited',
+          `The limit is ${perSecond} requests per second, in bursts of up to ${burst}.`,
+          {
+            headers: { 'retry-after': retryAfter, ...fields(bucket) },
+          },
+        )
       }
       bucket.tokens -= 1
     },

@@ -1,4 +1,4 @@
-/** Fastify lives here only: sockets in, the pipeline, answers out. The pipeline itself knows nothing of Fastify. */
+/** The HTTP server: routes each request to the pipeline and sends its reply. No other file configures Fastify. */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { type OperationId, operationIds, operations, type ProblemCode, problems } from '@partner-payments/wire'
@@ -6,12 +6,12 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { Refusal } from '../api/index.ts'
 import { type Log, newId, systemClock } from '../kernel/index.ts'
 import type { Headers } from './signature.ts'
-import { type Capacity, retryHeaders } from './admission.ts'
+import { type AdmissionControl, retryHeaders } from './admission.ts'
 import { type ProblemAnswer, problemType, toProblem } from './problems.ts'
 
 export type RawRequest = {
   readonly method: string
-  /** As called, with the query. */
+  /** As sent, with the query. */
   readonly url: string
   readonly path: string
   readonly query: string
@@ -28,6 +28,7 @@ export type Reply = {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Buffer
 }
+/** A page that needs no authentication. */
 export type Page = {
   readonly path: string
   readonly contentType: string
@@ -35,48 +36,54 @@ export type Page = {
   readonly headers: Readonly<Record<string, string>>
 }
 
-const contentTypes = new WeakMap<IncomingMessage, string | undefined>()
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The Content-Type header, which the server hides from Fastify. */
+    contentType: string | undefined
+  }
+}
 
 export type Pipeline = {
-  /** For a path below /v1 that leads nowhere: authenticates all the same, and spends the nonce. Answers what is refused. */
-  readonly knock: (request: RawRequest) => Promise<Reply | undefined>
-  /** Undefined: the reply itself has been answered. */
+  /** Authenticates the request and runs the operation. Returns undefined if the response was sent on `reply`. */
   readonly run: (id: OperationId, request: RawRequest, reply: FastifyReply) => Promise<Reply | undefined>
+  /**
+   * For the routes without an operation (404, 405): authenticates the request and consumes its nonce, so that a caller
+   * without credentials cannot find out which paths exist. Throws or returns a refusal.
+   */
+  readonly authenticateOnly: (request: RawRequest) => Promise<Reply | undefined>
 }
 
 export type ServerOptions = {
   readonly pipeline: Pipeline
   readonly log: Log
   readonly headerBytesMax: number
-  /** Behind a gateway: what was asked for, where the request does not say it itself. */
+  /** In an api process: the request target that the partner sent to the gateway. */
   readonly targetOf?: ((headers: Headers) => string | undefined) | undefined
-  /** Pages that need no authentication: the API's documentation. */
   readonly pages: readonly Page[]
-  readonly capacity: Pick<Capacity, 'isFull' | 'detail'>
+  readonly admission: Pick<AdmissionControl, 'isFull' | 'detail'>
   readonly observe?: ((operation: OperationId | 'unknown', status: number, durationMs: number) => void) | undefined
 }
 
 const requestTimeoutMs = 30_000
 const headersTimeoutMs = 10_000
-/** Longer than the usual 60 s of a load balancer, so that it is the balancer that closes first. */
+/** Longer than the usual 60 s of a load balancer, so that the balancer closes the connection first. */
 const keepAliveTimeoutMs = 72_000
-/** In logs and metrics only: the caller went away before there was an answer. */
+/** In logs and metrics only: the client closed the connection before the response. */
 const clientClosedStatus = 499
 const paramCharsMax = 2048
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 
 export function createServer(options: ServerOptions): FastifyInstance {
   const { log, headerBytesMax, targetOf } = options
-  const unknownPath = answering(options, 'unknown', async (request) => {
-    // Below /v1 a stranger is told nothing, not even which paths exist.
+  const notFound = answering(options, 'unknown', async (request) => {
     const isApi = request.path === '/v1' || request.path.startsWith('/v1/')
-    const refused = isApi ? await options.pipeline.knock(request) : undefined
+    const refused = isApi ? await options.pipeline.authenticateOnly(request) : undefined
     if (refused) return refused
     throw new Refusal('not_found', 'No such resource.')
   })
   const app = Fastify({
     logger: false,
-    // Without a Host header Node would answer by itself, without a problem body: nothing here reads Host.
+    // Node refuses a request without Host by itself, without a problem body. The service does not need Host.
     http: { maxHeaderSize: headerBytesMax, headersTimeout: headersTimeoutMs, requireHostHeader: false },
     requestTimeout: requestTimeoutMs,
     keepAliveTimeout: keepAliveTimeoutMs,
@@ -87,20 +94,12 @@ export function createServer(options: ServerOptions): FastifyInstance {
     rewriteUrl: (request: IncomingMessage) => targetOf?.(request.headers) ?? request.url ?? '/',
     routerOptions: { maxParamLength: paramCharsMax },
     clientErrorHandler: (error, socket) => refuseOnSocket(error, socket, options),
-    // A URL that the router cannot read (broken percent-encoding) leads nowhere, for a stranger and for a partner.
+    // The router cannot read the URL (invalid percent-encoding).
     frameworkErrors: (_error, request, reply) => {
-      void unknownPath(request, reply)
+      void notFound(request, reply)
     },
   })
-  // The raw body is read by the pipeline, after the headers were judged and before anything parses it. Fastify judges
-  // the content type before that, so it is shown none: a stranger with an odd one is a stranger first.
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', (_request, _payload, done) => done(null))
-  app.addHook('onRequest', (request, _reply, done) => {
-    contentTypes.set(request.raw, request.raw.headers['content-type'])
-    delete request.raw.headers['content-type']
-    done()
-  })
+  leaveBodyUnread(app)
   app.setErrorHandler((error, request, reply) => {
     const { statusCode = 500 } = error as { readonly statusCode?: number }
     const failure = statusCode < 500 ? new Refusal('malformed_request') : error
@@ -109,11 +108,26 @@ export function createServer(options: ServerOptions): FastifyInstance {
   closeAfterAnswer(app)
   mountPages(app, options)
   mountOperations(app, options)
-  app.setNotFoundHandler(unknownPath)
+  app.setNotFoundHandler(notFound)
   return app
 }
 
-/** While the server closes, a connection with a request under way would be kept alive after its answer, and hold the stop. */
+/**
+ * The pipeline reads the raw body, after it has checked the headers. Fastify would refuse an invalid Content-Type before
+ * authentication (415 instead of 401), so that the header is moved out of its sight.
+ */
+function leaveBodyUnread(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null))
+  app.decorateRequest('contentType')
+  app.addHook('onRequest', (request, _reply, done) => {
+    request.contentType = request.raw.headers['content-type']
+    delete request.raw.headers['content-type']
+    done()
+  })
+}
+
+/** While the server closes, a connection that is kept alive after its response would delay the stop. */
 function closeAfterAnswer(app: FastifyInstance): void {
   let closing = false
   app.addHook('preClose', (done) => {
@@ -151,11 +165,11 @@ function mountOperations(app: FastifyInstance, options: ServerOptions): void {
       method: methods.filter((method) => !known.includes(method)),
       url,
       handler: answering(options, 'unknown', async (request) => {
-        const refused = await pipeline.knock(request)
+        const refused = await pipeline.authenticateOnly(request)
         if (refused) return refused
-        // `/v1/customers/` is no customer, whatever the method.
+        // `/v1/customers/` names no customer, so that 404 comes before 405.
         if (Object.values(request.params).includes('')) throw new Refusal('not_found', 'No such resource.')
-        throw new Refusal('method_not_allowed', `Allowed here: ${known.join(', ')}.`, {
+        throw new Refusal('method_not_allowed', `The resource allows ${known.join(', ')}.`, {
           headers: { allow: known.join(', ') },
         })
       }),
@@ -169,7 +183,7 @@ type Answered = {
   readonly durationMs: number
 }
 
-/** One line and one observation for every answer, whoever gave it. */
+/** Writes one log line and one observation for every response. */
 function answered({ log, observe }: ServerOptions, { durationMs, ...rest }: Answered): void {
   observe?.(rest.operation, rest.status, durationMs)
   log.info({ ...rest, durationMs: Math.round(durationMs) }, 'answered')
@@ -177,7 +191,7 @@ function answered({ log, observe }: ServerOptions, { durationMs, ...rest }: Answ
 
 type Handle = (request: RawRequest, reply: FastifyReply) => Promise<Reply | undefined>
 
-/** Runs a handler; whatever fails becomes a problem; every answer carries the request id and is counted. */
+/** Wraps a route: converts failures to problems, adds the request id and records the response. */
 function answering(options: ServerOptions, operation: OperationId | 'unknown', handle: Handle) {
   const { log } = options
   return async (request: FastifyRequest, reply: FastifyReply) => {
@@ -187,8 +201,8 @@ function answering(options: ServerOptions, operation: OperationId | 'unknown', h
       const status = reply.raw.headersSent ? reply.raw.statusCode : clientClosedStatus
       answered(options, { requestId: request.id, operation, status, durationMs })
     })
-    if (options.capacity.isFull()) {
-      send(reply, request.id, overloaded(request, options.capacity.detail))
+    if (options.admission.isFull()) {
+      send(reply, request.id, overloaded(request, options.admission.detail))
       return reply
     }
     let answer: Reply | undefined
@@ -197,13 +211,12 @@ function answering(options: ServerOptions, operation: OperationId | 'unknown', h
     } catch (error) {
       answer = problemOf(error, request, log)
     }
-    // Undefined: the proxy has answered on the socket itself.
     if (answer) send(reply, request.id, answer)
     return reply
   }
 }
 
-/** By hand: while there are many of these, each must cost next to nothing, the making of an error included. */
+/** Built without an Error: under overload these responses must cost as little as possible. */
 function overloaded(request: FastifyRequest, detail: string): Reply {
   const { status, title } = problems.overloaded
   const [instance] = request.url.split('?', 1)
@@ -229,7 +242,7 @@ function toRaw(request: FastifyRequest): RawRequest {
     path: at === -1 ? url : url.slice(0, at),
     query: at === -1 ? '' : url.slice(at + 1),
     headers: request.headers,
-    contentType: contentTypes.get(request.raw),
+    contentType: request.contentType,
     params: request.params as Readonly<Record<string, string>>,
     requestId: request.id,
     ip: request.ip,
@@ -249,13 +262,13 @@ function send(reply: FastifyReply, requestId: string, { status, headers, body }:
     .send(status === 204 ? null : body)
 }
 
-/** The caller's own id where it is a sane one, so that both sides' logs meet. */
+/** Uses the client's id if it is well-formed, so that the logs of both sides can be matched. */
 function requestIdOf(request: IncomingMessage): string {
   const given = request.headers['x-request-id']
   return typeof given === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(given) ? given : newId()
 }
 
-/** What Node's parser refuses never becomes a request: the problem is written to the socket by hand. */
+/** Node's parser refuses the request before Fastify sees it, so that the problem is written to the socket. */
 function refuseOnSocket(error: Error & { readonly code?: string }, socket: Socket, options: ServerOptions): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()

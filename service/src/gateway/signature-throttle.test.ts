@@ -1,31 +1,30 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createTurns } from './signature-throttle.ts'
+import { createSignatureThrottle } from './signature-throttle.ts'
 
-/** What has come when a turn of the event loop has ended. */
-const turnEnds = () => new Promise((resolve) => void setImmediate(resolve))
+const turnOfEventLoop = () => new Promise((resolve) => void setImmediate(resolve))
 
-test('whoever comes together enters by few a turn, in order, and nobody is left', async () => {
-  const turn = createTurns(2)
+test('calls that arrive together proceed in order, a limited number in each turn of the event loop', async () => {
+  const throttle = createSignatureThrottle(2)
   const entered: number[] = []
-  for (let n = 0; n < 5; n += 1) void turn().then(() => entered.push(n))
+  for (let n = 0; n < 5; n += 1) void throttle().then(() => entered.push(n))
   const seen: number[] = []
   for (let n = 0; n < 4; n += 1) {
-    await turnEnds()
+    await turnOfEventLoop()
     seen.push(entered.length)
   }
   assert.deepEqual(seen, [2, 4, 5, 5])
   assert.deepEqual(entered, [0, 1, 2, 3, 4])
 })
 
-test('one who comes while others wait is behind them, and one who comes later does not wait for anybody', async () => {
-  const turn = createTurns(1)
+test('a call waits behind the calls before it, and proceeds at once when none waits', async () => {
+  const throttle = createSignatureThrottle(1)
   const entered: string[] = []
-  const come = (name: string) => turn().then(() => entered.push(name))
-  const [first, second] = [come('first'), come('second')]
+  const enter = (name: string) => throttle().then(() => entered.push(name))
+  const [first, second] = [enter('first'), enter('second')]
   await first
-  await Promise.all([come('third'), second])
+  await Promise.all([enter('third'), second])
   assert.deepEqual(entered, ['first', 'second', 'third'])
-  await come('late')
+  await enter('late')
   assert.equal(entered.at(-1), 'late')
 })

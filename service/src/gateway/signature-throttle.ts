@@ -1,23 +1,23 @@
 /**
- * Turns of the event loop. What is computed for each request (a signature, a tenth of a millisecond) is computed for few
- * of them at a time where the database is spoken to by the same thread: in between its answers are read, and the next
- * statement leaves. For thirty requests that arrive together the database would wait as long as for a commit.
+ * Limits the signatures that are verified in one turn of the event loop. One takes a tenth of a millisecond on the thread
+ * that also reads the database's answers: without the limit, thirty requests that arrive together would delay these
+ * answers by as long as a commit takes.
  */
 
 /** Resolves in the order of the calls, `perTurn` of them in each turn of the event loop. */
-export function createTurns(perTurn: number): () => Promise<void> {
+export function createSignatureThrottle(perTurn: number): () => Promise<void> {
   const waiting: (() => void)[] = []
-  let isComing = false
-  const come = () => {
-    for (const enter of waiting.splice(0, perTurn)) enter()
-    isComing = waiting.length > 0
-    if (isComing) setImmediate(come)
+  let isScheduled = false
+  const runTurn = () => {
+    for (const proceed of waiting.splice(0, perTurn)) proceed()
+    isScheduled = waiting.length > 0
+    if (isScheduled) setImmediate(runTurn)
   }
   return () =>
     new Promise((resolve) => {
       waiting.push(resolve)
-      if (isComing) return
-      isComing = true
-      setImmediate(come)
+      if (isScheduled) return
+      isScheduled = true
+      setImmediate(runTurn)
     })
 }

@@ -1,6 +1,6 @@
 /**
- * Who is calling: the rows of the document's failure table, in the order of the contract: bearer token -> any of the
- * four headers missing -> well-formed -> known key -> window -> signature -> (rate) -> nonce.
+ * Verifies the signature of a request. The checks follow the failure table of the interface document, in the order of the
+ * contract: bearer token, missing header, form of each header, window, known key and signature.
  */
 import { constants, generateKeyPair, verify, type KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -11,10 +11,10 @@ import { type Clock, secondMs } from '../kernel/index.ts'
 
 export type Headers = Readonly<Record<string, string | string[] | undefined>>
 
-/** What the four headers say, well-formed and not yet believed. */
-export type Claim = {
+/** The four headers: well-formed, not yet verified. */
+export type SignatureHeaders = {
   readonly apiKey: string
-  /** 32 lower-case hexadecimal digits, whatever the spelling. */
+  /** 32 lower-case hexadecimal digits, for every spelling of the GUID. */
   readonly nonce: string
   readonly nonceAsSent: string
   readonly timestamp: string
@@ -34,15 +34,16 @@ function readNonce(text: string): string | undefined {
   return hyphenated.test(inner) ? inner.replaceAll('-', '').toLowerCase() : undefined
 }
 
-const one = (value: string | string[] | undefined): string => (Array.isArray(value) ? value.join(', ') : (value ?? ''))
+const textOf = (value: string | string[] | undefined): string =>
+  Array.isArray(value) ? value.join(', ') : (value ?? '')
 
 /** Refuses: jwt_not_accepted, signature_required, timestamp_out_of_window, nonce_invalid, signature_invalid. */
-export function readClaim(headers: Headers): Claim {
-  if (/^bearer(\s|$)/i.test(one(headers['authorization']))) throw new Refusal('jwt_not_accepted')
-  const apiKey = one(headers['apikey'])
-  const nonceAsSent = one(headers['nonce'])
-  const timestamp = one(headers['timestamp'])
-  const signature = one(headers['signature'])
+export function readSignatureHeaders(headers: Headers): SignatureHeaders {
+  if (/^bearer(\s|$)/i.test(textOf(headers['authorization']))) throw new Refusal('jwt_not_accepted')
+  const apiKey = textOf(headers['apikey'])
+  const nonceAsSent = textOf(headers['nonce'])
+  const timestamp = textOf(headers['timestamp'])
+  const signature = textOf(headers['signature'])
   if (apiKey === '' || nonceAsSent === '' || timestamp === '' || signature === '')
     throw new Refusal('signature_required', 'The headers ApiKey, Nonce, Timestamp and Signature are required.')
   if (!/^\d{1,12}$/.test(timestamp))
@@ -53,49 +54,49 @@ export function readClaim(headers: Headers): Claim {
   return { apiKey, nonce, nonceAsSent, timestamp, signature: Buffer.from(signature, 'base64') }
 }
 
-export const badSignature = () => new Refusal('signature_invalid', 'The signature does not verify for this API key.')
+const badSignature = () => new Refusal('signature_invalid', 'The signature is not valid for this API key.')
 
-export type SignedRequest = {
+type SignedRequest = {
   readonly method: string
   readonly path: string
   readonly query: string
   readonly body: Uint8Array
 }
 
-/** Refuses (401): timestamp_out_of_window, signature_invalid; (429) rate_limited. */
-export type Identify = (claim: Claim, request: SignedRequest) => Promise<Caller>
-
-export function createIdentify(deps: {
+/** The result refuses (401): timestamp_out_of_window, signature_invalid. */
+export function createSignatureVerifier(deps: {
   readonly credential: Access['credential']
   readonly clock: Clock
   readonly windowSeconds: number
-  /** Throws rate_limited. Called once the signature holds, so that nobody can spend another's allowance. */
-  readonly spendAllowance: (caller: Caller) => void
-}): Identify {
-  const { credential: find, clock, windowSeconds, spendAllowance } = deps
-  // An unknown key costs what a known one costs: a verification that cannot succeed.
+}) {
+  const { credential: find, clock, windowSeconds } = deps
+  // For an unknown key a verification that must fail, so that it takes as long as for a known key.
   const decoy = promisify(generateKeyPair)('rsa', { modulusLength: 2048 })
 
-  return async (claim, request) => {
-    const credential = await find(claim.apiKey)
-    if (Math.abs(clock.now().getTime() - Number(claim.timestamp) * secondMs) > windowSeconds * secondMs)
+  return async (signed: SignatureHeaders, request: SignedRequest): Promise<Caller> => {
+    const credential = await find(signed.apiKey)
+    if (Math.abs(clock.now().getTime() - Number(signed.timestamp) * secondMs) > windowSeconds * secondMs)
       throw new Refusal('timestamp_out_of_window', `Timestamp must be within ${windowSeconds} seconds of now.`)
     const key = credential?.publicKey ?? (await decoy).publicKey
-    const holds = verifies(claim, request, credential?.apiSecret ?? '', key)
-    if (!credential || !holds) throw badSignature()
-    spendAllowance(credential.caller)
+    const isValid = isSignatureValid(signed, request, credential?.apiSecret ?? '', key)
+    if (!credential || !isValid) throw badSignature()
     return credential.caller
   }
 }
 
 /** RSA with SHA-256 and PKCS#1 v1.5 padding over the canonical string (interface document, Authentication). */
-function verifies(claim: Claim, request: SignedRequest, apiSecret: string, key: KeyObject): boolean {
-  const { timestamp, nonceAsSent, signature } = claim
+function isSignatureValid(
+  signed: SignatureHeaders,
+  request: SignedRequest,
+  apiSecret: string,
+  key: KeyObject,
+): boolean {
+  const { timestamp, nonceAsSent, signature } = signed
   let text: string
   try {
     text = canonicalString({ ...request, timestamp, nonce: nonceAsSent, apiSecret })
   } catch {
-    return false // a query whose percent-encoding is broken has no canonical form
+    return false // A query with invalid percent-encoding has no canonical form.
   }
   return verify('sha256', Buffer.from(text, 'utf8'), { key, padding: constants.RSA_PKCS1_PADDING }, signature)
 }

@@ -1,16 +1,17 @@
-/** Schemas, compiled once: what a request says is judged by them, and each failure becomes a pointer and a code. */
+/** Compiles schemas into validators. Each validation failure becomes a pointer and a code. */
 import { type FieldError, type FieldErrorCode, isRawNumber, type TSchema } from '@partner-payments/wire'
 import { Compile } from 'typebox/compile'
 import type { TLocalizedValidationError } from 'typebox/error'
 import { Settings } from 'typebox/system'
 import { Refusal } from '../api/index.ts'
+import { escapePointer, valueAt } from './pointer.ts'
 
-/** An answer lists this many errors at most: enough to mend a form, bounded against a hostile body. */
+/** The errors in one response: enough to correct a form, bounded against a hostile body. */
 const errorsMax = 50
 Settings.Set({ maxErrors: errorsMax })
 
-/** Refuses (400): unknown_field where that is all that is wrong, else validation_failed. `prefix` starts each pointer. */
-export type Validator = (value: unknown, prefix?: string) => void
+/** Refuses (400): unknown_field if every error is one, else validation_failed. `prefix` begins each pointer. */
+type Validator = (value: unknown, prefix?: string) => void
 
 export function compileValidator(schema: TSchema): Validator {
   const compiled = Compile(schema)
@@ -25,7 +26,7 @@ export function compileValidator(schema: TSchema): Validator {
   }
 }
 
-/** True where the value satisfies the schema; for path parameters, whose failure is 404 and tells nothing more. */
+/** For path parameters: a mismatch is 404, without field errors. */
 export function compileCheck(schema: TSchema): (value: unknown) => boolean {
   const compiled = Compile(schema)
   return (value) => compiled.Check(value)
@@ -46,21 +47,11 @@ const codes: Readonly<Record<string, FieldErrorCode>> = {
   uniqueItems: 'invalid_value',
 }
 
-const escapePointer = (key: string) => key.replaceAll('~', '~0').replaceAll('/', '~1')
-
-function valueAt(root: unknown, pointer: string): unknown {
-  return pointer
-    .split('/')
-    .slice(1)
-    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
-    .reduce<unknown>((value, key) => (value as Record<string, unknown> | undefined)?.[key], root)
-}
-
 function toFieldErrors(error: TLocalizedValidationError, root: unknown): readonly FieldError[] {
   const { keyword, instancePath: pointer, params, message } = error
   const children = (names: readonly string[], code: FieldErrorCode, text: string) =>
     names.map((name) => ({ pointer: `${pointer}/${escapePointer(name)}`, code, message: text }))
-  // A number where an object belongs is held as an object: say what it is, not what it lacks.
+  // A number is represented as an object: where an object is required, report its type and not the missing fields.
   if (isRawNumber(valueAt(root, pointer)) && (keyword === 'required' || keyword === 'additionalProperties'))
     return [{ pointer, code: 'wrong_type', message: 'must be object' }]
   switch (keyword) {
@@ -74,7 +65,7 @@ function toFieldErrors(error: TLocalizedValidationError, root: unknown): readonl
       )
     case 'minLength':
       return [{ pointer, code: 'empty', message: 'must not be empty' }]
-    // The branches of `nullable` and the echo of a closed object: the telling error stands beside them.
+    // These repeat an error of a nullable field or of a closed object that is reported by itself.
     case 'anyOf':
     case 'boolean':
       return []
@@ -92,7 +83,7 @@ function toFieldErrors(error: TLocalizedValidationError, root: unknown): readonl
   }
 }
 
-/** One error a field: the first, which is the plainest. */
+/** The first error of each field, which is the most specific. */
 function unique(errors: readonly FieldError[]): readonly FieldError[] {
   const seen = new Set<string>()
   return errors.filter(({ pointer }) => !seen.has(pointer) && seen.add(pointer))

@@ -11,3 +11,4 @@ export { EmbeddedPostgresError, findRunningPostgres, startEmbeddedPostgres } fro
 export * from './batch.ts'
 export * from './partitions.ts'
 export { databaseSettings } from './settings.ts'
+export { withoutTransaction } from './without-transaction.ts'

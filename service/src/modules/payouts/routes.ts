@@ -1,13 +1,13 @@
 /** Operation id -> service call and shape. */
 import type { ResponseOf } from '@partner-payments/wire'
-import { type Handlers, spending } from '../../api/index.ts'
+import type { Handlers } from '../../api/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
 import type { Payouts } from './service.ts'
 import type { PayoutRow } from './store.ts'
 
 export function payoutsRoutes(payouts: Payouts): Handlers<'payouts'> {
   return {
-    createFiatPayout: spending(async ({ caller, body, ip, nonce }) => {
+    createFiatPayout: async ({ caller, body, ip, nonce }) => {
       const { payout, replayed } = await payouts.create(caller, body, ip, nonce)
       return {
         // The first answer, also when it is given again later: `status` is what it was then.
@@ -17,7 +17,7 @@ export function payoutsRoutes(payouts: Payouts): Handlers<'payouts'> {
           ...(replayed ? { 'idempotent-replayed': 'true' } : {}),
         },
       }
-    }),
+    },
     getPayout: async ({ caller, params }) => ({ body: toRecord(await payouts.get(caller.partnerId, params.id)) }),
     listPayouts: async ({ caller, query }) => {
       const page = await payouts.list(caller.partnerId, query)

@@ -2,7 +2,7 @@
 import type { BodyOf, QueryOf, WithdrawalOutcome } from '@partner-payments/wire'
 import { type Caller, notFound, type OpenNonce, type Page, readAmount, readCurrency } from '../../api/index.ts'
 import { type Currency, type Minor } from '../../kernel/index.ts'
-import { createSpendingBatcher } from '../../access/index.ts'
+import { createNonceBatcher } from '../../access/index.ts'
 import { asInProgress } from '../../postgres/index.ts'
 import { createAccept, type Creditor, type PayoutCall } from './accept.ts'
 import type { PayoutsDeps } from './deps.ts'
@@ -59,7 +59,7 @@ const secondBatchMin = 32
 
 export function createPayouts(deps: PayoutsDeps): Payouts {
   const { db, cursors, customers } = deps
-  const batched = createSpendingBatcher({
+  const batched = createNonceBatcher({
     db,
     ...createAccept(deps),
     callsMax: deps.payoutsPerBatchMax ?? payoutsPerBatchMax,

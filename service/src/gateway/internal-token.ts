@@ -1,6 +1,6 @@
 /**
- * Between a gateway process and an api process: the caller that the gateway has authenticated, signed with a key that
- * both derive from the master key, bound to this request's method, path and body, and good for a minute.
+ * The token that a gateway process sends to an api process: the authenticated caller, valid for a minute and bound to the
+ * method, target and body of the request. Both processes derive its MAC key from the master key.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { sha256Hex } from '@partner-payments/wire'
@@ -8,9 +8,9 @@ import { type Caller, Refusal } from '../api/index.ts'
 import { type Clock, minuteMs } from '../kernel/index.ts'
 import type { Headers } from './signature.ts'
 
-export const callerHeader = 'x-internal-caller'
-export const callerMacHeader = 'x-internal-caller-mac'
-/** The request target as the partner called it: no URL library on the way may mend it, since the pass is bound to it. */
+const callerHeader = 'x-internal-caller'
+const callerMacHeader = 'x-internal-caller-mac'
+/** The request target as the partner sent it: a URL library in between may normalise the URL of the request line. */
 const targetHeader = 'x-internal-target'
 
 export function targetOf(headers: Headers): string | undefined {
@@ -18,22 +18,24 @@ export function targetOf(headers: Headers): string | undefined {
   return typeof text === 'string' ? Buffer.from(text, 'base64url').toString('latin1') : undefined
 }
 
-type Bound = { readonly method: string; readonly url: string; readonly body: Uint8Array }
+type BoundRequest = { readonly method: string; readonly url: string; readonly body: Uint8Array }
 type Envelope = { readonly caller: Caller; readonly at: number; readonly ip: string }
 
-export type InternalPass = {
-  readonly write: (caller: Caller, ip: string, bound: Bound) => Readonly<Record<string, string>>
+export type InternalTokens = {
+  /** Returns the headers of the token. */
+  readonly issue: (caller: Caller, ip: string, bound: BoundRequest) => Readonly<Record<string, string>>
   /** Refuses (401): signature_required, signature_invalid. */
-  readonly read: (headers: Headers, bound: Bound) => { readonly caller: Caller; readonly ip: string }
+  readonly verify: (headers: Headers, bound: BoundRequest) => { readonly caller: Caller; readonly ip: string }
 }
 
-export function createInternalPass({ key, clock }: { readonly key: Uint8Array; readonly clock: Clock }): InternalPass {
-  const mac = (text: string, { method, url, body }: Bound) =>
+export function createInternalTokens(deps: { readonly key: Uint8Array; readonly clock: Clock }): InternalTokens {
+  const { key, clock } = deps
+  const mac = (text: string, { method, url, body }: BoundRequest) =>
     createHmac('sha256', key)
       .update([text, method, url, sha256Hex(body)].join('\n'))
       .digest()
   return {
-    write: (caller, ip, bound) => {
+    issue: (caller, ip, bound) => {
       const envelope: Envelope = { caller, at: clock.now().getTime(), ip }
       const text = Buffer.from(JSON.stringify(envelope), 'utf8').toString('base64url')
       return {
@@ -42,11 +44,11 @@ export function createInternalPass({ key, clock }: { readonly key: Uint8Array; r
         [targetHeader]: Buffer.from(bound.url, 'latin1').toString('base64url'),
       }
     },
-    read: (headers, bound) => {
+    verify: (headers, bound) => {
       const text = headers[callerHeader]
       const given = headers[callerMacHeader]
       if (typeof text !== 'string' || typeof given !== 'string')
-        throw new Refusal('signature_required', 'This process answers its gateway only.')
+        throw new Refusal('signature_required', 'This process accepts requests from its gateway only.')
       const bytes = Buffer.from(given, 'base64url')
       const expected = mac(text, bound)
       if (bytes.length !== expected.length || !timingSafeEqual(bytes, expected)) throw new Refusal('signature_invalid')

@@ -1,0 +1,153 @@
+/** Issues the credentials of service accounts, and caches them for the requests that they sign. */
+import { createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto'
+import { promisify } from 'node:util'
+import type { Permission } from '@partner-payments/wire'
+import { type Caller, Refusal } from '../api/index.ts'
+import { type Clock, newId, partnerKey, randomToken, type Sealer, secondMs } from '../kernel/index.ts'
+import { createBatcher, type Tx, withoutTransaction } from '../postgres/index.ts'
+import { apiKeyPartner, newApiKey } from './rules.ts'
+import * as store from './store.ts'
+
+export type Credential = { readonly caller: Caller; readonly apiSecret: string; readonly publicKey: KeyObject }
+
+/** Shown once, at creation. `privateKeyPem` is absent if the partner supplied its own public key. */
+export type IssuedCredential = {
+  readonly partnerId: string
+  readonly serviceAccountId: string
+  readonly apiKey: string
+  readonly apiSecret: string
+  readonly privateKeyPem?: string
+}
+
+type IssueRequest = {
+  readonly partnerId: string
+  readonly name: string
+  readonly permissions: readonly Permission[]
+  readonly publicKeyPem?: string
+  readonly impersonatedBy?: string
+  readonly expiresAt?: Date
+}
+
+const generateKeys = promisify(generateKeyPair)
+const rsaBits = 2048
+/** For this long a process may still accept a key that was revoked. */
+const credentialTtlMs = 2 * secondMs
+const credentialsCachedMax = 10_000
+const credentialsPerBatchMax = 100
+const batchesUnderWayMax = 2
+
+const secretContext = (partnerId: string, id: string) => ['access.api_secret', partnerId, id]
+
+export function createIssuer({ clock, sealer }: { readonly clock: Clock; readonly sealer: Sealer }) {
+  return async (tx: Tx, request: IssueRequest): Promise<IssuedCredential> => {
+    const { partnerId, name, permissions } = request
+    if (!(await store.partnerById(tx, partnerId))) throw new Refusal('not_found', 'No such partner.')
+    const generated =
+      request.publicKeyPem === undefined ? await generateKeys('rsa', { modulusLength: rsaBits }) : undefined
+    const publicKey = generated?.publicKey ?? createPublicKey(request.publicKeyPem ?? '')
+    const id = newId()
+    const apiKey = newApiKey(partnerId)
+    const apiSecret = randomToken()
+    await store.insertServiceAccount(
+      tx,
+      {
+        partnerId,
+        id,
+        name,
+        apiKey,
+        permissions,
+        apiSecretSealed: sealer.seal(apiSecret, secretContext(partnerId, id)),
+        publicKeyPem: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+        impersonatedBy: request.impersonatedBy ?? null,
+        expiresAt: request.expiresAt ?? null,
+      },
+      clock.now(),
+    )
+    const privateKeyPem = generated?.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+    return { partnerId, serviceAccountId: id, apiKey, apiSecret, ...(privateKeyPem ? { privateKeyPem } : {}) }
+  }
+}
+
+type Cached = { readonly row: store.ServiceAccountRow; readonly credential: Credential; readonly until: number }
+
+/**
+ * Reads the row of a key again after `credentialTtlMs`. The public key is parsed and the secret is decrypted again only
+ * if the row has changed.
+ */
+export function createCredentialCache(deps: {
+  readonly db: Tx
+  readonly clock: Clock
+  readonly sealer: Sealer
+  readonly sharded?: boolean
+}): (apiKey: string) => Promise<Credential | undefined> {
+  const { clock, sealer } = deps
+  const cache = new Map<string, Cached>()
+  const read = createRowReader(deps)
+  return async (apiKey) => {
+    const partnerId = apiKeyPartner(apiKey)
+    if (partnerId === undefined) return undefined
+    const now = clock.now()
+    const isValid = ({ expiresAt }: store.ServiceAccountRow) => expiresAt === null || expiresAt > now
+    const cached = cache.get(apiKey)
+    if (cached && cached.until > now.getTime()) return isValid(cached.row) ? cached.credential : undefined
+    const row = await read(partnerId, apiKey)
+    if (!row || !isValid(row)) {
+      cache.delete(apiKey)
+      return undefined
+    }
+    const credential = cached && isSame(cached.row, row) ? cached.credential : toCredential(row, sealer)
+    if (cache.size >= credentialsCachedMax) cache.clear()
+    cache.set(apiKey, { row, credential, until: now.getTime() + credentialTtlMs })
+    return credential
+  }
+}
+
+/** Rows that are needed at the same time share a statement, and concurrent reads of one key share a read. */
+function createRowReader({ db, sharded = false }: { readonly db: Tx; readonly sharded?: boolean }) {
+  const find = createBatcher({
+    db: withoutTransaction(db),
+    work: findServiceAccounts,
+    callsMax: credentialsPerBatchMax,
+    batchesMax: batchesUnderWayMax,
+    partnerOf: ({ partnerId }) => partnerId,
+    apart: sharded,
+  })
+  const pending = new Map<string, Promise<store.ServiceAccountRow | undefined>>()
+  return (partnerId: string, apiKey: string) => {
+    const reading = pending.get(apiKey) ?? find({ partnerId, apiKey }).finally(() => pending.delete(apiKey))
+    pending.set(apiKey, reading)
+    return reading
+  }
+}
+
+function toCredential(row: store.ServiceAccountRow, sealer: Sealer): Credential {
+  const { partnerId } = row
+  return {
+    caller: {
+      partnerId,
+      serviceAccountId: row.id,
+      name: row.name,
+      permissions: row.permissions.split(' ').filter(Boolean) as Permission[],
+      ...(row.impersonatedBy === null ? {} : { impersonatedBy: row.impersonatedBy }),
+    },
+    apiSecret: sealer.open(row.apiSecretSealed, secretContext(partnerId, row.id)),
+    publicKey: createPublicKey(row.publicKeyPem),
+  }
+}
+
+const isSame = (a: store.ServiceAccountRow, b: store.ServiceAccountRow): boolean =>
+  a.id === b.id &&
+  a.name === b.name &&
+  a.permissions === b.permissions &&
+  a.publicKeyPem === b.publicKeyPem &&
+  a.impersonatedBy === b.impersonatedBy &&
+  a.apiSecretSealed.equals(b.apiSecretSealed)
+
+async function findServiceAccounts(
+  tx: Tx,
+  keys: readonly { readonly partnerId: string; readonly apiKey: string }[],
+): Promise<readonly (store.ServiceAccountRow | undefined)[]> {
+  const rows = await store.serviceAccountsByKey(tx, keys)
+  const byKey = new Map(rows.map((row) => [partnerKey(row.partnerId, row.apiKey), row]))
+  return keys.map(({ partnerId, apiKey }) => byKey.get(partnerKey(partnerId, apiKey)))
+}
