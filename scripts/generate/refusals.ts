@@ -23,7 +23,6 @@ export const sharedCodes = [
   'internal_error',
   'downstream_unreachable',
   'overloaded',
-  'shutting_down',
   'downstream_timeout',
 ] as const satisfies readonly ProblemCode[]
 
@@ -98,9 +97,9 @@ export function sharedResponses() {
 }
 
 const fieldErrors: Readonly<Partial<Record<ProblemCode, FieldError>>> = {
-  validation_failed: { pointer: '/amount', code: 'too_precise', message: 'EUR has 2 decimal digits at most' },
+  validation_failed: { pointer: '/amount', code: 'too_precise', message: 'must have at most 2 decimal digits in EUR' },
   unknown_field: { pointer: '/kyc/uboFirstName6', code: 'unknown_field', message: 'is not a field of this operation' },
-  duplicate_key: { pointer: '/amount', code: 'duplicate_key', message: 'is given twice' },
+  duplicate_key: { pointer: '/amount', code: 'duplicate_key', message: 'appears more than once' },
 }
 
 /** One example body for every code of the catalogue. */

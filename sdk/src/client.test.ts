@@ -205,17 +205,14 @@ test('does not wait for a Retry-After longer than a minute', async (context) => 
 })
 
 test('waits for the time in Retry-After', async (context) => {
-  const { client } = await serve(
-    context,
-    inSequence(problem(503, 'shutting_down', { 'retry-after': '1' }), json(200, {})),
-  )
+  const { client } = await serve(context, inSequence(problem(503, 'overloaded', { 'retry-after': '1' }), json(200, {})))
   const startedAt = performance.now()
   await client.listAccounts()
   assert.ok(performance.now() - startedAt >= 950)
 })
 
 test('stops immediately when aborted during a pause', async (context) => {
-  const { client, requests } = await serve(context, problem(503, 'shutting_down', { 'retry-after': '30' }))
+  const { client, requests } = await serve(context, problem(503, 'overloaded', { 'retry-after': '30' }))
   const controller = new AbortController()
   const call = client.listAccounts({ signal: controller.signal })
   while (requests.length === 0) await new Promise((resolve) => setImmediate(resolve))

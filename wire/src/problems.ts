@@ -217,11 +217,6 @@ export const problems = {
     title: 'Service overloaded',
     detail: 'The service is at its capacity. Retry after the time in `Retry-After`.',
   },
-  shutting_down: {
-    status: 503,
-    title: 'Service shutting down',
-    detail: 'The process that received the request is stopping. Retry with the same idempotency key.',
-  },
   downstream_timeout: {
     status: 504,
     title: 'Downstream service timed out',

@@ -9,8 +9,6 @@ export type AdmissionControl = {
   readonly admit: () => () => void
   /** Lets the server refuse before it does any work. */
   readonly isFull: () => boolean
-  /** The detail of the refusal. */
-  readonly detail: string
 }
 
 /** A full process works off its requests in a fraction of a second. */
@@ -19,12 +17,10 @@ export const retryHeaders = { 'retry-after': '1' } as const
 export function createAdmissionControl(requestsMax: number): AdmissionControl {
   let inProgress = 0
   const isFull = () => inProgress >= requestsMax
-  const detail = `This process is serving its maximum of ${requestsMax} requests. Retry after the time in Retry-After.`
   return {
     isFull,
-    detail,
     admit: () => {
-      if (isFull()) throw new Refusal('overloaded', detail, { headers: retryHeaders })
+      if (isFull()) throw new Refusal('overloaded', undefined, { headers: retryHeaders })
       inProgress += 1
       let released = false
       return () => {

@@ -78,12 +78,11 @@ function compileOperation(id: OperationId, { handlers, sandbox }: Options): Comp
   return {
     consumesNonce: nonceConsumingOperations.has(id),
     authorize: (caller, params) => {
-      if (operation.sandboxOnly && !sandbox) throw new Refusal('not_found', 'No such resource.')
+      if (operation.sandboxOnly && !sandbox) throw new Refusal('not_found')
       if (!caller.permissions.includes(operation.permission))
         throw new Refusal('permission_denied', `The operation requires the permission ${operation.permission}.`)
       if (isWrite && caller.impersonatedBy !== undefined) throw new Refusal('impersonation_write_blocked')
-      for (const [name, check] of paramChecks)
-        if (!check(params[name])) throw new Refusal('not_found', 'No such resource.')
+      for (const [name, check] of paramChecks) if (!check(params[name])) throw new Refusal('not_found')
     },
     run: async (request, nonce) => {
       const { caller, params, requestId, ip } = request

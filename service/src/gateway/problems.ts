@@ -53,9 +53,5 @@ export function toProblem(error: unknown, context: ProblemContext): ProblemAnswe
     return problem(error.code, problems[error.code].detail, context)
   }
   log.error({ err: error }, 'request failed')
-  return problem(
-    'internal_error',
-    'The request failed because of an error in the service. Contact support with the request id.',
-    context,
-  )
+  return problem('internal_error', problems.internal_error.detail, context)
 }

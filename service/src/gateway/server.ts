@@ -60,7 +60,7 @@ export type ServerOptions = {
   /** In an api process: the request target that the partner sent to the gateway. */
   readonly targetOf?: ((headers: Headers) => string | undefined) | undefined
   readonly pages: readonly Page[]
-  readonly admission: Pick<AdmissionControl, 'isFull' | 'detail'>
+  readonly admission: Pick<AdmissionControl, 'isFull'>
   readonly observe?: ((operation: OperationId | 'unknown', status: number, durationMs: number) => void) | undefined
 }
 
@@ -79,7 +79,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     const isApi = request.path === '/v1' || request.path.startsWith('/v1/')
     const refused = isApi ? await options.pipeline.authenticateOnly(request) : undefined
     if (refused) return refused
-    throw new Refusal('not_found', 'No such resource.')
+    throw new Refusal('not_found')
   })
   const app = Fastify({
     logger: false,
@@ -168,7 +168,7 @@ function mountOperations(app: FastifyInstance, options: ServerOptions): void {
         const refused = await pipeline.authenticateOnly(request)
         if (refused) return refused
         // `/v1/customers/` names no customer, so that 404 comes before 405.
-        if (Object.values(request.params).includes('')) throw new Refusal('not_found', 'No such resource.')
+        if (Object.values(request.params).includes('')) throw new Refusal('not_found')
         throw new Refusal('method_not_allowed', `The resource allows ${known.join(', ')}.`, {
           headers: { allow: known.join(', ') },
         })
@@ -202,7 +202,7 @@ function answering(options: ServerOptions, operation: OperationId | 'unknown', h
       answered(options, { requestId: request.id, operation, status, durationMs })
     })
     if (options.admission.isFull()) {
-      send(reply, request.id, overloaded(request, options.admission.detail))
+      send(reply, request.id, overloaded(request))
       return reply
     }
     let answer: Reply | undefined
@@ -217,8 +217,8 @@ function answering(options: ServerOptions, operation: OperationId | 'unknown', h
 }
 
 /** Built without an Error: under overload these responses must cost as little as possible. */
-function overloaded(request: FastifyRequest, detail: string): Reply {
-  const { status, title } = problems.overloaded
+function overloaded(request: FastifyRequest): Reply {
+  const { status, title, detail } = problems.overloaded
   const [instance] = request.url.split('?', 1)
   const body = {
     type: problemType('overloaded'),
@@ -275,10 +275,10 @@ function refuseOnSocket(error: Error & { readonly code?: string }, socket: Socke
     return
   }
   const code: ProblemCode = error.code === 'HPE_HEADER_OVERFLOW' ? 'headers_too_large' : 'malformed_request'
-  const { status, title } = problems[code]
+  const { status, title, detail } = problems[code]
   const requestId = newId()
   answered(options, { requestId, operation: 'unknown', status, durationMs: 0 })
-  const body = JSON.stringify({ type: problemType(code), title, status, detail: title, instance: '/', code, requestId })
+  const body = JSON.stringify({ type: problemType(code), title, status, detail, instance: '/', code, requestId })
   const lines = [
     `HTTP/1.1 ${status} ${title}`,
     `Date: ${systemClock.now().toUTCString()}`,

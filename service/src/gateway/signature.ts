@@ -45,16 +45,14 @@ export function readSignatureHeaders(headers: Headers): SignatureHeaders {
   const timestamp = textOf(headers['timestamp'])
   const signature = textOf(headers['signature'])
   if (apiKey === '' || nonceAsSent === '' || timestamp === '' || signature === '')
-    throw new Refusal('signature_required', 'The headers ApiKey, Nonce, Timestamp and Signature are required.')
+    throw new Refusal('signature_required')
   if (!/^\d{1,12}$/.test(timestamp))
     throw new Refusal('timestamp_out_of_window', 'Timestamp must be Unix time in seconds.')
   const nonce = readNonce(nonceAsSent)
-  if (nonce === undefined) throw new Refusal('nonce_invalid', 'Nonce must be a GUID.')
-  if (!base64.test(signature) || signature.length % 4 !== 0) throw badSignature()
+  if (nonce === undefined) throw new Refusal('nonce_invalid')
+  if (!base64.test(signature) || signature.length % 4 !== 0) throw new Refusal('signature_invalid')
   return { apiKey, nonce, nonceAsSent, timestamp, signature: Buffer.from(signature, 'base64') }
 }
-
-const badSignature = () => new Refusal('signature_invalid', 'The signature is not valid for this API key.')
 
 type SignedRequest = {
   readonly method: string
@@ -79,7 +77,7 @@ export function createSignatureVerifier(deps: {
       throw new Refusal('timestamp_out_of_window', `Timestamp must be within ${windowSeconds} seconds of now.`)
     const key = credential?.publicKey ?? (await decoy).publicKey
     const isValid = isSignatureValid(signed, request, credential?.apiSecret ?? '', key)
-    if (!credential || !isValid) throw badSignature()
+    if (!credential || !isValid) throw new Refusal('signature_invalid')
     return credential.caller
   }
 }

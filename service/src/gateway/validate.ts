@@ -61,7 +61,7 @@ function toFieldErrors(error: TLocalizedValidationError, root: unknown): readonl
       return children(
         (params as { additionalProperties: string[] }).additionalProperties,
         'unknown_field',
-        'is not a known field',
+        'is not a field of this operation',
       )
     case 'minLength':
       return [{ pointer, code: 'empty', message: 'must not be empty' }]
