@@ -5,14 +5,8 @@
 import { permissions, rawNumber } from '@partner-payments/wire'
 import { createAccess } from '../../service/src/access/index.ts'
 import { type Caller, createCursors } from '../../service/src/api/index.ts'
-import {
-  createLog,
-  createManualClock,
-  createSealer,
-  type Currency,
-  deriveKey,
-  newId,
-} from '../../service/src/kernel/index.ts'
+import { createManualClock } from './clock.ts'
+import { createLog, createSealer, type Currency, deriveKey, newId } from '../../service/src/kernel/index.ts'
 import { createLedger } from '../../service/src/ledger/index.ts'
 import { createEventOutbox } from '../../service/src/events/index.ts'
 import { createDatabase, type Database } from '../../service/src/postgres/index.ts'

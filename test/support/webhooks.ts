@@ -3,14 +3,8 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createCursors } from '../../service/src/api/index.ts'
-import {
-  type Clock,
-  createLog,
-  createManualClock,
-  createSealer,
-  newId,
-  randomBytes,
-} from '../../service/src/kernel/index.ts'
+import { createManualClock } from './clock.ts'
+import { type Clock, createLog, createSealer, newId, randomBytes } from '../../service/src/kernel/index.ts'
 import { createEventOutbox } from '../../service/src/events/index.ts'
 import { createDatabase, sql, type Tx } from '../../service/src/postgres/index.ts'
 import { createDeliveryEngine, type DeliveryEngineDeps } from '../../service/src/delivery/index.ts'

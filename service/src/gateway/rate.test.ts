@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Caller, Refusal } from '../api/index.ts'
-import { createManualClock, hourMs, newId, secondMs } from '../kernel/index.ts'
+import { createManualClock } from '../../../test/support/clock.ts'
+import { hourMs, newId, secondMs } from '../kernel/index.ts'
 import { createRateLimiter } from './rate.ts'
 
 const caller: Caller = { partnerId: newId(), serviceAccountId: newId(), name: 'Till', permissions: [] }

@@ -3,17 +3,6 @@ export type Clock = { readonly now: () => Date }
 
 export const systemClock: Clock = { now: () => new Date() }
 
-/** A clock that advances only when told to. For tests. */
-export function createManualClock(start: Date): Clock & { readonly advance: (ms: number) => void } {
-  let at = start.getTime()
-  return {
-    now: () => new Date(at),
-    advance: (ms) => {
-      at += ms
-    },
-  }
-}
-
 export const secondMs = 1000
 export const minuteMs = 60 * secondMs
 export const hourMs = 60 * minuteMs

@@ -5,7 +5,6 @@
 import { type RawNumber, rawNumber } from '@partner-payments/wire'
 
 export type Minor = bigint
-export type Money = { readonly amount: Minor; readonly currency: Currency }
 
 /** Minor digits: by ISO 4217 for currencies, by the token contract for tokens. */
 export const currencies = {
