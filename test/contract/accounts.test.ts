@@ -12,13 +12,13 @@ const service = await startTestService()
 after(() => service.dispose())
 const { client } = service
 
-/** ISO 7064 MOD 97-10, as ISO 13616 asks. */
+/** The check digits of ISO 13616: ISO 7064 MOD 97-10. */
 function isValidIban(iban: string): boolean {
   const digits = (iban.slice(4) + iban.slice(0, 4)).replace(/[A-Z]/g, (letter) => String(letter.charCodeAt(0) - 55))
   return /^[A-Z]{2}\d{2}[A-Z0-9]{11,30}$/.test(iban) && BigInt(digits) % 97n === 1n
 }
 
-test('200 to account create: the documented fields, and IBANs that hold', async () => {
+test('200 when an account is created: the documented fields and valid IBANs', async () => {
   const partnerCustomerIdentifier = `partner-${randomUUID()}`
   const customer = await createCustomer(client, { partnerCustomerIdentifier })
   const account = success(await client.post(`/v1/customers/${textAt(customer, 'guid')}/account`))
@@ -34,14 +34,14 @@ test('200 to account create: the documented fields, and IBANs that hold', async 
   assert.equal(new Set(ibans.map((item) => item.country)).size, ibans.length, 'one for each country')
 })
 
-test('200 with the serviceId as partnerCustomerId when the partner gave no identifier', async () => {
+test('200 with the serviceId as partnerCustomerId when the customer has no identifier of the partner', async () => {
   const customer = await createCustomer(client)
   const serviceId = textAt(customer, 'serviceId')
   const account = success(await client.post(`/v1/customers/${serviceId}/account`))
   assert.equal(account.partnerCustomerId, serviceId)
 })
 
-test('200 with the same IBANs at every call, by guid or serviceId, with a body of {} or none, and by get', async () => {
+test('200 with the same IBANs for every create and get: by guid and serviceId, with the body {} and without', async () => {
   const customer = await createCustomer(client)
   const guid = textAt(customer, 'guid')
   const first = success(await client.post(`/v1/customers/${guid}/account`))
@@ -54,25 +54,25 @@ test('200 with the same IBANs at every call, by guid or serviceId, with a body o
   for (const answer of again) assert.deepEqual(success(answer), first)
 })
 
-test('200 with the same IBANs to twenty calls at once, and other IBANs to other customers', async () => {
+test('200 with the same IBANs for twenty concurrent creates, and different IBANs for other customers', async () => {
   const guid = textAt(await createCustomer(client), 'guid')
-  const twins = await Promise.all(Array.from({ length: 20 }, () => client.post(`/v1/customers/${guid}/account`)))
-  assert.equal(new Set(twins.map((answer) => success(answer).iban)).size, 1)
+  const duplicates = await Promise.all(Array.from({ length: 20 }, () => client.post(`/v1/customers/${guid}/account`)))
+  assert.equal(new Set(duplicates.map((answer) => success(answer).iban)).size, 1)
   const others = await Promise.all(Array.from({ length: 20 }, () => createCustomer(client)))
   const accounts = await Promise.all(others.map((each) => client.post(`/v1/customers/${textAt(each, 'guid')}/account`)))
   const ibans = accounts.flatMap((answer) => listAt(success(answer), 'ibans').map((item) => item.iban))
   assert.equal(new Set(ibans).size, ibans.length)
-  for (const twin of twins) assert.ok(!ibans.includes(twin.json.iban))
+  for (const duplicate of duplicates) assert.ok(!ibans.includes(duplicate.json.iban))
 })
 
-test('404 to get when no account was created yet, or the customer is unknown', async () => {
+test('404 when the customer has no account yet or is unknown', async () => {
   const guid = textAt(await createCustomer(client), 'guid')
   for (const id of [guid, randomUUID()])
     assertProblem(await client.get(`/v1/customers/${id}/account`), { status: 404, code: 'not_found' })
   assertProblem(await client.post(`/v1/customers/${randomUUID()}/account`), { status: 404, code: 'not_found' })
 })
 
-test('200 to the balances: available = posted - reserved, a sandbox float, read at one instant', async () => {
+test('200 to the balances: available = posted - reserved, with the sandbox float', async () => {
   const answer = await client.get('/v1/accounts')
   const page = success(answer)
   assert.deepEqual(Object.keys(page).sort(), ['data', 'hasMore', 'nextCursor'])
@@ -88,7 +88,7 @@ test('200 to the balances: available = posted - reserved, a sandbox float, read 
   assert.ok((await balanceOf(client)).available > 0n, 'the sandbox float')
 })
 
-test('200 with balances of its own to another partner', async () => {
+test('200 with separate balances for another partner', async () => {
   const stranger = await otherPartner(service)
   const ids = async (as: typeof client) => listAt(success(await as.get('/v1/accounts'))).map((account) => account.id)
   const mine = await ids(client)

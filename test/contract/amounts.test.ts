@@ -1,4 +1,4 @@
-/** Amounts: exact from the digits of the request to the digits of the answer. Contract page, amount and currency. */
+/** Amounts are exact from the request to the response. Contract page, amount and currency. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
@@ -57,7 +57,7 @@ const refused: Readonly<Record<string, readonly string[]>> = {
     ],
     ...['1.00000000000000000000000000000000000001', '10000000.000000000001', `1.${'0'.repeat(5000)}1`, '1.001e0'],
   ],
-  'no number': ['"10.00"', '""', 'null', 'true', '[]', '{}', '[10]', '{"rawJSON":"10.00"}', '"1e2"', '"NaN"'],
+  'not a number': ['"10.00"', '""', 'null', 'true', '[]', '{}', '[10]', '{"rawJSON":"10.00"}', '"1e2"', '"NaN"'],
 }
 
 for (const path of paths)
@@ -76,13 +76,13 @@ for (const path of paths)
     })
 
 for (const path of paths)
-  test(`400 malformed_json when the number is none of JSON's: POST ${path}`, async () => {
+  test(`400 malformed_json when the number is not valid JSON: POST ${path}`, async () => {
     for (const literal of ['01', '1.', '.5', '+1', '0x10', '1_000', 'Infinity', 'NaN', '1,5', '--1', '1e', '10n', ''])
       assertProblem(await client.post(path, requestText(path, literal)), { status: 400, code: 'malformed_json' })
   })
 
 for (const path of paths)
-  test(`400 or 422 with a pointer, never a payment, when the currency is none: POST ${path}`, async () => {
+  test(`400 or 422 without a payment when the currency is invalid or unsupported: POST ${path}`, async () => {
     for (const currency of ['eur', 'EU', '', 'EURO12', '€', 'E R'])
       assertProblem(await client.post(path, requestText(path, '10.00', currency)), {
         status: 400,
@@ -95,37 +95,36 @@ for (const path of paths)
       })
   })
 
-/** Literal in, and the amount in cents that it means. */
-const allowed: readonly (readonly [string, bigint])[] = [
-  ['0.01', 1n],
-  ['0.1', 10n],
-  ['0.30', 30n],
-  ['1e2', 10_000n],
-  ['1E+2', 10_000n],
-  ['12.5e1', 12_500n],
-  ['1e-2', 1n],
-  ['7', 700n],
-  ['4.35', 435n],
-  ['1.10', 110n],
-  ['8.29', 829n],
-  ['1234.56', 123_456n],
+const allowed: readonly { readonly literal: string; readonly expected: bigint }[] = [
+  { literal: '0.01', expected: 1n },
+  { literal: '0.1', expected: 10n },
+  { literal: '0.30', expected: 30n },
+  { literal: '1e2', expected: 10_000n },
+  { literal: '1E+2', expected: 10_000n },
+  { literal: '12.5e1', expected: 12_500n },
+  { literal: '1e-2', expected: 1n },
+  { literal: '7', expected: 700n },
+  { literal: '4.35', expected: 435n },
+  { literal: '1.10', expected: 110n },
+  { literal: '8.29', expected: 829n },
+  { literal: '1234.56', expected: 123_456n },
 ]
 
-for (const [literal, value] of allowed)
-  test(`200 to a payout of ${literal}, and the same value in every answer, never a rounded one`, async () => {
+for (const { literal, expected } of allowed)
+  test(`200 to a payout of ${literal}, with the same exact amount in every response`, async () => {
     const { available } = await balanceOf(client)
     const answer = await client.post('/v1/payouts/fiat', payoutText(beneficiary, literal))
     const reference = textAt(success(answer), 'reference')
-    assert.equal(cents(answer.literals.amount), value, `${literal} came back as ${String(answer.literals.amount)}`)
+    assert.equal(cents(answer.literals.amount), expected, `${literal} came back as ${String(answer.literals.amount)}`)
     await transactionOf(client, reference)
     const read = await client.get(`/v1/transactions/${reference}`)
-    assert.equal(cents(read.literals.amount), value)
+    assert.equal(cents(read.literals.amount), expected)
     const final = await finalTransaction(client, reference)
-    const lost = final.status === 'Completed' ? value : 0n
+    const lost = final.status === 'Completed' ? expected : 0n
     await until('the balance shows it', async () => (await balanceOf(client)).available === available - lost)
   })
 
-test('200 to 10000000.00 of a deposit, exactly credited, and to 9999999.99 of a payout', async () => {
+test('200 to a deposit of 10000000.00, credited exactly, and to a payout of 9999999.99', async () => {
   for (const literal of ['10000000.00', '10000000', '1e7']) {
     const { posted } = await balanceOf(client)
     const answer = await client.post('/v1/simulations/deposits', requestText('/v1/simulations/deposits', literal))
@@ -144,7 +143,7 @@ test('200 to 10000000.00 of a deposit, exactly credited, and to 9999999.99 of a 
   }
 })
 
-test('200 to 0.10 and 0.20, which are 0.30 together', async () => {
+test('200 to deposits of 0.1 and 0.2, which credit exactly 0.30', async () => {
   const before = await balanceOf(client, 'GBP')
   for (const literal of ['0.1', '0.2']) {
     const path = '/v1/simulations/deposits'
@@ -154,7 +153,7 @@ test('200 to 0.10 and 0.20, which are 0.30 together', async () => {
   assert.equal((await balanceOf(client, 'GBP')).posted - before.posted, 30n)
 })
 
-test('200 with exactly 12.34, or 400 with /amount, when an exponent takes digits away: never anything between', async () => {
+test('200 with exactly 12.34, or 400 with /amount, when an exponent shifts the digits', async () => {
   for (const literal of ['1234e-2', '0.01234e3']) {
     const answer = await client.post('/v1/payouts/fiat', payoutText(beneficiary, literal))
     if (answer.status === 200) assert.equal(cents(answer.literals.amount), 1234n, answer.asked)

@@ -13,7 +13,7 @@ after(() => service.dispose())
 const { client } = service
 const stranger = await otherPartner(service)
 
-test('200 to create for a customer and for the partner itself: what was given, the absent absent', async () => {
+test('200 to create for a customer and for the partner itself: the given fields only', async () => {
   const customer = await createCustomer(client)
   const guid = textAt(customer, 'guid')
   const own = await createBeneficiary(client)
@@ -30,29 +30,26 @@ test('200 to create for a customer and for the partner itself: what was given, t
   }
 })
 
-test('200 to an IBAN with spaces or in lower case, kept in its electronic form', async () => {
+test('200 to an IBAN with spaces, stored in its electronic form', async () => {
   const spaced = await createBeneficiary(client, { iban: 'NL91 ABNA 0417 1643 00' })
   assert.equal(spaced.iban, ibans.NL)
 })
 
-const unformed: readonly (readonly [string, readonly string[]])[] = [
-  [
-    'iban',
-    [
-      'DE89370400440532013001',
-      'DE00370400440532013000',
-      'XX89370400440532013000',
-      'DE8937040044053201300',
-      'nope',
-      '12',
-    ],
+const malformed: Readonly<Record<string, readonly string[]>> = {
+  iban: [
+    'DE89370400440532013001',
+    'DE00370400440532013000',
+    'XX89370400440532013000',
+    'DE8937040044053201300',
+    'nope',
+    '12',
   ],
-  ['bic', ['X', 'COBADEF', 'COBADEFFXX', '12345678', 'COBAXXFF']],
-  ['country', ['XX', 'ZZ', 'de', 'DEU']],
-  ['currency', ['eur', 'EURO12', '12']],
-]
-for (const [field, values] of unformed)
-  test(`400 with /${field} when it is not in form`, async () => {
+  bic: ['X', 'COBADEF', 'COBADEFFXX', '12345678', 'COBAXXFF'],
+  country: ['XX', 'ZZ', 'de', 'DEU'],
+  currency: ['eur', 'EURO12', '12'],
+}
+for (const [field, values] of Object.entries(malformed))
+  test(`400 with /${field} when its format is invalid`, async () => {
     const count = (await listAll(client, '/v1/beneficiaries')).length
     for (const value of values) {
       const body = { name: 'Grace', iban: ibans.DE, currency: 'EUR', [field]: value }
@@ -61,11 +58,11 @@ for (const [field, values] of unformed)
     assert.equal((await listAll(client, '/v1/beneficiaries')).length, count)
   })
 
-test('400 when there is no account to pay to', async () => {
+test('400 when neither an IBAN nor a wallet address is given', async () => {
   assertProblem(await client.post('/v1/beneficiaries', { name: 'Grace', currency: 'EUR' }), { status: 400 })
 })
 
-test('422 currency_not_supported when the currency is none of the service', async () => {
+test('422 currency_not_supported when the service does not support the currency', async () => {
   for (const currency of ['CHF', 'JPY']) {
     const body = { name: 'Grace', iban: ibans.DE, currency }
     assertProblem(await client.post('/v1/beneficiaries', body), { status: 422, code: 'currency_not_supported' })
@@ -97,7 +94,7 @@ test('200 to an update of alias, of name, of both: the beneficiary, with the res
   }
 })
 
-test('200 to 70 and 140 characters outside the basic plane: a character is a code point', async () => {
+test('200 to an alias of 70 and a name of 140 code points outside the basic plane', async () => {
   const id = textAt(await createBeneficiary(client), 'id')
   const [alias, name] = ['\u{1f680}'.repeat(70), '\u{1f680}'.repeat(140)]
   const updated = success(await client.put('/v1/beneficiaries', { id, alias, name }))
@@ -109,12 +106,12 @@ test('400 when an update names neither alias nor name', async () => {
   assertProblem(await client.put('/v1/beneficiaries', { id }), { status: 400, code: 'validation_failed' })
 })
 
-test('400 with /id when the id is no uuid', async () => {
+test('400 with /id when the id is not a UUID', async () => {
   for (const id of ['nope', '1', `${randomUUID()}0`])
     assertProblem(await client.put('/v1/beneficiaries', { id, alias: 'x' }), { status: 400, pointer: '/id' })
 })
 
-test("404, the same for an unknown beneficiary and for another partner's, and theirs stays as it was", async () => {
+test("404, the same for an unknown beneficiary and for another partner's, which does not change", async () => {
   const theirs = await createBeneficiary(stranger)
   const id = textAt(theirs, 'id')
   const foreign = await client.put('/v1/beneficiaries', { id, alias: 'mine' })
@@ -126,7 +123,7 @@ test("404, the same for an unknown beneficiary and for another partner's, and th
   assert.deepEqual(success(await stranger.get(`/v1/beneficiaries/${id}`)), theirs)
 })
 
-test('204 to a delete, then 404 to everything, and payouts accepted before go on', async () => {
+test('204 to a delete, then 404 to every operation; payouts accepted before continue', async () => {
   const id = textAt(await createBeneficiary(client), 'id')
   const paid = success(await client.post('/v1/payouts/fiat', payoutText(id, '2.00')))
   const gone = await client.delete(`/v1/beneficiaries/${id}`)
@@ -141,7 +138,7 @@ test('204 to a delete, then 404 to everything, and payouts accepted before go on
   success(await client.get(`/v1/transactions/${textAt(paid, 'reference')}`))
 })
 
-test('200 to the filters of the list', async () => {
+test('200 to the list with each filter', async () => {
   const customer = textAt(await createCustomer(client), 'guid')
   const created = await createBeneficiary(client, { customerId: customer })
   assert.deepEqual(await listAll(client, '/v1/beneficiaries', `&customerId=${customer}`), [created])

@@ -1,4 +1,4 @@
-/** Bodies that are not what the operation takes: generated from the operations table, for every operation with a body. */
+/** Invalid bodies, generated from the operations table for every operation with a body. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { Call, JsonObject } from '../support/client.ts'
@@ -30,7 +30,7 @@ function bodyOf(subject: Subject): JsonObject {
 
 const pathText = (field: Field) => field.pointer
 const strings = (subject: Subject) => fieldsOf(subject.operation.body).filter((field) => field.kind === 'string')
-/** Replaces the value at a field by JSON text that JSON.stringify would not write. */
+/** Replaces the value of a field with JSON text that JSON.stringify does not write. */
 function withText(subject: Subject, field: Field, text: string): string {
   const marker = 'd0b7-marker'
   return JSON.stringify(spoiled(bodyOf(subject), field.path, marker)).replace(JSON.stringify(marker), () => text)
@@ -61,7 +61,7 @@ for (const subject of subjectsWithBody)
   })
 
 for (const subject of subjectsWithBody)
-  test(`400 when the body is JSON but no object: ${subject.name}`, async () => {
+  test(`400 when the body is JSON but not an object: ${subject.name}`, async () => {
     for (const text of ['[]', '"text"', '5', 'true', 'null', '[{}]', '1e400'])
       assertProblem(await attempt(subject, { body: text }), { status: 400 })
   })
@@ -109,12 +109,12 @@ for (const subject of subjectsWithBody)
         const pointer = `/${[...path, name].join('/')}`
         assertProblem(await attempt(subject, { body }), { status: 400, code: 'unknown_field', pointer })
       }
-    for (const [name, pointer] of [
-      ['__proto__', '/__proto__'],
-      ['a/b', '/a~1b'],
-      ['m~n', '/m~0n'],
-      ['', '/'],
-    ] as const) {
+    for (const { name, pointer } of [
+      { name: '__proto__', pointer: '/__proto__' },
+      { name: 'a/b', pointer: '/a~1b' },
+      { name: 'm~n', pointer: '/m~0n' },
+      { name: '', pointer: '/' },
+    ]) {
       const body = `{"${name}":{"email":"x"},${JSON.stringify(bodyOf(subject)).slice(1)}`
       assertProblem(await attempt(subject, { body }), { status: 400, code: 'unknown_field', pointer })
     }
@@ -132,7 +132,7 @@ for (const subject of subjectsWithBody)
   })
 
 for (const subject of subjectsWithBody)
-  test(`400 with a pointer when a text holds NUL or half a surrogate pair: ${subject.name}`, async () => {
+  test(`400 with a pointer when a text contains NUL or an unpaired surrogate: ${subject.name}`, async () => {
     for (const field of strings(subject))
       for (const text of ['"a\\u0000b"', '"\\ud800"', '"a\\udc00b"', '"\\udc00\\ud800"', '"\\ud800\\u0041"'])
         assertProblem(await attempt(subject, { body: withText(subject, field, text) }), {
@@ -142,7 +142,7 @@ for (const subject of subjectsWithBody)
   })
 
 for (const subject of subjectsWithBody)
-  test(`400 duplicate_key with a pointer when a field is named twice: ${subject.name}`, async () => {
+  test(`400 duplicate_key with a pointer when a field appears twice: ${subject.name}`, async () => {
     const text = JSON.stringify(bodyOf(subject))
     for (const field of fieldsOf(subject.operation.body)) {
       const name = String(field.path.at(-1))
@@ -168,7 +168,7 @@ for (const subject of subjectsWithBody)
   })
 
 for (const subject of subjectsWithBody)
-  test(`413 when the body is over 256 KiB, its length announced or not: ${subject.name}`, async () => {
+  test(`413 when the body exceeds 256 KiB, with Content-Length and chunked: ${subject.name}`, async () => {
     const expected = { status: 413, code: 'body_too_large' }
     const { body = '' } = subject.request(world)
     for (const bytes of [256 * 1024 + 1, 10 * 1024 * 1024])
@@ -195,7 +195,7 @@ for (const subject of subjectsWithBody)
   })
 
 for (const subject of subjects.filter((each) => each.operation.body === undefined && each.operation.method !== 'GET'))
-  test(`400 when an operation without a body is sent one with fields: ${subject.name}`, async () => {
+  test(`400 when an operation without a body receives fields: ${subject.name}`, async () => {
     assertProblem(await attempt(subject, { body: '{"nope":1}' }), {
       status: 400,
       code: 'unknown_field',
@@ -204,28 +204,28 @@ for (const subject of subjects.filter((each) => each.operation.body === undefine
     assertProblem(await attempt(subject, { body: '{' }), { status: 400, code: 'malformed_json' })
   })
 
-test('400 with a pointer when customFields hold what no database takes, a list, or over 4 KiB', async () => {
+test('400 with a pointer when customFields contain NUL or an unpaired surrogate, are not an object, or exceed 4 KiB', async () => {
   const subject = subjectsWithBody.find((each) => each.id === 'simulateDeposit')
   const field = subject && fieldsOf(subject.operation.body).find((each) => each.path[0] === 'customFields')
   assert.ok(subject && field)
   const cases = [
-    ['{"a":"\\u0000"}', '/customFields/a'],
-    ['{"a":{"b":["\\ud800"]}}', '/customFields/a/b/0'],
-    ['{"a":1,"a":2}', '/customFields/a'],
-    [`{"a":"${'x'.repeat(5000)}"}`, '/customFields'],
-    ['[1]', '/customFields'],
-    ['7', '/customFields'],
+    { text: '{"a":"\\u0000"}', pointer: '/customFields/a' },
+    { text: '{"a":{"b":["\\ud800"]}}', pointer: '/customFields/a/b/0' },
+    { text: '{"a":1,"a":2}', pointer: '/customFields/a' },
+    { text: `{"a":"${'x'.repeat(5000)}"}`, pointer: '/customFields' },
+    { text: '[1]', pointer: '/customFields' },
+    { text: '7', pointer: '/customFields' },
   ] as const
-  for (const [text, pointer] of cases)
+  for (const { text, pointer } of cases)
     assertProblem(await attempt(subject, { body: withText(subject, field, text) }), { status: 400, pointer })
   assertProblem(await attempt(subject, { body: withText(subject, field, '{"a\\u0000":1}') }), { status: 400 })
 })
 
-test('200 still, and nothing was changed by all these refusals', async () => {
+test('200 to every read afterwards: the refused requests changed nothing', async () => {
   assert.deepEqual(await snapshot(client), before)
 })
 
-test('200 to JSON as others write it: white space, escapes, charset, chunks, exactly 256 KiB', async () => {
+test('200 to JSON with white space, escapes, a charset, chunks, and exactly 256 KiB', async () => {
   const body = JSON.stringify({ id: world.beneficiary, name: 'Grace Hopper' })
   const put = (call: Partial<Call>) => client.send({ method: 'PUT', target: '/v1/beneficiaries', body, ...call })
   for (const type of ['application/json; charset=utf-8', 'application/json;charset="UTF-8"', 'Application/JSON'])

@@ -1,4 +1,4 @@
-/** What a connection carries after a refusal, and what happens to requests that are not quite HTTP. */
+/** Connections after a refusal, and requests that are not valid HTTP. */
 import assert from 'node:assert/strict'
 import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
@@ -9,7 +9,7 @@ const service = await startTestService()
 after(() => service.dispose())
 const { hostname, port } = new URL(service.baseUrl)
 
-/** Sends raw text and answers all that comes back until the server closes or `count` answers have begun. */
+/** Sends raw text. Resolves to the received text when the server closes, or after `count` problems. */
 function exchangeRaw(text: string, count = 1): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host: hostname, port: Number(port) })
@@ -18,7 +18,7 @@ function exchangeRaw(text: string, count = 1): Promise<string> {
       socket.destroy()
       resolve(received)
     }
-    socket.setTimeout(10_000, () => reject(new Error(`no end in 10 s after: ${received}`)))
+    socket.setTimeout(10_000, () => reject(new Error(`no end after 10 s, received: ${received}`)))
     socket.on('data', (chunk) => {
       received += chunk.toString('latin1')
       const ends = received.match(/"requestId":"[^"]+"\}/g) ?? []
@@ -33,7 +33,7 @@ function exchangeRaw(text: string, count = 1): Promise<string> {
 const head = (first: string, ...headers: readonly string[]) =>
   [first, `Host: ${hostname}`, ...headers, '', ''].join('\r\n')
 
-test('401 to each of several requests on one connection, pipelined, in order', async () => {
+test('401 to each of several pipelined requests, in order', async () => {
   const ids = [1, 2, 3]
   const text = ids.map((id) => head(`GET /v1/customers/${id}${'0'.repeat(3)} HTTP/1.1`)).join('')
   const received = await exchangeRaw(text, ids.length)
@@ -46,18 +46,18 @@ test('401 to each of several requests on one connection, pipelined, in order', a
 })
 
 const malformed: Readonly<Record<string, string>> = {
-  'no HTTP at all': 'hello\r\n\r\n',
+  'no HTTP syntax': 'hello\r\n\r\n',
   'a broken request line': head('GET /v1/customers HTTP/9.9'),
-  'a method that does not exist': head('BREW /v1/customers HTTP/1.1'),
+  'an unknown method': head('BREW /v1/customers HTTP/1.1'),
   'two different lengths': head('POST /v1/customers HTTP/1.1', 'Content-Length: 2', 'Content-Length: 3'),
   'a length and chunks': head('POST /v1/customers HTTP/1.1', 'Content-Length: 2', 'Transfer-Encoding: chunked'),
-  'a length that is none': head('POST /v1/customers HTTP/1.1', 'Content-Length: many'),
+  'a length that is not a number': head('POST /v1/customers HTTP/1.1', 'Content-Length: many'),
   'a broken chunk': `${head('POST /v1/customers HTTP/1.1', 'Transfer-Encoding: chunked')}zz\r\n`,
   'a header name with a space': head('GET /v1/customers HTTP/1.1', 'Api Key: x'),
   'no host': 'GET /v1/customers HTTP/1.1\r\n\r\n',
 }
 for (const [what, text] of Object.entries(malformed))
-  test(`400 as a problem, never a bare close, when a request has ${what}`, async () => {
+  test(`400 or 401 with a problem body when a request has ${what}`, async () => {
     const received = await exchangeRaw(text)
     assert.match(received, /^HTTP\/1\.1 (400|401) /)
     assert.match(received, /^content-type: application\/problem\+json/im)
@@ -68,7 +68,7 @@ for (const [what, text] of Object.entries(malformed))
       assert.ok(field in body, field)
   })
 
-test('401 and the connection is still good for the next request, whatever the one before was refused for', async () => {
+test('401 on a connection that stays usable after each refused request', async () => {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   let reused = 0
   const send = (method: string, path: string, body = '') =>
@@ -89,5 +89,5 @@ test('401 and the connection is still good for the next request, whatever the on
     assert.equal(await send('DELETE', '/v1/nope'), 401)
   }
   agent.destroy()
-  assert.equal(reused, 11, 'all but the first went over the same connection')
+  assert.equal(reused, 11, 'every request but the first used the same connection')
 })

@@ -16,14 +16,14 @@ const kycOf = (customer: JsonObject) => objectAt(customer, 'kyc')
 
 const dates = { dateOfBirth: '1815-12-10', dateOfIncorporation: '2024-02-29' }
 const countries = { citizenshipCountryCode: 'GB', countryOfIncorporation: 'DE', countryOfPrincipalBusiness: 'FR' }
-/** Every documented text field with a value of its own. */
+/** Every documented text field, each with a different value. */
 const fullKyc: JsonObject = {
   ...Object.fromEntries(kycTextFields.map((name) => [name, `Ünï ${name.slice(0, 9)}`])),
   ...dates,
   ...countries,
 }
 
-test('200 to create, get by guid and get by serviceId: exactly the documented fields, every KYC field as given', async () => {
+test('200 to create and get, by guid and serviceId: exactly the documented fields, every KYC field as given', async () => {
   const given = {
     email: uniqueEmail(),
     partnerCustomerIdentifier: `id-${randomUUID()}`,
@@ -43,7 +43,7 @@ test('200 to create, get by guid and get by serviceId: exactly the documented fi
   )
 })
 
-test('200 with absent fields absent, not null, when next to nothing is given', async () => {
+test('200 without the fields that were not given, instead of null', async () => {
   for (const body of [
     { email: uniqueEmail() },
     { email: uniqueEmail(), kyc: {} },
@@ -60,7 +60,7 @@ for (const customerType of ['Individual', 'Business', 'SoleTrader'])
     assert.equal(kycOf(await createCustomer(client, { customerType })).customerType, customerType)
   })
 
-test('200 without personalIdentificationNumber in any answer', async () => {
+test('200 without personalIdentificationNumber in any response or log', async () => {
   const secret = `PIN-${randomUUID()}`
   const kyc = { fullName: 'Ada', personalIdentificationNumber: secret }
   const created = await client.post('/v1/customers', { email: uniqueEmail(), kyc })
@@ -72,10 +72,10 @@ test('200 without personalIdentificationNumber in any answer', async () => {
     assert.ok(!answer.text.includes(secret))
     assert.ok(!answer.text.includes('personalIdentificationNumber'))
   }
-  assert.ok(!service.output().includes(secret), 'nor in the log')
+  assert.ok(!service.output().includes(secret), 'the log does not contain it')
 })
 
-test('200 to a merge: what is given is set, null clears, the rest stays', async () => {
+test('200 to an update: a value sets a field, null clears it, other fields stay', async () => {
   const created = await createCustomer(client, { partnerCustomerIdentifier: 'before', kyc: fullKyc })
   const path = pathOf(created)
   const updated = success(await client.put(path, { kyc: { city: 'Paris', lei: null, uboFirstName5: null } }))
@@ -84,7 +84,7 @@ test('200 to a merge: what is given is set, null clears, the rest stays', async 
   assert.deepEqual(kycOf(updated), { ...rest, city: 'Paris', customerType: kycOf(created).customerType })
   for (const field of ['guid', 'serviceId', 'createdAt', 'email', 'partnerCustomerIdentifier'])
     assert.equal(updated[field], created[field], field)
-  assert.ok(textAt(updated, 'updatedAt') > textAt(created, 'updatedAt'), 'updatedAt moves on')
+  assert.ok(textAt(updated, 'updatedAt') > textAt(created, 'updatedAt'), 'updatedAt is later')
   assert.deepEqual(success(await client.get(path)), updated)
   const cleared = success(await client.put(path, { partnerCustomerIdentifier: null }))
   assert.ok(!Object.hasOwn(cleared, 'partnerCustomerIdentifier'))
@@ -93,7 +93,7 @@ test('200 to a merge: what is given is set, null clears, the rest stays', async 
   assert.equal(success(await client.put(`/v1/customers/${textAt(created, 'serviceId')}`, { email })).email, email)
 })
 
-test('200 to twelve merges of different fields at once: none is lost', async () => {
+test('200 to concurrent updates of different fields: none is lost', async () => {
   const path = pathOf(await createCustomer(client, { kyc: {} }))
   const names = kycTextFields.filter((name) => name.startsWith('ubo') || name === 'city' || name === 'legalName')
   const answers = await Promise.all(names.map((name) => client.put(path, { kyc: { [name]: name } })))
@@ -102,13 +102,13 @@ test('200 to twelve merges of different fields at once: none is lost', async () 
   for (const name of names) assert.equal(kyc[name], name)
 })
 
-test('200 to lei, mobilePhone, website and taxId as given: they are not judged here', async () => {
+test('200 to any text in lei, mobilePhone, website and taxId', async () => {
   const kyc = { lei: 'not an LEI', mobilePhone: 'call me', website: 'no url', taxId: '???' }
   const created = kycOf(await createCustomer(client, { kyc }))
   for (const [name, value] of Object.entries(kyc)) assert.equal(created[name], value)
 })
 
-const unformed: Readonly<Record<string, readonly string[]>> = {
+const malformed: Readonly<Record<string, readonly string[]>> = {
   '/kyc/dateOfBirth': [
     '1815-13-01',
     '2023-02-29',
@@ -126,8 +126,8 @@ const unformed: Readonly<Record<string, readonly string[]>> = {
   '/kyc/countryOfPrincipalBusiness': ['QZ', 'fra'],
   '/email': ['nope', 'a@', '@b.cd', 'a b@c.de', 'a@b@c.de', 'a@.', 'a@b..de', `${'a'.repeat(250)}@b.de`, 'a@b.de\n'],
 }
-for (const [pointer, values] of Object.entries(unformed))
-  test(`400 with ${pointer} when it is not in form, at creation and at update, and nothing is changed`, async () => {
+for (const [pointer, values] of Object.entries(malformed))
+  test(`400 with ${pointer} when its format is invalid, at creation and at update; nothing changes`, async () => {
     const path = pathOf(await createCustomer(client))
     const before = success(await client.get(path))
     const count = (await listAll(client, '/v1/customers')).length
@@ -144,11 +144,11 @@ for (const [pointer, values] of Object.entries(unformed))
     assert.equal((await listAll(client, '/v1/customers')).length, count)
   })
 
-test('400 when an update says nothing', async () => {
+test('400 when an update has no field', async () => {
   assertProblem(await client.put(pathOf(await createCustomer(client)), {}), { status: 400, code: 'validation_failed' })
 })
 
-test('400 with a pointer when an update names customerType, outside or inside kyc', async () => {
+test('400 with a pointer when an update contains customerType, outside or inside kyc', async () => {
   const path = pathOf(await createCustomer(client))
   const expected = { status: 400, code: 'unknown_field' }
   assertProblem(await client.put(path, { customerType: 'Business' }), { ...expected, pointer: '/customerType' })
@@ -157,7 +157,7 @@ test('400 with a pointer when an update names customerType, outside or inside ky
   assertProblem(await client.post('/v1/customers', inside), { ...expected, pointer: '/kyc/customerType' })
 })
 
-test('400 with a pointer when a sixth owner is named', async () => {
+test('400 with a pointer when a sixth owner is given', async () => {
   const path = pathOf(await createCustomer(client))
   for (const name of ['uboFirstName6', 'uboLastName0']) {
     const answer = await client.put(path, { kyc: { [name]: 'Eve' } })
@@ -176,7 +176,7 @@ test("404, the same for an unknown serviceId and for another partner's", async (
   }
 })
 
-test('200 to the filters of the list', async () => {
+test('200 to the list with each filter', async () => {
   const partnerCustomerIdentifier = randomUUID()
   const email = uniqueEmail()
   const created = await createCustomer(client, { partnerCustomerIdentifier, email, customerType: 'SoleTrader' })

@@ -1,4 +1,4 @@
-/** One key, one payment, whatever happens in between. Contract page, idempotency. */
+/** One idempotency key makes at most one payment. Contract page, idempotency. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
@@ -25,12 +25,12 @@ const pay = (body: string, as: Client = client) => as.post('/v1/payouts/fiat', b
 const payoutsOf = (idempotencyKey: string) => listAll(client, '/v1/payouts', `&idempotencyKey=${idempotencyKey}`)
 const isReplay = (answer: Answer) => answer.headers['idempotent-replayed'] === 'true'
 
-test('200 with the first answer and Idempotent-Replayed when the same request comes again, however late', async () => {
+test('200 with the first response and Idempotent-Replayed when a request is repeated, also after settlement', async () => {
   const key = randomUUID()
   const body = payoutText(beneficiary, '31.20', { idempotencyKey: key, reference: `Invoice ${key}` })
   const first = await pay(body)
   const reference = textAt(success(first), 'reference')
-  assert.equal(first.headers['idempotent-replayed'], undefined, 'the first is no replay')
+  assert.equal(first.headers['idempotent-replayed'], undefined, 'the first response is not a replay')
   assert.equal(decodeURIComponent(String(first.headers.location)), `/v1/transactions/${reference}`)
   const again = await pay(body)
   await finalTransaction(client, reference)
@@ -38,13 +38,13 @@ test('200 with the first answer and Idempotent-Replayed when the same request co
   for (const replay of [again, later]) {
     assert.ok(isReplay(replay), 'Idempotent-Replayed: true')
     assert.equal(replay.status, 200)
-    assert.equal(replay.text, first.text, 'the answer is replayed, not made anew')
+    assert.equal(replay.text, first.text, 'the replay is byte for byte the first response')
     assert.equal(replay.headers.location, first.headers.location)
   }
   assert.equal((await payoutsOf(key)).length, 1)
 })
 
-test('422 idempotency_key_reused naming the reference when the key comes with another body', async () => {
+test('422 idempotency_key_reused with the reference when the key is used with another body', async () => {
   const key = randomUUID()
   const other = textAt(await createBeneficiary(client, { iban: ibans.NL }), 'id')
   const reference = textAt(success(await pay(payoutText(beneficiary, '5.00', { idempotencyKey: key }))), 'reference')
@@ -58,13 +58,13 @@ test('422 idempotency_key_reused naming the reference when the key comes with an
     const problem = assertProblem(await pay(body), { status: 422, code: 'idempotency_key_reused' })
     assert.ok(
       textAt(problem, 'detail').includes(reference),
-      `the detail names ${reference}: ${textAt(problem, 'detail')}`,
+      `the detail contains ${reference}: ${textAt(problem, 'detail')}`,
     )
   }
   assert.equal((await payoutsOf(key)).length, 1)
 })
 
-test('200 or 422, never a second payout, when the same fields come in another order and spacing', async () => {
+test('200 or 422 without a second payout when the same fields have another order and spacing', async () => {
   const key = randomUUID()
   const one = `{"amount":6.00,"beneficiaryId":"${beneficiary}","currency":"EUR","idempotencyKey":"${key}"}`
   const two = `{ "idempotencyKey":"${key}",\n"currency":"EUR", "beneficiaryId":"${beneficiary}", "amount": 6.00 }`
@@ -75,23 +75,23 @@ test('200 or 422, never a second payout, when the same fields come in another or
   assert.equal((await payoutsOf(key)).length, 1)
 })
 
-test('200 to all of twenty twins at once: one payout, one reservation, equal answers', async () => {
+test('200 to twenty concurrent duplicates: one payout, one reservation, equal responses', async () => {
   for (let round = 0; round < 3; round += 1) {
     const { available } = await balanceOf(client)
     const key = randomUUID()
     const body = payoutText(beneficiary, '40.00', { idempotencyKey: key })
     const answers = await Promise.all(Array.from({ length: 20 }, () => pay(body)))
     for (const answer of answers) success(answer)
-    assert.equal(new Set(answers.map((answer) => answer.text)).size, 1, 'equal answers')
-    assert.equal(answers.filter((answer) => !isReplay(answer)).length, 1, 'one of them was the first')
+    assert.equal(new Set(answers.map((answer) => answer.text)).size, 1, 'the responses are equal')
+    assert.equal(answers.filter((answer) => !isReplay(answer)).length, 1, 'exactly one is not a replay')
     assert.equal((await payoutsOf(key)).length, 1)
     const final = await finalTransaction(client, textAt(answers[0]?.json ?? {}, 'reference'))
     assert.equal(final.status, 'Completed')
-    assert.equal((await balanceOf(client)).available, available - 4000n, 'money left once')
+    assert.equal((await balanceOf(client)).available, available - 4000n, 'the balance is debited once')
   }
 })
 
-test('200 to one and 422 to the others when twenty bodies share one key at once', async () => {
+test('200 to one and 422 to the others when twenty concurrent requests use one key with different bodies', async () => {
   const key = randomUUID()
   const bodies = Array.from({ length: 20 }, (_, at) => payoutText(beneficiary, `2.${10 + at}`, { idempotencyKey: key }))
   const answers = await Promise.all(bodies.map((body) => pay(body)))
@@ -102,7 +102,7 @@ test('200 to one and 422 to the others when twenty bodies share one key at once'
   assert.equal((await payoutsOf(key)).length, 1)
 })
 
-test('400, 404 and 422 insufficient_funds are not stored: the key is free for the corrected request', async () => {
+test('200 to the corrected request with the same key after 400, 404 and 422 insufficient_funds', async () => {
   const key = randomUUID()
   const wrongs = [
     [payoutText(beneficiary, '0', { idempotencyKey: key }), 400, 'validation_failed'],
@@ -120,7 +120,7 @@ test('400, 404 and 422 insufficient_funds are not stored: the key is free for th
   assert.ok(!isReplay(right))
 })
 
-/** Pays out until fewer cents than this are available. */
+/** Pays out until less than `limit` cents are available. */
 async function spendDownTo(limit: bigint): Promise<void> {
   for (let { available } = await balanceOf(client); available >= limit; { available } = await balanceOf(client)) {
     const euros = available / 100n > 9_000_000n ? 9_000_000n : available / 100n
@@ -128,7 +128,7 @@ async function spendDownTo(limit: bigint): Promise<void> {
   }
 }
 
-test('422 insufficient_funds to all but one when twenty payouts race for the last of the money', async () => {
+test('422 insufficient_funds to all but one of twenty concurrent payouts of the whole balance', async () => {
   await spendDownTo(10_000n)
   await depositAndWait('100.00')
   const { available } = await balanceOf(client)
@@ -141,7 +141,7 @@ test('422 insufficient_funds to all but one when twenty payouts race for the las
   const late = payoutText(beneficiary, '50.00')
   assertProblem(await pay(late), { status: 422, code: 'insufficient_funds' })
   await depositAndWait('60.00')
-  assert.ok(!isReplay(await pay(late)), 'insufficient funds is no answer for ever')
+  assert.ok(!isReplay(await pay(late)), 'a refusal for insufficient funds is not replayed')
   assert.equal((await balanceOf(client)).available, 1000n)
 })
 
@@ -155,14 +155,14 @@ async function depositAndWait(amount: string): Promise<void> {
   assert.equal((await finalTransaction(client, textAt(success(answer), 'reference'))).status, 'Completed')
 }
 
-test('200 to the same key of another operation, of another partner, and a replay to another account', async () => {
+test('200 without a replay to the same key in another operation and of another partner, with one to another account', async () => {
   const key = randomUUID()
   const deposit = await client.post('/v1/simulations/deposits', depositBody('500.00', { idempotencyKey: key }))
   await finalTransaction(client, textAt(success(deposit), 'reference'))
   const body = payoutText(beneficiary, '1.00', { idempotencyKey: key })
   const payout = await pay(body)
   success(payout)
-  assert.ok(!isReplay(payout), 'keys of deposits are not keys of payouts')
+  assert.ok(!isReplay(payout), 'the keys of deposits and payouts are separate')
   const colleague = await accountWith(service, ['payouts:write'])
   const replay = await pay(body, colleague)
   assert.equal(replay.text, payout.text)
@@ -171,11 +171,11 @@ test('200 to the same key of another operation, of another partner, and a replay
   const theirs = textAt(await createBeneficiary(stranger), 'id')
   const own = await pay(payoutText(theirs, '1.00', { idempotencyKey: key }), stranger)
   success(own)
-  assert.ok(!isReplay(own), 'keys of one partner are not keys of another')
+  assert.ok(!isReplay(own), 'the keys of two partners are separate')
   assert.notEqual(own.json.reference, payout.json.reference)
 })
 
-test('200 with the same reference when a simulation comes again, and 422 with another body', async () => {
+test('200 with the same reference when a simulation is repeated, and 422 with another body', async () => {
   const cases = ['deposits', 'withdrawals'] as const
   for (const kind of cases) {
     const body = (amount: string, key: string) => {

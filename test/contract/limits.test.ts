@@ -1,4 +1,4 @@
-/** Limits that an operator sets. Contract page, limits, timestamp window, simulations. */
+/** Limits that the operator configures. Contract page, limits, timestamp window, simulations. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
@@ -19,7 +19,7 @@ const service = await startTestService({
 })
 after(() => service.dispose())
 const permissions = ['customers:read', 'simulations:write', 'webhooks:read']
-/** Each test spends the budget of an account of its own. */
+/** A new account, so that each test has a full rate limit. */
 const account = () => accountWith(service, permissions)
 const read = (as: Client) => as.get('/v1/webhooks/event-types')
 
@@ -30,11 +30,11 @@ test('200 with RateLimit and RateLimit-Policy', async () => {
   assert.match(String(answer.headers['ratelimit-policy']), /\S/)
 })
 
-test('429 rate_limited with Retry-After once the burst is spent, to this account alone, and 200 after the wait', async () => {
+test('429 rate_limited with Retry-After after the burst, and 200 to another account', async () => {
   const [spender, other] = [await account(), await account()]
   const answers = await Promise.all(Array.from({ length: burst * 2 }, () => read(spender)))
   const allowed = answers.filter((answer) => answer.status === 200).length
-  // The bucket refills by one a second while the requests are on their way.
+  // The bucket refills by one token per second during the requests.
   assert.ok(allowed >= burst && allowed <= burst + 5, `${allowed} of ${burst * 2} were allowed`)
   for (const answer of answers.filter((each) => each.status !== 200)) {
     assertProblem(answer, { status: 429, code: 'rate_limited' })
@@ -44,7 +44,7 @@ test('429 rate_limited with Retry-After once the burst is spent, to this account
   success(await read(other))
 })
 
-test('200 still to an account in whose name others sent what they could not sign', async () => {
+test('200 to an account after many requests with its key and forged signatures', async () => {
   const victim = await account()
   const forged = () =>
     victim.send({ method: 'GET', target: '/v1/webhooks/event-types', signed: { secret: randomUUID() } })
@@ -53,7 +53,7 @@ test('200 still to an account in whose name others sent what they could not sign
   success(await read(victim))
 })
 
-test('401 timestamp_out_of_window beyond the configured window, 200 within', async () => {
+test('401 timestamp_out_of_window outside the configured window, 200 inside', async () => {
   const reader = await account()
   const at = (offset: number) =>
     reader.send({ method: 'GET', target: '/v1/webhooks/event-types', timestamp: String(nowSeconds() + offset) })
@@ -61,14 +61,14 @@ test('401 timestamp_out_of_window beyond the configured window, 200 within', asy
   for (const offset of [-32, 32]) assertProblem(await at(offset), { status: 401, code: 'timestamp_out_of_window' })
 })
 
-test('404 to every simulation when they are switched off', async () => {
+test('404 to every simulation when simulations are disabled', async () => {
   const body = { customerId: randomUUID(), amount: 1, currency: 'EUR', outcome: 'completed' }
   const caller = await account()
   for (const kind of ['deposits', 'withdrawals'])
     assertProblem(await caller.post(`/v1/simulations/${kind}`, body), { status: 404, code: 'not_found' })
 })
 
-test('200 and 403 to impersonation leave the name of the staff member in the log', async () => {
+test('200 and 403 to an impersonated session, with the staff member in the log', async () => {
   const staff = await impersonation(service)
   success(await read(staff))
   const lines = (path: string) =>
@@ -78,10 +78,10 @@ test('200 and 403 to impersonation leave the name of the staff member in the log
       .filter((line) => line.includes('Sam Staff') && line.includes(path))
   assertProblem(await staff.post('/v1/customers', {}), { status: 403, code: 'impersonation_write_blocked' })
   for (const path of ['/v1/webhooks/event-types', '/v1/customers'])
-    await until(`the log names who read ${path}`, () => lines(path).length > 0, 5000)
+    await until(`the log contains the staff member for ${path}`, () => lines(path).length > 0, 5000)
 })
 
-test('200 with nothing secret in the log, however much it says', async () => {
+test('200 without secrets in the log, at the level debug', async () => {
   const created = await service.operator(
     'service-account',
     'create',
@@ -96,7 +96,7 @@ test('200 with nothing secret in the log, however much it says', async () => {
   const kyc = { personalIdentificationNumber: `PIN-${randomUUID()}`, fullName: `Name ${randomUUID()}` }
   success(await caller.post('/v1/customers', { email: 'ada@example.com', kyc }))
   assertProblem(await caller.post('/v1/customers', { email: 'nope', kyc }), { status: 400 })
-  assert.match(service.output(), /request/i, 'the log speaks of requests')
+  assert.match(service.output(), /request/i, 'the log contains requests')
   for (const secret of [
     textAt(created, 'apiSecret'),
     service.credentials.apiSecret,

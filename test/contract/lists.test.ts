@@ -1,4 +1,4 @@
-/** Every list has one form. Contract page, lists: `{data, nextCursor, hasMore}`, limit 1-100, opaque signed cursor. */
+/** The form of every list. Contract page, lists: `{data, nextCursor, hasMore}`, limit 1-100, opaque signed cursor. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
@@ -34,7 +34,7 @@ const lists = subjects.filter((each) =>
 )
 const read = (subject: Subject, query = '', as: Client = client) => as.get(`${subject.request(world).target}${query}`)
 
-/** How one more item of each list comes to be. */
+/** Creates one more item of each list. */
 const more: Readonly<Partial<Record<OperationId, () => Promise<unknown>>>> = {
   listInvitations: async () => success(await client.post('/v1/users/invitations', { invitations: [invitee()] })),
   listPayouts: async () => success(await client.post('/v1/payouts/fiat', payoutText(world.beneficiary, '1.00'))),
@@ -45,7 +45,7 @@ const more: Readonly<Partial<Record<OperationId, () => Promise<unknown>>>> = {
     success(await client.post('/v1/webhooks', { url: receiver.url, events: ['partner.customer.deposit.created'] })),
 }
 
-/** What tells an item of a list from the others, and does not change while its payment proceeds. */
+/** The identifier of an item, which does not change while its payment proceeds. */
 const identityOf = (item: JsonObject) => String(item.guid ?? item.id ?? item.inviteId ?? item.reference ?? item.eventId)
 const identities = (page: JsonObject) => listAt(page).map(identityOf)
 
@@ -54,7 +54,7 @@ for (const subject of lists)
     const page = success(await read(subject))
     assert.deepEqual(Object.keys(page).sort(), ['data', 'hasMore', 'nextCursor'])
     assert.equal(typeof page.hasMore, 'boolean')
-    assert.equal(page.nextCursor === null, page.hasMore === false, 'a cursor if and only if there is more')
+    assert.equal(page.nextCursor === null, page.hasMore === false, 'a cursor if and only if there are more items')
     assert.ok(listAt(page).length <= 25)
   })
 
@@ -87,7 +87,7 @@ for (const subject of lists)
   })
 
 for (const subject of lists)
-  test(`400 unknown_field with a pointer when the query names something unknown: ${subject.name}`, async () => {
+  test(`400 unknown_field with a pointer when a parameter is unknown: ${subject.name}`, async () => {
     for (const name of ['nope', 'Limit', 'offset', 'partnerId', '__proto__', 'constructor'])
       assertProblem(await read(subject, `?${name}=1`), {
         status: 400,
@@ -97,7 +97,7 @@ for (const subject of lists)
   })
 
 for (const subject of lists.filter((each) => more[each.id] !== undefined))
-  test(`200 page by page, each item once, newest first, whatever is added meanwhile: ${subject.name}`, async () => {
+  test(`200 to each page: every item once, newest first, while items are added: ${subject.name}`, async () => {
     for (let at = 0; at < 5; at += 1) await more[subject.id]?.()
     const path = subject.operation.path
     const expected = (await listAll(client, path)).map(identityOf)
@@ -114,11 +114,11 @@ for (const subject of lists.filter((each) => more[each.id] !== undefined))
     }
     assert.deepEqual(seen, expected)
     const newest = identities(success(await read(subject, '?limit=1')))
-    assert.ok(!expected.includes(newest[0] ?? ''), 'the one added last comes first')
+    assert.ok(!expected.includes(newest[0] ?? ''), 'the newest item is first')
   })
 
 for (const subject of lists.filter((each) => more[each.id] !== undefined))
-  test(`400 with /query/cursor when the cursor is forged, another list's or another partner's: ${subject.name}`, async () => {
+  test(`400 with /query/cursor when the cursor is forged or of another list or partner: ${subject.name}`, async () => {
     await more[subject.id]?.()
     await more[subject.id]?.()
     const cursor = textAt(success(await read(subject, '?limit=1')), 'nextCursor')
@@ -141,7 +141,7 @@ for (const subject of lists.filter((each) => more[each.id] !== undefined))
   })
 
 for (const subject of lists.filter((each) => each.operation.params === undefined))
-  test(`200 with nothing of another partner: ${subject.name}`, async () => {
+  test(`200 without items of another partner: ${subject.name}`, async () => {
     const theirs = (await listAll(stranger, subject.operation.path)).map(identityOf)
     const mine = (await listAll(client, subject.operation.path)).map(identityOf)
     assert.ok(mine.length > 0)
@@ -151,7 +151,7 @@ for (const subject of lists.filter((each) => each.operation.params === undefined
     )
   })
 
-test('200 to each filter of the transactions, and 400 to a value that it cannot have', async () => {
+test('200 to each filter of the transactions, and 400 to invalid values', async () => {
   await finalTransaction(client, world.reference)
   const all = await listAll(client, '/v1/transactions')
   const mine = all.find((item) => item.reference === world.reference) ?? {}
@@ -183,12 +183,12 @@ test('200 to each filter of the transactions, and 400 to a value that it cannot 
     })
 })
 
-/** The reading ones first: what is refused wrongly here is done, and the last of these end what the others read. */
+/** DELETE last: if a request is accepted by mistake, it removes what the other requests need. */
 const byHarm = subjects.toSorted(
   (a, b) => Number(a.operation.method === 'DELETE') - Number(b.operation.method === 'DELETE'),
 )
 for (const subject of byHarm.filter((each) => !lists.includes(each)))
-  test(`400 unknown_field with a pointer when an operation without a query is sent one: ${subject.name}`, async () => {
+  test(`400 unknown_field with a pointer when an operation without parameters receives one: ${subject.name}`, async () => {
     const { target, ...request } = subject.request(world)
     const answer = await client.send({ method: subject.operation.method, target: `${target}?nope=1`, ...request })
     assertProblem(answer, { status: 400, code: 'unknown_field', pointer: '/query/nope' })

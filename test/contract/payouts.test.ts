@@ -27,7 +27,7 @@ const beneficiary = textAt(await createBeneficiary(client, { customerId: custome
 const pay = (amount: string, fields: JsonObject = {}, to = beneficiary) =>
   client.post('/v1/payouts/fiat', payoutText(to, amount, fields))
 
-test('200 to a payout: exactly the documented fields, Location, and the reference that was given', async () => {
+test('200 to a payout: exactly the documented fields, Location, and the given reference', async () => {
   const idempotencyKey = randomUUID()
   const reference = `Invoice ${randomUUID()}`
   const answer = await pay('12.50', { idempotencyKey, reference })
@@ -52,14 +52,14 @@ test('200 to a payout: exactly the documented fields, Location, and the referenc
   assert.equal(success(await client.get(location)).reference, reference)
 })
 
-test('200 with a reference of the service when none is given', async () => {
+test('200 with a generated reference when none is given', async () => {
   const first = textAt(success(await pay('1.00')), 'reference')
   const second = textAt(success(await pay('1.00')), 'reference')
   assert.notEqual(first, second)
   assert.ok(!Object.hasOwn(await transactionOf(client, first), 'userReference'))
 })
 
-test('200 with a reference of the service when the given one is taken, which stays in userReference', async () => {
+test('200 with a generated reference when the given one is used, which becomes userReference', async () => {
   const reference = randomUUID()
   success(await pay('1.00', { reference }))
   const second = success(await pay('1.00', { reference }))
@@ -68,10 +68,10 @@ test('200 with a reference of the service when the given one is taken, which sta
   assert.equal(transaction.userReference, reference)
   const theirs = textAt(await createBeneficiary(stranger), 'id')
   const other = await stranger.post('/v1/payouts/fiat', payoutText(theirs, '1.00', { reference }))
-  assert.equal(success(other).reference, reference, 'taken within one partner is free within another')
+  assert.equal(success(other).reference, reference, 'another partner can use the same reference')
 })
 
-test('200 to twenty payouts with one reference at once: one has it, the others have their own', async () => {
+test('200 to twenty concurrent payouts with one reference: one has it, the others have generated ones', async () => {
   const reference = randomUUID()
   const answers = await Promise.all(Array.from({ length: 20 }, () => pay('1.00', { reference })))
   const references = answers.map((answer) => textAt(success(answer), 'reference'))
@@ -112,7 +112,7 @@ test("200 and the transaction of a payout to the partner's own beneficiary: Part
   assert.deepEqual([final.type, final.partyType], ['PartnerWithdraw', 'Partner'])
 })
 
-test('200 to a payout by id and in the list, the same in both', async () => {
+test('200 to a payout by id and in the list, with the same fields', async () => {
   const reference = textAt(success(await pay('4.00')), 'reference')
   await finalTransaction(client, reference)
   const listed = (await listAll(client, '/v1/payouts', `&beneficiaryId=${beneficiary}`)).find(
@@ -135,14 +135,14 @@ test("404, the same for an unknown beneficiary and for another partner's, and no
   assert.deepEqual(await balanceOf(client), before)
 })
 
-test('422 beneficiary_currency_mismatch when the beneficiary takes another currency', async () => {
+test('422 beneficiary_currency_mismatch when the beneficiary has another currency', async () => {
   const currencies = (await client.get('/v1/accounts')).text.match(/"currency":"[A-Z]{3}"/g) ?? []
   const other = currencies.map((text) => text.slice(12, 15)).find((currency) => currency !== 'EUR')
   assert.ok(other, 'the sandbox has a second currency')
   assertProblem(await pay('1.00', { currency: other }), { status: 422, code: 'beneficiary_currency_mismatch' })
 })
 
-test('422 insufficient_funds when the balance is too small, and nothing is left of the attempt', async () => {
+test('422 insufficient_funds when the balance is too small; nothing is stored', async () => {
   const { available } = await balanceOf(client)
   for (let left = available; left >= 100_000_000n; { available: left } = await balanceOf(client))
     success(await pay('1000000.00'))

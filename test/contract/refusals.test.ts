@@ -1,4 +1,4 @@
-/** Who may not call, and what is not there: generated from the operations table, for every operation. */
+/** Refusals of authentication, authorization and routing, generated from the operations table for every operation. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
@@ -29,7 +29,7 @@ after(async () => {
   await receiver.close()
 })
 
-/** The subject's valid request, but for `change`. */
+/** Sends the valid request of the subject with `change` applied. */
 function attempt(subject: Subject, change: Partial<Call> = {}, as: Client = client): Promise<Answer> {
   return as.send({ method: subject.operation.method, ...subject.request(world), ...change })
 }
@@ -72,14 +72,14 @@ for (const subject of subjects)
   })
 
 for (const subject of subjects)
-  test(`401 nonce_replayed when the nonce served another endpoint: ${subject.name}`, async () => {
+  test(`401 nonce_replayed when the nonce was used for another operation: ${subject.name}`, async () => {
     const nonce = randomUUID()
     success(await client.send({ method: 'GET', target: '/v1/webhooks/event-types', nonce }))
     assertProblem(await attempt(subject, { nonce }), { status: 401, code: 'nonce_replayed' })
   })
 
 for (const subject of subjects)
-  test(`401 signature_invalid when something else was signed: ${subject.name}`, async () => {
+  test(`401 signature_invalid when the signature covers a different request: ${subject.name}`, async () => {
     const { target } = subject.request(world)
     const others: readonly Partial<Call>[] = [
       { signed: { method: subject.operation.method === 'GET' ? 'POST' : 'GET' } },
@@ -99,15 +99,15 @@ for (const subject of subjects)
   })
 
 for (const subject of subjects)
-  test(`401 tells an unknown key and a wrong signature apart in nothing: ${subject.name}`, async () => {
+  test(`401 is the same for an unknown key and for a wrong signature: ${subject.name}`, async () => {
     const unknown = createClient(service.baseUrl, { ...credentials, apiKey: randomUUID() })
     const sameShape = createClient(service.baseUrl, {
       ...credentials,
       apiKey: `${credentials.apiKey.slice(0, -4)}aaaa`,
     })
     const known = await attempt(subject, { signed: { nonce: randomUUID() } })
-    for (const nobody of [unknown, sameShape])
-      assert.deepEqual(indistinct(await attempt(subject, {}, nobody)), indistinct(known))
+    for (const client of [unknown, sameShape])
+      assert.deepEqual(indistinct(await attempt(subject, {}, client)), indistinct(known))
     const stale = { timestamp: String(nowSeconds() - 900) }
     const staleKnown = await attempt(subject, { ...stale, signed: { nonce: randomUUID() } })
     assert.deepEqual(
@@ -134,7 +134,7 @@ for (const subject of subjects.filter((each) => each.isWrite))
   })
 
 for (const subject of subjects.filter((each) => !each.isWrite))
-  test(`200 when staff impersonate, and to an account that may only read: ${subject.name}`, async () => {
+  test(`200 to an impersonated session and to an account with read permissions only: ${subject.name}`, async () => {
     success(await attempt(subject, {}, staff))
     const answer = await attempt(subject, {}, readers)
     success(answer)
@@ -142,7 +142,7 @@ for (const subject of subjects.filter((each) => !each.isWrite))
   })
 
 for (const subject of subjects.filter((each) => each.operation.params !== undefined))
-  test(`404 when the path parameter fails its constraint: ${subject.name}`, async () => {
+  test(`404 when the path parameter does not match its schema: ${subject.name}`, async () => {
     const references = ['r'.repeat(141), '%20'.repeat(150)]
     const words = ['nope', '0', `${world.payout}0`, '%00', 'cus_', '..%2F..', "'%20or%201=1", 'x'.repeat(5000)]
     const free = subject.operation.path.includes('{reference}')
@@ -153,7 +153,7 @@ for (const subject of subjects.filter((each) => each.operation.params !== undefi
   })
 
 for (const subject of subjects.filter((each) => each.operation.params !== undefined))
-  test(`404 when the id is unknown, and the same when it is another partner's: ${subject.name}`, async () => {
+  test(`404, the same for an unknown id and for another partner's: ${subject.name}`, async () => {
     const target = subject.operation.path.replaceAll(/\{\w+\}/g, randomUUID())
     const unknown = await attempt(subject, { target })
     assertProblem(unknown, { status: 404, code: 'not_found' })
@@ -165,7 +165,7 @@ for (const subject of subjects.filter((each) => each.operation.params !== undefi
 const matches = (path: string, target: string) => new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`).test(target)
 
 for (const subject of subjects)
-  test(`405 when the method is not one of the resource's: ${subject.operation.path} as of ${subject.id}`, async () => {
+  test(`405 when the resource does not support the method: ${subject.operation.path} of ${subject.id}`, async () => {
     const { target } = subject.request(world)
     const paths = subjects.filter((each) => matches(each.operation.path, target))
     const taken: readonly string[] = paths.map((each) => each.operation.method)
@@ -179,12 +179,12 @@ for (const subject of subjects)
   })
 
 for (const subject of subjects)
-  test(`431 when the headers are over 16 KiB together: ${subject.name}`, async () => {
+  test(`431 when the headers exceed 16 KiB: ${subject.name}`, async () => {
     const answer = await attempt(subject, { headers: { 'X-Padding': 'p'.repeat(17 * 1024) } })
     assertProblem(answer, { status: 431, code: 'headers_too_large' })
   })
 
-test('401, whatever else is wrong, when the request is not signed', async () => {
+test('401 before any other refusal when the request is not signed', async () => {
   const none = Object.fromEntries(signatureHeaders.map((name) => [name, undefined]))
   for (const type of ['nonsense', 'application/', '', 'text/plain'])
     for (const body of ['{', '[]', ' '.repeat(1000)]) {
@@ -194,18 +194,18 @@ test('401, whatever else is wrong, when the request is not signed', async () => 
     }
 })
 
-test('404 when nothing lives at the path', async () => {
+test('404 when the path is unknown', async () => {
   for (const target of ['/', '/v1', '/v1/', '/v2/customers', '/v1/invitations', '/V1/customers', '/v1//customers'])
     for (const method of ['GET', 'POST'])
       assertProblem(await client.send({ method, target }), { status: 404, code: 'not_found' })
 })
 
-test('401 or 404, never a crash, when an unsigned request names an unknown path', async () => {
+test('401 or 404 when an unsigned request has an unknown path', async () => {
   const none = Object.fromEntries(signatureHeaders.map((name) => [name, undefined]))
   const answer = await client.send({ method: 'GET', target: '/v1/nope', headers: none })
   assertProblem(answer, { status: answer.status === 404 ? 404 : 401, code: ['signature_required', 'not_found'] })
 })
 
-test('200 still, and nothing was changed by all these refusals', async () => {
+test('200 to every read afterwards: the refused requests changed nothing', async () => {
   assert.deepEqual(await snapshot(client), before)
 })

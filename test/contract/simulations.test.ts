@@ -1,4 +1,4 @@
-/** Simulations, and the transactions that come of them. Interface document, Transaction; contract page, Extensions. */
+/** Simulations and their transactions. Interface document, Transaction; contract page, Extensions. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
@@ -28,11 +28,12 @@ function stepsOf(transaction: JsonObject): readonly string[] {
   const early = timeline.slice(0, -1).map((entry) => entry.status)
   const firstFinal = early.findIndex((status) => status !== 'Pending')
   if (firstFinal !== -1)
-    for (const status of early.slice(firstFinal)) assert.equal(status, transaction.status, 'final is final')
+    for (const status of early.slice(firstFinal))
+      assert.equal(status, transaction.status, 'a final status does not change')
   return timeline.map((entry) => textAt(entry, 'step'))
 }
 
-/** Each step of `steps` in this order, others between them allowed. */
+/** Requires the expected steps in this order. Other steps may lie in between. */
 function assertInOrder(steps: readonly string[], expected: readonly string[]): void {
   let from = 0
   for (const step of expected) {
@@ -42,7 +43,7 @@ function assertInOrder(steps: readonly string[], expected: readonly string[]): v
   }
 }
 
-test('200 at once with reference, status, amount and currency', async () => {
+test('200 with reference, status Pending, amount and currency', async () => {
   for (const [kind, outcome] of [
     ['deposits', 'completed'],
     ['withdrawals', 'sent'],
@@ -70,7 +71,7 @@ const deposits = [
   { outcome: 'expired', status: 'Expired', errorKey: 'Expired', gain: 0n, steps: ['Created', 'Expired'] },
 ] as const
 for (const { outcome, status, errorKey, gain, steps } of deposits)
-  test(`200 and a deposit that ends ${status} when the outcome is ${outcome}`, async () => {
+  test(`200 to a deposit that ends ${status} when the outcome is ${outcome}`, async () => {
     const before = await balanceOf(client)
     const websiteReference = randomUUID()
     const idempotencyKey = randomUUID()
@@ -107,7 +108,7 @@ const withdrawals = [
   { outcome: 'failed', status: 'Unsuccessful', loss: 0n, steps: ['Created', 'Failed'] },
 ] as const
 for (const { outcome, status, loss, steps } of withdrawals)
-  test(`200 and a withdrawal that ends ${status} when the outcome is ${outcome}`, async () => {
+  test(`200 to a withdrawal that ends ${status} when the outcome is ${outcome}`, async () => {
     const before = await balanceOf(client)
     const reference = textAt(success(await simulate('withdrawals', outcome)), 'reference')
     const final = await finalTransaction(client, reference)
@@ -122,7 +123,7 @@ for (const { outcome, status, loss, steps } of withdrawals)
     assert.deepEqual(now, { ...before, posted: before.posted - loss, available: before.available - loss })
   })
 
-test('200 and a withdrawal that stays Pending, its money reserved, when the outcome is sent', async () => {
+test('200 to a withdrawal that stays Pending, with its amount reserved, when the outcome is sent', async () => {
   const before = await balanceOf(client)
   const reference = textAt(success(await simulate('withdrawals', 'sent')), 'reference')
   const sent = await until('the withdrawal is sent', async () => {
@@ -136,14 +137,14 @@ test('200 and a withdrawal that stays Pending, its money reserved, when the outc
   assert.equal(now.reserved, before.reserved + 2500n)
 })
 
-test('200 with the same in the list of transactions as by reference', async () => {
+test('200 to the list of transactions, with the same fields as by reference', async () => {
   for (const listed of await listAll(client, '/v1/transactions', '&category=Deposit')) {
     if (listed.status === 'Pending') continue
     assert.deepEqual(await transactionOf(client, textAt(listed, 'reference')), listed)
   }
 })
 
-test('200 to a customer named by its serviceId', async () => {
+test('200 to a deposit with the serviceId of the customer', async () => {
   const serviceId = textAt(customer, 'serviceId')
   const reference = textAt(success(await simulate('deposits', 'completed', { customerId: serviceId })), 'reference')
   assert.equal((await finalTransaction(client, reference)).status, 'Completed')
@@ -162,7 +163,7 @@ test("404, the same for an unknown customer and for another partner's", async ()
   }
 })
 
-test('422 insufficient_funds when a withdrawal is over the balance, and no two race past it', async () => {
+test('422 insufficient_funds to all but one of ten concurrent withdrawals of the whole balance', async () => {
   const stranger = await otherPartner(service, 'Racer')
   const guid = textAt(await createCustomer(stranger), 'guid')
   const body = (amount: string) =>
@@ -183,7 +184,7 @@ test('422 insufficient_funds when a withdrawal is over the balance, and no two r
   assert.equal((await balanceOf(stranger)).available, 0n)
 })
 
-test('404 to a transaction of another partner, and of a reference in another case', async () => {
+test('404 to a transaction of another partner, and to a reference in another case', async () => {
   const stranger = await otherPartner(service, 'Onlooker')
   const reference = textAt(success(await simulate('deposits', 'completed')), 'reference')
   assertProblem(await stranger.get(`/v1/transactions/${reference}`), { status: 404, code: 'not_found' })

@@ -20,7 +20,7 @@ async function invited(fields: JsonObject = {}): Promise<JsonObject> {
 }
 const count = async () => (await listAll(client, path)).length
 
-test('200 to create and get: exactly the documented fields, Pending, nothing of the token', async () => {
+test('200 to create and get: exactly the documented fields, status Pending, no token', async () => {
   const people: readonly JsonObject[] = ['Admin', 'Developer', 'Operator'].map((role) => ({ ...invitee(), role }))
   const answer = await invite(people, { expiryInDays: 30 })
   const created = success(answer)
@@ -43,7 +43,7 @@ test('200 to expiryInDays of 1, 30, null and absent, and to a redirectUrl of htt
     await invited({ redirectUrl })
 })
 
-test('200 to fifty at once, 400 with /invitations to none and to fifty-one', async () => {
+test('200 to fifty invitations in a request, 400 with /invitations to none and to fifty-one', async () => {
   const before = await count()
   const many = Array.from({ length: 51 }, invitee)
   for (const people of [[], many]) assertProblem(await invite(people), { status: 400, pointer: '/invitations' })
@@ -70,7 +70,7 @@ const badUrls = [
   'https:partner',
   'data:text/html,x',
 ]
-test('400 with a pointer when a redirectUrl is not absolute https, and nobody at all is invited', async () => {
+test('400 with a pointer when a redirectUrl is not an absolute https URL; no invitation is created', async () => {
   const before = await count()
   for (const redirectUrl of badUrls) {
     const answer = await invite([invitee(), { ...invitee(), redirectUrl }])
@@ -79,7 +79,7 @@ test('400 with a pointer when a redirectUrl is not absolute https, and nobody at
   assert.equal(await count(), before)
 })
 
-test('409 invitation_exists with a pointer when a live one exists, in any case of letters, and nobody is invited', async () => {
+test('409 invitation_exists with a pointer when the address, in any case, has a pending invitation; none is created', async () => {
   const existing = invitee()
   success(await invite([existing]))
   const before = await count()
@@ -91,7 +91,7 @@ test('409 invitation_exists with a pointer when a live one exists, in any case o
   success(await invite([existing], {}, await otherPartner(service)))
 })
 
-test('400 or 409 with a pointer when one request names an address twice, and nobody is invited', async () => {
+test('400 or 409 with a pointer when a request contains an address twice; no invitation is created', async () => {
   const before = await count()
   const twice = invitee()
   const answer = await invite([twice, { ...twice, email: textAt(twice, 'email').toUpperCase() }])
@@ -99,7 +99,7 @@ test('400 or 409 with a pointer when one request names an address twice, and nob
   assert.equal(await count(), before)
 })
 
-test('200 to one and 409 to the others when twenty requests invite one address at once', async () => {
+test('200 to one and 409 to the others of twenty concurrent invitations of one address', async () => {
   const same = invitee()
   const answers = await Promise.all(Array.from({ length: 20 }, () => invite([invitee(), same])))
   assert.equal(answers.filter((answer) => answer.status === 200).length, 1)
@@ -109,7 +109,7 @@ test('200 to one and 409 to the others when twenty requests invite one address a
   assert.equal(live.length, 1)
 })
 
-test('204 to revoke, then 409 to revoke and resend, and 200 to invite again', async () => {
+test('204 to a revocation, then 409 to revoke and resend, and 200 to a new invitation', async () => {
   const person = invitee()
   const created = listAt(success(await invite([person])), 'invitations')[0] ?? {}
   const one = `${path}/${textAt(created, 'inviteId')}`
@@ -124,7 +124,7 @@ test('204 to revoke, then 409 to revoke and resend, and 200 to invite again', as
   success(await invite([person]))
 })
 
-test('429 resend_too_soon with Retry-After when an invitation is sent again within 60 s', async () => {
+test('429 resend_too_soon with Retry-After when an invitation is resent within 60 s', async () => {
   const one = `${path}/${textAt(await invited(), 'inviteId')}`
   const body = { redirectUrl: 'https://partner.example.com/again' }
   const first = await client.post(`${one}/resend`, body)
@@ -136,7 +136,7 @@ test('429 resend_too_soon with Retry-After when an invitation is sent again with
   assert.ok(seconds >= 1 && seconds <= 60, `Retry-After: ${second.headers['retry-after']}`)
 })
 
-test('200 or 429 to a resend without a body, with {} and with null: the redirect is optional', async () => {
+test('200 or 429 to a resend without a redirectUrl: no body, {} and null', async () => {
   for (const body of [undefined, {}, { redirectUrl: null }]) {
     const answer = await client.post(`${path}/${textAt(await invited(), 'inviteId')}/resend`, body)
     if (answer.status === 200) assertShape(invitationShape, answer.json)
@@ -144,19 +144,19 @@ test('200 or 429 to a resend without a body, with {} and with null: the redirect
   }
 })
 
-test("400 with /redirectUrl when the resend's redirect is not absolute https", async () => {
+test('400 with /redirectUrl when a resend has a redirectUrl that is not an absolute https URL', async () => {
   const one = `${path}/${textAt(await invited(), 'inviteId')}`
   for (const redirectUrl of badUrls)
     assertProblem(await client.post(`${one}/resend`, { redirectUrl }), { status: 400, pointer: '/redirectUrl' })
 })
 
-test('404 to get, resend and revoke when there is no such invitation', async () => {
+test('404 to get, resend and revoke when the invitation is unknown', async () => {
   const one = `${path}/${randomUUID()}`
   for (const answer of [await client.get(one), await client.post(`${one}/resend`, {}), await client.delete(one)])
     assertProblem(answer, { status: 404, code: 'not_found' })
 })
 
-test('200 to the list by status', async () => {
+test('200 to the list for each status', async () => {
   for (const status of ['Pending', 'Revoked']) {
     const items = await listAll(client, path, `&status=${status}`)
     assert.ok(items.length > 0)

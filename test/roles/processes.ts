@@ -1,4 +1,4 @@
-/** The roles as processes of their own, on one database that is reached over a wire which a test can cut. */
+/** Each role as a separate process. They reach the database through a TCP proxy that a test can cut. */
 import { randomBytes } from 'node:crypto'
 import { type Client, type Credentials, createClient } from '../support/client.ts'
 import { type Environment, freePorts, type Program, run, start, stop } from '../support/program.ts'
@@ -23,7 +23,7 @@ export async function createTestService(): Promise<Service> {
   const wire = await startWire(Number(new URL(database.url).port))
   const masterKey = randomBytes(32)
   const shared = { MASTER_KEY: masterKey.toString('base64'), LOG_LEVEL: 'info', SANDBOX_BANK_DELAY_MS: '20' }
-  const throughWire = Object.assign(new URL(database.url), { port: String(wire.port) }).href
+  const proxiedUrl = Object.assign(new URL(database.url), { port: String(wire.port) }).href
   const programs: Program[] = []
   return {
     masterKey,
@@ -31,9 +31,9 @@ export async function createTestService(): Promise<Service> {
     wire,
     role: async (role, env = {}) => {
       const [PORT, OPS_PORT] = (await freePorts(2)) as [string, string]
-      // A worker has no port of the API.
+      // A worker does not open the port of the API.
       const ports = role === 'worker' ? { OPS_PORT } : { PORT, OPS_PORT }
-      const program = await start([role], { ...shared, DATABASE_URL: throughWire, ...ports, ...env })
+      const program = await start([role], { ...shared, DATABASE_URL: proxiedUrl, ...ports, ...env })
       programs.push(program)
       return { ...program, url: `http://127.0.0.1:${PORT}`, opsUrl: `http://127.0.0.1:${OPS_PORT}` }
     },

@@ -1,4 +1,4 @@
-/** The service in several processes: what they share, what they believe of each other, and what happens when one is away. */
+/** Gateway, api and worker processes: what they share, how they authenticate each other, and their failures. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
@@ -23,8 +23,8 @@ let upstream: Awaited<ReturnType<typeof startUpstream>>
 before(async () => {
   service = await createTestService()
   upstream = await startUpstream()
-  const [inner] = await Promise.all([service.role('api'), service.role('worker')])
-  api = inner
+  const [started] = await Promise.all([service.role('api'), service.role('worker')])
+  api = started
   gateways = await Promise.all([
     service.role('gateway', { API_URL: api.url }),
     service.role('gateway', { API_URL: api.url }),
@@ -44,7 +44,7 @@ function refused(answer: Answer, status: number, code: string): void {
   assert.equal(answer.json.status, status)
 }
 
-test('200 for a payout end to end through the gateway, carried out by the worker', async () => {
+test('200 to a payout through the gateway, settled by the worker', async () => {
   const customerId = textAt(await createCustomer(client), 'guid')
   const beneficiary = textAt(await createBeneficiary(client, { customerId }), 'id')
   const body = payoutText(beneficiary, '12.50')
@@ -58,37 +58,37 @@ test('200 for a payout end to end through the gateway, carried out by the worker
   assert.equal(again.headers['idempotent-replayed'], 'true')
 })
 
-test('200 for twins through a gateway and an api of two processes each, with one payout', async () => {
-  const inner = await service.role('api', { PROCESSES: '2' })
-  const gateway = await service.role('gateway', { API_URL: inner.url, PROCESSES: '2' })
+test('200 to duplicates through a gateway and an api of two processes each, with one payout', async () => {
+  const apiOfTwo = await service.role('api', { PROCESSES: '2' })
+  const gateway = await service.role('gateway', { API_URL: apiOfTwo.url, PROCESSES: '2' })
   const outer = service.client(gateway.url, credentials)
   const beneficiary = textAt(await createBeneficiary(outer), 'id')
   const body = payoutText(beneficiary, '1.50')
   const answers = await Promise.all(Array.from({ length: 20 }, () => outer.post('/v1/payouts/fiat', body)))
   assert.equal(new Set(answers.map((answer) => textAt(success(answer), 'reference'))).size, 1)
-  for (const { stderr } of [gateway, inner])
+  for (const { stderr } of [gateway, apiOfTwo])
     for (const number of [1, 2])
       await until(`process ${number} answers`, async () => {
         success(await outer.get('/v1/accounts'))
         return linesOf(stderr()).some((line) => line.includes(`"process":${number}`) && line.includes('"answered"'))
       })
-  for (const running of [gateway, inner]) assert.equal((await stop(running)).code, 0)
+  for (const running of [gateway, apiOfTwo]) assert.equal((await stop(running)).code, 0)
 })
 
-test('the request id of the caller is in the logs of both processes', async () => {
+test('the request id of the client is in the logs of both processes', async () => {
   const id = `trace-${randomUUID()}`
   success(await client.send({ method: 'GET', target: '/v1/accounts', headers: { 'X-Request-Id': id } }))
   for (const { stderr } of [gateways[0], api])
     await until('a line with the id', () => linesOf(stderr()).some((line) => line.includes(`"requestId":"${id}"`)))
 })
 
-test('400 and 404 as from one process when the request is at fault', async () => {
+test('400 and 404 through the gateway, as from a single process', async () => {
   refused(await client.post('/v1/customers', { email: 1 }), 400, 'validation_failed')
   refused(await client.get(`/v1/customers/${randomUUID()}`), 404, 'not_found')
   refused(await client.get('/v1/customers/not-an-id'), 404, 'not_found')
 })
 
-test('a reference is found through the gateway whatever it spells, also where a URL would be mended on the way', async () => {
+test('200 through the gateway to references that a URL library would normalise', async () => {
   const beneficiary = textAt(await createBeneficiary(client), 'id')
   for (const reference of ['.', '..', 'a/../b', '/..', '//x/y', '{x}', 'a?b#c', '%2e%2e', '\\..\\', "o'b", 'ü']) {
     success(await client.post('/v1/payouts/fiat', payoutText(beneficiary, '0.01', { reference })))
@@ -100,7 +100,7 @@ test('a reference is found through the gateway whatever it spells, also where a 
   refused(await client.get('/v1/transactions/..%2Faccounts'), 404, 'not_found')
 })
 
-test('401 when a nonce was spent on the other instance', async () => {
+test('401 when a nonce was used on the other gateway', async () => {
   const nonce = randomUUID()
   success(await client.send({ method: 'GET', target: '/v1/accounts', nonce }))
   const other = service.client(gateways[1].url, credentials)
@@ -111,7 +111,7 @@ test('401 when a nonce was spent on the other instance', async () => {
   assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 401, 401, 401])
 })
 
-const passOf = (at: Date, url: string, body = '') => {
+const tokenOf = (at: Date, url: string, body = '') => {
   const key = deriveKey(service.masterKey, 'internal')
   const { partnerId } = credentials
   const caller = { partnerId, serviceAccountId: randomUUID(), name: 'x', permissions: ['accounts:read'] } as const
@@ -124,8 +124,8 @@ const askApi = async (headers: Readonly<Record<string, string>>, path = '/v1/acc
   return [answer.status, body.code]
 }
 
-test('401 from the api itself without, with a tampered, a misused or an expired pass', async () => {
-  const fresh = passOf(new Date(), '/v1/accounts')
+test('401 from the api process without an internal token, and with a tampered, misused or expired one', async () => {
+  const fresh = tokenOf(new Date(), '/v1/accounts')
   assert.deepEqual(await askApi(fresh), [200, undefined])
   assert.deepEqual(await askApi({}), [401, 'signature_required'])
   assert.deepEqual(await askApi({}, '/v1/nowhere'), [401, 'signature_required'])
@@ -136,24 +136,24 @@ test('401 from the api itself without, with a tampered, a misused or an expired 
   const other = Buffer.from(JSON.stringify({ ...envelope, ip: '10.0.0.1' })).toString('base64url')
   assert.deepEqual(await askApi({ ...fresh, [callerName]: other }), [401, 'signature_invalid'])
   assert.deepEqual(await askApi({ ...fresh, [macName]: 'AAAA' }), [401, 'signature_invalid'])
-  // The pass says what is asked for; the path on the wire does not matter.
+  // The request target comes from the token headers, not from the request line.
   assert.deepEqual(await askApi(fresh, '/v1/customers'), [200, undefined])
   for (const target of ['/v1/customers', '/v1/accounts?limit=1', '/v1']) {
     const misused = { ...fresh, 'x-internal-target': Buffer.from(target).toString('base64url') }
     assert.deepEqual(await askApi(misused), [401, 'signature_invalid'], target)
   }
   const minute = 60_000
-  assert.deepEqual(await askApi(passOf(new Date(Date.now() - minute - 5_000), '/v1/accounts')), [
+  assert.deepEqual(await askApi(tokenOf(new Date(Date.now() - minute - 5_000), '/v1/accounts')), [
     401,
     'signature_invalid',
   ])
-  assert.deepEqual(await askApi(passOf(new Date(Date.now() + minute + 5_000), '/v1/accounts')), [
+  assert.deepEqual(await askApi(tokenOf(new Date(Date.now() + minute + 5_000), '/v1/accounts')), [
     401,
     'signature_invalid',
   ])
 })
 
-test('502 when the api is away, hangs up, refuses the pass or talks nonsense; 504 when it is silent', async () => {
+test('502 when the api process is down, hangs up, refuses the token or responds with nonsense; 504 when it is silent', async () => {
   const gateway = await service.role('gateway', { API_URL: upstream.url, API_TIMEOUT_MS: '300' })
   const outer = service.client(gateway.url, credentials)
   const expected: Readonly<Record<Manner, readonly [number, string]>> = {
@@ -175,14 +175,14 @@ test('502 when the api is away, hangs up, refuses the pass or talks nonsense; 50
   assert.doesNotMatch(
     text,
     /^(apikey|nonce|timestamp|signature): /im,
-    'the credentials of the partner stay at the edge',
+    'the gateway does not forward the credentials of the partner',
   )
   await upstream.close()
   refused(await outer.get('/v1/accounts'), 502, 'downstream_unreachable')
   refused(await outer.get('/v1/unknown'), 404, 'not_found')
 })
 
-test('an impersonated session reads, cannot write, leaves an audit line for each request, and ends', async () => {
+test('an impersonated session can read and not write, leaves an audit line for each request, and expires', async () => {
   const staff = 'Sam Staff'
   const words = ['--partner', credentials.partnerId, '--staff', staff, '--minutes', '5']
   const marked = await service.operator('impersonate', ...words)
@@ -204,10 +204,10 @@ test('an impersonated session reads, cannot write, leaves an audit line for each
 
 const readiness = async (running: Running) => (await fetch(`${running.opsUrl}/readyz`)).status
 
-test('502 while PostgreSQL is away, not ready meanwhile, and everything again once it is back', async () => {
+test('502 and not ready while PostgreSQL is unreachable; requests succeed once it is back', async () => {
   await service.wire.cut()
   refused(await client.get('/v1/accounts'), 502, 'downstream_unreachable')
-  assert.deepEqual(await askApi(passOf(new Date(), '/v1/accounts')), [502, 'downstream_unreachable'])
+  assert.deepEqual(await askApi(tokenOf(new Date(), '/v1/accounts')), [502, 'downstream_unreachable'])
   for (const running of [...gateways, api]) assert.equal(await readiness(running), 503)
   assert.equal((await fetch(`${api.opsUrl}/healthz`)).status, 200)
   await service.wire.mend()
@@ -217,7 +217,7 @@ test('502 while PostgreSQL is away, not ready meanwhile, and everything again on
   assert.equal((await finalTransaction(client, textAt(sent, 'reference'))).status, 'Completed')
 })
 
-test('504 while PostgreSQL is silent, and everything again once it speaks', async () => {
+test('504 while PostgreSQL does not respond; requests succeed once it does', async () => {
   service.wire.hold()
   const waiting = Promise.all([client.get('/v1/accounts'), client.post('/v1/customers', { email: 'ada@example.com' })])
   assert.equal(await readiness(gateways[0]), 503)
@@ -226,7 +226,7 @@ test('504 while PostgreSQL is silent, and everything again once it speaks', asyn
   await until('answers again', async () => (await client.get('/v1/accounts')).status === 200, 30_000)
 })
 
-test('502 when the api has stopped; it stops at once and cleanly', async () => {
+test('502 when the api process has stopped; it stops cleanly', async () => {
   assert.equal((await stop(api)).code, 0)
   refused(await client.get('/v1/accounts'), 502, 'downstream_unreachable')
 })

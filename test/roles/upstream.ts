@@ -1,4 +1,4 @@
-/** What a gateway may meet where its api should be; it keeps the requests that arrived whole. */
+/** A faulty api process. It records the requests that it receives. */
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
 import type { AddressInfo } from 'node:net'
@@ -6,8 +6,8 @@ import type { AddressInfo } from 'node:net'
 const http = (status: string, type: string, body: string, length = body.length) =>
   `HTTP/1.1 ${status}\r\nContent-Type: ${type}\r\nContent-Length: ${length}\r\n\r\n${body}`
 
-/** Undefined: it takes the request and never answers. */
-export const manners = {
+/** Undefined: reads the request and never responds. */
+const manners = {
   garbage: 'SSH-2.0-OpenSSH_9.9\r\n\r\n\u0000\u0001',
   page: http('200 OK', 'text/html', '<h1>It works!</h1>'),
   errorPage: http('500 Internal Server Error', 'text/html', '<h1>Oh no</h1>'),

@@ -1,6 +1,6 @@
 /**
- * A signing client written from the interface document alone: it shares no line with the service, so that both can be
- * held against each other. It can also sign one thing and send another, and send what no proper client would.
+ * A signing client written from the interface document. It shares no code with the service, so that each checks the other.
+ * It can also sign one request and send another, and send invalid requests.
  */
 import assert from 'node:assert/strict'
 import { type KeyObject, createHash, createPrivateKey, randomUUID, sign as rsaSign } from 'node:crypto'
@@ -18,19 +18,19 @@ export type Credentials = {
 
 export type Answer = {
   readonly status: number
-  /** What was asked, for the message of a failed assertion. */
+  /** The request, for the message of a failed assertion. */
   readonly asked: string
   readonly headers: IncomingHttpHeaders
   /** Lower case, sorted, without values. */
   readonly headerNames: readonly string[]
   readonly text: string
-  /** The body as a JSON object; throws when it is not one. */
+  /** The body as a JSON object. Throws if it is none. */
   readonly json: JsonObject
-  /** The same, with every number as the text that stood in the answer. */
+  /** The body with every number as its source text. */
   readonly literals: JsonObject
 }
 
-/** What is signed, when it is to differ from what is sent. `query` is canonical already. */
+/** What is signed, if it differs from what is sent. `query` is the canonical query. */
 export type Signed = {
   readonly method: string
   readonly path: string
@@ -43,14 +43,14 @@ export type Signed = {
 
 export type Call = {
   readonly method: string
-  /** Path and query exactly as they go on the wire. */
+  /** Path and query exactly as they are sent. */
   readonly target: string
-  /** Text and bytes go as they are; anything else as JSON. */
+  /** Text and bytes are sent unchanged, other values as JSON. */
   readonly body?: Json | Uint8Array
   readonly timestamp?: string
   readonly nonce?: string
   readonly signed?: Partial<Signed>
-  /** Replaces a header of that exact name; undefined leaves it out; a list sends it several times. */
+  /** Replaces a header of that exact name. Undefined omits it; a list sends it several times. */
   readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>>
   readonly chunked?: boolean
 }
@@ -64,7 +64,7 @@ export type Client = {
   readonly delete: (target: string) => Promise<Answer>
 }
 
-/** RFC 3986: only the unreserved characters stay; contract page, canonical query. */
+/** Encodes everything but the unreserved characters of RFC 3986. Contract page, canonical query. */
 export function percentEncode(text: string): string {
   return [...Buffer.from(text, 'utf8')]
     .map((byte) => {
@@ -74,7 +74,7 @@ export function percentEncode(text: string): string {
     .join('')
 }
 
-/** Sorted by name then value; duplicates and empty values kept; no leading `?`. */
+/** Sorted by name and value, with duplicates and empty values, without the leading `?`. */
 export function canonicalQuery(query: string): string {
   if (query === '') return ''
   const pairs = query.split('&').map((pair): [string, string] => {
@@ -104,7 +104,7 @@ function signatureOf(parts: Signed, key: KeyObject): string {
   return rsaSign('sha256', Buffer.from(text, 'utf8'), key).toString('base64')
 }
 
-/** Node's typings of `JSON.parse` do not know the third argument of a reviver yet. */
+/** The types of Node lack the third argument of a `JSON.parse` reviver. */
 type SourceReviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown
 const parseWithSource = JSON.parse as (text: string, reviver?: SourceReviver) => unknown
 
@@ -132,7 +132,7 @@ function answerOf(asked: string, status: number, headers: IncomingHttpHeaders, t
 
 const askedCharsMax = 300
 
-/** One connection per request: what the server does to a connection never reaches another test. */
+/** Uses one connection per request, so that a closed connection does not affect another test. */
 function exchange(url: URL, target: string, method: string, headers: OutgoingHttpHeaders, body: Buffer) {
   return new Promise<Answer>((resolve, reject) => {
     const { hostname, port } = url
@@ -162,9 +162,9 @@ export function createClient(baseUrl: string, credentials: Credentials): Client 
     const timestamp = call.timestamp ?? String(nowSeconds())
     const nonce = call.nonce ?? randomUUID()
     const secret = credentials.apiSecret
-    const usual = { method: call.method, path, timestamp, nonce, secret, body }
-    const parts = { ...usual, query: call.signed?.query ?? canonicalQuery(query.join('?')), ...call.signed }
-    const wanted: Call['headers'] = {
+    const defaults = { method: call.method, path, timestamp, nonce, secret, body }
+    const parts = { ...defaults, query: call.signed?.query ?? canonicalQuery(query.join('?')), ...call.signed }
+    const given: Call['headers'] = {
       ApiKey: credentials.apiKey,
       Nonce: nonce,
       Timestamp: timestamp,
@@ -174,7 +174,7 @@ export function createClient(baseUrl: string, credentials: Credentials): Client 
       'Transfer-Encoding': call.chunked ? 'chunked' : undefined,
       ...call.headers,
     }
-    const headers = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined))
+    const headers = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
     return exchange(url, call.target, call.method, headers as OutgoingHttpHeaders, body)
   }
 
@@ -190,7 +190,7 @@ export function createClient(baseUrl: string, credentials: Credentials): Client 
   }
 }
 
-/** The answer's body, once it is the success that was expected. */
+/** Requires `status` and returns the body. */
 export function success(answer: Answer, status = 200): JsonObject {
   assert.equal(answer.status, status, `expected ${status}, got ${answer.status} ${answer.text}\n  to ${answer.asked}`)
   return answer.json

@@ -1,4 +1,4 @@
-/** The documented shapes, written down from the interface document by hand: names, types and enums to the letter. */
+/** The documented shapes, written by hand from the interface document: exact names, types and enums. */
 import assert from 'node:assert/strict'
 import type { Json, JsonObject } from './client.ts'
 
@@ -22,7 +22,7 @@ export const uuid = match(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9
 /** ISO 8601, UTC. */
 export const dateTime: Check = (value, at) => {
   match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/)(value, at)
-  assert.ok(!Number.isNaN(Date.parse(String(value))), `${at} is no instant`)
+  assert.ok(!Number.isNaN(Date.parse(String(value))), `${at} is not a date and time`)
 }
 export const number = typeIs('number')
 export const boolean = typeIs('boolean')
@@ -39,14 +39,14 @@ export const listOf =
     value.forEach((item: Json, index) => check(item, `${at}/${index}`))
   }
 
-/** Exactly these fields: none beyond, none missing but the optional, none null. */
+/** Requires exactly these fields. Optional fields may be absent; no field may be null. */
 export const object =
   (fields: Fields): Check =>
   (value, at) => {
     assert.ok(typeof value === 'object' && value !== null && !Array.isArray(value), `${at} must be an object`)
     const given = value as JsonObject
-    const beyond = Object.keys(given).filter((name) => !Object.hasOwn(fields, name))
-    assert.deepEqual(beyond, [], `${at} has undocumented fields`)
+    const unknown = Object.keys(given).filter((name) => !Object.hasOwn(fields, name))
+    assert.deepEqual(unknown, [], `${at} has undocumented fields`)
     for (const [name, field] of Object.entries(fields)) {
       const inner = given[name]
       if (inner === undefined) assert.ok(field.optional, `${at}/${name} is missing`)
@@ -121,7 +121,7 @@ export const fiatPayout = object({
   ),
 })
 
-/** `id`, `alias` and `name` are documented; the further fields are those that the contract page lets a creator give. */
+/** `id`, `alias` and `name` are documented. The other fields are those of creation on the contract page. */
 export const beneficiary = object({
   id: always(uuid),
   name: always(string),

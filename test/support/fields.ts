@@ -1,4 +1,4 @@
-/** Reads the fields of a body's schema, and spoils one of them at a time. */
+/** Reads the fields of a body schema, and makes bodies with one invalid field. */
 import type { Json, JsonObject } from './client.ts'
 
 export type Kind = 'string' | 'enum' | 'array' | 'object' | 'integer' | 'boolean' | 'amount'
@@ -29,12 +29,11 @@ function kindOf(schema: Schema): Kind {
   if (schema.enum !== undefined) return 'enum'
   const kinds = { string: 'string', array: 'array', object: 'object', integer: 'integer', boolean: 'boolean' } as const
   const kind = kinds[schema.type as keyof typeof kinds]
-  if (kind === undefined)
-    throw new Error(`a kind of schema that the generator does not know: ${JSON.stringify(schema)}`)
+  if (kind === undefined) throw new Error(`unknown kind of schema: ${JSON.stringify(schema)}`)
   return kind
 }
 
-/** Every field, the fields of nested objects and of the first item of each list of objects included. */
+/** Every field, including those of nested objects and of the first item of each list of objects. */
 export function fieldsOf(given: unknown, base: readonly (string | number)[] = []): readonly Field[] {
   const schema = given as Schema
   return Object.entries(schema.properties ?? {}).flatMap(([name, declared]) => {
@@ -54,7 +53,7 @@ export function fieldsOf(given: unknown, base: readonly (string | number)[] = []
   })
 }
 
-/** A copy of `body` with the value at `path` replaced; undefined removes it. Missing parents are made. */
+/** A copy of `body` with the value at `path` replaced. Undefined removes it. Missing parents are created. */
 export function spoiled(body: JsonObject, path: readonly (string | number)[], value: Json | undefined): JsonObject {
   const copy = structuredClone(body)
   let parent = copy as Record<string | number, unknown>
@@ -78,7 +77,7 @@ const wrong: Readonly<Record<Kind, readonly Json[]>> = {
   amount: ['10.00', true, {}, []],
 }
 
-/** Values of another type than the field's; null among them where the field does not take null. */
+/** Values of a wrong type, including null if the field is not nullable. */
 export function wrongValues(field: Field): readonly Json[] {
   return field.nullable ? wrong[field.kind] : [...wrong[field.kind], null]
 }

@@ -1,10 +1,10 @@
-/** A signed request over one kept-alive connection, of which only the first part is sent until `finish` is called. */
+/** A signed request on a keep-alive connection. Sends the head at once, and the body when `finish` is called. */
 import { connect } from 'node:net'
 import { createSigner } from '../../sdk/src/sign.ts'
 import type { Credentials } from './client.ts'
 
 export type HalfRequest = {
-  /** Sends the rest; resolves to everything that the server sent until it closed the connection. */
+  /** Sends the body. Resolves to all received text when the server closes the connection. */
   readonly finish: () => Promise<string>
 }
 
@@ -21,7 +21,7 @@ export async function halfRequest(
     Connection: 'keep-alive',
     'Content-Type': 'application/json',
     'Content-Length': String(body.length),
-    // The server answers 100 once the request is under way: then it is known to be in flight.
+    // The server sends 100 Continue when it has received the head: then the request is in progress.
     Expect: '100-continue',
     ...createSigner(credentials)({ method: 'POST', path, query: '', body }),
   }

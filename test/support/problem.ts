@@ -1,4 +1,4 @@
-/** What every refusal looks like. Interface document, Problem body; contract page, content type of errors. */
+/** Assertions for problem responses. Interface document, Problem body; contract page, content type of errors. */
 import assert from 'node:assert/strict'
 import type { Answer, JsonObject } from './client.ts'
 import { listAt, textAt } from './client.ts'
@@ -6,11 +6,11 @@ import { listAt, textAt } from './client.ts'
 export type Expected = {
   readonly status: number
   readonly code?: string | readonly string[]
-  /** A JSON pointer that `errors` must name. */
+  /** A JSON pointer that `errors` must contain. */
   readonly pointer?: string
 }
 
-/** What every answer carries, whatever it says. */
+/** The headers of every response. */
 export function assertCommonHeaders(answer: Answer): void {
   assert.match(String(answer.headers['x-request-id']), /^.{8,}$/, 'X-Request-Id')
   assert.ok(!Number.isNaN(Date.parse(String(answer.headers.date))), 'Date')
@@ -25,9 +25,9 @@ export function assertProblem(answer: Answer, expected: Expected): JsonObject {
   for (const field of ['type', 'title', 'detail', 'instance', 'code', 'requestId'])
     assert.notEqual(textAt(body, field), '', `${field} is empty: ${said}`)
   const known = ['type', 'title', 'status', 'detail', 'instance', 'code', 'requestId', 'errors']
-  const beyond = Object.keys(body).filter((field) => !known.includes(field))
-  assert.deepEqual(beyond, [], `fields that no problem has: ${said}`)
-  assert.equal(body.status, answer.status, `status within: ${said}`)
+  const unknown = Object.keys(body).filter((field) => !known.includes(field))
+  assert.deepEqual(unknown, [], `unknown fields in a problem: ${said}`)
+  assert.equal(body.status, answer.status, `status in the body: ${said}`)
   assert.equal(body.requestId, answer.headers['x-request-id'], 'requestId is X-Request-Id')
   if (expected.code !== undefined) {
     const codes = typeof expected.code === 'string' ? [expected.code] : expected.code
@@ -48,7 +48,7 @@ function assertPointer(body: JsonObject, pointer: string, said: string): void {
   assert.ok(pointers.includes(pointer), `expected the pointer ${pointer}, got ${said}`)
 }
 
-/** The problem without what belongs to the one request: two refusals that tell nothing apart are equal in it. */
+/** The response without the fields of the single request: equal for two refusals that a caller cannot distinguish. */
 export function indistinct(answer: Answer): unknown {
   const { instance: _instance, requestId: _requestId, ...rest } = answer.json
   const names = Object.keys(answer.json)

@@ -1,4 +1,4 @@
-/** The program in any of its roles, as a process of its own: started, watched, signalled. Nothing of our environment leaks in. */
+/** Runs the program as a separate process in any role. It inherits no environment variable but PATH. */
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -33,7 +33,7 @@ export function launch(words: readonly string[], env: Environment): Program {
   const abandon = () => void child.kill('SIGKILL')
   process.once('exit', abandon)
   const ended = new Promise<Ending>((resolve) => {
-    // `close`, not `exit`: what it wrote last has been read by then.
+    // `close` instead of `exit`: all output has been read by then.
     child.once('close', (code) => {
       process.removeListener('exit', abandon)
       resolve({ code, ...texts })
@@ -48,7 +48,7 @@ export function launch(words: readonly string[], env: Environment): Program {
   }
 }
 
-/** Runs it to its end; a program that does not end is killed, and its code is null. */
+/** Runs the program to its end. After `programMsMax` it is killed, and its exit code is null. */
 export async function run(words: readonly string[], env: Environment): Promise<Ending> {
   const program = launch(words, env)
   const timer = setTimeout(() => program.signal('SIGKILL'), programMsMax)
@@ -57,7 +57,7 @@ export async function run(words: readonly string[], env: Environment): Promise<E
   return ending
 }
 
-/** Starts a role and waits until its operations port says that it is ready. */
+/** Starts a role and waits until it is ready. */
 export async function start(
   words: readonly string[],
   env: Environment & { readonly OPS_PORT: string },
@@ -71,7 +71,7 @@ export async function start(
       async () => hasEnded || (await fetch(`http://127.0.0.1:${env.OPS_PORT}/readyz`)).ok,
       programMsMax,
     )
-    // The operations port opens first: the port of the API is there once something answers on it.
+    // The operations port opens before the port of the API.
     if (!hasEnded && env.PORT !== undefined)
       await until(
         'the API answers',
@@ -86,13 +86,13 @@ export async function start(
   return program
 }
 
-/** Asks it to end as an operator does, and waits. */
+/** Stops the program with SIGTERM and waits. */
 export function stop(program: Program): Promise<Ending> {
   program.signal('SIGTERM')
   return program.ended
 }
 
-/** As variables want them. */
+/** As text, for environment variables. */
 export const freePorts = async (count: number): Promise<readonly string[]> => (await numbers(count)).map(String)
 
 export const linesOf = (text: string): readonly string[] => text.split('\n').filter((line) => line !== '')

@@ -1,6 +1,6 @@
 /**
- * For each operation of the table one request that succeeds, from which the generated tests make all that do not. A new
- * operation without a line here does not compile.
+ * One valid request for each operation of the table. The generated tests derive the invalid requests from it. A new
+ * operation without a request here does not compile.
  */
 import { randomUUID } from 'node:crypto'
 import { type Operation, type OperationId, operationIds, operations } from '@partner-payments/wire'
@@ -12,7 +12,7 @@ export type ValidRequest = { readonly target: string; readonly body?: string }
 const at = (target: string, body?: JsonObject | string): ValidRequest =>
   body === undefined ? { target } : { target, body: typeof body === 'string' ? body : JSON.stringify(body) }
 
-/** Amounts are spliced in as literals, so that their digits are the test's own. */
+/** Inserts the amount as a literal, so that the test determines its digits. */
 const withAmount = (fields: JsonObject, amount = '10.00') => `{"amount":${amount},${JSON.stringify(fields).slice(1)}`
 
 const kyc = {

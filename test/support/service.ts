@@ -1,6 +1,6 @@
 /**
- * The service as a user starts it: `serve` in a process of its own, on a database of its own, in a data folder of its
- * own. What it needs to know is told by environment variables, and nothing of this process's environment leaks in.
+ * The service as a user starts it: `serve` in a separate process with its own database and data folder. It is configured
+ * by environment variables and inherits none but PATH.
  */
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { freePorts } from '../../scripts/ports.ts'
-import { type Client, type Credentials, type Json, type JsonObject, createClient } from './client.ts'
+import { type Client, type Credentials, type JsonObject, createClient } from './client.ts'
 import { createTestDatabase } from './postgres.ts'
 import { until } from './until.ts'
 
@@ -20,9 +20,9 @@ type Environment = Readonly<Record<string, string>>
 
 export type TestServiceOptions = {
   readonly env?: Environment
-  /** An earlier service's folder, to start where it ended. Its database comes by `env.DATABASE_URL`. */
+  /** The folder of an earlier service, to continue with its data. Set `env.DATABASE_URL` to its database. */
   readonly dataDir?: string
-  /** On the database that comes with the service, in the data folder, as after a first `npm start`. */
+  /** Uses the embedded database in the data folder, as `npm start` does. */
   readonly embedded?: boolean
 }
 
@@ -33,20 +33,20 @@ export type TestService = {
   readonly databaseUrl: string
   readonly credentialsFile: string
   readonly credentials: Credentials
-  /** Signs as the sandbox's first partner, with all permissions. */
+  /** Signs as the first partner of the sandbox, with all permissions. */
   readonly client: Client
   readonly pid: number
   /** Everything written to stdout and stderr so far. */
   readonly output: () => string
-  /** Runs `operator ...` with this service's environment and answers the JSON object that it prints. */
+  /** Runs `operator ...` with the environment of this service and returns the JSON object that it prints. */
   readonly operator: (...words: readonly string[]) => Promise<JsonObject>
-  /** Signs as another account, whose credentials an operator's command answered. */
+  /** Signs with credentials that an operator command printed. */
   readonly clientOf: (credentials: JsonObject) => Client
-  /** Ends it as an operator does, by SIGTERM, and waits; the data stay. */
+  /** Stops the service with SIGTERM and waits. Keeps the data. */
   readonly stop: () => Promise<number | null>
-  /** Ends it as a power cut does; the data stay. */
+  /** Kills the service with SIGKILL. Keeps the data. */
   readonly kill: () => Promise<void>
-  /** Ends it and removes its folder and database, unless they were given. */
+  /** Stops the service and removes its folder and database, unless they were given. */
   readonly dispose: () => Promise<void>
 }
 
@@ -55,7 +55,6 @@ const mainFile = join(repository, 'service/src/main.ts')
 const startMsMax = 60_000
 const stopMsMax = 20_000
 
-/** Both are held at once, so that they differ. Another process may take one before the service does; that fails loudly. */
 function answers(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ port, host: '127.0.0.1' })
@@ -77,7 +76,7 @@ export function readCredentials(given: JsonObject): Credentials {
 async function environmentOf(options: TestServiceOptions) {
   const [port, opsPort] = await freePorts(2)
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'partner-payments-service-')))
-  // The embedded server, which runs as somebody else where this is root, must get through.
+  // The embedded server, which runs as another user if this process runs as root, needs access.
   if (options.dataDir === undefined) await chmod(dataDir, 0o711)
   const needed = options.env?.DATABASE_URL === undefined && options.embedded !== true
   const database = needed ? await createTestDatabase() : undefined
@@ -89,7 +88,7 @@ async function environmentOf(options: TestServiceOptions) {
     PORT: String(port),
     OPS_PORT: String(opsPort),
     SANDBOX_BANK_DELAY_MS: '50',
-    // The suite asks more in a second than a partner may; the limit itself is tested where it is set again.
+    // The tests exceed the default rate limit. `test/contract/limits.test.ts` sets and tests the limit.
     RATE_PER_SECOND: '1000000',
     RATE_BURST: '10000000',
     WEBHOOK_RETRY_DELAYS_MS: Array.from({ length: 11 }, () => '200').join(','),
@@ -181,12 +180,12 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   }
 }
 
-/** A second partner, as an operator opens one: all permissions, a sandbox float like the first. */
+/** A second partner, created by an operator command, with all permissions and the sandbox float. */
 export async function otherPartner(service: TestService, name = 'Other Partner'): Promise<Client> {
   return service.clientOf(await service.operator('partner', 'create', '--name', name))
 }
 
-/** Another account of the first partner, with exactly these permissions. */
+/** Another service account of the first partner, with exactly these permissions. */
 export async function accountWith(service: TestService, permissions: readonly string[]): Promise<Client> {
   const words = ['--partner', service.credentials.partnerId, '--name', 'Fewer', '--permissions', permissions.join(',')]
   return service.clientOf(await service.operator('service-account', 'create', ...words))
@@ -196,5 +195,3 @@ export async function impersonation(service: TestService): Promise<Client> {
   const words = ['--partner', service.credentials.partnerId, '--staff', 'Sam Staff', '--minutes', '15']
   return service.clientOf(await service.operator('impersonate', ...words))
 }
-
-export type { Json }

@@ -1,33 +1,33 @@
-/** What most tests need to exist already: made over the API, as a partner makes it. */
+/** Creates what most tests need, through the API, as a partner does. */
 import { randomUUID } from 'node:crypto'
 import { type Client, type Json, type JsonObject, listAt, success, textAt } from './client.ts'
 import { until } from './until.ts'
 
-/** Valid IBANs of the countries' own published examples. */
+/** Valid IBANs: the published examples of the countries. */
 export const ibans = { DE: 'DE89370400440532013000', FR: 'FR1420041010050500013M02606', NL: 'NL91ABNA0417164300' }
 
-/** RFC 2606: these addresses reach nobody. */
+/** RFC 2606: mail to these addresses is not delivered. */
 export function uniqueEmail(): string {
   return `ada.${randomUUID().slice(0, 8)}@example.com`
 }
 
 export async function createCustomer(client: Client, fields: JsonObject = {}): Promise<JsonObject> {
-  const usual = { email: uniqueEmail(), kyc: { fullName: 'Ada Lovelace', citizenshipCountryCode: 'GB' } }
-  return success(await client.post('/v1/customers', { ...usual, ...fields }))
+  const defaults = { email: uniqueEmail(), kyc: { fullName: 'Ada Lovelace', citizenshipCountryCode: 'GB' } }
+  return success(await client.post('/v1/customers', { ...defaults, ...fields }))
 }
 
 export async function createBeneficiary(client: Client, fields: JsonObject = {}): Promise<JsonObject> {
-  const usual = { name: 'Grace Hopper', iban: ibans.DE, currency: 'EUR' }
-  return success(await client.post('/v1/beneficiaries', { ...usual, ...fields }))
+  const defaults = { name: 'Grace Hopper', iban: ibans.DE, currency: 'EUR' }
+  return success(await client.post('/v1/beneficiaries', { ...defaults, ...fields }))
 }
 
-/** The text of a payout request; `amount` is a JSON number literal, so that its digits reach the service as written. */
+/** The body of a payout request. `amount` is a JSON number literal, so that the service receives its exact digits. */
 export function payoutText(beneficiaryId: string, amount: string, fields: JsonObject = {}): string {
   const rest = JSON.stringify({ beneficiaryId, currency: 'EUR', idempotencyKey: randomUUID(), ...fields })
   return `{"amount":${amount},${rest.slice(1)}`
 }
 
-/** Every item of a list, over all its pages. */
+/** Every item of a list, from all pages. */
 export async function listAll(client: Client, path: string, query = ''): Promise<readonly JsonObject[]> {
   const items: JsonObject[] = []
   let cursor = ''
@@ -39,7 +39,7 @@ export async function listAll(client: Client, path: string, query = ''): Promise
   }
 }
 
-/** Minor units of a literal of at most two decimals. */
+/** The minor units of a literal with at most two decimals. */
 export function cents(literal: Json | undefined): bigint {
   const match = /^(-?)(\d+)(?:\.(\d{1,2}))?$/.exec(String(literal))
   if (match === null) throw new Error(`not an amount of at most two decimals: ${String(literal)}`)
@@ -61,7 +61,7 @@ export async function transactionOf(client: Client, reference: string): Promise<
   return success(await client.get(`/v1/transactions/${encodeURIComponent(reference)}`))
 }
 
-/** The transaction once it has ended, in whatever way. */
+/** Waits until the transaction has a final status. */
 export function finalTransaction(client: Client, reference: string): Promise<JsonObject> {
   return until(`the transaction ${reference} ends`, async () => {
     const transaction = await transactionOf(client, reference)
@@ -81,7 +81,7 @@ export type World = {
   readonly recovery: string
 }
 
-/** One of each, and everything at rest. `hookUrl` takes the deliveries. */
+/** Creates one resource of each kind and waits until all are final. `hookUrl` receives the deliveries. */
 export async function createWorld(client: Client, hookUrl: string): Promise<World> {
   const customer = await createCustomer(client)
   const guid = textAt(customer, 'guid')
@@ -127,7 +127,7 @@ export function invitee(): JsonObject {
   return { email: uniqueEmail(), fullName: 'Joan Clarke', role: 'Operator' }
 }
 
-/** Everything a partner can read of its own, but the instant at which the balances were read. */
+/** Everything that a partner can read, without the time at which the balances were read. */
 export async function snapshot(client: Client): Promise<JsonObject> {
   const lists = ['customers', 'beneficiaries', 'payouts', 'transactions', 'users/invitations', 'webhooks']
   const read = await Promise.all(lists.map((list) => listAll(client, `/v1/${list}`)))
