@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { type Permission, permissions as allPermissions } from '@partner-payments/wire'
 import { type Caller, type Nonce, Refusal } from '../api/index.ts'
 import { after, type Clock, minuteMs, newId, nilId, randomToken, type Sealer, secondMs } from '../kernel/index.ts'
-import { createBatcher, type Database, type Tx } from '../postgres/index.ts'
+import { createBatcher, type Database, type Tx, withoutTransaction } from '../postgres/index.ts'
 import { spendNonces } from './nonces.ts'
 import { apiKeyPartner, newApiKey } from './rules.ts'
 import * as store from './store.ts'
@@ -79,12 +79,12 @@ export function createAccess(deps: {
     callsMax: noncesPerBatchMax,
     batchesMax: batchesUnderWayMax,
     partnerOf: ({ partnerId }: Nonce) => partnerId,
-    apart: sharded,
+    sharded,
   }
   const spend = createBatcher({ ...batches, db })
   // One statement needs no `begin`. What a shard has not flushed is no other shard's commit to flush.
   const { unflushed } = db
-  const spendSwiftly = createBatcher({ ...batches, db: { transaction: (work) => work(unflushed, undefined as never) } })
+  const spendSwiftly = createBatcher({ ...batches, db: withoutTransaction(unflushed) })
 
   const issue = async (
     tx: Tx,
@@ -163,12 +163,12 @@ function createCredentialCache({
   const cache = new Map<string, Cached>()
   // Those that ran out together are looked at together: a thousand partners are not a thousand statements.
   const find = createBatcher({
-    db: { transaction: (work) => work(db, undefined as never) },
+    db: withoutTransaction(db),
     work: findServiceAccounts,
     callsMax: credentialsPerBatchMax,
     batchesMax: batchesUnderWayMax,
     partnerOf: ({ partnerId }) => partnerId,
-    apart: sharded,
+    sharded,
   })
   const looking = new Map<string, Promise<store.ServiceAccountRead | undefined>>()
   const look = (partnerId: string, apiKey: string) => {

@@ -6,7 +6,7 @@ import type { WithdrawalOutcome } from '@partner-payments/wire'
 import { type Caller, type OpenNonce, Refusal } from '../../api/index.ts'
 import { type Currency, type Minor, newId, present } from '../../kernel/index.ts'
 import { insufficientFunds, type KnownAccounts, type Sums } from '../../ledger/index.ts'
-import { type Line, replayOf, type Tx } from '../../postgres/index.ts'
+import { type BatchPosition, replayOf, type Tx } from '../../postgres/index.ts'
 import type { Payee } from '../beneficiaries/index.ts'
 import type { Payer } from '../customers/index.ts'
 import type { NewTransaction, TakenReferences } from '../transactions/index.ts'
@@ -86,16 +86,16 @@ export function createAccept(deps: PayoutsDeps) {
    * Which of them fit. While the balance has room for this batch and for all that are under way, whichever of them comes
    * first, nobody waits for a lock or for another's commit. Else the batches before this one have the money first.
    */
-  const fitting = async (tx: Tx, judged: readonly Judged[], known: Known, line: Line | undefined) => {
+  const fitting = async (tx: Tx, judged: readonly Judged[], known: Known, position: BatchPosition | undefined) => {
     const wishes = judged.map(({ call }) => wishOf(call))
     const spoken = addUp([...known.others, ...underWay].filter((sums, at, all) => all.indexOf(sums) === at))
     const sums = ledger.sumsOf(wishes)
-    if (line && ledger.seemFitting(sums, known.accounts, spoken)) {
+    if (position && ledger.seemFitting(sums, known.accounts, spoken)) {
       underWay.add(sums)
-      void line.ended.then(() => underWay.delete(sums))
+      void position.ended.then(() => underWay.delete(sums))
       return wishes.map(() => true)
     }
-    await line?.turn()
+    await position?.earlierEnded
     // From here on the hot balances are locked: nothing is read that could have been read before.
     return ledger.fitting(tx, wishes)
   }
@@ -128,7 +128,7 @@ export function createAccept(deps: PayoutsDeps) {
     tx: Tx,
     calls: readonly PayoutCall[],
     known: Known,
-    line: Line | undefined,
+    position: BatchPosition | undefined,
   ): Promise<readonly (Accepted | Refusal)[]> => {
     const outcomes = new Map<PayoutCall, Accepted | Refusal>()
     const holders = new Map<string, PayoutCall>()
@@ -153,7 +153,7 @@ export function createAccept(deps: PayoutsDeps) {
       outcomes.set(call, outcome)
       return []
     })
-    const fits = judged.length === 0 ? [] : await fitting(tx, judged, known, line)
+    const fits = judged.length === 0 ? [] : await fitting(tx, judged, known, position)
     const accepted = judged.filter(({ call }, index) => {
       if (fits[index]) return true
       outcomes.set(call, insufficientFunds(call.currency))

@@ -67,7 +67,7 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
     secondBatchMin,
     planOnce: true,
     partnerOf: ({ caller }) => caller.partnerId,
-    apart: deps.sharded,
+    sharded: deps.sharded,
   })
   const accept = async (call: PayoutCall): Promise<AcceptedPayout> => {
     for (;;) {

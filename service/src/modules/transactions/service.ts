@@ -11,7 +11,7 @@ import type {
 import { type Cursors, notFound, type Page, type Refusal } from '../../api/index.ts'
 import { assert, type Clock, type Currency, type Minor, newId, present, timedText } from '../../kernel/index.ts'
 import type { EventOutbox } from '../../events/index.ts'
-import { createBatcher, type Database, type Tx } from '../../postgres/index.ts'
+import { createBatcher, type Database, type Tx, withoutTransaction } from '../../postgres/index.ts'
 import type { Customers } from '../customers/index.ts'
 import { statusChanged } from './events.ts'
 import { type FinalStatus, mayMove } from './rules.ts'
@@ -115,12 +115,12 @@ export function createTransactions(deps: {
   const { db, clock, cursors, eventOutbox, customers } = deps
   // Reads that wait share a statement, which needs no transaction.
   const find = createBatcher({
-    db: { transaction: (work) => work(db, undefined as never) },
+    db: withoutTransaction(db),
     work: findMany,
     callsMax: readsPerBatchMax,
     batchesMax: readsUnderWayMax,
     partnerOf: ({ partnerId }) => partnerId,
-    apart: deps.sharded,
+    sharded: deps.sharded,
   })
 
   const moveMany = async (tx: Tx, moves: readonly Move[]) => {
