@@ -28,7 +28,7 @@ const foldOf = (tx: Tx, partnerId: string) =>
     where a.partner_id = ${partnerId} group by a.id order by a.id`)
 
 /** Conservation, no negative balance, balances that follow from transfers, transfers within one currency. */
-export async function checkBooks(tx: Tx, partnerId: string): Promise<readonly Account[]> {
+export async function checkLedger(tx: Tx, partnerId: string): Promise<readonly Account[]> {
   const accounts = await accountsOf(tx, partnerId)
   const rows = accounts.map(({ id, posted, reserved }) => ({ id, posted, reserved }))
   assert.deepEqual(rows, await foldOf(tx, partnerId), 'each account is the sum of its transfers')

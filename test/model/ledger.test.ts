@@ -7,7 +7,7 @@ import { AssertionFailure, newId } from '../../service/src/kernel/index.ts'
 import { sqlState, violates } from '../../service/src/postgres/index.ts'
 import { addPartner, balanceOf, createTestService, type Service } from '../support/composition.ts'
 import { drawing } from '../support/drawing.ts'
-import { checkBooks } from './ledger-audit.ts'
+import { checkLedger } from './ledger-audit.ts'
 
 type Move = {
   readonly kind: 'in' | 'out' | 'reserve' | 'post' | 'release'
@@ -90,7 +90,7 @@ test('one movement after another: the ledger holds and refuses what the model do
         const { posted, reserved } = model
         assert.deepEqual(await balanceOf(service, partnerId), { posted, reserved, available: posted - reserved })
       }
-      await checkBooks(service.db, partnerId)
+      await checkLedger(service.db, partnerId)
     }),
     drawing(t, 15),
   )
@@ -124,7 +124,7 @@ test('all at once: whatever was taken and refused, the balance is the sum and ne
       const posted = 2000n + sum('in') - sum('out') - sum('post')
       const reserved = 500n + sum('reserve') - sum('post', 'release')
       assert.deepEqual(await balanceOf(service, partnerId), { posted, reserved, available: posted - reserved })
-      await checkBooks(service.db, partnerId)
+      await checkLedger(service.db, partnerId)
     }),
     drawing(t, 10),
   )
@@ -137,7 +137,7 @@ test('first movements at once in every currency: each account is made once', asy
   const credit = (currency: (typeof currencies)[number]) =>
     service.db.transaction((tx) => service.ledger.transfer(tx, { ...common, currency, reference: 'R' }))
   await Promise.all(Array.from({ length: 24 }, (_, index) => credit(currencies[index % 4] ?? 'EUR')))
-  const accounts = await checkBooks(service.db, partnerId)
+  const accounts = await checkLedger(service.db, partnerId)
   assert.equal(accounts.length, 8)
   for (const currency of currencies) assert.equal((await balanceOf(service, partnerId, currency)).posted, 30n)
 })

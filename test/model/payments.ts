@@ -7,7 +7,7 @@ import { events, isEventName, parseJsonExactly } from '@partner-payments/wire'
 import { Value } from 'typebox/value'
 import { sql, type Tx } from '../../service/src/postgres/index.ts'
 import { emitted } from '../support/emitted.ts'
-import { checkBooks } from './ledger-audit.ts'
+import { checkLedger } from './ledger-audit.ts'
 
 type Payment = {
   readonly id: string
@@ -123,7 +123,7 @@ export type Ends = Map<string, string>
  * look so for ever, but for a return, which is one more line below its end.
  */
 export async function checkPayments(tx: Tx, partnerId: string, ends: Ends): Promise<readonly Payment[]> {
-  const accounts = await checkBooks(tx, partnerId)
+  const accounts = await checkLedger(tx, partnerId)
   const reserved = accounts.find(({ name }) => name === 'balance')?.reserved ?? 0n
   await checkPayouts(tx, partnerId, reserved)
   const payments = await paymentsOf(tx, partnerId)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/postgres.ts'
 import { createCursors, Refusal } from '../../api/index.ts'
-import { createLog, createManualClock, createSealer, newId, randomBytes } from '../../kernel/index.ts'
+import { createLog, createManualClock, createSealer, newId, partnerKey, randomBytes } from '../../kernel/index.ts'
 import { createDatabase, type Database, sql } from '../../postgres/index.ts'
 import { createCustomers, type Customers, customersRoutes } from './index.ts'
 
@@ -126,7 +126,7 @@ test('whom money moves for: without KYC but the citizenship, which follows each 
   const given = { email: 'ada@example.com', kyc: { ...kyc, citizenshipCountryCode: 'GB' } }
   const { id, serviceId, partnerCustomerIdentifier, email } = await customers.create(partnerId, given)
   const payerOf = async (owner: string) =>
-    (await customers.payersByIds(db, [{ partnerId: owner, id }])).get(`${owner} ${id}`)
+    (await customers.payersByIds(db, [{ partnerId: owner, id }])).get(partnerKey(owner, id))
   const expected = { id, serviceId, partnerCustomerIdentifier, email, citizenshipCountryCode: 'GB' }
   for (const _ of [1, 2]) assert.deepEqual(await payerOf(partnerId), expected)
   assert.equal(await payerOf(stranger), undefined)

@@ -4,11 +4,11 @@
  * returned) needs no lease: the state decides whether it is news.
  */
 import type { ErrorKey } from '@partner-payments/wire'
-import { after, assert, newId, nilId, present, secondMs } from '../../kernel/index.ts'
+import { after, assert, newId, nilId, partnerKey, present, secondMs } from '../../kernel/index.ts'
 import type { Acknowledgement } from '../../rails/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { failed, withdrawal } from './events.ts'
-import { holdsReserve, mayMove, type PayoutStatus, restAfter, sendAttemptsMax } from './rules.ts'
+import { holdsReserve, mayMove, type PayoutStatus, retryDelayAfter, sendAttemptsMax } from './rules.ts'
 import type { PayoutsDeps } from './deps.ts'
 import * as store from './store.ts'
 
@@ -137,7 +137,7 @@ export function createProgress(deps: PayoutsDeps): Progress {
         const { sendAttempts, partnerId, id } = payout
         const now = clock.now()
         const unchanged = { status: payout.status, errorKey: null, errorDetails: null, sendAttempts }
-        const again = { dueAt: after(now, restAfter(sendAttempts)), leaseId: null }
+        const again = { dueAt: after(now, retryDelayAfter(sendAttempts)), leaseId: null }
         return store.updatePayout(tx, partnerId, id, { ...unchanged, ...again }, now)
       })
     },
@@ -181,7 +181,7 @@ async function tell(
   const { partnerId, customerId } = payout
   if (customerId === null) return
   const payers = await customers.payersByIds(tx, [{ partnerId, id: customerId }])
-  const data = withdrawal(payout, present(payers.get(`${partnerId} ${customerId}`), "a payout's customer exists"))
+  const data = withdrawal(payout, present(payers.get(partnerKey(partnerId, customerId)), "a payout's customer exists"))
   const now = clock.now()
   if (what === 'failed')
     eventOutbox.append(
