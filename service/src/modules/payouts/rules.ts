@@ -5,7 +5,7 @@ import { type Currency, isFiat, type Minor, minuteMs, secondMs } from '../../ker
 
 export type PayoutStatus = (typeof payouts.payoutStatuses)[number]
 
-export const transitions = {
+const transitions = {
   Pending: ['Processing', 'Failed'],
   PendingApproval: ['Pending', 'Cancelled'],
   Processing: ['Sent', 'Failed'],
