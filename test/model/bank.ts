@@ -1,35 +1,35 @@
-/** A bank connection that can be made to break, at the moments at which real ones do. */
+/** A bank connector whose next call a test can break, at the points where real connections break. */
 import { Unreachable } from '../../service/src/api/index.ts'
 import type { Rail } from '../../service/src/rails/index.ts'
 
 export const faults = ['unreachable', 'answer lost', 'died before', 'died after', 'died before acknowledging'] as const
 export type Fault = (typeof faults)[number]
 
-const away = () => new Unreachable('downstream_timeout', 'the connection broke')
-/** What ends a worker's step as its death would: nothing after it is done. */
-const death = () => new Error('the worker died')
+const unreachable = () => new Unreachable('downstream_timeout', 'the connection broke')
+/** Ends the step of a worker as its death would: nothing after the call runs. */
+const workerDeath = () => new Error('the worker died')
 
-/** `arm` makes the next call break. */
-export function createFrailRail() {
+/** `arm` breaks the next call. */
+export function createFaultyRail() {
   const armed: Fault[] = []
-  const strikes = (...kinds: readonly Fault[]) => {
+  const takeArmed = (...kinds: readonly Fault[]) => {
     const at = armed.findIndex((fault) => kinds.includes(fault))
     return at === -1 ? undefined : armed.splice(at, 1)[0]
   }
   const wrapRail = (rail: Rail): Rail => ({
     ...rail,
     instruct: async (instruction) => {
-      const fault = strikes('unreachable', 'answer lost', 'died before', 'died after')
-      if (fault === 'unreachable') throw away()
-      if (fault === 'died before') throw death()
+      const fault = takeArmed('unreachable', 'answer lost', 'died before', 'died after')
+      if (fault === 'unreachable') throw unreachable()
+      if (fault === 'died before') throw workerDeath()
       const acknowledgement = await rail.instruct(instruction)
-      if (fault === 'answer lost') throw away()
-      if (fault === 'died after') throw death()
+      if (fault === 'answer lost') throw unreachable()
+      if (fault === 'died after') throw workerDeath()
       return acknowledgement
     },
-    acknowledge: async (notices) => {
-      if (strikes('died before acknowledging')) throw death()
-      await rail.acknowledge(notices)
+    acknowledge: async (notifications) => {
+      if (takeArmed('died before acknowledging')) throw workerDeath()
+      await rail.acknowledge(notifications)
     },
   })
   return { wrapRail, arm: (fault: Fault) => void armed.push(fault), disarm: () => void armed.splice(0) }

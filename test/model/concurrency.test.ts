@@ -1,4 +1,4 @@
-/** Many at once, for one balance and one key: exactly as many are accepted as the money allows, once each. */
+/** Concurrent requests for one balance and one key: exactly as many are accepted as the balance allows, once each. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Refusal } from '../../service/src/api/index.ts'
@@ -24,7 +24,7 @@ after(() => service.close())
 const times = <T>(count: number, work: (index: number) => Promise<T>) =>
   Promise.all(Array.from({ length: count }, (_, index) => work(index)))
 
-/** True where it was accepted; false where the money was not there. */
+/** True when the request was accepted, false for insufficient funds. */
 const accepted = (request: Promise<unknown>): Promise<boolean> =>
   request.then(
     () => true,
@@ -34,7 +34,7 @@ const accepted = (request: Promise<unknown>): Promise<boolean> =>
     },
   )
 
-test('50 payouts at once against money for 20: exactly 20 are accepted', async () => {
+test('of 50 concurrent payouts against a balance for 20 exactly 20 are accepted', async () => {
   const partner = await addPartner(service, 20_000n)
   const { partnerId } = partner
   const answers = await times(50, () => accepted(pay(service, partner, '10.00')))
@@ -44,7 +44,7 @@ test('50 payouts at once against money for 20: exactly 20 are accepted', async (
   assert.equal((await service.payouts.list(partnerId, { limit: '100' })).data.length, 20)
 })
 
-test('30 twins at once under one key: one payout, thirty equal answers', async () => {
+test('30 concurrent duplicates under one key: one payout, thirty equal answers', async () => {
   const partner = await addPartner(service, 100_000n)
   const request = { idempotencyKey: newId(), reference: 'INV-1' }
   const answers = await times(30, () => pay(service, partner, '10.00', request))
@@ -54,7 +54,7 @@ test('30 twins at once under one key: one payout, thirty equal answers', async (
   await checkPayments(service.db, partner.partnerId, new Map())
 })
 
-test('twins under one key that ask for different things: one is paid, the others are told so', async () => {
+test('concurrent different requests under one key: one is paid, the others are refused', async () => {
   const partner = await addPartner(service, 100_000n)
   const idempotencyKey = newId()
   const outcomes = await times(10, (index) =>
@@ -68,7 +68,7 @@ test('twins under one key that ask for different things: one is paid, the others
   await checkPayments(service.db, partner.partnerId, new Map())
 })
 
-test('payouts at once that wish for one reference: each has a transaction of its own', async () => {
+test('concurrent payouts that request one reference: each has its own transaction', async () => {
   const partner = await addPartner(service, 100_000n)
   const answers = await times(10, () => pay(service, partner, '1.00', { reference: 'RENT' }))
   const references = new Set(answers.map(({ payout }) => payout.reference))
@@ -76,10 +76,10 @@ test('payouts at once that wish for one reference: each has a transaction of its
   assert.ok(references.has('RENT'))
   const views = await Promise.all([...references].map((one) => service.transactions.get(partner.partnerId, one)))
   const texts = views.map(({ row }) => row.userReference ?? row.reference)
-  assert.deepEqual(new Set(texts), new Set(['RENT']), 'the text of the partner is kept')
+  assert.deepEqual(new Set(texts), new Set(['RENT']), 'each transaction keeps the text of the partner')
 })
 
-test('a key that was refused for want of money is free: the same request passes once there is some', async () => {
+test('a key refused for insufficient funds stays free: the same request passes once the balance covers it', async () => {
   const partner = await addPartner(service)
   const request = { idempotencyKey: newId() }
   assert.equal(await accepted(pay(service, partner, '10.00', request)), false)
@@ -88,7 +88,7 @@ test('a key that was refused for want of money is free: the same request passes 
   assert.equal(replayed, false)
 })
 
-test('two partners under one key and one reference do not meet', async () => {
+test('two partners may use the same key and the same reference', async () => {
   const [one, other] = [await addPartner(service, 10_000n), await addPartner(service, 10_000n)]
   const request = { idempotencyKey: newId(), reference: 'SHARED' }
   const answers = await times(12, (index) => pay(service, index % 2 ? other : one, '10.00', request))
@@ -100,11 +100,11 @@ test('two partners under one key and one reference do not meet', async () => {
   }
 })
 
-test("another partner's beneficiary is not there, also while its owner pays it in the same breath", async () => {
-  const [owner, thief] = [await addPartner(service, 100_000n), await addPartner(service, 100_000n)]
+test("another partner's beneficiary is not found, even while its owner pays it in the same batch", async () => {
+  const [owner, other] = [await addPartner(service, 100_000n), await addPartner(service, 100_000n)]
   for (const { id: beneficiaryId } of [owner.beneficiary, owner.ownBeneficiary]) {
     const codes = await times(12, (index) =>
-      pay(service, index % 2 ? thief : owner, '1.00', { beneficiaryId }).then(
+      pay(service, index % 2 ? other : owner, '1.00', { beneficiaryId }).then(
         () => 'paid',
         (error: unknown) => (error instanceof Refusal ? error.code : String(error)),
       ),
@@ -114,12 +114,12 @@ test("another partner's beneficiary is not there, also while its owner pays it i
       codes.map((_code, index) => (index % 2 ? 'not_found' : 'paid')),
     )
   }
-  assert.deepEqual((await service.payouts.list(thief.partnerId, {})).data, [])
-  assert.equal((await balanceOf(service, thief.partnerId)).reserved, 0n)
-  for (const { partnerId } of [owner, thief]) await checkPayments(service.db, partnerId, new Map())
+  assert.deepEqual((await service.payouts.list(other.partnerId, {})).data, [])
+  assert.equal((await balanceOf(service, other.partnerId)).reserved, 0n)
+  for (const { partnerId } of [owner, other]) await checkPayments(service.db, partnerId, new Map())
 })
 
-test('a simulated deposit asked for twenty times at once under one key is one deposit', async () => {
+test('twenty concurrent simulated deposits under one key are one deposit', async () => {
   const { partnerId, caller, customer } = await addPartner(service)
   const body = {
     customerId: customer.id,
@@ -133,11 +133,11 @@ test('a simulated deposit asked for twenty times at once under one key is one de
   assert.equal(new Set(answers.map(({ reference }) => reference)).size, 1)
   service.clock.advance(4 * stepMsDefault)
   await Promise.all([takeNotices(service.settlement), takeNotices(service.settlement), takeNotices(service.settlement)])
-  assert.equal((await balanceOf(service, partnerId)).posted, 500n, 'credited once, by whichever worker')
+  assert.equal((await balanceOf(service, partnerId)).posted, 500n, 'one worker credits the deposit, once')
   await checkPayments(service.db, partnerId, new Map())
 })
 
-test('workers at once on many payouts: the bank hears of each once', async () => {
+test('concurrent workers send each payout to the bank once', async () => {
   const partner = await addPartner(service, 100_000n)
   await times(25, () => pay(service, partner, '1.00'))
   await times(5, () => sendDue(service.settlement))

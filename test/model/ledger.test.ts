@@ -1,4 +1,4 @@
-/** Random movements on the real ledger beside a model of a few lines: what the two refuse and hold must be the same. */
+/** Random movements on the real ledger and on a model of a few lines: both must refuse and hold the same. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
@@ -7,7 +7,7 @@ import { AssertionFailure, newId } from '../../service/src/kernel/index.ts'
 import { sqlState, violates } from '../../service/src/postgres/index.ts'
 import { addPartner, balanceOf, createTestService, type Service } from '../support/composition.ts'
 import { drawing } from '../support/drawing.ts'
-import { checkBooks } from './ledger-audit.ts'
+import { checkLedger } from './ledger-audit.ts'
 
 type Move = {
   readonly kind: 'in' | 'out' | 'reserve' | 'post' | 'release'
@@ -45,15 +45,15 @@ function begin(partnerId: string, kind: 'in' | 'out' | 'reserve', amount: bigint
   return db.transaction((tx) => (kind === 'reserve' ? ledger.reserve(tx, transfer) : ledger.transfer(tx, transfer)))
 }
 
-/** The id of the transfer, or undefined where the money is not there. Any other failure is one. */
+/** The id of the transfer, or undefined for insufficient funds. Any other error fails the test. */
 const orRefused = (request: Promise<string>): Promise<string | undefined> =>
   request.catch((error: unknown) => {
     if (!(error instanceof Refusal && error.code === 'insufficient_funds')) throw error
     return undefined
   })
 
-/** A reserve that is ended again is a bug of the caller, never a refusal that a partner would see. */
-const isTwice = (error: unknown) =>
+/** A second end of a reserve is a bug of the caller, never a refusal that a partner sees. */
+const isSecondEnd = (error: unknown) =>
   error instanceof AssertionFailure || violates(error, sqlState.uniqueViolation, 'transfers_reserve_ends_once')
 
 async function apply(partnerId: string, model: Model, { kind, cents, pick }: Move): Promise<void> {
@@ -63,7 +63,7 @@ async function apply(partnerId: string, model: Model, { kind, cents, pick }: Mov
     if (!reserve) return
     const end = () => db.transaction((tx) => ledger[kind](tx, partnerId, reserve.id))
     await end()
-    await assert.rejects(end(), isTwice)
+    await assert.rejects(end(), isSecondEnd)
     model.reserved -= reserve.cents
     if (kind === 'post') model.posted -= reserve.cents
     return
@@ -80,7 +80,7 @@ async function apply(partnerId: string, model: Model, { kind, cents, pick }: Mov
   }
 }
 
-test('one movement after another: the ledger holds and refuses what the model does', async (t) => {
+test('sequential movements: the ledger accepts, refuses and holds what the model does', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.array(move, { maxLength: 30 }), async (moves) => {
       const { partnerId } = await addPartner(service)
@@ -90,13 +90,13 @@ test('one movement after another: the ledger holds and refuses what the model do
         const { posted, reserved } = model
         assert.deepEqual(await balanceOf(service, partnerId), { posted, reserved, available: posted - reserved })
       }
-      await checkBooks(service.db, partnerId)
+      await checkLedger(service.db, partnerId)
     }),
     drawing(t, 15),
   )
 })
 
-test('all at once: whatever was taken and refused, the balance is the sum and never below zero', async (t) => {
+test('concurrent movements: the balance is the sum of what was accepted, and never negative', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.array(move, { minLength: 5, maxLength: 25 }), async (moves) => {
       const { partnerId } = await addPartner(service)
@@ -105,12 +105,12 @@ test('all at once: whatever was taken and refused, the balance is the sum and ne
         moves.map(async ({ kind, cents }) => {
           const begun = kind === 'in' || kind === 'out' || kind === 'reserve'
           if (begun) return { kind, cents, done: (await orRefused(begin(partnerId, kind, cents))) !== undefined }
-          // Everybody ends the same reserve: one of them succeeds.
+          // Every end names the same reserve, so that exactly one succeeds.
           const end = service.db.transaction((tx) => service.ledger[kind](tx, partnerId, opened))
           return end.then(
             () => ({ kind, cents: 500n, done: true }),
             (error: unknown) => {
-              assert.ok(isTwice(error), String(error))
+              assert.ok(isSecondEnd(error), String(error))
               return { kind, cents: 500n, done: false }
             },
           )
@@ -124,20 +124,20 @@ test('all at once: whatever was taken and refused, the balance is the sum and ne
       const posted = 2000n + sum('in') - sum('out') - sum('post')
       const reserved = 500n + sum('reserve') - sum('post', 'release')
       assert.deepEqual(await balanceOf(service, partnerId), { posted, reserved, available: posted - reserved })
-      await checkBooks(service.db, partnerId)
+      await checkLedger(service.db, partnerId)
     }),
     drawing(t, 10),
   )
 })
 
-test('first movements at once in every currency: each account is made once', async () => {
+test('concurrent first movements in every currency create each account once', async () => {
   const { partnerId } = await addPartner(service)
   const currencies = ['EUR', 'GBP', 'USD', 'USDC'] as const
   const common = { partnerId, debit: settlement, credit: 'balance', amount: 5n, partyId: partnerId } as const
   const credit = (currency: (typeof currencies)[number]) =>
     service.db.transaction((tx) => service.ledger.transfer(tx, { ...common, currency, reference: 'R' }))
   await Promise.all(Array.from({ length: 24 }, (_, index) => credit(currencies[index % 4] ?? 'EUR')))
-  const accounts = await checkBooks(service.db, partnerId)
+  const accounts = await checkLedger(service.db, partnerId)
   assert.equal(accounts.length, 8)
   for (const currency of currencies) assert.equal((await balanceOf(service, partnerId, currency)).posted, 30n)
 })

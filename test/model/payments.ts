@@ -1,13 +1,13 @@
 /**
- * What must hold of a partner's payments: legal timelines, statuses that agree with each other and with the ledger, and
- * the events of the contract's table, exactly and in order. Written down from the contract page, not from the rules.
+ * Checks a partner's payments: legal timelines, statuses that agree with each other and with the ledger, and exactly the
+ * events of the contract's table, in order. Derived from the contract page, not from the rules of the service.
  */
 import assert from 'node:assert/strict'
-import { events, isEventName, parseJsonExactly } from '@partner-payments/wire'
+import { events as eventShapes, isEventName, parseJsonExactly } from '@partner-payments/wire'
 import { Value } from 'typebox/value'
 import { sql, type Tx } from '../../service/src/postgres/index.ts'
 import { emitted } from '../support/emitted.ts'
-import { checkBooks } from './ledger-audit.ts'
+import { checkLedger } from './ledger-audit.ts'
 
 type Payment = {
   readonly id: string
@@ -19,15 +19,15 @@ type Payment = {
   readonly timeline: readonly string[]
 }
 
-/** Every life that a transaction may have had so far, as `Step:Status` words. */
-const withdrawalLife =
+/** The allowed timelines, as `Step:Status` words. */
+const withdrawalTimeline =
   /^Created:Pending Reserved:Pending( Screening:Pending Accepted:Pending( Sent:Pending( Settled:Completed( Returned:Completed)?| Failed:Unsuccessful| Returned:Unsuccessful)?| Failed:Unsuccessful)?)?$/
-const depositLife =
+const depositTimeline =
   /^Created:Pending( Expired:Expired| Initiated:Pending( Expired:Expired| Submitted:Pending( Failed:Unsuccessful| Accepted:Pending( Settled:Completed Credited:Completed)?)?)?)?$/
-const lives: Readonly<Record<string, RegExp>> = {
-  PartnerWithdraw: withdrawalLife,
-  PartnerCustomerWithdraw: withdrawalLife,
-  PartnerCustomerDeposit: depositLife,
+const timelines: Readonly<Record<string, RegExp>> = {
+  PartnerWithdraw: withdrawalTimeline,
+  PartnerCustomerWithdraw: withdrawalTimeline,
+  PartnerCustomerDeposit: depositTimeline,
   PartnerDeposit: /^Created:Pending Settled:Completed Credited:Completed$/,
   PartnerCustomerRefund: /^Created:Pending Settled:Completed Credited:Completed$/,
 }
@@ -36,7 +36,7 @@ const ended = (status: string) => `transaction.status.changed ${status}`
 const withdrawal = (name: string) => [`partner.customer.withdrawal.${name}`]
 const deposit = (name: string) => [`partner.customer.deposit.${name}`]
 
-/** The contract page, What causes which event: the table, by the step that tells the cause. */
+/** The table "What causes which event" of the contract page, by the step that is the cause. */
 const causes: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   PartnerCustomerWithdraw: {
     'Created:Pending': withdrawal('requested'),
@@ -66,52 +66,58 @@ const causes: Readonly<Record<string, Readonly<Record<string, readonly string[]>
 
 const paymentsOf = (tx: Tx, partnerId: string) =>
   tx.rows<Payment>(sql`
-    select t.id, t.reference, t.type, t.status, t.error_key, t.updated_at, array(
+    select id, reference, type, status, error_key, updated_at, array(
       select entry ->> 'step' || ':' || (entry ->> 'status')
-      from jsonb_array_elements(t.timeline) with ordinality as l (entry, position) order by position) as timeline
-    from transactions.transactions t where t.partner_id = ${partnerId} order by t.id`)
+      from jsonb_array_elements(transactions.timeline) with ordinality as entries (entry, position)
+      order by position) as timeline
+    from transactions.transactions where partner_id = ${partnerId} order by id`)
 
-function checkLife({ reference, type, status, errorKey, timeline }: Payment): void {
-  const life = lives[type]
-  assert.ok(life, `a type that these modules do not make: ${type}`)
-  assert.match(timeline.join(' '), life, `the timeline of ${reference} (${type})`)
-  assert.equal(timeline.at(-1)?.split(':')[1], status, `the last entry of ${reference} says its status`)
+function checkTimeline({ reference, type, status, errorKey, timeline }: Payment): void {
+  const allowed = timelines[type]
+  assert.ok(allowed, `a type that these modules do not create: ${type}`)
+  assert.match(timeline.join(' '), allowed, `the timeline of ${reference} (${type})`)
+  assert.equal(timeline.at(-1)?.split(':')[1], status, `the last entry of ${reference} has its status`)
   assert.equal(errorKey !== null, status === 'Unsuccessful' || status === 'Expired', `the errorKey of ${reference}`)
 }
 
 type EventRow = { readonly type: string; readonly reference: string; readonly data: string }
 
-/** The events of each reference, in order; each payload as the contract shapes it, field by field. */
+/** The events of each reference, in order. Checks each payload against the contract, field by field. */
 async function eventsOf(tx: Tx, partnerId: string): Promise<ReadonlyMap<string, readonly string[]>> {
   const rows = await tx.rows<EventRow>(sql`
     select type, reference, data from events.events where partner_id = ${partnerId} order by id`)
-  const told = rows.map(({ type, reference, data }) => {
+  const named = rows.map(({ type, reference, data }) => {
     assert.ok(isEventName(type), `an event outside the emitted set: ${type}`)
     const payload = parseJsonExactly(data) as Readonly<Record<string, unknown>>
     assert.deepEqual(Object.keys(payload).toSorted(), emitted[type], `the fields of ${type}`)
     assert.deepEqual([payload['eventType'], payload['reference']], [type, reference])
     const name = type === 'transaction.status.changed' ? ended(String(payload['status'])) : type
-    assert.ok(Value.Check(events[type].data, payload), `${type}: ${data}`)
+    assert.ok(Value.Check(eventShapes[type].data, payload), `${type}: ${data}`)
     return { reference, name }
   })
-  const groups = Map.groupBy(told, (event) => event.reference)
+  const groups = Map.groupBy(named, (event) => event.reference)
   return new Map([...groups].map(([reference, group]) => [reference, group.map((event) => event.name)]))
 }
 
-/** What the payouts still hold is what the ledger has set aside; payout and transaction tell the same story. */
+/** The reserved balance equals the payouts under way, and each payout agrees with its transaction. */
 async function checkPayouts(tx: Tx, partnerId: string, reserved: bigint): Promise<void> {
   const rows = await tx.rows<{ status: string; amount: bigint; transaction: string; key: string | null }>(sql`
-    select p.status, p.amount, t.status as transaction, p.idempotency_key as key
-    from payouts.payouts p join transactions.transactions t on t.partner_id = ${partnerId} and t.id = p.transaction_id
-    where p.partner_id = ${partnerId}`)
+    select payout.status, payout.amount, transaction.status as transaction, payout.idempotency_key as key
+    from payouts.payouts as payout join transactions.transactions as transaction
+      on transaction.partner_id = ${partnerId} and transaction.id = payout.transaction_id
+    where payout.partner_id = ${partnerId}`)
   const outcomes: Readonly<Record<string, readonly string[]>> = {
-    ...{ Pending: ['Pending'], Processing: ['Pending'], Sent: ['Pending'] },
-    ...{ Completed: ['Completed'], Failed: ['Unsuccessful'], Returned: ['Completed', 'Unsuccessful'] },
+    Pending: ['Pending'],
+    Processing: ['Pending'],
+    Sent: ['Pending'],
+    Completed: ['Completed'],
+    Failed: ['Unsuccessful'],
+    Returned: ['Completed', 'Unsuccessful'],
   }
   for (const { status, transaction } of rows)
     assert.ok(outcomes[status]?.includes(transaction), `payout ${status}, transaction ${transaction}`)
-  const held = rows.filter((row) => row.transaction === 'Pending').reduce((sum, row) => sum + row.amount, 0n)
-  assert.equal(reserved, held, 'what is reserved is what payouts under way will take')
+  const underWay = rows.filter((row) => row.transaction === 'Pending').reduce((sum, row) => sum + row.amount, 0n)
+  assert.equal(reserved, underWay, 'the reserved balance is the sum of the payouts under way')
   const keys = rows.map((row) => row.key).filter((key) => key !== null)
   assert.equal(new Set(keys).size, keys.length, 'one payout for each key')
 }
@@ -119,20 +125,20 @@ async function checkPayouts(tx: Tx, partnerId: string, reserved: bigint): Promis
 export type Ends = Map<string, string>
 
 /**
- * Everything, of one partner. `ends` remembers how each finished transaction looked, from one call to the next: it must
- * look so for ever, but for a return, which is one more line below its end.
+ * Checks all payments of one partner. `ends` keeps each finished transaction from one call to the next: afterwards nothing
+ * changes but a return, which adds one entry to the timeline.
  */
 export async function checkPayments(tx: Tx, partnerId: string, ends: Ends): Promise<readonly Payment[]> {
-  const accounts = await checkBooks(tx, partnerId)
+  const accounts = await checkLedger(tx, partnerId)
   const reserved = accounts.find(({ name }) => name === 'balance')?.reserved ?? 0n
   await checkPayouts(tx, partnerId, reserved)
   const payments = await paymentsOf(tx, partnerId)
-  const told = await eventsOf(tx, partnerId)
+  const events = await eventsOf(tx, partnerId)
   for (const payment of payments) {
-    checkLife(payment)
+    checkTimeline(payment)
     const { type, reference, timeline, status, errorKey, updatedAt } = payment
     const due = timeline.flatMap((entry) => causes[type]?.[entry] ?? [])
-    assert.deepEqual(told.get(reference) ?? [], due, `the events of ${reference} (${timeline.join(' ')})`)
+    assert.deepEqual(events.get(reference) ?? [], due, `the events of ${reference} (${timeline.join(' ')})`)
     if (status === 'Pending') continue
     const entries = timeline.filter((entry) => entry !== 'Returned:Completed')
     const now = JSON.stringify([status, errorKey, updatedAt, entries])
@@ -141,9 +147,9 @@ export async function checkPayments(tx: Tx, partnerId: string, ends: Ends): Prom
   }
   const known = new Set(payments.map((payment) => payment.reference))
   assert.deepEqual(
-    [...told.keys()].filter((reference) => !known.has(reference)),
+    [...events.keys()].filter((reference) => !known.has(reference)),
     [],
-    'events of nothing',
+    'every event belongs to a payment',
   )
   return payments
 }

@@ -1,7 +1,7 @@
 /**
- * Random days of a partner's money on a real database: deposits and payouts of every outcome, twins under one key,
- * workers in parallel, dead ones, frozen ones, a bank whose connection breaks. After each step everything that must
- * always hold is checked; at the end, when all is quiet, each payment must have come to the end that it was made for.
+ * Random days of a partner on a real database: deposits and payouts of every outcome, duplicates under one key, parallel,
+ * dead and frozen workers, a bank connection that breaks. Every invariant is checked after each step. At the end, when no
+ * work is due, each payment must have the outcome that it was made for.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -21,11 +21,11 @@ import {
   stepMsDefault,
   type TestPartner,
 } from '../support/composition.ts'
-import { createFrailRail, type Fault, faults } from './bank.ts'
+import { createFaultyRail, type Fault, faults } from './bank.ts'
 import { checkPayments, type Ends } from './payments.ts'
 import { drawing } from '../support/drawing.ts'
 
-/** The amount chooses what the sandbox bank does (docs/sandbox.md), and the end that it leads to. */
+/** The amount selects the behaviour of the sandbox bank (docs/sandbox.md); the value is the final status. */
 const amounts = {
   '0.01': 'Completed',
   '1234.50': 'Completed',
@@ -40,7 +40,7 @@ type Amount = keyof typeof amounts
 const depositEnds = { completed: 'Completed', failed: 'Unsuccessful', expired: 'Expired' } as const
 const withdrawalEnds = { sent: 'Sent', completed: 'Completed', failed: 'Failed' } as const
 
-/** Within a step of the bank, past one, past a rest between tries, past a lease. */
+/** Less than a step of the bank, one step, more than a retry delay, more than a lease. */
 const waitsMs = [0, stepMsDefault, 20 * secondMs, 10 * minuteMs]
 const amount = fc.constantFrom(...(Object.keys(amounts) as Amount[]))
 const pick = fc.nat(1000)
@@ -48,9 +48,9 @@ const action = fc.oneof(
   { weight: 5, arbitrary: fc.record({ do: fc.constant('pay' as const), amount, own: fc.boolean() }) },
   {
     weight: 1,
-    arbitrary: fc.record({ do: fc.constant('twins' as const), amount, count: fc.integer({ min: 2, max: 5 }) }),
+    arbitrary: fc.record({ do: fc.constant('duplicates' as const), amount, count: fc.integer({ min: 2, max: 5 }) }),
   },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('again' as const), pick, other: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('repeat' as const), pick, other: fc.boolean() }) },
   {
     weight: 3,
     arbitrary: fc.record({
@@ -75,13 +75,13 @@ const action = fc.oneof(
 )
 type Action = typeof action extends fc.Arbitrary<infer A> ? A : never
 
-/** What the model knows of a payment: how it was asked for, and how it must end. */
-type Asked = { readonly key: string; readonly text: string; readonly own: boolean; readonly reference: string }
+/** A payout that the model requested, with its reference. */
+type Requested = { readonly key: string; readonly text: string; readonly own: boolean; readonly reference: string }
 type Day = {
   readonly service: Service
   readonly partner: TestPartner
   readonly arm: (fault: Fault) => void
-  readonly asked: Asked[]
+  readonly requested: Requested[]
   readonly payoutEnds: Map<string, string>
   readonly depositEnds: Map<string, string>
   readonly seen: Ends
@@ -95,10 +95,10 @@ const cents = (text: string) => {
 }
 const textOf = (minor: number) => `${Math.trunc(minor / 100)}.${String(minor % 100).padStart(2, '0')}`
 
-/** Asks, and judges the answer by the balance before it: a refusal is right exactly when the money is not there. */
-async function ask<T>(day: Day, minor: bigint, request: () => Promise<T>): Promise<T | undefined> {
+/** Sends the request. It must be refused exactly when the balance before it does not cover the amount. */
+async function expectByBalance<T>(day: Day, minor: bigint, send: () => Promise<T>): Promise<T | undefined> {
   const { available } = await balanceOf(day.service, day.partner.partnerId)
-  const answer = await request().catch((error: unknown) => {
+  const answer = await send().catch((error: unknown) => {
     if (!(error instanceof Refusal && error.code === 'insufficient_funds')) throw error
     return undefined
   })
@@ -108,24 +108,24 @@ async function ask<T>(day: Day, minor: bigint, request: () => Promise<T>): Promi
 
 const beneficiaryOf = ({ partner }: Day, own: boolean) => (own ? partner.ownBeneficiary.id : partner.beneficiary.id)
 
-async function payTwins(day: Day, text: Amount, own: boolean, count: number): Promise<void> {
+async function payDuplicates(day: Day, text: Amount, own: boolean, count: number): Promise<void> {
   const key = newId()
   const request = { idempotencyKey: key, beneficiaryId: beneficiaryOf(day, own), reference: `ref ${key}` }
-  const answers = await ask(day, cents(text), () =>
+  const answers = await expectByBalance(day, cents(text), () =>
     Promise.all(Array.from({ length: count }, () => pay(day.service, day.partner, text, request))),
   )
   const [first] = answers ?? []
   if (!answers || !first) return
   assert.deepEqual(new Set(answers.map(({ payout }) => payout.reference)), new Set([`ref ${key}`]))
-  assert.equal(answers.filter(({ replayed }) => !replayed).length, 1, 'one of the twins made the payout')
-  day.asked.push({ key, text, own, reference: first.payout.reference })
+  assert.equal(answers.filter(({ replayed }) => !replayed).length, 1, 'one of the duplicates made the payout')
+  day.requested.push({ key, text, own, reference: first.payout.reference })
   day.payoutEnds.set(first.payout.id, amounts[text])
   if (amounts[text] === 'Completed') day.posted -= cents(text)
 }
 
-/** The same key later: the same request gets the same payout, another is refused and told which. */
-async function payAgain(day: Day, at: number, other: boolean): Promise<void> {
-  const earlier = day.asked[at % Math.max(1, day.asked.length)]
+/** Uses a key again: the same request replays its payout, another request is refused with its reference. */
+async function repeatKey(day: Day, at: number, other: boolean): Promise<void> {
+  const earlier = day.requested[at % Math.max(1, day.requested.length)]
   if (!earlier) return
   const { key, text, own, reference } = earlier
   const request = { idempotencyKey: key, beneficiaryId: beneficiaryOf(day, own), reference: `ref ${key}` }
@@ -152,19 +152,19 @@ async function simulateWithdrawal(day: Day, minor: number, outcome: keyof typeof
   const { service, partner } = day
   const { id: customerRef } = partner.customer
   const request = { customerRef, amount: BigInt(minor), currency: 'EUR', outcome, idempotencyKey: null } as const
-  const made = await ask(day, BigInt(minor), () => service.payouts.simulate(partner.caller, request, ip))
+  const made = await expectByBalance(day, BigInt(minor), () => service.payouts.simulate(partner.caller, request, ip))
   if (!made) return
   day.payoutEnds.set(made.payout.id, withdrawalEnds[outcome])
   if (outcome === 'completed') day.posted -= BigInt(minor)
 }
 
-/** A step of a worker; what an armed death leaves undone is found by the next. */
+/** One step of a worker. The next step finds the work that an armed death leaves undone. */
 const workStep = ({ settlement }: Service, what: 'send' | 'notices' | 'expire'): Promise<number> => {
   if (what === 'send') return sendDue(settlement)
   return what === 'expire' ? settlement.deposits.expireDue(100) : takeNotices(settlement)
 }
 
-/** A worker that slept past its lease finds it gone, whoever has done its work meanwhile. */
+/** A worker that was frozen past its lease changes nothing, after another worker has done its work. */
 async function freeze({ service, partner }: Day): Promise<void> {
   const claims = await service.payouts.claim(partner.partnerId, 20)
   service.clock.advance(2 * minuteMs)
@@ -178,8 +178,8 @@ async function freeze({ service, partner }: Day): Promise<void> {
   assert.deepEqual(await service.payouts.list(partner.partnerId, { limit: '100' }), before)
 }
 
-/** The connection breaks or the worker dies; the bank goes on, and so do the other workers. */
-async function mishap({ service, arm }: Day, fault: Fault): Promise<void> {
+/** Breaks the connection or kills the worker. The bank and the other workers continue. */
+async function breakBank({ service, arm }: Day, fault: Fault): Promise<void> {
   arm(fault)
   await workStep(service, 'send')
   service.clock.advance(stepMsDefault)
@@ -190,11 +190,11 @@ async function run(day: Day, step: Action): Promise<unknown> {
   const { service, partner } = day
   switch (step.do) {
     case 'pay':
-      return payTwins(day, step.amount, step.own, 1)
-    case 'twins':
-      return payTwins(day, step.amount, false, step.count)
-    case 'again':
-      return payAgain(day, step.pick, step.other)
+      return payDuplicates(day, step.amount, step.own, 1)
+    case 'duplicates':
+      return payDuplicates(day, step.amount, false, step.count)
+    case 'repeat':
+      return repeatKey(day, step.pick, step.other)
     case 'deposit':
       return simulateDeposit(day, step.cents, step.outcome)
     case 'withdraw':
@@ -214,18 +214,18 @@ async function run(day: Day, step: Action): Promise<unknown> {
     case 'freeze':
       return freeze(day)
     case 'break':
-      return mishap(day, step.fault)
+      return breakBank(day, step.fault)
   }
 }
 
-/** Until nothing is due any more, however long the leases and the rests between tries are. */
-async function quiet(service: Service): Promise<void> {
-  const waiting = () =>
+/** Runs the workers until no work is due, past every lease and retry delay. */
+async function finishWork(service: Service): Promise<void> {
+  const countDue = () =>
     service.db.row<{ count: bigint }>(sql`select
       (select count(*) from payouts.payouts where due_at is not null)
       + (select count(*) from deposits.deposits where expires_at is not null)
       + (select count(*) from rails.sandbox_notices) as count`)
-  for (let rounds = 0; (await waiting())?.count !== 0n; rounds += 1) {
+  for (let rounds = 0; (await countDue())?.count !== 0n; rounds += 1) {
     assert.ok(rounds < 50, 'the work comes to an end')
     service.clock.advance(2 * minuteMs)
     for (const kind of ['send', 'notices', 'expire'] as const) await workStep(service, kind)
@@ -236,9 +236,10 @@ async function checkEnds(day: Day): Promise<void> {
   const { service, partner } = day
   const { partnerId } = partner
   const payouts = await service.db.rows<{ id: string; status: string; timesReceived: number | null }>(sql`
-    select p.id, p.status, i.times_received from payouts.payouts p
-    left join rails.sandbox_instructions i on i.partner_id = ${partnerId} and i.id = p.id
-    where p.partner_id = ${partnerId}`)
+    select payout.id, payout.status, instruction.times_received from payouts.payouts as payout
+    left join rails.sandbox_instructions as instruction
+      on instruction.partner_id = ${partnerId} and instruction.id = payout.id
+    where payout.partner_id = ${partnerId}`)
   assert.deepEqual(new Map(payouts.map(({ id, status }) => [id, status])), day.payoutEnds)
   for (const { timesReceived } of payouts) assert.equal(timesReceived, 1, 'the bank has each instruction once')
   const payments = await checkPayments(service.db, partnerId, day.seen)
@@ -247,26 +248,34 @@ async function checkEnds(day: Day): Promise<void> {
   assert.equal((await balanceOf(service, partnerId)).posted, day.posted)
 }
 
-const { wrapRail, arm, disarm } = createFrailRail()
+const { wrapRail, arm, disarm } = createFaultyRail()
 let service: Service
 before(async () => {
   service = await createTestService({ wrapRail })
 })
 after(() => service.close())
 
-test('whatever happens in whatever order, no cent is lost or made, and every event is told once', async (t) => {
+test('in any order of steps and faults no cent is lost or created, and every event is appended once', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.array(action, { minLength: 8, maxLength: 24 }), async (steps) => {
       disarm()
       const partner = await addPartner(service, floatMinor)
-      const books = { asked: [], payoutEnds: new Map(), depositEnds: new Map(), seen: new Map(), posted: floatMinor }
-      const day: Day = { service, partner, arm, ...books }
+      const day: Day = {
+        service,
+        partner,
+        arm,
+        requested: [],
+        payoutEnds: new Map(),
+        depositEnds: new Map(),
+        seen: new Map(),
+        posted: floatMinor,
+      }
       for (const step of steps) {
         await run(day, step)
         await checkPayments(service.db, partner.partnerId, day.seen)
       }
       disarm()
-      await quiet(service)
+      await finishWork(service)
       await checkEnds(day)
     }),
     drawing(t, 25),

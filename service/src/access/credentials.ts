@@ -110,7 +110,7 @@ function createRowReader({ db, sharded = false }: { readonly db: Tx; readonly sh
     callsMax: credentialsPerBatchMax,
     batchesMax: batchesUnderWayMax,
     partnerOf: ({ partnerId }) => partnerId,
-    apart: sharded,
+    sharded,
   })
   const pending = new Map<string, Promise<store.ServiceAccountRow | undefined>>()
   return (partnerId: string, apiKey: string) => {

@@ -41,7 +41,7 @@ export function createNonceRegister(deps: {
     callsMax: noncesPerBatchMax,
     batchesMax: batchesUnderWayMax,
     partnerOf: ({ partnerId }: Nonce) => partnerId,
-    apart: sharded,
+    sharded,
   }
   const consume = createBatcher({ ...batches, db })
   const consumeAsync = createBatcher({ ...batches, db: withoutTransaction(unflushed) })

@@ -1,11 +1,12 @@
 /**
- * The ledger: double entry by construction. A transfer has one debit account, one credit account, one amount greater
- * than zero, one currency; balances follow from transfers and are kept on the account row.
+ * The ledger: double entry by construction. A transfer has one debit account, one credit account, one currency and one
+ * amount greater than zero. The account row keeps the balance, which is the sum of the transfers. Design: README.md.
  *
- * Tables: ledger.accounts, ledger.transfers. Invariants, each also an SQL constraint: a partner's balance never falls
- * below what is reserved; a reserve is posted or released once; transfers never change. Knows nothing of payouts.
+ * Tables: ledger.accounts, ledger.transfers. Invariants, each also an SQL constraint: the posted balance of a partner
+ * never falls below the reserved balance; a reserve is posted or released once. Transfers never change.
  */
-export type { KnownAccounts, Sums } from './batches.ts'
+export type { AccountSnapshots } from './account-keys.ts'
+export { type BalancesRead, createFundsCheck, type FundsCheck } from './funds-check.ts'
 export type { Balance, Ledger } from './service.ts'
 export { createLedger } from './service.ts'
-export { type AccountName, insufficientFunds, type Transfer } from './rules.ts'
+export { insufficientFunds, type Transfer } from './rules.ts'

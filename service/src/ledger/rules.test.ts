@@ -6,7 +6,7 @@ import { effects, fits, type TransferKind } from './rules.ts'
 const kinds = ['direct', 'reserve', 'post', 'release'] as const satisfies readonly TransferKind[]
 const amount = fc.bigInt({ min: 1n, max: 10n ** 15n })
 
-test('no kind of transfer makes or loses posted money', () => {
+test('no kind of transfer creates or destroys posted money', () => {
   fc.assert(
     fc.property(fc.constantFrom(...kinds), amount, (kind, cents) => {
       const { debit, credit } = effects(kind, cents)
@@ -16,7 +16,7 @@ test('no kind of transfer makes or loses posted money', () => {
   )
 })
 
-test('a reserve and its end leave nothing set aside; posted it is a direct transfer, released it never was', () => {
+test('reserve and post equal a direct transfer; reserve and release change nothing', () => {
   const sum = (cents: bigint, ...parts: readonly TransferKind[]) =>
     parts
       .map((kind) => effects(kind, cents).debit)
@@ -29,14 +29,14 @@ test('a reserve and its end leave nothing set aside; posted it is a direct trans
   )
 })
 
-test('a balance goes down to what is reserved and not below; a system account stands wherever it is put', () => {
+test('a balance falls to its reserved part and no lower; a system account has no lower limit', () => {
   const out = effects('direct', 10n).debit
-  const aside = effects('reserve', 10n).debit
+  const reserve = effects('reserve', 10n).debit
   assert.deepEqual(
     [fits('balance', 10n, 0n, out), fits('balance', 9n, 0n, out), fits('balance', 15n, 6n, out)],
     [true, false, false],
   )
-  assert.deepEqual([fits('balance', 15n, 5n, aside), fits('balance', 15n, 6n, aside)], [true, false])
+  assert.deepEqual([fits('balance', 15n, 5n, reserve), fits('balance', 15n, 6n, reserve)], [true, false])
   assert.ok(fits('settlement.sandbox', 0n, 0n, out))
-  assert.ok(!fits('balance', 20n, 5n, effects('release', 10n).debit), 'more than is reserved cannot be released')
+  assert.ok(!fits('balance', 20n, 5n, effects('release', 10n).debit), 'a release cannot exceed the reserved part')
 })

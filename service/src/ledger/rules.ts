@@ -1,4 +1,4 @@
-/** Pure: what a transfer does to the two accounts that it names. */
+/** Pure: what a transfer does to its two accounts. */
 import { Refusal } from '../api/index.ts'
 import { type Currency, type Minor } from '../kernel/index.ts'
 
@@ -12,13 +12,14 @@ export type Transfer = {
   readonly credit: AccountName
   readonly currency: Currency
   readonly amount: Minor
-  /** Whose movement it is: a customer's guid, or the partner's own id. */
+  /** Whose money moves: a customer's guid, or the partner's own id. */
   readonly partyId: string
   /** The transaction's reference. */
   readonly reference: string
 }
 
-export type ReserveWish = Pick<Transfer, 'partnerId' | 'debit' | 'currency' | 'amount'>
+/** A request to reserve money of the debit account. */
+export type ReservationRequest = Pick<Transfer, 'partnerId' | 'debit' | 'currency' | 'amount'>
 
 /** What one side of a transfer adds to an account row. */
 export type Change = { readonly posted: Minor; readonly reserved: Minor }
@@ -44,7 +45,7 @@ export function effects(kind: TransferKind, amount: Minor): { readonly debit: Ch
   }
 }
 
-/** Only the partner's balance is guarded; a system account stands wherever the movements put it. */
+/** Only the partner's balance has a lower limit. A system account may fall below zero. */
 export function fits(name: AccountName, posted: Minor, reserved: Minor, change: Change): boolean {
   const after = { posted: posted + change.posted, reserved: reserved + change.reserved }
   return after.reserved >= 0n && (name !== 'balance' || after.posted >= after.reserved)

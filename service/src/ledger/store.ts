@@ -21,7 +21,7 @@ export type TransferRow = {
   readonly reference: string
 }
 
-/** Makes the account where it is missing, without a lock where it is there. */
+/** Creates the account if it is missing. Takes no lock if it exists. */
 export async function ensureAccount(
   tx: Tx,
   partnerId: string,
@@ -34,7 +34,7 @@ export async function ensureAccount(
     on conflict (partner_id, name, currency) do nothing`)
 }
 
-/** Locks in id order, whatever order the names came in, so that two transfers cannot wait for each other. */
+/** Locks in id order, whatever the order of `ids`, so that two transfers cannot deadlock. */
 export function lockAccounts(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly AccountRow[]> {
   return tx.rows<AccountRow>(sql`
     select id, name, currency, posted, reserved from ledger.accounts
@@ -84,15 +84,14 @@ export function balances(tx: Tx, partnerId: string): Promise<readonly AccountRow
     where partner_id = ${partnerId} and name = 'balance' order by currency`)
 }
 
-/** A partner and currency whose account of that name is asked for. */
 export type AccountKey = { readonly partnerId: string; readonly currency: Currency; readonly name: AccountName }
 
 const namesOf = (keys: readonly AccountKey[]) => [...new Set(keys.map((key) => key.name))]
 const currenciesOf = (keys: readonly AccountKey[]) => [...new Set(keys.map((key) => key.currency))]
 
 /**
- * The accounts of many partners at once, and perhaps others of theirs: of another name or currency of the same keys.
- * Locked in id order, whatever the order of the keys.
+ * Locks the accounts of many partners in id order, whatever the order of `keys`. May also return and lock accounts that
+ * combine the partner of one key with the name or currency of another.
  */
 export function lockAccountsByKey(
   tx: Tx,
@@ -105,7 +104,7 @@ export function lockAccountsByKey(
     order by id for update`)
 }
 
-/** The accounts of many partners, without a lock: their ids are for good, their balances of a moment. */
+/** As `lockAccountsByKey`, without a lock: the ids never change, the balances do. */
 export function accountsByKey(
   tx: Tx,
   keys: readonly AccountKey[],
@@ -116,18 +115,19 @@ export function accountsByKey(
       and name = any(${namesOf(keys)}::text[]) and currency = any(${currenciesOf(keys)}::text[])`)
 }
 
-type AccountId = { readonly partnerId: string; readonly id: string }
-
-/** An update takes its rows in any order; two batches must not wait for each other. Of one row there is one order. */
-export function lockBeforeChange(tx: Tx, accounts: readonly AccountId[]): void {
+/** An update locks its rows in any order, so that two batches could deadlock. A single row needs no order. */
+export function lockBeforeChange(
+  tx: Tx,
+  accounts: readonly { readonly partnerId: string; readonly id: string }[],
+): void {
   if (accounts.length < 2) return
   tx.later(sql`
     select count(*) from (
-      select from ledger.accounts where ${ofPartners(accounts.map((each) => each.partnerId))}
-        and id = any(${accounts.map((each) => each.id)}::uuid[]) order by id for no key update) as locked`)
+      select from ledger.accounts where ${ofPartners(accounts.map(({ partnerId }) => partnerId))}
+        and id = any(${accounts.map(({ id }) => id)}::uuid[]) order by id for no key update) as locked`)
 }
 
-/** Changes many accounts, each named once. Joined to the list alone: a list to compare with is sorted for each row again. */
+/** Each account once. The join with `unnest` finds the rows: an `any(array)` beside it is sorted again for each row. */
 export function changeAccounts(
   tx: Tx,
   changes: readonly (Change & { readonly partnerId: string; readonly id: string })[],
@@ -136,12 +136,12 @@ export function changeAccounts(
   tx.later(sql`
     update ledger.accounts set posted = posted + change.posted_by, reserved = reserved + change.reserved_by
     from unnest(${column('partnerId')}::uuid[], ${column('id')}::uuid[], ${column('posted')}::bigint[],
-      ${column('reserved')}::bigint[]) as change (owner_id, account_id, posted_by, reserved_by)
-    where partner_id = change.owner_id and id = change.account_id
-      and ${ofOnePartner(column('partnerId'), sql`partner_id`)}`)
+      ${column('reserved')}::bigint[]) as change (partner_id, account_id, posted_by, reserved_by)
+    where accounts.partner_id = change.partner_id and accounts.id = change.account_id
+      and ${ofOnePartner(column('partnerId'), sql`accounts.partner_id`)}`)
 }
 
-/** Of one batch: whose money, and between which accounts, is mostly one answer. */
+/** Most batches move the money of one partner between the same two accounts. */
 const givenTransfers = givenBy<Omit<TransferRow, 'kind'> & { readonly partnerId: string }>(
   {
     partnerId: 'uuid',
@@ -156,7 +156,7 @@ const givenTransfers = givenBy<Omit<TransferRow, 'kind'> & { readonly partnerId:
   [['partnerId', 'debitAccountId', 'creditAccountId', 'currency']],
 )
 
-/** Transfers that end no reserve. */
+/** Inserts transfers that end no reserve. */
 export function insertTransfers(
   tx: Tx,
   kind: TransferKind,
@@ -166,5 +166,5 @@ export function insertTransfers(
   tx.later(sql`
     insert into ledger.transfers (partner_id, id, debit_account_id, credit_account_id, currency, amount, party_id,
       reference, kind, created_at)
-    select *, ${kind}, ${now}::timestamptz from (${givenTransfers(transfers)}) as t`)
+    select *, ${kind}, ${now}::timestamptz from (${givenTransfers(transfers)}) as input`)
 }

@@ -1,10 +1,10 @@
-/** The batcher on a real database: together under load, alone in failure, apart by partner where that is asked. */
+/** Batches on a real database: under load, after failures, and by partner where the database is sharded. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { createTestDatabase } from '../../../test/support/postgres.ts'
 import { Refusal } from '../api/index.ts'
 import { createLog } from '../kernel/index.ts'
-import { createBatcher, createDatabase, ofPartners, sql, toStatement, type Tx } from './index.ts'
+import { createBatcher, createDatabase, ofPartners, sql, toStatement, type Tx, withoutTransaction } from './index.ts'
 
 const database = await createTestDatabase()
 const db = createDatabase({ url: database.url, connectionsMax: 4, log: createLog('silent') })
@@ -14,7 +14,7 @@ after(async () => {
   await database.drop()
 })
 
-const alike = () => 'one partner'
+const onePartner = () => 'one partner'
 const partnerOf = (call: number) => (call % 2 === 0 ? 'even' : 'odd')
 const insertAll = (sizes: number[]) => async (tx: Tx, calls: readonly number[]) => {
   sizes.push(calls.length)
@@ -24,9 +24,9 @@ const insertAll = (sizes: number[]) => async (tx: Tx, calls: readonly number[]) 
 const stored = async () =>
   (await db.rows<{ n: number }>(sql`select n from public.numbers order by n`)).map(({ n }) => n)
 
-test('calls that wait share a transaction, and each gets its own answer', async () => {
+test('waiting calls share a transaction, and each gets its own answer', async () => {
   const sizes: number[] = []
-  const double = createBatcher({ db, work: insertAll(sizes), callsMax: 16, batchesMax: 1, partnerOf: alike })
+  const double = createBatcher({ db, work: insertAll(sizes), callsMax: 16, batchesMax: 1, partnerOf: onePartner })
   const answers = await Promise.all(Array.from({ length: 40 }, (_, index) => double(index + 100)))
   assert.deepEqual(
     answers,
@@ -36,16 +36,16 @@ test('calls that wait share a transaction, and each gets its own answer', async 
   assert.equal((await stored()).filter((n) => n >= 100 && n < 140).length, 40)
 })
 
-test('a refusal is the answer of its call alone', async () => {
-  const work = createBatcher({ db, work: insertAll([]), callsMax: 16, batchesMax: 1, partnerOf: alike })
+test('a refusal answers its own call and no other', async () => {
+  const work = createBatcher({ db, work: insertAll([]), callsMax: 16, batchesMax: 1, partnerOf: onePartner })
   const [good, bad] = await Promise.allSettled([work(200), work(-200)])
   assert.equal(good.status, 'fulfilled')
   assert.ok(bad.status === 'rejected' && bad.reason instanceof Refusal)
 })
 
-test('a poisoned call fails alone: the rest of its batch is carried out, once', async () => {
+test('a call that breaks its batch fails alone, and the other calls run exactly once', async () => {
   const sizes: number[] = []
-  const work = createBatcher({ db, work: insertAll(sizes), callsMax: 16, batchesMax: 1, partnerOf: alike })
+  const work = createBatcher({ db, work: insertAll(sizes), callsMax: 16, batchesMax: 1, partnerOf: onePartner })
   await work(300)
   const outcomes = await Promise.allSettled([301, 302, 300, 303].map((n) => work(n)))
   assert.deepEqual(
@@ -56,11 +56,11 @@ test('a poisoned call fails alone: the rest of its batch is carried out, once', 
     (await stored()).filter((n) => n >= 300 && n < 310),
     [300, 301, 302, 303],
   )
-  // The one whose row was there is asked twice: whoever has won it may have committed meanwhile.
+  // Call 300 runs twice alone: the transaction that took its row may have committed in between.
   assert.deepEqual(sizes, [1, 4, 1, 1, 1, 1, 1])
 })
 
-test('where partners are told apart, a batch is of one, and everybody has a turn', async () => {
+test('with a sharded database a batch holds calls of one partner, and every partner is served', async () => {
   const batches: number[][] = []
   const work = createBatcher<number, number>({
     db,
@@ -71,18 +71,18 @@ test('where partners are told apart, a batch is of one, and everybody has a turn
     callsMax: 2,
     batchesMax: 1,
     partnerOf,
-    apart: true,
+    sharded: true,
   })
   await Promise.all([1, 2, 3, 4, 5, 6].map((n) => work(n)))
   assert.deepEqual(batches, [[1, 3], [2, 4], [5], [6]])
 })
 
-test('a batch of one partner names it as a value, of several as a list', () => {
+test('a batch of one partner names the partner as a value, a batch of several as a list', () => {
   assert.equal(toStatement(ofPartners(['a', 'a'])).text, 'partner_id = $1')
   assert.equal(toStatement(ofPartners(['a', 'b'])).text, 'partner_id = any($1::uuid[])')
 })
 
-test('what waits for the lock of one partner holds up that partner alone', async () => {
+test('a lock of one partner delays the calls of that partner only', async () => {
   const impatient = createDatabase({
     url: database.url,
     connectionsMax: 4,
@@ -112,13 +112,13 @@ test('what waits for the lock of one partner holds up that partner alone', async
       batchesMax: 1,
       partnerOf,
     })
-    const held = Promise.allSettled([1, 3, 5, 7].map((call) => work(call)))
+    const blocked = Promise.allSettled([1, 3, 5, 7].map((call) => work(call)))
     assert.deepEqual(await Promise.all([2, 4].map((call) => work(call))), [2, 4])
     const late = Promise.allSettled([9, 11].map((call) => work(call)))
-    assert.equal(await work(6), 6, 'a batch goes on while the lock is waited for')
+    assert.equal(await work(6), 6, 'other batches run while the partner waits for its lock')
     assert.deepEqual(batches, [6, 4, 2, 1])
     assert.deepEqual(
-      (await held).map(({ status }) => status),
+      (await blocked).map(({ status }) => status),
       ['rejected', 'rejected', 'rejected', 'rejected'],
     )
     free.resolve()
@@ -127,14 +127,14 @@ test('what waits for the lock of one partner holds up that partner alone', async
       (await late).map(({ status }) => status),
       ['fulfilled', 'fulfilled'],
     )
-    assert.deepEqual(batches, [6, 4, 2, 1, 2], 'the lock is waited for once for all of them')
+    assert.deepEqual(batches, [6, 4, 2, 1, 2], 'one batch waits for the lock for all calls of the partner')
   } finally {
     free.resolve()
     await impatient.close()
   }
 })
 
-test('batches read while the one before writes, and those that wait for their turn write in the order of their calls', async () => {
+test('a batch reads while the batch before it writes, and batches that wait for earlier ones write in order', async () => {
   const seen: string[] = []
   const first = Promise.withResolvers<void>()
   const work = createBatcher<number, number, number>({
@@ -144,9 +144,9 @@ test('batches read while the one before writes, and those that wait for their tu
       if (calls[0] === 2) first.resolve()
       return (await tx.rows(sql`select n from public.numbers where n = any(${calls}::integer[])`)).length
     },
-    work: async (tx, calls, found, line) => {
-      await line?.turn()
-      // The first ends only once the second has read: side by side, or this would never end.
+    work: async (tx, calls, found, position) => {
+      await position?.earlierEnded
+      // The first batch ends only after the second has read, so that the two must run at the same time.
       if (calls[0] === 1) await first.promise
       seen.push(`write ${calls.join()}`)
       tx.later(sql`insert into public.numbers select 1400 + n from unnest(${calls}::integer[]) as n`)
@@ -154,7 +154,7 @@ test('batches read while the one before writes, and those that wait for their tu
     },
     callsMax: 1,
     batchesMax: 2,
-    partnerOf: alike,
+    partnerOf: onePartner,
   })
   assert.deepEqual(await Promise.all([work(1), work(2), work(3)]), [0, 0, 0])
   assert.deepEqual(
@@ -164,7 +164,7 @@ test('batches read while the one before writes, and those that wait for their tu
   assert.deepEqual(seen.slice(0, 2), ['read 1', 'read 2'])
 })
 
-test('what a batch writes later fails the whole of it, and the others of it are carried out', async () => {
+test('a deferred write that fails fails its batch, and the other calls run again', async () => {
   const work = createBatcher({
     db,
     work: async (tx: Tx, calls: readonly number[]) => {
@@ -173,7 +173,7 @@ test('what a batch writes later fails the whole of it, and the others of it are 
     },
     callsMax: 8,
     batchesMax: 1,
-    partnerOf: alike,
+    partnerOf: onePartner,
   })
   await work(500)
   const outcomes = await Promise.allSettled([501, 500, 502].map((n) => work(n)))
@@ -184,5 +184,25 @@ test('what a batch writes later fails the whole of it, and the others of it are 
   assert.deepEqual(
     (await stored()).filter((n) => n >= 500 && n < 510),
     [500, 501, 502],
+  )
+})
+
+test('without a transaction each statement of a batch commits alone', async () => {
+  const work = createBatcher<number, number>({
+    db: withoutTransaction(db),
+    work: async (tx, calls) => {
+      await tx.run(sql`insert into public.numbers select * from unnest(${calls}::integer[])`)
+      if (calls.includes(601)) throw new Error('after the first statement')
+      return calls
+    },
+    callsMax: 8,
+    batchesMax: 1,
+    partnerOf: onePartner,
+  })
+  assert.equal(await work(600), 600)
+  await assert.rejects(work(601), /after the first statement/)
+  assert.deepEqual(
+    (await stored()).filter((n) => n >= 600 && n < 610),
+    [600, 601],
   )
 })

@@ -1,176 +1,203 @@
 /**
- * Many calls, one transaction: calls that arrive while a batch is under way form the next one, so that under load one
- * commit serves many and at rest nobody waits. Answers are given after the commit. What is refused is refused alone;
- * a batch that fails as a whole is run again partner by partner and call by call, so that a poisoned one fails alone,
- * too. A lock of one partner is waited for by that partner alone, beside the batches of the others.
+ * Batches: calls that arrive while a batch runs form the next batch and share one transaction. Each call gets its own
+ * answer after the commit. How calls gather, how batches queue and what happens on a failure: batches.md.
  */
 import { Refusal, Unreachable } from '../api/index.ts'
-import type { Database } from './database.ts'
+import type { Database, TransactionOptions } from './database.ts'
 import { sqlState, stateOf } from './errors.ts'
-import { KeyTaken } from './once.ts'
 import type { Tx } from './tx.ts'
 
-/** Where a batch stands among the others of its line. Of those that run alone, after a failure, there is no line. */
-export type Line = {
-  /** Resolves when every batch before this one has ended. */
-  readonly turn: () => Promise<void>
-  /** Resolves when this one has ended, whichever way. */
+/** The place of a batch in the queue. A batch that runs again after a failure has none: it runs outside the queue. */
+export type BatchPosition = {
+  /** Resolves when every earlier batch of the queue has ended. */
+  readonly earlierEnded: Promise<void>
+  /** Resolves when this batch has ended, committed or failed. */
   readonly ended: Promise<void>
 }
 
 /**
- * One result for each call, in their order; a Refusal is the call's answer, and nothing of the call is written. `read` is
- * what the batcher's own `read` has found. Work that depends on what the batches before it do waits for its turn.
+ * Answers one result per call, in the order of the calls. A Refusal is the answer of its call; the work writes nothing
+ * for that call. `read` is the result of the batcher's `read`. Work that depends on earlier batches awaits `earlierEnded`.
  */
 export type BatchWork<In, Out, Read = undefined> = (
   tx: Tx,
   calls: readonly In[],
   read: Read,
-  line: Line | undefined,
+  position: BatchPosition | undefined,
 ) => Promise<readonly (Out | Refusal)[]>
 
-type Waiting<In, Out> = {
+/** Runs a batch that is a single statement, which needs no transaction. */
+export const withoutTransaction = (tx: Tx): Pick<Database, 'transaction'> => ({
+  transaction: async <T, P>(work: (tx: Tx, read: P) => Promise<T>, { before }: TransactionOptions<P> = {}) =>
+    work(tx, (await before?.(tx)) as P),
+})
+
+type WaitingCall<In, Out> = {
   readonly call: In
   readonly resolve: (value: Out) => void
   readonly reject: (reason: unknown) => void
 }
+type Batch<In, Out> = readonly WaitingCall<In, Out>[]
 
-/** Far longer than a lock is held when all is well; what takes longer is waited for beside the line. */
+/** A lock is normally held for far less. A batch that waits longer leaves the queue, and its partners wait alone. */
 const sharedLockTimeoutMs = 250
 
-/** A small batch costs nearly as much as a large one, and two that follow each other closely mostly wait for the same disk. */
+/** A small batch costs nearly as much as a large one, and two close together mostly wait for the same disk flush. */
 const secondBatchMinDefault = 64
 
-/** A key or an amount that somebody else has taken since it was read. */
-const lostStates: ReadonlySet<string | undefined> = new Set([sqlState.uniqueViolation, sqlState.checkViolation])
+/** The database refused a key or an amount that another transaction took after this batch read it. */
+const violationStates: ReadonlySet<string | undefined> = new Set([sqlState.uniqueViolation, sqlState.checkViolation])
 
 export type Batcher<In, Out> = (call: In) => Promise<Out>
 
 export type BatcherOptions<In, Out, Read = undefined> = {
+  /** The database, or `withoutTransaction`. */
   readonly db: Pick<Database, 'transaction'>
   /**
-   * Reads what the work needs and what no lock protects, while the batch before is still at work: `before` of the
-   * transaction. What that one has changed meanwhile must end in a violation of a constraint: the batch is then run again,
-   * after it and out of line.
+   * Reads what the work needs and no lock protects, while the batch before still runs (`before` of the transaction). If
+   * that batch changes what was read, a constraint must fail the write; the batch then runs again after it.
    */
   readonly read?: (tx: Tx, calls: readonly In[]) => Promise<Read>
   readonly work: BatchWork<In, Out, Read>
   readonly callsMax: number
-  /** Batches under way at once. */
+  /** How many batches of the queue run at once. */
   readonly batchesMax: number
-  /** Beside another batch a further one begins with this many calls. */
+  /** How many calls must wait before a batch starts while another one runs. */
   readonly secondBatchMin?: number
-  /** Whose a call is. */
   readonly partnerOf: (call: In) => string
-  /** Where the database is sharded by partner: a batch is of one partner. */
-  readonly apart?: boolean | undefined
-  /** Of each transaction: as in `TransactionOptions`. */
+  /** The database is sharded by partner: a batch holds calls of one partner. */
+  readonly sharded?: boolean | undefined
+  /** As in `TransactionOptions`. */
   readonly byIndex?: boolean
   readonly planOnce?: boolean
 }
 
 export function createBatcher<In, Out, Read = undefined>(options: BatcherOptions<In, Out, Read>): Batcher<In, Out> {
-  const { db, read, work, callsMax, batchesMax, partnerOf, apart = false, byIndex = false, planOnce = false } = options
-  const { secondBatchMin = secondBatchMinDefault } = options
-  let waiting: Waiting<In, Out>[] = []
-  let turn: Promise<void> = Promise.resolve()
-  let underWay = 0
-  let pumpSoon: NodeJS.Immediate | undefined
-  const beside = new Set<string>()
+  const { callsMax, batchesMax, partnerOf, secondBatchMin = secondBatchMinDefault } = options
+  const attempt = createAttempt(options)
+  const rerun = createRerun(attempt)
+  const waiting = createWaitingCalls(options)
+  let batchesRunning = 0
+  let earlierEnded: Promise<void> = Promise.resolve()
+  let startSoon: NodeJS.Immediate | undefined
 
-  const settle = ({ resolve, reject }: Waiting<In, Out>, outcome: Out | Refusal) => {
-    if (outcome instanceof Refusal) reject(outcome)
-    else resolve(outcome)
-  }
-  const attempt = async (batch: readonly Waiting<In, Out>[], line?: Line) => {
-    const calls = batch.map(({ call }) => call)
-    const outcomes = await db.transaction<readonly (Out | Refusal)[], Read>(
-      (tx, found) => work(tx, calls, found, line),
-      {
-        byIndex,
-        planOnce,
-        ...(read ? { before: (tx: Tx) => read(tx, calls) } : {}),
-        ...(line ? { lockTimeoutMs: sharedLockTimeoutMs } : {}),
-      },
-    )
-    batch.forEach((each, index) => settle(each, outcomes[index] as Out | Refusal))
-  }
-
-  const rejectAll = (batch: readonly Waiting<In, Out>[], error: unknown) => batch.forEach(({ reject }) => reject(error))
-  /** Of one partner, after `error`. */
-  const retry = async (batch: readonly Waiting<In, Out>[], error: unknown): Promise<void> => {
-    // Whatever holds the partner's lock holds it for each of them.
-    if (error instanceof Unreachable || stateOf(error) === sqlState.lockNotAvailable) rejectAll(batch, error)
-    else if (batch.length > 1) for (const each of batch) await runAlone([each])
-    // What was free when it was read, and was lost, is held by now: looked up again, it is answered.
-    else if (error instanceof KeyTaken || lostStates.has(stateOf(error)))
-      await attempt(batch).catch((again: unknown) => rejectAll(batch, again))
-    else rejectAll(batch, error)
-  }
-  const runAlone = (batch: readonly Waiting<In, Out>[]) => attempt(batch).catch((error: unknown) => retry(batch, error))
-  const runInLine = async (batch: readonly Waiting<In, Out>[], line: Line): Promise<void> => {
+  const runInQueue = async (batch: Batch<In, Out>, position: BatchPosition): Promise<void> => {
     try {
-      await attempt(batch, line)
+      await attempt(batch, position)
     } catch (error) {
-      await line.turn()
-      // A database that is away is away for each of them; a lost commit may have been carried out, and is not repeated.
+      await position.earlierEnded
+      // The outcome of a lost commit is unknown, so that the batch must not run again.
       if (error instanceof Unreachable) return rejectAll(batch, error)
-      const locked = stateOf(error) === sqlState.lockNotAvailable
+      const lockTimedOut = stateOf(error) === sqlState.lockNotAvailable
       const partners = Map.groupBy(batch, ({ call }) => partnerOf(call))
-      if (partners.size === 1 && !locked) return retry(batch, error)
-      const groups = [...partners].map(([partner, group]) => runBeside(partner, group))
-      if (!locked) await Promise.all(groups)
+      if (partners.size === 1 && !lockTimedOut) return rerun.afterFailure(batch, error)
+      const reruns = [...partners].map(([partnerId, calls]) => rerunPartner(partnerId, calls))
+      // After a lock time-out the queue goes on, while each partner waits for its own lock.
+      if (!lockTimedOut) await Promise.all(reruns)
     }
   }
-  /** Until these calls have their answers, the partner's further ones wait: it has one connection for its troubles. */
-  const runBeside = async (partner: string, group: readonly Waiting<In, Out>[]): Promise<void> => {
-    if (beside.has(partner)) {
-      waiting = [...group, ...waiting]
-      return
-    }
-    beside.add(partner)
-    await runAlone(group)
-    beside.delete(partner)
-    pump()
+
+  /** Holds the partner's further calls back until this rerun ends: a partner reruns on one connection at most. */
+  const rerunPartner = async (partnerId: string, calls: Batch<In, Out>): Promise<void> => {
+    if (waiting.heldPartners.has(partnerId)) return waiting.putBack(calls)
+    waiting.heldPartners.add(partnerId)
+    await rerun.run(calls)
+    waiting.heldPartners.delete(partnerId)
+    startBatches()
   }
 
-  const next = (): readonly Waiting<In, Out>[] => {
-    const ready = waiting.filter(({ call }) => !beside.has(partnerOf(call)))
-    const [first] = ready
-    const partner = first && partnerOf(first.call)
-    const together = apart ? ready.filter(({ call }) => partnerOf(call) === partner) : ready
-    const batch = new Set(together.slice(0, callsMax))
-    if (batch.size > 0) waiting = waiting.filter((each) => !batch.has(each))
-    return [...batch]
-  }
+  const mayStart = () =>
+    batchesRunning < batchesMax &&
+    waiting.count() > 0 &&
+    (batchesRunning === 0 || waiting.count() >= Math.min(secondBatchMin, callsMax))
 
-  const pump = () => {
-    while (
-      underWay < batchesMax &&
-      waiting.length > 0 &&
-      (underWay === 0 || waiting.length >= Math.min(secondBatchMin, callsMax))
-    ) {
-      const batch = next()
+  const startBatches = () => {
+    while (mayStart()) {
+      const batch = waiting.takeBatch()
       if (batch.length === 0) return
-      underWay += 1
-      const before = turn
+      batchesRunning += 1
       const { promise: ended, resolve: end } = Promise.withResolvers<void>()
-      turn = Promise.all([before, ended]).then(() => undefined)
-      void runInLine(batch, { turn: () => before, ended }).finally(() => {
-        underWay -= 1
+      const position = { earlierEnded, ended }
+      earlierEnded = Promise.all([earlierEnded, ended]).then(() => undefined)
+      void runInQueue(batch, position).finally(() => {
+        batchesRunning -= 1
         end()
-        pump()
+        startBatches()
       })
     }
   }
 
   return (call) =>
     new Promise<Out>((resolve, reject) => {
-      waiting.push({ call, resolve, reject })
-      // Calls of the same turn of the event loop travel together.
-      pumpSoon ??= setImmediate(() => {
-        pumpSoon = undefined
-        pump()
+      waiting.add({ call, resolve, reject })
+      // Calls of one turn of the event loop share a batch.
+      startSoon ??= setImmediate(() => {
+        startSoon = undefined
+        startBatches()
       })
     })
 }
+
+/** The calls that wait for a batch, oldest first. Calls of a held partner stay until its rerun has ended. */
+function createWaitingCalls<In, Out, Read>({ callsMax, partnerOf, sharded = false }: BatcherOptions<In, Out, Read>) {
+  let calls: WaitingCall<In, Out>[] = []
+  const heldPartners = new Set<string>()
+  const takeBatch = (): Batch<In, Out> => {
+    const ready = calls.filter(({ call }) => !heldPartners.has(partnerOf(call)))
+    const [first] = ready
+    const partnerId = first && partnerOf(first.call)
+    const eligible = sharded ? ready.filter(({ call }) => partnerOf(call) === partnerId) : ready
+    const batch = new Set(eligible.slice(0, callsMax))
+    if (batch.size > 0) calls = calls.filter((each) => !batch.has(each))
+    return [...batch]
+  }
+  return {
+    heldPartners,
+    takeBatch,
+    count: () => calls.length,
+    add: (call: WaitingCall<In, Out>) => void calls.push(call),
+    putBack: (earlier: Batch<In, Out>) => void calls.unshift(...earlier),
+  }
+}
+
+type Attempt<In, Out> = (batch: Batch<In, Out>, position?: BatchPosition) => Promise<void>
+
+/** Runs a batch in one transaction and gives each call its answer. Rejects when the transaction fails. */
+function createAttempt<In, Out, Read>(options: BatcherOptions<In, Out, Read>): Attempt<In, Out> {
+  const { db, read, work, byIndex = false, planOnce = false } = options
+  return async (batch, position) => {
+    const calls = batch.map(({ call }) => call)
+    const outcomes = await db.transaction<readonly (Out | Refusal)[], Read>(
+      (tx, found) => work(tx, calls, found, position),
+      {
+        byIndex,
+        planOnce,
+        ...(read ? { before: (tx: Tx) => read(tx, calls) } : {}),
+        ...(position ? { lockTimeoutMs: sharedLockTimeoutMs } : {}),
+      },
+    )
+    batch.forEach(({ resolve, reject }, index) => {
+      const outcome = outcomes[index] as Out | Refusal
+      if (outcome instanceof Refusal) reject(outcome)
+      else resolve(outcome)
+    })
+  }
+}
+
+/** Runs calls of one partner again after their batch failed, outside the queue. Never rejects. */
+function createRerun<In, Out>(attempt: Attempt<In, Out>) {
+  const run = (batch: Batch<In, Out>): Promise<void> =>
+    attempt(batch).catch((error: unknown) => afterFailure(batch, error))
+  const afterFailure = async (batch: Batch<In, Out>, error: unknown): Promise<void> => {
+    // The lock that this batch waited for would stop each of its calls.
+    if (error instanceof Unreachable || stateOf(error) === sqlState.lockNotAvailable) rejectAll(batch, error)
+    else if (batch.length > 1) for (const each of batch) await run([each])
+    // The second attempt reads the row that won the key, and answers with it.
+    else if (violationStates.has(stateOf(error)))
+      await attempt(batch).catch((again: unknown) => rejectAll(batch, again))
+    else rejectAll(batch, error)
+  }
+  return { run, afterFailure }
+}
+
+const rejectAll = (batch: Batch<unknown, never>, error: unknown) => batch.forEach(({ reject }) => reject(error))

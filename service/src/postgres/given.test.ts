@@ -1,4 +1,4 @@
-/** What an `insert` selects from the rows of a batch, read back from PostgreSQL. */
+/** The rows of a batch, sent to PostgreSQL and read back. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { createTestDatabase, type TestDatabase } from '../../../test/support/postgres.ts'
@@ -7,18 +7,18 @@ import { createDatabase, type Database } from './database.ts'
 import { givenBy } from './given.ts'
 import { toStatement } from './sql.ts'
 
-type Thing = {
+type TestRow = {
   readonly partnerId: string
   readonly id: string
   readonly amount: bigint
   readonly tries: number
   readonly note: string | null
   readonly at: Date
-  readonly told: string | null
+  readonly json: string | null
   readonly steps: string
 }
 
-const given = givenBy<Thing>(
+const given = givenBy<TestRow>(
   {
     partnerId: 'uuid',
     id: 'uuid',
@@ -26,10 +26,10 @@ const given = givenBy<Thing>(
     tries: 'integer',
     note: 'text',
     at: 'timestamptz',
-    told: 'json',
+    json: 'json',
     steps: 'jsonb',
   },
-  [['partnerId', 'at'], ['note'], ['told', 'steps']],
+  [['partnerId', 'at'], ['note'], ['json', 'steps']],
 )
 
 let database: TestDatabase
@@ -45,44 +45,44 @@ after(async () => {
 
 const id = (last: number) => `00000000-0000-4000-8000-${String(last).padStart(12, '0')}`
 const at = new Date('2026-01-01T00:00:00.123Z')
-/** As `JSON.stringify` writes it: every control character escaped, the separator too. */
+/** `JSON.stringify` escapes every control character, the separator too. */
 const nasty = JSON.stringify({ text: '"\\,{}\u001e\n\u2028NULL' })
-const thing = (last: number, more: Partial<Thing> = {}): Thing => ({
+const row = (last: number, more: Partial<TestRow> = {}): TestRow => ({
   partnerId: id(0),
   id: id(last),
   amount: 9_007_199_254_740_993n,
   tries: 3,
   note: null,
   at,
-  told: nasty,
+  json: nasty,
   steps: '[{"a": "\\u001f"}]',
   ...more,
 })
 
-const cases: Readonly<Record<string, readonly Thing[]>> = {
-  'one row': [thing(1)],
-  'one row of nothing': [thing(1, { told: null })],
-  'rows that have everything in common': [thing(1), thing(2), thing(3)],
-  'rows that have nothing in common': [
-    thing(1),
-    thing(2, { partnerId: id(9), at: new Date(0), note: '', told: null, steps: '[]' }),
-    thing(3, { note: 'NULL', told: '"x"' }),
+const cases: Readonly<Record<string, readonly TestRow[]>> = {
+  'one row': [row(1)],
+  'one row with nulls': [row(1, { json: null })],
+  'rows that share every group': [row(1), row(2), row(3)],
+  'rows that share no group': [
+    row(1),
+    row(2, { partnerId: id(9), at: new Date(0), note: '', json: null, steps: '[]' }),
+    row(3, { note: 'NULL', json: '"x"' }),
   ],
-  'nothing at first and at last': [thing(1, { told: null }), thing(2, { told: '{}' }), thing(3, { told: null })],
-  'one of a group differs': [thing(1), thing(2, { at: new Date(1) })],
-  'the same time in two objects': [thing(1), thing(2, { at: new Date(at) })],
+  'null in the first and last row': [row(1, { json: null }), row(2, { json: '{}' }), row(3, { json: null })],
+  'one column of a group differs': [row(1), row(2, { at: new Date(1) })],
+  'equal times in two Date objects': [row(1), row(2, { at: new Date(at) })],
 }
 
 for (const [what, rows] of Object.entries(cases))
-  test(`${what}: each row comes back as it was given`, async () => {
+  test(`${what}: PostgreSQL returns each row unchanged`, async () => {
     assert.deepEqual(await db.rows(given(rows)), rows)
   })
 
-test('what is the same in all rows travels once, and each group for itself', () => {
-  const sentFor = (rows: readonly Thing[]) => toStatement(given(rows)).values
-  assert.deepEqual(sentFor([thing(1), thing(2)]).slice(0, 2), [id(0), null])
-  assert.deepEqual(sentFor([thing(1), thing(2, { partnerId: id(9) })]).slice(0, 3), [null, nasty, '[{"a": "\\u001f"}]'])
-  const other = thing(2, { partnerId: id(9), note: '', told: '1' })
-  assert.deepEqual(sentFor([thing(1), other])[0], [id(0), id(9)])
-  assert.equal(toStatement(given([thing(1), thing(2)])).text, toStatement(given([thing(3), thing(4), thing(5)])).text)
+test('each group is sent once when all rows agree on it', () => {
+  const sentFor = (rows: readonly TestRow[]) => toStatement(given(rows)).values
+  assert.deepEqual(sentFor([row(1), row(2)]).slice(0, 2), [id(0), null])
+  assert.deepEqual(sentFor([row(1), row(2, { partnerId: id(9) })]).slice(0, 3), [null, nasty, '[{"a": "\\u001f"}]'])
+  const other = row(2, { partnerId: id(9), note: '', json: '1' })
+  assert.deepEqual(sentFor([row(1), other])[0], [id(0), id(9)])
+  assert.equal(toStatement(given([row(1), row(2)])).text, toStatement(given([row(3), row(4), row(5)])).text)
 })

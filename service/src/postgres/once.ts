@@ -1,19 +1,18 @@
 /**
- * A verb that runs once per idempotency key. The key lives for ever on the row that the verb makes, under a unique
- * constraint; a concurrent twin waits there for the first and then gets its answer. What is refused leaves nothing, so
- * the same key can be tried again.
+ * Runs a verb once per idempotency key. The row that the verb makes keeps the key for ever, under a unique constraint. A
+ * concurrent duplicate waits at that constraint and gets the first request's answer. A refused request leaves the key free.
  */
 import { Refusal } from '../api/index.ts'
 import { sqlState, stateOf } from './errors.ts'
 
 export type Keyed = { readonly requestFingerprint: string; readonly reference: string }
 
-/** Thrown by `make` inside its transaction, to roll it back: another request has won the key. */
+/** `make` throws it inside its transaction, to roll back: another request has won the key. */
 export class KeyTaken extends Error {
   override readonly name = 'KeyTaken'
 }
 
-/** Refuses: idempotency_key_reused (422), naming the reference, where the key of `row` belongs to another request. */
+/** Refuses: idempotency_key_reused (422, names the reference) when the key of `row` belongs to another request. */
 export function replayOf<T extends Keyed>(row: T, requestFingerprint: string): T {
   if (row.requestFingerprint === requestFingerprint) return row
   throw new Refusal(
@@ -27,18 +26,18 @@ export function replayOf<T extends Keyed>(row: T, requestFingerprint: string): T
 
 const inProgress = () => new Refusal('request_in_progress', undefined, { headers: { 'retry-after': '1' } })
 
-/** A lock that was not had in time is somebody else's request under way; every other failure passes through. */
+/** A lock time-out means that another request is in progress. Every other error passes through unchanged. */
 export function asInProgress(error: unknown): unknown {
   return stateOf(error) === sqlState.lockNotAvailable ? inProgress() : error
 }
 
 /**
- * Refuses: idempotency_key_reused (422, naming the reference) where the key belongs to another request;
- * request_in_progress (409) where the twin does not end in time.
+ * Refuses: idempotency_key_reused (422, names the reference) when the key belongs to another request;
+ * request_in_progress (409) when a concurrent duplicate does not end in time.
  */
 export async function once<T extends Keyed>(options: {
   readonly requestFingerprint: string
-  /** The row of the key; undefined where there is none, or no key. */
+  /** The row of the key; undefined when there is no row, or the request has no key. */
   readonly find: () => Promise<T | undefined>
   readonly make: () => Promise<T>
 }): Promise<{ readonly row: T; readonly replayed: boolean }> {

@@ -1,7 +1,7 @@
 /** The worker's steps when the bank is away for very long, and when a notice cannot be taken. */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
-import { createFrailRail } from '../../../test/model/bank.ts'
+import { createFaultyRail } from '../../../test/model/bank.ts'
 import { checkPayments } from '../../../test/model/payments.ts'
 import {
   addPartner,
@@ -16,7 +16,7 @@ import { dayMs, newId } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
 import { sendDue, startSettlement, takeNotices } from './index.ts'
 
-const { wrapRail, arm, disarm } = createFrailRail()
+const { wrapRail, arm, disarm } = createFaultyRail()
 let service: Service
 before(async () => {
   service = await createTestService({ wrapRail })

@@ -72,7 +72,7 @@ export function createRecord({ db, clock, sharded }: Deps) {
   }
 
   return createBatcher<Recording, Verdict | 'stale'>({
-    ...{ db, work, callsMax, batchesMax, apart: sharded, byIndex: true },
+    ...{ db, work, callsMax, batchesMax, sharded, byIndex: true },
     partnerOf: (call) => call.partnerId,
   })
 }

@@ -1,6 +1,6 @@
 /** The verbs of beneficiaries. */
 import { type Cursors, notFound, type Page } from '../../api/index.ts'
-import { type Clock, newId } from '../../kernel/index.ts'
+import { type Clock, newId, partnerKey } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { Customers } from '../customers/index.ts'
 import { type BeneficiaryCreate, type BeneficiaryUpdate, readDestination, refuseEmptyUpdate } from './rules.ts'
@@ -21,7 +21,7 @@ export type Beneficiaries = {
   readonly update: (partnerId: string, input: BeneficiaryUpdate) => Promise<Beneficiary>
   /** Gone for every later request; payouts that were accepted keep what they copied. Refuses: not_found. */
   readonly remove: (partnerId: string, id: string) => Promise<void>
-  /** For batches of payouts, by `<partner> <id>`: one that is unknown, removed or another's is not among them. */
+  /** For batches of payouts, by `partnerKey(partnerId, id)`: one that is unknown, removed or another's is not among them. */
   readonly payeesByIds: (
     tx: Tx,
     keys: readonly { readonly partnerId: string; readonly id: string }[],
@@ -78,7 +78,7 @@ export function createBeneficiaries(deps: {
     payeesByIds: async (tx, keys) => {
       if (keys.length === 0) return new Map()
       const rows = await store.payeesByIds(tx, keys)
-      return new Map(rows.map(({ partnerId, ...row }) => [`${partnerId} ${row.id}`, row]))
+      return new Map(rows.map(({ partnerId, ...row }) => [partnerKey(partnerId, row.id), row]))
     },
   }
 }

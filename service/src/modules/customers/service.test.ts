@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/postgres.ts'
 import { createCursors, Refusal } from '../../api/index.ts'
 import { createManualClock } from '../../../../test/support/clock.ts'
-import { createLog, createSealer, newId, randomBytes } from '../../kernel/index.ts'
+import { createLog, createSealer, newId, partnerKey, randomBytes } from '../../kernel/index.ts'
 import { createDatabase, type Database, sql } from '../../postgres/index.ts'
 import { createCustomers, type Customers, customersRoutes } from './index.ts'
 
@@ -127,7 +127,7 @@ test('whom money moves for: without KYC but the citizenship, which follows each 
   const given = { email: 'ada@example.com', kyc: { ...kyc, citizenshipCountryCode: 'GB' } }
   const { id, serviceId, partnerCustomerIdentifier, email } = await customers.create(partnerId, given)
   const payerOf = async (owner: string) =>
-    (await customers.payersByIds(db, [{ partnerId: owner, id }])).get(`${owner} ${id}`)
+    (await customers.payersByIds(db, [{ partnerId: owner, id }])).get(partnerKey(owner, id))
   const expected = { id, serviceId, partnerCustomerIdentifier, email, citizenshipCountryCode: 'GB' }
   for (const _ of [1, 2]) assert.deepEqual(await payerOf(partnerId), expected)
   assert.equal(await payerOf(stranger), undefined)

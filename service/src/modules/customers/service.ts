@@ -1,7 +1,7 @@
 /** The verbs of customers. KYC is opened here and nowhere below. */
 import { serviceIdPattern, uuidPattern } from '@partner-payments/wire'
 import { type Cursors, notFound, type Page } from '../../api/index.ts'
-import { type Clock, newId, randomText, type Sealer } from '../../kernel/index.ts'
+import { type Clock, newId, partnerKey, randomText, type Sealer } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import {
   type CustomerCreate,
@@ -47,7 +47,7 @@ export type Customers = {
   readonly update: (partnerId: string, ref: string, input: CustomerUpdate) => Promise<Customer>
   /** For other modules: by guid or serviceId, as a request names it. Refuses: not_found, with `pointer` where given. */
   readonly find: (tx: Tx, partnerId: string, ref: string, pointer?: string) => Promise<Customer>
-  /** For batches of payments, by `<partner> <guid>`: one that does not exist or is another's is not among them. */
+  /** For batches of payments, by `partnerKey(partnerId, guid)`: one that does not exist or is another's is not among them. */
   readonly payersByIds: (
     tx: Tx,
     keys: readonly { readonly partnerId: string; readonly id: string }[],
@@ -159,7 +159,7 @@ export function createCustomers(deps: {
       const rows = await store.payersByIds(tx, keys)
       return new Map(
         rows.map((row) => {
-          const name = `${row.partnerId} ${row.id}`
+          const name = partnerKey(row.partnerId, row.id)
           return [name, toPayer(name, row)]
         }),
       )

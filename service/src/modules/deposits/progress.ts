@@ -2,7 +2,7 @@
  * How a deposit moves on: what the bank tells, and the end of its time. A batch of deposits moves in one transaction: each
  * is judged alone, and then all that they write is written together. What is no news changes nothing.
  */
-import { present } from '../../kernel/index.ts'
+import { partnerKey, present } from '../../kernel/index.ts'
 import type { Transfer } from '../../ledger/index.ts'
 import type { NewEvent } from '../../events/index.ts'
 import type { Tx } from '../../postgres/index.ts'
@@ -138,7 +138,7 @@ export function createTake(deps: DepositsDeps) {
       if (seen.has(key)) return 'again'
       seen.add(key)
       const deposit = present(deposits.get(key), 'a deposit that the bank names exists')
-      const customer = owners.get(`${deposit.partnerId} ${deposit.customerId}`)
+      const customer = owners.get(partnerKey(deposit.partnerId, deposit.customerId))
       return stepOf(deps, deposit, present(customer, "a deposit's customer exists"), news, now) ?? false
     })
     const steps = judged.filter((each) => typeof each === 'object')

@@ -55,7 +55,7 @@ export function createDeposits(deps: DepositsDeps): Deposits {
     callsMax: newsPerBatchMax,
     batchesMax: batchesUnderWayMax,
     partnerOf: ({ partnerId }: DepositNews) => partnerId,
-    apart: deps.sharded,
+    sharded: deps.sharded,
     // For a few hundred rows a plan would read small tables whole, and go on so once they have grown.
     byIndex: true,
   })

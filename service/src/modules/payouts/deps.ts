@@ -1,4 +1,4 @@
-/** What the verbs of payouts are made with. */
+/** What the verbs of payouts depend on. */
 import type { Cursors } from '../../api/index.ts'
 import type { Clock } from '../../kernel/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
@@ -17,10 +17,10 @@ export type PayoutsDeps = {
   readonly customers: Customers
   readonly beneficiaries: Beneficiaries
   readonly transactions: Transactions
-  /** The database is sharded by partner: a batch is of one. */
+  /** The database is sharded by partner: a batch holds payouts of one partner. */
   readonly sharded?: boolean
-  /** How many payouts share a transaction at most, where it is to differ from the usual: the bench asks what it costs. */
+  /** How many payouts share a transaction at most; undefined: the default. The bench measures other sizes. */
   readonly payoutsPerBatchMax?: number | undefined
-  /** The connector that carries payouts, or undefined where none is configured. */
+  /** The bank connector of payouts; undefined when none is configured. */
   readonly railId: string | undefined
 }

@@ -1,10 +1,10 @@
-/** Domain -> event `data`. A field that the document calls a plain string and nobody gave is the empty string. */
+/** Domain -> event `data`. A missing value is the empty string where the interface document requires a string. */
 import type { EventData } from '@partner-payments/wire'
 import { writeAmount } from '../../kernel/index.ts'
 import type { Payer } from '../customers/index.ts'
 import type { PayoutRow } from './store.ts'
 
-/** CLDR's code for an unknown region: the service cannot know where a customer's address is. */
+/** CLDR's code for an unknown region: the service does not locate a customer's IP address. */
 const unknownCountry = 'ZZ'
 
 export function withdrawal(

@@ -1,104 +1,73 @@
 /**
- * How a payout moves on: the verbs of the settlement worker. A claim is a lease; what is done under it is fenced by its
- * id, so that a worker that was frozen past its lease changes nothing. What the bank tells (settled, rejected,
- * returned) needs no lease: the state decides whether it is news.
+ * The verbs of the settlement worker. A claim is a lease; its id fences every change, so that a worker that was frozen
+ * past its lease changes nothing. A bank notification needs no lease: the status of the payout decides whether it applies.
  */
-import type { ErrorKey } from '@partner-payments/wire'
-import { after, assert, newId, nilId, present, secondMs } from '../../kernel/index.ts'
-import type { Acknowledgement } from '../../rails/index.ts'
+import { after, newId, nilId, present, secondMs } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import { failed, withdrawal } from './events.ts'
-import { holdsReserve, mayMove, type PayoutStatus, restAfter, sendAttemptsMax } from './rules.ts'
+import type { Acknowledgement } from '../../rails/index.ts'
 import type { PayoutsDeps } from './deps.ts'
+import { createMoves, type Failure, type Moves } from './moves.ts'
+import { holdsReserve, mayMove, retryDelayAfter, sendAttemptsMax } from './rules.ts'
 import * as store from './store.ts'
 
 export type PayoutClaim = store.PayoutRow & { readonly leaseId: string }
-export type Failure = { readonly errorKey: ErrorKey; readonly details: string }
 
-export type Progress = {
-  /** Frees what dead workers hold. Only where no other worker can be alive: the embedded database has one process. */
+type Claiming = {
+  /** Ends the leases of dead workers. Only for the embedded database, which serves one process. */
   readonly releaseLeases: (partnerId: string) => Promise<void>
-  /** The due-work scan: which partners have payouts to move on. */
+  /** The due-work scan: the partners that have due payouts. */
   readonly partnersWithDue: (partnersMax: number) => Promise<readonly string[]>
   readonly claim: (partnerId: string, payoutsMax: number) => Promise<readonly PayoutClaim[]>
+}
+
+type Sending = {
   /**
-   * The checks are passed and a try at the bank begins: Pending -> Processing, and one more attempt on the books before
-   * the bank hears of it. Answers undefined where the lease is lost.
+   * Pending -> Processing, after the checks have passed. Counts the attempt before the bank receives the instruction.
+   * Answers undefined when the lease is lost.
    */
   readonly beginSending: (claim: PayoutClaim) => Promise<PayoutClaim | undefined>
-  /** The bank has answered: Processing -> Sent, or Failed. Nothing where the lease is lost. */
+  /** Processing -> Sent or Failed, as the bank has answered. Changes nothing when the lease is lost. */
   readonly recordAcknowledgement: (claim: PayoutClaim, acknowledgement: Acknowledgement) => Promise<void>
   /**
-   * The bank was asked and does not have the instruction: after many tries the payout fails. True: it is over. Asked
-   * before a try only, since after one that broke nobody knows whether it arrived.
+   * Fails the payout after many attempts, and answers whether it did. The caller has asked the bank before this attempt,
+   * and the bank does not have the instruction: after a broken attempt that would be unknown.
    */
   readonly giveUp: (claim: PayoutClaim) => Promise<boolean>
-  /** The bank could not be reached: what became of the try is unknown, and it is asked later. */
+  /** The bank was unreachable, so that the outcome of the attempt is unknown. Schedules a query. */
   readonly recordUnreachable: (claim: PayoutClaim) => Promise<void>
-  /** Sent -> Completed: what was reserved is posted. False, here and below: it was no news, and changed nothing. */
+}
+
+/** Each answers false for a duplicate notification, which changes nothing. */
+type Settling = {
+  /** Sent -> Completed. Posts the reserved money. */
   readonly settled: (partnerId: string, payoutId: string) => Promise<boolean>
-  /** Rejected before settlement: the money is free again. */
+  /** Sent -> Failed. Releases the reserved money. */
   readonly rejected: (partnerId: string, payoutId: string, failure: Failure) => Promise<boolean>
-  /** Sent back: before settlement as `rejected`; after it a new, linked transaction brings the money back. */
+  /** Before settlement as `rejected`. After settlement a new, linked transaction brings the money back. */
   readonly returned: (partnerId: string, payoutId: string, failure: Failure) => Promise<boolean>
 }
 
-/** Longer than a try at a bank takes, short enough that a killed worker's payouts are soon another's. */
+export type Progress = Claiming & Sending & Settling
+
+/** Longer than an attempt at a bank, and short enough that another worker soon takes over a killed worker's payouts. */
 const leaseMs = 15 * secondMs
 
 export function createProgress(deps: PayoutsDeps): Progress {
-  const { db, clock, ledger, transactions } = deps
-  let lookedUpTo = nilId
+  const moves = createMoves(deps)
+  return { ...createClaiming(deps), ...createSending(deps, moves), ...createSettling(deps, moves) }
+}
 
-  /** Works on the locked row; does nothing where another has taken the lease meanwhile. */
-  const fenced = <T>(claim: PayoutClaim, work: (tx: Tx, payout: store.PayoutRow) => Promise<T>) =>
-    db.transaction(async (tx) => {
-      const payout = await locked(tx, claim.partnerId, claim.id)
-      return payout.leaseId === claim.leaseId ? work(tx, payout) : undefined
-    })
-  /**
-   * News of an instruction proves that the bank took it, also where the acknowledgement was lost with its worker: what
-   * it would have said is caught up on first, and the lease ends, so that nobody hands the instruction over again.
-   */
-  const onNews = (partnerId: string, id: string, work: (tx: Tx, payout: store.PayoutRow) => Promise<boolean>) =>
-    db.transaction(async (tx) => {
-      const payout = await locked(tx, partnerId, id)
-      return work(tx, payout.status === 'Processing' ? await sent(tx, payout) : payout)
-    })
-
-  const move = (tx: Tx, payout: store.PayoutRow, status: PayoutStatus, failure?: Failure) => {
-    assert(mayMove(payout.status, status), `payout ${payout.id} is ${payout.status}: it cannot become ${status}`)
-    const errors = { errorKey: failure?.errorKey ?? null, errorDetails: failure?.details ?? null }
-    const { sendAttempts } = payout
-    const change = { status, ...errors, sendAttempts, dueAt: null, leaseId: null }
-    return store.updatePayout(tx, payout.partnerId, payout.id, change, clock.now())
-  }
-
-  const sent = async (tx: Tx, payout: store.PayoutRow): Promise<store.PayoutRow> => {
-    await move(tx, payout, 'Sent')
-    await transactions.note(tx, payout.partnerId, payout.transactionId, 'Sent')
-    await tell(deps, tx, payout, 'sent')
-    return { ...payout, status: 'Sent', dueAt: null, leaseId: null }
-  }
-
-  const fail = async (tx: Tx, payout: store.PayoutRow, failure: Failure, as: 'Failed' | 'Returned') => {
-    await ledger.release(tx, payout.partnerId, payout.reserveId)
-    await move(tx, payout, as, failure)
-    await tell(deps, tx, payout, 'failed', failure)
-    const { errorKey } = failure
-    const steps = [as] as const
-    await transactions.conclude(tx, payout.partnerId, payout.transactionId, { status: 'Unsuccessful', steps, errorKey })
-  }
-
+function createClaiming({ db, clock }: PayoutsDeps): Claiming {
+  let scannedUpTo = nilId
   return {
     releaseLeases: (partnerId) => store.releaseLeases(db, partnerId, clock.now()),
     partnersWithDue: async (partnersMax) => {
-      const found = await store.partnersWithDue(db, clock.now(), lookedUpTo, partnersMax)
-      const again = found.length < partnersMax && lookedUpTo !== nilId
-      const more = again ? await store.partnersWithDue(db, clock.now(), nilId, partnersMax - found.length) : []
-      const partnerIds = [...new Set([...found, ...more])]
-      // On from here the next time, so that those with many payouts do not keep the others waiting.
-      lookedUpTo = partnerIds.at(-1) ?? nilId
+      const behind = await store.partnersWithDue(db, clock.now(), scannedUpTo, partnersMax)
+      const wrapsAround = behind.length < partnersMax && scannedUpTo !== nilId
+      const before = wrapsAround ? await store.partnersWithDue(db, clock.now(), nilId, partnersMax - behind.length) : []
+      const partnerIds = [...new Set([...behind, ...before])]
+      // The next scan continues here, so that partners with many payouts do not starve the others.
+      scannedUpTo = partnerIds.at(-1) ?? nilId
       return partnerIds
     },
     claim: async (partnerId, payoutsMax) => {
@@ -107,60 +76,89 @@ export function createProgress(deps: PayoutsDeps): Progress {
       const rows = await store.claimDue(db, partnerId, { now, leaseId, leaseUntil: after(now, leaseMs), payoutsMax })
       return rows.map((row) => ({ ...row, leaseId })).toSorted((a, b) => (a.id < b.id ? -1 : 1))
     },
+  }
+}
+
+function createSending({ db, clock }: PayoutsDeps, moves: Moves): Sending {
+  /** Works on the locked row, or does nothing when another worker has taken the lease. */
+  const fenced = <T>(claim: PayoutClaim, work: (tx: Tx, payout: store.PayoutRow) => Promise<T>) =>
+    db.transaction(async (tx) => {
+      const payout = await locked(tx, claim.partnerId, claim.id)
+      return payout.leaseId === claim.leaseId ? work(tx, payout) : undefined
+    })
+  return {
     beginSending: (claim) =>
       fenced(claim, async (tx, payout) => {
         const now = clock.now()
-        const change = { status: 'Processing', errorKey: null, errorDetails: null } as const
         const sendAttempts = payout.sendAttempts + 1
-        const lease = { dueAt: after(now, leaseMs), leaseId: claim.leaseId }
-        await store.updatePayout(tx, payout.partnerId, payout.id, { ...change, sendAttempts, ...lease }, now)
-        if (payout.status === 'Pending') {
-          await transactions.note(tx, payout.partnerId, payout.transactionId, 'Screening', 'Accepted')
-          await tell(deps, tx, payout, 'accepted')
-        }
+        const change = {
+          status: 'Processing',
+          errorKey: null,
+          errorDetails: null,
+          sendAttempts,
+          dueAt: after(now, leaseMs),
+          leaseId: claim.leaseId,
+        } as const
+        await store.updatePayout(tx, payout.partnerId, payout.id, change, now)
+        if (payout.status === 'Pending') await moves.accept(tx, payout)
         return { ...claim, status: 'Processing', sendAttempts }
       }),
     recordAcknowledgement: async (claim, acknowledgement) => {
       await fenced(claim, async (tx, payout) => {
-        if (acknowledgement.accepted) await sent(tx, payout)
-        else await fail(tx, payout, acknowledgement, 'Failed')
+        if (acknowledgement.accepted) await moves.send(tx, payout)
+        else await moves.fail(tx, payout, acknowledgement, 'Failed')
       })
     },
     giveUp: async (claim) => {
       if (claim.sendAttempts <= sendAttemptsMax) return false
       const failure = { errorKey: 'BankUnreachable', details: 'The bank could not be reached.' } as const
-      await fenced(claim, (tx, payout) => fail(tx, payout, failure, 'Failed'))
+      await fenced(claim, (tx, payout) => moves.fail(tx, payout, failure, 'Failed'))
       return true
     },
     recordUnreachable: async (claim) => {
       await fenced(claim, async (tx, payout) => {
-        const { sendAttempts, partnerId, id } = payout
+        const { status, sendAttempts, partnerId, id } = payout
         const now = clock.now()
-        const unchanged = { status: payout.status, errorKey: null, errorDetails: null, sendAttempts }
-        const again = { dueAt: after(now, restAfter(sendAttempts)), leaseId: null }
-        return store.updatePayout(tx, partnerId, id, { ...unchanged, ...again }, now)
+        const dueAt = after(now, retryDelayAfter(sendAttempts))
+        const change = { status, errorKey: null, errorDetails: null, sendAttempts, dueAt, leaseId: null }
+        return store.updatePayout(tx, partnerId, id, change, now)
       })
     },
+  }
+}
+
+function createSettling({ db }: PayoutsDeps, moves: Moves): Settling {
+  /**
+   * A notification proves that the bank has the instruction, even if the acknowledgement was lost with its worker. So a
+   * Processing payout becomes Sent first, which ends its lease and keeps other workers from sending it again.
+   */
+  const onNotification = (
+    partnerId: string,
+    payoutId: string,
+    work: (tx: Tx, payout: store.PayoutRow) => Promise<boolean>,
+  ) =>
+    db.transaction(async (tx) => {
+      const payout = await locked(tx, partnerId, payoutId)
+      return work(tx, payout.status === 'Processing' ? await moves.send(tx, payout) : payout)
+    })
+  return {
     settled: (partnerId, payoutId) =>
-      onNews(partnerId, payoutId, async (tx, payout) => {
+      onNotification(partnerId, payoutId, async (tx, payout) => {
         if (!mayMove(payout.status, 'Completed')) return false
-        await ledger.post(tx, partnerId, payout.reserveId)
-        await move(tx, payout, 'Completed')
-        const steps = ['Settled'] as const
-        await transactions.conclude(tx, partnerId, payout.transactionId, { status: 'Completed', steps })
+        await moves.complete(tx, payout)
         return true
       }),
     rejected: (partnerId, payoutId, failure) =>
-      onNews(partnerId, payoutId, async (tx, payout) => {
+      onNotification(partnerId, payoutId, async (tx, payout) => {
         if (payout.status !== 'Sent') return false
-        await fail(tx, payout, failure, 'Failed')
+        await moves.fail(tx, payout, failure, 'Failed')
         return true
       }),
     returned: (partnerId, payoutId, failure) =>
-      onNews(partnerId, payoutId, async (tx, payout) => {
+      onNotification(partnerId, payoutId, async (tx, payout) => {
         if (!mayMove(payout.status, 'Returned')) return false
-        if (holdsReserve(payout.status)) await fail(tx, payout, failure, 'Returned')
-        else await giveBack(deps, tx, payout, () => move(tx, payout, 'Returned', failure))
+        if (holdsReserve(payout.status)) await moves.fail(tx, payout, failure, 'Returned')
+        else await moves.refund(tx, payout, failure)
         return true
       }),
   }
@@ -168,66 +166,4 @@ export function createProgress(deps: PayoutsDeps): Progress {
 
 async function locked(tx: Tx, partnerId: string, id: string): Promise<store.PayoutRow> {
   return present(await store.lockPayout(tx, partnerId, id), 'a payout that a worker or a bank names exists')
-}
-
-/** The events of a customer's withdrawal; the partner's own payout has none but the change of status. */
-async function tell(
-  { clock, eventOutbox, customers }: PayoutsDeps,
-  tx: Tx,
-  payout: store.PayoutRow,
-  what: 'accepted' | 'sent' | 'failed',
-  failure?: Failure,
-): Promise<void> {
-  const { partnerId, customerId } = payout
-  if (customerId === null) return
-  const payers = await customers.payersByIds(tx, [{ partnerId, id: customerId }])
-  const data = withdrawal(payout, present(payers.get(`${partnerId} ${customerId}`), "a payout's customer exists"))
-  const now = clock.now()
-  if (what === 'failed')
-    eventOutbox.append(
-      tx,
-      payout.partnerId,
-      'partner.customer.withdrawal.failed',
-      now,
-      failed(data, failure?.details ?? null),
-    )
-  else eventOutbox.append(tx, payout.partnerId, `partner.customer.withdrawal.${what}`, now, data)
-}
-
-/** A return after settlement: a new transaction of its own, completed at once, that names the one it gives back. */
-async function giveBack(
-  { ledger, transactions, railId }: PayoutsDeps,
-  tx: Tx,
-  payout: store.PayoutRow,
-  moved: () => Promise<void>,
-): Promise<void> {
-  const { partnerId, amount, currency, customerId } = payout
-  await moved()
-  const refund = await transactions.open(tx, {
-    partnerId,
-    reference: null,
-    amount,
-    currency,
-    category: 'Deposit',
-    direction: 'Inward',
-    type: customerId === null ? 'PartnerDeposit' : 'PartnerCustomerRefund',
-    rail: payout.rail,
-    customerId,
-    steps: ['Created'],
-    endToEndId: payout.endToEndId,
-    originatingReference: payout.reference,
-    description: `Return of ${payout.reference}`,
-    debtor: { accountHolderName: payout.creditorName, iban: payout.creditorAccount, country: payout.creditorCountry },
-  })
-  await ledger.transfer(tx, {
-    partnerId,
-    debit: `settlement.${present(railId, 'a payout that was sent has a rail')}`,
-    credit: 'balance',
-    currency,
-    amount,
-    partyId: customerId ?? partnerId,
-    reference: refund.reference,
-  })
-  await transactions.noteAfterEnd(tx, partnerId, payout.transactionId, 'Returned')
-  await transactions.conclude(tx, partnerId, refund.id, { status: 'Completed', steps: ['Settled', 'Credited'] })
 }

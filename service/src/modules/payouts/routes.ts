@@ -10,7 +10,7 @@ export function payoutsRoutes(payouts: Payouts): Handlers<'payouts'> {
     createFiatPayout: async ({ caller, body, ip, nonce }) => {
       const { payout, replayed } = await payouts.create(caller, body, ip, nonce)
       return {
-        // The first answer, also when it is given again later: `status` is what it was then.
+        // A replay repeats the first answer, so that the status is Pending whatever the payout is now.
         body: { ...documented(payout), status: 'Pending', idempotencyKey: body.idempotencyKey },
         headers: {
           location: `/v1/transactions/${encodeURIComponent(payout.reference)}`,

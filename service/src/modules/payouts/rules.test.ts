@@ -3,13 +3,13 @@ import { test } from 'node:test'
 import { payouts } from '@partner-payments/wire'
 import { Refusal } from '../../api/index.ts'
 import {
+  fingerprintOf,
   holdsReserve,
   mayMove,
   type PayoutStatus,
   railOf,
   requireFiat,
-  restAfter,
-  sameness,
+  retryDelayAfter,
   sendAttemptsMax,
 } from './rules.ts'
 
@@ -24,20 +24,20 @@ const moves: Readonly<Record<PayoutStatus, string>> = {
   Cancelled: '',
 }
 
-test('each move that is there, and no other', () => {
+test('the allowed moves between statuses, and no others', () => {
   for (const from of payouts.payoutStatuses)
     for (const to of payouts.payoutStatuses)
       assert.equal(mayMove(from, to), moves[from].split(' ').includes(to), `${from} -> ${to}`)
 })
 
-test('the money is set aside until it is gone or free: wherever a payout is not at its end', () => {
-  const held = payouts.payoutStatuses.filter(holdsReserve)
-  assert.deepEqual(held, ['Pending', 'PendingApproval', 'Processing', 'Sent'])
+test('money is reserved in every status before the end of a payout', () => {
+  const reserved = payouts.payoutStatuses.filter(holdsReserve)
+  assert.deepEqual(reserved, ['Pending', 'PendingApproval', 'Processing', 'Sent'])
 })
 
-test('two requests are the same when they ask for the same', () => {
+test('requests that ask for the same payout have one fingerprint', () => {
   const request = { amount: 100n, currency: 'EUR', beneficiaryId: 'ABC', reference: 'R' } as const
-  assert.equal(sameness(request), sameness({ ...request, beneficiaryId: 'abc' }))
+  assert.equal(fingerprintOf(request), fingerprintOf({ ...request, beneficiaryId: 'abc' }))
   const others = [
     { ...request, amount: 101n },
     { ...request, currency: 'GBP' as const },
@@ -46,19 +46,19 @@ test('two requests are the same when they ask for the same', () => {
     { amount: 100n, currency: 'EUR', beneficiaryId: 'ABC' } as const,
     { amount: 100n, currency: 'EUR', customerId: 'ABC', reference: 'R' } as const,
   ]
-  assert.equal(new Set([request, ...others].map(sameness)).size, others.length + 1)
+  assert.equal(new Set([request, ...others].map(fingerprintOf)).size, others.length + 1)
 })
 
-test('rests grow, and the last is kept', () => {
-  const rests = Array.from({ length: sendAttemptsMax }, (_, index) => restAfter(index + 1))
+test('retry delays grow up to the last one', () => {
+  const delays = Array.from({ length: sendAttemptsMax }, (_, index) => retryDelayAfter(index + 1))
   assert.deepEqual(
-    rests,
-    rests.toSorted((a, b) => a - b),
+    delays,
+    delays.toSorted((a, b) => a - b),
   )
-  assert.deepEqual([rests[0], rests.at(-1)], [1000, 300_000])
+  assert.deepEqual([delays[0], delays.at(-1)], [1000, 300_000])
 })
 
-test('euro goes by SEPA, the rest by SWIFT, tokens not at all', () => {
+test('SEPA carries euro, SWIFT other fiat currencies; tokens are refused', () => {
   assert.deepEqual([railOf('EUR'), railOf('USD')], ['Sepa', 'Swift'])
   requireFiat('GBP')
   assert.throws(

@@ -1,11 +1,11 @@
-/** Pure: the states of a payout, what makes two requests the same, which rail carries a currency. */
+/** Pure: the states of a payout, the fingerprint of a request, the rail of a currency. */
 import type { payouts, Rail } from '@partner-payments/wire'
 import { Refusal } from '../../api/index.ts'
 import { type Currency, isFiat, type Minor, minuteMs, secondMs } from '../../kernel/index.ts'
 
 export type PayoutStatus = (typeof payouts.payoutStatuses)[number]
 
-export const transitions = {
+const transitions = {
   Pending: ['Processing', 'Failed'],
   PendingApproval: ['Pending', 'Cancelled'],
   Processing: ['Sent', 'Failed'],
@@ -20,17 +20,17 @@ export function mayMove(from: PayoutStatus, to: PayoutStatus): boolean {
   return (transitions[from] as readonly PayoutStatus[]).includes(to)
 }
 
-/** A payout whose money is still reserved. */
+/** Whether the money of a payout in this status is reserved. */
 export const holdsReserve = (status: PayoutStatus) =>
   status === 'Pending' || status === 'PendingApproval' || status === 'Processing' || status === 'Sent'
 
-/** Two requests are the same when what they ask for is the same: `100` and `100.00` are one amount. */
-export function sameness(request: {
+/** Equal for requests that ask for the same payout: `100` and `100.00` are one amount. */
+export function fingerprintOf(request: {
   readonly amount: Minor
   readonly currency: Currency
   readonly beneficiaryId?: string
   readonly customerId?: string
-  readonly reference?: string
+  readonly reference?: string | null
   readonly outcome?: string
 }): string {
   const { amount, currency, beneficiaryId, customerId, reference, outcome } = request
@@ -45,16 +45,16 @@ export function requireFiat(currency: Currency): void {
     })
 }
 
-/** SEPA carries euro; everything else goes by SWIFT. */
+/** SEPA carries euro, SWIFT every other currency. */
 export function railOf(currency: Currency): Rail {
   return currency === 'EUR' ? 'Sepa' : 'Swift'
 }
 
-/** Rests between tries at a bank that cannot be reached; after the last the instruction is given up, if it never arrived. */
-const restsMs = [1, 2, 5, 15, 60].map((seconds) => seconds * secondMs)
-const longRestMs = 5 * minuteMs
+/** Delays between attempts while the bank is unreachable. After the last attempt an instruction that never arrived fails. */
+const retryDelaysMs = [1, 2, 5, 15, 60].map((seconds) => seconds * secondMs)
+const longRetryDelayMs = 5 * minuteMs
 export const sendAttemptsMax = 300
 
-export function restAfter(attempts: number): number {
-  return restsMs[attempts - 1] ?? longRestMs
+export function retryDelayAfter(attempts: number): number {
+  return retryDelaysMs[attempts - 1] ?? longRetryDelayMs
 }

@@ -23,7 +23,10 @@ before(async () => {
 after(() => service.close())
 
 const body = (fields: object = {}) => ({
-  ...{ amount: rawNumber('10.00'), currency: 'EUR', beneficiaryId: partner.beneficiary.id, idempotencyKey: newId() },
+  amount: rawNumber('10.00'),
+  currency: 'EUR',
+  beneficiaryId: partner.beneficiary.id,
+  idempotencyKey: newId(),
   ...fields,
 })
 const refusal = (code: string, pointer?: string) => (error: unknown) => {
@@ -33,7 +36,7 @@ const refusal = (code: string, pointer?: string) => (error: unknown) => {
   return true
 }
 
-test('accepted: the transaction is found by the reference, the money is set aside, the creditor is copied', async () => {
+test('an accepted payout reserves its money, copies its creditor and has a transaction under its reference', async () => {
   const { payout, replayed } = await service.payouts.create(partner.caller, body({ reference: 'Invoice 7' }), ip)
   assert.deepEqual([payout.status, payout.reference, replayed], ['Pending', 'Invoice 7', false])
   assert.deepEqual([payout.creditorName, payout.creditorAccount], ['Grace Hopper', partner.beneficiary.iban])
@@ -46,7 +49,7 @@ test('accepted: the transaction is found by the reference, the money is set asid
   )
 })
 
-test('a reference that is taken stays what the beneficiary reads, and the transaction gets one of its own', async () => {
+test('a taken reference still reaches the beneficiary, and the transaction gets its own reference', async () => {
   await pay(service, partner, '1.00', { reference: 'Rent' })
   const { payout } = await pay(service, partner, '1.00', { reference: 'Rent' })
   assert.match(payout.reference, /^txn_/)
@@ -54,43 +57,47 @@ test('a reference that is taken stays what the beneficiary reads, and the transa
   assert.equal((await service.transactions.get(partner.partnerId, payout.reference)).row.userReference, 'Rent')
 })
 
-test('each refusal names its field and leaves nothing behind', async () => {
+test('each refusal names its field and writes nothing', async () => {
   const other = await addPartner(service, 1000n)
   const pounds = await service.beneficiaries.create(partner.partnerId, {
-    ...{ name: 'Joan', iban: 'GB29NWBK60161331926819', currency: 'GBP' },
+    name: 'Joan',
+    iban: 'GB29NWBK60161331926819',
+    currency: 'GBP',
   })
   const wallet = await service.beneficiaries.create(partner.partnerId, {
-    ...{ name: 'Ada', walletAddress: '0x52908400098527886E0F7030069857D2E4169EE7', currency: 'USDC' },
+    name: 'Ada',
+    walletAddress: '0x52908400098527886E0F7030069857D2E4169EE7',
+    currency: 'USDC',
   })
   const balance = await balanceOf(service, partner.partnerId)
   const count = async () => (await service.transactions.list(partner.partnerId, { limit: '100' })).data.length
   const before = await count()
-  const cases: readonly (readonly [object, string, string?])[] = [
-    [{ amount: rawNumber('0.001') }, 'validation_failed', '/amount'],
-    [{ amount: 0 }, 'validation_failed', '/amount'],
-    [{ currency: 'XXX' }, 'validation_failed', '/currency'],
-    [{ currency: 'JPY' }, 'currency_not_supported', '/currency'],
-    [{ beneficiaryId: wallet.id, currency: 'USDC' }, 'currency_not_supported', '/currency'],
-    [{ beneficiaryId: newId() }, 'not_found', '/beneficiaryId'],
-    [{ beneficiaryId: other.beneficiary.id }, 'not_found', '/beneficiaryId'],
-    [{ beneficiaryId: pounds.id }, 'beneficiary_currency_mismatch', '/currency'],
-    [{ beneficiaryId: pounds.id, currency: 'GBP' }, 'insufficient_funds'],
-    [{ amount: rawNumber('10000000') }, 'insufficient_funds'],
+  const cases: readonly { readonly fields: object; readonly code: string; readonly pointer?: string }[] = [
+    { fields: { amount: rawNumber('0.001') }, code: 'validation_failed', pointer: '/amount' },
+    { fields: { amount: 0 }, code: 'validation_failed', pointer: '/amount' },
+    { fields: { currency: 'XXX' }, code: 'validation_failed', pointer: '/currency' },
+    { fields: { currency: 'JPY' }, code: 'currency_not_supported', pointer: '/currency' },
+    { fields: { beneficiaryId: wallet.id, currency: 'USDC' }, code: 'currency_not_supported', pointer: '/currency' },
+    { fields: { beneficiaryId: newId() }, code: 'not_found', pointer: '/beneficiaryId' },
+    { fields: { beneficiaryId: other.beneficiary.id }, code: 'not_found', pointer: '/beneficiaryId' },
+    { fields: { beneficiaryId: pounds.id }, code: 'beneficiary_currency_mismatch', pointer: '/currency' },
+    { fields: { beneficiaryId: pounds.id, currency: 'GBP' }, code: 'insufficient_funds' },
+    { fields: { amount: rawNumber('10000000') }, code: 'insufficient_funds' },
   ]
-  for (const [fields, code, pointer] of cases)
+  for (const { fields, code, pointer } of cases)
     await assert.rejects(service.payouts.create(partner.caller, body(fields), ip), refusal(code, pointer), code)
   assert.deepEqual(await balanceOf(service, partner.partnerId), balance)
   assert.equal(await count(), before)
 })
 
-test('without a bank no payout is accepted', async () => {
+test('without a bank connector every payout is refused', async () => {
   const { db, clock, cursors, ledger, eventOutbox, customers, beneficiaries, transactions } = service
   const deps = { db, clock, cursors, ledger, eventOutbox, customers, beneficiaries, transactions }
   const payouts = createPayouts({ ...deps, railId: undefined })
   await assert.rejects(payouts.create(partner.caller, body(), ip), refusal('currency_not_supported'))
 })
 
-test('the key replays `100` for `100.00`, and in any spelling of the beneficiary', async () => {
+test('a key replays `100` for `100.00`, and any spelling of the beneficiary id', async () => {
   const { idempotencyKey, ...rest } = body({ amount: 100 })
   const first = await service.payouts.create(partner.caller, { ...rest, idempotencyKey }, ip)
   const again = {
@@ -103,7 +110,7 @@ test('the key replays `100` for `100.00`, and in any spelling of the beneficiary
   assert.deepEqual([second.payout.id, second.replayed], [first.payout.id, true])
 })
 
-test('a beneficiary that was removed is paid no more, but a key from before still answers', async () => {
+test('a removed beneficiary gets no new payout, and an earlier key still replays', async () => {
   const account = { iban: 'DE89370400440532013000', currency: 'EUR' }
   const { id } = await service.beneficiaries.create(partner.partnerId, { ...account, name: 'Short' })
   const request = body({ beneficiaryId: id })
@@ -113,7 +120,7 @@ test('a beneficiary that was removed is paid no more, but a key from before stil
   await assert.rejects(service.payouts.create(partner.caller, body({ beneficiaryId: id }), ip), refusal('not_found'))
 })
 
-test("another partner's payout is not there", async () => {
+test("another partner's payout is not found", async () => {
   const { payout } = await pay(service, partner, '1.00')
   const other = await addPartner(service)
   await assert.rejects(service.payouts.get(other.partnerId, payout.id), refusal('not_found'))

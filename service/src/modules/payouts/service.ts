@@ -1,13 +1,14 @@
-/** The verbs of payouts: those of the API, and those by which the settlement worker moves a payout on. */
+/** The verbs of payouts: those of the API, and those with which the settlement worker moves a payout forward. */
 import type { BodyOf, QueryOf, WithdrawalOutcome } from '@partner-payments/wire'
 import { type Caller, notFound, type OpenNonce, type Page, readAmount, readCurrency } from '../../api/index.ts'
 import { type Currency, type Minor } from '../../kernel/index.ts'
 import { createNonceBatcher } from '../../access/index.ts'
 import { asInProgress } from '../../postgres/index.ts'
-import { createAccept, type Creditor, type PayoutCall } from './accept.ts'
+import { createAccept } from './accept.ts'
+import type { Creditor, PayoutCall } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { createProgress, type PayoutClaim, type Progress } from './progress.ts'
-import { sameness } from './rules.ts'
+import { fingerprintOf } from './rules.ts'
 import * as store from './store.ts'
 
 export type { PayoutClaim }
@@ -17,8 +18,8 @@ export type Payouts = Progress & {
   /**
    * Accepts a payout and reserves its money. Refuses: validation_failed (amount, currency), currency_not_supported,
    * not_found (beneficiaryId), beneficiary_currency_mismatch, beneficiary_not_payable, insufficient_funds,
-   * idempotency_key_reused, request_in_progress; where the nonce is still to be spent, which is then done with the payout
-   * or with its refusal, nonce_replayed.
+   * idempotency_key_reused, request_in_progress. Consumes an open nonce together with the payout or its refusal, and then
+   * also refuses: nonce_replayed.
    */
   readonly create: (
     caller: Caller,
@@ -26,7 +27,7 @@ export type Payouts = Progress & {
     ip: string,
     nonce?: OpenNonce,
   ) => Promise<AcceptedPayout>
-  /** A simulated withdrawal of a customer, to an account of the sandbox. Refuses as `create` does. */
+  /** Accepts a simulated withdrawal of a customer to an account of the sandbox. Refuses as `create` does. */
   readonly simulate: (caller: Caller, request: SimulatedWithdrawal, ip: string) => Promise<AcceptedPayout>
   /** Refuses: not_found. */
   readonly get: (partnerId: string, id: string) => Promise<store.PayoutRow>
@@ -42,7 +43,7 @@ export type SimulatedWithdrawal = {
   readonly idempotencyKey: string | null
 }
 
-/** Where simulated withdrawals go: a well-formed account of a bank that exists, and no person. */
+/** The creditor of simulated withdrawals: a valid IBAN of a real bank, and no real person. */
 const sandboxCreditor: Creditor = {
   name: 'Sandbox Beneficiary',
   account: 'NL91ABNA0417164300',
@@ -50,60 +51,43 @@ const sandboxCreditor: Creditor = {
   country: 'NL',
 }
 
-/** At this many a batch's own work outweighs the commit that it shares. */
+/** Beyond this size the work of a batch costs more than sharing the commit saves. */
 const payoutsPerBatchMax = 128
-/** While one is written, what the next one needs is read. */
+/** One batch reads while the other writes. */
 const batchesUnderWayMax = 2
-/** Two halves of what is on the way take turns: one is written while the other is read for. */
+/** Two half batches alternate: one reads while the other writes. */
 const secondBatchMin = 32
 
 export function createPayouts(deps: PayoutsDeps): Payouts {
   const { db, cursors, customers } = deps
-  const batched = createNonceBatcher({
-    db,
-    ...createAccept(deps),
-    callsMax: deps.payoutsPerBatchMax ?? payoutsPerBatchMax,
-    batchesMax: batchesUnderWayMax,
-    secondBatchMin,
-    planOnce: true,
-    partnerOf: ({ caller }) => caller.partnerId,
-    apart: deps.sharded,
-  })
-  const accept = async (call: PayoutCall): Promise<AcceptedPayout> => {
-    for (;;) {
-      const outcome = await batched(call).catch((error: unknown) => {
-        throw asInProgress(error)
-      })
-      if (outcome !== 'again') return outcome
-    }
-  }
+  const submit = createSubmit(deps)
   return {
     ...createProgress(deps),
     create: async (caller, body, ip, nonce) => {
       const currency = readCurrency(body.currency)
       const amount = readAmount(body.amount, currency)
       const { beneficiaryId, idempotencyKey, reference = null } = body
-      const requestFingerprint = sameness({
+      return submit({
+        caller,
+        nonce,
+        operation: 'createFiatPayout',
+        idempotencyKey,
+        requestFingerprint: fingerprintOf({ amount, currency, beneficiaryId, reference }),
         amount,
         currency,
-        beneficiaryId,
-        ...(reference === null ? {} : { reference }),
+        reference,
+        ip,
+        payee: { beneficiaryId },
       })
-      const asked = { caller, nonce, operation: 'createFiatPayout', idempotencyKey, requestFingerprint } as const
-      return accept({ ...asked, amount, currency, reference, ip, payee: { beneficiaryId } })
     },
     simulate: async (caller, { amount, currency, outcome, idempotencyKey, customerRef }, ip) => {
       const { id: customerId } = await customers.find(db, caller.partnerId, customerRef, '/customerId')
-      const requestFingerprint = sameness({ amount, currency, customerId, outcome })
-      const asked = {
+      return submit({
         caller,
         nonce: undefined,
         operation: 'simulateWithdrawal',
         idempotencyKey,
-        requestFingerprint,
-      } as const
-      return accept({
-        ...asked,
+        requestFingerprint: fingerprintOf({ amount, currency, customerId, outcome }),
         amount,
         currency,
         reference: null,
@@ -119,16 +103,32 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
     list: async (partnerId, query) => {
       const list = `payouts:${partnerId}`
       const request = cursors.read(list, query)
-      const filter = {
-        status: query.status ?? null,
-        beneficiaryId: query.beneficiaryId ?? null,
-        idempotencyKey: query.idempotencyKey ?? null,
-      }
-      return cursors.page(
-        list,
-        request,
-        await store.listPayouts(db, partnerId, filter, request.afterId, request.limit + 1),
-      )
+      const { status = null, beneficiaryId = null, idempotencyKey = null } = query
+      const filter = { status, beneficiaryId, idempotencyKey }
+      const rows = await store.listPayouts(db, partnerId, filter, request.afterId, request.limit + 1)
+      return cursors.page(list, request, rows)
     },
+  }
+}
+
+/** Submits a call to the batches of payouts. Refuses: request_in_progress, and what the batch refuses. */
+function createSubmit(deps: PayoutsDeps) {
+  const batched = createNonceBatcher({
+    db: deps.db,
+    ...createAccept(deps),
+    callsMax: deps.payoutsPerBatchMax ?? payoutsPerBatchMax,
+    batchesMax: batchesUnderWayMax,
+    secondBatchMin,
+    planOnce: true,
+    partnerOf: ({ caller }) => caller.partnerId,
+    sharded: deps.sharded,
+  })
+  return async (call: PayoutCall): Promise<AcceptedPayout> => {
+    for (;;) {
+      const outcome = await batched(call).catch((error: unknown) => {
+        throw asInProgress(error)
+      })
+      if (outcome !== 'resubmit') return outcome
+    }
   }
 }

@@ -1,9 +1,9 @@
 /**
- * Transactions: everything that moved, or tried to, with its timeline.
+ * Transactions: every movement of money, completed or not, with its timeline.
  *
- * Tables: transactions.transactions. Invariants: Pending moves once, to Completed, Unsuccessful,
- * Cancelled or Expired, and stays there; each such move writes one `transaction.status.changed` in the same transaction;
- * a reference is unique within its partner. A later return is a new, linked transaction.
+ * Tables: transactions.transactions. Invariants: Pending moves once, to Completed, Unsuccessful, Cancelled or Expired, which
+ * are final. Each such move appends one `transaction.status.changed` in the same database transaction. A reference is
+ * unique within its partner. A later return is a new, linked transaction.
  */
 export { transactionsRoutes } from './routes.ts'
 export {

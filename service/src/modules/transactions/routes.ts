@@ -16,7 +16,7 @@ export function transactionsRoutes(transactions: Transactions): Handlers<'transa
   }
 }
 
-/** What there is nothing to say about is absent. `userAmount` is what the user sees: the same, without an exchange. */
+/** A null field is absent. Without an exchange `userAmount` equals `amount`. */
 function toTransaction({ row, timeline }: TransactionView): ResponseOf<'getTransaction'> {
   const amount = writeAmount(row.amount, row.currency)
   return {

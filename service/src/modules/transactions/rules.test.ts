@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { transactions } from '@partner-payments/wire'
 import { mayMove } from './rules.ts'
 
-test('Pending moves once, to one of the four ends; nothing moves from an end', () => {
+test('Pending moves to each of the four final statuses; a final status never moves', () => {
   for (const from of transactions.transactionStatuses)
     for (const to of transactions.transactionStatuses)
       assert.equal(mayMove(from, to), from === 'Pending' && to !== 'Pending', `${from} -> ${to}`)

@@ -1,10 +1,10 @@
 /** Pure: the states of a transaction. */
-import type { ErrorKey, TransactionStatus } from '@partner-payments/wire'
+import type { TransactionStatus } from '@partner-payments/wire'
 
 export type FinalStatus = Exclude<TransactionStatus, 'Pending'>
 
-/** Contract page: Pending leads to exactly one of the four; all four are final. */
-export const transitions = {
+/** Contract page: Pending leads to exactly one of four final statuses. */
+const transitions = {
   Pending: ['Completed', 'Unsuccessful', 'Cancelled', 'Expired'],
   Completed: [],
   Unsuccessful: [],
@@ -15,5 +15,3 @@ export const transitions = {
 export function mayMove(from: TransactionStatus, to: TransactionStatus): boolean {
   return (transitions[from] as readonly TransactionStatus[]).includes(to)
 }
-
-export type Conclusion = { readonly status: FinalStatus; readonly errorKey?: ErrorKey }

@@ -17,8 +17,16 @@ after(() => service.close())
 const open = (fields: Partial<NewTransaction> = {}) =>
   service.db.transaction((tx) =>
     service.transactions.open(tx, {
-      ...{ partnerId: partner.partnerId, reference: null, amount: 100n, currency: 'EUR', category: 'Withdrawal' },
-      ...{ direction: 'Outward', type: 'PartnerWithdraw', rail: 'Sepa', customerId: null, steps: ['Created'] },
+      partnerId: partner.partnerId,
+      reference: null,
+      amount: 100n,
+      currency: 'EUR',
+      category: 'Withdrawal',
+      direction: 'Outward',
+      type: 'PartnerWithdraw',
+      rail: 'Sepa',
+      customerId: null,
+      steps: ['Created'],
       ...fields,
     }),
   )
@@ -27,7 +35,7 @@ const conclude = (id: string, status: 'Completed' | 'Unsuccessful' | 'Cancelled'
     service.transactions.conclude(tx, partner.partnerId, id, { status, steps: ['Settled'] }),
   )
 
-test('an end is an end: no other follows, nothing is noted before it, and it is told once', async () => {
+test('a final status is final: no second end, no step before it, and one event', async () => {
   const { id, reference } = await open()
   const { partnerId } = partner
   await conclude(id, 'Completed')
@@ -53,22 +61,24 @@ test('an end is an end: no other follows, nothing is noted before it, and it is 
   assert.equal(events.length, 1)
 })
 
-test('a return is noted after an end only', async () => {
+test('a return on a Pending transaction is an AssertionFailure', async () => {
   const { id } = await open()
   const note = service.db.transaction((tx) => service.transactions.noteAfterEnd(tx, partner.partnerId, id, 'Returned'))
   await assert.rejects(note, AssertionFailure)
 })
 
-test('ends at once: one is written', async () => {
+test('of concurrent ends exactly one is written', async () => {
   const { id, reference } = await open()
   const outcomes = await Promise.allSettled([
-    ...[conclude(id, 'Completed'), conclude(id, 'Unsuccessful'), conclude(id, 'Expired')],
+    conclude(id, 'Completed'),
+    conclude(id, 'Unsuccessful'),
+    conclude(id, 'Expired'),
   ])
   assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1)
   assert.equal((await service.transactions.get(partner.partnerId, reference)).timeline.length, 2)
 })
 
-test('the list is newest first, filtered, and page after page complete', async () => {
+test('the list is newest first, filters, and its pages follow one another', async () => {
   const own = await addPartner(service)
   const { partnerId, customer } = own
   for (let index = 0; index < 7; index += 1) {
@@ -91,7 +101,7 @@ test('the list is newest first, filtered, and page after page complete', async (
   await assert.rejects(service.transactions.list(partner.partnerId, { cursor: nextCursor ?? '' }), Refusal)
 })
 
-test("another partner's reference is not there", async () => {
+test("404 for another partner's reference", async () => {
   const { reference } = await open()
   const other = await addPartner(service)
   const get = service.transactions.get(other.partnerId, reference)

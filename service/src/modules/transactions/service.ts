@@ -1,4 +1,4 @@
-/** The verbs of transactions. The payments that move them (payouts, deposits) call them inside their own transaction. */
+/** The verbs of transactions. Payments (payouts, deposits) call them inside their own database transaction. */
 import type {
   ErrorKey,
   QueryOf,
@@ -9,15 +9,24 @@ import type {
   TransactionType,
 } from '@partner-payments/wire'
 import { type Cursors, notFound, type Page, type Refusal } from '../../api/index.ts'
-import { assert, type Clock, type Currency, type Minor, newId, present, timedText } from '../../kernel/index.ts'
+import {
+  assert,
+  type Clock,
+  type Currency,
+  type Minor,
+  newId,
+  partnerKey,
+  present,
+  timedText,
+} from '../../kernel/index.ts'
 import type { EventOutbox } from '../../events/index.ts'
-import { createBatcher, type Database, type Tx } from '../../postgres/index.ts'
+import { createBatcher, type Database, type Tx, withoutTransaction } from '../../postgres/index.ts'
 import type { Customers } from '../customers/index.ts'
 import { statusChanged } from './events.ts'
 import { type FinalStatus, mayMove } from './rules.ts'
 import * as store from './store.ts'
 
-/** Party details of the document; what is undefined is absent. */
+/** Party details of the interface document. An undefined field is absent. */
 export type Party = {
   readonly accountHolderName?: string
   readonly iban?: string
@@ -30,7 +39,7 @@ export type Party = {
 
 export type NewTransaction = {
   readonly partnerId: string
-  /** Wished for by the partner; taken where it is free, else kept as `userReference`. */
+  /** The partner's request. The transaction gets it when it is free, and else keeps it as `userReference`. */
   readonly reference: string | null
   readonly amount: Minor
   readonly currency: Currency
@@ -52,7 +61,8 @@ export type NewTransaction = {
   readonly partnerUser?: { readonly id: string; readonly name: string; readonly ipAddress: string }
 }
 
-export type Wish = Pick<NewTransaction, 'partnerId' | 'reference'>
+export type RequestedReference = Pick<NewTransaction, 'partnerId' | 'reference'>
+/** By `partnerKey(partnerId, reference)`. */
 export type TakenReferences = ReadonlySet<string>
 export type Opened = { readonly id: string; readonly reference: string }
 export type TransactionView = {
@@ -64,20 +74,20 @@ export type TransactionView = {
 export type Transactions = {
   /** Opens a Pending transaction. */
   readonly open: (tx: Tx, transaction: NewTransaction) => Promise<Opened>
-  /** Which of the references that are wished for are taken: for `openMany`, and read before its transaction. */
-  readonly taken: (tx: Tx, wanted: readonly Wish[]) => Promise<TakenReferences>
+  /** The requested references that are taken, for `openMany`. Needs no lock. */
+  readonly taken: (tx: Tx, requested: readonly RequestedReference[]) => Promise<TakenReferences>
   /**
-   * Opens many, each Pending; of two that wish for one reference the first has it. Written with the commit; a reference
-   * that somebody has taken since is a unique violation.
+   * Opens Pending transactions, and writes with the commit. Of two that request one reference the first gets it. A reference
+   * that another transaction took since `taken` is a unique violation.
    */
-  readonly openMany: (tx: Tx, wanted: readonly NewTransaction[], taken: TakenReferences) => readonly Opened[]
-  /** Notes steps of a transaction that stays Pending. */
+  readonly openMany: (tx: Tx, transactions: readonly NewTransaction[], taken: TakenReferences) => readonly Opened[]
+  /** Adds steps to a transaction that stays Pending. */
   readonly note: (tx: Tx, partnerId: string, id: string, ...steps: readonly TimelineStep[]) => Promise<void>
-  /** `note` and `conclude`, for many transactions, each named once. */
+  /** `note` and `conclude` for many transactions. Each transaction may occur once. */
   readonly moveMany: (tx: Tx, moves: readonly Move[]) => Promise<void>
-  /** Moves Pending to its final status and writes `transaction.status.changed`. Any other move is an AssertionFailure. */
+  /** Moves Pending to a final status and appends `transaction.status.changed`. Any other move is an AssertionFailure. */
   readonly conclude: (tx: Tx, partnerId: string, id: string, conclusion: ConclusionRequest) => Promise<void>
-  /** Notes a step after the end (a return); the status stays what it is. */
+  /** Adds a step after the end (a return). The status stays the same. */
   readonly noteAfterEnd: (tx: Tx, partnerId: string, id: string, step: TimelineStep) => Promise<void>
   /** Refuses: not_found. */
   readonly get: (partnerId: string, reference: string) => Promise<TransactionView>
@@ -101,75 +111,26 @@ export type Conclusion = Omit<ConclusionRequest, 'steps'>
 const ownReferenceRandomChars = 12
 const readsPerBatchMax = 64
 const readsUnderWayMax = 4
-const json = (value: object | undefined) => (value === undefined ? null : JSON.stringify(value))
 
-export function createTransactions(deps: {
+type TransactionsDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly cursors: Cursors
   readonly eventOutbox: EventOutbox
   readonly customers: Customers
-  /** The database is sharded by partner: a batch is of one. */
+  /** The database is sharded by partner: a batch holds reads of one partner. */
   readonly sharded?: boolean
-}): Transactions {
-  const { db, clock, cursors, eventOutbox, customers } = deps
-  // Reads that wait share a statement, which needs no transaction.
-  const find = createBatcher({
-    db: { transaction: (work) => work(db, undefined as never) },
-    work: findMany,
-    callsMax: readsPerBatchMax,
-    batchesMax: readsUnderWayMax,
-    partnerOf: ({ partnerId }) => partnerId,
-    apart: deps.sharded,
-  })
+}
 
-  const moveMany = async (tx: Tx, moves: readonly Move[]) => {
-    if (moves.length === 0) return
-    const now = clock.now()
-    const changes = moves.map(({ partnerId, id, steps, conclusion }): store.TransactionMove => {
-      const { status = 'Pending', errorKey = null, debtor } = conclusion ?? {}
-      assert(status === 'Pending' || mayMove('Pending', status), `a payment cannot make its transaction ${status}`)
-      const updatedAt = conclusion ? now : null
-      return { partnerId, id, status, errorKey, debtor: json(debtor), entries: entries(steps, status, now), updatedAt }
-    })
-    const moved = new Map((await store.moveTransactions(tx, changes)).map((row) => [keyText(row), row]))
-    const rows = moves.map((move) => present(moved.get(keyText(move)), 'the transaction of a payment is Pending'))
-    eventOutbox.appendMany(
-      tx,
-      moves.flatMap(({ partnerId, conclusion }, index) => {
-        if (!conclusion) return []
-        const row = present(rows[index], 'one row each')
-        const data = statusChanged(row, conclusion.status, conclusion.customFields ?? null)
-        return [{ partnerId, type: 'transaction.status.changed' as const, occurredAt: now, data }]
-      }),
-    )
-  }
-
-  const taken = async (tx: Tx, wanted: readonly Wish[]): Promise<TakenReferences> => {
-    const wishes = wanted.flatMap(({ partnerId, reference }) => (reference === null ? [] : [{ partnerId, reference }]))
-    if (wishes.length === 0) return new Set()
-    return new Set((await store.referencesTaken(tx, wishes)).map(wishKey))
-  }
-
-  const openMany = (tx: Tx, wanted: readonly NewTransaction[], known: TakenReferences): readonly Opened[] => {
-    if (wanted.length === 0) return []
-    const now = clock.now()
-    const given = new Set(known)
-    const rows = wanted.map((each) => {
-      const { reference } = each
-      if (reference === null) return { ...toRow(each, now), reference: ownReference() }
-      const key = wishKey({ partnerId: each.partnerId, reference })
-      if (given.has(key)) return { ...toRow(each, now), reference: ownReference(), userReference: reference }
-      given.add(key)
-      return { ...toRow(each, now), reference }
-    })
-    store.insertTransactions(tx, rows)
-    return rows.map(({ id, reference }) => ({ id, reference }))
-  }
-
+export function createTransactions(deps: TransactionsDeps): Transactions {
+  const { clock } = deps
+  const openMany = createOpenMany(deps)
+  const moveMany = createMoveMany(deps)
   return {
-    open: async (tx, transaction) =>
-      present(openMany(tx, [transaction], await taken(tx, [transaction]))[0], 'one wish, one transaction'),
+    open: async (tx, transaction) => {
+      const [opened] = openMany(tx, [transaction], await taken(tx, [transaction]))
+      return present(opened, 'one transaction is opened')
+    },
     taken,
     openMany,
     note: (tx, partnerId, id, ...steps) => moveMany(tx, [{ partnerId, id, steps }]),
@@ -181,6 +142,85 @@ export function createTransactions(deps: {
       assert(status !== 'Pending', 'a return follows an end')
       await store.appendToTimeline(tx, partnerId, id, entries([step], status, clock.now()))
     },
+    ...createReads(deps),
+  }
+}
+
+async function taken(tx: Tx, requested: readonly RequestedReference[]): Promise<TakenReferences> {
+  const keys = requested.flatMap(({ partnerId, reference }) => (reference === null ? [] : [{ partnerId, reference }]))
+  if (keys.length === 0) return new Set()
+  const rows = await store.referencesTaken(tx, keys)
+  return new Set(rows.map(({ partnerId, reference }) => partnerKey(partnerId, reference)))
+}
+
+function createOpenMany({ clock }: TransactionsDeps): Transactions['openMany'] {
+  return (tx, transactions, alreadyTaken) => {
+    if (transactions.length === 0) return []
+    const now = clock.now()
+    const taken = new Set(alreadyTaken)
+    const rows = transactions.map((transaction): store.TransactionRow => {
+      const { partnerId, reference } = transaction
+      const row = toRow(transaction, now)
+      if (reference === null) return { ...row, reference: ownReference() }
+      const key = partnerKey(partnerId, reference)
+      if (taken.has(key)) return { ...row, reference: ownReference(), userReference: reference }
+      taken.add(key)
+      return { ...row, reference }
+    })
+    store.insertTransactions(tx, rows)
+    return rows.map(({ id, reference }) => ({ id, reference }))
+  }
+}
+
+function createMoveMany({ clock, eventOutbox }: TransactionsDeps): Transactions['moveMany'] {
+  return async (tx, moves) => {
+    if (moves.length === 0) return
+    const now = clock.now()
+    const moved = await store.moveTransactions(
+      tx,
+      moves.map((move) => toStoreMove(move, now)),
+    )
+    const byKey = new Map(moved.map((row) => [partnerKey(row.partnerId, row.id), row]))
+    const rows = moves.map(({ partnerId, id }) =>
+      present(byKey.get(partnerKey(partnerId, id)), 'the transaction of a payment is Pending'),
+    )
+    eventOutbox.appendMany(
+      tx,
+      moves.flatMap(({ partnerId, conclusion }, index) => {
+        if (!conclusion) return []
+        const row = present(rows[index], 'each move has a row')
+        const data = statusChanged(row, conclusion.status, conclusion.customFields ?? null)
+        return [{ partnerId, type: 'transaction.status.changed' as const, occurredAt: now, data }]
+      }),
+    )
+  }
+}
+
+function toStoreMove({ partnerId, id, steps, conclusion }: Move, now: Date): store.TransactionMove {
+  const { status = 'Pending', errorKey = null, debtor } = conclusion ?? {}
+  assert(status === 'Pending' || mayMove('Pending', status), `a payment cannot make its transaction ${status}`)
+  return {
+    partnerId,
+    id,
+    status,
+    errorKey,
+    debtor: json(debtor),
+    entries: entries(steps, status, now),
+    updatedAt: conclusion ? now : null,
+  }
+}
+
+function createReads({ db, cursors, customers, sharded }: TransactionsDeps): Pick<Transactions, 'get' | 'list'> {
+  // Concurrent reads share one statement.
+  const find = createBatcher({
+    db: withoutTransaction(db),
+    work: findMany,
+    callsMax: readsPerBatchMax,
+    batchesMax: readsUnderWayMax,
+    partnerOf: ({ partnerId }) => partnerId,
+    sharded,
+  })
+  return {
     get: async (partnerId, reference) => view(await find({ partnerId, reference })),
     list: async (partnerId, query) => {
       const list = `transactions:${partnerId}`
@@ -202,20 +242,18 @@ export function createTransactions(deps: {
   }
 }
 
-/** Refuses: not_found, each for itself. */
+/** Refuses: not_found, for each read alone. */
 async function findMany(
   tx: Tx,
-  wanted: readonly { readonly partnerId: string; readonly reference: string }[],
+  keys: readonly { readonly partnerId: string; readonly reference: string }[],
 ): Promise<readonly (store.TransactionRow | Refusal)[]> {
-  const rows = await store.transactionsByReference(tx, wanted)
-  const byKey = new Map(rows.map((row) => [wishKey(row), row]))
-  return wanted.map((key) => byKey.get(wishKey(key)) ?? notFound('transaction'))
+  const rows = await store.transactionsByReference(tx, keys)
+  const byKey = new Map(rows.map((row) => [partnerKey(row.partnerId, row.reference), row]))
+  return keys.map(({ partnerId, reference }) => byKey.get(partnerKey(partnerId, reference)) ?? notFound('transaction'))
 }
 
 const ownReference = () => `txn_${timedText(ownReferenceRandomChars)}`
-const wishKey = ({ partnerId, reference }: { readonly partnerId: string; readonly reference: string }) =>
-  `${partnerId} ${reference}`
-const keyText = ({ partnerId, id }: store.TransactionKey) => `${partnerId} ${id}`
+const json = (value: object | undefined) => (value === undefined ? null : JSON.stringify(value))
 const entries = (steps: readonly TimelineStep[], status: store.TimelineEntry['status'], now: Date) =>
   JSON.stringify(steps.map((step): store.TimelineEntry => ({ step, status, createdAt: now.toISOString() })))
 const view = (row: store.TransactionRow): TransactionView => ({

@@ -100,18 +100,21 @@ const given = givenBy(types, [
   ['errorKey', 'sessionId', 'websiteReference', 'userReference', 'description', 'originatingReference', 'debtor'],
 ])
 
-/** Which of these references, and perhaps others of the same partners, are taken. */
+/** The taken ones of these references, and perhaps others of the same partners. */
 export function referencesTaken(
   tx: Tx,
-  wishes: readonly { readonly partnerId: string; readonly reference: string }[],
+  keys: readonly { readonly partnerId: string; readonly reference: string }[],
 ): Promise<readonly { readonly partnerId: string; readonly reference: string }[]> {
   return tx.rows(sql`
     select partner_id, reference from transactions.transactions
-    where ${ofPartners(wishes.map((wish) => wish.partnerId))}
-      and reference = any(${wishes.map((wish) => wish.reference)}::text[])`)
+    where ${ofPartners(keys.map((key) => key.partnerId))}
+      and reference = any(${keys.map((key) => key.reference)}::text[])`)
 }
 
-/** A concurrent holder of a reference is waited for, and all take them in one order. */
+/**
+ * An insert waits for a concurrent transaction that inserted the same reference. All inserts take references in one order,
+ * so that two batches cannot deadlock.
+ */
 export function insertTransactions(tx: Tx, rows: readonly TransactionRow[]): void {
   tx.later(sql`insert into transactions.transactions (${columns}) ${given(rows)} order by partner_id, reference`)
 }
@@ -137,15 +140,15 @@ export function lockTransaction(tx: Tx, partnerId: string, id: string): Promise<
 export type TransactionMove = TransactionKey & {
   readonly status: TransactionStatus
   readonly errorKey: ErrorKey | null
-  /** Null: as it is. */
+  /** Null keeps the debtor. */
   readonly debtor: string | null
   /** JSON of `TimelineEntry[]`. */
   readonly entries: string
-  /** Null: as it is. */
+  /** Null keeps the time. */
   readonly updatedAt: Date | null
 }
 
-/** What is told of a transaction that moves. */
+/** What the event of a move needs. */
 export type Moved = Pick<
   TransactionRow,
   | 'partnerId'
@@ -160,7 +163,7 @@ export type Moved = Pick<
   | 'originatingReference'
 >
 
-/** Of one batch: mostly the same news. */
+/** Most moves of a batch are alike. */
 const givenMoves = givenBy<TransactionMove>(
   {
     partnerId: 'uuid',
@@ -175,22 +178,22 @@ const givenMoves = givenBy<TransactionMove>(
 )
 
 /**
- * Moves those that are Pending, each named once, and answers them. Read first and locked, a row was written twice: its
- * lock is a change of its own. The callers hold the locks of their payments, so that two batches, which take their rows in
- * any order, never meet here. Planned for its rows: a list to compare with would be sorted for each of them.
+ * Moves Pending transactions, each at most once, and returns them. A lock before the update would write each row twice. The
+ * callers hold the locks of their payments, so that two batches never update the same row. Unprepared: a generic plan
+ * compares with a list, which it sorts for each row.
  */
 export function moveTransactions(tx: Tx, moves: readonly TransactionMove[]): Promise<readonly Moved[]> {
   const partnerIds = moves.map((move) => move.partnerId)
   return tx.rows<Moved>(
     unprepared(sql`
-    update transactions.transactions as t set status = given.status, error_key = given.error_key,
-      debtor = coalesce(given.debtor, t.debtor), timeline = t.timeline || given.entries,
-      updated_at = coalesce(given.updated_at, t.updated_at)
-    from (${givenMoves(moves)}) as given
-    where ${ofPartners(partnerIds, sql`t.partner_id`)} and t.partner_id = given.partner_id and t.id = given.id
-      and t.status = 'Pending'
-    returning t.partner_id, t.id, t.reference, t.amount, t.currency, t.type, t.customer_id, t.idempotency_key,
-      t.website_reference, t.originating_reference`),
+    update transactions.transactions as stored set status = input.status, error_key = input.error_key,
+      debtor = coalesce(input.debtor, stored.debtor), timeline = stored.timeline || input.entries,
+      updated_at = coalesce(input.updated_at, stored.updated_at)
+    from (${givenMoves(moves)}) as input
+    where ${ofPartners(partnerIds, sql`stored.partner_id`)} and stored.partner_id = input.partner_id
+      and stored.id = input.id and stored.status = 'Pending'
+    returning stored.partner_id, stored.id, stored.reference, stored.amount, stored.currency, stored.type,
+      stored.customer_id, stored.idempotency_key, stored.website_reference, stored.originating_reference`),
   )
 }
 
@@ -208,15 +211,15 @@ export function listTransactions(
   rowsMax: number,
 ): Promise<readonly TransactionRow[]> {
   const { status, category, customerId, beneficiaryId, idempotencyKey, createdFrom, createdTo } = filter
-  // Ids are in the order of the time, which PostgreSQL does not know: asked for a time, it is given that order to follow.
+  // Ids follow the time, but PostgreSQL cannot infer it: a filter by time needs the order by time to use its index.
   const byTime = createdFrom !== null || createdTo !== null
-  const behind = byTime
+  const afterCursor = byTime
     ? sql`and (created_at, id) < (select created_at, id from transactions.transactions
         where partner_id = ${partnerId} and id = ${afterId})`
     : sql`and id < ${afterId}`
   return tx.rows<TransactionRow>(sql`
     select ${columns} from transactions.transactions where partner_id = ${partnerId}
-    ${afterId === null ? noSql : behind}
+    ${afterId === null ? noSql : afterCursor}
     ${status === null ? noSql : sql`and status = ${status}`}
     ${category === null ? noSql : sql`and category = ${category}`}
     ${customerId === null ? noSql : sql`and customer_id = ${customerId}`}

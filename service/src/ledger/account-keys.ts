@@ -1,0 +1,28 @@
+/** The accounts that transfers name, as keys of maps. Pure. */
+import { type Minor, partnerKey } from '../kernel/index.ts'
+import type { Transfer } from './rules.ts'
+import type { AccountKey } from './store.ts'
+
+export type Movement = Pick<Transfer, 'partnerId' | 'currency' | 'debit' | 'credit'>
+
+/** By account: its id, which never changes, and its available balance at the time of the read. */
+export type AccountSnapshots = ReadonlyMap<string, { readonly id: string; readonly available: Minor }>
+
+export const mapKey = ({ partnerId, currency, name }: AccountKey): string => partnerKey(partnerId, currency, name)
+
+export const debitAccount = ({ partnerId, currency, debit }: Omit<Movement, 'credit'>): AccountKey => ({
+  partnerId,
+  currency,
+  name: debit,
+})
+
+export const creditAccount = ({ partnerId, currency, credit }: Omit<Movement, 'debit'>): AccountKey => ({
+  partnerId,
+  currency,
+  name: credit,
+})
+
+/** Each account once: the transfers of a batch name the same few accounts again and again. */
+export const distinctAccounts = (accounts: readonly AccountKey[]): readonly AccountKey[] => [
+  ...new Map(accounts.map((account) => [mapKey(account), account])).values(),
+]

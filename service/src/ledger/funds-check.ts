@@ -1,0 +1,93 @@
+/**
+ * The funds check of a batch: which of its reservation requests fit the balances. While the balances are ample, the check
+ * decides without a lock; otherwise it waits for the earlier batches, locks the balances and decides on them.
+ *
+ * Invariant: the batches that one process admits without a lock fit together, in whatever order they commit.
+ * The constraint `accounts_never_negative` covers everything else. README.md has the proof and the failure cases.
+ */
+import type { Minor } from '../kernel/index.ts'
+import type { BatchPosition, Tx } from '../postgres/index.ts'
+import { type AccountSnapshots, debitAccount, mapKey } from './account-keys.ts'
+import type { ReservationRequest } from './rules.ts'
+
+/** Requested amounts by account. */
+type Totals = ReadonlyMap<string, Minor>
+
+/** A batch whose check has begun, linked to the batch whose check began next. */
+type CheckedBatch = { readonly totals: Totals; next: CheckedBatch | undefined }
+
+/** Marks the moment before a batch reads its balances. */
+export type ReadMark = { readonly underWay: readonly CheckedBatch[]; readonly lastChecked: CheckedBatch }
+
+/** What a batch read: the balances, and the mark that was taken before. */
+export type BalancesRead = { readonly accounts: AccountSnapshots; readonly mark: ReadMark }
+
+export type FundsCheck = {
+  /** Must be called before the statement that reads the balances is sent. */
+  readonly markRead: () => ReadMark
+  /**
+   * Answers for each request whether it fits. A request that does not fit takes nothing from the requests behind it. A
+   * batch without a position (a rerun) always locks.
+   */
+  readonly check: (
+    tx: Tx,
+    requests: readonly ReservationRequest[],
+    read: BalancesRead,
+    position: BatchPosition | undefined,
+  ) => Promise<readonly boolean[]>
+}
+
+export function createFundsCheck(ledger: {
+  readonly fittingUnderLock: (tx: Tx, requests: readonly ReservationRequest[]) => Promise<readonly boolean[]>
+}): FundsCheck {
+  const underWay = new Set<CheckedBatch>()
+  let lastChecked: CheckedBatch = { totals: new Map(), next: undefined }
+
+  const register = (totals: Totals, position: BatchPosition) => {
+    const batch: CheckedBatch = { totals, next: undefined }
+    lastChecked.next = batch
+    lastChecked = batch
+    underWay.add(batch)
+    void position.ended.then(() => underWay.delete(batch))
+  }
+
+  return {
+    markRead: () => ({ underWay: [...underWay], lastChecked }),
+    check: async (tx, requests, { accounts, mark }, position) => {
+      if (position) {
+        const totals = totalsOf(requests)
+        const isAmple = covers(accounts, totals, missingIn(mark))
+        // In one turn of the event loop with the decision, so that every later check counts this batch.
+        register(totals, position)
+        if (isAmple) return requests.map(() => true)
+        await position.earlierEnded
+      }
+      // The balances stay locked until the commit, so that everything else has been read before.
+      return ledger.fittingUnderLock(tx, requests)
+    },
+  }
+}
+
+function totalsOf(requests: readonly ReservationRequest[]): Totals {
+  const totals = new Map<string, Minor>()
+  for (const request of requests) {
+    const key = mapKey(debitAccount(request))
+    totals.set(key, (totals.get(key) ?? 0n) + request.amount)
+  }
+  return totals
+}
+
+/** The batches whose reserves may be missing in the balances: under way at the mark, or checked since, ended or not. */
+function missingIn({ underWay, lastChecked }: ReadMark): readonly CheckedBatch[] {
+  const missing = [...underWay]
+  for (let batch = lastChecked.next; batch !== undefined; batch = batch.next) missing.push(batch)
+  return missing
+}
+
+/** Whether each balance covers `totals` and everything that may be missing in it. An unknown account covers nothing. */
+function covers(accounts: AccountSnapshots, totals: Totals, missing: readonly CheckedBatch[]): boolean {
+  return [...totals].every(([key, total]) => {
+    const uncounted = missing.reduce((sum, batch) => sum + (batch.totals.get(key) ?? 0n), 0n)
+    return (accounts.get(key)?.available ?? 0n) >= total + uncounted
+  })
+}

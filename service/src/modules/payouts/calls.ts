@@ -1,0 +1,67 @@
+/** What a batch of payouts is made of: its calls, their keys in maps, and their answers. */
+import type { WithdrawalOutcome } from '@partner-payments/wire'
+import { type Caller, type OpenNonce, Refusal } from '../../api/index.ts'
+import { type Currency, type Minor, partnerKey } from '../../kernel/index.ts'
+import type { PayoutRow } from './store.ts'
+
+export type Creditor = {
+  readonly name: string
+  readonly account: string
+  readonly bic: string | null
+  readonly country: string
+}
+
+export type PayoutCall = {
+  readonly caller: Caller
+  readonly nonce: OpenNonce | undefined
+  readonly operation: 'createFiatPayout' | 'simulateWithdrawal'
+  readonly idempotencyKey: string | null
+  readonly requestFingerprint: string
+  readonly amount: Minor
+  readonly currency: Currency
+  readonly reference: string | null
+  readonly ip: string
+  /** A registered beneficiary, or the creditor of a simulated withdrawal of a customer. */
+  readonly payee:
+    | { readonly beneficiaryId: string }
+    | { readonly customerId: string; readonly creditor: Creditor; readonly outcome: WithdrawalOutcome }
+}
+
+/**
+ * `resubmit`: an earlier call of the batch had the same idempotency key and was refused. The key is free, so that this
+ * call must be submitted again.
+ */
+export type Accepted = { readonly payout: PayoutRow; readonly replayed: boolean } | 'resubmit'
+export type Outcome = Accepted | Refusal
+
+/** The refusal that `work` throws becomes its result, so that the other calls of the batch continue. */
+export function outcomeOf<T>(work: () => T): T | Refusal {
+  try {
+    return work()
+  } catch (error) {
+    if (error instanceof Refusal) return error
+    throw error
+  }
+}
+
+type IdempotencyKey = Pick<PayoutRow, 'partnerId' | 'operation' | 'idempotencyKey'>
+
+/** Undefined without an idempotency key. */
+export const idempotencyMapKey = ({ partnerId, operation, idempotencyKey }: IdempotencyKey): string | undefined =>
+  idempotencyKey === null ? undefined : partnerKey(partnerId, operation, idempotencyKey)
+
+export const callMapKey = ({ caller, operation, idempotencyKey }: PayoutCall): string | undefined =>
+  idempotencyMapKey({ partnerId: caller.partnerId, operation, idempotencyKey })
+
+/** In any spelling of the UUID. */
+export const beneficiaryMapKey = (partnerId: string, beneficiaryId: string): string =>
+  partnerKey(partnerId, beneficiaryId.toLowerCase())
+
+/** Every payout moves money from the partner's balance to the settlement account of its bank. */
+export const movementOf = ({ caller, currency }: PayoutCall, railId: string | undefined) =>
+  ({
+    partnerId: caller.partnerId,
+    currency,
+    debit: 'balance',
+    credit: `settlement.${railId ?? 'none'}`,
+  }) as const

@@ -1,0 +1,99 @@
+/** Reads everything that a batch of payouts needs, before its transaction and without a lock. */
+import { partnerKey } from '../../kernel/index.ts'
+import type { BalancesRead, FundsCheck } from '../../ledger/index.ts'
+import type { Tx } from '../../postgres/index.ts'
+import type { Payee } from '../beneficiaries/index.ts'
+import type { Payer } from '../customers/index.ts'
+import type { TakenReferences } from '../transactions/index.ts'
+import { beneficiaryMapKey, idempotencyMapKey, movementOf, type PayoutCall } from './calls.ts'
+import type { PayoutsDeps } from './deps.ts'
+import * as store from './store.ts'
+
+/** If another transaction changes any of this, the write violates a constraint and the batch runs again. */
+export type LookedUp = {
+  /** The payouts of the idempotency keys of the batch. */
+  readonly payouts: ReadonlyMap<string, store.PayoutRow>
+  readonly beneficiaries: ReadonlyMap<string, Payee>
+  readonly customers: ReadonlyMap<string, Payer>
+  readonly balances: BalancesRead
+  readonly references: TakenReferences
+}
+
+type CustomerKey = { readonly partnerId: string; readonly id: string }
+
+/** About 20 MB. */
+const cachedOwnersMax = 100_000
+
+export function createLookUp(
+  { beneficiaries, customers, ledger, railId, transactions }: PayoutsDeps,
+  funds: FundsCheck,
+) {
+  /**
+   * The customer of each beneficiary, which never changes. With it the customer is read in one round trip with the
+   * beneficiary.
+   */
+  const customerIds = new Map<string, string>()
+
+  const remember = (payees: ReadonlyMap<string, Payee>) => {
+    if (customerIds.size > cachedOwnersMax) customerIds.clear()
+    for (const [key, { customerId }] of payees) if (customerId !== null) customerIds.set(key, customerId)
+  }
+
+  return async (tx: Tx, calls: readonly PayoutCall[]): Promise<LookedUp> => {
+    const mark = funds.markRead()
+    // Sent together: the batch waits for one round trip.
+    const [payouts, payees, accounts, references, cachedCustomers] = await Promise.all([
+      payoutsByKeys(tx, calls),
+      beneficiaries.payeesByIds(tx, calls.flatMap(beneficiaryOf)),
+      ledger.accountsOf(
+        tx,
+        calls.map((call) => movementOf(call, railId)),
+      ),
+      transactions.taken(
+        tx,
+        calls.map(({ caller, reference }) => ({ partnerId: caller.partnerId, reference })),
+      ),
+      customers.payersByIds(
+        tx,
+        calls.flatMap((call) => customerOf(call, (key) => customerIds.get(key))),
+      ),
+    ])
+    remember(payees)
+    const needed = calls.flatMap((call) => customerOf(call, (key) => payees.get(key)?.customerId))
+    const missing = needed.filter(({ partnerId, id }) => !cachedCustomers.has(partnerKey(partnerId, id)))
+    const otherCustomers = await customers.payersByIds(tx, missing)
+    return {
+      payouts,
+      beneficiaries: payees,
+      customers: new Map([...cachedCustomers, ...otherCustomers]),
+      balances: { accounts, mark },
+      references,
+    }
+  }
+}
+
+async function payoutsByKeys(tx: Tx, calls: readonly PayoutCall[]): Promise<ReadonlyMap<string, store.PayoutRow>> {
+  const keys = calls.flatMap(({ caller, operation, idempotencyKey }) =>
+    idempotencyKey === null ? [] : [{ partnerId: caller.partnerId, operation, idempotencyKey }],
+  )
+  if (keys.length === 0) return new Map()
+  const rows = await store.payoutsByKeys(tx, keys)
+  return new Map(
+    rows.flatMap((row) => {
+      const key = idempotencyMapKey(row)
+      return key === undefined ? [] : [[key, row] as const]
+    }),
+  )
+}
+
+const beneficiaryOf = ({ caller, payee }: PayoutCall) =>
+  'beneficiaryId' in payee ? [{ partnerId: caller.partnerId, id: payee.beneficiaryId }] : []
+
+/** The customer that the events of a call name, if it has one. */
+function customerOf(
+  { caller: { partnerId }, payee }: PayoutCall,
+  ownerOf: (beneficiaryKey: string) => string | null | undefined,
+): readonly CustomerKey[] {
+  const id = 'customerId' in payee ? payee.customerId : ownerOf(beneficiaryMapKey(partnerId, payee.beneficiaryId))
+  return typeof id === 'string' ? [{ partnerId, id }] : []
+}

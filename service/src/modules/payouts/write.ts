@@ -1,0 +1,147 @@
+/** Writes the accepted payouts of a batch: transactions, payouts, events and reserves. */
+import { newId, partnerKey, present } from '../../kernel/index.ts'
+import type { Tx } from '../../postgres/index.ts'
+import type { NewTransaction } from '../transactions/index.ts'
+import { movementOf, type PayoutCall } from './calls.ts'
+import type { PayoutsDeps } from './deps.ts'
+import { withdrawal } from './events.ts'
+import type { LookedUp } from './look-up.ts'
+import { railOf } from './rules.ts'
+import * as store from './store.ts'
+import type { ValidPayout } from './validate.ts'
+
+export type WrittenPayout = { readonly call: PayoutCall; readonly row: store.PayoutRow }
+
+/**
+ * Sends the writes with the commit. An idempotency key or a reference that another transaction took since the look-up is a
+ * unique violation.
+ */
+export async function write(
+  deps: PayoutsDeps,
+  tx: Tx,
+  accepted: readonly ValidPayout[],
+  found: LookedUp,
+): Promise<readonly WrittenPayout[]> {
+  if (accepted.length === 0) return []
+  const now = deps.clock.now()
+  const ids = accepted.map(() => newId())
+  const opened = deps.transactions.openMany(
+    tx,
+    accepted.map((payout, index) => toTransaction(payout, present(ids[index], 'each payout has an id'))),
+    found.references,
+  )
+  const written = accepted.map((payout, index) => {
+    const { id: transactionId, reference } = present(opened[index], 'each payout has a transaction')
+    const id = present(ids[index], 'each payout has an id')
+    return { call: payout.call, row: toPayout(payout, { id, transactionId, reference }, now) }
+  })
+  const rows = written.map(({ row }) => row)
+  store.insertPayouts(tx, rows)
+  appendRequested(deps, tx, rows, found, now)
+  await reserve(deps, tx, written, found)
+  return written
+}
+
+/** A payout of the partner's own has no withdrawal events. */
+function appendRequested(
+  { eventOutbox }: PayoutsDeps,
+  tx: Tx,
+  rows: readonly store.PayoutRow[],
+  { customers }: LookedUp,
+  now: Date,
+): void {
+  eventOutbox.appendMany(
+    tx,
+    rows.flatMap((row) => {
+      const { partnerId, customerId } = row
+      if (customerId === null) return []
+      const customer = present(customers.get(partnerKey(partnerId, customerId)), 'the customer of a beneficiary exists')
+      const type = 'partner.customer.withdrawal.requested' as const
+      return [{ partnerId, type, occurredAt: now, data: withdrawal(row, customer) }]
+    }),
+  )
+}
+
+function reserve(
+  { ledger, railId }: PayoutsDeps,
+  tx: Tx,
+  written: readonly WrittenPayout[],
+  { balances }: LookedUp,
+): Promise<void> {
+  const reserves = written.map(({ call, row }) => ({
+    ...movementOf(call, railId),
+    amount: row.amount,
+    partyId: row.customerId ?? row.partnerId,
+    reference: row.reference,
+    id: row.reserveId,
+  }))
+  return ledger.reserveMany(tx, reserves, balances.accounts)
+}
+
+/** The payout's id without hyphens: an end-to-end id has at most 35 characters (ISO 20022, Max35Text). */
+const endToEndIdOf = (payoutId: string) => payoutId.replaceAll('-', '')
+
+function toTransaction({ call, creditor, customerId, beneficiary }: ValidPayout, payoutId: string): NewTransaction {
+  const { caller, amount, currency, idempotencyKey } = call
+  return {
+    partnerId: caller.partnerId,
+    reference: call.reference,
+    amount,
+    currency,
+    category: 'Withdrawal',
+    direction: 'Outward',
+    type: customerId === null ? 'PartnerWithdraw' : 'PartnerCustomerWithdraw',
+    rail: railOf(currency),
+    customerId,
+    steps: ['Created', 'Reserved'],
+    endToEndId: endToEndIdOf(payoutId),
+    idempotencyKey,
+    creditor: {
+      accountHolderName: creditor.name,
+      iban: creditor.account,
+      country: creditor.country,
+      ...(creditor.bic === null ? {} : { bic: creditor.bic }),
+    },
+    partnerUser: { id: caller.serviceAccountId, name: caller.name, ipAddress: call.ip },
+    ...(beneficiary === null ? {} : { beneficiary }),
+  }
+}
+
+function toPayout(
+  { call, creditor, customerId, beneficiary }: ValidPayout,
+  made: { readonly id: string; readonly transactionId: string; readonly reference: string },
+  now: Date,
+): store.PayoutRow {
+  const { caller, operation, idempotencyKey, requestFingerprint, amount, currency, payee } = call
+  return {
+    partnerId: caller.partnerId,
+    id: made.id,
+    operation,
+    idempotencyKey,
+    requestFingerprint,
+    transactionId: made.transactionId,
+    reference: made.reference,
+    reserveId: newId(),
+    beneficiaryId: beneficiary?.id ?? null,
+    customerId,
+    amount,
+    currency,
+    creditorName: creditor.name,
+    creditorAccount: creditor.account,
+    creditorBic: creditor.bic,
+    creditorCountry: creditor.country,
+    remittance: call.reference,
+    rail: railOf(currency),
+    endToEndId: endToEndIdOf(made.id),
+    ipAddress: call.ip,
+    simulatedOutcome: 'outcome' in payee ? payee.outcome : null,
+    status: 'Pending',
+    errorKey: null,
+    errorDetails: null,
+    sendAttempts: 0,
+    dueAt: now,
+    leaseId: null,
+    createdAt: now,
+    updatedAt: now,
+  }
+}
