@@ -87,11 +87,9 @@ export const scans: Readonly<Record<string, string>> = {
     'finds what is to be dropped, without a lock',
   'service/src/delivery/management/store-endpoint-statistics.ts partnersAfter':
     'walks over all partners, to count for operators',
-  'service/src/delivery/management/store-alerts.ts partnersWithDueNotices':
-    'finds which partner has notices to send, without a lock',
   'service/src/delivery/management/store-recoveries.ts runningRecoveries': 'finds recoveries under way, without a lock',
   'service/src/delivery/management/store-secrets.ts expiredSecrets': 'finds secrets that sign no more, without a lock',
-  'service/src/modules/users/store.ts partnersWithDueMail': 'finds which partner has mail to send, without a lock',
+  'service/src/mail/store.ts partnersWithDueMail': 'finds which partner has mail to send, without a lock',
 }
 
 /** A migration that asks the database for the time, and why it must: it runs once, on one machine. */

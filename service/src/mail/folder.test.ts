@@ -24,7 +24,7 @@ const message: MailMessage = {
   link,
 }
 
-test('a mail is a file that a person can read, the link in one piece, for nobody else', async () => {
+test('a mail is a readable file with the link in one piece, and only its owner may read it', async () => {
   const folder = join(root, 'new', 'outbox')
   await folderTransport(folder).send(message)
   assert.deepEqual(await readdir(folder), ['2026-11-21T08-00-00.123Z-ada@example.com.eml'])
@@ -44,7 +44,7 @@ test('a mail is a file that a person can read, the link in one piece, for nobody
   assert.equal((await stat(join(folder, '2026-11-21T08-00-00.123Z-ada@example.com.eml'))).mode & 0o777, 0o600)
 })
 
-test('the address cannot lead out of the folder, and mails of one instant do not replace each other', async () => {
+test('an address cannot lead out of the folder, and mails of the same millisecond do not replace each other', async () => {
   const folder = join(root, 'outbox')
   const { send } = folderTransport(folder)
   const hostile = { ...message, to: { name: '', address: '../../../../tmp/x/../evil@a.example' } }
@@ -60,7 +60,7 @@ test('the address cannot lead out of the folder, and mails of one instant do not
   assert.equal((await readdir(folder)).length, 5)
 })
 
-test('a folder that cannot be written is an error, not a lost mail', async () => {
+test('sending fails if the folder cannot be written, and works again when it can', async () => {
   const { send } = folderTransport(join(root, 'file'))
   await folderTransport(root).send(message)
   const [file] = (await readdir(root)).filter((name) => name.endsWith('.eml'))
