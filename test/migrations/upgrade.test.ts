@@ -29,10 +29,17 @@ const fixtures = readdirSync(folder).toSorted()
 
 test('there is a fixture of the first version', () => assert.ok(fixtures.includes('0011.sql')))
 
-/** Where the rows of a table are now that went elsewhere. */
+/** The tables that now hold the rows of an old table. */
 const movedTo: Readonly<Record<string, readonly string[]>> = {
-  'delivery.deliveries': ['delivery.queue', 'delivery.deliveries'],
-  // The payload of a delivery is its event's.
+  'outbox.events': ['events.events'],
+  'outbox.pending': ['events.pending'],
+  'webhooks.partners': ['delivery.partners'],
+  'webhooks.lanes': ['delivery.endpoint_queues'],
+  'webhooks.subscriptions': ['delivery.subscriptions'],
+  'webhooks.secrets': ['delivery.secrets'],
+  'webhooks.attempts': ['delivery.attempts'],
+  'webhooks.deliveries': ['delivery.queue', 'delivery.deliveries'],
+  // The payload of a delivery is the payload of its event.
   'webhooks.messages': ['delivery.queue'],
   'users.mails': ['mail.messages'],
 }
@@ -207,12 +214,12 @@ test('what an ordered subscription is owed is marked so from the version on that
     await migrate(pool, { upTo: 11 })
     await pool.query(readFileSync(new URL('0011.sql', folder), 'utf8'))
     await migrate(pool, { upTo: 19 })
-    await pool.query('update delivery.subscriptions set ordered = true')
+    await pool.query('update webhooks.subscriptions set ordered = true')
     // Of another one, which is not.
-    await pool.query(`insert into delivery.queue select partner_id, gen_random_uuid(), event_id, sequence, wire_event_id, type,
-      reference, status, due_at, attempt_count, failures, held_at, created_at from delivery.queue`)
-    const all = (await queued('true')) ?? 0
+    await pool.query(`insert into webhooks.queue select partner_id, gen_random_uuid(), event_id, sequence, wire_event_id, type,
+      reference, status, due_at, attempt_count, failures, held_at, created_at from webhooks.queue`)
     await migrate(pool)
+    const all = (await queued('true')) ?? 0
     assert.ok(all > 0)
     assert.deepEqual([await queued('ordered'), await queued('not ordered')], [all / 2, all / 2])
     const { rows } = await pool.query('select order_pending from delivery.subscriptions')
