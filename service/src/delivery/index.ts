@@ -27,3 +27,4 @@ export { createTestDeliveries, type Post, type Sample, type TestDeliveries } fro
 export type { Claim, Target } from './queue/endpoint-queue.ts'
 export { type AttemptResult, type Verdict, verdictOf } from './queue/schedule.ts'
 export type { Holder, QueueWorkerOptions } from './queue/worker.ts'
+export { deliverySettings } from './settings.ts'
