@@ -48,20 +48,20 @@ from users.mails where status = 'pending';
 -- invitation says Admin or Developer. The ids keep the time of the alert and differ by recipient.
 insert into mail.messages (partner_id, id, kind, subject_id, to_address, to_name, data, status, attempts, due_at,
   created_at)
-select notice.partner_id,
-  (left(replace(notice.id::text, '-', ''), 16) || '8' || left(md5(notice.id::text || member.email_key), 15))::uuid,
-  'endpoint_alert', notice.subscription_id, member.email, member.full_name,
-  jsonb_build_object('alert', notice.kind, 'subscriptionId', notice.subscription_id, 'url', notice.url,
-    'failingSince', notice.failing_since, 'lastError', notice.last_error),
-  'pending', notice.mail_attempts, notice.mail_due_at, notice.created_at
-from delivery.notices notice
+select alert.partner_id,
+  (left(replace(alert.id::text, '-', ''), 16) || '8' || left(md5(alert.id::text || member.email_key), 15))::uuid,
+  'endpoint_alert', alert.subscription_id, member.email, member.full_name,
+  jsonb_build_object('alert', alert.kind, 'subscriptionId', alert.subscription_id, 'url', alert.url,
+    'failingSince', alert.failing_since, 'lastError', alert.last_error),
+  'pending', alert.mail_attempts, alert.mail_due_at, alert.created_at
+from delivery.notices alert
 cross join lateral (
   select full_name, email, email_key from (
     select distinct on (email_key) id, full_name, email, email_key, role, status from users.invitations
-    where partner_id = notice.partner_id order by email_key, id desc) newest
+    where partner_id = alert.partner_id order by email_key, id desc) newest
   where role in ('Admin', 'Developer') and status <> 'Revoked'
   order by id limit 20) member
-where notice.mail_due_at is not null and not member.email_key = any(notice.mail_done);
+where alert.mail_due_at is not null and not member.email_key = any(alert.mail_done);
 
 drop table users.mails;
 drop table delivery.notices;
