@@ -75,8 +75,6 @@ export const scans: Readonly<Record<string, string>> = {
   'service/src/rails/sandbox/store.ts deleteNotices': 'a batch: ofPartners says whose rows it means',
   'service/src/rails/sandbox/store.ts dueNotices':
     'the bank tells what is due in the order of time, whose it is or not',
-  'service/src/modules/accounts/store.ts partnerOfBlock':
-    'is what finds the partner of an IBAN, by an index of its own',
   'service/src/modules/deposits/store.ts expiredDeposits': 'finds which partner has deposits to expire, without a lock',
   'service/src/modules/payouts/store.ts partnersWithDue': 'finds which partner has payouts due, without a lock',
   'service/src/delivery/queue/store-deliveries.ts endpointQueuesFromTheFuture':

@@ -25,7 +25,7 @@ const message: MailMessage = {
 }
 
 test('a mail is a readable file with the link in one piece, and only its owner may read it', async () => {
-  const folder = join(root, 'new', 'outbox')
+  const folder = join(root, 'new', 'mailbox')
   await folderTransport(folder).send(message)
   assert.deepEqual(await readdir(folder), ['2026-11-21T08-00-00.123Z-ada@example.com.eml'])
   const text = await readFile(join(folder, '2026-11-21T08-00-00.123Z-ada@example.com.eml'), 'utf8')
@@ -45,7 +45,7 @@ test('a mail is a readable file with the link in one piece, and only its owner m
 })
 
 test('an address cannot lead out of the folder, and mails of the same millisecond do not replace each other', async () => {
-  const folder = join(root, 'outbox')
+  const folder = join(root, 'mailbox')
   const { send } = folderTransport(folder)
   const hostile = { ...message, to: { name: '', address: '../../../../tmp/x/../evil@a.example' } }
   await Promise.all([send(hostile), send(message), send(message), send(message)])

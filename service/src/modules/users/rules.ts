@@ -7,8 +7,8 @@ import { assert, minuteMs, secondMs } from '../../kernel/index.ts'
 export type InvitationEntry = BodyOf<'createInvitations'>['invitations'][number]
 type Life = { readonly status: wire.InvitationStatus; readonly expiresAt: Date }
 
-export const resendsMax = 5
-export const resendSpacingMs = minuteMs
+const resendsMax = 5
+const resendSpacingMs = minuteMs
 export const tokenRandomBytes = 32
 
 /** The same for two spellings of an address that mail servers do not distinguish in practice. */
