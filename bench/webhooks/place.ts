@@ -6,7 +6,8 @@ import { createCursors } from '../../service/src/api/index.ts'
 import { createLog, createSealer, deriveKey, systemClock } from '../../service/src/kernel/index.ts'
 import { createEventOutbox } from '../../service/src/events/index.ts'
 import { createDatabase, type Database } from '../../service/src/postgres/index.ts'
-import { createDeliveryEngine } from '../../service/src/delivery/index.ts'
+import { createDeliveryEngine, createEndpointAlerts } from '../../service/src/delivery/index.ts'
+import { createMailQueue } from '../../service/src/mail/index.ts'
 import { serviceEnv } from '../children.ts'
 import { dataOf, eventType, newReference } from './events.ts'
 import type { Endpoints } from './receivers.ts'
@@ -106,6 +107,11 @@ async function subscribe(
     cursors: createCursors(deriveKey(masterKey, 'cursors')),
     eventOutbox: createEventOutbox(),
     urlRules: { allowHttpLoopback: true },
+    alerts: createEndpointAlerts({
+      mail: createMailQueue({ clock: systemClock, sealer }),
+      log: createLog('silent'),
+      membersWithRoles: async () => [],
+    }),
   })
   const made: Subscription[] = []
   let partnerId = ''

@@ -19,7 +19,7 @@ import {
   startLoop,
 } from './kernel/index.ts'
 import { createLedger } from './ledger/index.ts'
-import { folderTransport, readMailbox, smtpTransport, startMailWorker, startNoticeWorker } from './mail/index.ts'
+import { createMailQueue, folderTransport, readMailbox, smtpTransport, startMailWorker } from './mail/index.ts'
 import type { Observability } from './observability/index.ts'
 import { createEventOutbox, payloadOf, sampleOf, wakingDatabase } from './events/index.ts'
 import { analyseWhatHasGrown, type Database } from './postgres/index.ts'
@@ -31,12 +31,13 @@ import { createDeposits, type Deposits } from './modules/deposits/index.ts'
 import { createPayouts, payoutsRoutes } from './modules/payouts/index.ts'
 import { createSimulations, simulationsRoutes } from './modules/simulations/index.ts'
 import { createTransactions, transactionsRoutes } from './modules/transactions/index.ts'
-import { createUsers, usersRoutes } from './modules/users/index.ts'
+import { createUsers, renderInvitation, usersRoutes } from './modules/users/index.ts'
 import {
   endpointStatistics,
   createTestDeliveries,
   createDeliveryEngine,
-  noticeQueue,
+  createEndpointAlerts,
+  renderEndpointAlert,
   type Sample,
 } from './delivery/index.ts'
 import { webhooksRoutes } from './modules/webhooks/index.ts'
@@ -74,7 +75,7 @@ const sweepIdleMs = minuteMs
 const growthIdleMs = 2 * secondMs
 
 /** Ledger, modules and the handlers of every operation, lower ranks first. */
-function createRooms({ config, db, clock, payoutsPerBatchMax }: ServiceDeps) {
+function createRooms({ config, db, clock, log, payoutsPerBatchMax }: ServiceDeps) {
   const [masterKey] = config.MASTER_KEY as readonly [Buffer]
   const sealer = createSealer(config.MASTER_KEY)
   const sharded = config.DATABASE_SHARDED
@@ -86,10 +87,11 @@ function createRooms({ config, db, clock, payoutsPerBatchMax }: ServiceDeps) {
   const railId = config.RAIL === 'sandbox' ? bank.id : undefined
 
   const customers = createCustomers({ db, clock, sealer, cursors })
+  const mailQueue = createMailQueue({ clock, sealer })
   const users = createUsers({
     db,
     clock,
-    sealer,
+    mail: mailQueue,
     cursors,
     sandbox: config.MODE === 'sandbox',
     ...(config.INVITATION_URL === undefined ? {} : { invitationBaseUrl: config.INVITATION_URL }),
@@ -102,6 +104,7 @@ function createRooms({ config, db, clock, payoutsPerBatchMax }: ServiceDeps) {
     eventOutbox,
     urlRules: { allowHttpLoopback: config.WEBHOOK_HTTP },
     sharded,
+    alerts: createEndpointAlerts({ mail: mailQueue, log, membersWithRoles: users.membersWithRoles }),
     limits: config.WEBHOOK_LIMITS,
     ...(config.WEBHOOK_RETRY_DELAYS_MS === undefined ? {} : { retryDelaysMs: config.WEBHOOK_RETRY_DELAYS_MS }),
   })
@@ -128,7 +131,7 @@ function createRooms({ config, db, clock, payoutsPerBatchMax }: ServiceDeps) {
   }
 
   const internalKey = deriveKey(masterKey, 'internal')
-  return { access, bank, deposits, handlers, internalKey, payouts, users, webhooks }
+  return { access, bank, deposits, handlers, internalKey, mailQueue, payouts, webhooks }
 }
 
 /** A sample reads as the outbox would write it. */
@@ -144,7 +147,7 @@ export function compose(deps: ServiceDeps): Service {
   let delivery: Loop | undefined
   const waking = wakingDatabase(db, () => delivery?.wake())
   const rooms = createRooms({ ...deps, db: waking })
-  const { access, bank, deposits, handlers, internalKey, payouts, users, webhooks } = rooms
+  const { access, bank, deposits, handlers, internalKey, mailQueue, payouts, webhooks } = rooms
   const idleMs = config.WORKER_IDLE_MS
   // Rests after each look: a table that somebody else is analysing is still there the next time.
   const growth = () => analyseWhatHasGrown(db, log).then(() => 0)
@@ -177,13 +180,28 @@ export function compose(deps: ServiceDeps): Service {
         ? [startStatisticsCollector({ db, log, endpointStatistics, observe: deps.observability.metrics.endpoints })]
         : []),
       ...settlement(),
-      startMailWorker({ db, clock, log, users, access, ...mailParts(deps), idleMs }),
+      startMailWorker({
+        db,
+        clock,
+        log,
+        queue: mailQueue,
+        partnerName: access.partnerName,
+        templates: mailTemplates,
+        ...mailParts(deps),
+        idleMs,
+      }),
       startLoop({ name: 'webhooks.recover', idleMs, log, step: webhooks.recoverStep }),
-      startNoticeWorker({ db, clock, log, notices: noticeQueue, users, access, ...mailParts(deps), idleMs }),
       startLoop({ name: 'access.nonces', idleMs: sweepIdleMs, log, step: access.sweepNonces }),
       startLoop({ name: 'postgres.statistics', idleMs: growthIdleMs, log, step: growth }),
     ],
   }
+}
+
+/** By the kind of the mail. */
+const mailTemplates = {
+  invitation: renderInvitation,
+  invitation_resent: renderInvitation,
+  endpoint_alert: renderEndpointAlert,
 }
 
 function mailParts({ config, mailboxFolder }: ServiceDeps) {

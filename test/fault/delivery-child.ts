@@ -14,11 +14,12 @@ import { createFate } from './crashing.ts'
 const [, , diesAt = '', url = '', key = '', partnerId = '', now = ''] = process.argv
 const { point, wrapDatabase, passed } = createFate(Number(diesAt))
 const masterKey = Buffer.from(key, 'hex')
-const { db, clock, log, eventOutbox, close } = await createHooks({ url, key: masterKey, now: new Date(now) })
+const { db, clock, log, eventOutbox, alerts, close } = await createHooks({ url, key: masterKey, now: new Date(now) })
 const mortal = wrapDatabase(db)
 const webhooks = createDeliveryEngine({
   ...{ db: mortal, clock, eventOutbox, sealer: createSealer([masterKey]), cursors: createCursors(masterKey) },
   urlRules: { allowHttpLoopback: true },
+  alerts,
 })
 const loop = startDelivery({
   ...{ db: mortal, clock, log, allowLoopback: true, idleMs: 5 },

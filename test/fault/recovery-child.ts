@@ -11,10 +11,11 @@ import { createFate } from './crashing.ts'
 const [, , diesAt = '', url = '', key = '', , now = ''] = process.argv
 const { wrapDatabase, passed } = createFate(Number(diesAt))
 const masterKey = Buffer.from(key, 'hex')
-const { db, clock, eventOutbox, close } = await createHooks({ url, key: masterKey, now: new Date(now) })
+const { db, clock, eventOutbox, alerts, close } = await createHooks({ url, key: masterKey, now: new Date(now) })
 const webhooks = createDeliveryEngine({
   ...{ db: wrapDatabase(db), clock, eventOutbox, sealer: createSealer([masterKey]), cursors: createCursors(masterKey) },
   urlRules: { allowHttpLoopback: true },
+  alerts,
 })
 while ((await webhooks.recoverStep()) > 0);
 await close()

@@ -6,7 +6,8 @@
 import { once } from 'node:events'
 import { createAccounts, defaultIssuers } from '../../service/src/modules/accounts/index.ts'
 import { createUsers } from '../../service/src/modules/users/index.ts'
-import { type Claim, createDeliveryEngine } from '../../service/src/delivery/index.ts'
+import { type Claim, createDeliveryEngine, createEndpointAlerts } from '../../service/src/delivery/index.ts'
+import { createMailQueue } from '../../service/src/mail/index.ts'
 import { readMigrations } from '../../service/src/postgres/index.ts'
 import { permissions } from '@partner-payments/wire'
 import { sendDue, takeNotices } from '../../service/src/settlement/index.ts'
@@ -66,6 +67,11 @@ async function subscribe({ db, clock, log, sealer, cursors, eventOutbox }: Servi
     cursors,
     eventOutbox,
     urlRules: { allowHttpLoopback: true },
+    alerts: createEndpointAlerts({
+      mail: createMailQueue({ clock, sealer }),
+      log,
+      membersWithRoles: async () => [],
+    }),
   })
   const events = ['transaction.status.changed']
   await webhooks.create(partnerId, { url: 'https://hooks.example.com/', events })
@@ -87,7 +93,7 @@ async function liveTheRest(service: Service, { partnerId, caller, customer }: Te
   const { db, clock, sealer, cursors, access, ledger, customers } = service
   await db.transaction((tx) => access.createServiceAccount(tx, { partnerId, name: 'Recorded', permissions }))
   await createAccounts({ db, clock, customers, ledger, issuers: defaultIssuers }).create(partnerId, customer.id)
-  const users = createUsers({ db, clock, sealer, cursors, sandbox: true })
+  const users = createUsers({ db, clock, mail: createMailQueue({ clock, sealer }), cursors, sandbox: true })
   const entry = { email: 'joan@example.com', fullName: 'Joan Clarke', role: 'Operator' } as const
   await users.createInvitations(caller, { invitations: [entry] })
 }

@@ -3,16 +3,25 @@
  * way goes on. `fixtures/<migration>.sql` holds what the version of that migration wrote (record.ts).
  */
 import assert from 'node:assert/strict'
+import { createHash, randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
-import { minuteMs } from '../../service/src/kernel/index.ts'
+import { hourMs, minuteMs, newId } from '../../service/src/kernel/index.ts'
 import { migrate, readMigrations, sql } from '../../service/src/postgres/index.ts'
 import { createAccounts, defaultIssuers } from '../../service/src/modules/accounts/index.ts'
-import { createUsers } from '../../service/src/modules/users/index.ts'
-import { type Claim, createDeliveryEngine } from '../../service/src/delivery/index.ts'
+import { createUsers, renderInvitation } from '../../service/src/modules/users/index.ts'
+import {
+  type Claim,
+  createDeliveryEngine,
+  createEndpointAlerts,
+  renderEndpointAlert,
+} from '../../service/src/delivery/index.ts'
+import { createMailQueue, smtpTransport, utc } from '../../service/src/mail/index.ts'
+import { createMailStep } from '../../service/src/mail/worker.ts'
 import { sendDue, takeNotices } from '../../service/src/settlement/index.ts'
 import { checkPayments, type Ends } from '../model/payments.ts'
 import { createEmptyDatabase } from '../support/empty.ts'
+import { mailServer, readMail } from '../support/mail-server.ts'
 import { balanceOf, createTestService, type Service } from '../support/composition.ts'
 
 const folder = new URL('fixtures/', import.meta.url)
@@ -20,11 +29,19 @@ const fixtures = readdirSync(folder).toSorted()
 
 test('there is a fixture of the first version', () => assert.ok(fixtures.includes('0011.sql')))
 
-/** Where the rows of a table are now that went elsewhere. */
+/** The tables that now hold the rows of an old table. */
 const movedTo: Readonly<Record<string, readonly string[]>> = {
-  'delivery.deliveries': ['delivery.queue', 'delivery.deliveries'],
-  // The payload of a delivery is its event's.
+  'outbox.events': ['events.events'],
+  'outbox.pending': ['events.pending'],
+  'webhooks.partners': ['delivery.partners'],
+  'webhooks.lanes': ['delivery.endpoint_queues'],
+  'webhooks.subscriptions': ['delivery.subscriptions'],
+  'webhooks.secrets': ['delivery.secrets'],
+  'webhooks.attempts': ['delivery.attempts'],
+  'webhooks.deliveries': ['delivery.queue', 'delivery.deliveries'],
+  // The payload of a delivery is the payload of its event.
   'webhooks.messages': ['delivery.queue'],
+  'users.mails': ['mail.messages'],
 }
 
 /** Where the rows of a table are now an array of another. */
@@ -118,7 +135,8 @@ for (const fixture of fixtures)
       const accounts = createAccounts({ db, clock, customers, ledger, issuers: defaultIssuers })
       const { ibans } = await accounts.get(partnerId, customer.id)
       assert.deepEqual((await accounts.create(partnerId, customer.id)).ibans, ibans, 'no new numbers for old customers')
-      const users = createUsers({ db, clock, sealer, cursors, sandbox: true })
+      const mail = createMailQueue({ clock, sealer })
+      const users = createUsers({ db, clock, mail, cursors, sandbox: true })
       assert.equal((await users.listInvitations(partnerId, {})).data[0]?.status, 'Pending')
       const webhooks = createDeliveryEngine({
         db,
@@ -127,6 +145,7 @@ for (const fixture of fixtures)
         cursors,
         eventOutbox,
         urlRules: { allowHttpLoopback: true },
+        alerts: createEndpointAlerts({ mail, log: service.log, membersWithRoles: users.membersWithRoles }),
       })
       const [subscription] = (await webhooks.list(partnerId, {})).data
       assert.equal(subscription?.url, 'https://hooks.example.com/')
@@ -195,18 +214,112 @@ test('what an ordered subscription is owed is marked so from the version on that
     await migrate(pool, { upTo: 11 })
     await pool.query(readFileSync(new URL('0011.sql', folder), 'utf8'))
     await migrate(pool, { upTo: 19 })
-    await pool.query('update delivery.subscriptions set ordered = true')
+    await pool.query('update webhooks.subscriptions set ordered = true')
     // Of another one, which is not.
-    await pool.query(`insert into delivery.queue select partner_id, gen_random_uuid(), event_id, sequence, wire_event_id, type,
-      reference, status, due_at, attempt_count, failures, held_at, created_at from delivery.queue`)
-    const all = (await queued('true')) ?? 0
+    await pool.query(`insert into webhooks.queue select partner_id, gen_random_uuid(), event_id, sequence, wire_event_id, type,
+      reference, status, due_at, attempt_count, failures, held_at, created_at from webhooks.queue`)
     await migrate(pool)
+    const all = (await queued('true')) ?? 0
     assert.ok(all > 0)
     assert.deepEqual([await queued('ordered'), await queued('not ordered')], [all / 2, all / 2])
     const { rows } = await pool.query('select order_pending from delivery.subscriptions')
     assert.deepEqual(rows, [{ order_pending: null }])
   } finally {
     await service.close()
+    await drop()
+  }
+})
+
+/** Invitations, mails and alerts as the version of migration 0021 wrote them. */
+async function queueOldMails({ db, clock }: Service, partnerId: string): Promise<void> {
+  const now = clock.now()
+  const invite = (name: string, role: string, status: string) =>
+    db.run(sql`
+      insert into users.invitations (partner_id, id, email, email_key, full_name, role, status, invited_by_id,
+        invited_by_name, token_hash, expiry_days, expires_at, resends, created_at, updated_at)
+      values (${partnerId}, ${newId()}, ${`${name}@example.com`}, ${`${name.toLowerCase()}@example.com`},
+        ${`${name} Example`}, ${role}, ${status}, ${newId()}, 'Test account', ${randomBytes(32)}, 7,
+        ${new Date(now.getTime() + hourMs)}, 0, ${now}, ${now})`)
+  await invite('Ada', 'Admin', 'Pending')
+  await invite('dan', 'Developer', 'Expired')
+  await invite('eve', 'Admin', 'Pending')
+  await invite('oto', 'Operator', 'Pending')
+  await invite('rea', 'Admin', 'Revoked')
+  // The newest invitation of an address decides.
+  await invite('fay', 'Admin', 'Expired')
+  await invite('fay', 'Operator', 'Pending')
+  const alert = (kind: string, dueAt: Date | null, attempts: number, done: readonly string[]) =>
+    db.run(sql`
+      insert into delivery.notices (partner_id, id, subscription_id, kind, url, failing_since, last_error, created_at,
+        mail_due_at, mail_attempts, mail_done)
+      values (${partnerId}, ${newId()}, ${newId()}, ${kind}, 'https://hooks.example.com/', ${now}, 'HTTP 500', ${now},
+        ${dueAt}, ${attempts}, ${done}::text[])`)
+  await alert('Failing24h', now, 0, [])
+  await alert('Failing72h', new Date(now.getTime() + hourMs), 1, ['ada@example.com'])
+  await alert('DisabledGone', null, 1, ['ada@example.com', 'dan@example.com', 'eve@example.com'])
+  // An invitation mail that was sent.
+  await db.run(sql`
+    insert into users.mails (partner_id, id, invitation_id, kind, to_address, to_name, role, invited_by_name, expires_at,
+      status, attempts, next_attempt_at, created_at, ended_at)
+    select partner_id, ${newId()}, id, 'invitation', email, full_name, role, 'Test account', expires_at, 'sent', 1, ${now},
+      ${now}, ${now} from users.invitations where partner_id = ${partnerId} and email = 'Ada@example.com'`)
+}
+
+test('mails and alerts that were queued before migration 0022 are sent after it', async () => {
+  const { url, drop } = await createEmptyDatabase()
+  const text = readFileSync(new URL('0011.sql', folder), 'utf8')
+  const [, now = '', partnerId = ''] = /^-- Now: (\S+)\. Partner: (\S+)\.$/m.exec(text) ?? []
+  const service = await createTestService({ url, now: new Date(now) })
+  const server = await mailServer()
+  const { db, clock, sealer, log, access } = service
+  try {
+    await migrate(db.pool, { upTo: 11 })
+    await db.pool.query(text)
+    await migrate(db.pool, { upTo: 21 })
+    await queueOldMails(service, partnerId)
+    await migrate(db.pool)
+    const step = createMailStep({
+      db,
+      clock,
+      log,
+      queue: createMailQueue({ clock, sealer }),
+      partnerName: access.partnerName,
+      templates: { invitation: renderInvitation, endpoint_alert: renderEndpointAlert },
+      transport: smtpTransport(server.url),
+      from: { name: '', address: 'no-reply@acme.example' },
+    })
+    const sent = async () => {
+      const from = server.received.length
+      while ((await step()) > 0);
+      return server.received
+        .slice(from)
+        .map(({ to, source }) => `${to.join()}: ${readMail(source).one('Subject')}`)
+        .toSorted()
+    }
+    assert.deepEqual(await sent(), [
+      'Ada@example.com: Webhooks to hooks.example.com have failed for 24 hours',
+      'dan@example.com: Webhooks to hooks.example.com have failed for 24 hours',
+      'eve@example.com: Webhooks to hooks.example.com have failed for 24 hours',
+      'joan@example.com: Test account invites you to Test Partner',
+    ])
+    clock.advance(hourMs)
+    assert.deepEqual(await sent(), [
+      'dan@example.com: Webhooks to hooks.example.com have failed for 72 hours',
+      'eve@example.com: Webhooks to hooks.example.com have failed for 72 hours',
+    ])
+    const mails = server.received.map(({ source }) => readMail(source))
+    assert.equal(new Set(mails.map(({ one }) => one('Message-ID'))).size, 6)
+    const alert = mails.find(({ one }) => one('Subject').endsWith('24 hours'))
+    for (const said of [`No delivery has succeeded since: ${utc(new Date(now))}`, 'Last error: HTTP 500'])
+      assert.ok(alert?.text.includes(said), said)
+    const invitation = mails.find(({ one }) => one('Subject').includes('invites'))
+    const token = /^[A-Za-z0-9_-]{64}$/m.exec(invitation?.text ?? '')?.[0] ?? ''
+    const hash = createHash('sha256').update(token).digest()
+    const row = await db.row<{ email: string }>(sql`select email from users.invitations where token_hash = ${hash}`)
+    assert.equal(row?.email, 'joan@example.com', 'the token of the mail is the token of the invitation')
+  } finally {
+    await service.close()
+    await server.stop()
     await drop()
   }
 })

@@ -1,10 +1,10 @@
-/** A real SMTP server on a port of its own that keeps what it is given, and a reader of what a mail says. */
+/** A real SMTP server that stores the mails it receives, and a parser of mails. */
 import type { AddressInfo } from 'node:net'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 
 export type Received = { readonly from: string; readonly to: readonly string[]; readonly source: string }
 
-/** Takes any mail; `rcpt` answers a reply code to refuse a recipient with. */
+/** Accepts any mail. `rcpt` answers the reply code that refuses a recipient, or undefined. */
 export async function mailServer(
   options: SMTPServerOptions & { readonly rcpt?: (address: string) => number | undefined } = {},
 ) {
@@ -38,7 +38,7 @@ export async function mailServer(
   return { url: `smtp://127.0.0.1:${port}`, port, received, stop }
 }
 
-/** Header lines unfolded, and the text part decoded: what the reader of the mail gets. */
+/** The unfolded header lines and the decoded text part. */
 export function readMail(source: string) {
   const headers = source
     .slice(0, source.indexOf('\r\n\r\n'))

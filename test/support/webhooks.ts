@@ -7,7 +7,12 @@ import { createManualClock } from './clock.ts'
 import { type Clock, createLog, createSealer, newId, randomBytes } from '../../service/src/kernel/index.ts'
 import { createEventOutbox } from '../../service/src/events/index.ts'
 import { createDatabase, sql, type Tx } from '../../service/src/postgres/index.ts'
-import { createDeliveryEngine, type DeliveryEngineDeps } from '../../service/src/delivery/index.ts'
+import {
+  createDeliveryEngine,
+  createEndpointAlerts,
+  type DeliveryEngineDeps,
+} from '../../service/src/delivery/index.ts'
+import { createMailQueue } from '../../service/src/mail/index.ts'
 import { createTestDatabase } from './postgres.ts'
 
 export const statusChanged = 'transaction.status.changed'
@@ -34,11 +39,18 @@ export async function createHooks(
   const manual = createManualClock(now)
   const clock = { ...manual, now: () => (givenClock ?? manual).now() }
   const eventOutbox = createEventOutbox()
+  const sealer = createSealer([key])
+  const alerts = createEndpointAlerts({
+    mail: createMailQueue({ clock, sealer }),
+    log,
+    membersWithRoles: async () => [{ fullName: 'Ada Lovelace', email: 'ada@example.com' }],
+  })
   const webhooks = createDeliveryEngine({
     db,
     clock,
     eventOutbox,
-    sealer: createSealer([key]),
+    sealer,
+    alerts,
     cursors: createCursors(key),
     urlRules: { allowHttpLoopback: true },
     ...rules,
@@ -81,7 +93,7 @@ export async function createHooks(
     await db.close()
     await own?.drop()
   }
-  return { url, key, db, clock, log, eventOutbox, webhooks, addPartner, emit, emitIn, fanOut, close }
+  return { url, key, db, clock, log, eventOutbox, alerts, webhooks, addPartner, emit, emitIn, fanOut, close }
 }
 
 export type Hooks = Awaited<ReturnType<typeof createHooks>>

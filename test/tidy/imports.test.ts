@@ -36,9 +36,9 @@ suite('imports', () => {
     assert.deepEqual(table, [
       'base: wire kernel api',
       'storage: postgres',
-      'core: ledger events access rails delivery',
+      'core: ledger events access rails mail delivery',
       'modules: accounts beneficiaries customers deposits payouts simulations transactions users webhooks',
-      'edges: gateway mail observability settlement',
+      'edges: gateway observability settlement',
       'composition: config compose seed operator process processes child main',
     ])
   })

@@ -75,8 +75,6 @@ export const scans: Readonly<Record<string, string>> = {
   'service/src/rails/sandbox/store.ts deleteNotices': 'a batch: ofPartners says whose rows it means',
   'service/src/rails/sandbox/store.ts dueNotices':
     'the bank tells what is due in the order of time, whose it is or not',
-  'service/src/modules/accounts/store.ts partnerOfBlock':
-    'is what finds the partner of an IBAN, by an index of its own',
   'service/src/modules/deposits/store.ts expiredDeposits': 'finds which partner has deposits to expire, without a lock',
   'service/src/modules/payouts/store.ts partnersWithDue': 'finds which partner has payouts due, without a lock',
   'service/src/delivery/queue/store-deliveries.ts endpointQueuesFromTheFuture':
@@ -87,11 +85,9 @@ export const scans: Readonly<Record<string, string>> = {
     'finds what is to be dropped, without a lock',
   'service/src/delivery/management/store-endpoint-statistics.ts partnersAfter':
     'walks over all partners, to count for operators',
-  'service/src/delivery/management/store-alerts.ts partnersWithDueNotices':
-    'finds which partner has notices to send, without a lock',
   'service/src/delivery/management/store-recoveries.ts runningRecoveries': 'finds recoveries under way, without a lock',
   'service/src/delivery/management/store-secrets.ts expiredSecrets': 'finds secrets that sign no more, without a lock',
-  'service/src/modules/users/store.ts partnersWithDueMail': 'finds which partner has mail to send, without a lock',
+  'service/src/mail/store.ts partnersWithDueMail': 'finds which partner has mail to send, without a lock',
 }
 
 /** A migration that asks the database for the time, and why it must: it runs once, on one machine. */

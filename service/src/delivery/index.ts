@@ -3,7 +3,7 @@
  * of every attempt. `modules/webhooks` is its management API. README.md explains the design.
  *
  * Tables: delivery.partners, delivery.subscriptions, delivery.secrets, delivery.endpoint_queues, delivery.feed,
- * delivery.queue, delivery.deliveries, delivery.attempts, delivery.recoveries, delivery.notices.
+ * delivery.queue, delivery.deliveries, delivery.attempts, delivery.recoveries.
  */
 export { createDeliveryEngine, type DeliveryEngine, type DeliveryEngineDeps } from './engine.ts'
 export { type DeliveryObserver, type DeliveryOptions, startDelivery } from './start.ts'
@@ -14,13 +14,13 @@ export { envelope, exchangeTimeoutMsDefault } from './exchange/exchange.ts'
 export { createPost } from './exchange/post.ts'
 export { type Proxy, readProxy } from './exchange/proxy.ts'
 export type { Resolve } from './exchange/resolver.ts'
-export { addNotice, type NewNotice, type NoticeQueue, noticeQueue } from './management/alerts.ts'
+export { renderEndpointAlert } from './management/alert-mail.ts'
+export { createEndpointAlerts, type EndpointAlerts } from './management/alerts.ts'
 export { type EndpointState, type EndpointStatistics, endpointStatistics } from './management/endpoint-statistics.ts'
 export type { FeedEvent } from './management/feed.ts'
 export type { Delivery } from './management/history.ts'
 export type { Recovery } from './management/recoveries.ts'
 export type { UrlRules } from './management/rules.ts'
-export type { ClaimedNotice } from './management/store-alerts.ts'
 export type { SubscriptionKey } from './management/store-subscriptions.ts'
 export type { Subscription } from './management/subscriptions.ts'
 export { createTestDeliveries, type Post, type Sample, type TestDeliveries } from './management/test-delivery.ts'

@@ -24,8 +24,8 @@ const message: MailMessage = {
   link,
 }
 
-test('a mail is a file that a person can read, the link in one piece, for nobody else', async () => {
-  const folder = join(root, 'new', 'outbox')
+test('a mail is a readable file with the link in one piece, and only its owner may read it', async () => {
+  const folder = join(root, 'new', 'mailbox')
   await folderTransport(folder).send(message)
   assert.deepEqual(await readdir(folder), ['2026-11-21T08-00-00.123Z-ada@example.com.eml'])
   const text = await readFile(join(folder, '2026-11-21T08-00-00.123Z-ada@example.com.eml'), 'utf8')
@@ -44,8 +44,8 @@ test('a mail is a file that a person can read, the link in one piece, for nobody
   assert.equal((await stat(join(folder, '2026-11-21T08-00-00.123Z-ada@example.com.eml'))).mode & 0o777, 0o600)
 })
 
-test('the address cannot lead out of the folder, and mails of one instant do not replace each other', async () => {
-  const folder = join(root, 'outbox')
+test('an address cannot lead out of the folder, and mails of the same millisecond do not replace each other', async () => {
+  const folder = join(root, 'mailbox')
   const { send } = folderTransport(folder)
   const hostile = { ...message, to: { name: '', address: '../../../../tmp/x/../evil@a.example' } }
   await Promise.all([send(hostile), send(message), send(message), send(message)])
@@ -60,7 +60,7 @@ test('the address cannot lead out of the folder, and mails of one instant do not
   assert.equal((await readdir(folder)).length, 5)
 })
 
-test('a folder that cannot be written is an error, not a lost mail', async () => {
+test('sending fails if the folder cannot be written, and works again when it can', async () => {
   const { send } = folderTransport(join(root, 'file'))
   await folderTransport(root).send(message)
   const [file] = (await readdir(root)).filter((name) => name.endsWith('.eml'))

@@ -1,14 +1,15 @@
 /**
- * Mail out: claim a queued mail under a lease, render it, hand it to a mail server or write it into a folder, record.
- * No table of its own: the queue is the module's. A mail is sent at least once; its Message-ID is made of the id of its
- * row, so that whoever receives it twice can tell. A server that is away or says "later" is tried again after 1, 2,
- * 4 ... minutes for 24 hours; a recipient that is refused for good is given up at once. A notice of a failing endpoint goes
- * to each Admin and Developer; whom it reached is in its row, so that a failure for one repeats nothing for the others.
+ * Mail: one queue of outgoing mails, and the worker that sends them by SMTP or writes them into a folder.
+ *
+ * Table: mail.messages, one row for each mail to one address. The row is written in the transaction of the change that
+ * the mail reports; a template of the mail's kind renders it when it is sent. A mail is sent at least once: its
+ * Message-ID contains the id of its row, so that a recipient can recognise a duplicate. The worker retries after 1, 2,
+ * 4 ... minutes for 24 hours. It gives up at once if the server refuses the recipient permanently.
  */
-export { type NoticeWorkerDeps, startNoticeWorker } from './notices.ts'
 export { folderTransport } from './folder.ts'
-export { createMailer, type Mailer } from './mailer.ts'
-export { smtpTransport } from './smtp.ts'
-export { type Mailbox, type MailMessage, MailRefused, type MailTransport, readMailbox } from './transport.ts'
-export { type MailWorkerDeps, startMailWorker } from './worker.ts'
+export { createMailQueue, type MailData, type MailQueue } from './queue.ts'
 export { mailSettings } from './settings.ts'
+export { smtpTransport } from './smtp.ts'
+export { escapeHtml, htmlPage, utc } from './text.ts'
+export { type Mailbox, type MailContent, oneLine, readMailbox } from './transport.ts'
+export { type MailTemplate, type MailToRender, type MailWorkerDeps, startMailWorker } from './worker.ts'

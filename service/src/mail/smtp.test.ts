@@ -1,8 +1,7 @@
-/** What stands in a mail, and how it travels: against a real SMTP server. */
+/** The headers and the transport of a mail, against a real SMTP server. */
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
 import { mailServer, readMail } from '../../../test/support/mail-server.ts'
-import { createMailer, type InvitationMail } from './mailer.ts'
 import { smtpTransport } from './smtp.ts'
 import { type MailMessage, MailRefused } from './transport.ts'
 
@@ -29,20 +28,7 @@ const message: MailMessage = {
   html: 'x',
   link: null,
 }
-const invitation: InvitationMail = {
-  id: '0193f2a8-0000-7000-8000-00000000abcd',
-  kind: 'invitation',
-  toAddress: 'ada@example.com',
-  toName: 'Ada',
-  role: 'Admin',
-  invitedByName: 'Grace',
-  partnerName: 'Acme',
-  linkUrl: null,
-  token: 'TOKEN',
-  expiresAt: now,
-}
-
-test('no name makes a second header or a second recipient', async () => {
+test('a name or a subject cannot add a header or a recipient', async () => {
   const server = await serve()
   const names = [
     'Eve\r\nBcc: eve@example.com',
@@ -54,8 +40,8 @@ test('no name makes a second header or a second recipient', async () => {
     '=?utf-8?Q?=0D=0ABcc:_eve@example.com?=',
   ]
   for (const name of names) {
-    const mailer = createMailer({ transport: smtpTransport(server.url), from: { ...from, name } })
-    await mailer.send({ ...invitation, toName: name, invitedByName: name, partnerName: name }, now)
+    const to = { name, address: 'ada@example.com' }
+    await smtpTransport(server.url).send({ ...message, from: { ...from, name }, to, subject: name })
     const mail = server.received.at(-1)
     assert(mail)
     assert.deepEqual([mail.from, mail.to], ['no-reply@acme.example', ['ada@example.com']])
@@ -71,7 +57,7 @@ test('no name makes a second header or a second recipient', async () => {
   assert.equal(server.received.length, names.length)
 })
 
-test('an address that could be read as another is not sent to at all', async () => {
+test('no mail is sent to an address that can be read as another address', async () => {
   const server = await serve()
   const { send } = smtpTransport(server.url)
   for (const address of [
@@ -86,7 +72,7 @@ test('an address that could be read as another is not sent to at all', async () 
   assert.deepEqual(server.received[0]?.to, ['zoë@exämple.com'])
 })
 
-test('a password is not sent in the clear, a certificate is checked, and a wrong URL is refused without repeating it', async () => {
+test('TLS is required for a password, the certificate is checked, and the error for a bad URL does not repeat the URL', async () => {
   const plain = await serve()
   const secure = await serve({ secure: true })
   await assert.rejects(smtpTransport(`${plain.url}?requireTLS=true`).send(message), { code: 'ETLS' })

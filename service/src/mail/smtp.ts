@@ -1,4 +1,4 @@
-/** To a mail server: one connection a mail, every wait bounded. */
+/** Sends mails to an SMTP server: one connection for each mail, and a limit for each wait. */
 import { createTransport, type SMTPTransportOptions } from 'nodemailer'
 import { secondMs } from '../kernel/index.ts'
 import { type MailMessage, MailRefused, type MailTransport, toNodemailer } from './transport.ts'
@@ -8,7 +8,7 @@ export type SmtpLimits = {
   readonly greetingTimeoutMs: number
   /** Silence within the conversation. */
   readonly idleTimeoutMs: number
-  /** The whole conversation; far below the lease of a mail, so that no second worker takes it meanwhile. */
+  /** The whole conversation. Far below the lease of a mail, so that no second worker claims the mail meanwhile. */
   readonly sendTimeoutMs: number
 }
 
@@ -23,8 +23,8 @@ const loopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
 
 /**
  * `smtp://user:password@host:587` or `smtps://...:465`, user and password percent-encoded. With a password, `smtp:`
- * insists on STARTTLS unless the server is this machine; `?requireTLS=true` insists without one.
- * Throws where the URL is not of that form, without repeating it: it may hold the password.
+ * requires STARTTLS unless the server is on loopback; `?requireTLS=true` requires it in every case.
+ * The error for a malformed URL does not repeat the URL, which may contain the password.
  */
 export function smtpTransport(url: string, limits: SmtpLimits = defaultLimits): MailTransport {
   const transporter = createTransport(readUrl(url, limits))
@@ -34,7 +34,7 @@ export function smtpTransport(url: string, limits: SmtpLimits = defaultLimits): 
         const signal = AbortSignal.timeout(limits.sendTimeoutMs)
         await transporter.sendMail({ ...toNodemailer(message), signal })
       } catch (error) {
-        throw isFinal(error) ? new MailRefused((error as Error).message, { cause: error }) : error
+        throw isPermanent(error) ? new MailRefused((error as Error).message, { cause: error }) : error
       }
     },
   }
@@ -46,7 +46,7 @@ function readUrl(text: string, limits: SmtpLimits): SMTPTransportOptions {
     throw new Error('the mail server must be an smtp: or smtps: URL')
   const { requireTLS, ...unknown } = Object.fromEntries(url.searchParams)
   if (Object.keys(unknown).length > 0 || !['true', undefined].includes(requireTLS))
-    throw new Error('the URL of the mail server may carry requireTLS=true and nothing else')
+    throw new Error('the URL of the mail server may have the parameter requireTLS=true and no other')
   const secure = url.protocol === 'smtps:'
   const auth =
     url.username === '' ? undefined : { user: decodeURIComponent(url.username), pass: decodeURIComponent(url.password) }
@@ -64,10 +64,10 @@ function readUrl(text: string, limits: SmtpLimits): SMTPTransportOptions {
 }
 
 /**
- * A 5xx to the recipient alone is final (RFC 5321 section 4.2.1). A 5xx to the login or the sender is about our own
- * configuration, which somebody is going to mend: that mail waits.
+ * A 5xx reply to the recipient is permanent (RFC 5321 section 4.2.1). A 5xx reply to the login or the sender reports a
+ * mistake in our configuration, which an operator can correct: the mail is retried.
  */
-function isFinal(error: unknown): boolean {
+function isPermanent(error: unknown): boolean {
   const { command, responseCode } = error as { readonly command?: unknown; readonly responseCode?: unknown }
   return command === 'RCPT TO' && typeof responseCode === 'number' && responseCode >= 500
 }

@@ -1,4 +1,4 @@
-/** What the texts of all mails have in common. */
+/** What templates share. */
 
 const format = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
 export const utc = (time: Date) => `${format.format(time)} UTC`
@@ -10,8 +10,8 @@ const entities: Readonly<Record<string, string>> = {
   '"': '&quot;',
   "'": '&#39;',
 }
-export const escape = (text: string) => text.replace(/[&<>"']/g, (character) => entities[character] ?? character)
+export const escapeHtml = (text: string) => text.replace(/[&<>"']/g, (character) => entities[character] ?? character)
 
-/** Of paragraphs that are HTML already. */
+/** Takes paragraphs of HTML: plain text must be escaped before. */
 export const htmlPage = (paragraphs: readonly string[]) =>
   `<!doctype html>\n<html lang="en">\n<body>\n${paragraphs.map((each) => `<p>${each}</p>`).join('\n')}\n</body>\n</html>\n`

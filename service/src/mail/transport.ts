@@ -1,46 +1,50 @@
-/** What every way out has in common: one message, one recipient, and no text that could become a second header line. */
+/** What the SMTP and folder transports share: one message, one recipient, and no text that can become a header line. */
 import type { SendMailOptions } from 'nodemailer'
 
 export type Mailbox = { readonly name: string; readonly address: string }
 
-export type MailMessage = {
-  /** `<id@domain>`: the same at every attempt. */
+/** What a template renders. */
+export type MailContent = {
+  readonly subject: string
+  readonly text: string
+  readonly html: string
+  /** The link in the text, if there is one. */
+  readonly link: string | null
+}
+
+export type MailMessage = MailContent & {
+  /** `<id@domain>`, the same at every attempt. */
   readonly messageId: string
   readonly date: Date
   readonly from: Mailbox
   readonly to: Mailbox
-  readonly subject: string
-  readonly text: string
-  readonly html: string
-  /** The link that the text shows, if it shows one. */
-  readonly link: string | null
 }
 
 export type MailTransport = {
-  /** Resolves once the mail is somebody else's to keep. Throws MailRefused where another attempt would be in vain. */
+  /** Resolves once the server or the disk has the mail. Throws MailRefused if a further attempt cannot succeed. */
   readonly send: (message: MailMessage) => Promise<void>
 }
 
-/** The mail will never be taken as it is. */
+/** A permanent failure: the mail is not sent again. */
 export class MailRefused extends Error {
   override readonly name = 'MailRefused'
 }
 
 const mailboxText = /^(?:(?<name>[^<>]*?)\s*<(?<bracketed>[^<>]+)>|(?<bare>\S+))$/
 
-/** Reads `Name <a@b.example>` or `a@b.example`; undefined where it is neither. */
+/** Reads `Name <a@b.example>` or `a@b.example`. Undefined: the text has another form. */
 export function readMailbox(text: string): Mailbox | undefined {
   const groups = mailboxText.exec(text.trim())?.groups
   const address = groups?.['bracketed'] ?? groups?.['bare'] ?? ''
   return isAddress(address) ? { name: oneLine(groups?.['name'] ?? '').replace(/^"(.*)"$/, '$1'), address } : undefined
 }
 
-/** The specials of RFC 5322 could make one address two, or another one. */
+/** Refuses the special characters of RFC 5322: with them one text can be read as two addresses, or as another address. */
 export function isAddress(address: string): boolean {
   return /^[^\p{Cc}\s"(),:;<>@[\\\]]+@[^\p{Cc}\s"(),:;<>@[\\\]]+$/u.test(address) && address.isWellFormed()
 }
 
-/** A name as one line of plain text: no control characters, and none of those that turn the reading direction. */
+/** A name as one line of plain text: without control characters and characters that change the reading direction. */
 export function oneLine(text: string): string {
   return text
     .toWellFormed()
@@ -49,9 +53,9 @@ export function oneLine(text: string): string {
     .trim()
 }
 
-/** The message as nodemailer takes it: addresses as objects, which it never parses, and no reading of files or URLs. */
+/** The message for nodemailer: addresses as objects, which it does not parse, and no access to files or URLs. */
 export function toNodemailer({ link: _link, to, from, subject, ...message }: MailMessage) {
-  if (!isAddress(to.address)) throw new MailRefused('the address cannot stand in a mail')
+  if (!isAddress(to.address)) throw new MailRefused('the address is not valid in a mail')
   return {
     ...message,
     subject: oneLine(subject),

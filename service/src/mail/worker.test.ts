@@ -1,4 +1,4 @@
-/** The mail worker with a real database on one side and a real SMTP conversation on the other. */
+/** The mail worker with a real database and a real SMTP server. */
 import assert from 'node:assert/strict'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
@@ -6,17 +6,14 @@ import { after, afterEach, before, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { mailServer, readMail } from '../../../test/support/mail-server.ts'
 import { createTestDatabase, type TestDatabase } from '../../../test/support/postgres.ts'
-import { createAccess } from '../access/index.ts'
-import { createCursors } from '../api/index.ts'
-import { createManualClock } from '../../../test/support/clock.ts'
 import { createLog, createSealer, dayMs, hourMs, minuteMs, newId } from '../kernel/index.ts'
 import { createDatabase, type Database, sql } from '../postgres/index.ts'
-import { createUsers } from '../modules/users/index.ts'
+import { createMailQueue, type MailQueue } from './queue.ts'
 import { smtpTransport } from './smtp.ts'
-import { createMailStep, startMailWorker } from './worker.ts'
+import { createManualClock } from '../../../test/support/clock.ts'
+import { createMailStep, type MailToRender, startMailWorker } from './worker.ts'
 
 const start = new Date('2026-11-21T08:00:00.000Z')
-const from = { name: 'Acme Payments', address: 'no-reply@acme.example' }
 const log = createLog('silent')
 let testDatabase: TestDatabase
 let db: Database
@@ -28,8 +25,8 @@ before(async () => {
 })
 afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp()
-  // Each test owns the whole queue.
-  await db.run(sql`delete from users.mails`)
+  // Each test has the queue for itself.
+  await db.run(sql`delete from mail.messages`)
 })
 after(async () => {
   await db.close()
@@ -42,43 +39,54 @@ async function serve(options: Parameters<typeof mailServer>[0] = {}) {
   return server
 }
 
-async function setUp(url: string, partnerName = 'Acme') {
+function render({ kind, toName, partnerName, data, secret, createdAt }: MailToRender) {
+  const text = `${toName}, ${partnerName}: ${data['word']}, ${secret}, ${createdAt.toISOString()}\n`
+  return { subject: `${kind} ${data['word']}`, text, html: `<p>${text}</p>`, link: null }
+}
+
+async function setUp(url: string) {
   const clock = createManualClock(start)
-  const sealer = createSealer([Buffer.alloc(32, 1)])
-  const access = createAccess({ db, clock, sealer })
-  const partnerId = await access.createPartner(db, partnerName)
-  const cursors = createCursors(Buffer.alloc(32, 2))
-  const users = createUsers({
+  const queue = createMailQueue({ clock, sealer: createSealer([Buffer.alloc(32, 1)]) })
+  const partnerId = newId()
+  await db.run(sql`insert into access.partners (id, name, created_at) values (${partnerId}, 'Acme', ${start})`)
+  const mailTo = (address: string, given: { readonly kind?: string; readonly expiresAt?: Date } = {}) => ({
+    kind: 'greeting',
+    subjectId: newId(),
+    to: { name: 'Ada Lovelace', address },
+    data: { word: 'hello' },
+    secret: 'SECRET',
+    expiresAt: null,
+    ...given,
+  })
+  const enqueue = (...given: Parameters<typeof mailTo>) => queue.enqueue(db, partnerId, [mailTo(...given)])
+  const lines: Record<string, unknown>[] = []
+  const limits = { connectTimeoutMs: 2000, greetingTimeoutMs: 300, idleTimeoutMs: 2000, sendTimeoutMs: 5000 }
+  const deps = {
     db,
     clock,
-    sealer,
-    cursors,
-    sandbox: true,
-    invitationBaseUrl: 'https://portal.example/join',
-  })
-  const caller = { partnerId, serviceAccountId: newId(), name: 'Grace Hopper' }
-  const invite = (email: string, fullName = 'Ada Lovelace', redirectUrl: string | null = null) =>
-    users.createInvitations(caller, { invitations: [{ email, fullName, role: 'Operator', redirectUrl }] })
-  const lines: Record<string, unknown>[] = []
-  const visible = createLog('info', { write: (line: string) => lines.push(JSON.parse(line) as never) } as never)
-  const limits = { connectTimeoutMs: 2000, greetingTimeoutMs: 300, idleTimeoutMs: 2000, sendTimeoutMs: 5000 }
-  const deps = { db, clock, log: visible, users, access, transport: smtpTransport(url, limits), from }
+    log: createLog('info', { write: (line: string) => lines.push(JSON.parse(line) as never) } as never),
+    queue,
+    partnerName: async () => 'Acme',
+    templates: { greeting: render, broken: () => assert.fail('the template is broken') },
+    transport: smtpTransport(url, limits),
+    from: { name: 'Acme Payments', address: 'no-reply@acme.example' },
+  }
   const row = () =>
     db.row<{
       id: string
       status: string
       attempts: number
       lastError: string | null
-      sealed: boolean
-      nextAttemptAt: Date
+      hasSecret: boolean
+      dueAt: Date
     }>(
-      sql`select id, status, attempts, last_error, token_sealed is not null as sealed, next_attempt_at
-        from users.mails where partner_id = ${partnerId} order by id desc limit 1`,
+      sql`select id, status, attempts, last_error, secret_sealed is not null as has_secret, due_at
+        from mail.messages where partner_id = ${partnerId} order by id desc limit 1`,
     )
-  return { clock, users, partnerId, invite, deps, step: createMailStep(deps), row, lines }
+  return { clock, queue, partnerId, mailTo, enqueue, deps, step: createMailStep(deps), row, lines }
 }
 
-/** A port that nobody listens on. */
+/** A port without a listener. */
 async function closedPort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -87,7 +95,7 @@ async function closedPort(): Promise<number> {
   return port
 }
 
-test('an invitation arrives: one mail, with a login, a working link and a Message-ID of its row', async () => {
+test('a mail is rendered by the template of its kind and sent once, with the id of its row in the Message-ID', async () => {
   const logins: unknown[] = []
   const server = await serve({
     authOptional: false,
@@ -96,10 +104,9 @@ test('an invitation arrives: one mail, with a login, a working link and a Messag
       done(null, { user: username ?? '' })
     },
   })
-  const { step, row, invite, users, partnerId, clock } = await setUp(
-    server.url.replace('//', '//post%40acme:p%3Ass%2F@'),
-  )
-  await invite('ada@example.com', 'Ada Lovelace', 'https://a.example/welcome?plan=x%20y#top')
+  const { step, row, enqueue, clock } = await setUp(server.url.replace('//', '//post%40acme:p%3Ass%2F@'))
+  await enqueue('ada@example.com')
+  clock.advance(minuteMs)
   assert.equal(await step(), 1)
   assert.equal(await step(), 0)
   assert.deepEqual(logins, [['post@acme', 'p:ss/']])
@@ -109,29 +116,30 @@ test('an invitation arrives: one mail, with a login, a working link and a Messag
   const { one, text } = readMail(mail.source)
   assert.equal(one('From'), 'Acme Payments <no-reply@acme.example>')
   assert.equal(one('To'), 'Ada Lovelace <ada@example.com>')
-  assert.equal(one('Subject'), 'Grace Hopper invites you to Acme')
+  assert.equal(one('Subject'), 'greeting hello')
   assert.equal(one('Auto-Submitted'), 'auto-generated')
+  assert.equal(text.trim(), `Ada Lovelace, Acme: hello, SECRET, ${start.toISOString()}`)
   const sent = await row()
   assert.equal(one('Message-ID'), `<${sent?.id}@acme.example>`)
-  assert.match(text, /^https:\/\/a\.example\/welcome\?plan=x%20y&token=[A-Za-z0-9_-]{64}#top$/m)
-  assert.deepEqual([sent?.status, sent?.attempts, sent?.sealed], ['sent', 1, false])
-  assert.deepEqual(await users.claimMails(db, partnerId, new Date(clock.now().getTime() + dayMs), minuteMs, 9), [])
+  assert.deepEqual([sent?.status, sent?.attempts, sent?.hasSecret], ['sent', 1, false])
+  clock.advance(2 * dayMs)
+  assert.equal(await step(), 0)
 })
 
-test('a server that says 451 is tried again a minute later, with the same Message-ID', async () => {
+test('the worker retries a minute after a 451 reply, with the same Message-ID', async () => {
   let replies = 1
   const server = await serve({ rcpt: () => (replies-- > 0 ? 451 : undefined) })
-  const { step, row, invite, clock, lines } = await setUp(server.url)
-  await invite('ada@example.com')
+  const { step, row, enqueue, clock, lines } = await setUp(server.url)
+  await enqueue('ada@example.com')
   assert.equal(await step(), 1)
   const waiting = await row()
-  assert.deepEqual([waiting?.status, waiting?.nextAttemptAt], ['pending', new Date(start.getTime() + minuteMs)])
+  assert.deepEqual([waiting?.status, waiting?.dueAt], ['pending', new Date(start.getTime() + minuteMs)])
   assert.match(waiting?.lastError ?? '', /451/)
   assert.deepEqual(
     lines.map(({ level, responseCode }) => [level, responseCode]),
     [['warn', 451]],
   )
-  assert(!JSON.stringify(lines).includes('ada@'), 'no address in the log')
+  assert(!JSON.stringify(lines).includes('ada@'), 'the log has no address')
   clock.advance(minuteMs - 1)
   assert.equal(await step(), 0)
   clock.advance(1)
@@ -142,18 +150,18 @@ test('a server that says 451 is tried again a minute later, with the same Messag
   assert.deepEqual([sent?.status, sent?.attempts], ['sent', 2])
 })
 
-test('a recipient refused for good is given up at once; its neighbours get theirs', async () => {
+test('the worker gives up at once when the recipient is refused permanently, and still sends the other mails', async () => {
   const server = await serve({ rcpt: (address) => (address.startsWith('gone') ? 550 : undefined) })
-  const { step, row, invite, lines } = await setUp(server.url)
-  await invite('ada@example.com')
-  await invite('gone@example.com')
+  const { step, row, enqueue, lines } = await setUp(server.url)
+  await enqueue('ada@example.com')
+  await enqueue('gone@example.com')
   assert.equal(await step(), 2)
   assert.deepEqual(
     server.received.map(({ to }) => to),
     [['ada@example.com']],
   )
   const failed = await row()
-  assert.deepEqual([failed?.status, failed?.sealed], ['failed', false])
+  assert.deepEqual([failed?.status, failed?.hasSecret], ['failed', false])
   assert.match(failed?.lastError ?? '', /550/)
   assert.deepEqual(
     lines.map(({ level, msg, responseCode }) => [level, msg, responseCode]),
@@ -161,24 +169,24 @@ test('a recipient refused for good is given up at once; its neighbours get their
   )
 })
 
-test('a server that is down: 1, 2, 4 ... minutes apart for a day, then given up for all to see', async () => {
-  const { step, row, invite, clock, lines } = await setUp(`smtp://127.0.0.1:${await closedPort()}`)
-  await invite('ada@example.com')
+test('the worker retries after 1, 2, 4 ... minutes for a day while the server is down, then gives up', async () => {
+  const { step, row, enqueue, clock, lines } = await setUp(`smtp://127.0.0.1:${await closedPort()}`)
+  await enqueue('ada@example.com')
   const minutes: number[] = []
   for (let state = await row(); state?.status === 'pending'; state = await row()) {
-    clock.advance(state.nextAttemptAt.getTime() - clock.now().getTime())
+    clock.advance(state.dueAt.getTime() - clock.now().getTime())
     minutes.push((clock.now().getTime() - start.getTime()) / minuteMs)
     assert.equal(await step(), 1)
   }
   assert.deepEqual(minutes, [0, 1, 3, 7, 15, 31, 63, 127, 255, 511, 1023, 1440])
   const failed = await row()
-  assert.deepEqual([failed?.status, failed?.attempts, failed?.sealed], ['failed', 12, false])
+  assert.deepEqual([failed?.status, failed?.attempts, failed?.hasSecret], ['failed', 12, false])
   assert.match(failed?.lastError ?? '', /ECONNREFUSED/)
   assert.equal(lines.at(-1)?.['msg'], 'mail given up')
   assert.equal(await step(), 0)
 })
 
-test('a server that says nothing costs a time-out, not the worker', async () => {
+test('a silent server costs the worker one time-out', async () => {
   const sockets = new Set<{ destroy: () => void }>()
   const silent = createServer((socket) => void sockets.add(socket))
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
@@ -186,23 +194,37 @@ test('a server that says nothing costs a time-out, not the worker', async () => 
     for (const socket of sockets) socket.destroy()
     await new Promise((resolve) => silent.close(resolve))
   })
-  const { step, row, invite } = await setUp(`smtp://127.0.0.1:${(silent.address() as AddressInfo).port}`)
-  await invite('ada@example.com')
+  const { step, row, enqueue } = await setUp(`smtp://127.0.0.1:${(silent.address() as AddressInfo).port}`)
+  await enqueue('ada@example.com')
   await step()
   const state = await row()
   assert.equal(state?.status, 'pending')
   assert.match(state?.lastError ?? '', /Greeting never received/)
 })
 
-test('a worker that dies after sending: sent once more when its lease ends, recognisable as the same', async () => {
+test('a mail without a working template is retried, and the other mails are sent', async () => {
   const server = await serve()
-  const { step, invite, clock, deps, row } = await setUp(server.url)
-  await invite('ada@example.com')
-  const dying = createMailStep({
-    ...deps,
-    users: { ...deps.users, recordSent: () => Promise.reject(new Error('died')) },
-  })
-  await assert.rejects(dying(), /died/)
+  const { step, enqueue, row, lines } = await setUp(server.url)
+  await enqueue('ada@example.com')
+  await enqueue('bob@example.com', { kind: 'broken' })
+  await enqueue('cyd@example.com', { kind: 'unknown' })
+  assert.equal(await step(), 3)
+  assert.equal(server.received.length, 1)
+  const state = await row()
+  assert.equal(state?.status, 'pending')
+  assert.match(state?.lastError ?? '', /template for mails of kind unknown/)
+  assert.deepEqual(
+    lines.map(({ level }) => level),
+    ['warn', 'warn'],
+  )
+})
+
+test('a mail whose worker died after sending is sent once more when the lease ends, with the same Message-ID', async () => {
+  const server = await serve()
+  const { step, enqueue, clock, deps, row } = await setUp(server.url)
+  await enqueue('ada@example.com')
+  const queue: MailQueue = { ...deps.queue, recordSent: () => Promise.reject(new Error('died')) }
+  await assert.rejects(createMailStep({ ...deps, queue })(), /died/)
   assert.equal(await step(), 0)
   clock.advance(5 * minuteMs - 1)
   assert.equal(await step(), 0)
@@ -216,49 +238,66 @@ test('a worker that dies after sending: sent once more when its lease ends, reco
   assert.deepEqual([sent?.status, sent?.attempts], ['sent', 2])
 })
 
-test('the loop sends what comes, survives a failing step, and ends when it is told to', async () => {
+test('the loop sends new mails, survives a failing step, and stops', async () => {
   const server = await serve()
-  const { invite, deps, row } = await setUp(server.url)
+  const { enqueue, deps, row } = await setUp(server.url)
   let failures = 0
-  const users = {
-    ...deps.users,
-    partnersWithDueMail: (...given: Parameters<typeof deps.users.partnersWithDueMail>) => {
-      if (failures++ === 0) throw new Error('the database was away')
-      return deps.users.partnersWithDueMail(...given)
+  const queue: MailQueue = {
+    ...deps.queue,
+    partnersWithDueMail: (...given) => {
+      if (failures++ === 0) throw new Error('the database is away')
+      return deps.queue.partnersWithDueMail(...given)
     },
   }
-  const loop = startMailWorker({ ...deps, users, idleMs: 1 })
-  await invite('ada@example.com')
+  const loop = startMailWorker({ ...deps, queue, idleMs: 1 })
+  await enqueue('ada@example.com')
   while ((await row())?.status !== 'sent') {
     loop.wake()
     await turn()
   }
   await loop.stop()
-  await invite('bob@example.com')
+  await enqueue('bob@example.com')
   assert.equal((await row())?.status, 'pending')
   assert.equal(server.received.length, 1)
 })
 
-test('a mail to an invitation that has expired meanwhile is not sent', async () => {
+test('several workers at once send each mail once', async () => {
   const server = await serve()
-  const { step, row, invite, clock } = await setUp(server.url)
-  await invite('ada@example.com')
-  clock.advance(7 * dayMs)
+  const { queue, partnerId, mailTo, deps, step } = await setUp(server.url)
+  const addresses = Array.from({ length: 30 }, (_, index) => `ada${index}@example.com`)
+  await queue.enqueue(
+    db,
+    partnerId,
+    addresses.map((address) => mailTo(address)),
+  )
+  const loops = [1, 2, 3].map(() => startMailWorker({ ...deps, idleMs: 1 }))
+  while (server.received.length < addresses.length) await turn()
+  await Promise.all(loops.map((loop) => loop.stop()))
+  assert.equal(await step(), 0)
+  assert.deepEqual(server.received.flatMap(({ to }) => to).toSorted(), addresses.toSorted())
+})
+
+test('an expired mail is not sent', async () => {
+  const server = await serve()
+  const { step, row, enqueue, clock } = await setUp(server.url)
+  await enqueue('ada@example.com', { expiresAt: new Date(start.getTime() + dayMs) })
+  clock.advance(dayMs)
   assert.equal(await step(), 1)
   assert.equal(server.received.length, 0)
   assert.match((await row())?.lastError ?? '', /expired/)
 })
 
-test('a mail superseded while it is on its way leaves only the newer one to send', async () => {
-  const server = await serve({ rcpt: () => undefined })
-  const { step, invite, users, partnerId, clock, lines } = await setUp(server.url)
-  const [invitation] = await invite('ada@example.com')
-  assert(invitation)
-  const [held] = await users.claimMails(db, partnerId, clock.now(), hourMs, 1)
+test('a worker that loses its mail to `endPending` records nothing, and a new mail about the subject is sent', async () => {
+  const server = await serve()
+  const { step, queue, partnerId, mailTo, lines } = await setUp(server.url)
+  const first = mailTo('ada@example.com')
+  await queue.enqueue(db, partnerId, [first])
+  const [held] = await queue.claim(db, partnerId, hourMs, 1)
   assert(held)
-  await users.resendInvitation(partnerId, invitation.id, undefined)
-  assert.equal(await users.recordFailure(db, held, 'down', null), false)
+  await queue.endPending(db, partnerId, first.subjectId, 'superseded')
+  await queue.enqueue(db, partnerId, [{ ...first, data: { word: 'again' } }])
+  assert.equal(await queue.recordFailure(db, held, 'down', null), false)
   assert.equal(await step(), 1)
-  assert.match(readMail(server.received[0]?.source ?? '').one('Subject'), /^Reminder: /)
+  assert.equal(readMail(server.received[0]?.source ?? '').one('Subject'), 'greeting again')
   assert.deepEqual(lines, [])
 })

@@ -21,7 +21,7 @@ const endpoint = (given: Partial<EndpointState> = {}): EndpointState => ({ ...id
 function setUp() {
   const registry = new Registry()
   const metrics = createEndpointMetrics(registry, () => now)
-  /** The values of one metric by their labels. */
+  /** The values of a metric, by labels. */
   const read = async (name: string) => {
     const lines = (await registry.metrics()).split('\n').filter((line) => line.startsWith(name))
     return Object.fromEntries(
@@ -35,7 +35,7 @@ function setUp() {
 }
 const of = (subscription: string) => `{subscription="${subscription}"}`
 
-test('nothing known, nothing named: the totals are 0', async () => {
+test('without endpoints there is no series of an endpoint, and the totals are 0', async () => {
   const { read } = setUp()
   assert.deepEqual(await read('payments_endpoint_pending'), {})
   assert.deepEqual(await read('payments_deliveries{'), {
@@ -47,31 +47,37 @@ test('nothing known, nothing named: the totals are 0', async () => {
   assert.deepEqual(await read('payments_deliveries_unaccounted'), { '': 0 })
 })
 
-test('an endpoint is named with what it owes, since when, and its breaker', async () => {
+test('each endpoint has its pending and held deliveries, their age, and its breaker', async () => {
   const { endpoints, read } = setUp()
-  const [sick, well] = [
-    endpoint({
-      ...{ owed: 12, delivered: 2, pending: 7, held: 3, breakerOpen: true },
-      ...{ oldestPendingAt: after(now, -hourMs), failingSince: after(now, -minuteMs) },
-    }),
-    endpoint({ owed: 5, delivered: 5 }),
-  ]
-  endpoints(newId(), [sick, well])
-  assert.deepEqual(await read('payments_endpoint_pending'), {
-    [of(sick.subscriptionId)]: 7,
-    [of(well.subscriptionId)]: 0,
+  const troubled = endpoint({
+    owed: 12,
+    delivered: 2,
+    pending: 7,
+    held: 3,
+    breakerOpen: true,
+    oldestPendingAt: after(now, -hourMs),
+    failingSince: after(now, -minuteMs),
   })
-  assert.deepEqual(await read('payments_endpoint_held'), { [of(sick.subscriptionId)]: 3, [of(well.subscriptionId)]: 0 })
-  assert.deepEqual(await read('payments_endpoint_oldest_pending_seconds'), { [of(sick.subscriptionId)]: 3600 })
-  assert.deepEqual(await read('payments_endpoint_failing_seconds'), { [of(sick.subscriptionId)]: 60 })
+  const healthy = endpoint({ owed: 5, delivered: 5 })
+  endpoints(newId(), [troubled, healthy])
+  assert.deepEqual(await read('payments_endpoint_pending'), {
+    [of(troubled.subscriptionId)]: 7,
+    [of(healthy.subscriptionId)]: 0,
+  })
+  assert.deepEqual(await read('payments_endpoint_held'), {
+    [of(troubled.subscriptionId)]: 3,
+    [of(healthy.subscriptionId)]: 0,
+  })
+  assert.deepEqual(await read('payments_endpoint_oldest_pending_seconds'), { [of(troubled.subscriptionId)]: 3600 })
+  assert.deepEqual(await read('payments_endpoint_failing_seconds'), { [of(troubled.subscriptionId)]: 60 })
   assert.deepEqual(await read('payments_endpoint_breaker_open'), {
-    [of(sick.subscriptionId)]: 1,
-    [of(well.subscriptionId)]: 0,
+    [of(troubled.subscriptionId)]: 1,
+    [of(healthy.subscriptionId)]: 0,
   })
   assert.deepEqual(await read('payments_deliveries_unaccounted'), { '': 0 })
 })
 
-test('what is known of a partner gives way to what is known since', async () => {
+test('new states of a partner replace its earlier ones', async () => {
   const { endpoints, read } = setUp()
   const partnerId = newId()
   const before = endpoint({ pending: 3 })
@@ -83,7 +89,7 @@ test('what is known of a partner gives way to what is known since', async () => 
   assert.deepEqual(Object.values(await read('payments_endpoint_pending')), [1])
 })
 
-test('of a thousand endpoints the hundred in the most trouble are named, and the rest is one line', async () => {
+test('of a thousand endpoints the hundred with the most trouble have a series each, and the others share one', async () => {
   const { endpoints, read } = setUp()
   const all = Array.from({ length: 1000 }, (_, index) =>
     endpoint({ pending: index, owed: index, breakerOpen: index < 10, oldestPendingAt: after(now, -index * minuteMs) }),
@@ -98,7 +104,7 @@ test('of a thousand endpoints the hundred in the most trouble are named, and the
   assert.equal((await read('payments_deliveries'))['{state="pending"}'], 999 * 500)
 })
 
-test('what does not add up shows, whichever way, and does not cancel out', async () => {
+test('differences of both signs are counted and do not cancel each other', async () => {
   const { endpoints, read } = setUp()
   endpoints(newId(), [
     endpoint({ owed: 5, delivered: 3 }),
@@ -108,7 +114,7 @@ test('what does not add up shows, whichever way, and does not cancel out', async
   assert.deepEqual(await read('payments_deliveries_unaccounted'), { '': 4 })
 })
 
-test('attempts are counted by endpoint and outcome; a count never moves from one name to another', async () => {
+test('attempts are counted by endpoint and outcome, and an endpoint keeps its series', async () => {
   const { attempt, read } = setUp()
   const ids = Array.from({ length: 250 }, () => newId())
   for (const id of [...ids, ...ids]) attempt(id, 'delivered', 500)

@@ -1,18 +1,19 @@
 /**
- * Metrics of endpoints. There may be a hundred thousand of them, and each label is a time series that somebody stores: so
- * those in the most trouble are named by their subscription, and the rest is one line, `other`.
+ * Metrics of endpoints. Each label is a time series, and there can be a hundred thousand endpoints. So the endpoints with
+ * the most trouble have a series each, named by their subscription, and all others share the series `other`.
  */
 import { Gauge, Histogram, type Registry } from 'prom-client'
 import { secondMs } from '../kernel/index.ts'
 import type { EndpointState } from '../delivery/index.ts'
 
-/** Named in the gauges: those that owe the most. */
+/** Endpoints with a series of their own in the gauges. */
 const namedMax = 100
-/** Named in the counts of attempts: the first ones that this process calls. A count must not move between names. */
+/** Endpoints with a series of their own in the counts of attempts: the first that this process calls, so that counts stay. */
 const namedAttemptsMax = 200
 const other = 'other'
 
-const sum = (numbers: Iterable<number>) => [...numbers].reduce((total, number) => total + number, 0)
+const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0)
+const largest = (numbers: readonly number[]) => numbers.reduce((a, b) => Math.max(a, b), 0)
 const unaccounted = ({ owed, delivered, pending, held }: EndpointState) => owed - delivered - pending - held
 const byTrouble = (a: EndpointState, b: EndpointState) =>
   b.pending + b.held - (a.pending + a.held) ||
@@ -20,107 +21,125 @@ const byTrouble = (a: EndpointState, b: EndpointState) =>
   (a.failingSince?.getTime() ?? Infinity) - (b.failingSince?.getTime() ?? Infinity) ||
   (a.subscriptionId < b.subscriptionId ? -1 : 1)
 
-type Ranked = { readonly named: readonly EndpointState[]; readonly rest: readonly EndpointState[] }
-
-const isWell = ({ pending, held, breakerOpen, failingSince }: EndpointState) =>
+const isHealthy = ({ pending, held, breakerOpen, failingSince }: EndpointState) =>
   pending + held === 0 && !breakerOpen && failingSince === null
 
-/** Of a hundred thousand few are in trouble: only those are sorted. */
-function rank(states: readonly EndpointState[]): Ranked {
-  const { sick = [], well = [] } = Object.groupBy(states, (state) => (isWell(state) ? 'well' : 'sick'))
-  const sorted = [...sick.toSorted(byTrouble), ...well]
+type Split = { readonly named: readonly EndpointState[]; readonly rest: readonly EndpointState[] }
+
+/** Sorts only endpoints in trouble: of a hundred thousand few are. */
+function splitByTrouble(states: readonly EndpointState[]): Split {
+  const { troubled = [], healthy = [] } = Object.groupBy(states, (state) => (isHealthy(state) ? 'healthy' : 'troubled'))
+  const sorted = [...troubled.toSorted(byTrouble), ...healthy]
   return { named: sorted.slice(0, namedMax), rest: sorted.slice(namedMax) }
 }
 
 export type EndpointMetrics = {
   readonly attempt: (subscriptionId: string, outcome: string, durationMs: number) => void
-  /** What is known of a partner's endpoints from now on, instead of what was known before. */
+  /** Replaces the states of all endpoints of a partner. */
   readonly endpoints: (partnerId: string, states: readonly EndpointState[]) => void
 }
 
 export function createEndpointMetrics(registry: Registry, now: () => Date): EndpointMetrics {
-  const registers = [registry]
   const byPartner = new Map<string, readonly EndpointState[]>()
   const all = () => [...byPartner.values()].flat()
-  let known: Ranked | undefined
-  /** Once for all gauges of one page. */
-  const ranked = () => (known ??= rank(all()))
-  const named = new Set<string>()
-
-  // Without buckets: count and sum. A summary would keep a digest that nobody asks for, at a cost for each attempt.
-  const attempts = new Histogram({
-    name: 'payments_endpoint_attempt_seconds',
-    help: 'Webhook attempts of an endpoint and their time, by outcome',
-    labelNames: ['subscription', 'outcome'],
-    buckets: [],
-    registers,
-  })
-  /** `valueOf` of each named endpoint that has one, `together` of all others that do. */
-  const gauge = (
-    name: string,
-    help: string,
-    valueOf: (state: EndpointState) => number | undefined,
-    together: (values: readonly number[]) => number,
-  ) => {
-    const made: Gauge = new Gauge({
-      name,
-      help,
-      labelNames: ['subscription'],
-      registers,
-      collect: () => {
-        made.reset()
-        for (const state of ranked().named) {
-          const value = valueOf(state)
-          if (value !== undefined) made.set({ subscription: state.subscriptionId }, value)
-        }
-        const rest = ranked()
-          .rest.map(valueOf)
-          .filter((value) => value !== undefined)
-        if (rest.length > 0) made.set({ subscription: other }, together(rest))
-      },
-    })
-  }
-  const secondsSince = (time: Date | null) =>
-    time === null ? undefined : Math.max(0, now().getTime() - time.getTime()) / secondMs
-  const most = (values: readonly number[]) => values.reduce((a, b) => Math.max(a, b), 0)
-
-  gauge('payments_endpoint_pending', 'Deliveries to be attempted', ({ pending }) => pending, sum)
-  gauge('payments_endpoint_held', 'Deliveries kept until they are asked for', ({ held }) => held, sum)
-  gauge(
-    'payments_endpoint_oldest_pending_seconds',
-    'Age of the oldest delivery to be attempted',
-    ({ oldestPendingAt }) => secondsSince(oldestPendingAt),
-    most,
-  )
-  gauge(
-    'payments_endpoint_failing_seconds',
-    'Since when no delivery has succeeded',
-    ({ failingSince }) => secondsSince(failingSince),
-    most,
-  )
-  gauge(
-    'payments_endpoint_breaker_open',
-    '1 while only probes are sent; of `other`: how many',
-    ({ breakerOpen }) => (breakerOpen ? 1 : 0),
-    sum,
-  )
+  /** Computed once for all gauges of a scrape. */
+  let cached: Split | undefined
+  createGauges(registry, now, () => (cached ??= splitByTrouble(all())))
   createTotals(registry, all)
-
   return {
-    attempt: (subscriptionId, outcome, durationMs) => {
-      if (named.size < namedAttemptsMax) named.add(subscriptionId)
-      const subscription = named.has(subscriptionId) ? subscriptionId : other
-      attempts.observe({ subscription, outcome }, durationMs / secondMs)
-    },
+    attempt: createAttempts(registry),
     endpoints: (partnerId, states) => {
-      known = undefined
+      cached = undefined
       if (states.length === 0) byPartner.delete(partnerId)
       else byPartner.set(partnerId, states)
     },
   }
 }
 
-/** owed = delivered + pending + held: what does not add up is a bug, in either direction. */
+function createAttempts(registry: Registry): EndpointMetrics['attempt'] {
+  const named = new Set<string>()
+  // A histogram without buckets has count and sum. A summary would also compute quantiles at each attempt.
+  const attempts = new Histogram({
+    name: 'payments_endpoint_attempt_seconds',
+    help: 'Number and duration of webhook delivery attempts, by endpoint and outcome',
+    labelNames: ['subscription', 'outcome'],
+    buckets: [],
+    registers: [registry],
+  })
+  return (subscriptionId, outcome, durationMs) => {
+    if (named.size < namedAttemptsMax) named.add(subscriptionId)
+    const subscription = named.has(subscriptionId) ? subscriptionId : other
+    attempts.observe({ subscription, outcome }, durationMs / secondMs)
+  }
+}
+
+type EndpointGauge = {
+  readonly name: string
+  readonly help: string
+  /** Undefined: the endpoint has no value. */
+  readonly valueOf: (state: EndpointState) => number | undefined
+  /** The value of the series `other`. */
+  readonly combine: (values: readonly number[]) => number
+}
+
+function createGauges(registry: Registry, now: () => Date, split: () => Split): void {
+  const secondsSince = (time: Date | null) =>
+    time === null ? undefined : Math.max(0, now().getTime() - time.getTime()) / secondMs
+  const gauges: readonly EndpointGauge[] = [
+    {
+      name: 'payments_endpoint_pending',
+      help: 'Deliveries that wait for an attempt',
+      valueOf: ({ pending }) => pending,
+      combine: sum,
+    },
+    {
+      name: 'payments_endpoint_held',
+      help: 'Deliveries that are kept until the endpoint is enabled or the partner requests them',
+      valueOf: ({ held }) => held,
+      combine: sum,
+    },
+    {
+      name: 'payments_endpoint_oldest_pending_seconds',
+      help: 'Age of the oldest delivery that waits for an attempt',
+      valueOf: ({ oldestPendingAt }) => secondsSince(oldestPendingAt),
+      combine: largest,
+    },
+    {
+      name: 'payments_endpoint_failing_seconds',
+      help: 'Time since which no delivery has succeeded',
+      valueOf: ({ failingSince }) => secondsSince(failingSince),
+      combine: largest,
+    },
+    {
+      name: 'payments_endpoint_breaker_open',
+      help: '1 while the circuit breaker is open and only probes are sent; for `other` the number of such endpoints',
+      valueOf: ({ breakerOpen }) => (breakerOpen ? 1 : 0),
+      combine: sum,
+    },
+  ]
+  for (const gauge of gauges) createGauge(registry, split, gauge)
+}
+
+function createGauge(registry: Registry, split: () => Split, { name, help, valueOf, combine }: EndpointGauge): void {
+  const gauge: Gauge = new Gauge({
+    name,
+    help,
+    labelNames: ['subscription'],
+    registers: [registry],
+    collect: () => {
+      const { named, rest } = split()
+      gauge.reset()
+      for (const state of named) {
+        const value = valueOf(state)
+        if (value !== undefined) gauge.set({ subscription: state.subscriptionId }, value)
+      }
+      const values = rest.map(valueOf).filter((value) => value !== undefined)
+      if (values.length > 0) gauge.set({ subscription: other }, combine(values))
+    },
+  })
+}
+
+/** owed = delivered + pending + held. A difference is a bug, in either direction. */
 function createTotals(registry: Registry, all: () => readonly EndpointState[]): void {
   const registers = [registry]
   const totals: Gauge = new Gauge({
@@ -135,7 +154,7 @@ function createTotals(registry: Registry, all: () => readonly EndpointState[]): 
   })
   const missing: Gauge = new Gauge({
     name: 'payments_deliveries_unaccounted',
-    help: 'Deliveries that are owed and neither delivered, pending nor held, or the other way round',
+    help: 'Difference between owed deliveries and the sum of delivered, pending and held ones; 0 unless there is a bug',
     registers,
     collect: () => missing.set(sum(all().map((endpoint) => Math.abs(unaccounted(endpoint))))),
   })

@@ -85,7 +85,7 @@ test('a rotation in one process is what signs in another', async () => {
   const { created: _created, ...key } = await subscribed()
   const other = createDeliveryEngine({
     ...{ db: hooks.db, clock: hooks.clock, eventOutbox: hooks.eventOutbox, sealer: createSealer([hooks.key]) },
-    ...{ cursors: createCursors(hooks.key), urlRules: { allowHttpLoopback: true } },
+    ...{ cursors: createCursors(hooks.key), urlRules: { allowHttpLoopback: true }, alerts: hooks.alerts },
   })
   const secrets = createSecrets({ sealer: createSealer([hooks.key]) })
   const keysOf = async () =>

@@ -25,8 +25,9 @@ const keyBytes = 32
 const openKeysMax = 10_000
 const sweepRowsMax = 1000
 
+/** The name of the table before migration 0021: secrets that were sealed then must open. */
 const sealContext = ({ partnerId, subscriptionId }: SubscriptionKey) => [
-  'delivery.subscriptions',
+  'webhooks.subscriptions',
   'secret_sealed',
   partnerId,
   subscriptionId,

@@ -162,7 +162,8 @@ test('five days of failing: told twice, disabled, told again, in the transaction
     hooks.clock.advance(3_600_000)
   }
   const told = await hooks.db.rows<{ kind: string; lastError: string }>(sql`
-    select kind, last_error from delivery.notices where partner_id = ${partnerId} order by id`)
+    select data->>'alert' as kind, data->>'lastError' as last_error from mail.messages
+    where partner_id = ${partnerId} order by id`)
   assert.deepEqual(
     told.map((row) => `${row.kind}: ${row.lastError}`),
     ['Failing24h: HTTP 500', 'Failing72h: HTTP 500', 'DisabledFailing: HTTP 500'],
@@ -202,7 +203,7 @@ test('where the database is sharded each statement is of one partner, and all is
       sealer: createSealer([hooks.key]),
       sharded: true,
     },
-    ...{ cursors: createCursors(hooks.key), urlRules: { allowHttpLoopback: true } },
+    ...{ cursors: createCursors(hooks.key), urlRules: { allowHttpLoopback: true }, alerts: hooks.alerts },
   })
   const partners = [await hooks.addPartner(), await hooks.addPartner(), await hooks.addPartner()]
   const keys = await Promise.all(partners.map((partnerId) => subscribe(partnerId)))

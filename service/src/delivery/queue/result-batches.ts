@@ -2,7 +2,7 @@
 import type { Clock } from '../../kernel/index.ts'
 import { createBatcher, type Database, type Tx } from '../../postgres/index.ts'
 import type { Health, Notice } from './health.ts'
-import { addNotice } from '../management/alerts.ts'
+import type { EndpointAlerts } from '../management/alerts.ts'
 import type { Next, Verdict } from './schedule.ts'
 import * as endpointQueues from './store-endpoint-queues.ts'
 import * as queue from './store-queue.ts'
@@ -28,9 +28,10 @@ type Deps = {
   readonly db: Database
   readonly clock: Clock
   readonly sharded: boolean
+  readonly alerts: EndpointAlerts
 }
 
-export function createRecord({ db, clock, sharded }: Deps) {
+export function createRecord({ db, clock, sharded, alerts }: Deps) {
   const settle = async (tx: Tx, workerId: string, calls: readonly Recording[], now: Date) => {
     const holder = { workerId, sharded }
     const delivered = calls.filter(({ next }) => next === undefined)
@@ -46,8 +47,8 @@ export function createRecord({ db, clock, sharded }: Deps) {
     const lastError = result.error ?? `HTTP ${result.status}`
     const told = { partnerId, subscriptionId, url, failingSince: health?.failingSince ?? null, lastError }
     if (disable !== undefined && (await store.disable(tx, { partnerId, subscriptionId }, url, disable, now)))
-      await addNotice(tx, { ...told, kind: `Disabled${disable}` }, now)
-    if (notice !== undefined) await addNotice(tx, { ...told, kind: notice }, now)
+      await alerts.add(tx, { ...told, kind: `Disabled${disable}` })
+    if (notice !== undefined) await alerts.add(tx, { ...told, kind: notice })
   }
 
   const work = async (tx: Tx, calls: readonly Recording[]): Promise<readonly (Verdict | 'stale')[]> => {

@@ -12,6 +12,7 @@ import { clocksDifferMsMax, type Limits, readLimits, retryDelaysMsDefault } from
 import { createRecord } from './result-batches.ts'
 import { createRetention } from '../retention.ts'
 import { withJitter } from './schedule.ts'
+import type { EndpointAlerts } from '../management/alerts.ts'
 import type { Secrets } from '../management/secrets.ts'
 import * as queue from './store-deliveries.ts'
 import * as store from '../management/store-subscriptions.ts'
@@ -28,6 +29,7 @@ export type DeliveryQueueDeps = {
   /** The pauses between attempts; the sandbox shortens them. One attempt more than there are pauses. */
   readonly retryDelaysMs?: readonly number[]
   readonly limits?: Partial<Limits>
+  readonly alerts: EndpointAlerts
 }
 
 const purgeRowsMax = 1000
@@ -41,7 +43,7 @@ export function createDeliveryQueue(deps: DeliveryQueueDeps & { readonly secrets
   )
   const limits = readLimits(deps.limits ?? {})
   const endpointQueues = createEndpointQueues({ db, clock, eventOutbox, secrets, sharded, limits })
-  const record = createRecord({ db, clock, sharded })
+  const record = createRecord({ db, clock, sharded, alerts: deps.alerts })
 
   const endWhatLastsTooLong = async (): Promise<number> => {
     const now = clock.now()

@@ -1,11 +1,11 @@
 /**
- * Accounts: the IBANs of customers, and the balances of partners (which the ledger keeps).
+ * Accounts: the IBANs of customers, and the balances of partners, which the ledger keeps.
  *
- * Tables: accounts.iban_pools, accounts.iban_blocks, accounts.customer_accounts, accounts.ibans. Invariants: a number is
- * given once, to one customer of one partner; a customer has one IBAN per country; an IBAN, once issued, stays.
- * Numbers are unique without a constraint across partners: a partner takes blocks of 1,000 off a pool under its lock.
- * Order of `ibans`: as the countries are configured now, then those no longer configured. A country that is configured
- * later gets its IBAN at the next create call; appended to the configuration, it leaves the first IBAN the first.
+ * Tables: accounts.iban_pools, accounts.iban_blocks, accounts.customer_accounts, accounts.ibans. Invariants: an account
+ * number is issued once, to one customer of one partner. A customer has one IBAN per country. An issued IBAN stays.
+ * Numbers are unique across partners without a constraint: a partner takes blocks of 1,000 numbers from a pool under the
+ * lock of the pool. Order of `ibans`: as the countries are configured now, then countries that are no longer configured.
+ * The next create call issues the IBAN of a country that was configured later.
  */
 export { accountsRoutes } from './routes.ts'
 export { defaultIssuers, type Issuer, issuersProblem, issuingCountries } from './rules.ts'

@@ -1,21 +1,19 @@
-/** Pure: how an account number becomes an IBAN and back, per issuing country (ISO 13616, ISO 7064 MOD 97-10). */
+/** How an account number becomes an IBAN in each issuing country (ISO 13616, ISO 7064 MOD 97-10). */
 import { assert } from '../../kernel/index.ts'
 
-/** Whose numbers are issued in a country: `bankCode` is the BBAN up to the account number (bank, then branch). */
+/** The bank that issues in a country. `bankCode` is the BBAN up to the account number: bank, then branch. */
 export type Issuer = {
   readonly country: string
   readonly bankCode: string
-  /** How many account numbers were assigned to us; absent: as many as the country's format has. */
+  /** The number of account numbers assigned to us. Absent: all that the country's format allows. */
   readonly capacity?: number
 }
 
 type Format = {
   /** Letters, then digits, of the bank and branch code. */
   readonly bankCode: readonly [letters: number, digits: number]
-  /** Digits of the account number that are ours to count; national check digits are not among them. */
+  /** Digits of the account number, without national check digits. */
   readonly digits: number
-  /** How many characters stand between the bank code and the account number. */
-  readonly gap?: number
   readonly bban: (bankCode: string, account: string) => string
 }
 
@@ -23,7 +21,7 @@ const joined = (bankCode: string, account: string) => `${bankCode}${account}`
 const twoDigits = (number: number) => String(number).padStart(2, '0')
 const mod97 = (digits: string) => Number(BigInt(digits) % 97n)
 
-/** Modulus 11 of the Spanish `DC`: 10 is written 1, and 11 is written 0. */
+/** A digit of the Spanish `DC`, modulus 11: 10 becomes 1, and 11 becomes 0. */
 function spanishDigit(tenDigits: string): string {
   const weights = [1, 2, 4, 8, 5, 10, 9, 7, 3, 6]
   const sum = weights.reduce((total, weight, at) => total + weight * Number(tenDigits[at]), 0)
@@ -31,7 +29,7 @@ function spanishDigit(tenDigits: string): string {
   return String(digit === 11 ? 0 : digit === 10 ? 1 : digit)
 }
 
-/** Dutch numbers pass the 11-test; where eight digits leave no tenth one that does, a ninth of 1 does (10 - 2 = 8). */
+/** Dutch numbers pass the 11-test. If no tenth digit passes after a ninth of 0, the digits 1 and 8 do. */
 function dutchAccount(eightDigits: string): string {
   const sum = Array.from(eightDigits).reduce((total, digit, at) => total + Number(digit) * (10 - at), 0)
   const check = (11 - (sum % 11)) % 11
@@ -50,7 +48,6 @@ const formats: ReadonlyMap<string, Format> = new Map(
     ES: {
       bankCode: [0, 8],
       digits: 10,
-      gap: 2,
       bban: (bankCode, account) => `${bankCode}${spanishDigit(`00${bankCode}`)}${spanishDigit(account)}${account}`,
     },
     FR: {
@@ -66,32 +63,32 @@ const formats: ReadonlyMap<string, Format> = new Map(
   } satisfies Record<string, Format>),
 )
 
-/** Where IBANs can be issued. */
+/** The countries in which IBANs can be issued. */
 export const issuingCountries: readonly string[] = [...formats.keys()]
 
 const isBankCode = ({ bankCode: [letters, digits] }: Format, text: string) =>
   new RegExp(`^[A-Z]{${letters}}\\d{${digits}}$`).test(text)
 
-/** Bank codes that no bank has: a sandbox must not make numbers that belong to somebody. */
+/** Bank codes that no bank has: the IBANs of a sandbox must not be real accounts. */
 export const defaultIssuers: readonly Issuer[] = [
   { country: 'DE', bankCode: '99900001' },
   { country: 'GB', bankCode: 'PPSX999901' },
   { country: 'LT', bankCode: '99901' },
 ]
 
-/** Numbers in a block: what a partner takes off the pool at a time. Also a constraint of accounts.iban_blocks. */
+/** Numbers in a block, which a partner takes from the pool at once. Also a constraint of accounts.iban_blocks. */
 export const blockSize = 1000
 /** `iban_pools.next_block` is an int4. */
 const blocksMax = 2 ** 31 - 1
 
-/** How many numbers an issuer has. Number 0 is never used: an account of zeros is refused here and there. */
+/** The number of account numbers of an issuer. Number 0 is not used, because some banks refuse an account of zeros. */
 export function capacityOf({ country, capacity }: Issuer): number {
   const format = formatOf(country)
   const possible = Math.min(10 ** format.digits - 1, blocksMax * blockSize)
   return Math.min(capacity ?? possible, possible)
 }
 
-/** Why these issuers cannot be configured, or undefined. One issuer per country: a customer has one IBAN in each. */
+/** Why the configuration is wrong, or undefined. One issuer per country, because a customer has one IBAN in each. */
 export function issuersProblem(issuers: readonly Issuer[]): string | undefined {
   if (issuers.length === 0) return 'at least one issuing country is needed'
   for (const [at, { country, bankCode, capacity }] of issuers.entries()) {
@@ -127,33 +124,14 @@ function checkDigits(country: string, bban: string): string {
   return twoDigits(98 - mod97(digits))
 }
 
-/** Where an IBAN that we could have issued stands in its pool; undefined where we could not. */
-export function locateIban(
-  iban: string,
-): { readonly country: string; readonly bankCode: string; readonly block: number } | undefined {
-  const country = iban.slice(0, 2)
-  const format = formats.get(country)
-  const bban = iban.slice(4)
-  if (!format) return undefined
-  const [letters, digits] = format.bankCode
-  const bankCodeChars = letters + digits
-  const bankCode = bban.slice(0, bankCodeChars)
-  const from = bankCodeChars + (format.gap ?? 0)
-  const account = bban.slice(from, from + format.digits)
-  if (!isBankCode(format, bankCode) || !/^\d+$/.test(account) || account.length !== format.digits) return undefined
-  const index = Number(account) - 1
-  if (index < 0 || composeIban({ country, bankCode }, index) !== iban) return undefined
-  return { country, bankCode, block: Math.floor(index / blockSize) }
-}
-
-/** In configured order; IBANs of countries that are no longer configured come last, oldest first. */
+/** In configured order. IBANs of countries that are no longer configured come last, oldest first. */
 export function inConfiguredOrder<T extends { readonly country: string }>(
   issuers: readonly Issuer[],
   ibans: readonly T[],
 ): readonly T[] {
-  const rank = ({ country }: T) => {
+  const position = ({ country }: T) => {
     const at = issuers.findIndex((issuer) => issuer.country === country)
     return at === -1 ? issuers.length : at
   }
-  return ibans.toSorted((left, right) => rank(left) - rank(right))
+  return ibans.toSorted((left, right) => position(left) - position(right))
 }

@@ -1,4 +1,4 @@
-/** All SQL of the module. */
+/** All SQL of accounts. */
 import { sql, type Tx } from '../../postgres/index.ts'
 
 export type IbanRow = { readonly iban: string; readonly country: string }
@@ -11,7 +11,7 @@ export function ibansOf(tx: Tx, partnerId: string, customerId: string): Promise<
     where partner_id = ${partnerId} and customer_id = ${customerId} order by created_at, country`)
 }
 
-/** Makes the customer's row where it is missing and locks it: concurrent calls for one customer take turns. */
+/** Inserts the customer's row if it is missing, and locks it: this serialises concurrent calls for one customer. */
 export async function lockCustomerAccount(tx: Tx, partnerId: string, customerId: string, now: Date): Promise<void> {
   await tx.run(sql`
     insert into accounts.customer_accounts (partner_id, customer_id, created_at)
@@ -22,8 +22,8 @@ export async function lockCustomerAccount(tx: Tx, partnerId: string, customerId:
 }
 
 /**
- * Takes the next number of the partner's oldest block that has one. `capacity` bounds the last block of a pool.
- * A call that waited for the last number of a block looks at the next block, or finds none.
+ * Takes the next number from the partner's oldest block that has one. `capacity` bounds the last block of a pool.
+ * Undefined: no block has a number left, or a concurrent call took the last number while this call waited.
  */
 export function takeNumber(
   tx: Tx,
@@ -42,7 +42,7 @@ export function takeNumber(
     returning block, next_number - 1 as number`)
 }
 
-/** Pools belong to no partner: makes the pool where it is missing and locks it. Answers its next block. */
+/** Pools belong to no partner. Inserts the pool if it is missing and locks it. Answers its next block. */
 export async function lockPool(tx: Tx, { country, bankCode }: Pool): Promise<number | undefined> {
   await tx.run(sql`
     insert into accounts.iban_pools (country, bank_code, next_block)
@@ -53,7 +53,7 @@ export async function lockPool(tx: Tx, { country, bankCode }: Pool): Promise<num
   return row?.nextBlock
 }
 
-/** Gives the pool's next block to the partner. The pool is locked. */
+/** Gives the pool's next block to the partner. The caller holds the lock of the pool. */
 export async function takeBlock(
   tx: Tx,
   partnerId: string,
@@ -78,18 +78,4 @@ export async function insertIban(
   await tx.run(sql`
     insert into accounts.ibans (partner_id, iban, customer_id, country, created_at)
     values (${partnerId}, ${iban}, ${customerId}, ${country}, ${now})`)
-}
-
-/** The one partner that took the block: names no partner by design, because it is what finds the partner. */
-export async function partnerOfBlock(tx: Tx, { country, bankCode }: Pool, block: number): Promise<string | undefined> {
-  const row = await tx.row<{ partnerId: string }>(sql`
-    select partner_id from accounts.iban_blocks
-    where country = ${country} and bank_code = ${bankCode} and block = ${block}`)
-  return row?.partnerId
-}
-
-export async function customerOfIban(tx: Tx, partnerId: string, iban: string): Promise<string | undefined> {
-  const row = await tx.row<{ customerId: string }>(sql`
-    select customer_id from accounts.ibans where partner_id = ${partnerId} and iban = ${iban}`)
-  return row?.customerId
 }

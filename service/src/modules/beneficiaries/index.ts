@@ -1,10 +1,11 @@
 /**
- * Beneficiaries: whom payouts pay, of a customer or of the partner itself.
+ * Beneficiaries: the payees of payouts. A beneficiary belongs to a customer or to the partner itself.
  *
- * Table: beneficiaries.beneficiaries. Invariants: a bank account (IBAN) for fiat money or a wallet for a token, never
- * both; `customer_id` is the customer's guid; name and alias alone can change, where the money goes cannot: another
- * account is another beneficiary. Removal hides the row for ever and keeps it, because payouts name it.
- * Promise to payouts: `payeesByIds` joins their transaction; removed, unknown and another partner's are one answer.
+ * Table: beneficiaries.beneficiaries. Invariants: a beneficiary has a bank account (IBAN) for fiat money or a wallet for
+ * a token, not both. `customer_id` is the customer's guid. Only name and alias can change: another account is another
+ * beneficiary. Removal hides the row and keeps it, because payouts refer to it.
+ * For payouts: `payeesByIds` joins the caller's transaction. It does not distinguish removed, unknown and another
+ * partner's beneficiaries.
  */
 export { beneficiariesRoutes } from './routes.ts'
 export type { BeneficiaryCreate, BeneficiaryUpdate } from './rules.ts'

@@ -3,7 +3,7 @@ import type { ResponseOf } from '@partner-payments/wire'
 import type { Handlers } from '../../api/index.ts'
 import type { Beneficiaries, Beneficiary } from './service.ts'
 
-/** What was not given is absent, not null. */
+/** A field without a value is absent, not null. */
 function toWire(beneficiary: Beneficiary): ResponseOf<'getBeneficiary'> {
   const { id, customerId, alias, name, iban, bic, walletAddress, country, currency } = beneficiary
   return {

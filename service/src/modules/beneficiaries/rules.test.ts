@@ -18,7 +18,7 @@ function errorsOf(input: Omit<BeneficiaryCreate, 'name'>): readonly string[] {
   }
 }
 
-test('an IBAN is stored without spaces and in capitals, and says the country', () => {
+test('an IBAN is stored in capitals without spaces, and gives the country', () => {
   const destination = readDestination({
     name,
     currency: 'EUR',
@@ -29,7 +29,7 @@ test('an IBAN is stored without spaces and in capitals, and says the country', (
   assert.equal(readDestination({ name, currency: 'EUR', iban, country: 'AT' }).country, 'AT')
 })
 
-test('a token goes to a wallet, which has no country of its own', () => {
+test('a token needs a wallet, which gives no country', () => {
   for (const currency of ['USDC', 'EURC']) {
     const destination = readDestination({ name, currency, walletAddress })
     assert.deepEqual(destination, { currency, iban: null, bic: null, walletAddress, country: null })
@@ -41,7 +41,7 @@ test('400 when the currency is unknown', () => {
   assert.deepEqual(errorsOf({ currency: 'CONSTRUCTOR', iban }), ['/currency invalid_value'])
 })
 
-test('400 when the destination is not of the kind that the currency needs', () => {
+test('400 when the currency needs another kind of destination', () => {
   assert.deepEqual(errorsOf({ currency: 'EUR' }), ['/iban required'])
   assert.deepEqual(errorsOf({ currency: 'USDC' }), ['/walletAddress required'])
   assert.deepEqual(errorsOf({ currency: 'EUR', walletAddress }), ['/iban required', '/walletAddress invalid_value'])
@@ -50,7 +50,7 @@ test('400 when the destination is not of the kind that the currency needs', () =
   assert.deepEqual(errorsOf({ currency: 'EURC', walletAddress, bic: 'COBADEFF' }), ['/bic invalid_value'])
 })
 
-test('400 with every field that is wrong', () => {
+test('400 with every wrong field', () => {
   assert.deepEqual(errorsOf({ currency: 'GBP', iban: 'DE89370400440532013001', bic: 'COBA', country: 'UK' }), [
     '/iban invalid_format',
     '/bic invalid_format',
@@ -68,7 +68,7 @@ test('400 with every field that is wrong', () => {
     assert.deepEqual(errorsOf({ currency: 'USDC', walletAddress: bad }), ['/walletAddress invalid_format'], bad)
 })
 
-test('400 when an update names neither alias nor name', () => {
+test('400 when an update has neither alias nor name', () => {
   const id = '00000000-0000-7000-8000-000000000000'
   assert.throws(() => refuseEmptyUpdate({ id }), Refusal)
   refuseEmptyUpdate({ id, alias: 'Ada' })

@@ -1,4 +1,4 @@
-/** Pure: what makes a beneficiary payable in its currency. */
+/** The rules of beneficiaries: which destination a currency needs. */
 import type { BodyOf, FieldError } from '@partner-payments/wire'
 import countries from 'i18n-iso-countries'
 import { isValidBIC, isValidIBAN } from 'ibantools'
@@ -8,7 +8,7 @@ import { type Currency, isFiat } from '../../kernel/index.ts'
 export type BeneficiaryCreate = BodyOf<'createBeneficiary'>
 export type BeneficiaryUpdate = BodyOf<'updateBeneficiary'>
 
-/** Where the money goes. Bank account or wallet, as the currency has it. */
+/** A bank account for fiat money, a wallet for a token. */
 export type Destination = {
   readonly currency: Currency
   readonly iban: string | null
@@ -17,13 +17,13 @@ export type Destination = {
   readonly country: string | null
 }
 
-/** Spaces are how people write IBANs; they mean nothing (ISO 13616). */
+/** The electronic format of an IBAN has no spaces (ISO 13616). */
 const electronic = (text: string) => text.replace(/\s/g, '').toUpperCase()
 
-/** An account of an EVM chain, where the tokens live. Capitals (EIP-55) are kept as given, and not judged. */
+/** An account of an EVM chain. Capitals (EIP-55 checksum) are kept as given and not checked. */
 const walletPattern = /^0x[0-9a-fA-F]{40}$/
 
-/** Refuses (400): an unknown currency; then, all in one answer, every field that does not make a destination. */
+/** Refuses (400) an unknown currency, then every wrong field of the destination in one response. */
 export function readDestination(input: BeneficiaryCreate): Destination {
   const currency = readCurrency(input.currency)
   const iban = input.iban === undefined ? null : electronic(input.iban)
@@ -35,7 +35,7 @@ export function readDestination(input: BeneficiaryCreate): Destination {
   return { currency, iban, bic, walletAddress, country: input.country ?? iban?.slice(0, 2) ?? null }
 }
 
-/** Fiat money goes to an IBAN, a token to a wallet; what the currency cannot use is refused, never dropped. */
+/** Fiat money needs an IBAN, a token a wallet. A field that the currency does not use is refused, not ignored. */
 function kindErrors(currency: Currency, { iban, bic, walletAddress }: BeneficiaryCreate): readonly FieldError[] {
   const errors: FieldError[] = []
   const required = (pointer: string) =>
@@ -76,7 +76,7 @@ function formErrors(given: {
   return errors
 }
 
-/** Refuses (400) an update that changes nothing. */
+/** Refuses (400) an update without a field. */
 export function refuseEmptyUpdate({ alias, name }: BeneficiaryUpdate): void {
   if (alias === undefined && name === undefined)
     throw refuseField({ pointer: '', code: 'required', message: 'needs at least one of alias and name' })

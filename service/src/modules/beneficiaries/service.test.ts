@@ -46,7 +46,7 @@ function refused(code: string, ...pointers: readonly string[]) {
 
 const euros = { name: 'Ada Lovelace', iban: 'DE89 3704 0044 0532 0130 00', currency: 'EUR' }
 
-test('a beneficiary belongs to the partner, or to a customer named by guid or serviceId', async () => {
+test('a beneficiary belongs to the partner, or to a customer given by guid or serviceId', async () => {
   const partnerId = await newPartner()
   const customer = await customers.create(partnerId, { email: 'ada@example.com' })
   const own = await beneficiaries.create(partnerId, { ...euros, alias: 'Ada', bic: 'COBADEFFXXX' })
@@ -56,7 +56,7 @@ test('a beneficiary belongs to the partner, or to a customer named by guid or se
     assert.equal((await beneficiaries.create(partnerId, { ...euros, customerId })).customerId, customer.id)
 })
 
-test('404 with a pointer when the customer is unknown or of another partner', async () => {
+test('404 with a pointer when the customer is unknown or belongs to another partner', async () => {
   const partnerId = await newPartner()
   const { id, serviceId } = await customers.create(await newPartner(), { email: 'ada@example.com' })
   for (const customerId of [id, serviceId, newId()])
@@ -64,7 +64,7 @@ test('404 with a pointer when the customer is unknown or of another partner', as
   assert.equal((await beneficiaries.list(partnerId, {})).data.length, 0)
 })
 
-test('404 for unknown, removed and other partners, in one and the same words', async () => {
+test('404 with the same words when the beneficiary is unknown, removed or belongs to another partner', async () => {
   const partnerId = await newPartner()
   const stranger = await newPartner()
   const kept = await beneficiaries.create(partnerId, euros)
@@ -93,7 +93,7 @@ test('404 for unknown, removed and other partners, in one and the same words', a
   assert.deepEqual(row, { name: euros.name, removedAt: clock.now() })
 })
 
-test('an update sets alias, name or both, and nothing else', async () => {
+test('an update changes alias, name or both, and no other field', async () => {
   const partnerId = await newPartner()
   const made = await beneficiaries.create(partnerId, euros)
   clock.advance(1000)
@@ -105,14 +105,14 @@ test('an update sets alias, name or both, and nothing else', async () => {
   await assert.rejects(beneficiaries.update(partnerId, { id: made.id }), refused('validation_failed', ''))
 })
 
-test('one of two concurrent removals removes', async () => {
+test('one of two concurrent removals succeeds', async () => {
   const partnerId = await newPartner()
   const { id } = await beneficiaries.create(partnerId, euros)
   const outcomes = await Promise.allSettled([1, 2, 3, 4].map(() => beneficiaries.remove(partnerId, id)))
   assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1)
 })
 
-test('lists come newest first, by customer and by currency, without the removed', async () => {
+test('a list is newest first, filtered by customer and currency, and has no removed beneficiary', async () => {
   const partnerId = await newPartner()
   const customer = await customers.create(partnerId, { email: 'ada@example.com' })
   const own = await beneficiaries.create(partnerId, euros)
@@ -133,7 +133,7 @@ test('lists come newest first, by customer and by currency, without the removed'
   assert.deepEqual(await ids({ limit: '2', cursor: first.nextCursor ?? '' }), [own.id])
 })
 
-test('an answer names what was given and no nulls', async () => {
+test('a response has the given fields and no null', async () => {
   const partnerId = await newPartner()
   const routes = beneficiariesRoutes(beneficiaries)
   const caller = { partnerId, serviceAccountId: newId(), name: 'test', permissions: [] }

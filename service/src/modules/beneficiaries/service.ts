@@ -13,13 +13,13 @@ export type BeneficiaryList = store.BeneficiaryFilter & { readonly limit?: strin
 export type Beneficiaries = {
   /** Refuses: validation_failed (currency, iban, bic, walletAddress, country), not_found (/customerId). */
   readonly create: (partnerId: string, input: BeneficiaryCreate) => Promise<Beneficiary>
-  /** Newest first. A filter that names no customer of the partner finds nothing. Refuses: validation_failed (cursor). */
+  /** Newest first. Empty if the filter names an unknown customer. Refuses: validation_failed (cursor). */
   readonly list: (partnerId: string, query: BeneficiaryList) => Promise<Page<Beneficiary>>
   /** Refuses: not_found. */
   readonly get: (partnerId: string, id: string) => Promise<Beneficiary>
   /** Sets the alias, the name, or both. Refuses: validation_failed (neither), not_found. */
   readonly update: (partnerId: string, input: BeneficiaryUpdate) => Promise<Beneficiary>
-  /** Gone for every later request; payouts that were accepted keep what they copied. Refuses: not_found. */
+  /** Hides the beneficiary from every later request. Accepted payouts have their own copy of it. Refuses: not_found. */
   readonly remove: (partnerId: string, id: string) => Promise<void>
   /** For batches of payouts, by `partnerKey(partnerId, id)`: one that is unknown, removed or another's is not among them. */
   readonly payeesByIds: (

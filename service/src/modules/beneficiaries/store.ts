@@ -1,11 +1,11 @@
-/** All SQL of the module. A removed beneficiary is out of every statement's sight. */
+/** All SQL of beneficiaries. No statement reads a removed beneficiary. */
 import type { PageRequest } from '../../api/index.ts'
 import type { Currency } from '../../kernel/index.ts'
 import { noSql, ofPartners, sql, type Tx } from '../../postgres/index.ts'
 
 export type Beneficiary = {
   readonly id: string
-  /** The guid of the customer that it belongs to; null: the partner's own. */
+  /** The guid of the customer. Null: the beneficiary belongs to the partner. */
   readonly customerId: string | null
   readonly alias: string | null
   readonly name: string
@@ -36,7 +36,7 @@ export function byId(tx: Tx, partnerId: string, id: string): Promise<Beneficiary
     where partner_id = ${partnerId} and id = ${id} and removed_at is null`)
 }
 
-/** Beneficiaries of many partners at once, for a batch of payouts: whom and where to pay. */
+/** Beneficiaries of several partners, for a batch of payouts. */
 export function payeesByIds(
   tx: Tx,
   keys: readonly { readonly partnerId: string; readonly id: string }[],
@@ -61,7 +61,7 @@ export function list(
     order by id desc limit ${limit + 1}`)
 }
 
-/** Null leaves the column as it is. One statement: the row's own lock lets updates take turns. */
+/** Null leaves the column as it is. One statement, so that the row lock serialises updates. */
 export function update(
   tx: Tx,
   partnerId: string,
@@ -76,7 +76,7 @@ export function update(
     returning ${columns}`)
 }
 
-/** Answers how many rows were removed: one or none. */
+/** Answers the number of removed rows: 1 or 0. */
 export function remove(tx: Tx, partnerId: string, id: string, now: Date): Promise<number> {
   return tx.run(sql`
     update beneficiaries.beneficiaries set removed_at = ${now}

@@ -1,11 +1,11 @@
 /**
- * Customers: whom a partner's money moves for, and the KYC data of each.
+ * Customers: the people and companies for whom a partner moves money, with their KYC data.
  *
- * Table: customers.customers. Invariants: KYC is sealed at rest as a whole, under a context that names partner and
- * customer; `personalIdentificationNumber` never leaves; `customerType` is set once, at creation. Partner identifiers
- * and emails are the partner's own business and not unique. Updates of one customer take turns.
- * Promises to other modules: `find`, `payersByIds` and `idOf` join their transaction, and another partner's customer is as
- * unknown as one that never was.
+ * Table: customers.customers. Invariants: KYC is sealed as a whole, under a context that names partner and customer. No
+ * response contains `personalIdentificationNumber`. `customerType` is set once, at creation. Partner identifiers and
+ * emails need not be unique. Updates of one customer are serialised by a row lock.
+ * For other modules: `find`, `payersByIds` and `idOf` join the caller's transaction. They do not distinguish another
+ * partner's customer from an unknown one.
  */
 export { customersRoutes } from './routes.ts'
 export type { CustomerCreate, CustomerType, CustomerUpdate, KycFields } from './rules.ts'

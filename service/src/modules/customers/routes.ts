@@ -3,9 +3,9 @@ import type { ResponseOf } from '@partner-payments/wire'
 import type { Handlers } from '../../api/index.ts'
 import type { Customer, Customers } from './service.ts'
 
-/** The documented customer. The response schema would drop the identification number; it is left out here as well. */
-export function toWire(customer: Customer): ResponseOf<'getCustomer'> {
-  const { personalIdentificationNumber: _never, ...kyc } = customer.kyc
+/** Without the identification number, which the response schema drops as well. */
+function toWire(customer: Customer): ResponseOf<'getCustomer'> {
+  const { personalIdentificationNumber: _omitted, ...kyc } = customer.kyc
   const { partnerCustomerIdentifier, email } = customer
   return {
     ...(partnerCustomerIdentifier === null ? {} : { partnerCustomerIdentifier }),

@@ -17,7 +17,7 @@ function pointersOf(input: KycInput, at = now): readonly string[] {
   }
 }
 
-test('a date is one of the calendar', () => {
+test('only calendar dates in the form YYYY-MM-DD are valid', () => {
   for (const date of ['2024-02-29', '2000-02-29', '1999-12-31', '0001-01-01']) assert(isCalendarDate(date), date)
   for (const date of ['2023-02-29', '2023-02-30', '1900-02-29', '2023-04-31', '2023-13-01', '2023-00-10', '2023-01-00'])
     assert(!isCalendarDate(date), date)
@@ -25,7 +25,7 @@ test('a date is one of the calendar', () => {
     assert(!isCalendarDate(date), date)
 })
 
-test('a date is one of the calendar exactly where the runtime comes back to the same date', () => {
+test('a date is valid exactly if the runtime reads it and writes the same date', () => {
   const two = (number: number) => String(number).padStart(2, '0')
   fc.assert(
     fc.property(fc.integer({ min: 1000, max: 9999 }), fc.nat(15), fc.nat(33), (year, month, day) => {
@@ -36,7 +36,7 @@ test('a date is one of the calendar exactly where the runtime comes back to the 
   )
 })
 
-test('all bad fields are named in one answer', () => {
+test('one refusal names all bad fields', () => {
   assert.deepEqual(
     pointersOf({
       dateOfBirth: '2023-02-30',
@@ -56,14 +56,14 @@ test('all bad fields are named in one answer', () => {
   assert.deepEqual(pointersOf({ dateOfBirth: null, citizenshipCountryCode: null }), [])
 })
 
-test('today is allowed wherever it already is today', () => {
+test('today is valid from the time when the day begins in UTC+14', () => {
   assert.deepEqual(pointersOf({ dateOfIncorporation: '2026-03-02' }), [])
   assert.deepEqual(pointersOf({ dateOfIncorporation: '2026-03-03' }), ['/kyc/dateOfIncorporation out_of_range'])
   const early = new Date('2026-03-01T09:59:59.999Z')
   assert.deepEqual(pointersOf({ dateOfBirth: '2026-03-02' }, early), ['/kyc/dateOfBirth out_of_range'])
 })
 
-test('a merge sets what is given, clears null and keeps the rest', () => {
+test('a merge sets given fields, clears null and keeps the other fields', () => {
   const kept = { fullName: 'Ada', city: 'London' }
   assert.deepEqual(mergeKyc(kept, { city: null, taxId: '1' }), { fullName: 'Ada', taxId: '1' })
   assert.deepEqual(mergeKyc(kept, undefined), kept)
@@ -71,7 +71,7 @@ test('a merge sets what is given, clears null and keeps the rest', () => {
   assert.deepEqual(mergeKyc(kept, null), {})
 })
 
-test('the type follows from the fields', () => {
+test('the type of a customer is derived from the given fields', () => {
   assert.equal(deriveType({}), 'Individual')
   assert.equal(deriveType({ fullName: 'Ada' }), 'Individual')
   assert.equal(deriveType({ fullName: 'Ada', tradingName: 'Engines' }), 'SoleTrader')
@@ -80,7 +80,7 @@ test('the type follows from the fields', () => {
     assert.equal(deriveType({ [field]: 'x' }), 'Business', field)
 })
 
-test('a customer needs something to be told by', () => {
+test('a customer needs an email, an identifier or a KYC field', () => {
   for (const empty of [{}, { email: null }, { kyc: {} }, { kyc: null }, { kyc: { city: null } }])
     assert.throws(() => refuseEmptyCreate(empty), Refusal, JSON.stringify(empty))
   assert.throws(() => refuseEmptyCreate({ customerType: 'Business' }), Refusal)

@@ -42,7 +42,7 @@ function refused(code: string, ...pointers: readonly string[]) {
   }
 }
 
-/** What the gateway adds to every call. */
+/** The fields that the gateway adds to every call. */
 function from(partnerId: string) {
   const caller = { partnerId, serviceAccountId: newId(), name: 'test', permissions: [] }
   return { caller, requestId: newId(), ip: '192.0.2.1', params: {}, query: undefined, body: undefined }
@@ -50,7 +50,7 @@ function from(partnerId: string) {
 
 const kyc = { fullName: 'Ada Lovelace', city: 'London', personalIdentificationNumber: 'QX-77-SECRET-123' }
 
-test('a customer is read back by guid, in any case, and by serviceId', async () => {
+test('a customer is found by guid, in upper or lower case, and by serviceId', async () => {
   const partnerId = await newPartner()
   const made = await customers.create(partnerId, { email: 'ada@example.com', kyc })
   assert.match(made.serviceId, /^cus_[0-9a-hjkmnp-tv-z]{16}$/)
@@ -61,7 +61,7 @@ test('a customer is read back by guid, in any case, and by serviceId', async () 
   assert.deepEqual(await customers.find(db, partnerId, made.id), made)
 })
 
-test('404 when the customer is unknown, and the same 404 when it is of another partner', async () => {
+test('404 with the same words when the customer is unknown and when it belongs to another partner', async () => {
   const partnerId = await newPartner()
   const stranger = await newPartner()
   const { id, serviceId } = await customers.create(partnerId, { email: 'ada@example.com' })
@@ -79,7 +79,7 @@ test('404 when the customer is unknown, and the same 404 when it is of another p
   assert.equal((await customers.list(stranger, {})).data.length, 0)
 })
 
-test('400 when a customer is made of nothing', async () => {
+test('400 when a new customer has no field, or a bad one', async () => {
   const partnerId = await newPartner()
   await assert.rejects(customers.create(partnerId, {}), refused('validation_failed', ''))
   const bad = { email: 'a@b.c', kyc: { dateOfBirth: '2023-02-30', citizenshipCountryCode: 'XX' } }
@@ -90,7 +90,7 @@ test('400 when a customer is made of nothing', async () => {
   assert.equal((await customers.list(partnerId, {})).data.length, 0)
 })
 
-test('an update sets what is given, clears null, keeps the rest, and moves updatedAt', async () => {
+test('an update sets given fields, clears null, keeps the other fields and sets updatedAt', async () => {
   const partnerId = await newPartner()
   const given = { email: 'ada@example.com', partnerCustomerIdentifier: 'p-1', kyc, customerType: 'SoleTrader' as const }
   const made = await customers.create(partnerId, given)
@@ -121,7 +121,7 @@ test('an update sets what is given, clears null, keeps the rest, and moves updat
   assert.deepEqual(await customers.get(partnerId, made.id), cleared)
 })
 
-test('whom money moves for: without KYC but the citizenship, which follows each update; a stranger is unknown', async () => {
+test('a payer has no KYC except the current citizenship, and another partner does not find it', async () => {
   const partnerId = await newPartner()
   const stranger = await newPartner()
   const given = { email: 'ada@example.com', kyc: { ...kyc, citizenshipCountryCode: 'GB' } }
@@ -138,7 +138,7 @@ test('whom money moves for: without KYC but the citizenship, which follows each 
   assert.equal((await customers.payersByIds(db, [])).size, 0)
 })
 
-test('concurrent updates of one customer lose nothing', async () => {
+test('concurrent updates of one customer are all kept', async () => {
   const partnerId = await newPartner()
   const { id } = await customers.create(partnerId, { email: 'ada@example.com' })
   const fields = ['fullName', 'city', 'taxId', 'postalCode', 'uboFirstName5', 'website', 'legalForm', 'lei'] as const
@@ -146,7 +146,7 @@ test('concurrent updates of one customer lose nothing', async () => {
   assert.deepEqual((await customers.get(partnerId, id)).kyc, Object.fromEntries(fields.map((field) => [field, field])))
 })
 
-test('nothing of KYC stands in the database in plain text', async () => {
+test('the database holds no KYC in plain text', async () => {
   const partnerId = await newPartner()
   const { id } = await customers.create(partnerId, { email: 'ada@example.com', kyc })
   const tables = await db.rows<{ name: string }>(sql`
@@ -159,13 +159,13 @@ test('nothing of KYC stands in the database in plain text', async () => {
     dump.push(...rows.rows.map(({ row }) => row))
   }
   const everything = dump.join('\n')
-  assert(everything.includes('ada@example.com'), 'the search does find what is there')
+  assert(everything.includes('ada@example.com'), 'the search finds stored text')
   for (const value of Object.values(kyc)) {
     assert(!everything.includes(value), value)
     assert(!everything.includes(Buffer.from(value).toString('hex')), `${value} as bytea`)
     assert(!everything.includes(Buffer.from(value).toString('base64').slice(0, -2)), `${value} as base64`)
   }
-  // Moved to another customer's row, the sealed value does not open.
+  // A sealed value does not open in the row of another customer.
   const other = await customers.create(partnerId, { email: 'eve@example.com' })
   await db.run(sql`
     update customers.customers set kyc_sealed = (
@@ -175,7 +175,7 @@ test('nothing of KYC stands in the database in plain text', async () => {
   await assert.rejects(customers.payersByIds(db, [{ partnerId, id: other.id }]), { name: 'AssertionFailure' })
 })
 
-test('no answer carries the identification number, nor a null', async () => {
+test('no response contains the identification number or a null', async () => {
   const partnerId = await newPartner()
   const routes = customersRoutes(customers)
   const made = await routes.createCustomer({ ...from(partnerId), body: { kyc: { ...kyc, taxId: null } } })
@@ -201,7 +201,7 @@ test('no answer carries the identification number, nor a null', async () => {
   assert.equal((await customers.get(partnerId, params.id)).kyc.personalIdentificationNumber, 'QX-78-SECRET')
 })
 
-test('lists come newest first, page by page, and by filter', async () => {
+test('a list is paged newest first and filtered', async () => {
   const partnerId = await newPartner()
   const made = []
   for (let n = 0; n < 5; n += 1)

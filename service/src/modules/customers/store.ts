@@ -1,4 +1,4 @@
-/** All SQL of the module. KYC goes in and comes out sealed. */
+/** All SQL of customers. KYC is sealed here. */
 import type { PageRequest } from '../../api/index.ts'
 import { noSql, ofPartners, type Sql, sql, type Tx } from '../../postgres/index.ts'
 import type { CustomerType } from './rules.ts'
@@ -32,7 +32,6 @@ export async function insert(tx: Tx, partnerId: string, row: CustomerRow): Promi
       ${row.customerType}, ${row.kycSealed}, ${row.createdAt}, ${row.updatedAt})`)
 }
 
-/** By guid, or by serviceId, whichever `ref` is. */
 function isRef(ref: CustomerRefKind): Sql {
   return ref.kind === 'guid' ? sql`id = ${ref.value}::uuid` : sql`service_id = ${ref.value}`
 }
@@ -43,7 +42,7 @@ export function byRef(tx: Tx, partnerId: string, ref: CustomerRefKind): Promise<
     select ${columns} from customers.customers where partner_id = ${partnerId} and ${isRef(ref)}`)
 }
 
-/** Customers of many partners at once, for a batch of payments. */
+/** Customers of several partners, for a batch of payments. */
 export function payersByIds(
   tx: Tx,
   keys: readonly { readonly partnerId: string; readonly id: string }[],
@@ -53,7 +52,7 @@ export function payersByIds(
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])`)
 }
 
-/** Updates of one customer take turns; rows of other modules that refer to it are not held up (no key is changed). */
+/** Serialises updates of one customer. `no key` lets other tables insert rows that refer to it meanwhile. */
 export function lockByRef(tx: Tx, partnerId: string, ref: CustomerRefKind): Promise<CustomerRow | undefined> {
   return tx.row<CustomerRow>(sql`
     select ${columns} from customers.customers where partner_id = ${partnerId} and ${isRef(ref)}

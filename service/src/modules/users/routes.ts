@@ -3,7 +3,7 @@ import type { ResponseOf } from '@partner-payments/wire'
 import type { Handlers } from '../../api/index.ts'
 import type { Invitation, Users } from './service.ts'
 
-export function toWire(invitation: Invitation): ResponseOf<'getInvitation'> {
+function toWire(invitation: Invitation): ResponseOf<'getInvitation'> {
   return {
     inviteId: invitation.id,
     email: invitation.email,

@@ -15,7 +15,7 @@ const refusedRedirect = (url: string, sandbox: boolean) => {
   }
 }
 
-test('a redirect is absolute https; the sandbox also takes http to this machine', () => {
+test('a redirect must be an absolute https URL; the sandbox also accepts http to localhost', () => {
   for (const sandbox of [true, false])
     for (const good of ['https://a.example', 'https://a.example/x?y=1&z=%20#f', 'HTTPS://A.example:8443/'])
       assert.equal(refusedRedirect(good, sandbox), undefined, good)
@@ -48,7 +48,7 @@ test('a redirect is absolute https; the sandbox also takes http to this machine'
   for (const url of bad) assert.notEqual(refusedRedirect(url, true), undefined, JSON.stringify(url))
 })
 
-test('every bad field of every entry is named in one answer', () => {
+test('one refusal names every bad field of every entry', () => {
   const entries = [
     { email: 'ada@example.com', fullName: 'Ada', role: 'Admin' },
     { email: 'a"b@example.com', fullName: 'Eve\r\nBcc: x@y.example', role: 'Admin' },
@@ -78,12 +78,12 @@ test('every bad field of every entry is named in one answer', () => {
   refuseBadEntries([{ email: "o'hara+x@exämple.com", fullName: 'Zoë O’Hara "Z"', role: 'Operator' }], false)
 })
 
-test('addresses that differ in case or in composition are the same', () => {
+test('addresses that differ only in case or Unicode composition are the same', () => {
   assert.equal(emailKey('Zoe\u0308@Example.COM'), emailKey('zo\u00eb@example.com'))
   assert.notEqual(emailKey('a.b@example.com'), emailKey('ab@example.com'))
 })
 
-test('a pending invitation expires at the very instant; the other states do not', () => {
+test('a pending invitation is Expired from its `expiresAt` on; other statuses do not change', () => {
   const expiresAt = new Date('2026-11-28T00:00:00.000Z')
   const before = new Date(expiresAt.getTime() - 1)
   assert.equal(statusAt({ status: 'Pending', expiresAt }, before), 'Pending')
@@ -92,7 +92,7 @@ test('a pending invitation expires at the very instant; the other states do not'
     assert.equal(statusAt({ status, expiresAt }, expiresAt), status)
 })
 
-test('a token begins with its partner, and its hash does not give it away', () => {
+test('a token begins with the id of its partner and continues with 32 random bytes', () => {
   const partnerId = '0193f2a8-0000-7000-8000-00000000abcd'
   const random = Buffer.alloc(32, 7)
   const token = tokenFor(partnerId, random)

@@ -1,4 +1,4 @@
-/** What an invitation may say and become. Pure: no clock, no SQL. */
+/** The rules of invitations. */
 import { createHash } from 'node:crypto'
 import type { BodyOf, FieldError, users as wire } from '@partner-payments/wire'
 import { Refusal } from '../../api/index.ts'
@@ -7,34 +7,34 @@ import { assert, minuteMs, secondMs } from '../../kernel/index.ts'
 export type InvitationEntry = BodyOf<'createInvitations'>['invitations'][number]
 type Life = { readonly status: wire.InvitationStatus; readonly expiresAt: Date }
 
-export const resendsMax = 5
-export const resendSpacingMs = minuteMs
+const resendsMax = 5
+const resendSpacingMs = minuteMs
 export const tokenRandomBytes = 32
 
-/** Two spellings of an address that no mail server tells apart in practice. */
+/** The same for two spellings of an address that mail servers do not distinguish in practice. */
 export function emailKey(email: string): string {
   return email.normalize('NFC').toLowerCase()
 }
 
-/** base64url of the partner's id and 256 random bits: who accepts it later is led to the partner's rows. */
+/** base64url of the partner's id and 256 random bits. The id leads the acceptance to the partner's rows. */
 export function tokenFor(partnerId: string, random: Uint8Array): string {
   assert(random.length === tokenRandomBytes, 'a token has 256 random bits')
   return Buffer.concat([Buffer.from(partnerId.replaceAll('-', ''), 'hex'), random]).toString('base64url')
 }
 
-/** No salt: 256 random bits cannot be guessed from their hash. */
+/** Without a salt, because 256 random bits cannot be guessed from their hash. */
 export function tokenHash(token: string): Buffer {
   return createHash('sha256').update(token).digest()
 }
 
-/** The state as the world sees it: nobody has to write a row for time to pass. */
+/** The status that the API shows: an invitation expires without an update of its row. */
 export function statusAt({ status, expiresAt }: Life, now: Date): wire.InvitationStatus {
   return status === 'Pending' && expiresAt <= now ? 'Expired' : status
 }
 
 /**
- * Refuses (400), all fields in one answer: an address or a name with characters that no mail can carry, an address that
- * stands twice, a redirect that is not https.
+ * Refuses (400) with all bad fields in one response: an address or a name with characters that a mail cannot have, an
+ * address that is in the request twice, a redirect that is not https.
  */
 export function refuseBadEntries(entries: readonly InvitationEntry[], sandbox: boolean): void {
   const seen = new Set<string>()
@@ -65,8 +65,8 @@ const fieldError = (pointer: string, code: FieldError['code'], message: string):
   message,
 })
 
-// The specials of RFC 5322 section 3.2.3 stand in a mailbox only inside quotes, where mail software disagrees about who
-// is meant; control characters could end a header line.
+// A mailbox may have the special characters of RFC 5322 section 3.2.3 only inside quotes, and mail software disagrees
+// about whom such a mailbox means. Control characters can end a header line.
 const addressSpecials = /[\p{Cc}\s"(),:;<>[\\\]]/u
 
 function emailErrors(pointer: string, email: string): readonly FieldError[] {
@@ -84,11 +84,11 @@ const sandboxHosts: readonly string[] = ['localhost', '127.0.0.1']
 
 function redirectErrors(pointer: string, text: string | null | undefined, sandbox: boolean): readonly FieldError[] {
   if (text === null || text === undefined) return []
-  // URL repairs what a browser would (blanks, backslashes, a missing slash); a link in a mail is taken at its word.
+  // URL repairs what a browser repairs (blanks, backslashes, a missing slash). A link in a mail must be right as it is.
   const url = /^https?:\/\/[^\s\p{Cc}\\]+$/iu.test(text) ? URL.parse(text) : null
   if (url === null) return [fieldError(pointer, 'invalid_format', 'must be an absolute https URL')]
   if (url.username !== '' || url.password !== '')
-    return [fieldError(pointer, 'invalid_value', 'must not carry a user name or a password')]
+    return [fieldError(pointer, 'invalid_value', 'must not have a user name or a password')]
   if (url.protocol === 'https:' || (sandbox && sandboxHosts.includes(url.hostname))) return []
   return [fieldError(pointer, 'invalid_value', sandbox ? 'must be https, or http to localhost' : 'must be https')]
 }
@@ -100,9 +100,15 @@ export function refuseResend(
 ): void {
   const status = statusAt(row, now)
   if (status !== 'Pending' && status !== 'Expired')
-    throw new Refusal('invitation_not_pending', `The invitation is ${status.toLowerCase()}.`)
+    throw new Refusal(
+      'invitation_not_pending',
+      `The invitation is ${status.toLowerCase()}. Only a pending or expired invitation can be resent.`,
+    )
   if (row.resends >= resendsMax)
-    throw new Refusal('resend_limit_reached', `An invitation is resent ${resendsMax} times at most.`)
+    throw new Refusal(
+      'resend_limit_reached',
+      `The invitation was resent ${resendsMax} times. Create a new one after this one is revoked or expired.`,
+    )
   const waitMs = row.resentAt === null ? 0 : row.resentAt.getTime() + resendSpacingMs - now.getTime()
   if (waitMs <= 0) return
   const seconds = Math.ceil(waitMs / secondMs)
@@ -114,14 +120,18 @@ export function refuseResend(
 /** Refuses: invitation_not_pending. */
 export function refuseRevoke(row: Life, now: Date): void {
   const status = statusAt(row, now)
-  if (status !== 'Pending') throw new Refusal('invitation_not_pending', `The invitation is ${status.toLowerCase()}.`)
+  if (status === 'Pending') return
+  throw new Refusal(
+    'invitation_not_pending',
+    `The invitation is ${status.toLowerCase()}. Only a pending invitation can be revoked.`,
+  )
 }
 
-/** Refuses (409) with a pointer to each entry whose address is taken. */
+/** Refuses (409) with a pointer to each entry whose address has a live invitation. */
 export function refuseTaken(entries: readonly InvitationEntry[], taken: ReadonlySet<string>): void {
   const errors = entries.flatMap(({ email }, index) =>
     taken.has(emailKey(email))
-      ? [fieldError(`/invitations/${index}/email`, 'exists', 'has a live invitation already')]
+      ? [fieldError(`/invitations/${index}/email`, 'exists', 'already has a live invitation')]
       : [],
   )
   if (errors.length > 0) throw new Refusal('invitation_exists', undefined, { errors })

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/postgres.ts'
 import { type Caller, createCursors, Refusal } from '../../api/index.ts'
-import { createManualClock } from '../../../../test/support/clock.ts'
 import { createLog, createSealer, dayMs, hourMs, minuteMs, newId } from '../../kernel/index.ts'
+import { createMailQueue } from '../../mail/index.ts'
 import { createDatabase, type Database, sql } from '../../postgres/index.ts'
 import { createUsers, usersRoutes } from './index.ts'
+import { createManualClock } from '../../../../test/support/clock.ts'
 import { tokenHash } from './rules.ts'
 
 const log = createLog('silent')
@@ -23,14 +24,15 @@ after(async () => {
   await testDatabase.drop()
 })
 
-/** A partner of its own for each test, and a clock that only the test moves. */
+/** A partner of its own for each test, and a manual clock. */
 async function setUp() {
   const partnerId = newId()
   await db.run(sql`insert into access.partners (id, name, created_at) values (${partnerId}, 'Acme', ${start})`)
   const clock = createManualClock(start)
   const cursors = createCursors(Buffer.alloc(32, 2))
   const invitationBaseUrl = 'https://portal.example/join'
-  const users = createUsers({ db, clock, sealer, cursors, sandbox: false, invitationBaseUrl })
+  const queue = createMailQueue({ clock, sealer })
+  const users = createUsers({ db, clock, mail: queue, cursors, sandbox: false, invitationBaseUrl })
   const caller: Caller = { partnerId, serviceAccountId: newId(), name: 'Grace Hopper', permissions: [] }
   const invite = async (...emails: readonly string[]) =>
     users.createInvitations(caller, { invitations: emails.map((email) => entry(email)) })
@@ -39,7 +41,7 @@ async function setUp() {
     assert(invitation)
     return invitation
   }
-  return { partnerId, clock, users, caller, invite, inviteOne }
+  return { partnerId, clock, queue, users, caller, invite, inviteOne }
 }
 
 const entry = (email: string, redirectUrl?: string | null) => ({
@@ -51,7 +53,7 @@ const entry = (email: string, redirectUrl?: string | null) => ({
 
 const refusal = async (work: Promise<unknown>): Promise<Refusal> => {
   const error: unknown = await work.then(
-    () => assert.fail('it was not refused'),
+    () => assert.fail('the call was not refused'),
     (thrown: unknown) => thrown,
   )
   if (!(error instanceof Refusal)) throw error
@@ -65,14 +67,14 @@ const mails = (partnerId: string) =>
     kind: string
     linkUrl: string
     lastError: string | null
-    sealed: boolean
+    hasToken: boolean
     toAddress: string
   }>(
-    sql`select status, kind, link_url, last_error, token_sealed is not null as sealed, to_address
-      from users.mails where partner_id = ${partnerId} order by id`,
+    sql`select status, kind, data->>'linkUrl' as link_url, last_error, secret_sealed is not null as has_token, to_address
+      from mail.messages where partner_id = ${partnerId} order by id`,
   )
 
-test('200 when people are invited: in the order of the request, each with a mail', async () => {
+test('200 with the invitations in the order of the request, and a queued mail for each', async () => {
   const { partnerId, users, caller } = await setUp()
   const routes = usersRoutes(users)
   const call = { caller, params: {}, query: undefined, requestId: 'r', ip: '127.0.0.1' } as const
@@ -104,7 +106,7 @@ test('200 when people are invited: in the order of the request, each with a mail
   )
 })
 
-test('400 when an entry is bad, and 409 when an address is taken: nobody is invited', async () => {
+test('400 when an entry is bad and 409 when an address is taken, and no invitation is created', async () => {
   const { partnerId, users, caller, invite } = await setUp()
   await invite('ada@example.com')
   const bad = { invitations: [entry('bob@example.com'), entry('eve@example.com', 'http://localhost/')] }
@@ -124,7 +126,7 @@ test('400 when an entry is bad, and 409 when an address is taken: nobody is invi
   assert.equal((await mails(partnerId)).length, 1)
 })
 
-test('one 200 and one 409 when the same request comes twice at once, in whatever order the addresses stand', async () => {
+test('one 200 and one 409 when two concurrent requests invite the same addresses, in any order', async () => {
   const { partnerId, users, invite } = await setUp()
   for (let round = 0; round < 5; round += 1) {
     const emails = ['a', 'b', 'c', 'd'].map((name) => `${name}${round}@example.com`)
@@ -147,7 +149,7 @@ test('200 when another partner invites the same address', async () => {
   assert.equal(await code(other.users.revokeInvitation(other.partnerId, invitation.id)), 'not_found')
 })
 
-test('an invitation expires by the clock: shown, filtered, and the address is free again', async () => {
+test('an expired invitation is shown and filtered as Expired, and its address can be invited again', async () => {
   const { partnerId, clock, users, caller, invite } = await setUp()
   const [short] = await users.createInvitations(caller, { invitations: [entry('ada@example.com')], expiryInDays: 1 })
   const [usual] = await users.createInvitations(caller, { invitations: [entry('bob@example.com')], expiryInDays: null })
@@ -172,7 +174,7 @@ test('an invitation expires by the clock: shown, filtered, and the address is fr
   assert.equal((await users.getInvitation(partnerId, usual.id)).status, 'Expired')
 })
 
-test("pages of a list, newest first, and 400 when the cursor is another partner's", async () => {
+test("the list is paged newest first, and 400 when the cursor is another partner's", async () => {
   const { partnerId, users, invite } = await setUp()
   assert.deepEqual(await users.listInvitations(partnerId, {}), { data: [], nextCursor: null, hasMore: false })
   await invite('a@example.com', 'b@example.com', 'c@example.com')
@@ -184,8 +186,8 @@ test("pages of a list, newest first, and 400 when the cursor is another partner'
   assert.equal(await code(users.listInvitations(newId(), { cursor: first.nextCursor })), 'validation_failed')
 })
 
-test('a resend: a new token, the old one dead, the same invitation, the expiry renewed, the redirect kept', async () => {
-  const { partnerId, clock, users, caller } = await setUp()
+test('a resend replaces the token and its queued mail, renews the expiry and keeps the redirect', async () => {
+  const { partnerId, clock, queue, users, caller } = await setUp()
   const [invitation] = await users.createInvitations(caller, {
     invitations: [entry('ada@example.com', 'https://a.example/first')],
     expiryInDays: 2,
@@ -204,19 +206,19 @@ test('a resend: a new token, the old one dead, the same invitation, the expiry r
   await users.resendInvitation(partnerId, invitation.id, 'https://a.example/second')
   assert.equal(await code(users.resendInvitation(partnerId, invitation.id, 'http://a.example/')), 'validation_failed')
   assert.deepEqual(
-    (await mails(partnerId)).map((mail) => [mail.kind, mail.status, mail.sealed, mail.linkUrl, mail.lastError]),
+    (await mails(partnerId)).map((mail) => [mail.kind, mail.status, mail.hasToken, mail.linkUrl, mail.lastError]),
     [
       ['invitation', 'failed', false, 'https://a.example/first', 'superseded by a resend'],
       ['invitation_resent', 'failed', false, 'https://a.example/first', 'superseded by a resend'],
       ['invitation_resent', 'pending', true, 'https://a.example/second', null],
     ],
   )
-  const [mail] = await users.claimMails(db, partnerId, clock.now(), minuteMs, 10)
+  const [mail] = await queue.claim(db, partnerId, minuteMs, 10)
   assert(mail)
-  assert.deepEqual(tokenHash(users.tokenOf(mail)), await hash())
+  assert.deepEqual(tokenHash(queue.secretOf(mail) ?? ''), await hash())
 })
 
-test('429 when resends follow each other within 60 s, with Retry-After; 429 after five', async () => {
+test('429 with Retry-After when a resend follows another within 60 s, and 429 after five resends', async () => {
   const { partnerId, clock, users, inviteOne } = await setUp()
   const { id } = await inviteOne('ada@example.com')
   await users.resendInvitation(partnerId, id, undefined)
@@ -234,7 +236,7 @@ test('429 when resends follow each other within 60 s, with Retry-After; 429 afte
   assert.equal(await code(users.resendInvitation(partnerId, id, undefined)), 'resend_limit_reached')
 })
 
-test('one 200 and one 429 when two resends come at once', async () => {
+test('one 200 and 429 to the others when three resends are concurrent', async () => {
   const { partnerId, users, inviteOne } = await setUp()
   const { id } = await inviteOne('ada@example.com')
   const results = await Promise.allSettled([
@@ -247,7 +249,7 @@ test('one 200 and one 429 when two resends come at once', async () => {
   assert.equal((await mails(partnerId)).length, 2)
 })
 
-test('an expired invitation is pending again when resent, and 409 when a newer one is live', async () => {
+test('a resend makes an expired invitation pending again, and 409 when the address has a newer live one', async () => {
   const { partnerId, clock, users, inviteOne } = await setUp()
   const old = await inviteOne('ada@example.com')
   clock.advance(8 * dayMs)
@@ -256,14 +258,14 @@ test('an expired invitation is pending again when resent, and 409 when a newer o
   const newer = await inviteOne('Ada@example.com')
   assert.equal(await code(users.resendInvitation(partnerId, old.id, undefined)), 'invitation_not_pending')
   assert.equal((await users.getInvitation(partnerId, old.id)).status, 'Expired')
-  // The newer one has run out as well, though its row still says Pending.
+  // The newer one has expired as well, while its row still says Pending.
   clock.advance(8 * dayMs)
   assert.equal((await users.resendInvitation(partnerId, old.id, undefined)).status, 'Pending')
   assert.equal((await users.getInvitation(partnerId, newer.id)).status, 'Expired')
 })
 
-test('204 when revoked, once; then neither resend nor mail, and the address is free', async () => {
-  const { partnerId, clock, users, inviteOne } = await setUp()
+test('a revoked invitation cannot be resent or revoked, its mail is not sent, and its address can be invited again', async () => {
+  const { partnerId, clock, queue, users, inviteOne } = await setUp()
   const { id } = await inviteOne('ada@example.com')
   clock.advance(1000)
   await users.revokeInvitation(partnerId, id)
@@ -271,7 +273,7 @@ test('204 when revoked, once; then neither resend nor mail, and the address is f
   assert.deepEqual([revoked.status, revoked.updatedAt], ['Revoked', clock.now()])
   assert.equal(await code(users.revokeInvitation(partnerId, id)), 'invitation_not_pending')
   assert.equal(await code(users.resendInvitation(partnerId, id, undefined)), 'invitation_not_pending')
-  assert.deepEqual(await users.claimMails(db, partnerId, clock.now(), minuteMs, 10), [])
+  assert.deepEqual(await queue.claim(db, partnerId, minuteMs, 10), [])
   assert.deepEqual((await mails(partnerId))[0]?.lastError, 'the invitation was revoked')
   await inviteOne('ada@example.com')
 })
@@ -283,61 +285,20 @@ test('404 when there is no such invitation', async () => {
   assert.equal(await code(users.revokeInvitation(partnerId, newId())), 'not_found')
 })
 
-test('the token is nowhere in the clear, and gone from the row once its mail is sent', async () => {
-  const { partnerId, clock, users, invite } = await setUp()
+test('the database holds a token only as its hash and sealed in the queued mail', async () => {
+  const { partnerId, queue, invite } = await setUp()
   await invite('ada@example.com', 'bob@example.com')
-  const claimed = await users.claimMails(db, partnerId, clock.now(), minuteMs, 10)
+  const claimed = await queue.claim(db, partnerId, minuteMs, 10)
   assert.equal(claimed.length, 2)
-  const everything = async () =>
-    (
-      await db.rows<{ row: string }>(sql`
-        select invitations::text as row from users.invitations where partner_id = ${partnerId}
-        union all select mails::text from users.mails where partner_id = ${partnerId}`)
-    )
-      .map(({ row }) => row)
-      .join('\n')
+  const rows = await db.rows<{ row: string }>(sql`
+    select invitations::text as row from users.invitations where partner_id = ${partnerId}
+    union all select messages::text from mail.messages where partner_id = ${partnerId}`)
+  const text = rows.map(({ row }) => row).join('\n')
   for (const mail of claimed) {
-    const token = users.tokenOf(mail)
-    const text = await everything()
-    assert(text.includes(mail.toAddress), 'the search sees the rows')
-    assert(text.includes(tokenHash(token).toString('hex')), 'the hash is there')
+    const token = queue.secretOf(mail) ?? ''
+    assert(text.includes(mail.toAddress), 'the search sees the mails')
+    assert(text.includes(tokenHash(token).toString('hex')), 'the search sees the hash')
     for (const form of [token, Buffer.from(token).toString('hex'), Buffer.from(token, 'base64url').toString('hex')])
       assert(!text.includes(form))
-    assert.equal(await users.recordSent(db, mail), true)
-    assert(!(await everything()).includes(Buffer.from(mail.tokenSealed).toString('hex')))
   }
-  assert.deepEqual(
-    (await mails(partnerId)).map((mail) => [mail.status, mail.sealed]),
-    [
-      ['sent', false],
-      ['sent', false],
-    ],
-  )
-})
-
-test('a lease: nobody else gets the mail until it ends, and then its former holder records nothing', async () => {
-  const { partnerId, clock, users, invite } = await setUp()
-  await invite('a@example.com', 'b@example.com', 'c@example.com')
-  const claim = () => users.claimMails(db, partnerId, clock.now(), minuteMs, 2)
-  // The second claim comes while the first has not committed: it neither waits for it nor takes what it takes.
-  const claims = await db.transaction(async (tx) => [
-    await users.claimMails(tx, partnerId, clock.now(), minuteMs, 2),
-    await claim(),
-  ])
-  const ids = claims.flat().map(({ id }) => id)
-  assert.deepEqual([ids.length, new Set(ids).size], [3, 3])
-  assert.deepEqual(await claim(), [])
-  const due = async () => (await users.partnersWithDueMail(db, clock.now(), 1000)).includes(partnerId)
-  assert.equal(await due(), false)
-  clock.advance(minuteMs)
-  assert.equal(await due(), true)
-  const [held] = await users.claimMails(db, partnerId, clock.now(), minuteMs, 3)
-  const former = claims.flat().find(({ id }) => id === held?.id)
-  assert(held && former)
-  assert.equal(held.attempts, 2)
-  assert.equal(await users.recordSent(db, former), false)
-  assert.equal(await users.recordFailure(db, former, 'late', null), false)
-  const next = new Date(clock.now().getTime() + hourMs)
-  assert.equal(await users.recordFailure(db, held, 'not now', next), true)
-  assert.equal(await users.recordSent(db, held), false)
 })

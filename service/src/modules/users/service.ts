@@ -1,9 +1,10 @@
-/** The verbs of invitations. Each change and the mail that tells of it are one transaction. */
+/** The verbs of invitations. Each change and its mail are one transaction. */
 import { type BodyOf, type QueryOf, users as wire } from '@partner-payments/wire'
 import { type Caller, type Cursors, notFound, type Page, Refusal } from '../../api/index.ts'
-import { after, type Clock, dayMs, present, type Sealer } from '../../kernel/index.ts'
+import { after, type Clock, dayMs, present } from '../../kernel/index.ts'
+import type { MailQueue } from '../../mail/index.ts'
 import { type Database, sqlState, type Tx, violates } from '../../postgres/index.ts'
-import { createMailQueue, type MailQueue } from './mails.ts'
+import { queueInvitationMails } from './invitation-mail.ts'
 import {
   refuseBadEntries,
   refuseBadRedirect,
@@ -14,7 +15,7 @@ import {
   tokenHash,
 } from './rules.ts'
 import * as store from './store.ts'
-import { draft, newToken, queueMail } from './tokens.ts'
+import { newInvitation, newToken } from './tokens.ts'
 
 export type Invitation = {
   readonly id: string
@@ -27,8 +28,11 @@ export type Invitation = {
   readonly updatedAt: Date
 }
 
-export type Users = MailQueue & {
-  /** All or none, in the order of the request. Refuses: validation_failed (address, name, redirect), invitation_exists. */
+export type Users = {
+  /**
+   * Creates all invitations or none, in the order of the request.
+   * Refuses: validation_failed (address, name, redirect), invitation_exists.
+   */
   readonly createInvitations: (
     caller: Pick<Caller, 'partnerId' | 'serviceAccountId' | 'name'>,
     body: BodyOf<'createInvitations'>,
@@ -38,8 +42,8 @@ export type Users = MailQueue & {
   /** Refuses: not_found. */
   readonly getInvitation: (partnerId: string, id: string) => Promise<Invitation>
   /**
-   * A new token; the one before is dead, and a mail with it that was not sent yet is not sent any more. An expired
-   * invitation is Pending again.
+   * Issues a new token and revokes the previous one, whose mail is not sent if it is still queued. An expired invitation
+   * becomes Pending again.
    * Refuses: validation_failed (redirect), not_found, invitation_not_pending, resend_limit_reached, resend_too_soon.
    */
   readonly resendInvitation: (
@@ -50,8 +54,8 @@ export type Users = MailQueue & {
   /** Refuses: not_found, invitation_not_pending. */
   readonly revokeInvitation: (partnerId: string, id: string) => Promise<void>
   /**
-   * Whom the partner has named for one of these roles and not revoked, the first invited first. Expired ones too: no
-   * operation of ours tells that an invitation was accepted, so that its expiry does not tell who has joined.
+   * The people whose newest invitation has one of these roles and is not revoked, the first invited first. Expired
+   * invitations count: no operation reports that an invitation was accepted, so expiry does not show who has joined.
    */
   readonly membersWithRoles: (
     tx: Tx,
@@ -64,21 +68,20 @@ export type Users = MailQueue & {
 export type UsersDeps = {
   readonly db: Database
   readonly clock: Clock
-  readonly sealer: Sealer
+  readonly mail: Pick<MailQueue, 'enqueue' | 'endPending'>
   readonly cursors: Cursors
   readonly sandbox: boolean
-  /** Where the link leads when an invitation names no redirect; without it the mail shows the token as a code. */
+  /** The link for invitations without a redirect. Without it their mail shows the token as a code. */
   readonly invitationBaseUrl?: string
 }
 
 export function createUsers(deps: UsersDeps): Users {
-  const { db, clock, cursors } = deps
+  const { db, clock, cursors, mail } = deps
   const listName = (partnerId: string) => `invitations:${partnerId}`
   return {
-    ...createMailQueue(deps),
     membersWithRoles: store.membersWithRoles,
-    createInvitations: creating(deps),
-    resendInvitation: resending(deps),
+    createInvitations: createInvitations(deps),
+    resendInvitation: resendInvitation(deps),
     listInvitations: async (partnerId, query) => {
       const request = cursors.read(listName(partnerId), query)
       const now = clock.now()
@@ -98,12 +101,12 @@ export function createUsers(deps: UsersDeps): Users {
         const now = clock.now()
         refuseRevoke(row, now)
         await store.update(tx, partnerId, { ...row, status: 'Revoked', updatedAt: now })
-        await store.dropMails(tx, partnerId, id, 'the invitation was revoked', now)
+        await mail.endPending(tx, partnerId, id, 'the invitation was revoked')
       }),
   }
 }
 
-function creating(deps: UsersDeps): Users['createInvitations'] {
+function createInvitations(deps: UsersDeps): Users['createInvitations'] {
   const { db, clock, sandbox } = deps
   return async (caller, body) => {
     refuseBadEntries(body.invitations, sandbox)
@@ -111,31 +114,31 @@ function creating(deps: UsersDeps): Users['createInvitations'] {
     const expiryDays = body.expiryInDays ?? wire.invitationExpiryDaysDefault
     return db.transaction(async (tx) => {
       const now = clock.now()
-      const drafts = body.invitations.map((entry) => draft(caller, entry, expiryDays, now))
-      // In the order of the addresses, so that two requests with the same ones cannot wait for each other.
+      const drafts = body.invitations.map((entry) => newInvitation(caller, entry, expiryDays, now))
+      // In the order of the addresses, so that two requests with the same addresses cannot deadlock.
       const rows = drafts.map(({ row }) => row).toSorted((a, b) => (a.emailKey < b.emailKey ? -1 : 1))
       const emailKeys = rows.map((row) => row.emailKey)
       await store.expire(tx, partnerId, emailKeys, now)
       const taken = new Set<string>()
       for (const row of rows) if (!(await store.insert(tx, partnerId, row))) taken.add(row.emailKey)
       refuseTaken(body.invitations, taken)
-      for (const { row, token } of drafts) await queueMail(deps, tx, partnerId, 'invitation', row, token)
+      await queueInvitationMails(deps, tx, partnerId, 'invitation', drafts)
       return drafts.map(({ row }) => toInvitation(row, now))
     })
   }
 }
 
-function resending(deps: UsersDeps): Users['resendInvitation'] {
-  const { db, clock, sandbox } = deps
+function resendInvitation(deps: UsersDeps): Users['resendInvitation'] {
+  const { db, clock, mail, sandbox } = deps
   return async (partnerId, id, redirectUrl) => {
     refuseBadRedirect(redirectUrl, sandbox)
     return db.transaction(async (tx) => {
       const found = await store.byId(tx, partnerId, id)
       if (found === undefined) throw notFound('invitation')
-      // Another invitation of the address may have run out without anybody writing it down.
+      // Another invitation of the address may have expired while its row still says Pending.
       await store.expire(tx, partnerId, [found.emailKey], clock.now())
       const before = present(await store.lockById(tx, partnerId, id), 'invitations are never deleted')
-      // Read under the lock: resends that took turns carry their times in that order.
+      // Read under the lock, so that concurrent resends have their times in the order of the lock.
       const now = clock.now()
       refuseResend(before, now)
       const token = newToken(partnerId)
@@ -150,8 +153,8 @@ function resending(deps: UsersDeps): Users['resendInvitation'] {
         updatedAt: now,
       }
       await store.update(tx, partnerId, row).catch(refuseSuperseded)
-      await store.dropMails(tx, partnerId, id, 'superseded by a resend', now)
-      await queueMail(deps, tx, partnerId, 'invitation_resent', row, token)
+      await mail.endPending(tx, partnerId, id, 'superseded by a resend')
+      await queueInvitationMails(deps, tx, partnerId, 'invitation_resent', [{ row, token }])
       return toInvitation(row, now)
     })
   }
@@ -159,7 +162,10 @@ function resending(deps: UsersDeps): Users['resendInvitation'] {
 
 function refuseSuperseded(error: unknown): never {
   if (violates(error, sqlState.uniqueViolation, 'invitations_one_live_per_address'))
-    throw new Refusal('invitation_not_pending', 'The invitation has expired, and a newer one for the address is live.')
+    throw new Refusal(
+      'invitation_not_pending',
+      'The invitation has expired, and the address has a newer live invitation. Resend the newer one.',
+    )
   throw error
 }
 

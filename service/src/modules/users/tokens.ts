@@ -1,23 +1,21 @@
-/** What comes into being with a token: the invitation that keeps its hash, and the mail that carries it. */
+/** New invitations and their tokens. */
 import { type Caller } from '../../api/index.ts'
-import { after, dayMs, newId, randomBytes, type Sealer } from '../../kernel/index.ts'
-import type { Tx } from '../../postgres/index.ts'
-import { tokenContext } from './mails.ts'
+import { after, dayMs, newId, randomBytes } from '../../kernel/index.ts'
 import { emailKey, type InvitationEntry, tokenFor, tokenHash, tokenRandomBytes } from './rules.ts'
-import * as store from './store.ts'
+import type { InvitationRow } from './store.ts'
 
 export function newToken(partnerId: string): string {
   return tokenFor(partnerId, randomBytes(tokenRandomBytes))
 }
 
-export function draft(
+export function newInvitation(
   caller: Pick<Caller, 'partnerId' | 'serviceAccountId' | 'name'>,
   entry: InvitationEntry,
   expiryDays: number,
   now: Date,
-): { readonly row: store.InvitationRow; readonly token: string } {
+): { readonly row: InvitationRow; readonly token: string } {
   const token = newToken(caller.partnerId)
-  const row: store.InvitationRow = {
+  const row: InvitationRow = {
     id: newId(),
     email: entry.email,
     emailKey: emailKey(entry.email),
@@ -36,29 +34,4 @@ export function draft(
     updatedAt: now,
   }
   return { row, token }
-}
-
-/** Queues the mail that carries a new token: its only copy, sealed. */
-export function queueMail(
-  { sealer, invitationBaseUrl }: { readonly sealer: Sealer; readonly invitationBaseUrl?: string },
-  tx: Tx,
-  partnerId: string,
-  kind: store.MailKind,
-  row: store.InvitationRow,
-  token: string,
-): Promise<void> {
-  const id = newId()
-  return store.insertMail(tx, partnerId, {
-    id,
-    invitationId: row.id,
-    kind,
-    toAddress: row.email,
-    toName: row.fullName,
-    role: row.role,
-    invitedByName: row.invitedByName,
-    linkUrl: row.redirectUrl ?? invitationBaseUrl ?? null,
-    expiresAt: row.expiresAt,
-    tokenSealed: sealer.seal(token, tokenContext(partnerId, id)),
-    createdAt: row.updatedAt,
-  })
 }

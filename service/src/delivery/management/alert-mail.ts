@@ -1,0 +1,66 @@
+/** What an alert email about an endpoint says: plain text, and the same in simple HTML. */
+import { escapeHtml, htmlPage, type MailContent, type MailToRender, oneLine, utc } from '../../mail/index.ts'
+
+/** The endpoint fails for so long, or is disabled because it failed for too long or answered 410. */
+export type AlertKind = 'Failing24h' | 'Failing72h' | 'DisabledFailing' | 'DisabledGone'
+
+export type AlertMailData = {
+  readonly alert: AlertKind
+  readonly subscriptionId: string
+  readonly url: string
+  /** ISO 8601: no delivery has succeeded since. Null: the alert has another reason. */
+  readonly failingSince: string | null
+  /** The outcome of the last attempt, as the partner sees it in the list of attempts. */
+  readonly lastError: string | null
+}
+
+const shownCharsMax = 300
+const shown = (text: string) => oneLine(text).slice(0, shownCharsMax)
+
+/** Without the query, which may contain a secret of the partner. */
+function shownUrl(url: string): string {
+  const { origin, pathname, search } = new URL(url)
+  return shown(`${origin}${pathname}${search === '' ? '' : '?...'}`)
+}
+
+const subjects: Readonly<Record<AlertKind, (host: string) => string>> = {
+  Failing24h: (host) => `Webhooks to ${host} have failed for 24 hours`,
+  Failing72h: (host) => `Webhooks to ${host} have failed for 72 hours`,
+  DisabledFailing: (host) => `Webhooks to ${host} are disabled: they failed for 5 days`,
+  DisabledGone: (host) => `Webhooks to ${host} are disabled: the endpoint answered 410 Gone`,
+}
+
+const nextOfFailing =
+  'No event is lost: failed deliveries are kept and retried. After 5 days of failures the endpoint is disabled.'
+const nextOfDisabled =
+  'The endpoint receives no further deliveries. Pending deliveries are kept for 30 days and sent when you enable it again.'
+
+/** The template of endpoint alerts. */
+export function renderEndpointAlert(mail: MailToRender): MailContent {
+  const { alert, subscriptionId, url, failingSince, lastError } = mail.data as AlertMailData
+  const disabled = alert === 'DisabledFailing' || alert === 'DisabledGone'
+  const path = `/v1/webhooks/${subscriptionId}`
+  const subject = subjects[alert](new URL(url).host)
+  const facts = [
+    `Endpoint: ${shownUrl(url)}`,
+    `Subscription: ${subscriptionId}`,
+    ...(failingSince === null ? [] : [`No delivery has succeeded since: ${utc(new Date(failingSince))}`]),
+    ...(disabled ? [`Disabled at: ${utc(mail.createdAt)}`] : []),
+    ...(lastError === null ? [] : [`Last error: ${shown(lastError)}`]),
+  ]
+  const paragraphs = [
+    `Hello ${oneLine(mail.toName)},`,
+    `${subject}. They are webhooks of ${oneLine(mail.partnerName)}.`,
+    ...facts,
+    disabled ? nextOfDisabled : nextOfFailing,
+    `To list each attempt and its answer: GET ${path}/deliveries`,
+    ...(disabled ? [`When the endpoint answers again: POST ${path}/enable`] : []),
+    'You get this mail because you are invited as an Admin or a Developer of this partner.',
+  ]
+  return {
+    subject,
+    text: `${paragraphs.join('\n\n')}\n`,
+    html: htmlPage(paragraphs.map(escapeHtml)),
+    link: null,
+  }
+}

@@ -1,0 +1,97 @@
+/** All SQL of the mail queue. */
+import { columnOf, sql, type Tx } from '../postgres/index.ts'
+
+export type MailRow = {
+  readonly id: string
+  readonly kind: string
+  readonly subjectId: string
+  readonly toAddress: string
+  readonly toName: string
+  /** A JSON object. */
+  readonly data: string
+  readonly secretSealed: Uint8Array | null
+  readonly expiresAt: Date | null
+  readonly createdAt: Date
+}
+
+export type ClaimedMail = Omit<MailRow, 'subjectId'> & {
+  readonly partnerId: string
+  /** Including the current attempt. */
+  readonly attempts: number
+  readonly leaseId: string
+}
+
+export async function insertMails(tx: Tx, partnerId: string, rows: readonly MailRow[], now: Date): Promise<void> {
+  const column = columnOf(rows)
+  await tx.run(sql`
+    insert into mail.messages (partner_id, id, kind, subject_id, to_address, to_name, data, secret_sealed, expires_at,
+      created_at, status, attempts, due_at)
+    select ${partnerId}::uuid, input.*, 'pending', 0, ${now}::timestamptz
+    from unnest(${column('id')}::uuid[], ${column('kind')}::text[], ${column('subjectId')}::uuid[],
+      ${column('toAddress')}::text[], ${column('toName')}::text[], ${column('data')}::jsonb[],
+      ${column('secretSealed')}::bytea[], ${column('expiresAt')}::timestamptz[], ${column('createdAt')}::timestamptz[])
+      as input (id, kind, subject_id, to_address, to_name, data, secret_sealed, expires_at, created_at)`)
+}
+
+/** Ends the pending mails about a subject, also those that a worker holds. */
+export async function endMailsAbout(
+  tx: Tx,
+  partnerId: string,
+  subjectId: string,
+  reason: string,
+  now: Date,
+): Promise<void> {
+  await tx.run(sql`
+    update mail.messages set status = 'failed', secret_sealed = null, lease_id = null, last_error = ${reason},
+      ended_at = ${now}
+    where partner_id = ${partnerId} and subject_id = ${subjectId} and status = 'pending'`)
+}
+
+export async function deleteMailsEndedBefore(tx: Tx, partnerId: string, before: Date): Promise<void> {
+  await tx.run(sql`
+    delete from mail.messages where partner_id = ${partnerId} and ended_at < ${before}`)
+}
+
+/** The unlocked read that finds due work. It names no partner by design. */
+export function partnersWithDueMail(tx: Tx, now: Date, partnersMax: number): Promise<readonly { partnerId: string }[]> {
+  return tx.rows<{ partnerId: string }>(sql`
+    select partner_id from mail.messages where status = 'pending' and due_at <= ${now}
+    group by partner_id order by min(due_at) limit ${partnersMax}`)
+}
+
+/** Counts the attempt at the claim, so that a mail that crashes its worker is counted too. */
+export function claimMails(
+  tx: Tx,
+  partnerId: string,
+  lease: { readonly id: string; readonly until: Date },
+  now: Date,
+  mailsMax: number,
+): Promise<readonly ClaimedMail[]> {
+  return tx.rows<ClaimedMail>(sql`
+    update mail.messages set lease_id = ${lease.id}, due_at = ${lease.until}, attempts = attempts + 1
+    where partner_id = ${partnerId} and id = any(array(
+      select id from mail.messages where partner_id = ${partnerId} and status = 'pending' and due_at <= ${now}
+      order by due_at, id for update skip locked limit ${mailsMax}))
+    returning partner_id, id, kind, to_address, to_name, data, secret_sealed, expires_at, created_at, attempts, lease_id`)
+}
+
+type Leased = Pick<ClaimedMail, 'partnerId' | 'id' | 'leaseId'>
+
+/** Changes no row if the lease was lost: the mail has ended, or another worker has claimed it. */
+export function endMail(
+  tx: Tx,
+  { partnerId, id, leaseId }: Leased,
+  end: { readonly status: 'sent' | 'failed'; readonly error: string | null; readonly at: Date },
+): Promise<number> {
+  return tx.run(sql`
+    update mail.messages set status = ${end.status}, secret_sealed = null, lease_id = null,
+      last_error = coalesce(${end.error}, last_error), ended_at = ${end.at}
+    where partner_id = ${partnerId} and id = ${id} and lease_id = ${leaseId} and status = 'pending'`)
+}
+
+/** Under the same condition as `endMail`. */
+export function postponeMail(tx: Tx, { partnerId, id, leaseId }: Leased, error: string, dueAt: Date): Promise<number> {
+  return tx.run(sql`
+    update mail.messages set lease_id = null, last_error = ${error}, due_at = ${dueAt}
+    where partner_id = ${partnerId} and id = ${id} and lease_id = ${leaseId} and status = 'pending'`)
+}
