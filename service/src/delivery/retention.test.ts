@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { createWorkerHarness, createRoom, type WorkerHarness } from '../../../test/support/worker-harness.ts'
 import { createHooks, type Hooks } from '../../../test/support/webhooks.ts'
-import { dayMs, firstIdOf, momentOfId, secondMs } from '../kernel/index.ts'
+import { after as later, dayMs, firstIdOf, momentOfId, secondMs } from '../kernel/index.ts'
 import { sql, weeksOf } from '../postgres/index.ts'
 import type { SubscriptionKey } from './management/store-subscriptions.ts'
 
@@ -128,6 +128,22 @@ test('what was held for 30 days is dropped, and so is what a subscription is owe
   hooks.clock.advance(30 * dayMs)
   await retain()
   assert.equal(await rowsOf('events.events'), 3)
+})
+
+test('deliveries in the default partition are dropped after 30 days, and `owed` decreases with them', async () => {
+  const partnerId = await hooks.addPartner()
+  const key = await room.subscribe(partnerId)
+  await hooks.emit(partnerId, 'A', 'Completed')
+  await hooks.fanOut(partnerId)
+  await deliverAll(key)
+  // Later than the weeks that are made ahead of time.
+  const eventId = firstIdOf(later(hooks.clock.now(), 90 * dayMs))
+  await hooks.db.run(sql`update delivery.deliveries set event_id = ${eventId} where partner_id = ${partnerId}`)
+  assert.equal(await rowsOf('delivery.deliveries_default'), 1)
+  hooks.clock.advance(121 * dayMs)
+  await retain()
+  assert.equal(await rowsOf('delivery.deliveries_default'), 0)
+  assert.deepEqual(await room.counts(partnerId), [0, 0, 0, 0])
 })
 
 test('a soak: months of events, and the tables stay as small as one of them', async () => {

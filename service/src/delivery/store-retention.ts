@@ -82,8 +82,8 @@ export function deleteDelivered(tx: Tx, before: string, rowsMax: number): Promis
   return tx.rows<Dropped>(
     unprepared(sql`
       with gone as (
-        delete from webhooks.deliveries_default where ctid = any(array(
-          select ctid from webhooks.deliveries_default where event_id < ${before} limit ${rowsMax}))
+        delete from delivery.deliveries_default where ctid = any(array(
+          select ctid from delivery.deliveries_default where event_id < ${before} limit ${rowsMax}))
         returning partner_id, subscription_id)
       select partner_id, subscription_id, count(*) as count from gone group by partner_id, subscription_id`),
   )

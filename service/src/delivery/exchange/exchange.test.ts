@@ -61,6 +61,7 @@ test('the request is a POST of exactly the envelope, and nothing of the answer i
   const [head = '', body] = asked.split('\r\n\r\n')
   assert.match(body ?? '', /^\{"eventId":"[0-9a-f-]{36}","data":\{"reference":"R","status":"s"\}\}$/)
   assert.match(head, /^POST \/hook HTTP\/1\.1\r\n/)
+  assert.match(head, /\r\nuser-agent: PartnerPayments-Webhooks\/2(?:\r\n|$)/)
   assert.match(head, new RegExp(`\\r\\ncontent-length: ${body?.length}`))
   const { status, responseBody, retryAfter, address, error } = result
   assert.deepEqual([status, responseBody, retryAfter, address, error], [202, 'th\u00e9y!', '7', '127.0.0.1', undefined])

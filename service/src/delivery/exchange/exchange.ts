@@ -13,7 +13,7 @@ export const exchangeTimeoutMsDefault = 15 * secondMs
 const connectTimeoutMsMax = 5 * secondMs
 /** Far above any event; a receiver may rely on it. */
 const bodyBytesMax = 64 * 1024
-const userAgent = 'PartnerPayments-DeliveryEngine/2'
+const userAgent = 'PartnerPayments-Webhooks/2'
 
 export type ExchangeOptions = {
   readonly clock: Clock
@@ -46,7 +46,7 @@ export type LocalExchange = Omit<Exchange, 'send'> & {
 /** Interface document, Events: exactly two fields. Spliced, since `data` must not change by a byte. */
 export const envelope = (eventId: string, data: string) => `{"eventId":"${eventId}","data":${data}}`
 
-/** Standard DeliveryEngine: id, seconds of this attempt, and a signature per key, separated by spaces. Names and values in turn. */
+/** Standard Webhooks: id, seconds of this attempt, and a signature per key, separated by spaces. Names and values in turn. */
 function headersOf({ eventId, target }: Request, body: Buffer, timestamp: number): string[] {
   const signatures = target.keys.map((key) => deliverySignature(key, eventId, timestamp, body)).join(' ')
   return [

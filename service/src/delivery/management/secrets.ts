@@ -19,7 +19,7 @@ export type Signing = { readonly keys: readonly SigningKey[]; readonly until: Da
 
 export type Signature = (typeof wire.signatures)[number]
 
-/** Of HMAC as of Ed25519: Standard DeliveryEngine asks for 24 to 64 of the one, RFC 8032 for 32 of the other. */
+/** Of HMAC as of Ed25519: Standard Webhooks asks for 24 to 64 of the one, RFC 8032 for 32 of the other. */
 const keyBytes = 32
 /** Opened keys that a process remembers: twenty subscriptions of five hundred partners. */
 const openKeysMax = 10_000
