@@ -25,3 +25,4 @@ export { createTestDeliveries, type Sample, type SendRequest, type TestDeliverie
 export type { Claim, Target } from './queue/endpoint-queue.ts'
 export { type AttemptResult, type Verdict, verdictOf } from './queue/schedule.ts'
 export type { Holder, QueueWorkerOptions } from './queue/worker.ts'
+export { deliverySettings } from './settings.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { afterEach, test } from 'node:test'
 import { type SigningKey, verifyingKeyText } from '@partner-payments/wire'
-import { verifyWebhook, WebhookRefused } from '../../../../sdk/src/index.ts'
+import { verifyWebhook, WebhookVerificationError } from '../../../../sdk/src/index.ts'
 import {
   requestTo,
   connectionFree,
@@ -98,7 +98,7 @@ test('each key of either kind adds a signature, which verifies only with that ke
     verifyWebhook(verifyingKeyText(key), headers, body)
     const others = new Headers(headers)
     others.set('webhook-signature', signatures.toSpliced(index, 1).join(' '))
-    assert.throws(() => verifyWebhook(verifyingKeyText(key), others, body), WebhookRefused)
+    assert.throws(() => verifyWebhook(verifyingKeyText(key), others, body), WebhookVerificationError)
   }
 })
 

@@ -52,7 +52,7 @@ export function createFeed({ db, cursors, eventOutbox }: FeedDeps) {
     if (position + 1n < first)
       throw new Refusal(
         'cursor_expired',
-        `The events ${position + 1n} to ${first - 1n} are older than ${wire.eventDaysKept} days and deleted. ` +
+        `The events ${position + 1n} to ${first - 1n} are older than ${wire.eventRetentionDays} days and deleted. ` +
           'Omit `after` to start at the oldest available event.',
       )
     return position

@@ -18,8 +18,8 @@ function readRange({ since, until }: Static<typeof wire.RecoveryStart>, now: Dat
   const range = { since: new Date(since), until: until === undefined ? now : new Date(until) }
   const refuse = (pointer: string, message: string) => refuseField({ pointer, code: 'out_of_range', message })
   if (range.until > now) throw refuse('/until', 'must not be in the future')
-  if (range.since < after(now, -wire.eventDaysKept * dayMs))
-    throw refuse('/since', `must be at most ${wire.eventDaysKept} days ago`)
+  if (range.since < after(now, -wire.eventRetentionDays * dayMs))
+    throw refuse('/since', `must be at most ${wire.eventRetentionDays} days ago`)
   if (range.since >= range.until) throw refuse('/since', 'must be before until; the default of until is now')
   return range
 }

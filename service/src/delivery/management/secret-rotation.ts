@@ -29,7 +29,7 @@ export function createSecretRotation({ db, clock, secrets }: Deps) {
         if (key === undefined)
           throw new Refusal(
             'webhook_secret_limit_reached',
-            `A subscription has at most ${wire.secretsAliveMax} valid secrets. ` +
+            `A subscription has at most ${wire.activeSecretsMax} valid secrets. ` +
               'Wait until one expires, or rotate with overlapSeconds 0.',
           )
         await store.updateSubscription(tx, partnerId, { ...row, signature, updatedAt: now }, newId())

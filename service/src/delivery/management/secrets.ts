@@ -40,7 +40,7 @@ export function createSecrets({ sealer }: { readonly sealer: Sealer }) {
       const { kind, endsAt, now } = rotation
       await store.endSecrets(tx, subscription, endsAt)
       const live = await store.liveSecrets(tx, [subscription], now)
-      return live.length < wire.secretsAliveMax ? add(tx, subscription, kind, now) : undefined
+      return live.length < wire.activeSecretsMax ? add(tx, subscription, kind, now) : undefined
     },
 
     drop: store.deleteSecrets,
