@@ -10,8 +10,8 @@ import {
   type Received,
   startEndpoint,
   statusChanged,
-  until,
 } from '../../../test/support/webhooks.ts'
+import { until } from '../../../test/support/until.ts'
 import { type Loop, newId } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
 import { limitsDefault } from './limits.ts'

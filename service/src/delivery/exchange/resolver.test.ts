@@ -46,18 +46,18 @@ test('a name without addresses is ENOTFOUND, a failing name server is EAI_AGAIN'
 test('concurrent lookups of a name share one query, and a later lookup queries again', async () => {
   zone.set('shared.test A', ['93.184.216.34'])
   const resolve = resolver()
-  const asked = () => dns.asked.filter((each) => each === 'shared.test A').length
+  const queryCount = () => dns.queries.filter((each) => each === 'shared.test A').length
   await Promise.all(Array.from({ length: 20 }, () => resolve('shared.test')))
-  assert.equal(asked(), 1)
+  assert.equal(queryCount(), 1)
   await resolve('shared.test')
-  assert.equal(asked(), 2)
+  assert.equal(queryCount(), 2)
 })
 
 test('localhost resolves to loopback without a query', async () => {
-  const before = dns.asked.length
+  const before = dns.queries.length
   assert.deepEqual(await resolver()('localhost'), ['127.0.0.1', '::1'])
   assert.deepEqual(await resolver()('api.localhost'), ['127.0.0.1', '::1'])
-  assert.equal(dns.asked.length, before)
+  assert.equal(dns.queries.length, before)
 })
 
 test('a hundred names with unresponsive servers do not delay another name', async () => {
