@@ -4,7 +4,7 @@
  */
 import { createAccess, type Access } from './access/index.ts'
 import type { Config } from './config.ts'
-import { createPost, startStatisticsCollector, startDelivery } from './delivery/index.ts'
+import { createRequestSender, startStatisticsCollector, startDelivery } from './delivery/index.ts'
 import { createGateway, docsAssets, type Gateway } from './gateway/index.ts'
 import { type AllHandlers, createCursors } from './api/index.ts'
 import {
@@ -116,8 +116,8 @@ function createRooms({ config, db, clock, log, payoutsPerBatchMax }: ServiceDeps
   const deposits = createDeposits({ ...shared, access, railId: bank.id, sharded })
   const simulations = createSimulations({ bank, deposits, payouts })
 
-  const post = createPost({ clock, allowLoopback: config.WEBHOOK_HTTP, proxy: config.WEBHOOK_PROXY_URL })
-  const testDeliveries = createTestDeliveries({ db, clock, sealer, post, sample: createSample(access, db) })
+  const send = createRequestSender({ clock, allowLoopback: config.WEBHOOK_HTTP, proxy: config.WEBHOOK_PROXY_URL })
+  const testDeliveries = createTestDeliveries({ db, clock, sealer, send, sample: createSample(access, db) })
 
   const handlers: AllHandlers = {
     ...accountsRoutes(accounts),

@@ -1,4 +1,4 @@
-/** What a partner does with its endpoints beyond subscribing. Contract page, Extensions, webhooks. */
+/** Management of webhook subscriptions beyond creation. Contract page, Extensions, webhooks. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
@@ -30,7 +30,7 @@ const remove = async (...all: readonly JsonObject[]) => {
   for (const created of all) assert.equal((await client.delete(hook(created))).status, 204)
 }
 
-/** An endpoint of its own path, so that its deliveries are told from the others'. */
+/** Subscribes with a new path, which distinguishes the deliveries of this subscription. */
 async function subscribe(fields: JsonObject = {}, as: Client = client) {
   const path = `/hooks/${randomUUID()}`
   const url = new URL(path, receiver.url).href
@@ -53,7 +53,7 @@ const deliveredOne = (created: JsonObject) =>
     (await listAll(client, `${hook(created)}/deliveries`)).find(({ status }) => status === 'Delivered'),
   )
 
-/** The types that are live, as JSON Schema of a whole payload: exactly the properties, all of them. */
+/** The listed event types, as JSON Schema that requires all properties and no others. */
 const typesOf = async () =>
   new Map(
     listAt(success(await client.get('/v1/webhooks/event-types'))).map((type) => {
@@ -63,7 +63,7 @@ const typesOf = async () =>
     }),
   )
 
-test('200 to a subscription with every field, and to one with none but the URL: all events', async () => {
+test('200 for a subscription with every field, and for one with only the URL, which gets all events', async () => {
   const fields = { description: 'x', apiVersion: 2, ordered: true, signature: 'v1a', events: ['*'] }
   const { created } = await subscribe(fields)
   for (const [name, value] of Object.entries(fields)) assert.deepEqual(created[name], value, name)
@@ -83,18 +83,19 @@ test('200 to a subscription with every field, and to one with none but the URL: 
   await remove(created, plain)
 })
 
-test('400 to "*" beside names, to another version, and to what is no kind of signature', async () => {
+test('400 for "*" together with names, an unknown version and an unknown signature', async () => {
   const url = receiver.url
-  for (const [body, pointer] of [
-    [{ events: ['*', completed] }, '/events'],
-    [{ apiVersion: 1 }, '/apiVersion'],
-    [{ apiVersion: 3 }, '/apiVersion'],
-    [{ signature: 'v2' }, '/signature'],
-  ] as const)
+  const cases = [
+    { body: { events: ['*', completed] }, pointer: '/events' },
+    { body: { apiVersion: 1 }, pointer: '/apiVersion' },
+    { body: { apiVersion: 3 }, pointer: '/apiVersion' },
+    { body: { signature: 'v2' }, pointer: '/signature' },
+  ]
+  for (const { body, pointer } of cases)
     assertProblem(await client.post('/v1/webhooks', { url, ...body }), { status: 400, pointer })
 })
 
-test('200 to a rotation: both verify in the overlap, the stock library knows either; 0 ends the old one', async () => {
+test('200 for a rotation: both secrets verify during the overlap, and overlap 0 ends the old ones', async () => {
   const { created, arrived } = await subscribe()
   const old = textAt(created, 'secret')
   const rotated = success(await client.post(`${hook(created)}/rotate-secret`, { overlapSeconds: 60 }))
@@ -113,7 +114,7 @@ test('200 to a rotation: both verify in the overlap, the stock library knows eit
   await remove(created)
 })
 
-test('200 to rotations at once: every secret that was shown verifies what comes after', async () => {
+test('200 for concurrent rotations: every returned secret verifies later deliveries', async () => {
   const { created, arrived } = await subscribe()
   const answers = await Promise.all([1, 2, 3].map(() => client.post(`${hook(created)}/rotate-secret`)))
   success(await client.post(`${hook(created)}/test`))
@@ -129,7 +130,7 @@ test('200 to rotations at once: every secret that was shown verifies what comes 
   await remove(created)
 })
 
-test('400 to an overlap that is negative, above a week, or no whole number', async () => {
+test('400 for an overlap that is negative, above a week or not a whole number', async () => {
   const { created } = await subscribe()
   for (const overlapSeconds of [-1, 604_801, 1.5])
     assertProblem(await client.post(`${hook(created)}/rotate-secret`, { overlapSeconds }), {
@@ -139,7 +140,7 @@ test('400 to an overlap that is negative, above a week, or no whole number', asy
   await remove(created)
 })
 
-test('200 to a test of every event type: signed, marked in a header only, of the shape that is told, not kept', async () => {
+test('200 for a test of every event type: signed, marked by a header, with the listed properties, not stored', async () => {
   const types = await typesOf()
   const { created, arrived } = await subscribe({ signature: 'v1a' })
   success(await client.patch(hook(created), { status: 'Disabled' }))
@@ -163,7 +164,7 @@ test('200 to a test of every event type: signed, marked in a header only, of the
   await remove(created)
 })
 
-test('200 to a test that fails: what the endpoint said, once, and no second try', async () => {
+test('200 for a test that fails: the response of the endpoint, without a retry', async () => {
   const { created, path, arrived } = await subscribe()
   statuses.set(path, 503)
   const answer = success(await client.post(`${hook(created)}/test`, {}))
@@ -180,7 +181,7 @@ test('200 to a test that fails: what the endpoint said, once, and no second try'
   await remove(created)
 })
 
-test('429 webhook_test_too_soon after twenty in a minute, and only for that endpoint', async () => {
+test('429 webhook_test_too_soon after twenty tests in a minute, per endpoint', async () => {
   const [one, two] = [await subscribe(), await subscribe()]
   for (let i = 0; i < 20; i += 1) success(await client.post(`${hook(one.created)}/test`))
   const answer = await client.post(`${hook(one.created)}/test`)
@@ -190,7 +191,7 @@ test('429 webhook_test_too_soon after twenty in a minute, and only for that endp
   await remove(one.created, two.created)
 })
 
-test('200 to a redelivery: the same eventId and bytes once more, and the attempts go on', async () => {
+test('200 for a redelivery: the same event id and bytes, and the attempts continue', async () => {
   const { created, arrived } = await subscribe()
   await deposit()
   const eventId = textAt(await deliveredOne(created), 'eventId')
@@ -216,7 +217,7 @@ test('200 to a redelivery: the same eventId and bytes once more, and the attempt
   await remove(created)
 })
 
-test('200 to an enabling: what came meanwhile was owed, and is delivered', async () => {
+test('200 for enable: events from the disabled time are delivered', async () => {
   const { created, arrived } = await subscribe()
   success(await client.patch(hook(created), { status: 'Disabled' }))
   const reference = await deposit()
@@ -231,7 +232,7 @@ test('200 to an enabling: what came meanwhile was owed, and is delivered', async
   await remove(created)
 })
 
-test('200 to a recovery: a subscription that came too late gets what was before it, once', async () => {
+test('200 for a recovery: a later subscription gets earlier events once', async () => {
   const since = new Date(Date.now() - 1000).toISOString()
   const references = [await deposit(), await deposit('failed'), await deposit()]
   const { created, arrived } = await subscribe()
@@ -253,7 +254,7 @@ test('200 to a recovery: a subscription that came too late gets what was before 
   await remove(created)
 })
 
-test('400 to a recovery from further back than is kept, or from a time to come', async () => {
+test('400 for a recovery before the retention period or in the future', async () => {
   const { created } = await subscribe()
   const at = (ms: number) => new Date(Date.now() + ms).toISOString()
   const recover = (body: JsonObject) => client.post(`${hook(created)}/recover`, body)
@@ -263,7 +264,7 @@ test('400 to a recovery from further back than is kept, or from a time to come',
   await remove(created)
 })
 
-test('200 to the feed: every event of every type, of the shape that is told, under the ids of the deliveries', async () => {
+test('200 for the feed: events of every type, with the listed properties and the event ids of the deliveries', async () => {
   const types = await typesOf()
   const start = textAt(success(await client.get('/v1/events?limit=1&types=transaction.status.changed')), 'nextCursor')
   assert.ok(start.length > 0)
@@ -293,7 +294,7 @@ test('200 to the feed: every event of every type, of the shape that is told, und
       if (page.hasMore === false) return events
     }
   }
-  const events = await until('all types are told', async () => {
+  const events = await until('all event types are in the feed', async () => {
     const all = await read()
     return new Set(all.map(({ eventType }) => eventType)).size === names.length && all
   })
@@ -312,7 +313,7 @@ test('200 to the feed: every event of every type, of the shape that is told, und
   assert.ok(deliveries.length > 0 && deliveries.every(({ eventId }) => ids.has(eventId ?? null)))
   const arrived = receiver.deliveries.filter(({ path }) => created.url === new URL(path, receiver.url).href)
   assert.ok(arrived.length > 0)
-  // To the byte: the same text after the same id.
+  // The bytes of `data` are the same.
   for (const { body, headers } of arrived) {
     const data = body.slice(body.indexOf('"data":'), -1)
     assert.ok(
@@ -326,7 +327,7 @@ test('200 to the feed: every event of every type, of the shape that is told, und
   await remove(created)
 })
 
-test("404 to everything on another partner's subscription, and nothing of it in the feed", async () => {
+test("404 for every operation on another partner's subscription, and none of its events in the feed", async () => {
   const { created } = await subscribe()
   await deposit()
   const eventId = textAt(await deliveredOne(created), 'eventId')
@@ -347,7 +348,7 @@ test("404 to everything on another partner's subscription, and nothing of it in 
     await stranger.get(`/v1/events?subscriptionId=${textAt(created, 'id')}`),
   ])
     assertProblem(answer, { status: 404, code: 'not_found' })
-  // The stranger has events of its own: how its balances came to be.
+  // The other partner has events of its own, from its first balances.
   const theirs = listAt(success(await stranger.get('/v1/events?limit=100'))).map(({ id }) => id)
   const ours = listAt(success(await client.get('/v1/events?limit=100'))).map(({ id }) => id)
   assert.ok(ours.length > 0 && ours.every((id) => !theirs.includes(id ?? null)))

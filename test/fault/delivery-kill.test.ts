@@ -10,7 +10,8 @@ import { sql } from '../../service/src/postgres/index.ts'
 import { limitsDefault } from '../../service/src/delivery/index.ts'
 import { killEverywhere } from '../support/crash-points.ts'
 import { print, verifyAt } from '../support/faults.ts'
-import { createHooks, type Endpoint, startEndpoint, statusChanged, until } from '../support/webhooks.ts'
+import { until } from '../support/until.ts'
+import { createHooks, type Endpoint, startEndpoint, statusChanged } from '../support/webhooks.ts'
 
 /** Fan-out, the claim of endpoint queues, an answer for each delivery, and a record of several at once; the endpoint queues given back. */
 const pointsMin = 2 + 2 + 4 + 2 + 2

@@ -221,11 +221,11 @@ test('names that do not resolve, flip, and mix public with private: never called
     update delivery.subscriptions set url = ${`http://hook.test:${port}/`} where partner_id = ${scene.partnerId}`)
   // A post that is taken and not answered in time would come again; here the resolver gives up by itself.
   start({ resolve: createResolver({ servers: [dns.server] }), exchangeTimeoutMs: guardMsMax })
-  const refusal = 'the endpoint has an address that may not be called'
-  const away = 'the name of the endpoint does not resolve at the moment'
+  const refusal = 'the endpoint has an address that is not public'
+  const away = 'the host name of the endpoint does not resolve at the moment'
   const phases: readonly (readonly [Records, Records, string | undefined])[] = [
     ['servfail', 'servfail', away],
-    ['nxdomain', 'nxdomain', 'the name of the endpoint does not resolve'],
+    ['nxdomain', 'nxdomain', 'the host name of the endpoint does not resolve'],
     ['silent', 'silent', away],
     [['127.0.0.1'], [], undefined],
     [['10.0.0.1'], [], refusal],

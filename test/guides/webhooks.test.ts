@@ -1,4 +1,4 @@
-/** The guide of webhooks is run as it stands, and its table of retries is held against the code. */
+/** Runs the code of the webhook guide, and compares its table of retries with the code. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
@@ -15,7 +15,7 @@ before(async () => {
 })
 after(() => service?.dispose())
 
-test('the receiver of the guide verifies, processes once, and gets back what it missed', async () => {
+test('the receiver of the guide verifies, processes events once and recovers missed ones', async () => {
   const { text, blocks } = programOf(guide, 'ts')
   assert.equal(blocks, 11)
   const lines = await runTypeScript(service, text)
@@ -32,7 +32,7 @@ test('the receiver of the guide verifies, processes once, and gets back what it 
   assertLine(lines, /^owed = delivered \+ pending \+ held: true$/)
 })
 
-test('the curl of the guide runs', { skip: skipBash }, async () => {
+test('the curl commands of the guide run', { skip: skipBash }, async () => {
   const { text, blocks } = programOf(guide, 'bash')
   assert.equal(blocks, 2)
   const lines = await runBash(service, text)
@@ -44,7 +44,7 @@ test('the curl of the guide runs', { skip: skipBash }, async () => {
   assertLine(lines, /^events in the feed: true$/)
 })
 
-test('the table of retries is the one of the code', () => {
+test('the table of retries matches the code', () => {
   const table = readFileSync(guide, 'utf8').split('<!-- retries -->')[1]?.split('\n\n')[0] ?? ''
   const unitMs = { s: 1000, min: 60_000, h: 3_600_000 }
   const rows = [...table.matchAll(/^\| (\d+) \| (\d+) (s|min|h) \|$/gm)]

@@ -1,8 +1,8 @@
 /** See `mortal-thread.ts`. */
 import { existsSync, writeFileSync } from 'node:fs'
 import { parentPort } from 'node:worker_threads'
-import '../../service/src/delivery/exchange/thread.ts'
-import type { Orders } from '../../service/src/delivery/exchange/threads.ts'
+import '../../service/src/delivery/exchange/thread-program.ts'
+import type { RequestBatch } from '../../service/src/delivery/exchange/batches.ts'
 
 const { searchParams } = new URL(import.meta.url)
 const once = searchParams.get('once')
@@ -15,7 +15,7 @@ const meansIt = () => {
   return true
 }
 
-parentPort?.on('message', ({ data }: Orders) => {
+parentPort?.on('message', ({ data }: RequestBatch) => {
   if (data.some((text) => text.includes('DIES')) && meansIt()) throw new Error('as the test asked')
   if (data.some((text) => text.includes('HANGS')) && meansIt()) for (;;);
 })

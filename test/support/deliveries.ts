@@ -1,4 +1,4 @@
-/** What a receiver got, verified and opened as a partner's code does it. */
+/** Verifies and parses received deliveries, like the code of a partner. */
 import assert from 'node:assert/strict'
 import { Webhook } from 'standardwebhooks'
 import { Value } from 'typebox/value'
@@ -14,7 +14,7 @@ export type Event = {
   readonly body: string
 }
 
-/** Throws unless the signature holds, the envelope is exact and `data` is what the contract says of this event. */
+/** Throws unless the signature is valid, the envelope is exact and `data` matches the contract of its event type. */
 export function openDelivery(delivery: Delivery, secret: string): Event {
   const headers = delivery.headers as Record<string, string>
   const envelope = new Webhook(secret).verify(delivery.body, headers) as JsonObject
@@ -30,7 +30,7 @@ export function openDelivery(delivery: Delivery, secret: string): Event {
   return { eventId: textAt(envelope, 'eventId'), name, data, body: delivery.body }
 }
 
-/** Every event once, whatever was delivered again, in the order of first arrival. */
+/** Each event once, in the order of first arrival, without redeliveries. */
 export function receivedEvents(receiver: Receiver, secret: string): readonly Event[] {
   const byId = new Map<string, Event>()
   for (const delivery of receiver.deliveries) {
@@ -42,7 +42,7 @@ export function receivedEvents(receiver: Receiver, secret: string): readonly Eve
   return [...byId.values()]
 }
 
-/** The events of one transaction by the time at which they occurred; ties stay in the order of their arrival. */
+/** The events of one transaction, ordered by the time at which they occurred, then by arrival. */
 export function eventsOf(all: readonly Event[], reference: string): readonly Event[] {
   const own = all.filter((event) => event.data.reference === reference)
   return own.toSorted((a, b) => textAt(a.data, 'timestamp').localeCompare(textAt(b.data, 'timestamp')))

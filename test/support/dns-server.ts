@@ -1,4 +1,4 @@
-/** A name server on a port of loopback that answers what a test tells it. */
+/** A name server on loopback that returns the records of a test. */
 import { createSocket } from 'node:dgram'
 import ipaddr from 'ipaddr.js'
 
@@ -6,7 +6,7 @@ export type Records = readonly string[] | 'nxdomain' | 'servfail' | 'silent'
 
 const rcodes = { nxdomain: 3, servfail: 2 } as const
 
-/** The question of a query: its name, its type, and its bytes. */
+/** The question of a query: name, type and bytes. */
 function questionOf(query: Buffer) {
   const labels: string[] = []
   let at = 12
@@ -18,8 +18,8 @@ function questionOf(query: Buffer) {
   return { name: labels.join('.'), type, bytes: query.subarray(12, at + 5) } as const
 }
 
-/** RFC 1035 section 4: no record lives on in a cache. */
-function answerOf(query: Buffer, records: Exclude<Records, 'silent'>): Buffer {
+/** RFC 1035 section 4. The TTL is 0, so that no cache keeps a record. */
+function responseTo(query: Buffer, records: Exclude<Records, 'silent'>): Buffer {
   const { type, bytes } = questionOf(query)
   const addresses = typeof records === 'string' ? [] : records
   const head = Buffer.from(query.subarray(0, 12))
@@ -34,18 +34,18 @@ function answerOf(query: Buffer, records: Exclude<Records, 'silent'>): Buffer {
 }
 
 export async function startDnsServer(zone: (name: string, type: 'A' | 'AAAA') => Records) {
-  const asked: string[] = []
+  const queries: string[] = []
   const socket = createSocket('udp4')
   socket.on('message', (query, from) => {
     const { name, type } = questionOf(query)
-    asked.push(`${name} ${type}`)
+    queries.push(`${name} ${type}`)
     const records = zone(name, type)
-    if (records !== 'silent') socket.send(answerOf(query, records), from.port, from.address)
+    if (records !== 'silent') socket.send(responseTo(query, records), from.port, from.address)
   })
   await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve))
   return {
     server: `127.0.0.1:${socket.address().port}`,
-    asked: asked as readonly string[],
+    queries: queries as readonly string[],
     close: () => socket.close(),
   }
 }

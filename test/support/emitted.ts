@@ -1,9 +1,6 @@
-/** The emitted events and the fields of their `data`, written down from the interface document, Events, by hand. */
-const common = [
-  ...['eventType', 'timestamp', 'amount', 'currency', 'customFields', 'idempotencyKey', 'reference'],
-  'websiteReference',
-]
+/** The emitted events and the fields of their `data`, copied by hand from the interface document, Events. */
 const words = (text: string): readonly string[] => text.split(' ')
+const common = words('eventType timestamp amount currency customFields idempotencyKey reference websiteReference')
 const customer = (text: string) => [...common, 'customerId', ...words(text)].sort()
 const withdrawal =
   'creditorAccount creditorAddress creditorBic creditorCountryCode creditorName customerEmail customerGuid ' +

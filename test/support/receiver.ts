@@ -1,4 +1,4 @@
-/** A partner's webhook endpoint on this machine: it keeps every delivery exactly as it came, and answers 204. */
+/** A partner's webhook endpoint on loopback. It records every delivery unchanged and responds with 204. */
 import { once } from 'node:events'
 import { type IncomingHttpHeaders, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -12,13 +12,13 @@ export type Delivery = {
 
 export type Receiver = {
   readonly url: string
-  /** In the order of their arrival. */
+  /** In the order of arrival. */
   readonly deliveries: readonly Delivery[]
   readonly close: () => Promise<void>
 }
 
-/** `answer` says the status of each delivery; 204 when it is left out. */
-export async function startReceiver(answer: (delivery: Delivery) => number = () => 204): Promise<Receiver> {
+/** `statusOf` returns the status of the response to each delivery. */
+export async function startReceiver(statusOf: (delivery: Delivery) => number = () => 204): Promise<Receiver> {
   const deliveries: Delivery[] = []
   const server = createServer((incoming, outgoing) => {
     const chunks: Buffer[] = []
@@ -27,7 +27,7 @@ export async function startReceiver(answer: (delivery: Delivery) => number = () 
       const { method = '', url = '', headers } = incoming
       const delivery = { method, path: url, headers, body: Buffer.concat(chunks).toString('utf8') }
       deliveries.push(delivery)
-      outgoing.writeHead(answer(delivery)).end()
+      outgoing.writeHead(statusOf(delivery)).end()
     })
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -1,18 +1,19 @@
-/** A wire that can be cut: between processes and their database, or silent without being cut. */
+/** A TCP proxy between processes and their database, which can cut or stall connections. */
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import type { AddressInfo } from 'node:net'
 
 export type Wire = {
   readonly port: number
-  /** Ends every connection and takes no new one. */
+  /** Closes every connection and accepts no new one. */
   readonly cut: () => Promise<void>
-  /** Takes connections and bytes, and passes nothing on. */
+  /** Accepts connections and bytes, and forwards nothing. */
   readonly hold: () => void
-  /** What is connected stays open and silent for good; whoever connects anew gets through. */
+  /** Stalls the open connections forever. New connections work. */
   readonly strand: () => void
+  /** Ends `cut` and `hold`. */
   readonly mend: () => Promise<void>
-  /** New connections lead there. */
+  /** Connects new connections to this port. */
   readonly lead: (port: number) => void
   readonly close: () => Promise<void>
 }
@@ -20,8 +21,8 @@ export type Wire = {
 export async function startWire(targetPort: number, host = '127.0.0.1'): Promise<Wire> {
   const sockets = new Set<Socket>()
   let target = targetPort
-  // One for the connections of one time, so that those that were stranded stay so.
-  let line = { held: false }
+  // Connections share the state of their time, so that stranded ones stay stalled.
+  let generation = { held: false }
   const track = (socket: Socket) => {
     sockets.add(socket)
     socket.on('error', () => undefined)
@@ -29,12 +30,12 @@ export async function startWire(targetPort: number, host = '127.0.0.1'): Promise
   }
   const server = createServer((inner) => {
     const outer = connect({ port: target, host })
-    const own = line
+    const own = generation
     track(inner)
     track(outer)
-    // A connection that was stranded does not tell its other end that it has gone.
-    inner.once('close', () => own === line && outer.destroy())
-    outer.once('close', () => own === line && inner.destroy())
+    // The end of a stranded connection is not forwarded.
+    inner.once('close', () => own === generation && outer.destroy())
+    outer.once('close', () => own === generation && inner.destroy())
     inner.on('data', (chunk) => !own.held && outer.write(chunk))
     outer.on('data', (chunk) => !own.held && inner.write(chunk))
   })
@@ -56,19 +57,19 @@ export async function startWire(targetPort: number, host = '127.0.0.1'): Promise
     port,
     cut,
     hold: () => {
-      line.held = true
+      generation.held = true
     },
     strand: () => {
-      line.held = true
-      line = { held: false }
+      generation.held = true
+      generation = { held: false }
     },
     lead: (newPort) => {
       target = newPort
     },
     mend: async () => {
-      // What was swallowed is missing from these streams for good.
-      if (line.held) destroyAll()
-      line = { held: false }
+      // These connections have lost bytes.
+      if (generation.held) destroyAll()
+      generation = { held: false }
       if (!server.listening) await listen(port)
     },
     close: async () => {

@@ -1,11 +1,11 @@
-/** The module `webhooks` on a database of its own, a way to make events happen, and endpoints on loopback that record. */
+/** The delivery engine on a test database, test events, and endpoints on loopback that record requests. */
+import assert from 'node:assert/strict'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { setTimeout as pause } from 'node:timers/promises'
 import { createCursors } from '../../service/src/api/index.ts'
 import { createManualClock } from './clock.ts'
 import { type Clock, createLog, createSealer, newId, randomBytes } from '../../service/src/kernel/index.ts'
-import { createEventOutbox } from '../../service/src/events/index.ts'
+import { createEventOutbox, type EventOutbox } from '../../service/src/events/index.ts'
 import { createDatabase, sql, type Tx } from '../../service/src/postgres/index.ts'
 import {
   createDeliveryEngine,
@@ -17,27 +17,51 @@ import { createTestDatabase } from './postgres.ts'
 
 export const statusChanged = 'transaction.status.changed'
 
-export async function createHooks(
-  options: Partial<Pick<DeliveryEngineDeps, 'retryDelaysMs' | 'urlRules' | 'limits' | 'sharded'>> & {
-    readonly url?: string
-    readonly key?: Uint8Array
-    readonly now?: Date
-    /** Instead of one that stands still. */
-    readonly clock?: Clock
-    readonly queryTimeoutMs?: number
-  } = {},
-) {
-  const { url: given, key = randomBytes(32), now = new Date(), clock: givenClock, queryTimeoutMs, ...rules } = options
-  const own = given === undefined ? await createTestDatabase() : undefined
-  const url = own?.url ?? given ?? ''
+export type HooksOptions = Partial<Pick<DeliveryEngineDeps, 'retryDelaysMs' | 'urlRules' | 'limits' | 'sharded'>> & {
+  /** An existing database. Default: a new one. */
+  readonly url?: string
+  readonly key?: Uint8Array
+  readonly now?: Date
+  /** Default: a manual clock. */
+  readonly clock?: Clock
+  readonly queryTimeoutMs?: number
+}
+
+/** Appends one event per status, in order, with the same reference. */
+function appendEvents(
+  eventOutbox: EventOutbox,
+  tx: Tx,
+  event: { readonly partnerId: string; readonly reference: string; readonly occurredAt: Date },
+  statuses: readonly string[],
+): void {
+  const { partnerId, reference, occurredAt } = event
+  for (const status of statuses.length > 0 ? statuses : ['Completed'])
+    eventOutbox.append(tx, partnerId, statusChanged, occurredAt, {
+      amount: 10,
+      currency: 'EUR',
+      customFields: null,
+      idempotencyKey: null,
+      reference,
+      websiteReference: null,
+      customerGuid: null,
+      originatingTransactionReference: null,
+      partnerGuid: partnerId,
+      status,
+      transactionHash: null,
+      transactionType: 'PartnerWithdraw',
+    })
+}
+
+export async function createHooks(options: HooksOptions = {}) {
+  const { url: existingUrl, key = randomBytes(32), now = new Date(), clock: realClock, ...rest } = options
+  const { queryTimeoutMs: ms, ...rules } = rest
+  const testDatabase = existingUrl === undefined ? await createTestDatabase() : undefined
+  const url = testDatabase?.url ?? existingUrl ?? ''
   const log = createLog('silent')
-  const timeouts =
-    queryTimeoutMs === undefined
-      ? {}
-      : { queryTimeoutMs, connectTimeoutMs: queryTimeoutMs, idleInTransactionMsMax: queryTimeoutMs }
+  const timeouts = ms === undefined ? {} : { queryTimeoutMs: ms, connectTimeoutMs: ms, idleInTransactionMsMax: ms }
   const db = createDatabase({ url, connectionsMax: 8, log, ...timeouts })
-  const manual = createManualClock(now)
-  const clock = { ...manual, now: () => (givenClock ?? manual).now() }
+  const manualClock = createManualClock(now)
+  const clock = { ...manualClock, now: () => (realClock ?? manualClock).now() }
   const eventOutbox = createEventOutbox()
   const sealer = createSealer([key])
   const alerts = createEndpointAlerts({
@@ -45,58 +69,44 @@ export async function createHooks(
     log,
     membersWithRoles: async () => [{ fullName: 'Ada Lovelace', email: 'ada@example.com' }],
   })
-  const webhooks = createDeliveryEngine({
-    db,
-    clock,
-    eventOutbox,
-    sealer,
-    alerts,
-    cursors: createCursors(key),
-    urlRules: { allowHttpLoopback: true },
-    ...rules,
-  })
+  const cursors = createCursors(key)
+  const urlRules = { allowHttpLoopback: true }
+  const webhooks = createDeliveryEngine({ db, clock, eventOutbox, sealer, alerts, cursors, urlRules, ...rules })
 
   const addPartner = async () => {
     const id = newId()
     await db.run(sql`insert into access.partners (id, name, created_at) values (${id}, 'Test', ${clock.now()})`)
     return id
   }
-
-  /** Events of one reference, in order; `status` tells them apart. */
-  const emitIn = (tx: Tx, partnerId: string, reference: string, ...statuses: readonly string[]) => {
-    for (const status of statuses.length > 0 ? statuses : ['Completed'])
-      eventOutbox.append(tx, partnerId, statusChanged, clock.now(), {
-        amount: 10,
-        currency: 'EUR',
-        customFields: null,
-        idempotencyKey: null,
-        reference,
-        websiteReference: null,
-        customerGuid: null,
-        originatingTransactionReference: null,
-        partnerGuid: partnerId,
-        status,
-        transactionHash: null,
-        transactionType: 'PartnerWithdraw',
-      })
-  }
-
-  /** In one transaction. */
+  const emitIn = (tx: Tx, partnerId: string, reference: string, ...statuses: readonly string[]) =>
+    appendEvents(eventOutbox, tx, { partnerId, reference, occurredAt: clock.now() }, statuses)
+  /** Commits the events in one transaction. */
   const emit = (partnerId: string, reference: string, ...statuses: readonly string[]) =>
     db.transaction(async (tx) => emitIn(tx, partnerId, reference, ...statuses))
-
-  /** Answers how many events it took. */
+  /** Returns how many events it fanned out. */
   const fanOut = async (partnerId: string, eventsMax = 1000) =>
     (await db.transaction((tx) => webhooks.fanOut(tx, [partnerId], eventsMax))).events
-
   const close = async () => {
     await db.close()
-    await own?.drop()
+    await testDatabase?.drop()
   }
   return { url, key, db, clock, log, eventOutbox, alerts, webhooks, addPartner, emit, emitIn, fanOut, close }
 }
 
 export type Hooks = Awaited<ReturnType<typeof createHooks>>
+
+/** The reconciled counts of one subscription. Fails unless `owed` is the sum of the others. */
+export async function reconciledCounts(
+  { db, webhooks }: Pick<Hooks, 'db' | 'webhooks'>,
+  { partnerId, subscriptionId }: { readonly partnerId: string; readonly subscriptionId: string },
+) {
+  const rows = await webhooks.reconcile(db, partnerId)
+  const row = rows.find((candidate) => candidate.subscriptionId === subscriptionId)
+  assert.ok(row)
+  const { owed, delivered, pending, held } = row
+  assert.equal(delivered + pending + held, owed)
+  return { owed: Number(owed), delivered: Number(delivered), pending: Number(pending), held: Number(held) }
+}
 
 export type Received = {
   readonly path: string
@@ -115,7 +125,7 @@ export type Endpoint = {
 
 type Respond = (response: ServerResponse, received: Received, request: IncomingMessage) => void
 
-/** An HTTP server on loopback; `respond` answers each request once its body is there. */
+/** Starts an HTTP server on loopback. Calls `respond` for each request when its body is complete. */
 export async function startEndpoint(respond: Respond = (response) => response.end()): Promise<Endpoint> {
   const received: Received[] = []
   const server = createServer((request, response) => {
@@ -125,9 +135,9 @@ export async function startEndpoint(respond: Respond = (response) => response.en
       const body = Buffer.concat(chunks).toString('utf8')
       const { eventId, data } = JSON.parse(body) as { eventId: string; data: { reference: string; status: string } }
       const { reference, status } = data
-      const one = { path: request.url ?? '', headers: request.headers, body, eventId, reference, status }
-      received.push(one)
-      respond(response, one, request)
+      const delivery = { path: request.url ?? '', headers: request.headers, body, eventId, reference, status }
+      received.push(delivery)
+      respond(response, delivery, request)
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -140,16 +150,5 @@ export async function startEndpoint(respond: Respond = (response) => response.en
         server.close(() => resolve())
         server.closeAllConnections()
       }),
-  }
-}
-
-const untilMsMax = 15_000
-
-/** Polls until `condition` holds; fails with its name when it does not in time. */
-export async function until(name: string, condition: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + untilMsMax
-  while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error(`not in time: ${name}`)
-    await pause(5)
   }
 }

@@ -1,4 +1,4 @@
-/** A delivery worker without HTTP, to be driven step by step, and what its work has led to. */
+/** A delivery worker without HTTP that tests drive step by step, and readers of the resulting state. */
 import assert from 'node:assert/strict'
 import { sql } from '../../service/src/postgres/index.ts'
 import type { AttemptResult, Claim, SubscriptionKey } from '../../service/src/delivery/index.ts'
@@ -7,22 +7,25 @@ import { type Hooks, statusChanged } from './webhooks.ts'
 export function createWorkerHarness({ webhooks, clock, log }: Hooks, inFlightMax?: number) {
   const begun: Claim[] = []
   const holder = webhooks.hold(log, {
-    ...{ begin: (claim) => begun.push(claim), wake: () => undefined, pause: async () => undefined },
-    ...{ idleMs: 0, inFlightMax },
+    begin: (claim) => begun.push(claim),
+    wake: () => undefined,
+    pause: async () => undefined,
+    idleMs: 0,
+    inFlightMax,
   })
   return {
     ...holder,
-    /** What has been begun of the subscription since it was asked last, once there is nothing more to begin. */
+    /** Runs all steps. Returns the attempts of the subscription that have started since the last call. */
     claim: async ({ subscriptionId }: SubscriptionKey): Promise<readonly Claim[]> => {
       while ((await holder.step()) > 0);
       const own = begun.filter((claim) => claim.subscriptionId === subscriptionId)
       for (const claim of own) begun.splice(begun.indexOf(claim), 1)
       return own
     },
-    /** 200, unless it is said otherwise. */
-    record: (claim: Claim | undefined, more: Partial<AttemptResult> = {}) => {
+    /** Records the result of an attempt. Default: status 200. */
+    record: (claim: Claim | undefined, result: Partial<AttemptResult> = {}) => {
       assert.ok(claim)
-      return holder.settle(claim, { startedAt: clock.now(), durationMs: 5, status: 200, ...more })
+      return holder.settle(claim, { startedAt: clock.now(), durationMs: 5, status: 200, ...result })
     },
   }
 }
@@ -53,7 +56,7 @@ export function createRoom(hooks: Hooks) {
       assert.ok(row)
       return row
     },
-    /** Every subscription of the partner adds up; answers the only one's owed, delivered, pending, held. */
+    /** Checks the sums of all subscriptions of the partner. Returns `owed`, delivered, pending and held of the first. */
     counts: async (partnerId: string) => {
       const rows = await db.transaction((tx) => webhooks.reconcile(tx, partnerId))
       for (const row of rows) assert.equal(row.delivered + row.pending + row.held, row.owed)

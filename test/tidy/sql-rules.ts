@@ -65,8 +65,9 @@ export const scans: Readonly<Record<string, string>> = {
   'service/src/events/index.ts oldestPending': 'asks what the oldest event is that a week must be kept for',
   'service/src/delivery/store-retention.ts expiredHeld': 'finds what was held too long, without a lock',
   'service/src/delivery/store-retention.ts expiredOfDisabled': 'finds what was held too long, without a lock',
-  'service/src/delivery/store-retention.ts disown':
+  'service/src/delivery/store-retention.ts subtractOwed':
     'a batch: the list of its keys, or ofPartners, says whose rows it means',
+  'service/src/delivery/store-retention.ts deleteDelivered': 'empties the default partition, which holds all partners',
   'service/src/delivery/store-retention.ts deliveredBetween': 'counts a week that is dropped as a whole',
   'service/src/delivery/store-retention.ts oldestOwed': 'asks what the oldest event is that a week must be kept for',
   'service/src/delivery/store-retention.ts earliestRecovery': 'asks from when on weeks must be kept',

@@ -10,8 +10,8 @@ import {
   type Received,
   startEndpoint,
   statusChanged,
-  until,
 } from '../../../test/support/webhooks.ts'
+import { until } from '../../../test/support/until.ts'
 import { type Loop, newId } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
 import { limitsDefault } from './limits.ts'
@@ -165,7 +165,7 @@ test('a failure is retried under the same eventId with a signature of its own ti
 
 test('an endpoint that hangs, and one that trickles, fail at the end of the time for the whole exchange', async () => {
   const hanging = await deliverOne(() => undefined, { exchangeTimeoutMs: 200 })
-  assert.deepEqual([hanging.attempt.error, hanging.attempt.status], ['no complete answer within 200 ms', null])
+  assert.deepEqual([hanging.attempt.error, hanging.attempt.status], ['no complete response within 200 ms', null])
   const timers: NodeJS.Timeout[] = []
   const trickling = await deliverOne(
     (response) => {
@@ -175,7 +175,7 @@ test('an endpoint that hangs, and one that trickles, fail at the end of the time
     { exchangeTimeoutMs: 200 },
   )
   timers.forEach(clearInterval)
-  assert.deepEqual([trickling.attempt.error, trickling.attempt.status], ['no complete answer within 200 ms', 200])
+  assert.deepEqual([trickling.attempt.error, trickling.attempt.status], ['no complete response within 200 ms', 200])
   assert.match(trickling.attempt.responseBody ?? '', /^a+$/)
   assert.equal(trickling.delivery.status, 'Pending')
 })
@@ -187,7 +187,7 @@ test('an answer that is cut off is a failure, whatever its status said', async (
   })
   assert.equal(delivery.status, 'Pending')
   assert.equal(attempt.status, 200)
-  assert.equal(attempt.error, 'the endpoint closed the connection before its answer was complete')
+  assert.equal(attempt.error, 'the endpoint closed the connection before its response was complete')
   assert.equal(attempt.responseBody, 'ten bytes.')
 })
 
@@ -230,7 +230,7 @@ test('429 with Retry-After is waited for', async () => {
 
 test('an endpoint that is not HTTP, and one without a listener, fail', async () => {
   const { attempt } = await deliverOne((response) => response.socket?.end('SSH-2.0-OpenSSH_9.9\r\n'))
-  assert.deepEqual([attempt.error, attempt.status], ['the answer is not valid HTTP', null])
+  assert.deepEqual([attempt.error, attempt.status], ['the response is not valid HTTP', null])
   const closed = await startEndpoint()
   await closed.close()
   const partnerId = await hooks.addPartner()

@@ -1,6 +1,6 @@
 /**
- * Webhook delivery: subscriptions, their secrets, the queue of each endpoint, the exchanges with endpoints, and what came
- * of every attempt. `modules/webhooks` is its management API. README.md explains the design.
+ * Webhook delivery: subscriptions and their secrets, endpoint queues, the exchanges with endpoints, and the results of
+ * all attempts. `modules/webhooks` is its management API. README.md explains the design.
  *
  * Tables: delivery.partners, delivery.subscriptions, delivery.secrets, delivery.endpoint_queues, delivery.feed,
  * delivery.queue, delivery.deliveries, delivery.attempts, delivery.recoveries.
@@ -9,9 +9,7 @@ export { createDeliveryEngine, type DeliveryEngine, type DeliveryEngineDeps } fr
 export { type DeliveryObserver, type DeliveryOptions, startDelivery } from './start.ts'
 export { startStatisticsCollector, type StatisticsCollectorOptions } from './statistics-collector.ts'
 export { limitNames, limitsDefault, type Limits, retryDelaysMsDefault } from './limits.ts'
-export { answerKeptBytesMax } from './exchange/answer.ts'
-export { envelope, exchangeTimeoutMsDefault } from './exchange/exchange.ts'
-export { createPost } from './exchange/post.ts'
+export { createRequestSender } from './exchange/request-sender.ts'
 export { type Proxy, readProxy } from './exchange/proxy.ts'
 export type { Resolve } from './exchange/resolver.ts'
 export { renderEndpointAlert } from './management/alert-mail.ts'
@@ -22,8 +20,8 @@ export type { Delivery } from './management/history.ts'
 export type { Recovery } from './management/recoveries.ts'
 export type { UrlRules } from './management/rules.ts'
 export type { SubscriptionKey } from './management/store-subscriptions.ts'
-export type { Subscription } from './management/subscriptions.ts'
-export { createTestDeliveries, type Post, type Sample, type TestDeliveries } from './management/test-delivery.ts'
+export type { Subscription } from './management/subscription-view.ts'
+export { createTestDeliveries, type Sample, type SendRequest, type TestDeliveries } from './management/test-delivery.ts'
 export type { Claim, Target } from './queue/endpoint-queue.ts'
 export { type AttemptResult, type Verdict, verdictOf } from './queue/schedule.ts'
 export type { Holder, QueueWorkerOptions } from './queue/worker.ts'

@@ -1,32 +1,43 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { createWorkerHarness, createRoom, type WorkerHarness } from '../../../test/support/worker-harness.ts'
-import { createHooks, type Hooks } from '../../../test/support/webhooks.ts'
-import { dayMs, firstIdOf, momentOfId, secondMs } from '../kernel/index.ts'
+import { createHooks, type Hooks, reconciledCounts } from '../../../test/support/webhooks.ts'
+import { after as later, dayMs, firstIdOf, momentOfId, secondMs } from '../kernel/index.ts'
 import { sql, weeksOf } from '../postgres/index.ts'
 import type { SubscriptionKey } from './management/store-subscriptions.ts'
 
 let hooks: Hooks
 let harness: WorkerHarness
-let room: ReturnType<typeof createRoom>
-// Weeks are of all partners: each test has a database of its own.
+let fixture: ReturnType<typeof createRoom>
+// Weeks hold the data of all partners, so each test has a database of its own.
 beforeEach(async () => {
   hooks = await createHooks()
   harness = createWorkerHarness(hooks)
-  room = createRoom(hooks)
+  fixture = createRoom(hooks)
 })
 afterEach(() => hooks.close())
 
-const tables = ['events.events', 'delivery.feed', 'delivery.deliveries', 'delivery.attempts']
+const tables = {
+  events: 'events.events',
+  feed: 'delivery.feed',
+  deliveries: 'delivery.deliveries',
+  attempts: 'delivery.attempts',
+}
 const rowsOf = async (table: string) => {
   const { rows } = await hooks.db.pool.query<{ count: string }>(`select count(*) from ${table}`)
   return Number(rows[0]?.count)
 }
-const allRows = () => Promise.all(tables.map(rowsOf))
+const rowCounts = async () => ({
+  events: await rowsOf(tables.events),
+  feed: await rowsOf(tables.feed),
+  deliveries: await rowsOf(tables.deliveries),
+  attempts: await rowsOf(tables.attempts),
+})
+const noRows = { events: 0, feed: 0, deliveries: 0, attempts: 0 }
 const retain = async () => {
   while ((await hooks.webhooks.retain(hooks.log)) > 0);
 }
-/** At the second attempt each: the first one is in the log, the second with the delivery. */
+/** Delivers each at its second attempt: the log has the first one, the delivery the second one. */
 const deliverAll = async (key: SubscriptionKey) => {
   for (let claims = await harness.claim(key); claims.length > 0; claims = await harness.claim(key)) {
     for (const claim of claims) await harness.record(claim, claim.attemptCount === 0 ? { status: 500 } : {})
@@ -34,7 +45,7 @@ const deliverAll = async (key: SubscriptionKey) => {
   }
 }
 
-test('weeks are there ahead of time, and made once, also by two at once', async () => {
+test('weeks are created ahead of time, and once, also by two concurrent processes', async () => {
   await Promise.all([retain(), retain()])
   const count = async () => (await weeksOf(hooks.db, 'delivery.feed')).length
   const atFirst = await count()
@@ -47,44 +58,44 @@ test('weeks are there ahead of time, and made once, also by two at once', async 
   weeks.slice(1).forEach((week, index) => assert.equal(week.from, weeks[index]?.to, 'no gap'))
 })
 
-test('after 30 days everything delivered is dropped, by weeks, and what is owed goes down with it', async () => {
+test('delivered events are dropped by weeks after 30 days, and `owed` decreases with them', async () => {
   const partnerId = await hooks.addPartner()
-  const key = await room.subscribe(partnerId)
+  const key = await fixture.subscribe(partnerId)
   for (const reference of ['A', 'B', 'C']) await hooks.emit(partnerId, reference, 'Completed')
   await hooks.fanOut(partnerId)
   await deliverAll(key)
   await retain()
-  assert.deepEqual(await allRows(), [3, 3, 3, 3])
+  assert.deepEqual(await rowCounts(), { events: 3, feed: 3, deliveries: 3, attempts: 3 })
   hooks.clock.advance(29 * dayMs)
   await retain()
-  assert.deepEqual(await allRows(), [3, 3, 3, 3])
-  // To the end of the week in which they were, and 30 days more.
+  assert.deepEqual(await rowCounts(), { events: 3, feed: 3, deliveries: 3, attempts: 3 })
+  // 30 days after the end of their week.
   hooks.clock.advance(9 * dayMs)
   await Promise.all([retain(), retain()])
-  assert.deepEqual(await allRows(), [0, 0, 0, 0])
-  assert.deepEqual(await room.counts(partnerId), [0, 0, 0, 0])
+  assert.deepEqual(await rowCounts(), noRows)
+  assert.deepEqual(await reconciledCounts(hooks, key), { owed: 0, delivered: 0, pending: 0, held: 0 })
 })
 
-test('no week goes that an endpoint is owed something of; delivered at last, it goes', async () => {
+test('a week with a pending delivery is kept until it is delivered', async () => {
   const partnerId = await hooks.addPartner()
-  const key = await room.subscribe(partnerId)
+  const key = await fixture.subscribe(partnerId)
   await hooks.emit(partnerId, 'A', 'first', 'second')
   await hooks.fanOut(partnerId)
   const [first] = await harness.claim(key)
   await harness.record(first)
   hooks.clock.advance(60 * dayMs)
   await retain()
-  assert.deepEqual(await allRows(), [2, 2, 1, 0])
+  assert.deepEqual(await rowCounts(), { events: 2, feed: 2, deliveries: 1, attempts: 0 })
   await deliverAll(key)
-  assert.deepEqual(await room.counts(partnerId), [2, 2, 0, 0])
+  assert.deepEqual(await reconciledCounts(hooks, key), { owed: 2, delivered: 2, pending: 0, held: 0 })
   await retain()
-  assert.deepEqual(await allRows(), [0, 0, 0, 0])
-  assert.deepEqual(await room.counts(partnerId), [0, 0, 0, 0])
+  assert.deepEqual(await rowCounts(), noRows)
+  assert.deepEqual(await reconciledCounts(hooks, key), { owed: 0, delivered: 0, pending: 0, held: 0 })
 })
 
-test('no week goes with events that are not fanned out, or that a recovery has before it', async () => {
+test('a week with pending events, or in the range of a running recovery, is kept', async () => {
   const partnerId = await hooks.addPartner()
-  const { subscriptionId } = await room.subscribe(partnerId)
+  const { subscriptionId } = await fixture.subscribe(partnerId)
   await hooks.emit(partnerId, 'A', 'Completed')
   hooks.clock.advance(60 * dayMs)
   await retain()
@@ -101,12 +112,12 @@ test('no week goes with events that are not fanned out, or that a recovery has b
   assert.equal(await rowsOf('events.events'), 1)
   await hooks.db.run(sql`update delivery.recoveries set status = 'Completed' where partner_id = ${partnerId}`)
   await retain()
-  assert.deepEqual(await allRows(), [0, 0, 0, 0])
+  assert.deepEqual(await rowCounts(), noRows)
 })
 
-test('what was held for 30 days is dropped, and so is what a subscription is owed that was disabled as long', async () => {
+test('deliveries held for 30 days are dropped, also those of a subscription disabled for as long', async () => {
   const partnerId = await hooks.addPartner()
-  const [held, disabled] = [await room.subscribe(partnerId), await room.subscribe(partnerId)]
+  const [held, disabled] = [await fixture.subscribe(partnerId), await fixture.subscribe(partnerId)]
   for (const reference of ['A', 'B', 'C']) await hooks.emit(partnerId, reference, 'Completed')
   await hooks.fanOut(partnerId)
   await hooks.webhooks.update(partnerId, disabled.subscriptionId, { status: 'Disabled' })
@@ -118,7 +129,7 @@ test('what was held for 30 days is dropped, and so is what a subscription is owe
   assert.equal(await rowsOf('delivery.queue'), 6)
   hooks.clock.advance(2)
   await retain()
-  // What is pending is not held: it stays, and so does its event.
+  // The pending delivery stays, and its event as well.
   assert.equal(await rowsOf('delivery.queue'), 1)
   const sums = await hooks.webhooks.reconcile(hooks.db, partnerId)
   assert.deepEqual(sums.map((row) => [row.owed, row.pending, row.held]).toSorted(), [
@@ -130,13 +141,29 @@ test('what was held for 30 days is dropped, and so is what a subscription is owe
   assert.equal(await rowsOf('events.events'), 3)
 })
 
-test('a soak: months of events, and the tables stay as small as one of them', async () => {
+test('deliveries in the default partition are dropped after 30 days, and `owed` decreases with them', async () => {
   const partnerId = await hooks.addPartner()
-  const key = await room.subscribe(partnerId)
+  const key = await fixture.subscribe(partnerId)
+  await hooks.emit(partnerId, 'A', 'Completed')
+  await hooks.fanOut(partnerId)
+  await deliverAll(key)
+  // Later than the weeks that are made ahead of time.
+  const eventId = firstIdOf(later(hooks.clock.now(), 90 * dayMs))
+  await hooks.db.run(sql`update delivery.deliveries set event_id = ${eventId} where partner_id = ${partnerId}`)
+  assert.equal(await rowsOf('delivery.deliveries_default'), 1)
+  hooks.clock.advance(121 * dayMs)
+  await retain()
+  assert.equal(await rowsOf('delivery.deliveries_default'), 0)
+  assert.deepEqual(await reconciledCounts(hooks, key), { owed: 0, delivered: 0, pending: 0, held: 0 })
+})
+
+test('after months of events, the tables are as small as after one month', async () => {
+  const partnerId = await hooks.addPartner()
+  const key = await fixture.subscribe(partnerId)
   const sizes: number[][] = []
   for (let day = 0; day < 120; day += 3) {
     hooks.clock.advance(3 * dayMs)
-    // Events bear ids of the machine's time; they are set back to the day on which they are said to happen.
+    // Event ids use the system time, so they are set to the day of the event.
     await hooks.emit(partnerId, `R-${day}`, 'Completed')
     const id = firstIdOf(hooks.clock.now()).replace(/^(.{14})0000-0000/, '$17000-8000')
     await hooks.db.run(
@@ -146,13 +173,13 @@ test('a soak: months of events, and the tables stay as small as one of them', as
     await hooks.fanOut(partnerId)
     await deliverAll(key)
     await retain()
-    sizes.push(await allRows())
-    assert.equal((await room.counts(partnerId))?.[0], (await allRows())[2])
+    sizes.push(Object.values(await rowCounts()))
+    assert.equal((await reconciledCounts(hooks, key)).owed, (await rowCounts()).deliveries)
   }
-  // 30 days and what is left of a week hold 13 of them at most.
+  // 30 days and the rest of a week have at most 13 events.
   for (const size of sizes) assert.ok(Math.max(...size) <= 13, String(size))
   assert.ok(sizes.slice(-10).every((size) => Math.min(...size) >= 10))
-  for (const table of tables) {
+  for (const table of Object.values(tables)) {
     const weeks = await weeksOf(hooks.db, table)
     assert.ok(weeks.length <= 16, `${weeks.length} weeks of ${table}`)
     assert.equal(await rowsOf(`${table}_default`), 0)

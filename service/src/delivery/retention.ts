@@ -1,6 +1,6 @@
 /**
- * What is kept for 30 days and then dropped: events, the feed, deliveries and attempts by whole weeks, what is held one by
- * one. No week goes that something still needs. `owed` stays what the rows add up to.
+ * Drops data after the retention period of 30 days: events, the feed, deliveries and attempts by whole weeks, and held
+ * deliveries one by one. A week stays as long as anything needs it. `owed` stays the sum of the rows.
  */
 import { after, type Clock, firstIdOf, type Log } from '../kernel/index.ts'
 import type { EventOutbox } from '../events/index.ts'
@@ -8,12 +8,12 @@ import { type Database, deleteDefault, dropWeek, ensureWeeks, type Tx, type Week
 import type { Limits } from './limits.ts'
 import * as store from './store-retention.ts'
 
-/** With the weeks that a migration makes, a service that nobody restarts for two months would still have them. */
+/** Together with the weeks that a migration creates, these last for two months even if retention does not run. */
 const weeksAhead = 8
 const rowsPerStepMax = 1000
 
-/** Of this module, by the column that tells the week. Attempts go before what they are attempts of. */
-const weekly = ['delivery.attempts', 'delivery.deliveries', 'delivery.feed'] as const
+/** Attempts are dropped before the deliveries to which they belong, and both before the events. */
+const weeklyTables = ['delivery.attempts', 'delivery.deliveries', 'delivery.feed', 'events.events'] as const
 
 type Deps = {
   readonly db: Database
@@ -26,17 +26,15 @@ const earlier = (a: string, b: string | undefined): string => (b !== undefined &
 
 export function createRetention({ db, clock, eventOutbox, limits }: Deps) {
   const dropHeld = async (before: Date): Promise<number> => {
-    const rows = [
-      ...(await store.expiredHeld(db, before, rowsPerStepMax)),
-      ...(await store.expiredOfDisabled(db, before, rowsPerStepMax)),
-    ]
-    let did = 0
-    for (const of of Map.groupBy(rows, (row) => row.partnerId).values())
-      did += await db.transaction((tx) => store.dropExpired(tx, of, before))
-    return did
+    const held = await store.expiredHeld(db, before, rowsPerStepMax)
+    const ofDisabled = await store.expiredOfDisabled(db, before, rowsPerStepMax)
+    let dropped = 0
+    for (const rows of Map.groupBy([...held, ...ofDisabled], (row) => row.partnerId).values())
+      dropped += await db.transaction((tx) => store.dropExpired(tx, rows, before))
+    return dropped
   }
 
-  /** Everything before it may go. */
+  /** The event id before which nothing is needed. */
   const horizon = async (tx: Tx, before: Date): Promise<string> => {
     const since = await store.earliestRecovery(tx)
     const needed = [await store.oldestOwed(tx), await eventOutbox.oldestPending(tx), since && firstIdOf(since)]
@@ -44,42 +42,44 @@ export function createRetention({ db, clock, eventOutbox, limits }: Deps) {
   }
 
   const dropOne = async (table: string, week: Week, before: Date): Promise<boolean> => {
-    // Counted without the lock, which stops everybody: of a week that nothing needs no row comes or goes.
+    // Counts without the lock, which blocks all writers. No row of an unneeded week changes meanwhile.
     const delivered = table === 'delivery.deliveries' ? await store.deliveredBetween(db, week.from, week.to) : []
     return dropWeek(db, table, week, async (tx) => {
       if (week.to > (await horizon(tx, before))) return false
-      await store.disown(tx, delivered)
+      await store.subtractOwed(tx, delivered)
       return true
     })
   }
 
-  /** The net below the weeks should be empty; what it caught goes row by row. */
-  const dropCaught = async (table: string, column: string, end: string): Promise<number> =>
+  /** Deletes rows from the default partition, which catches rows of weeks that do not exist and should be empty. */
+  const dropFromDefault = async (table: string, end: string): Promise<number> =>
     db.transaction(async (tx) => {
-      const options = { table, column, before: end, rowsMax: rowsPerStepMax }
-      if (table !== 'delivery.deliveries') return deleteDefault(tx, options)
-      const gone = await store.deleteDelivered(tx, end, rowsPerStepMax)
-      await store.disown(tx, gone)
-      return gone.reduce((sum, row) => sum + Number(row.count), 0)
+      if (table !== 'delivery.deliveries') {
+        const column = table === 'events.events' ? 'id' : 'event_id'
+        return deleteDefault(tx, { table, column, before: end, rowsMax: rowsPerStepMax })
+      }
+      const dropped = await store.deleteDelivered(tx, end, rowsPerStepMax)
+      await store.subtractOwed(tx, dropped)
+      return dropped.reduce((sum, row) => sum + Number(row.count), 0)
     })
 
   return {
-    /** One step: answers how much it dropped; what another's lock keeps it from it leaves to the next one. */
+    /** One step. Returns how much it dropped. The next step drops what a lock of another transaction protects now. */
     retain: async (log: Log): Promise<number> => {
       const now = clock.now()
       const before = after(now, -limits.retentionMs)
-      let did = await dropHeld(before)
-      for (const table of [...weekly, 'events.events']) await ensureWeeks(db, table, now, weeksAhead)
+      let dropped = await dropHeld(before)
+      for (const table of weeklyTables) await ensureWeeks(db, table, now, weeksAhead)
       const end = await horizon(db, before)
-      for (const table of [...weekly, 'events.events']) {
+      for (const table of weeklyTables) {
         for (const week of await weeksOf(db, table)) {
           if (week.to > end || !(await dropOne(table, week, before))) break
-          log.info({ week: week.name }, 'a week of webhooks was dropped')
-          did += 1
+          log.info({ week: week.name }, 'dropped a week of webhook data')
+          dropped += 1
         }
-        did += await dropCaught(table, table === 'events.events' ? 'id' : 'event_id', end)
+        dropped += await dropFromDefault(table, end)
       }
-      return did
+      return dropped
     },
   }
 }

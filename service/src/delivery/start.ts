@@ -66,7 +66,7 @@ function createExchangeOf(options: DeliveryOptions): Exchange {
     clock,
     log,
     program: options.threadProgram,
-    given: { allowLoopback, timeoutMs, proxy },
+    settings: { allowLoopback, timeoutMs, proxy },
   })
 }
 

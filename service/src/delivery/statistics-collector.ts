@@ -1,4 +1,4 @@
-/** Walks over all partners and tells how their endpoints stand: slowly, since counting what is owed is not free. */
+/** Collects the endpoint statistics of all partners. Counts slowly, because counting deliveries is expensive. */
 import { type Log, type Loop, nilId, secondMs, startLoop } from '../kernel/index.ts'
 import type { Database } from '../postgres/index.ts'
 import type { EndpointStatistics, EndpointState } from './management/endpoint-statistics.ts'
@@ -7,14 +7,14 @@ export type StatisticsCollectorOptions = {
   readonly db: Database
   readonly log: Log
   readonly endpointStatistics: EndpointStatistics
-  /** A partner's endpoints, as they are now. */
+  /** Receives the current statistics of all endpoints of a partner. */
   readonly observe: (partnerId: string, endpoints: readonly EndpointState[]) => void
   readonly idleMs?: number
 }
 
 const partnersPerPage = 100
-/** Of a connection's time at most the twentieth part. */
-const restPerWork = 19
+/** The pause after a step, as a multiple of its duration: counting uses a twentieth of a connection's time. */
+const pausePerWork = 19
 const stepMsMax = 50
 
 export function startStatisticsCollector({
@@ -25,23 +25,23 @@ export function startStatisticsCollector({
   idleMs = secondMs,
 }: StatisticsCollectorOptions): Loop {
   let after = nilId
-  let restUntilMs = 0
+  let pausedUntilMs = 0
   const step = async () => {
     const startMs = performance.now()
-    if (startMs < restUntilMs) return 0
+    if (startMs < pausedUntilMs) return 0
     const page = await endpointStatistics.partnersAfter(db, after, partnersPerPage)
     try {
       for (const partnerId of page) {
-        // Before the count: a partner that cannot be counted does not hold up those behind it.
+        // Advances before the count, so that a partner whose count fails does not block the next ones.
         after = partnerId
         observe(partnerId, await endpointStatistics.endpointsOf(db, partnerId))
         if (performance.now() - startMs > stepMsMax) return 0
       }
       if (page.length < partnersPerPage) after = nilId
     } finally {
-      restUntilMs = performance.now() + (performance.now() - startMs) * restPerWork
+      pausedUntilMs = performance.now() + (performance.now() - startMs) * pausePerWork
     }
     return 0
   }
-  return startLoop({ name: 'delivery.census', idleMs, step, log })
+  return startLoop({ name: 'delivery.statistics', idleMs, step, log })
 }

@@ -1,10 +1,13 @@
-/** SQL of what is kept for a while only. Endpoint queues are locked in the order of their subscriptions' ids, before their rows. */
-import { ofPartners, unprepared, sql, type Tx } from '../postgres/index.ts'
+/**
+ * SQL of retention. Statements that change several endpoint queues lock them in the order of the subscription ids, before
+ * their rows.
+ */
+import { columnOf, ofPartners, unprepared, sql, type Tx } from '../postgres/index.ts'
 import type { SubscriptionKey } from './management/store-subscriptions.ts'
 
 export type Expired = SubscriptionKey & { readonly eventId: string }
 
-/** Due-work scan: what has been held for too long. */
+/** Due-work scan: deliveries held since before `before`. */
 export function expiredHeld(tx: Tx, before: Date, rowsMax: number): Promise<readonly Expired[]> {
   return tx.rows<Expired>(
     unprepared(sql`
@@ -13,95 +16,101 @@ export function expiredHeld(tx: Tx, before: Date, rowsMax: number): Promise<read
   )
 }
 
-/** Due-work scan: what a subscription was owed that was disabled then and since; it was held as long as that. */
+/** Due-work scan: old pending deliveries of subscriptions that were disabled before `before`. They count as held. */
 export function expiredOfDisabled(tx: Tx, before: Date, rowsMax: number): Promise<readonly Expired[]> {
   return tx.rows<Expired>(
     unprepared(sql`
-      select q.* from delivery.subscriptions s
+      select expired.* from delivery.subscriptions
       cross join lateral (
         select partner_id, subscription_id, event_id from delivery.queue
-        where partner_id = s.partner_id and subscription_id = s.id and status = 'Pending' and created_at < ${before}
-        order by event_id limit ${rowsMax}) as q
-      where s.disabled_at < ${before} and s.deleted_at is null limit ${rowsMax}`),
+        where partner_id = subscriptions.partner_id and subscription_id = subscriptions.id and status = 'Pending'
+          and created_at < ${before}
+        order by event_id limit ${rowsMax}) as expired
+      where subscriptions.disabled_at < ${before} and subscriptions.deleted_at is null limit ${rowsMax}`),
   )
 }
 
-/** The rows of one partner, where they are still to go, and out of what is owed. Answers how many. */
+const totalOf = (rows: readonly { readonly count: bigint }[]): number =>
+  rows.reduce((sum, row) => sum + Number(row.count), 0)
+
+/** Deletes the rows of one partner that are still expired, and subtracts them from `owed`. Returns how many. */
 export async function dropExpired(tx: Tx, rows: readonly Expired[], before: Date): Promise<number> {
-  const [partnerId = ''] = rows.map((row) => row.partnerId)
-  const subscriptionIds = [...new Set(rows.map((row) => row.subscriptionId))]
+  const column = columnOf(rows)
+  const [partnerId = ''] = column('partnerId')
+  const subscriptionIds = [...new Set(column('subscriptionId'))]
   await tx.run(sql`
     select 1 from delivery.endpoint_queues where partner_id = ${partnerId} and subscription_id = any(${subscriptionIds}::uuid[])
     order by subscription_id for update`)
-  const gone = await tx.rows<{ subscriptionId: string; count: bigint }>(
+  const dropped = await tx.rows<{ subscriptionId: string; count: bigint }>(
     unprepared(sql`
-      with gone as (
-        delete from delivery.queue q
-        using unnest(${rows.map((row) => row.subscriptionId)}::uuid[], ${rows.map((row) => row.eventId)}::uuid[]) as w (s, e)
-        where q.partner_id = ${partnerId} and q.subscription_id = w.s and q.event_id = w.e
-          and (q.held_at < ${before} or exists (select 1 from delivery.subscriptions s
-            where s.partner_id = ${partnerId} and s.id = w.s and s.disabled_at < ${before}))
-        returning q.subscription_id)
-      select subscription_id, count(*) as count from gone group by subscription_id`),
+      with dropped as (
+        delete from delivery.queue
+        using unnest(${column('subscriptionId')}::uuid[], ${column('eventId')}::uuid[]) as input (subscription_id, event_id)
+        where queue.partner_id = ${partnerId} and queue.subscription_id = input.subscription_id
+          and queue.event_id = input.event_id
+          and (queue.held_at < ${before} or exists (select 1 from delivery.subscriptions
+            where subscriptions.partner_id = ${partnerId} and subscriptions.id = input.subscription_id
+              and subscriptions.disabled_at < ${before}))
+        returning queue.subscription_id)
+      select subscription_id, count(*) as count from dropped group by subscription_id`),
   )
-  await disown(
-    tx,
-    gone.map((row) => ({ partnerId, ...row })),
-  )
-  return gone.reduce((sum, row) => sum + Number(row.count), 0)
+  const counts = dropped.map((row) => ({ partnerId, ...row }))
+  await subtractOwed(tx, counts)
+  return totalOf(dropped)
 }
 
-export type Dropped = SubscriptionKey & { readonly count: bigint }
+export type DroppedCount = SubscriptionKey & { readonly count: bigint }
 
-/** No longer on record: neither owed nor delivered. In the order of the ids, as everywhere. */
-export async function disown(tx: Tx, rows: readonly Dropped[]): Promise<void> {
+/** Subtracts dropped deliveries from `owed`. Locks the endpoint queues in the order of the subscription ids. */
+export async function subtractOwed(tx: Tx, rows: readonly DroppedCount[]): Promise<void> {
   if (rows.length === 0) return
-  const sorted = rows.toSorted((a, b) => (a.subscriptionId < b.subscriptionId ? -1 : 1))
-  const partnerIds = sorted.map((row) => row.partnerId)
-  const subscriptionIds = sorted.map((row) => row.subscriptionId)
+  const column = columnOf(rows.toSorted((a, b) => (a.subscriptionId < b.subscriptionId ? -1 : 1)))
   await tx.run(sql`
-    select 1 from delivery.endpoint_queues where ${ofPartners(partnerIds)} and subscription_id = any(${subscriptionIds}::uuid[])
+    select 1 from delivery.endpoint_queues
+    where ${ofPartners(column('partnerId'))} and subscription_id = any(${column('subscriptionId')}::uuid[])
     order by subscription_id for update`)
   await tx.run(sql`
-    update delivery.endpoint_queues l set owed = l.owed - w.n
-    from unnest(${partnerIds}::uuid[], ${subscriptionIds}::uuid[], ${sorted.map((row) => row.count)}::bigint[]) as w (p, s, n)
-    where l.partner_id = w.p and l.subscription_id = w.s`)
+    update delivery.endpoint_queues set owed = endpoint_queues.owed - input.count
+    from unnest(${column('partnerId')}::uuid[], ${column('subscriptionId')}::uuid[], ${column('count')}::bigint[])
+      as input (partner_id, subscription_id, count)
+    where endpoint_queues.partner_id = input.partner_id and endpoint_queues.subscription_id = input.subscription_id`)
 }
 
-/** What was delivered of events between two ids, by subscription: a week's worth, of everybody. */
-export function deliveredBetween(tx: Tx, from: string, to: string): Promise<readonly Dropped[]> {
-  return tx.rows<Dropped>(
+/** Counts the deliveries of events between two ids, that is of one week, by subscription of all partners. */
+export function deliveredBetween(tx: Tx, from: string, to: string): Promise<readonly DroppedCount[]> {
+  return tx.rows<DroppedCount>(
     unprepared(sql`
       select partner_id, subscription_id, count(*) as count from delivery.deliveries
       where event_id >= ${from} and event_id < ${to} group by partner_id, subscription_id`),
   )
 }
 
-/** Deliveries that the default partition caught, by subscription: up to `rowsMax` of events before an id. */
-export function deleteDelivered(tx: Tx, before: string, rowsMax: number): Promise<readonly Dropped[]> {
-  return tx.rows<Dropped>(
+/** Deletes up to `rowsMax` deliveries of events before an id from the default partition. Returns counts by subscription. */
+export function deleteDelivered(tx: Tx, before: string, rowsMax: number): Promise<readonly DroppedCount[]> {
+  return tx.rows<DroppedCount>(
     unprepared(sql`
-      with gone as (
-        delete from webhooks.deliveries_default where ctid = any(array(
-          select ctid from webhooks.deliveries_default where event_id < ${before} limit ${rowsMax}))
+      with dropped as (
+        delete from delivery.deliveries_default where ctid = any(array(
+          select ctid from delivery.deliveries_default where event_id < ${before} limit ${rowsMax}))
         returning partner_id, subscription_id)
-      select partner_id, subscription_id, count(*) as count from gone group by partner_id, subscription_id`),
+      select partner_id, subscription_id, count(*) as count from dropped group by partner_id, subscription_id`),
   )
 }
 
-/** Due-work scan: the oldest event that an endpoint is owed. One probe of an index for each endpoint queue, however much it is. */
+/** Due-work scan: the oldest event in the queue. Probes the index once per endpoint queue, whatever its length. */
 export async function oldestOwed(tx: Tx): Promise<string | undefined> {
   const row = await tx.row<{ eventId: string }>(
     unprepared(sql`
-      select q.event_id from delivery.endpoint_queues l cross join lateral (
-        select event_id from delivery.queue where partner_id = l.partner_id and subscription_id = l.subscription_id
-        order by event_id limit 1) as q
-      order by q.event_id limit 1`),
+      select oldest.event_id from delivery.endpoint_queues cross join lateral (
+        select event_id from delivery.queue
+        where partner_id = endpoint_queues.partner_id and subscription_id = endpoint_queues.subscription_id
+        order by event_id limit 1) as oldest
+      order by oldest.event_id limit 1`),
   )
   return row?.eventId
 }
 
-/** Due-work scan: the earliest time from which a recovery under way still needs events. */
+/** Due-work scan: the earliest time from which a running recovery needs events. */
 export async function earliestRecovery(tx: Tx): Promise<Date | undefined> {
   const row = await tx.row<{ since: Date }>(sql`
     select since from delivery.recoveries where status = 'Running' order by since limit 1`)

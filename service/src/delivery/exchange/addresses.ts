@@ -1,19 +1,19 @@
-/** Pure: which addresses may be called. */
+/** Pure: which addresses the service may call. */
 import ipaddr from 'ipaddr.js'
 
-/** RFC 4291 section 2.4: what is not in 2000::/3 is not global unicast, whatever list it is missing from. */
+/** RFC 4291 section 2.4: an address outside 2000::/3 is not global unicast, even if no other list names it. */
 const globalUnicast6 = ipaddr.IPv6.parseCIDR('2000::/3')
-/** Public by its range, yet every machine of Azure has the host of its metadata and its agent there. */
+/** In a public range, but every virtual machine of Azure reaches its metadata service and its agent at this address. */
 const azureHost = '168.63.129.16'
 
 /**
- * Public unicast, or loopback where that is allowed; never private, link-local (metadata services), multicast, shared,
- * reserved, or a range that carries an IPv4 address inside (NAT64, 6to4, Teredo), which would smuggle any of them in.
+ * Allows public unicast addresses, and loopback if `allowLoopback` is set. Refuses private, link-local, multicast, shared
+ * and reserved addresses, and ranges that embed an IPv4 address (NAT64, 6to4, Teredo).
  */
 export function isAllowedAddress(address: string, { allowLoopback }: { readonly allowLoopback: boolean }): boolean {
-  // A zone names an interface of this machine: nothing beyond it needs one.
+  // A zone names a network interface of this machine. No public address needs one.
   if (!ipaddr.isValid(address) || address.includes('%')) return false
-  // An IPv4-mapped IPv6 address connects to the IPv4 address, so it is judged as that one.
+  // A connection to an IPv4-mapped IPv6 address goes to the IPv4 address, so that address is checked.
   const parsed = ipaddr.process(address)
   const range = parsed.range()
   if (range === 'loopback') return allowLoopback
@@ -28,7 +28,10 @@ export function isLoopbackAddress(address: string): boolean {
 /** RFC 6761 section 6.3: these names mean loopback. */
 export const isLoopbackName = (host: string) => /^(?:.+\.)?localhost\.?$/.test(host)
 
-/** The address that a URL's host spells, or undefined where it is a name. `new URL` has unfolded every IPv4 spelling. */
+/**
+ * The IP address in the host of a URL, or undefined if the host is a name. `new URL` has normalised the host before, so
+ * that every spelling of an IPv4 address is in dotted form.
+ */
 export function addressLiteral(hostname: string): string | undefined {
   const bare = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
   return ipaddr.isValid(bare) ? bare : undefined

@@ -3,20 +3,20 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { test } from 'node:test'
 import { createServer as createTlsServer } from 'node:tls'
 import {
-  claimOf,
+  requestTo,
   connectionFree,
   exchangeOf,
-  okAnswer,
-  postBy,
-  postOnce as post,
-  startPeer,
+  okResponse,
+  send,
+  sendOnce,
+  startTcpReceiver,
 } from '../../../../test/support/exchange.ts'
 import { startEndpoint } from '../../../../test/support/webhooks.ts'
 import type { Resolve } from '../index.ts'
 
-const refusal = 'the endpoint has an address that may not be called'
+const refusal = 'the endpoint has an address that is not public'
 
-/** A port of loopback, and how many connections ever reached it. */
+/** Listens on loopback, closes every connection and counts them. */
 async function startListener() {
   let connections = 0
   const server = createTcpServer((socket) => {
@@ -28,25 +28,27 @@ async function startListener() {
   return { port, connections: () => connections, close: () => server.close() }
 }
 
-/** One of each range, and each way of writing one of them. */
-const literals = [
-  ...['127.0.0.1', '2130706433', '0x7f.1', '0x7f000001', '0177.1', '0177.0.0.01', '017700000001', '127.1', '127.0.1'],
-  ...['127.0.0.1.', '%31%32%37.0.0.1', '１２７.0.0.1', '127。0。0。1', '0', '0.0.0.0', '0x0', '0x0a000001', '012.1'],
-  ...['10.0.0.1', '172.16.0.1', '192.168.0.1', '100.64.0.1', '100.100.100.200', '169.254.169.254', '168.63.129.16'],
-  ...['192.0.0.192', '192.0.2.1', '192.88.99.1', '198.18.0.1', '198.51.100.1', '203.0.113.1', '224.0.0.1'],
-  ...['240.0.0.1', '255.255.255.255', '[::]', '[::1]', '[0:0:0:0:0:0:0:1]', '[::127.0.0.1]', '[::ffff:127.0.0.1]'],
-  ...['[::ffff:7f00:1]', '[::ffff:10.0.0.1]', '[0:0:0:0:0:ffff:a9fe:a9fe]', '[::ffff:0:127.0.0.1]'],
-  ...['[64:ff9b::7f00:1]', '[64:ff9b::10.0.0.1]', '[64:ff9b:1::a00:1]', '[2002:7f00:1::]', '[2002:a00:1::1]'],
-  ...['[2001:0:7f00:1::]', '[2001::1]', '[fe80::1]', '[febf::1]', '[fec0::1]', '[fc00::1]', '[fd00:ec2::254]'],
-  ...['[ff02::1]', '[100::1]', '[2001:db8::1]', '[3fff::1]', '[5f00::1]', '[2001:2::1]', '[2001:20::1]', '[4000::1]'],
-]
+const words = (text: string): readonly string[] => text.trim().split(/\s+/)
 
-test('no literal that is not public is connected to, however it is spelled', async () => {
+/** Addresses of each forbidden range, and many spellings of loopback. */
+const literals = words(`
+  127.0.0.1 2130706433 0x7f.1 0x7f000001 0177.1 0177.0.0.01 017700000001 127.1 127.0.1 127.0.0.1.
+  %31%32%37.0.0.1 １２７.0.0.1 127。0。0。1
+  0 0.0.0.0 0x0 0x0a000001 012.1 10.0.0.1 172.16.0.1 192.168.0.1 100.64.0.1 100.100.100.200 169.254.169.254
+  168.63.129.16 192.0.0.192 192.0.2.1 192.88.99.1 198.18.0.1 198.51.100.1 203.0.113.1 224.0.0.1 240.0.0.1
+  255.255.255.255
+  [::] [::1] [0:0:0:0:0:0:0:1] [::127.0.0.1] [::ffff:127.0.0.1] [::ffff:7f00:1] [::ffff:10.0.0.1]
+  [0:0:0:0:0:ffff:a9fe:a9fe] [::ffff:0:127.0.0.1] [64:ff9b::7f00:1] [64:ff9b::10.0.0.1] [64:ff9b:1::a00:1]
+  [2002:7f00:1::] [2002:a00:1::1] [2001:0:7f00:1::] [2001::1] [fe80::1] [febf::1] [fec0::1] [fc00::1]
+  [fd00:ec2::254] [ff02::1] [100::1] [2001:db8::1] [3fff::1] [5f00::1] [2001:2::1] [2001:20::1] [4000::1]
+`)
+
+test('address literals that are not public get no connection, in any spelling', async () => {
   const listener = await startListener()
   try {
     for (const host of literals) {
       for (const protocol of ['http', 'https']) {
-        const { error, status } = await post(`${protocol}://${host}:${listener.port}/`)
+        const { error, status } = await sendOnce(`${protocol}://${host}:${listener.port}/`)
         assert.deepEqual([error, status], [refusal, undefined], host)
       }
     }
@@ -56,7 +58,7 @@ test('no literal that is not public is connected to, however it is spelled', asy
   }
 })
 
-test('no name is connected to that resolves to an address that is not public, not even beside a public one', async () => {
+test('a name with any address that is not public gets no connection', async () => {
   const listener = await startListener()
   try {
     for (const addresses of [
@@ -72,7 +74,7 @@ test('no name is connected to that resolves to an address that is not public, no
       [''],
       [],
     ]) {
-      const { error } = await post(`https://hooks.test:${listener.port}/`, { resolve: async () => addresses })
+      const { error } = await sendOnce(`https://hooks.test:${listener.port}/`, { resolve: async () => addresses })
       assert.equal(error, refusal, addresses.join())
     }
     assert.equal(listener.connections(), 0)
@@ -81,27 +83,27 @@ test('no name is connected to that resolves to an address that is not public, no
   }
 })
 
-test('a zone is no part of a URL', () => {
+test('a URL cannot contain an IPv6 zone', () => {
   for (const text of ['https://[fe80::1%25lo]/', 'https://[fe80::1%lo]/']) assert.throws(() => new URL(text), TypeError)
 })
 
-test('a public address is called by https only, and loopback only where that is allowed', async () => {
-  const byHttpsOnly = 'the endpoint may be called by https only'
+test('a public address requires https, also when loopback is allowed', async () => {
+  const mustUseHttps = 'the endpoint must use https'
   const resolve: Resolve = async () => ['93.184.216.34']
   for (const allowLoopback of [false, true]) {
-    assert.equal((await post('http://93.184.216.34/', { allowLoopback })).error, byHttpsOnly)
-    assert.equal((await post('http://hooks.test/', { allowLoopback, resolve })).error, byHttpsOnly)
+    assert.equal((await sendOnce('http://93.184.216.34/', { allowLoopback })).error, mustUseHttps)
+    assert.equal((await sendOnce('http://hooks.test/', { allowLoopback, resolve })).error, mustUseHttps)
   }
   const both: Resolve = async () => ['127.0.0.1', '93.184.216.34']
-  assert.equal((await post('http://hooks.test/', { allowLoopback: true, resolve: both })).error, byHttpsOnly)
+  assert.equal((await sendOnce('http://hooks.test/', { allowLoopback: true, resolve: both })).error, mustUseHttps)
 })
 
-test('a private address stays refused where loopback is allowed', async () => {
-  const { error } = await post('http://hooks.test/', { allowLoopback: true, resolve: async () => ['10.1.2.3'] })
+test('private addresses stay forbidden when loopback is allowed', async () => {
+  const { error } = await sendOnce('http://hooks.test/', { allowLoopback: true, resolve: async () => ['10.1.2.3'] })
   assert.equal(error, refusal)
 })
 
-test('the name is resolved once, and the connection is made to the address that was judged', async () => {
+test('the name is resolved once, and the connection goes to the checked address', async () => {
   const endpoint = await startEndpoint()
   let lookups = 0
   const resolve: Resolve = async () => {
@@ -110,7 +112,7 @@ test('the name is resolved once, and the connection is made to the address that 
   }
   try {
     const { port } = new URL(endpoint.url)
-    const result = await post(`http://hooks.test:${port}/a`, { allowLoopback: true, resolve })
+    const result = await sendOnce(`http://hooks.test:${port}/a`, { allowLoopback: true, resolve })
     assert.deepEqual([result.status, result.address, lookups], [200, '127.0.0.1', 1])
     assert.equal(endpoint.received[0]?.headers.host, `hooks.test:${port}`)
   } finally {
@@ -124,14 +126,14 @@ test('a dead first address leaves time for the next', async () => {
     const { port } = new URL(endpoint.url)
     // The endpoint listens on 127.0.0.1 alone.
     const resolve: Resolve = async () => ['::1', '127.0.0.2', '127.0.0.1']
-    const result = await post(`http://hooks.test:${port}/`, { allowLoopback: true, resolve })
+    const result = await sendOnce(`http://hooks.test:${port}/`, { allowLoopback: true, resolve })
     assert.deepEqual([result.status, result.address], [200, '127.0.0.1'])
   } finally {
     await endpoint.close()
   }
 })
 
-test('over TLS the server is asked for the name, though the connection is pinned to an address', async () => {
+test('TLS sends the host name although the connection is made by address', async () => {
   const names: string[] = []
   const server = createTlsServer({
     SNICallback: (name, done) => {
@@ -144,7 +146,7 @@ test('over TLS the server is asked for the name, though the connection is pinned
   try {
     const { port } = server.address() as AddressInfo
     const resolve: Resolve = async () => ['127.0.0.1']
-    const result = await post(`https://hooks.test:${port}/`, { allowLoopback: true, resolve })
+    const result = await sendOnce(`https://hooks.test:${port}/`, { allowLoopback: true, resolve })
     assert.equal(result.status, undefined)
     assert.ok(result.error)
     assert.deepEqual(names, ['hooks.test'])
@@ -153,60 +155,64 @@ test('over TLS the server is asked for the name, though the connection is pinned
   }
 })
 
-test('an error tells the partner why, and names no address', async () => {
+test('errors name the cause and no address', async () => {
   const gone = await startListener()
   gone.close()
-  const closed = await post(`http://hooks.test:${gone.port}/`, {
+  const closed = await sendOnce(`http://hooks.test:${gone.port}/`, {
     allowLoopback: true,
     resolve: async () => ['127.0.0.1'],
   })
   assert.equal(closed.error, 'the endpoint refused the connection')
-  assert.equal((await post('https://hooks.test/')).error, 'the name of the endpoint does not resolve')
+  assert.equal((await sendOnce('https://hooks.test/')).error, 'the host name of the endpoint does not resolve')
 })
 
-test('a resolver that never answers ends with the exchange', async () => {
-  const { error } = await post('https://hooks.test/', { timeoutMs: 100, resolve: () => new Promise(() => undefined) })
-  assert.ok(error === 'no complete answer within 100 ms' || error?.endsWith('does not resolve at the moment'))
+test('a resolver that never answers ends with the time limit', async () => {
+  const { error } = await sendOnce('https://hooks.test/', {
+    timeoutMs: 100,
+    resolve: () => new Promise(() => undefined),
+  })
+  assert.ok(error === 'no complete response within 100 ms' || error?.endsWith('does not resolve at the moment'))
 })
 
-test('a connection is used again; a new one is judged anew, so that a name which has become private is not reached', async () => {
+test('a connection is reused; a new one is checked again, so that a name that became private is not reached', async () => {
   const names: string[] = ['127.0.0.1']
   let lookups = 0
   const resolve: Resolve = async () => {
     lookups += 1
     return names
   }
-  const peer = await startPeer((socket) => {
-    socket.write(okAnswer)
-    socket.on('data', () => socket.end(okAnswer.replace('\r\n', '\r\nconnection: close\r\n')))
+  const receiver = await startTcpReceiver((socket) => {
+    socket.write(okResponse)
+    socket.on('data', () => socket.end(okResponse.replace('\r\n', '\r\nconnection: close\r\n')))
   })
   const exchange = exchangeOf({ allowLoopback: true, resolve })
-  const url = `http://hooks.test:${peer.port}/`
+  const url = `http://hooks.test:${receiver.port}/`
   try {
-    assert.equal((await postBy(exchange, claimOf(url))).status, 200)
+    assert.equal((await send(exchange, requestTo(url))).status, 200)
     names.push('10.1.2.3')
     await connectionFree()
-    assert.equal((await postBy(exchange, claimOf(url))).status, 200, 'the connection leads where it was judged to')
-    assert.deepEqual([lookups, peer.connections()], [1, 1])
+    assert.equal((await send(exchange, requestTo(url))).status, 200, 'the open connection stays at its checked address')
+    assert.deepEqual([lookups, receiver.connections()], [1, 1])
     await connectionFree()
-    const third = await postBy(exchange, claimOf(url))
+    const third = await send(exchange, requestTo(url))
     assert.deepEqual([third.error, third.status], [refusal, undefined])
-    assert.deepEqual([lookups, peer.connections()], [2, 1])
+    assert.deepEqual([lookups, receiver.connections()], [2, 1])
   } finally {
     await exchange.close()
-    peer.close()
+    receiver.close()
   }
 })
 
-test('of many dead addresses three are tried', async () => {
-  const peer = await startPeer((socket) => socket.end(okAnswer))
+test('at most three addresses of a name are tried', async () => {
+  const receiver = await startTcpReceiver((socket) => socket.end(okResponse))
   try {
     const dead = ['127.0.0.2', '127.0.0.3', '127.0.0.4']
-    const url = `http://hooks.test:${peer.port}/`
-    const among = (addresses: readonly string[]) => post(url, { allowLoopback: true, resolve: async () => addresses })
-    assert.equal((await among([...dead.slice(1), '127.0.0.1'])).status, 200)
-    assert.equal((await among([...dead, '127.0.0.1'])).error, 'the endpoint refused the connection')
+    const url = `http://hooks.test:${receiver.port}/`
+    const sendAmong = (addresses: readonly string[]) =>
+      sendOnce(url, { allowLoopback: true, resolve: async () => addresses })
+    assert.equal((await sendAmong([...dead.slice(1), '127.0.0.1'])).status, 200)
+    assert.equal((await sendAmong([...dead, '127.0.0.1'])).error, 'the endpoint refused the connection')
   } finally {
-    peer.close()
+    receiver.close()
   }
 })

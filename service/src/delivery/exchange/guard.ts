@@ -1,8 +1,8 @@
 /**
- * The guarded connector: no connection to an address that is not public. Judged here rather than in a `lookup`, which
- * Node never calls for a literal; every address that the name resolves to is judged, the connection is pinned to one of
- * them (a second look-up could answer otherwise), and the peer is judged once more when it stands. A connection that is
- * used again leads where it was judged to lead, whatever the name says by then; each new one is judged anew.
+ * The guarded connector refuses connections to addresses that are not public. A `lookup` function cannot do this, because
+ * Node never calls it for an address literal. The connector checks every address that the name resolves to, connects to
+ * one of them by address (a second lookup could give another result), and checks the peer of the open connection again.
+ * A reused connection stays at the address that was checked; every new connection is checked again.
  */
 import { isIP, type Socket } from 'node:net'
 import { callbackify } from 'node:util'
@@ -13,38 +13,40 @@ import type { Resolve } from './resolver.ts'
 
 export { type Resolve, systemResolve } from './resolver.ts'
 
-/** Its text is shown to the partner, so it names no address: what internal names resolve to is not theirs to learn. */
+/** Partners see this text. It contains no address, because partners must not learn what internal names resolve to. */
 export class AddressRefused extends Error {
   override readonly name = 'AddressRefused'
 }
+const notPublic = 'the endpoint has an address that is not public'
 
-/** A connector that never calls back would hold up the end of the process: the agent waits for it. */
-async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+/** The connector must always call back, because the agent waits for it when it closes. */
+async function lookupWithin<T>(timeoutMs: number, lookup: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(Object.assign(new Error('no answer from the resolver'), { code: 'EAI_AGAIN' })), ms)
+  const timeout = new Promise<never>((_resolve, reject) => {
+    const error = Object.assign(new Error('the resolver did not answer in time'), { code: 'EAI_AGAIN' })
+    timer = setTimeout(() => reject(error), timeoutMs)
   })
   try {
-    return await Promise.race([work, late])
+    return await Promise.race([lookup, timeout])
   } finally {
     clearTimeout(timer)
   }
 }
 
-/** Each may take its whole time to fail, and after three the time of the exchange is over. */
+/** Each address may take the full connect timeout. Three of them use up the time limit of the exchange. */
 const addressesTriedMax = 3
 
 export type GuardOptions = {
   readonly allowLoopback: boolean
   readonly resolve: Resolve
-  /** For the look-up, and for each address: a dead first one leaves time for the next. */
+  /** Applies to the lookup and to each address, so that a dead first address leaves time for the next. */
   readonly connectTimeoutMs: number
   readonly proxy?: Proxy | undefined
 }
 
 export type Guard = {
   readonly connect: buildConnector.connector
-  /** The address of the newest open connection to an origin, for the log of attempts. */
+  /** The address of the newest open connection to an origin, for the attempt log. */
   readonly addressOf: (origin: string) => string | undefined
 }
 
@@ -52,32 +54,32 @@ export function createGuard({ allowLoopback, resolve, connectTimeoutMs, proxy }:
   const dial = buildConnector({ allowH2: false, timeout: connectTimeoutMs, autoSelectFamily: false })
   const addresses = new Map<string, { readonly socket: Socket; readonly address: string }>()
 
-  const vetted = async ({ hostname, protocol }: buildConnector.Options): Promise<readonly string[]> => {
-    const found = isIP(hostname) === 0 ? await within(connectTimeoutMs, resolve(hostname)) : [hostname]
-    // One forbidden address refuses the name: it is a rebinding attempt, or a mistake that would fail now and then.
+  const allowedAddresses = async ({ hostname, protocol }: buildConnector.Options): Promise<readonly string[]> => {
+    const found = isIP(hostname) === 0 ? await lookupWithin(connectTimeoutMs, resolve(hostname)) : [hostname]
+    // One forbidden address refuses the name: it is a rebinding attempt, or a mistake that would fail intermittently.
     if (found.length === 0 || !found.every((address) => isAllowedAddress(address, { allowLoopback })))
-      throw new AddressRefused('the endpoint has an address that may not be called')
+      throw new AddressRefused(notPublic)
     if (protocol !== 'https:' && !found.every(isLoopbackAddress))
-      throw new AddressRefused('the endpoint may be called by https only')
+      throw new AddressRefused('the endpoint must use https')
     return found
   }
 
-  const dialOne = async (options: buildConnector.Options, address: string): Promise<Socket> => {
-    // Loopback is this machine: at the proxy the same address would be another one.
+  const connectTo = async (options: buildConnector.Options, address: string): Promise<Socket> => {
+    // Loopback means this machine. At the proxy, the same address would be another machine.
     const direct = proxy === undefined || isLoopbackAddress(address)
-    // Over TLS the certificate is held against the name, not against the address that the name was pinned to.
-    const { servername: _servername, ...rest } = options
     const port = Number(options.port === '' ? 443 : options.port)
-    const through = direct ? {} : { httpSocket: await openTunnel(proxy, { address, port }, connectTimeoutMs) }
-    const named = options.protocol === 'https:' && isIP(options.hostname) === 0
+    const tunnel = direct ? {} : { httpSocket: await openTunnel(proxy, { address, port }, connectTimeoutMs) }
+    // TLS verifies the certificate against the name, not against the address.
+    const { servername: _servername, ...rest } = options
+    const hasName = options.protocol === 'https:' && isIP(options.hostname) === 0
+    const serverName = hasName ? { servername: options.hostname } : {}
     return new Promise<Socket>((resolveSocket, reject) => {
-      const pinned = { ...rest, ...through, hostname: address, ...(named ? { servername: options.hostname } : {}) }
-      dial(pinned, (error, socket) => {
+      dial({ ...rest, ...tunnel, ...serverName, hostname: address }, (error, socket) => {
         if (error !== null) return reject(error)
         const peer = direct ? socket.remoteAddress : address
         if (peer !== undefined && isAllowedAddress(peer, { allowLoopback })) return resolveSocket(socket)
         socket.destroy()
-        reject(new AddressRefused('the endpoint has an address that may not be called'))
+        reject(new AddressRefused(notPublic))
       })
     })
   }
@@ -90,11 +92,11 @@ export function createGuard({ allowLoopback, resolve, connectTimeoutMs, proxy }:
     })
   }
 
-  const connectVetted = async (options: buildConnector.Options): Promise<Socket> => {
+  const connectGuarded = async (options: buildConnector.Options): Promise<Socket> => {
     let failure: unknown
-    for (const address of (await vetted(options)).slice(0, addressesTriedMax)) {
+    for (const address of (await allowedAddresses(options)).slice(0, addressesTriedMax)) {
       try {
-        const socket = await dialOne(options, address)
+        const socket = await connectTo(options, address)
         remember(options, socket, address)
         return socket
       } catch (error) {
@@ -104,11 +106,13 @@ export function createGuard({ allowLoopback, resolve, connectTimeoutMs, proxy }:
     throw failure
   }
 
-  // Called back outside of the promise: what the agent throws there is not a rejection that nobody handles.
-  const dialVetted = callbackify(connectVetted)
+  // `callbackify` calls back outside of the promise, so that an error thrown by the agent is not an unhandled rejection.
+  const connectWithCallback = callbackify(connectGuarded)
   return {
     connect: (options, callback) =>
-      dialVetted(options, (error: Error | null, socket) => (error ? callback(error, null) : callback(null, socket))),
+      connectWithCallback(options, (error: Error | null, socket) =>
+        error ? callback(error, null) : callback(null, socket),
+      ),
     addressOf: (origin) => addresses.get(origin)?.address,
   }
 }

@@ -5,12 +5,12 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { after, afterEach, before, test } from 'node:test'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import {
-  okAnswer,
-  type Peer,
-  postOnce,
+  okResponse,
+  type TcpReceiver,
+  sendOnce,
   publicAddress,
   receiversPem,
-  startPeer,
+  startTcpReceiver,
 } from '../../../../test/support/exchange.ts'
 import { until } from '../../../../test/support/until.ts'
 import type { Resolve } from '../index.ts'
@@ -24,13 +24,13 @@ const closing: (() => void)[] = []
 afterEach(() => closing.splice(0).forEach((close) => close()))
 
 const toPublic: Resolve = async () => [publicAddress]
-const noTunnel = 'the egress proxy of this service did not connect to the endpoint'
+const noTunnel = 'the egress proxy of this service could not connect to the endpoint'
 
 type Tunnel = { readonly authority: string; readonly authorization: string | undefined }
 
-/** A forward proxy; the way to `publicAddress` leads to `target`, since nobody may listen at that address here. */
+/** A forward proxy. It connects `publicAddress` to `target`, because a test cannot listen at that address. */
 async function startProxy(
-  target: Peer | undefined,
+  target: TcpReceiver | undefined,
   {
     tls = false,
     refuse = 0,
@@ -68,79 +68,82 @@ async function startProxy(
   return { tunnels: tunnels as readonly Tunnel[], open: () => open.size, url, proxy: readProxy(url()) }
 }
 
-async function startReceiver(serve: Parameters<typeof startPeer>[0] = (socket) => socket.end(okAnswer), tls = true) {
-  const peer = await startPeer(serve, { tls })
+async function startReceiver(
+  serve: Parameters<typeof startTcpReceiver>[0] = (socket) => socket.end(okResponse),
+  tls = true,
+) {
+  const peer = await startTcpReceiver(serve, { tls })
   closing.push(peer.close)
   return peer
 }
 
 for (const tls of [false, true])
-  test(`through a proxy of ${tls ? 'https' : 'http'}: it is told the judged address, and TLS is with the name`, async () => {
-    let asked = ''
+  test(`${tls ? 'an https' : 'an http'} proxy gets the checked address, and TLS uses the host name`, async () => {
+    let request = ''
     const receiver = await startReceiver((socket, first) => {
-      asked = first.toString()
-      socket.end(okAnswer)
+      request = first.toString()
+      socket.end(okResponse)
     })
     const { tunnels, proxy } = await startProxy(receiver, { tls })
-    const result = await postOnce('https://hooks.test/a?b=1', { proxy, resolve: toPublic })
+    const result = await sendOnce('https://hooks.test/a?b=1', { proxy, resolve: toPublic })
     assert.deepEqual([result.status, result.error, result.address], [200, undefined, publicAddress])
     assert.deepEqual(tunnels, [{ authority: `${publicAddress}:443`, authorization: undefined }])
-    assert.match(asked, /^POST \/a\?b=1 HTTP\/1\.1\r\nhost: hooks\.test\r\n/)
+    assert.match(request, /^POST \/a\?b=1 HTTP\/1\.1\r\nhost: hooks\.test\r\n/)
   })
 
-test('the certificate is held against the name, through the proxy as well', async () => {
+test('the certificate is verified against the host name through a proxy', async () => {
   const { proxy, open } = await startProxy(await startReceiver())
-  const result = await postOnce('https://other.test/', { proxy, resolve: toPublic })
+  const result = await sendOnce('https://other.test/', { proxy, resolve: toPublic })
   assert.equal(result.error, 'the certificate of the endpoint is for another name')
   await until('no tunnel stays open', () => open() === 0)
 })
 
-test('credentials go to the proxy, decoded, and not to the endpoint', async () => {
-  let asked = ''
+test('the proxy gets the decoded credentials, and the endpoint does not', async () => {
+  let request = ''
   const receiver = await startReceiver((socket, first) => {
-    asked = first.toString()
-    socket.end(okAnswer)
+    request = first.toString()
+    socket.end(okResponse)
   })
   const { tunnels, url } = await startProxy(receiver)
-  await postOnce('https://hooks.test:8443/', { proxy: readProxy(url('us%3Aer:p%40ss@')), resolve: toPublic })
+  await sendOnce('https://hooks.test:8443/', { proxy: readProxy(url('us%3Aer:p%40ss@')), resolve: toPublic })
   const authorization = `Basic ${Buffer.from('us:er:p@ss').toString('base64')}`
   assert.deepEqual(tunnels, [{ authority: `${publicAddress}:8443`, authorization }])
-  assert.doesNotMatch(asked, /proxy|authorization/i)
+  assert.doesNotMatch(request, /proxy|authorization/i)
 })
 
-test('what may not be called is not asked of the proxy: literals, names and mixtures', async () => {
+test('the proxy gets no request for forbidden addresses, in literals or behind names', async () => {
   const { tunnels, proxy } = await startProxy(await startReceiver())
   for (const host of ['10.0.0.1', '0xa9fea9fe', '[::ffff:10.0.0.1]', '[64:ff9b::a00:1]', '127.0.0.1']) {
-    const result = await postOnce(`https://${host}/`, { proxy })
-    assert.equal(result.error, 'the endpoint has an address that may not be called', host)
+    const result = await sendOnce(`https://${host}/`, { proxy })
+    assert.equal(result.error, 'the endpoint has an address that is not public', host)
   }
   for (const addresses of [['10.0.0.1'], [publicAddress, '192.168.0.1'], ['fe80::1%1'], []]) {
-    const result = await postOnce('https://hooks.test/', { proxy, resolve: async () => addresses })
-    assert.equal(result.error, 'the endpoint has an address that may not be called', addresses.join())
+    const result = await sendOnce('https://hooks.test/', { proxy, resolve: async () => addresses })
+    assert.equal(result.error, 'the endpoint has an address that is not public', addresses.join())
   }
-  const plain = await postOnce('http://hooks.test/', { proxy, resolve: toPublic })
-  assert.equal(plain.error, 'the endpoint may be called by https only')
+  const plain = await sendOnce('http://hooks.test/', { proxy, resolve: toPublic })
+  assert.equal(plain.error, 'the endpoint must use https')
   assert.deepEqual(tunnels, [])
 })
 
-test('a literal is asked for as it is, IPv6 in brackets', async () => {
+test('the proxy gets an address literal unchanged, IPv6 in brackets', async () => {
   const { tunnels, proxy } = await startProxy(undefined, { refuse: 502 })
-  await postOnce('https://93.184.216.34/', { proxy })
-  await postOnce('https://[2606:2800:220:1::1]:444/', { proxy })
+  await sendOnce('https://93.184.216.34/', { proxy })
+  await sendOnce('https://[2606:2800:220:1::1]:444/', { proxy })
   assert.deepEqual(
     tunnels.map(({ authority }) => authority),
     ['93.184.216.34:443', '[2606:2800:220:1::1]:444'],
   )
 })
 
-test('loopback in a sandbox is this machine: it is called without the proxy', async () => {
+test('requests to loopback bypass the proxy', async () => {
   const receiver = await startReceiver(undefined, false)
   const { tunnels, proxy } = await startProxy(receiver)
-  const result = await postOnce(receiver.url, { proxy, allowLoopback: true })
+  const result = await sendOnce(receiver.url, { proxy, allowLoopback: true })
   assert.deepEqual([result.status, tunnels.length], [200, 0])
 })
 
-test('a proxy that says no, is not there, is silent, or speaks first, fails the attempt and leaves nothing open', async () => {
+test('a proxy that refuses, is absent, is silent or sends first fails the attempt and leaves nothing open', async () => {
   const receiver = await startReceiver()
   const proxies = [
     await startProxy(receiver, { refuse: 407 }),
@@ -148,28 +151,28 @@ test('a proxy that says no, is not there, is silent, or speaks first, fails the 
     await startProxy(receiver, { head: 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n' }),
   ]
   for (const { proxy, open } of proxies) {
-    const result = await postOnce('https://hooks.test/', { proxy, resolve: toPublic })
+    const result = await sendOnce('https://hooks.test/', { proxy, resolve: toPublic })
     assert.deepEqual([result.error, result.status], [noTunnel, undefined])
     await until('closed', () => open() === 0)
   }
   const gone = await startReceiver()
   gone.close()
-  const nobody = readProxy(`http://127.0.0.1:${gone.port}`)
-  assert.equal((await postOnce('https://hooks.test/', { proxy: nobody, resolve: toPublic })).error, noTunnel)
+  const absent = readProxy(`http://127.0.0.1:${gone.port}`)
+  assert.equal((await sendOnce('https://hooks.test/', { proxy: absent, resolve: toPublic })).error, noTunnel)
   const silent = await startProxy(receiver, { silent: true })
-  const late = await postOnce('https://hooks.test/', { proxy: silent.proxy, resolve: toPublic, timeoutMs: 300 })
-  assert.match(late.error ?? '', /^the egress proxy of this service|^no complete answer within 300 ms$/)
+  const late = await sendOnce('https://hooks.test/', { proxy: silent.proxy, resolve: toPublic, timeoutMs: 300 })
+  assert.match(late.error ?? '', /^the egress proxy of this service|^no complete response within 300 ms$/)
   await until('closed', () => silent.open() === 0)
   assert.equal(receiver.connections(), 0)
 })
 
-test('a proxy that is not HTTP fails the attempt', async () => {
+test('a proxy that does not speak HTTP fails the attempt', async () => {
   const garbage = await startReceiver((socket) => socket.end('SSH-2.0-OpenSSH_9.9\r\n'), false)
   const proxy = readProxy(`http://127.0.0.1:${garbage.port}`)
-  assert.equal((await postOnce('https://hooks.test/', { proxy, resolve: toPublic })).error, noTunnel)
+  assert.equal((await sendOnce('https://hooks.test/', { proxy, resolve: toPublic })).error, noTunnel)
 })
 
-test('the next address is tried where the proxy does not reach the first', async () => {
+test('the next address is tried when the proxy cannot reach the first', async () => {
   const receiver = await startReceiver()
   let tries = 0
   const server = createHttpServer()
@@ -187,11 +190,11 @@ test('the next address is tried where the proxy does not reach the first', async
   closing.push(() => server.close())
   const proxy = readProxy(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
   const resolve: Resolve = async () => ['93.184.216.35', publicAddress]
-  const result = await postOnce('https://hooks.test/', { proxy, resolve })
+  const result = await sendOnce('https://hooks.test/', { proxy, resolve })
   assert.deepEqual([result.status, result.address, tries], [200, publicAddress, 2])
 })
 
-test('a proxy is named by protocol, host, port and credentials, and by nothing else', () => {
+test('a proxy URL contains only protocol, host, port and credentials', () => {
   const at = { protocol: 'http:', host: 'proxy.test', port: 80 }
   assert.deepEqual(readProxy('http://proxy.test'), at)
   assert.deepEqual(readProxy('http://proxy.test:3128/'), { ...at, port: 3128 })

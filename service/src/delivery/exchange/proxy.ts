@@ -1,6 +1,6 @@
 /**
- * An egress proxy: a tunnel by CONNECT (RFC 9110 section 9.3.6) to an address that was judged before. The proxy is told
- * the address, never the name, so that it resolves nothing and the judgement holds; TLS inside the tunnel is with the name.
+ * Egress through a proxy: a CONNECT tunnel (RFC 9110 section 9.3.6) to an address that the guard has checked. The proxy
+ * gets the address and never the name, so that it resolves nothing. TLS inside the tunnel uses the name.
  */
 import { type ClientRequest, request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
@@ -14,15 +14,15 @@ export type Proxy = {
   readonly authorization?: string
 }
 
-/** Undefined where the text is not `http://` or `https://`, a host, and nothing but credentials and a port. */
+/** Undefined unless the text is an http or https URL with a host and, at most, credentials and a port. */
 export function readProxy(text: string): Proxy | undefined {
   if (!URL.canParse(text)) return undefined
   const { protocol, hostname, port, pathname, search, hash, username, password } = new URL(text)
   if ((protocol !== 'http:' && protocol !== 'https:') || pathname !== '/' || search !== '' || hash !== '')
     return undefined
   const host = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
-  const byDefault = protocol === 'https:' ? 443 : 80
-  const proxy = { protocol, host, port: port === '' ? byDefault : Number(port) } as const
+  const defaultPort = protocol === 'https:' ? 443 : 80
+  const proxy = { protocol, host, port: port === '' ? defaultPort : Number(port) } as const
   if (username === '' && password === '') return proxy
   try {
     const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
@@ -32,40 +32,42 @@ export function readProxy(text: string): Proxy | undefined {
   }
 }
 
-/** Its cause says what the proxy did; the partner is told only that it was not the endpoint. */
-const failed = (cause: unknown) => Object.assign(new Error('no tunnel', { cause }), { code: 'PROXY_FAILED' })
+/** The log shows the cause. The partner sees only that the proxy failed and not the endpoint. */
+const proxyFailure = (cause: unknown) => Object.assign(new Error('no tunnel', { cause }), { code: 'PROXY_FAILED' })
 
-/** A socket through which the target speaks. Rejects where the proxy is not there, says no or takes longer than `ms`. */
+/** Opens a tunnel to the target. Rejects if the proxy is unreachable, refuses, or takes longer than `timeoutMs`. */
 export function openTunnel(
   { protocol, host, port, authorization }: Proxy,
   target: { readonly address: string; readonly port: number },
-  ms: number,
+  timeoutMs: number,
 ): Promise<Socket> {
   const authority = `${isIPv6(target.address) ? `[${target.address}]` : target.address}:${target.port}`
+  const headers: Record<string, string> = { host: authority }
+  if (authorization !== undefined) headers['proxy-authorization'] = authorization
   return new Promise<Socket>((resolve, reject) => {
     const connect: ClientRequest = (protocol === 'https:' ? httpsRequest : httpRequest)({
       host,
       port,
       method: 'CONNECT',
       path: authority,
-      headers: { host: authority, ...(authorization === undefined ? {} : { 'proxy-authorization': authorization }) },
+      headers,
       agent: false,
     })
-    const timer = setTimeout(() => connect.destroy(new Error('the proxy did not answer in time')), ms)
+    const timer = setTimeout(() => connect.destroy(new Error('the proxy did not answer in time')), timeoutMs)
     const refuse = (cause: unknown) => {
       clearTimeout(timer)
       connect.destroy()
-      reject(failed(cause))
+      reject(proxyFailure(cause))
     }
     connect.once('connect', (response, socket, head) => {
       clearTimeout(timer)
-      // In TLS the client speaks first: whatever is there already is not of the target.
+      // In TLS the client sends first, so bytes that are already here do not come from the target.
       if (response.statusCode === 200 && head.length === 0) return resolve(socket as Socket)
       socket.destroy()
-      reject(failed(new Error(`the proxy answered ${response.statusCode}`)))
+      reject(proxyFailure(new Error(`the proxy responded with ${response.statusCode}`)))
     })
-    // An answer that is not to CONNECT: a proxy that serves pages, say.
-    connect.once('response', (response) => refuse(new Error(`the proxy answered ${response.statusCode}`)))
+    // Not a response to CONNECT, for example from a web server.
+    connect.once('response', (response) => refuse(new Error(`the proxy responded with ${response.statusCode}`)))
     connect.on('error', refuse)
     connect.end()
   })

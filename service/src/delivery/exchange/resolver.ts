@@ -1,31 +1,31 @@
-/** Names to addresses. */
+/** Resolves host names to addresses. */
 import { Resolver } from 'node:dns/promises'
 import { isLoopbackName } from './addresses.ts'
 
-/** Every address of a name; rejects where it has none. */
+/** Returns every address of a name. Rejects if it has none. */
 export type Resolve = (hostname: string) => Promise<readonly string[]>
 
 export type ResolverOptions = {
-  /** Addresses of name servers, with ports; the system's unless given. */
+  /** Addresses of name servers, with ports. Default: those of the system. */
   readonly servers?: readonly string[]
 }
 
 const tryTimeoutMs = 1500
 const tries = 2
-/** What a name server says that it cannot tell now; all else says that there is nothing. */
-const passing = new Set(['ESERVFAIL', 'ETIMEOUT', 'ECONNREFUSED', 'ECANCELLED', 'EREFUSED'])
+/** Errors of a name server that are temporary. All others mean that the name has no address. */
+const temporaryErrors = new Set(['ESERVFAIL', 'ETIMEOUT', 'ECONNREFUSED', 'ECANCELLED', 'EREFUSED'])
 
 /**
- * Asks the name servers itself. The system's `getaddrinfo` runs on four threads that the whole process shares: four names
- * whose servers do not answer would hold up every other look-up, and files with them. Names of the hosts file are not
- * public names; `localhost` is known without asking. IPv4 stands first: it leads everywhere.
+ * Queries the name servers directly. The system's `getaddrinfo` runs on four threads of the process: four names with
+ * unresponsive servers would delay every other lookup and all file access. The hosts file is not read, because its names
+ * are not public; `localhost` needs no query. IPv4 addresses come first, because they are reachable everywhere.
  */
 export function createResolver({ servers }: ResolverOptions = {}): Resolve {
   const resolver = new Resolver({ timeout: tryTimeoutMs, tries })
   if (servers !== undefined) resolver.setServers(servers)
   const underWay = new Map<string, Promise<readonly string[]>>()
 
-  const ask = async (hostname: string): Promise<readonly string[]> => {
+  const queryName = async (hostname: string): Promise<readonly string[]> => {
     if (isLoopbackName(hostname)) return ['127.0.0.1', '::1']
     const answers = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)])
     const found = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
@@ -33,20 +33,20 @@ export function createResolver({ servers }: ResolverOptions = {}): Resolve {
     const codes = answers.map((answer) =>
       answer.status === 'rejected' ? (answer.reason as { code?: string }).code : '',
     )
-    const code = codes.some((each) => passing.has(each ?? '')) ? 'EAI_AGAIN' : 'ENOTFOUND'
-    throw Object.assign(new Error('the name does not resolve'), { code })
+    const code = codes.some((each) => temporaryErrors.has(each ?? '')) ? 'EAI_AGAIN' : 'ENOTFOUND'
+    throw Object.assign(new Error('the host name does not resolve'), { code })
   }
 
-  // Ten connections to one endpoint begin together: they share one question.
+  // Connections to one endpoint often begin together. They share one query.
   return (hostname) => {
     const known = underWay.get(hostname)
     if (known !== undefined) return known
-    const asked = ask(hostname).finally(() => underWay.delete(hostname))
-    underWay.set(hostname, asked)
-    return asked
+    const query = queryName(hostname).finally(() => underWay.delete(hostname))
+    underWay.set(hostname, query)
+    return query
   }
 }
 
 let system: Resolve | undefined
-/** The name servers of the system; one resolver for the process, made when it is first asked. */
+/** Uses the name servers of the system. The process has one such resolver, created at its first use. */
 export const systemResolve: Resolve = (hostname) => (system ??= createResolver())(hostname)

@@ -1,10 +1,10 @@
-/** How every endpoint stands, for operators. */
+/** Statistics of every endpoint, for operators. */
 import type { Tx } from '../../postgres/index.ts'
 import * as store from './store-endpoint-statistics.ts'
 
 export type EndpointState = {
   readonly subscriptionId: string
-  /** Deliveries ever made for it, less those that were forgotten with their time; delivered + pending + held. */
+  /** All deliveries within the retention period: delivered + pending + held. */
   readonly owed: number
   readonly delivered: number
   readonly pending: number
@@ -15,18 +15,28 @@ export type EndpointState = {
 }
 
 export type EndpointStatistics = {
-  /** The walk over all partners, in pages. */
+  /** Lists the partners in pages. */
   readonly partnersAfter: (tx: Tx, afterId: string, partnersMax: number) => Promise<readonly string[]>
-  /** Each endpoint of a partner, all of one moment. What a disabled one is owed is held. */
+  /** Counts each endpoint of a partner, all at the same moment. The pending deliveries of a disabled one count as held. */
   readonly endpointsOf: (tx: Tx, partnerId: string) => Promise<readonly EndpointState[]>
+}
+
+function stateOf(row: store.EndpointCounts): EndpointState {
+  const pending = Number(row.pending)
+  const held = Number(row.held)
+  return {
+    subscriptionId: row.subscriptionId,
+    owed: Number(row.owed),
+    delivered: Number(row.delivered),
+    pending: row.enabled ? pending : 0,
+    held: row.enabled ? held : pending + held,
+    oldestPendingAt: row.enabled ? row.oldestPendingAt : null,
+    failingSince: row.failingSince,
+    breakerOpen: row.breakerOpen,
+  }
 }
 
 export const endpointStatistics: EndpointStatistics = {
   partnersAfter: store.partnersAfter,
-  endpointsOf: async (tx, partnerId) =>
-    (await store.countEndpoints(tx, partnerId)).map(({ enabled, ...row }) => {
-      const [pending, held] = [Number(row.pending), Number(row.held)]
-      const counts = enabled ? { pending, held } : { pending: 0, held: pending + held, oldestPendingAt: null }
-      return { ...row, owed: Number(row.owed), delivered: Number(row.delivered), ...counts }
-    }),
+  endpointsOf: async (tx, partnerId) => (await store.countEndpoints(tx, partnerId)).map(stateOf),
 }

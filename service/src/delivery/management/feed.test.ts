@@ -15,18 +15,18 @@ after(() => hooks?.close())
 const refused = (code: string, pointer?: string) => (error: unknown) =>
   error instanceof Refusal && error.code === code && (pointer === undefined || error.errors[0]?.pointer === pointer)
 
-async function told(partnerId: string, ...statuses: readonly string[]) {
+async function emitAndFanOut(partnerId: string, ...statuses: readonly string[]) {
   await hooks.emit(partnerId, newId(), ...statuses)
   await hooks.fanOut(partnerId)
 }
 const statusesOf = (page: { readonly data: readonly { readonly data: Record<string, unknown> }[] }) =>
   page.data.map(({ data }) => data.status)
 
-test('an empty feed has a cursor, and what comes later stands behind it', async () => {
+test('an empty feed has a cursor, and later events are behind it', async () => {
   const partnerId = await hooks.addPartner()
   const empty = await hooks.webhooks.events(partnerId, {})
   assert.deepEqual([empty.data, empty.hasMore], [[], false])
-  await told(partnerId, 'a', 'b')
+  await emitAndFanOut(partnerId, 'a', 'b')
   const page = await hooks.webhooks.events(partnerId, { after: empty.nextCursor })
   assert.deepEqual(statusesOf(page), ['a', 'b'])
   assert.deepEqual(
@@ -37,9 +37,9 @@ test('an empty feed has a cursor, and what comes later stands behind it', async 
   assert.deepEqual([end.data, end.hasMore, end.nextCursor], [[], false, page.nextCursor])
 })
 
-test('oldest first in pages, the data as the outbox wrote them', async () => {
+test('pages are oldest first, with the data as it was stored', async () => {
   const partnerId = await hooks.addPartner()
-  await told(partnerId, 'a', 'b', 'c')
+  await emitAndFanOut(partnerId, 'a', 'b', 'c')
   const first = await hooks.webhooks.events(partnerId, { limit: '2' })
   assert.deepEqual([statusesOf(first), first.hasMore], [['a', 'b'], true])
   const second = await hooks.webhooks.events(partnerId, { limit: '2', after: first.nextCursor })
@@ -54,7 +54,7 @@ test('oldest first in pages, the data as the outbox wrote them', async () => {
   assert.ok(!isRawNumber(events[0]?.data.reference))
 })
 
-test('readers beside writers and fan-outs miss nothing and read nothing twice', async () => {
+test('concurrent readers get each event once, in order, during writes and fan-outs', async () => {
   const partnerId = await hooks.addPartner()
   const total = 60
   let made = 0
@@ -88,12 +88,12 @@ test('readers beside writers and fan-outs miss nothing and read nothing twice', 
   assert.deepEqual(two, expected)
 })
 
-test('only the types that are asked for, and a cursor past the others', async () => {
+test('a page has only the requested types, and its cursor is behind the other events', async () => {
   const partnerId = await hooks.addPartner()
-  await told(partnerId, 'a')
+  await emitAndFanOut(partnerId, 'a')
   const none = await hooks.webhooks.events(partnerId, { types: 'partner.customer.deposit.completed' })
   assert.deepEqual([none.data, none.hasMore], [[], false])
-  await told(partnerId, 'b')
+  await emitAndFanOut(partnerId, 'b')
   const page = await hooks.webhooks.events(partnerId, { types: statusChanged, after: none.nextCursor })
   assert.deepEqual(statusesOf(page), ['b'])
   const both = await hooks.webhooks.events(partnerId, { types: eventNames.join(',') })
@@ -104,19 +104,19 @@ test('only the types that are asked for, and a cursor past the others', async ()
   )
 })
 
-test('with a subscription each event has the eventId of its deliveries there', async () => {
+test('with a subscription, each event has the event id of its delivery', async () => {
   const partnerId = await hooks.addPartner()
-  await told(partnerId, 'before')
+  await emitAndFanOut(partnerId, 'before')
   const { id } = await hooks.webhooks.create(partnerId, { url: 'https://example.com/', events: [statusChanged] })
-  await told(partnerId, 'after')
+  await emitAndFanOut(partnerId, 'after')
   const { data } = await hooks.webhooks.events(partnerId, { subscriptionId: id })
   const deliveries = await hooks.webhooks.deliveries(partnerId, id, {})
   assert.deepEqual(
     deliveries.data.map(({ eventId }) => eventId),
     [data[1]?.eventId],
   )
-  // What was never delivered there has the id that it would have, and that recovery gives it.
-  // Ids of events are of the system's time, which goes on while the clock of the test stands.
+  // The event before the subscription has the event id that its recovered delivery gets. Event ids use the system time,
+  // which advances while the clock of the test does not.
   hooks.clock.advance(minuteMs)
   await hooks.webhooks.recover(partnerId, id, { since: new Date(hooks.clock.now().getTime() - hourMs).toISOString() })
   while ((await hooks.webhooks.recoverStep()) > 0);
@@ -131,15 +131,15 @@ test('with a subscription each event has the eventId of its deliveries there', a
   )
 })
 
-test('a cursor that is forged, of another partner or of another list is refused; one older than what is kept says so', async () => {
+test('a forged or foreign cursor is refused, and a cursor before the oldest event is expired', async () => {
   const [partnerId, other] = [await hooks.addPartner(), await hooks.addPartner()]
-  await told(partnerId, 'a', 'b', 'c')
+  await emitAndFanOut(partnerId, 'a', 'b', 'c')
   const { nextCursor } = await hooks.webhooks.events(partnerId, { limit: '1' })
   const wrong = refused('validation_failed', '/query/after')
   await assert.rejects(hooks.webhooks.events(other, { after: nextCursor }), wrong)
   await assert.rejects(hooks.webhooks.events(partnerId, { after: `${nextCursor}AA` }), wrong)
   await assert.rejects(hooks.webhooks.events(partnerId, { after: 'x' }), wrong)
-  // As retention leaves it: the oldest are gone.
+  // Retention deletes the oldest events.
   await hooks.db.run(sql`delete from delivery.feed where partner_id = ${partnerId} and sequence <= 2`)
   await assert.rejects(hooks.webhooks.events(partnerId, { after: nextCursor }), refused('cursor_expired'))
   const rest = await hooks.webhooks.events(partnerId, {})

@@ -1,4 +1,4 @@
-/** The pull feed: every event of a partner in the order in which they were told, whether or not anybody subscribes. */
+/** The pull feed: every event of a partner, in the order of fan-out, with or without a subscription. */
 import { isEventName, parseJsonExactly, type Static, webhooks as wire } from '@partner-payments/wire'
 import { type Cursors, notFound, Refusal, refuseField } from '../../api/index.ts'
 import { derivedTimeId } from '../../kernel/index.ts'
@@ -10,7 +10,7 @@ import { subscriptionById } from './store-subscriptions.ts'
 
 export type FeedDeps = { readonly db: Database; readonly cursors: Cursors; readonly eventOutbox: EventOutbox }
 
-/** What a page that is asked for some types looks at: one that finds less than its limit says where it got to. */
+/** Events that a page filtered by type examines. The page may have fewer matches than its limit, and then continues there. */
 const examinedEventsMax = 1000
 
 export type FeedEvent = {
@@ -28,33 +28,37 @@ export type Feed = {
   readonly hasMore: boolean
 }
 
-/** Refuses (400, /query/types): a name that no event has, which would be waited for in vain. */
+/** Refuses (400, /query/types): an unknown event type, because a client would wait for it forever. */
 function readTypes(text: string | undefined): readonly string[] | undefined {
   const types = text?.split(',')
   const unknown = types?.find((type) => !isEventName(type))
   if (unknown !== undefined)
-    throw refuseField({ pointer: '/query/types', code: 'invalid_value', message: 'has a name that no event has' })
+    throw refuseField({
+      pointer: '/query/types',
+      code: 'invalid_value',
+      message: 'has an unknown event type; GET /v1/webhooks/event-types lists them',
+    })
   return types
 }
 
 export function createFeed({ db, cursors, eventOutbox }: FeedDeps) {
-  /** The place to go on from. Refuses: validation_failed (/query/after), cursor_expired. */
-  const readPlace = async (list: string, partnerId: string, after: string | undefined): Promise<bigint> => {
-    // In this order: where nothing is kept, all up to this number is gone, and what comes meanwhile is above it.
+  /** The sequence behind which the page starts. Refuses: validation_failed (/query/after), cursor_expired. */
+  const readPosition = async (list: string, partnerId: string, after: string | undefined): Promise<bigint> => {
+    // Reads the last sequence first: in an empty feed, every later event has a higher number.
     const last = await store.lastSequence(db, partnerId)
     const first = (await store.oldestInFeed(db, partnerId)) ?? last + 1n
     if (after === undefined) return first - 1n
-    const place = BigInt(cursors.open(list, after, '/query/after'))
-    if (place + 1n < first)
+    const position = BigInt(cursors.open(list, after, '/query/after'))
+    if (position + 1n < first)
       throw new Refusal(
         'cursor_expired',
-        `The events ${place + 1n} to ${first - 1n} are older than ${wire.eventRetentionDays} days and gone. ` +
-          'Without `after`, the feed begins at the oldest that is kept.',
+        `The events ${position + 1n} to ${first - 1n} are older than ${wire.eventRetentionDays} days and deleted. ` +
+          'Omit `after` to start at the oldest available event.',
       )
-    return place
+    return position
   }
 
-  /** As the deliveries of the subscription carry them, those to come included. */
+  /** The event ids in the deliveries of the subscription, including future deliveries. */
   const eventIdsOf = async (tx: Tx, partnerId: string, subscriptionId: string, ids: readonly string[]) => {
     const rows = await history.wireIdsOf(tx, { partnerId, subscriptionId }, ids)
     const known = new Map(rows.map((row) => [row.eventId, row.wireEventId]))
@@ -63,8 +67,8 @@ export function createFeed({ db, cursors, eventOutbox }: FeedDeps) {
 
   return {
     /**
-     * Oldest first, behind `after`. Numbers are given under a lock, so that what can be read is followed by no smaller
-     * one: a reader that goes on from each `nextCursor` misses nothing. Refuses: validation_failed, not_found,
+     * Oldest first, behind `after`. Sequence numbers are assigned under a lock, so that no lower number becomes visible
+     * later: a client that continues from each `nextCursor` misses no event. Refuses: validation_failed, not_found,
      * cursor_expired.
      */
     events: async (partnerId: string, query: Static<typeof wire.FeedQuery>): Promise<Feed> => {
@@ -73,14 +77,14 @@ export function createFeed({ db, cursors, eventOutbox }: FeedDeps) {
         throw notFound('webhook subscription', '/query/subscriptionId')
       const list = `${partnerId} feed`
       const { limit } = cursors.read(list, query.limit === undefined ? {} : { limit: query.limit })
-      const place = await readPlace(list, partnerId, query.after)
+      const position = await readPosition(list, partnerId, query.after)
       const types = readTypes(query.types)
-      const examined = types === undefined ? limit : examinedEventsMax
-      const rows = await store.feedAfter(db, partnerId, place, examined + 1)
-      const looked = rows.slice(0, examined)
-      const keys = looked.map(({ eventId }) => ({ partnerId, eventId }))
+      const examinedMax = types === undefined ? limit : examinedEventsMax
+      const rows = await store.feedAfter(db, partnerId, position, examinedMax + 1)
+      const examined = rows.slice(0, examinedMax)
+      const keys = examined.map(({ eventId }) => ({ partnerId, eventId }))
       const events = new Map((await eventOutbox.byIds(db, keys)).map((event) => [event.id, event]))
-      const found = looked.flatMap(({ sequence, eventId }) => {
+      const found = examined.flatMap(({ sequence, eventId }) => {
         const event = events.get(eventId)
         return event === undefined || types?.includes(event.type) === false ? [] : [{ sequence, event }]
       })
@@ -97,8 +101,8 @@ export function createFeed({ db, cursors, eventOutbox }: FeedDeps) {
         data: parseJsonExactly(event.data) as Record<string, unknown>,
       }))
       const isCut = found.length > limit
-      const last = (isCut ? shown.at(-1)?.sequence : looked.at(-1)?.sequence) ?? place
-      return { data, nextCursor: cursors.write(list, String(last)), hasMore: isCut || rows.length > examined }
+      const last = (isCut ? shown.at(-1)?.sequence : examined.at(-1)?.sequence) ?? position
+      return { data, nextCursor: cursors.write(list, String(last)), hasMore: isCut || rows.length > examinedMax }
     },
   }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { createWorkerHarness, type WorkerHarness } from '../../../../test/support/worker-harness.ts'
-import { createHooks, statusChanged } from '../../../../test/support/webhooks.ts'
+import { createHooks, reconciledCounts, statusChanged } from '../../../../test/support/webhooks.ts'
 import { Refusal } from '../../api/index.ts'
 import { after as later, hourMs, minuteMs, newId } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
@@ -34,30 +34,24 @@ const redeliver = ({ partnerId, subscriptionId }: Key, eventId: string) =>
 const references = (page: { readonly data: readonly { readonly reference: string }[] }) =>
   page.data.map(({ reference }) => reference)
 
-async function told(key: Key, ...names: readonly string[]) {
+async function emitAndFanOut(key: Key, ...names: readonly string[]) {
   for (const name of names) await hooks.emit(key.partnerId, name, 'x')
   await hooks.fanOut(key.partnerId)
 }
 
-async function reconciled(key: Key) {
-  const rows = await hooks.webhooks.reconcile(hooks.db, key.partnerId)
-  const row = rows.find((each) => each.subscriptionId === key.subscriptionId)
-  assert.ok(row)
-  assert.equal(row.delivered + row.pending + row.held, row.owed)
-  return [row.owed, row.delivered, row.pending, row.held].map(Number)
+const countsOf = (key: Key) => reconciledCounts(hooks, key)
+
+async function beginAttempts(key: Key, expected: number) {
+  const attempts = await harness.claim(key)
+  assert.equal(attempts.length, expected)
+  return attempts
 }
 
-async function begun(key: Key, times: number) {
-  const claims = await harness.claim(key)
-  assert.equal(claims.length, times)
-  return claims
-}
-
-test('queue and delivered are one list, newest first, in pages, each with its attempts', async () => {
+test('queued and delivered ones are one list, newest first, in pages, with their attempts', async () => {
   const key = await subscribed()
   assert.deepEqual((await list(key)).data, [])
-  await told(key, 'A', 'B', 'C', 'D', 'E')
-  const claims = await begun(key, 5)
+  await emitAndFanOut(key, 'A', 'B', 'C', 'D', 'E')
+  const claims = await beginAttempts(key, 5)
   for (const index of [0, 2, 4]) await harness.record(claims[index])
   await harness.record(claims[1], { status: 500, responseBody: 'later' })
   const pages = []
@@ -84,15 +78,15 @@ test('queue and delivered are one list, newest first, in pages, each with its at
   assert.ok(all[0]?.deliveredAt && all[0].nextAttemptAt === null && all[1]?.nextAttemptAt)
 })
 
-test('by status, type, reference and time, and all at once', async () => {
+test('the list filters by status, type, reference and time, and by all of them', async () => {
   const key = await subscribed()
-  await told(key, 'A', 'B')
+  await emitAndFanOut(key, 'A', 'B')
   const type = 'partner.customer.deposit.completed'
   const now = hooks.clock.now()
   const data = sampleOf(type, { partnerId: key.partnerId, partnerName: 'Test', now })
   await hooks.db.transaction(async (tx) => hooks.eventOutbox.append(tx, key.partnerId, type, now, data))
   await hooks.fanOut(key.partnerId)
-  const claims = await begun(key, 3)
+  const claims = await beginAttempts(key, 3)
   await harness.record(claims[0])
   assert.deepEqual(references(await list(key, { status: 'Delivered' })), ['A'])
   assert.deepEqual(references(await list(key, { status: 'Pending' })), [data.reference, 'B'])
@@ -115,17 +109,17 @@ test('by status, type, reference and time, and all at once', async () => {
   assert.deepEqual(references(await list(key, { status: 'Pending' })), [])
 })
 
-test('a filter that finds little among very many looks at a bounded part, and goes on from there', async () => {
+test('a page of a sparse filter examines a bounded number of rows, and the next page continues there', async () => {
   const key = await subscribed()
   const total = 24_000
   const ids = Array.from({ length: total }, () => newId())
   await hooks.db.run(sql`
     insert into delivery.deliveries (partner_id, subscription_id, event_id, sequence, wire_event_id, type, reference,
       attempt_count, created_at, delivered_at)
-    select ${key.partnerId}::uuid, ${key.subscriptionId}::uuid, i, n, i, ${statusChanged},
-      case when n in (1, 15000, 24000) then 'rare' else 'usual' end, 1, ${hooks.clock.now()}::timestamptz,
+    select ${key.partnerId}::uuid, ${key.subscriptionId}::uuid, event_id, position, event_id, ${statusChanged},
+      case when position in (1, 15000, 24000) then 'rare' else 'usual' end, 1, ${hooks.clock.now()}::timestamptz,
       ${hooks.clock.now()}::timestamptz
-    from unnest(${ids}::uuid[]) with ordinality as w (i, n)`)
+    from unnest(${ids}::uuid[]) with ordinality as input (event_id, position)`)
   const found: string[] = []
   let pages = 0
   let query = {}
@@ -139,21 +133,21 @@ test('a filter that finds little among very many looks at a bounded part, and go
   assert.ok(pages >= 3 && pages <= 4, `${pages} pages`)
 })
 
-test('one is read by its eventId; unknown, malformed in time, of another subscription or partner are 404', async () => {
+test('a delivery is read by its event id; 404 for an unknown id and another subscription or partner', async () => {
   const key = await subscribed()
   const other = await subscribed()
-  await told(key, 'A')
+  await emitAndFanOut(key, 'A')
   const [row] = (await list(key)).data
   assert.ok(row)
   assert.deepEqual(await get(key, row.eventId), row)
   assert.deepEqual(await get(key, row.eventId.toUpperCase()), row)
-  const strange = [
+  const unknownIds = [
     newId(),
     'ffffffff-ffff-7fff-bfff-ffffffffffff',
     '00000000-0000-0000-0000-000000000000',
     '0190b0a0-0000-8000-8000-000000000000',
   ]
-  for (const eventId of strange) {
+  for (const eventId of unknownIds) {
     await assert.rejects(get(key, eventId), refused('not_found'))
     await assert.rejects(redeliver(key, eventId), refused('not_found'))
   }
@@ -162,16 +156,16 @@ test('one is read by its eventId; unknown, malformed in time, of another subscri
   await assert.rejects(redeliver({ ...key, partnerId: other.partnerId }, row.eventId), refused('not_found'))
 })
 
-test('a delivered one is redelivered under its id, its attempts go on, and it is owed once', async () => {
+test('a redelivery keeps the event id, continues the attempts and counts once in `owed`', async () => {
   const key = await subscribed()
-  await told(key, 'A')
-  const [first] = await begun(key, 1)
+  await emitAndFanOut(key, 'A')
+  const [first] = await beginAttempts(key, 1)
   await harness.record(first)
-  assert.deepEqual(await reconciled(key), [1, 1, 0, 0])
+  assert.deepEqual(await countsOf(key), { owed: 1, delivered: 1, pending: 0, held: 0 })
   const again = await redeliver(key, first?.eventId ?? '')
   assert.deepEqual([again.status, again.attemptCount, again.attempts.length], ['Pending', 1, 1])
-  assert.deepEqual(await reconciled(key), [1, 0, 1, 0])
-  const [second] = await begun(key, 1)
+  assert.deepEqual(await countsOf(key), { owed: 1, delivered: 0, pending: 1, held: 0 })
+  const [second] = await beginAttempts(key, 1)
   assert.deepEqual([second?.eventId, second?.data], [first?.eventId, first?.data])
   await harness.record(second)
   const done = await get(key, first?.eventId ?? '')
@@ -179,54 +173,53 @@ test('a delivered one is redelivered under its id, its attempts go on, and it is
     [done.status, done.attemptCount, done.attempts.map(({ attempt }) => attempt)],
     ['Delivered', 2, [1, 2]],
   )
-  assert.deepEqual(await reconciled(key), [1, 1, 0, 0])
+  assert.deepEqual(await countsOf(key), { owed: 1, delivered: 1, pending: 0, held: 0 })
 })
 
-test('a held one starts over, one that waits goes now, one that is under way stays as its attempt leaves it', async () => {
+test('redelivery restarts a held delivery, hurries a waiting one and leaves an attempt under way alone', async () => {
   const key = await subscribed()
-  await told(key, 'held')
-  const [held] = await begun(key, 1)
+  await emitAndFanOut(key, 'held')
+  const [held] = await beginAttempts(key, 1)
   await harness.record(held, { status: 500 })
   await hooks.db.run(sql`
     update delivery.queue set status = 'Held', held_at = ${hooks.clock.now()}, due_at = null
     where partner_id = ${key.partnerId}`)
   await redeliver(key, held?.eventId ?? '')
-  const [started] = await begun(key, 1)
+  const [started] = await beginAttempts(key, 1)
   assert.equal(started?.eventId, held?.eventId)
   await harness.record(started, { status: 500 })
-  assert.deepEqual(await begun(key, 0), [])
+  assert.deepEqual(await beginAttempts(key, 0), [])
   await redeliver(key, held?.eventId ?? '')
-  const [hurried] = await begun(key, 1)
-  // Twice while it is under way: nothing is begun beside it, and what it says is recorded.
+  const [hurried] = await beginAttempts(key, 1)
+  // Two redeliveries during the attempt start no second attempt, and its result is recorded.
   await Promise.all([redeliver(key, held?.eventId ?? ''), redeliver(key, held?.eventId ?? '')])
-  await begun(key, 0)
+  await beginAttempts(key, 0)
   assert.equal(await harness.record(hurried), 'delivered')
-  assert.deepEqual(await reconciled(key), [1, 1, 0, 0])
+  assert.deepEqual(await countsOf(key), { owed: 1, delivered: 1, pending: 0, held: 0 })
 })
 
-test('redelivered ten times at once while others come and go: owed once each', async () => {
+test('concurrent redeliveries count once per delivery in `owed`', async () => {
   const key = await subscribed()
-  await told(key, 'A', 'B', 'C')
-  const claims = await begun(key, 3)
+  await emitAndFanOut(key, 'A', 'B', 'C')
+  const claims = await beginAttempts(key, 3)
   await Promise.all(claims.map((claim) => harness.record(claim)))
   const ids = claims.map(({ eventId }) => eventId)
   await Promise.all(Array.from({ length: 10 }, (_, index) => redeliver(key, ids[index % 3] ?? '')))
-  assert.deepEqual(await reconciled(key), [3, 0, 3, 0])
-  const again = await begun(key, 3)
+  assert.deepEqual(await countsOf(key), { owed: 3, delivered: 0, pending: 3, held: 0 })
+  const again = await beginAttempts(key, 3)
   assert.deepEqual(again.map(({ eventId }) => eventId).toSorted(), ids.toSorted())
   await Promise.all([...again.map((claim) => harness.record(claim)), ...ids.map((id) => redeliver(key, id))])
-  const [owed] = await reconciled(key)
-  assert.equal(owed, 3)
+  assert.equal((await countsOf(key)).owed, 3)
 })
 
 test('the newest twenty attempts are shown', async () => {
   const key = await subscribed()
-  await told(key, 'A')
-  let [claim] = await begun(key, 1)
+  await emitAndFanOut(key, 'A')
+  let [claim] = await beginAttempts(key, 1)
   for (let i = 0; i < 24; i += 1) {
     await harness.record(claim)
     await redeliver(key, claim?.eventId ?? '')
-    ;[claim] = await begun(key, 1)
+    ;[claim] = await beginAttempts(key, 1)
   }
   const { attempts, attemptCount } = await get(key, claim?.eventId ?? '')
   assert.equal(attemptCount, 24)
@@ -236,35 +229,41 @@ test('the newest twenty attempts are shown', async () => {
   )
 })
 
-test('enabling makes due what waits and what is held, and few at once begin', async () => {
+test('enabling makes waiting and held deliveries due, with slow start', async () => {
   const key = await subscribed()
-  await told(key, 'A', 'B', 'C')
-  const claims = await begun(key, 3)
+  await emitAndFanOut(key, 'A', 'B', 'C')
+  const claims = await beginAttempts(key, 3)
   for (const claim of claims) await harness.record(claim, { status: 500 })
   const disabled = await hooks.webhooks.update(key.partnerId, key.subscriptionId, { status: 'Disabled' })
   assert.deepEqual([disabled.disabledReason, disabled.disabledAt], ['Partner', hooks.clock.now()])
-  await told(key, 'D')
-  await begun(key, 0)
-  assert.deepEqual(await reconciled(key), [4, 0, 0, 4])
+  await emitAndFanOut(key, 'D')
+  await beginAttempts(key, 0)
+  assert.deepEqual(await countsOf(key), { owed: 4, delivered: 0, pending: 0, held: 4 })
   const enabled = await hooks.webhooks.enable(key.partnerId, key.subscriptionId)
   assert.deepEqual([enabled.status, enabled.disabledReason, enabled.disabledAt], ['Enabled', null, null])
-  assert.deepEqual(await reconciled(key), [4, 0, 4, 0])
-  const [one] = await begun(key, 1)
+  assert.deepEqual(await countsOf(key), { owed: 4, delivered: 0, pending: 4, held: 0 })
+  const [one] = await beginAttempts(key, 1)
   await harness.record(one)
   assert.equal((await harness.claim(key)).length, 2)
 })
 
-test('statistics: the sums, the oldest, and what the attempts of a day came to', async () => {
+test('statistics have the counts, the oldest pending time and the attempts of 24 hours', async () => {
   const key = await subscribed()
   const read = () => hooks.webhooks.statistics(key.partnerId, key.subscriptionId)
   const empty = await read()
   assert.deepEqual(empty, {
-    ...{ owed: 0, delivered: 0, pending: 0, held: 0, capped: false, oldestPendingAt: null, failingSince: null },
+    owed: 0,
+    delivered: 0,
+    pending: 0,
+    held: 0,
+    capped: false,
+    oldestPendingAt: null,
+    failingSince: null,
     breaker: 'Closed',
     last24Hours: { attempts: 0, successes: 0, failures: 0, latencyMs: { p50: null, p95: null, p99: null } },
   })
-  await told(key, 'A', 'B', 'C', 'D')
-  const claims = await begun(key, 4)
+  await emitAndFanOut(key, 'A', 'B', 'C', 'D')
+  const claims = await beginAttempts(key, 4)
   await harness.record(claims[0], { durationMs: 10 })
   await harness.record(claims[1], { durationMs: 20 })
   await harness.record(claims[2], { durationMs: 400, status: 500 })
@@ -274,7 +273,12 @@ test('statistics: the sums, the oldest, and what the attempts of a day came to',
   const { oldestPendingAt, failingSince, ...rest } = await read()
   assert.ok(oldestPendingAt !== null && failingSince !== null)
   assert.deepEqual(rest, {
-    ...{ owed: 4, delivered: 2, pending: 1, held: 1, capped: false, breaker: 'Closed' },
+    owed: 4,
+    delivered: 2,
+    pending: 1,
+    held: 1,
+    capped: false,
+    breaker: 'Closed',
     last24Hours: { attempts: 3, successes: 2, failures: 1, latencyMs: { p50: 20, p95: 400, p99: 400 } },
   })
   hooks.clock.advance(25 * hourMs)
@@ -284,10 +288,10 @@ test('statistics: the sums, the oldest, and what the attempts of a day came to',
   await assert.rejects(hooks.webhooks.statistics(stranger.partnerId, key.subscriptionId), refused('not_found'))
 })
 
-test('one that was delivered before deliveries carried their attempt shows it, and is counted, out of the log', async () => {
+test('a delivery from before migration 0016 shows and counts its attempt from the log', async () => {
   const key = await subscribed()
-  await told(key, 'A')
-  const [claim] = await begun(key, 1)
+  await emitAndFanOut(key, 'A')
+  const [claim] = await beginAttempts(key, 1)
   await harness.record(claim, { durationMs: 7 })
   const [row] = (await list(key)).data
   assert.deepEqual(
@@ -304,7 +308,7 @@ test('one that was delivered before deliveries carried their attempt shows it, a
   assert.deepEqual(await shown(), [[1, 8]])
   assert.equal((await hooks.webhooks.statistics(partnerId, subscriptionId)).last24Hours.attempts, 1)
   await redeliver(key, row?.eventId ?? '')
-  const [again] = await begun(key, 1)
+  const [again] = await beginAttempts(key, 1)
   await harness.record(again, { durationMs: 9 })
   assert.deepEqual(await shown(), [
     [1, 8],

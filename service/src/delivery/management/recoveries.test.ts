@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
-import { createHooks, statusChanged } from '../../../../test/support/webhooks.ts'
+import { createHooks, reconciledCounts, statusChanged } from '../../../../test/support/webhooks.ts'
 import { Refusal } from '../../api/index.ts'
 import { after as later, dayMs, firstIdOf, hourMs, minuteMs, newId } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
@@ -11,7 +11,7 @@ before(async () => {
   hooks = await createHooks()
 })
 after(() => hooks?.close())
-// Ids of events are of the system's time, which goes on while the clock of the tests stands.
+// Event ids use the system time, which advances while the clock of the tests does not.
 beforeEach(() => hooks.clock.advance(minuteMs))
 
 const refused = (code: string, pointer?: string) => (error: unknown) =>
@@ -29,27 +29,19 @@ async function recover({ partnerId, subscriptionId }: Key, since = ago(hourMs)) 
   while ((await hooks.webhooks.recoverStep()) > 0);
   const done = await hooks.webhooks.recovery(partnerId, subscriptionId, id)
   assert.equal(done.status, 'Completed')
-  return [done.examined, done.recovered]
+  return { examined: Number(done.examined), recovered: Number(done.recovered) }
 }
 
-/** owed, delivered, pending, held; the first is the sum of the others, always. */
-async function counts({ partnerId, subscriptionId }: Key) {
-  const rows = await hooks.webhooks.reconcile(hooks.db, partnerId)
-  const row = rows.find((each) => each.subscriptionId === subscriptionId)
-  assert.ok(row)
-  const { owed, delivered, pending, held } = row
-  assert.equal(delivered + pending + held, owed)
-  return [owed, delivered, pending, held].map(Number)
-}
+const countsOf = (key: Key) => reconciledCounts(hooks, key)
 
-/** As after the last attempt. */
+/** Sets the state after the last attempt. */
 const hold = ({ partnerId, subscriptionId }: Key, rowsMax: number) =>
   hooks.db.run(sql`
     update delivery.queue set status = 'Held', held_at = ${hooks.clock.now()}, attempt_count = 12, failures = 12
     where partner_id = ${partnerId} and event_id = any(array(select event_id from delivery.queue
       where partner_id = ${partnerId} and subscription_id = ${subscriptionId} order by event_id limit ${rowsMax}))`)
 
-/** As after a success. */
+/** Sets the state after a success. */
 const deliver = async ({ partnerId, subscriptionId }: Key, rowsMax: number) => {
   await hooks.db.run(sql`
     insert into delivery.deliveries (partner_id, subscription_id, event_id, sequence, wire_event_id, type, reference,
@@ -58,16 +50,15 @@ const deliver = async ({ partnerId, subscriptionId }: Key, rowsMax: number) => {
     from delivery.queue where partner_id = ${partnerId} and subscription_id = ${subscriptionId}
     order by event_id limit ${rowsMax}`)
   await hooks.db.run(sql`
-    delete from delivery.queue q where q.partner_id = ${partnerId} and q.event_id in (
-      select event_id from delivery.deliveries where partner_id = ${partnerId} and subscription_id = ${subscriptionId})
-      and q.subscription_id = ${subscriptionId}`)
+    delete from delivery.queue where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and event_id in (
+      select event_id from delivery.deliveries where partner_id = ${partnerId} and subscription_id = ${subscriptionId})`)
 }
 
-test('nothing to recover: it is done at once', async () => {
-  assert.deepEqual(await recover(await subscribed(await hooks.addPartner())), [0n, 0n])
+test('a recovery without events completes at once', async () => {
+  assert.deepEqual(await recover(await subscribed(await hooks.addPartner())), { examined: 0, recovered: 0 })
 })
 
-test('what came before the subscription is made; what is pending stays, what is delivered stays, what is held is due', async () => {
+test('a recovery creates missing deliveries and makes held ones due; others stay as they are', async () => {
   const partnerId = await hooks.addPartner()
   await hooks.emit(partnerId, 'R', 'a', 'b')
   await hooks.fanOut(partnerId)
@@ -76,15 +67,15 @@ test('what came before the subscription is made; what is pending stays, what is 
   await hooks.fanOut(partnerId)
   await deliver(key, 1)
   await hold(key, 1)
-  assert.deepEqual(await counts(key), [3, 1, 1, 1])
-  assert.deepEqual(await recover(key), [5n, 3n])
-  assert.deepEqual(await counts(key), [5, 1, 4, 0])
+  assert.deepEqual(await countsOf(key), { owed: 3, delivered: 1, pending: 1, held: 1 })
+  assert.deepEqual(await recover(key), { examined: 5, recovered: 3 })
+  assert.deepEqual(await countsOf(key), { owed: 5, delivered: 1, pending: 4, held: 0 })
   const { data } = await hooks.webhooks.deliveries(partnerId, key.subscriptionId, {})
   assert.equal(new Set(data.map(({ eventId }) => eventId)).size, 5)
-  assert.deepEqual(await recover(key), [5n, 0n])
+  assert.deepEqual(await recover(key), { examined: 5, recovered: 0 })
 })
 
-test('only what the subscription wants now, and all of it where it wants all', async () => {
+test('a recovery creates deliveries of the current event types of the subscription', async () => {
   const partnerId = await hooks.addPartner()
   await hooks.emit(partnerId, 'R', 'a')
   const type = 'partner.customer.deposit.completed'
@@ -94,13 +85,13 @@ test('only what the subscription wants now, and all of it where it wants all', a
   await hooks.fanOut(partnerId)
   const one = await subscribed(partnerId, [type])
   const all = await subscribed(partnerId, ['*'])
-  assert.deepEqual(await recover(one), [2n, 1n])
-  assert.deepEqual(await recover(all), [2n, 2n])
+  assert.deepEqual(await recover(one), { examined: 2, recovered: 1 })
+  assert.deepEqual(await recover(all), { examined: 2, recovered: 2 })
   await hooks.webhooks.update(partnerId, one.subscriptionId, { events: [type, statusChanged] })
-  assert.deepEqual(await recover(one), [2n, 1n])
+  assert.deepEqual(await recover(one), { examined: 2, recovered: 1 })
 })
 
-test('from since to until, by the time of the event', async () => {
+test('a recovery includes since and excludes until, by the time of the event', async () => {
   const partnerId = await hooks.addPartner()
   const key = await subscribed(partnerId)
   const now = hooks.clock.now()
@@ -126,10 +117,10 @@ test('from since to until, by the time of the event', async () => {
   )
 })
 
-test('it waits for what is not fanned out yet', async () => {
+test('a recovery waits for pending events of its range', async () => {
   const partnerId = await hooks.addPartner()
   await hooks.emit(partnerId, 'R', 'a')
-  // Surely before the subscription, whatever clocks differ by.
+  // More than the tolerated difference of clocks, so that the event is before the subscription.
   hooks.clock.advance(10 * minuteMs)
   const key = await subscribed(partnerId)
   const { id } = await hooks.webhooks.recover(partnerId, key.subscriptionId, { since: ago(hourMs) })
@@ -142,7 +133,7 @@ test('it waits for what is not fanned out yet', async () => {
   assert.deepEqual([done.status, done.examined, done.recovered], ['Completed', 1n, 1n])
 })
 
-test('in steps, two workers at it beside fan-outs: each event is counted once and made once', async () => {
+test('two workers beside a fan-out examine each event once and create each delivery once', async () => {
   const partnerId = await hooks.addPartner()
   const total = 1300
   for (let at = 0; at < total; at += 130)
@@ -157,18 +148,18 @@ test('in steps, two workers at it beside fan-outs: each event is counted once an
       await hooks.webhooks.recoverStep()
   }
   const fan = async () => {
-    // None where the partner is busy: whoever fans out comes again.
+    // A fan-out takes nothing while a step locks the partner, so it is repeated.
     while ((await hooks.fanOut(partnerId)) === 0);
   }
   await Promise.all([work(), work(), fan()])
   const done = await hooks.webhooks.recovery(partnerId, key.subscriptionId, id)
-  // The late one came by itself, or by the recovery if that saw it first.
+  // The last delivery comes from the fan-out, or from the recovery if that was first.
   assert.ok(done.examined >= BigInt(total) && done.examined <= BigInt(total + 1))
   assert.equal(done.recovered, BigInt(total))
-  assert.deepEqual((await counts(key))[0], total + 1)
+  assert.equal((await countsOf(key)).owed, total + 1)
 })
 
-test('409 while one runs, even when several start at once; another may begin after it', async () => {
+test('409 while a recovery runs, also for concurrent starts; another can start afterwards', async () => {
   const partnerId = await hooks.addPartner()
   const key = await subscribed(partnerId)
   const starts = Array.from({ length: 6 }, () =>
@@ -184,7 +175,7 @@ test('409 while one runs, even when several start at once; another may begin aft
   assert.equal(data.length, 2)
 })
 
-test('400 to a time that is no time to recover, 404 to what is not there', async () => {
+test('400 for an invalid range, 404 for an unknown subscription or recovery', async () => {
   const partnerId = await hooks.addPartner()
   const { subscriptionId } = await subscribed(partnerId)
   const start = (since: string, until?: string) =>
@@ -203,7 +194,7 @@ test('400 to a time that is no time to recover, 404 to what is not there', async
   )
 })
 
-test('a recovery of a removed subscription ends with it', async () => {
+test('a recovery is deleted with its subscription', async () => {
   const partnerId = await hooks.addPartner()
   const key = await subscribed(partnerId)
   await hooks.webhooks.recover(partnerId, key.subscriptionId, { since: ago(hourMs) })
@@ -214,7 +205,7 @@ test('a recovery of a removed subscription ends with it', async () => {
   assert.deepEqual(rows, [])
 })
 
-test('a hundred of a subscription are remembered', async () => {
+test('the newest hundred recoveries of a subscription are kept', async () => {
   const partnerId = await hooks.addPartner()
   const key = await subscribed(partnerId)
   for (let i = 0; i < 102; i += 1) {

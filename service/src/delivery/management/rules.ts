@@ -1,26 +1,27 @@
-/** Pure: which URLs may be subscribed, and what a subscription is told about its events. */
+/** Pure: which URLs are allowed, which events a subscription gets, and which statuses its partner sees. */
 import { type FieldErrorCode, isEventName, urlCharsMax, webhooks } from '@partner-payments/wire'
 import { type Refusal, refuseField } from '../../api/index.ts'
 import { addressLiteral, isAllowedAddress, isLoopbackAddress, isLoopbackName } from '../exchange/addresses.ts'
 
 export type UrlRules = {
-  /** A developer's machine: endpoints on loopback, over http as well. Never where others can reach the service. */
+  /** Allows endpoints on loopback, also over http. Only for a developer's machine, where others cannot reach the service. */
   readonly allowHttpLoopback: boolean
 }
 
 /**
- * The URL as it is called. Refuses (400, /url): not absolute https (http to loopback where allowed), credentials or a
- * fragment in it, an address that is not public. What a name resolves to is judged when it is called.
+ * Normalises the URL. Refuses (400, /url): a URL that is not absolute https (or http to loopback, if allowed), one with
+ * credentials or a fragment, and an address that is not public. The guard checks what a host name resolves to at each
+ * connection.
  */
 export function readUrl(text: string, { allowHttpLoopback }: UrlRules): string {
   const refuse = (message: string, code: FieldErrorCode = 'invalid_value'): Refusal =>
     refuseField({ pointer: '/url', code, message })
-  // `new URL` repairs what it can: white space, backslashes, missing slashes. A partner should see what will be called.
+  // `new URL` repairs white space, backslashes and missing slashes. Refuse them, so that the stored URL is as given.
   if (!/^https?:\/\/[^/\\\s]/i.test(text) || /[\s\\\p{Cc}]/u.test(text) || !URL.canParse(text))
     throw refuse('must be an absolute https URL', 'invalid_format')
   const url = new URL(text)
-  if (url.username !== '' || url.password !== '') throw refuse('must not carry credentials')
-  if (url.hash !== '' || text.includes('#')) throw refuse('must not have a fragment')
+  if (url.username !== '' || url.password !== '') throw refuse('must not contain credentials')
+  if (url.hash !== '' || text.includes('#')) throw refuse('must not contain a fragment')
   const literal = addressLiteral(url.hostname)
   const loopback = literal === undefined ? isLoopbackName(url.hostname) : isLoopbackAddress(literal)
   if (url.protocol === 'http:' && !(loopback && allowHttpLoopback))
@@ -33,21 +34,21 @@ export function readUrl(text: string, { allowHttpLoopback }: UrlRules): string {
   return url.href
 }
 
-/** Refuses (400): a character that PostgreSQL's text cannot hold. */
+/** Refuses (400): U+0000, which PostgreSQL cannot store in a text. */
 export function readText(text: string, pointer: string): string {
   if (text.includes('\u0000'))
     throw refuseField({ pointer, code: 'invalid_character', message: 'must not contain U+0000' })
   return text
 }
 
-/** As they are stored; absent is all of them. Refuses (400, /events): "*" beside others, a character. */
+/** The default is all events. Refuses (400, /events): "*" together with names, and U+0000. */
 export function readEvents(events: readonly string[] = [webhooks.allEvents]): readonly string[] {
   if (events.includes(webhooks.allEvents) && events.length > 1)
-    throw refuseField({ pointer: '/events', code: 'invalid_value', message: `must be names, or "*" alone` })
+    throw refuseField({ pointer: '/events', code: 'invalid_value', message: 'must be event names, or only "*"' })
   return events.map((name, index) => readText(name, `/events/${index}`))
 }
 
-/** Whether a subscription to `events` wants events of a type. */
+/** Whether a subscription to `events` includes an event type. */
 export function wants(events: readonly string[], type: string): boolean {
   return events.includes(type) || events[0] === webhooks.allEvents
 }
@@ -62,12 +63,12 @@ export function warningsFor(events: readonly string[]): readonly string[] {
 export type DeliveryStatus = (typeof webhooks.deliveryStatuses)[number]
 export type SubscriptionStatus = (typeof webhooks.subscriptionStatuses)[number]
 
-/** What a disabled subscription is owed is held; the rows need not be touched for that, however many they are. */
+/** The pending deliveries of a disabled subscription appear as held, so that disabling it changes no rows. */
 export function statusSeen(stored: DeliveryStatus, subscription: SubscriptionStatus): DeliveryStatus {
   return stored === 'Pending' && subscription === 'Disabled' ? 'Held' : stored
 }
 
-/** The stored statuses that are seen as `seen`: the inverse of `statusSeen`. */
+/** The stored statuses that appear as `seen`: the inverse of `statusSeen`. */
 export function statusesStored(seen: DeliveryStatus, subscription: SubscriptionStatus): readonly DeliveryStatus[] {
   const stored: readonly DeliveryStatus[] = ['Pending', 'Delivered', 'Held']
   return stored.filter((status) => statusSeen(status, subscription) === seen)

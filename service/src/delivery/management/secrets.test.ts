@@ -24,50 +24,50 @@ async function subscribed(more: { readonly signature?: 'v1' | 'v1a' } = {}) {
   return { partnerId, subscriptionId: created.id, created }
 }
 
-/** What verifies the signatures of now, the newest first, as another process than the one that rotates would see it. */
-async function verifying(key: { readonly partnerId: string; readonly subscriptionId: string }) {
+/** What verifies the current signatures, newest first, as another process reads it. */
+async function verifyingKeys(key: { readonly partnerId: string; readonly subscriptionId: string }) {
   const secrets = createSecrets({ sealer: createSealer([hooks.key]) })
   const signing = (await secrets.signingKeys(hooks.db, [key], hooks.clock.now())).get(key.subscriptionId)
   return (signing?.keys ?? []).map((one: SigningKey) => verifyingKeyText(one))
 }
 
-test('both sign during the overlap, then the new one alone, and the old one is swept', async () => {
+test('both secrets sign during the overlap; then only the new one signs, and the old one is deleted', async () => {
   const { created, ...key } = await subscribed()
   const { partnerId, subscriptionId } = key
-  assert.deepEqual(await verifying(key), [created.secret])
+  assert.deepEqual(await verifyingKeys(key), [created.secret])
   const rotated = await hooks.webhooks.rotateSecret(partnerId, subscriptionId)
   assert.notEqual(rotated.secret, created.secret)
   assert.equal(rotated.overlapUntil.getTime() - hooks.clock.now().getTime(), dayMs)
-  assert.deepEqual(await verifying(key), [rotated.secret, created.secret])
+  assert.deepEqual(await verifyingKeys(key), [rotated.secret, created.secret])
   hooks.clock.advance(dayMs - 1)
-  assert.equal((await verifying(key)).length, 2)
+  assert.equal((await verifyingKeys(key)).length, 2)
   hooks.clock.advance(1)
-  assert.deepEqual(await verifying(key), [rotated.secret])
+  assert.deepEqual(await verifyingKeys(key), [rotated.secret])
   await hooks.webhooks.sweep()
   const rows = await hooks.db.rows(sql`select id from delivery.secrets where partner_id = ${partnerId}`)
   assert.equal(rows.length, 1)
 })
 
-test('without an overlap the old one signs no more, whatever end it had', async () => {
+test('a rotation without overlap ends all previous secrets', async () => {
   const { created: _created, ...key } = await subscribed()
   const { partnerId, subscriptionId } = key
   await hooks.webhooks.rotateSecret(partnerId, subscriptionId, { overlapSeconds: 600 })
   const rotated = await hooks.webhooks.rotateSecret(partnerId, subscriptionId, { overlapSeconds: 0 })
-  assert.deepEqual(await verifying(key), [rotated.secret])
+  assert.deepEqual(await verifyingKeys(key), [rotated.secret])
 })
 
-test('a later rotation does not prolong an overlap that ends earlier', async () => {
+test('a later rotation does not extend an earlier overlap', async () => {
   const { created, ...key } = await subscribed()
   const { partnerId, subscriptionId } = key
   await hooks.webhooks.rotateSecret(partnerId, subscriptionId, { overlapSeconds: 60 })
   await hooks.webhooks.rotateSecret(partnerId, subscriptionId, { overlapSeconds: 600 })
   hooks.clock.advance(61 * secondMs)
-  const keys = await verifying(key)
+  const keys = await verifyingKeys(key)
   assert.equal(keys.length, 2)
   assert.ok(!keys.includes(created.secret ?? ''))
 })
 
-test('rotations at once are one after another: all of their secrets sign, up to the limit', async () => {
+test('concurrent rotations each issue a secret that signs, up to the limit', async () => {
   const { created, ...key } = await subscribed()
   const { partnerId, subscriptionId } = key
   const rotations = Array.from({ length: 7 }, () => hooks.webhooks.rotateSecret(partnerId, subscriptionId))
@@ -76,16 +76,21 @@ test('rotations at once are one after another: all of their secrets sign, up to 
   assert.equal(shown.length, wire.activeSecretsMax - 1)
   for (const result of results)
     if (result.status === 'rejected') assert.ok(refused('webhook_secret_limit_reached')(result.reason))
-  assert.deepEqual((await verifying(key)).toSorted(), [created.secret, ...shown].toSorted())
+  assert.deepEqual((await verifyingKeys(key)).toSorted(), [created.secret, ...shown].toSorted())
   const last = await hooks.webhooks.rotateSecret(partnerId, subscriptionId, { overlapSeconds: 0 })
-  assert.deepEqual(await verifying(key), [last.secret])
+  assert.deepEqual(await verifyingKeys(key), [last.secret])
 })
 
-test('a rotation in one process is what signs in another', async () => {
+test('a rotation in one process takes effect in another', async () => {
   const { created: _created, ...key } = await subscribed()
   const other = createDeliveryEngine({
-    ...{ db: hooks.db, clock: hooks.clock, eventOutbox: hooks.eventOutbox, sealer: createSealer([hooks.key]) },
-    ...{ cursors: createCursors(hooks.key), urlRules: { allowHttpLoopback: true }, alerts: hooks.alerts },
+    db: hooks.db,
+    clock: hooks.clock,
+    eventOutbox: hooks.eventOutbox,
+    sealer: createSealer([hooks.key]),
+    cursors: createCursors(hooks.key),
+    urlRules: { allowHttpLoopback: true },
+    alerts: hooks.alerts,
   })
   const secrets = createSecrets({ sealer: createSealer([hooks.key]) })
   const keysOf = async () =>
@@ -95,7 +100,7 @@ test('a rotation in one process is what signs in another', async () => {
   assert.deepEqual(await keysOf(), [rotated.secret])
 })
 
-test('what a worker has in memory already goes out signed by the secret of now', async () => {
+test('deliveries in the memory of a worker are signed with the current secret', async () => {
   const { created: _created, ...key } = await subscribed()
   for (let i = 0; i < 40; i += 1) await hooks.emit(key.partnerId, newId(), 'x')
   await hooks.fanOut(key.partnerId)
@@ -111,7 +116,7 @@ test('what a worker has in memory already goes out signed by the secret of now',
   await harness.close()
 })
 
-test('v1a shows its public key whenever it is asked, and never a secret', async () => {
+test('a v1a subscription always shows its public key, and never a secret', async () => {
   const { created, ...key } = await subscribed({ signature: 'v1a' })
   assert.equal(created.secret, undefined)
   assert.match(created.publicKey ?? '', /^whpk_[A-Za-z0-9+/]{43}=$/)
@@ -119,33 +124,33 @@ test('v1a shows its public key whenever it is asked, and never a secret', async 
   assert.equal(read.publicKey, created.publicKey)
   const { data } = await hooks.webhooks.list(key.partnerId, {})
   assert.equal(data[0]?.publicKey, created.publicKey)
-  assert.deepEqual(await verifying(key), [created.publicKey])
+  assert.deepEqual(await verifyingKeys(key), [created.publicKey])
   const row = await hooks.db.row<{ text: string }>(sql`
     select encode(secret_sealed, 'escape') as text from delivery.secrets where partner_id = ${key.partnerId}`)
   assert.ok(row && !/whsk_/.test(row.text))
 })
 
-test('a rotation changes the kind of the signature, and both kinds sign meanwhile', async () => {
+test('a rotation can change the kind of signature, and both kinds sign during the overlap', async () => {
   const { created, ...key } = await subscribed()
   const { partnerId, subscriptionId } = key
   const rotated = await hooks.webhooks.rotateSecret(partnerId, subscriptionId, { signature: 'v1a' })
   assert.equal(rotated.secret, undefined)
-  assert.deepEqual(await verifying(key), [rotated.publicKey, created.secret])
+  assert.deepEqual(await verifyingKeys(key), [rotated.publicKey, created.secret])
   const read = await hooks.webhooks.get(partnerId, subscriptionId)
   assert.deepEqual([read.signature, read.publicKey], ['v1a', rotated.publicKey])
 })
 
-test('a secret of another subscription does not open, and those of a removed one are gone', async () => {
+test('a secret does not open for another subscription, and a deleted subscription has none', async () => {
   const [one, two] = [await subscribed(), await subscribed()]
   await hooks.db.run(sql`
     update delivery.secrets set secret_sealed = (select secret_sealed from delivery.secrets where partner_id = ${one.partnerId})
     where partner_id = ${two.partnerId}`)
-  await assert.rejects(verifying(two), AssertionFailure)
+  await assert.rejects(verifyingKeys(two), AssertionFailure)
   await hooks.webhooks.remove(one.partnerId, one.subscriptionId)
-  assert.deepEqual(await verifying(one), [])
+  assert.deepEqual(await verifyingKeys(one), [])
 })
 
-test('404 to a subscription that is unknown, removed, or of another partner', async () => {
+test('404 for a subscription that is unknown, deleted or of another partner', async () => {
   const { partnerId, subscriptionId } = await subscribed()
   const stranger = await hooks.addPartner()
   await assert.rejects(hooks.webhooks.rotateSecret(partnerId, newId()), refused('not_found'))

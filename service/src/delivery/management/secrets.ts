@@ -1,58 +1,26 @@
-/**
- * What signs the deliveries of a subscription: one key, and for a while after a rotation those before it. Sealed under
- * the subscription, so that a secret copied to another row does not open.
- */
-import {
-  readSigningKey,
-  type SigningKey,
-  signingKeyText,
-  verifyingKeyText,
-  webhooks as wire,
-} from '@partner-payments/wire'
+/** The signing secrets of subscriptions: one newest secret and, after a rotation, the previous ones until they expire. */
+import { type SigningKey, signingKeyText, verifyingKeyText, webhooks as wire } from '@partner-payments/wire'
 import { newId, randomBytes, type Sealer } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
+import { createSigningKeys, sealContext } from './signing-keys.ts'
 import * as store from './store-secrets.ts'
 import type { SubscriptionKey } from './store-subscriptions.ts'
 
-/** The newest key first, and when the first of them ends. */
-export type Signing = { readonly keys: readonly SigningKey[]; readonly until: Date | null }
-
 export type Signature = (typeof wire.signatures)[number]
+type Rotation = { readonly kind: Signature; readonly endsAt: Date; readonly now: Date }
 
-/** Of HMAC as of Ed25519: Standard DeliveryEngine asks for 24 to 64 of the one, RFC 8032 for 32 of the other. */
+/** Standard Webhooks asks for 24 to 64 bytes for HMAC, RFC 8032 for 32 bytes for Ed25519. */
 const keyBytes = 32
-/** Opened keys that a process remembers: twenty subscriptions of five hundred partners. */
-const openKeysMax = 10_000
 const sweepRowsMax = 1000
 
-/** The name of the table before migration 0021: secrets that were sealed then must open. */
-const sealContext = ({ partnerId, subscriptionId }: SubscriptionKey) => [
-  'webhooks.subscriptions',
-  'secret_sealed',
-  partnerId,
-  subscriptionId,
-]
-
-/** What the partner is shown of a new key: the secret itself, or the public half of it. */
+/** The field that the partner sees of a new key: the secret itself, or the public key. */
 export function shownOf(key: SigningKey): { readonly secret?: string; readonly publicKey?: string } {
   const text = verifyingKeyText(key)
   return key.kind === 'v1' ? { secret: text } : { publicKey: text }
 }
 
 export function createSecrets({ sealer }: { readonly sealer: Sealer }) {
-  /** By the id of the row, whose secret never changes. That it still signs is asked of the database, each time. */
-  const opened = new Map<string, SigningKey>()
-  const open = (row: store.SecretRow): SigningKey => {
-    const known = opened.get(row.id)
-    if (known !== undefined) return known
-    const key = readSigningKey(sealer.open(row.secretSealed, sealContext(row)))
-    const oldest = opened.size >= openKeysMax ? opened.keys().next().value : undefined
-    if (oldest !== undefined) opened.delete(oldest)
-    opened.set(row.id, key)
-    return key
-  }
-
-  /** A new key, stored; it signs from the commit on. */
+  /** Stores a new key, which signs from the commit on. */
   const add = async (tx: Tx, subscription: SubscriptionKey, kind: Signature, now: Date): Promise<SigningKey> => {
     const key: SigningKey = { kind, key: randomBytes(keyBytes) }
     const secretSealed = sealer.seal(signingKeyText(key), sealContext(subscription))
@@ -60,68 +28,32 @@ export function createSecrets({ sealer }: { readonly sealer: Sealer }) {
     return key
   }
 
-  /** What signs for each of the subscriptions at `now`, by their ids. */
-  const signingKeys = async (
-    tx: Tx,
-    subscriptions: readonly SubscriptionKey[],
-    now: Date,
-  ): Promise<ReadonlyMap<string, Signing>> => {
-    if (subscriptions.length === 0) return new Map()
-    const rows = Map.groupBy(await store.liveSecrets(tx, subscriptions, now), (row) => row.subscriptionId)
-    return new Map([...rows].map(([id, of]) => [id, { keys: of.map(open), until: of.at(-1)?.expiresAt ?? null }]))
-  }
-
   return {
+    ...createSigningKeys(sealer),
     add,
-    signingKeys,
 
     /**
-     * A new key; those before it sign until `endsAt` at most. The caller holds the subscription's row. Undefined where
-     * more would sign than may, which an `endsAt` of now never comes to.
+     * Adds a key. The previous keys sign until `endsAt` at most. The caller holds the lock on the subscription's row.
+     * Returns undefined if too many keys would sign, which is impossible if `endsAt` is now.
      */
-    rotate: async (
-      tx: Tx,
-      subscription: SubscriptionKey,
-      { kind, endsAt, now }: { readonly kind: Signature; readonly endsAt: Date; readonly now: Date },
-    ): Promise<SigningKey | undefined> => {
+    rotate: async (tx: Tx, subscription: SubscriptionKey, rotation: Rotation): Promise<SigningKey | undefined> => {
+      const { kind, endsAt, now } = rotation
       await store.endSecrets(tx, subscription, endsAt)
-      const alive = await store.liveSecrets(tx, [subscription], now)
-      return alive.length < wire.activeSecretsMax ? add(tx, subscription, kind, now) : undefined
-    },
-
-    /** What verifies the newest key of each, where that may be shown: the public keys of `v1a`. */
-    publicKeys: async (
-      tx: Tx,
-      subscriptions: readonly SubscriptionKey[],
-      now: Date,
-    ): Promise<ReadonlyMap<string, string>> => {
-      const signing = [...(await signingKeys(tx, subscriptions, now))]
-      return new Map(
-        signing.flatMap(
-          ([
-            id,
-            {
-              keys: [newest],
-            },
-          ]) => (newest?.kind === 'v1a' ? [[id, verifyingKeyText(newest)] as const] : []),
-        ),
-      )
+      const live = await store.liveSecrets(tx, [subscription], now)
+      return live.length < wire.activeSecretsMax ? add(tx, subscription, kind, now) : undefined
     },
 
     drop: store.deleteSecrets,
 
-    /** Housekeeping: forgets what signs no more. Answers how many. */
+    /** Housekeeping: deletes expired secrets. Returns how many. */
     sweep: async (db: Database, now: Date): Promise<number> => {
-      const rows = await store.expiredSecrets(db, now, sweepRowsMax)
-      let did = 0
-      for (const [partnerId, of] of Map.groupBy(rows, (row) => row.partnerId))
-        did += await store.deleteExpired(
-          db,
-          partnerId,
-          of.map((row) => row.id),
-          now,
-        )
-      return did
+      const expired = await store.expiredSecrets(db, now, sweepRowsMax)
+      let deleted = 0
+      for (const [partnerId, rows] of Map.groupBy(expired, (row) => row.partnerId)) {
+        const ids = rows.map((row) => row.id)
+        deleted += await store.deleteExpired(db, partnerId, ids, now)
+      }
+      return deleted
     },
   }
 }

@@ -1,7 +1,7 @@
-/** What operators see of endpoints: counted where the truth is, never on the way of a delivery. */
+/** SQL of the statistics for operators. Counts the rows themselves, outside of the path of deliveries. */
 import { sql, type Tx } from '../../postgres/index.ts'
 
-type CountedRow = {
+export type EndpointCounts = {
   readonly subscriptionId: string
   readonly enabled: boolean
   readonly owed: bigint
@@ -13,30 +13,32 @@ type CountedRow = {
   readonly breakerOpen: boolean
 }
 
-/** The walk over all partners, in pages: it names no partner by design. */
+/** Lists all partners in pages. Names no partner by design. */
 export async function partnersAfter(tx: Tx, afterId: string, partnersMax: number): Promise<readonly string[]> {
   const rows = await tx.rows<{ partnerId: string }>(sql`
     select partner_id from delivery.partners where partner_id > ${afterId} order by partner_id limit ${partnersMax}`)
   return rows.map((row) => row.partnerId)
 }
 
-/** One statement, so that what it counts is of one moment. Reads all that the partner is owed, and all that it got. */
-export function countEndpoints(tx: Tx, partnerId: string): Promise<readonly CountedRow[]> {
-  return tx.rows<CountedRow>(sql`
-    select l.subscription_id, s.status = 'Enabled' as enabled, l.owed, l.failing_since,
-      l.probe_ms is not null as breaker_open, coalesce(d.delivered, 0) as delivered, coalesce(q.pending, 0) as pending,
-      coalesce(q.held, 0) as held, q.oldest_pending_at
-    from delivery.endpoint_queues l
-    join delivery.subscriptions s
-      on s.partner_id = ${partnerId} and s.id = l.subscription_id and s.deleted_at is null
+/** Counts in one statement, so that all counts are of the same moment. Reads every queued and delivered row of the partner. */
+export function countEndpoints(tx: Tx, partnerId: string): Promise<readonly EndpointCounts[]> {
+  return tx.rows<EndpointCounts>(sql`
+    select endpoint_queues.subscription_id, subscriptions.status = 'Enabled' as enabled, endpoint_queues.owed,
+      endpoint_queues.failing_since, endpoint_queues.probe_ms is not null as breaker_open,
+      coalesce(delivered.count, 0) as delivered, coalesce(queued.pending, 0) as pending,
+      coalesce(queued.held, 0) as held, queued.oldest_pending_at
+    from delivery.endpoint_queues
+    join delivery.subscriptions on subscriptions.partner_id = ${partnerId}
+      and subscriptions.id = endpoint_queues.subscription_id and subscriptions.deleted_at is null
     left join (
       select subscription_id, count(*) filter (where status = 'Pending') as pending,
-        count(*) filter (where status = 'Held') as held, min(created_at) filter (where status = 'Pending') as oldest_pending_at
-      from delivery.queue where partner_id = ${partnerId} group by subscription_id) q
-      on q.subscription_id = l.subscription_id
+        count(*) filter (where status = 'Held') as held,
+        min(created_at) filter (where status = 'Pending') as oldest_pending_at
+      from delivery.queue where partner_id = ${partnerId} group by subscription_id) as queued
+      on queued.subscription_id = endpoint_queues.subscription_id
     left join (
-      select subscription_id, count(*) as delivered
-      from delivery.deliveries where partner_id = ${partnerId} group by subscription_id) d
-      on d.subscription_id = l.subscription_id
-    where l.partner_id = ${partnerId} order by l.subscription_id`)
+      select subscription_id, count(*) as count
+      from delivery.deliveries where partner_id = ${partnerId} group by subscription_id) as delivered
+      on delivered.subscription_id = endpoint_queues.subscription_id
+    where endpoint_queues.partner_id = ${partnerId} order by endpoint_queues.subscription_id`)
 }

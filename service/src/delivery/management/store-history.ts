@@ -1,4 +1,4 @@
-/** SQL of what partners read about deliveries: queue and delivered as one list, attempts, counts. */
+/** SQL of what partners read about deliveries: queued and delivered ones as one list, attempts, and counts. */
 import { noSql, unprepared, type Sql, sql, type Tx } from '../../postgres/index.ts'
 import type { DeliveryStatus } from './rules.ts'
 import type { SubscriptionKey } from './store-subscriptions.ts'
@@ -17,7 +17,7 @@ export type DeliveryRow = {
 
 export type Listed = DeliveryRow & {
   readonly matches: boolean
-  /** Nothing below was looked at in its source. */
+  /** The last row that the statement examined in its source. */
   readonly last: boolean
 }
 
@@ -25,20 +25,20 @@ export type HistoryFilter = {
   readonly statuses: readonly DeliveryStatus[]
   readonly type: string | null
   readonly reference: string | null
-  /** Of the events, as ids: from the first (included) to the second (not). */
+  /** A range of event ids: `from` is included, `before` is not. */
   readonly from: string | null
   readonly before: string | null
 }
 
-const queued = sql`event_id, wire_event_id, type, reference, status, due_at, attempt_count, created_at,
+const queuedColumns = sql`event_id, wire_event_id, type, reference, status, due_at, attempt_count, created_at,
   null::timestamptz as delivered_at`
-const delivered = sql`event_id, wire_event_id, type, reference, 'Delivered' as status, null::timestamptz as due_at,
+const deliveredColumns = sql`event_id, wire_event_id, type, reference, 'Delivered' as status, null::timestamptz as due_at,
   attempt_count, created_at, delivered_at`
 
 /**
- * Newest first. Of queue and delivered each, `examinedMax` rows are looked at; answers up to `rowsMax` of those that
- * match, with the last one looked at among them whether or not it matches. One statement, so that a row that moves from
- * the one to the other meanwhile is seen once.
+ * Newest first. Examines `examinedMax` rows of the queue and of the delivered ones each. Returns up to `rowsMax` of those
+ * that match, and the last examined row of each source even if it does not match. One statement, so that a row that moves
+ * between the sources meanwhile is returned once.
  */
 export function listHistory(
   tx: Tx,
@@ -50,40 +50,33 @@ export function listHistory(
   const range = sql`${from === null ? noSql : sql`and event_id >= ${from}::uuid`}
     ${before === null ? noSql : sql`and event_id < ${before}::uuid`}`
   const onlyHeld = !statuses.includes('Pending')
-  const sources: readonly Sql[] = [
-    ...(statuses.some((status) => status !== 'Delivered')
-      ? [
-          sql`(select 'queue' as source, ${queued} from delivery.queue
-            where partner_id = ${partnerId} and subscription_id = ${subscriptionId}
-              ${onlyHeld ? sql`and status = 'Held'` : noSql} ${range}
-            order by event_id desc limit ${examinedMax})`,
-        ]
-      : []),
-    ...(statuses.includes('Delivered')
-      ? [
-          sql`(select 'delivered' as source, ${delivered} from delivery.deliveries
-            where partner_id = ${partnerId} and subscription_id = ${subscriptionId} ${range}
-            order by event_id desc limit ${examinedMax})`,
-        ]
-      : []),
-  ]
+  const sources: Sql[] = []
+  if (statuses.some((status) => status !== 'Delivered'))
+    sources.push(sql`(select 'queue' as source, ${queuedColumns} from delivery.queue
+      where partner_id = ${partnerId} and subscription_id = ${subscriptionId}
+        ${onlyHeld ? sql`and status = 'Held'` : noSql} ${range}
+      order by event_id desc limit ${examinedMax})`)
+  if (statuses.includes('Delivered'))
+    sources.push(sql`(select 'delivered' as source, ${deliveredColumns} from delivery.deliveries
+      where partner_id = ${partnerId} and subscription_id = ${subscriptionId} ${range}
+      order by event_id desc limit ${examinedMax})`)
   const [first, second] = sources
   if (first === undefined) return Promise.resolve([])
   return tx.rows<Listed>(
     unprepared(sql`
     with examined as (${first} ${second === undefined ? noSql : sql`union all ${second}`}),
-    judged as (
+    compared as (
       select *, row_number() over (partition by source order by event_id desc) = ${examinedMax} as last,
         status = any(${statuses}::text[]) and (${type}::text is null or type = ${type})
           and (${reference}::text is null or reference = ${reference}) as matches
       from examined)
     select event_id, wire_event_id, type, reference, status, due_at, attempt_count, created_at, delivered_at, matches,
       last
-    from judged where matches or last order by event_id desc limit ${rowsMax}`),
+    from compared where matches or last order by event_id desc limit ${rowsMax}`),
   )
 }
 
-/** The delivery of that `eventId`, whose event lies in a range of ids: those of one millisecond. */
+/** Finds a delivery by its event id. The event is in `range`, which contains the ids of one millisecond. */
 export function deliveryByWireId(
   tx: Tx,
   { partnerId, subscriptionId }: SubscriptionKey,
@@ -94,9 +87,9 @@ export function deliveryByWireId(
     and wire_event_id = ${wireEventId}`
   return tx.row<DeliveryRow>(
     unprepared(sql`
-      select ${queued} from delivery.queue where partner_id = ${partnerId} and ${where}
+      select ${queuedColumns} from delivery.queue where partner_id = ${partnerId} and ${where}
       union all
-      select ${delivered} from delivery.deliveries where partner_id = ${partnerId} and ${where}`),
+      select ${deliveredColumns} from delivery.deliveries where partner_id = ${partnerId} and ${where}`),
   )
 }
 
@@ -110,10 +103,10 @@ export type AttemptRow = {
   readonly responseBody: string | null
 }
 
-/** It carries the attempt that delivered it; one that was delivered before that was so has it in the log. */
-const carried = sql`started_at is not null`
+/** The row contains the attempt that delivered it. Rows from before migration 0016 have that attempt in the log. */
+const hasAttempt = sql`started_at is not null`
 
-/** The newest of each delivery, oldest first. The ids tell their weeks: no other is looked into. */
+/** The newest attempts of each delivery, oldest first. The range of ids limits the statement to the weeks of the events. */
 export async function attemptsOf(
   tx: Tx,
   { partnerId, subscriptionId }: SubscriptionKey,
@@ -124,21 +117,21 @@ export async function attemptsOf(
   const [first, last] = [sorted[0], sorted.at(-1)]
   if (first === undefined || last === undefined) return []
   const rows = await tx.rows<AttemptRow>(sql`
-    select a.* from unnest(${eventIds}::uuid[]) as d (event_id)
+    select newest.* from unnest(${eventIds}::uuid[]) as input (event_id)
     cross join lateral (
       (select event_id, attempt, started_at, duration_ms, status, error, response_body from delivery.attempts
-      where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and event_id = d.event_id
+      where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and event_id = input.event_id
         and event_id between ${first} and ${last}
       order by attempt desc limit ${eachMax})
       union all
       select event_id, attempt_count, started_at, duration_ms, status, null, response_body from delivery.deliveries
-      where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and event_id = d.event_id
-        and event_id between ${first} and ${last} and ${carried}
-      order by attempt desc limit ${eachMax}) a`)
+      where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and event_id = input.event_id
+        and event_id between ${first} and ${last} and ${hasAttempt}
+      order by attempt desc limit ${eachMax}) as newest`)
   return rows.toSorted((a, b) => a.attempt - b.attempt)
 }
 
-/** Stored ids of deliveries, by event: of those that there are. */
+/** The stored ids of the deliveries that exist, by event. */
 export function wireIdsOf(
   tx: Tx,
   { partnerId, subscriptionId }: SubscriptionKey,
@@ -176,24 +169,24 @@ export type Counts = {
   readonly oldestPendingId: string | null
 }
 
-/** No more than `countMax` rows are looked at for any of the four. */
+/** Examines at most `countMax` rows for each of the four results. */
 export function countDeliveries(
   tx: Tx,
   { partnerId, subscriptionId }: SubscriptionKey,
   countMax: number,
 ): Promise<Counts | undefined> {
-  const own = sql`subscription_id = ${subscriptionId}`
+  const ofSubscription = sql`subscription_id = ${subscriptionId}`
   return tx.row<Counts>(
     unprepared(sql`
       select
         (select count(*) from (select from delivery.deliveries
-          where partner_id = ${partnerId} and ${own} limit ${countMax}) d) as delivered,
+          where partner_id = ${partnerId} and ${ofSubscription} limit ${countMax}) as counted) as delivered,
         (select count(*) from (select from delivery.queue
-          where partner_id = ${partnerId} and ${own} and status = 'Pending' limit ${countMax}) p) as pending,
+          where partner_id = ${partnerId} and ${ofSubscription} and status = 'Pending' limit ${countMax}) as counted) as pending,
         (select count(*) from (select from delivery.queue
-          where partner_id = ${partnerId} and ${own} and status = 'Held' limit ${countMax}) h) as held,
+          where partner_id = ${partnerId} and ${ofSubscription} and status = 'Held' limit ${countMax}) as counted) as held,
         (select event_id from (select event_id, status from delivery.queue
-          where partner_id = ${partnerId} and ${own} order by event_id limit ${countMax}) o
+          where partner_id = ${partnerId} and ${ofSubscription} order by event_id limit ${countMax}) as oldest
           where status = 'Pending' order by event_id limit 1) as oldest_pending_id`),
   )
 }
@@ -205,7 +198,7 @@ export type Outcome = {
   readonly error: string | null
 }
 
-/** Of the newest `rowsMax` attempts by event. */
+/** The outcomes of the newest `rowsMax` attempts, in the order of their events. */
 export function newestAttempts(
   tx: Tx,
   { partnerId, subscriptionId }: SubscriptionKey,
@@ -217,7 +210,7 @@ export function newestAttempts(
     order by event_id desc, attempt desc limit ${rowsMax})
     union all
     (select event_id, attempt_count, started_at, duration_ms, status, null from delivery.deliveries
-    where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and ${carried}
+    where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and ${hasAttempt}
     order by event_id desc limit ${rowsMax})
     order by event_id desc, attempt desc limit ${rowsMax}`)
 }

@@ -1,4 +1,4 @@
-/** SQL of recoveries, and of the feed that they walk. A step holds the partner's row, so that one is at it at a time. */
+/** SQL of recoveries and of the feed. A recovery step locks the partner's row, so that steps of a partner run one at a time. */
 import type { webhooks } from '@partner-payments/wire'
 import { noSql, sql, type Tx } from '../../postgres/index.ts'
 import type { SubscriptionKey } from './store-subscriptions.ts'
@@ -9,7 +9,7 @@ export type RecoveryRow = {
   readonly since: Date
   readonly until: Date
   readonly status: (typeof webhooks.recoveryStatuses)[number]
-  /** How far it is: the last place of the feed that it has looked at. */
+  /** The last sequence of the feed that the recovery has examined. */
   readonly afterSequence: bigint
   readonly examined: bigint
   readonly recovered: bigint
@@ -37,7 +37,7 @@ export function recoveryById(
     where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and id = ${id}`)
 }
 
-/** Newest first, up to `rowsMax`, from behind `afterId`. */
+/** Newest first, up to `rowsMax`, starting behind `afterId`. */
 export function listRecoveries(
   tx: Tx,
   { partnerId, subscriptionId }: SubscriptionKey,
@@ -61,8 +61,8 @@ export async function runningRecovery(
   return row?.id
 }
 
-/** All but the newest `keptMax` of a subscription are forgotten. */
-export async function forgetOld(
+/** Deletes all completed recoveries of a subscription except the newest `keptMax`. */
+export async function deleteOldRecoveries(
   tx: Tx,
   { partnerId, subscriptionId }: SubscriptionKey,
   keptMax: number,
@@ -80,7 +80,7 @@ export async function deleteRecoveries(tx: Tx, { partnerId, subscriptionId }: Su
     delete from delivery.recoveries where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
 }
 
-/** Due-work scan: recoveries under way, the oldest first. */
+/** Due-work scan: running recoveries, oldest first. */
 export function runningRecoveries(
   tx: Tx,
   rowsMax: number,
@@ -90,7 +90,7 @@ export function runningRecoveries(
     where status = 'Running' order by created_at limit ${rowsMax}`)
 }
 
-/** False where it is not where it was: nothing of this step may stay. */
+/** Returns false if the recovery is no longer at `before`. The transaction must then roll back. */
 export async function advanceRecovery(
   tx: Tx,
   partnerId: string,
@@ -107,7 +107,7 @@ export async function advanceRecovery(
 
 export type FeedRow = { readonly sequence: bigint; readonly eventId: string }
 
-/** Oldest first, from behind a place. */
+/** Oldest first, starting behind `afterSequence`. */
 export function feedAfter(
   tx: Tx,
   partnerId: string,
@@ -119,7 +119,7 @@ export function feedAfter(
     where partner_id = ${partnerId} and sequence > ${afterSequence} order by sequence limit ${rowsMax}`)
 }
 
-/** The first place of an event from `eventId` on: weeks before it are not looked at, the rest of its own is. */
+/** The first sequence of an event with this id or a later one. Skips the weeks before the id. */
 export async function firstInFeed(tx: Tx, partnerId: string, eventId: string): Promise<bigint | undefined> {
   const row = await tx.row<{ sequence: bigint }>(sql`
     select sequence from delivery.feed
@@ -127,14 +127,14 @@ export async function firstInFeed(tx: Tx, partnerId: string, eventId: string): P
   return row?.sequence
 }
 
-/** The oldest place that is kept; undefined where nothing is. */
+/** The oldest sequence in the feed. Undefined if the feed is empty. */
 export async function oldestInFeed(tx: Tx, partnerId: string): Promise<bigint | undefined> {
   const row = await tx.row<{ sequence: bigint }>(sql`
     select sequence from delivery.feed where partner_id = ${partnerId} order by sequence limit 1`)
   return row?.sequence
 }
 
-/** The newest place that was ever given. */
+/** The last sequence assigned, even if its event is deleted. */
 export async function lastSequence(tx: Tx, partnerId: string): Promise<bigint> {
   const row = await tx.row<{ lastSequence: bigint }>(sql`
     select last_sequence from delivery.partners where partner_id = ${partnerId}`)

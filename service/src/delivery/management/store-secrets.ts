@@ -1,4 +1,4 @@
-/** SQL of the secrets that sign. A rotation holds the lock of the subscription's row. */
+/** SQL of signing secrets. A rotation holds the lock on the subscription's row. */
 import { ofPartners, sql, type Tx } from '../../postgres/index.ts'
 import type { SubscriptionKey } from './store-subscriptions.ts'
 
@@ -19,7 +19,7 @@ export async function insertSecret(
       ${row.createdAt})`)
 }
 
-/** Those that sign now, the newest of each subscription first. */
+/** The secrets that sign at `now`, newest of each subscription first. */
 export function liveSecrets(
   tx: Tx,
   keys: readonly SubscriptionKey[],
@@ -33,7 +33,7 @@ export function liveSecrets(
     order by subscription_id, expires_at desc nulls first, id desc`)
 }
 
-/** None signs beyond `until`; one that ends earlier keeps its end. */
+/** Sets the expiry of all secrets to `until`. An earlier expiry stays. */
 export async function endSecrets(tx: Tx, { partnerId, subscriptionId }: SubscriptionKey, until: Date): Promise<void> {
   await tx.run(sql`
     update delivery.secrets set expires_at = least(expires_at, ${until}::timestamptz)
@@ -45,7 +45,7 @@ export async function deleteSecrets(tx: Tx, { partnerId, subscriptionId }: Subsc
     delete from delivery.secrets where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
 }
 
-/** Due-work scan: secrets that sign no more. */
+/** Due-work scan: expired secrets. */
 export function expiredSecrets(tx: Tx, now: Date, rowsMax: number): Promise<readonly SecretRow[]> {
   return tx.rows<SecretRow>(sql`
     select partner_id, subscription_id, id from delivery.secrets

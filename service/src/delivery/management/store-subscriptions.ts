@@ -1,4 +1,4 @@
-/** SQL of subscriptions, and of the partner's row that counts them and orders the fan-out. */
+/** SQL of subscriptions, and of the partner's row, which counts them and serialises the fan-out. */
 import type { webhooks } from '@partner-payments/wire'
 import { noSql, ofOnePartner, ofPartners, unprepared, sql, type Tx } from '../../postgres/index.ts'
 import type { SubscriptionStatus } from './rules.ts'
@@ -27,7 +27,7 @@ export async function ensurePartner(tx: Tx, partnerId: string): Promise<void> {
     on conflict (partner_id) do nothing`)
 }
 
-/** False where the partner has as many as it may; the row stays locked, so that the next one counts right. */
+/** Returns false if the partner has reached the limit. The row stays locked, so that concurrent creations count correctly. */
 export async function countSubscription(tx: Tx, partnerId: string, subscriptionsMax: number): Promise<boolean> {
   const changed = await tx.run(sql`
     update delivery.partners set subscriptions = subscriptions + 1
@@ -35,7 +35,7 @@ export async function countSubscription(tx: Tx, partnerId: string, subscriptions
   return changed === 1
 }
 
-/** False where the partner has none. Its row stays locked, so that no fan-out runs beside what follows. */
+/** Returns false if the partner has no subscription. The row stays locked, so that no fan-out runs concurrently. */
 export async function uncountSubscription(tx: Tx, partnerId: string): Promise<boolean> {
   const changed = await tx.run(sql`
     update delivery.partners set subscriptions = subscriptions - 1
@@ -43,35 +43,34 @@ export async function uncountSubscription(tx: Tx, partnerId: string): Promise<bo
   return changed === 1
 }
 
-/** Those of the partners whose row was free; locked, so that one fan-out at a time gives out their numbers. */
+/** Locks the rows of the partners that are not locked, so that one fan-out at a time assigns sequences. Returns these partners. */
 export async function lockPartners(tx: Tx, partnerIds: readonly string[]): Promise<readonly string[]> {
-  const whose = ofPartners(partnerIds)
   const rows = await tx.rows<{ partnerId: string }>(sql`
-    select partner_id from delivery.partners where ${whose} order by partner_id for update skip locked`)
+    select partner_id from delivery.partners where ${ofPartners(partnerIds)} order by partner_id for update skip locked`)
   const locked = new Set(rows.map((row) => row.partnerId))
   const others = partnerIds.filter((id) => !locked.has(id))
   if (others.length === 0) return partnerIds
-  // Not there, or locked by another: what is inserted is ours.
-  const made = await tx.rows<{ partnerId: string }>(sql`
+  // A partner has no row yet, or another transaction locks it. This transaction locks the rows that it inserts.
+  const inserted = await tx.rows<{ partnerId: string }>(sql`
     insert into delivery.partners (partner_id, subscriptions, last_sequence)
-    select *, 0, 0 from unnest(${others.toSorted()}::uuid[]) as w (partner_id)
+    select input.partner_id, 0, 0 from unnest(${others.toSorted()}::uuid[]) as input (partner_id)
     on conflict (partner_id) do nothing returning partner_id`)
-  return [...locked, ...made.map((row) => row.partnerId)]
+  return [...locked, ...inserted.map((row) => row.partnerId)]
 }
 
-/** Waits for whoever has it: fan-out, a recovery, a removal. */
+/** Waits for the fan-out, recovery step or deletion that holds the lock. */
 export async function lockPartnerRow(tx: Tx, partnerId: string): Promise<void> {
   await tx.row(sql`select partner_id from delivery.partners where partner_id = ${partnerId} for update`)
 }
 
-/** The last number of each partner's feed after `counts` more; the rows are locked. */
+/** Reserves `counts` sequences in the feed of each partner. Returns the last one of each. The caller holds the row locks. */
 export async function takeNumbers(tx: Tx, counts: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, bigint>> {
   const partnerIds = [...counts.keys()]
   const rows = await tx.rows<{ partnerId: string; last: bigint }>(sql`
-    update delivery.partners p set last_sequence = p.last_sequence + w.n
-    from unnest(${partnerIds}::uuid[], ${[...counts.values()]}::bigint[]) as w (p, n)
-    where p.partner_id = w.p and ${ofOnePartner(partnerIds, sql`p.partner_id`)}
-    returning p.partner_id, p.last_sequence as last`)
+    update delivery.partners set last_sequence = partners.last_sequence + input.count
+    from unnest(${partnerIds}::uuid[], ${[...counts.values()]}::bigint[]) as input (partner_id, count)
+    where partners.partner_id = input.partner_id and ${ofOnePartner(partnerIds, sql`partners.partner_id`)}
+    returning partners.partner_id, partners.last_sequence as last`)
   return new Map(rows.map((row) => [row.partnerId, row.last]))
 }
 
@@ -95,7 +94,7 @@ export function lockSubscription(tx: Tx, partnerId: string, id: string): Promise
     where partner_id = ${partnerId} and id = ${id} and deleted_at is null for no key update`)
 }
 
-/** Newest first, up to `rowsMax`, from behind `afterId`. */
+/** Newest first, up to `rowsMax`, starting behind `afterId`. */
 export function listSubscriptions(
   tx: Tx,
   partnerId: string,
@@ -112,19 +111,22 @@ export type Wanting = Pick<SubscriptionRow, 'id' | 'events' | 'ordered' | 'creat
   readonly partnerId: string
 }
 
-/** Disabled ones too: what they want is owed to them all the same. */
+/** Includes disabled subscriptions, because they also get deliveries, which are held. */
 export function subscriptionsOf(tx: Tx, partnerIds: readonly string[]): Promise<readonly Wanting[]> {
   return tx.rows<Wanting>(sql`
     select partner_id, id, events, ordered, created_at, updated_at, status from delivery.subscriptions
     where ${ofPartners(partnerIds)} and deleted_at is null order by id`)
 }
 
-/** One that becomes ordered: what it is owed is still to be marked so. The partner's row is locked where it may become so. */
+/**
+ * Sets `order_pending` when a subscription becomes ordered, until its queued rows are marked as ordered. The caller holds
+ * the lock on the partner's row if `ordered` may change.
+ */
 export async function updateSubscription(
   tx: Tx,
   partnerId: string,
   row: SubscriptionRow,
-  /** Of this change. */
+  /** The id of this change. */
   changeId: string,
 ): Promise<void> {
   await tx.run(sql`
@@ -137,8 +139,8 @@ export async function updateSubscription(
 }
 
 /**
- * Where the endpoint is still the one subscribed, and enabled: the partner may have moved or disabled it meanwhile. True
- * where it was disabled by this.
+ * Disables a subscription if it is enabled and still has this URL, because its partner may have changed it meanwhile.
+ * Returns whether it did.
  */
 export async function disable(
   tx: Tx,
@@ -155,7 +157,7 @@ export async function disable(
   return changed === 1
 }
 
-/** False where it is not there (any more). */
+/** Returns false if there is no such subscription. */
 export async function markDeleted(tx: Tx, partnerId: string, id: string, now: Date): Promise<boolean> {
   const changed = await tx.run(sql`
     update delivery.subscriptions set deleted_at = ${now}
@@ -167,11 +169,11 @@ export type SubscriptionKey = { readonly partnerId: string; readonly subscriptio
 
 export type TargetRow = SubscriptionKey &
   Pick<SubscriptionRow, 'url' | 'ordered' | 'updatedAt'> & {
-    /** The switch to strict order whose older rows are still to be marked. */
+    /** The id of the change to strict order whose queued rows are not all marked yet. */
     readonly orderPending: string | null
   }
 
-/** Where deliveries go; none of those where none may go now. */
+/** The targets of enabled subscriptions. Disabled and deleted ones are left out. */
 export function targetsOf(tx: Tx, keys: readonly SubscriptionKey[]): Promise<readonly TargetRow[]> {
   return tx.rows<TargetRow>(sql`
     select partner_id, id as subscription_id, url, ordered, order_pending, updated_at from delivery.subscriptions
@@ -179,7 +181,7 @@ export function targetsOf(tx: Tx, keys: readonly SubscriptionKey[]): Promise<rea
       and status = 'Enabled' and deleted_at is null`)
 }
 
-/** All that it is owed is marked, unless it has been switched since. */
+/** Ends the change to strict order, unless a later change has replaced it. */
 export async function completeOrder(
   tx: Tx,
   { partnerId, subscriptionId }: SubscriptionKey,
@@ -190,7 +192,7 @@ export async function completeOrder(
     where partner_id = ${partnerId} and id = ${subscriptionId} and order_pending = ${orderPending}`)
 }
 
-/** Due-work scan: subscriptions whose remains are to be dropped. */
+/** Due-work scan: deleted subscriptions that still have rows. */
 export function deletedSubscriptions(tx: Tx, rowsMax: number): Promise<readonly SubscriptionKey[]> {
   return tx.rows<SubscriptionKey>(sql`
     select partner_id, id as subscription_id from delivery.subscriptions
@@ -198,8 +200,8 @@ export function deletedSubscriptions(tx: Tx, rowsMax: number): Promise<readonly 
 }
 
 /**
- * Drops up to `rowsMax` of what a deleted subscription was owed, and the subscription once there is nothing. What was
- * delivered and attempted goes with its week: nobody can ask for it any more.
+ * Deletes up to `rowsMax` queued rows of a deleted subscription, and the subscription when none is left. Its delivered rows
+ * and attempts are dropped with their week, because no request can read them.
  */
 export async function purge(tx: Tx, { partnerId, subscriptionId }: SubscriptionKey, rowsMax: number): Promise<number> {
   const dropped = await tx.run(

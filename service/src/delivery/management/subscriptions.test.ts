@@ -19,18 +19,18 @@ const callOf = (partnerId: string) => {
 }
 const refused = (code: string, pointer?: string) => (error: unknown) =>
   error instanceof Refusal && error.code === code && (pointer === undefined || error.errors[0]?.pointer === pointer)
-/** No endpoint is called in this file. */
-const noTrials = {
+/** Tests in this file send no test delivery. */
+const noTestDeliveries = {
   test: async () => {
-    throw new Error('not here')
+    throw new Error('unexpected test delivery')
   },
 }
 const input = { url: 'https://example.com/hook', events: [statusChanged] }
 
-test('200 the secret is shown once, at creation, and is sealed at rest', async () => {
+test('the secret is shown only at creation, and is stored sealed', async () => {
   const partnerId = await hooks.addPartner()
   const call = callOf(partnerId)
-  const routes = webhooksRoutes(hooks.webhooks, noTrials)
+  const routes = webhooksRoutes(hooks.webhooks, noTestDeliveries)
   const { body: created } = await routes.createSubscription({ ...call, body: { ...input, description: 'Ledger' } })
   const { secret = '', ...rest } = created
   assert.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/)
@@ -55,7 +55,7 @@ test('200 the secret is shown once, at creation, and is sealed at rest', async (
   assert.ok(row && !row.text.includes(secret.slice(6)))
 })
 
-test('200 an event outside the emitted set is accepted with a warning', async () => {
+test('an event outside the emitted set is accepted with a warning', async () => {
   const partnerId = await hooks.addPartner()
   const created = await hooks.webhooks.create(partnerId, { ...input, events: [statusChanged, 'invoice.paid'] })
   assert.deepEqual(created.events, [statusChanged, 'invoice.paid'])
@@ -63,7 +63,7 @@ test('200 an event outside the emitted set is accepted with a warning', async ()
   assert.match(created.warnings[0] ?? '', /^invoice\.paid /)
 })
 
-test('400 at /url and at a text that cannot be stored', async () => {
+test('400 for a private URL, an empty update and a text with U+0000', async () => {
   const partnerId = await hooks.addPartner()
   const { create, update } = hooks.webhooks
   await assert.rejects(create(partnerId, { ...input, url: 'https://10.0.0.1/' }), refused('validation_failed', '/url'))
@@ -73,7 +73,7 @@ test('400 at /url and at a text that cannot be stored', async () => {
   await assert.rejects(update(partnerId, id, { description: 'a\u0000' }), refused('validation_failed', '/description'))
 })
 
-test('200 an update sets what is given, clears what is null, keeps the rest', async () => {
+test('an update sets the given fields, clears null fields and keeps the rest', async () => {
   const partnerId = await hooks.addPartner()
   const { id } = await hooks.webhooks.create(partnerId, { ...input, description: 'Old' })
   const moved = await hooks.webhooks.update(partnerId, id, { url: 'https://example.org/new' })
@@ -82,22 +82,23 @@ test('200 an update sets what is given, clears what is null, keeps the rest', as
   assert.deepEqual([cleared.description, cleared.status, cleared.url], [null, 'Disabled', moved.url])
 })
 
-test("404 unknown, deleted and another partner's are the same", async () => {
+test('404 for a subscription that is unknown, deleted or of another partner', async () => {
   const [mine, other] = [await hooks.addPartner(), await hooks.addPartner()]
   const { id } = await hooks.webhooks.create(mine, input)
   const { get, update, remove, deliveries } = hooks.webhooks
-  const all = (partnerId: string, of: string) => [
-    () => get(partnerId, of),
-    () => update(partnerId, of, { status: 'Enabled' }),
-    () => remove(partnerId, of),
-    () => deliveries(partnerId, of, {}),
+  const operations = (partnerId: string, subscriptionId: string) => [
+    () => get(partnerId, subscriptionId),
+    () => update(partnerId, subscriptionId, { status: 'Enabled' }),
+    () => remove(partnerId, subscriptionId),
+    () => deliveries(partnerId, subscriptionId, {}),
   ]
-  for (const attempt of [...all(other, id), ...all(mine, newId())]) await assert.rejects(attempt, refused('not_found'))
+  for (const operation of [...operations(other, id), ...operations(mine, newId())])
+    await assert.rejects(operation, refused('not_found'))
   await remove(mine, id)
-  for (const attempt of all(mine, id)) await assert.rejects(attempt, refused('not_found'))
+  for (const operation of operations(mine, id)) await assert.rejects(operation, refused('not_found'))
 })
 
-test('200 lists are newest first, in pages, and never another partner', async () => {
+test('a list is newest first, in pages, and only of one partner', async () => {
   const [mine, other] = [await hooks.addPartner(), await hooks.addPartner()]
   await hooks.webhooks.create(other, input)
   assert.deepEqual((await hooks.webhooks.list(mine, {})).data, [])
@@ -113,7 +114,7 @@ test('200 lists are newest first, in pages, and never another partner', async ()
   await assert.rejects(hooks.webhooks.list(other, { cursor: first.nextCursor ?? '' }), refused('validation_failed'))
 })
 
-test('422 webhook_limit_reached: exactly 20 of 30 made at once, and module again after a delete', async () => {
+test('422 webhook_limit_reached: 20 of 30 concurrent creations succeed, and one more after a deletion', async () => {
   const partnerId = await hooks.addPartner()
   const made = await Promise.allSettled(Array.from({ length: 30 }, () => hooks.webhooks.create(partnerId, input)))
   const ok = made.filter((result) => result.status === 'fulfilled')
@@ -121,14 +122,14 @@ test('422 webhook_limit_reached: exactly 20 of 30 made at once, and module again
   assert.equal(ok.length, 20)
   assert.ok(failed.every((result) => refused('webhook_limit_reached')(result.reason)))
   const id = (await hooks.webhooks.list(partnerId, {})).data[0]?.id ?? ''
-  // Two deletes of one subscription make room for one.
+  // Two concurrent deletions of one subscription allow one creation.
   const removed = await Promise.allSettled([1, 2].map(() => hooks.webhooks.remove(partnerId, id)))
   assert.deepEqual(removed.map((result) => result.status).sort(), ['fulfilled', 'rejected'])
   await hooks.webhooks.create(partnerId, input)
   await assert.rejects(hooks.webhooks.create(partnerId, input), refused('webhook_limit_reached'))
 })
 
-test('200 the event types are listed live', async () => {
-  const { body } = await webhooksRoutes(hooks.webhooks, noTrials).listEventTypes(callOf(newId()))
+test('the event types are listed', async () => {
+  const { body } = await webhooksRoutes(hooks.webhooks, noTestDeliveries).listEventTypes(callOf(newId()))
   assert.equal(body.data.length, 12)
 })

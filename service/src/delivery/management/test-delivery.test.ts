@@ -9,7 +9,7 @@ import { createTestDeliveries, testDeliveriesOfPartnerMax } from './test-deliver
 const hooks = await createHooks({})
 after(() => hooks.close())
 
-test('endpoints that hang hold a few places of their partner, which come free again', async () => {
+test('a partner has a limited number of concurrent tests, and can test again when they end', async () => {
   const partnerId = await hooks.addPartner()
   const { id } = await hooks.webhooks.create(partnerId, { url: 'https://example.com/hook' })
   const hanging = Promise.withResolvers<void>()
@@ -18,7 +18,7 @@ test('endpoints that hang hold a few places of their partner, which come free ag
     clock: hooks.clock,
     sealer: createSealer([hooks.key]),
     sample: async () => '{}',
-    post: async () => {
+    send: async () => {
       await hanging.promise
       return { startedAt: hooks.clock.now(), durationMs: 1, status: 200 }
     },

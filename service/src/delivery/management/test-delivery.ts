@@ -1,4 +1,4 @@
-/** The button that every partner presses first: one sample, sent now, and what came of it. Nothing of it is kept. */
+/** Test deliveries: sends one sample to an endpoint at once and returns the result. Stores nothing. */
 import {
   eventNames,
   isEventName,
@@ -13,10 +13,10 @@ import type { Database } from '../../postgres/index.ts'
 import { wants } from './rules.ts'
 import { type AttemptResult, verdictOf } from '../queue/schedule.ts'
 import { createSecrets } from './secrets.ts'
-import { loadSubscription } from './subscriptions.ts'
+import { loadSubscription } from './subscription-view.ts'
 
-/** One signed POST, outside of any transaction. It comes from whoever sends the deliveries, with the same guard. */
-export type Post = (request: {
+/** Sends one signed request, outside of any transaction, with the guard of deliveries. */
+export type SendRequest = (request: {
   readonly url: string
   readonly keys: readonly SigningKey[]
   readonly eventId: string
@@ -24,92 +24,90 @@ export type Post = (request: {
   readonly headers: Readonly<Record<string, string>>
 }) => Promise<AttemptResult>
 
-/** The JSON text of a sample's `data`. */
+/** Returns the JSON text of the `data` of a sample event. */
 export type Sample = (partnerId: string, type: EventName, now: Date) => Promise<string>
 
 export type TestDeliveryDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly sealer: Sealer
-  readonly post: Post
+  readonly send: SendRequest
   readonly sample: Sample
 }
 
-/** What tells a sample from an event; the body does not. */
-export const testDeliveryHeaders = { 'webhook-test': 'true' } as const
-/** Of one subscription, in one process: enough for a person at a button, too little for an attack on somebody's server. */
-export const testDeliveriesPerMinuteMax = 20
+/** Distinguishes a sample from an event. The body does not. */
+const testDeliveryHeaders = { 'webhook-test': 'true' } as const
+/** Per subscription and process. Enough for a person who tests an endpoint, too few to attack a server with. */
+const testDeliveriesPerMinuteMax = 20
 const subscriptionsRememberedMax = 10_000
 /**
- * Under way at once, of a partner and of a process. A test lasts as long as its endpoint likes, up to the limit of an
- * exchange, and holds a place among the requests of the API: endpoints that hang must not take them all.
+ * Concurrent tests per partner and per process. A test lasts until its endpoint responds, up to the time limit of an
+ * exchange, and uses an API request meanwhile. Endpoints that hang must not use all of them.
  */
 export const testDeliveriesOfPartnerMax = 4
-export const testDeliveriesInProgressMax = 16
+const testDeliveriesInProgressMax = 16
 
-/** When the tests of the last minute began, by subscription. */
-function createPace(clock: Clock) {
-  const begun = new Map<string, number[]>()
+/** Limits the tests of each subscription per minute. */
+function createRateLimit(clock: Clock) {
+  const startTimes = new Map<string, number[]>()
   return (subscriptionId: string): void => {
     const now = clock.now().getTime()
-    const recent = (begun.get(subscriptionId) ?? []).filter((at) => at > now - minuteMs)
+    const recent = (startTimes.get(subscriptionId) ?? []).filter((at) => at > now - minuteMs)
     const [oldest] = recent
     if (oldest !== undefined && recent.length >= testDeliveriesPerMinuteMax) {
       const seconds = Math.ceil((oldest + minuteMs - now) / secondMs)
       throw new Refusal(
         'webhook_test_too_soon',
-        `An endpoint is tested ${testDeliveriesPerMinuteMax} times a minute at most.`,
-        {
-          headers: { 'retry-after': String(seconds) },
-        },
+        `An endpoint can be tested ${testDeliveriesPerMinuteMax} times a minute. Try again in ${seconds} seconds.`,
+        { headers: { 'retry-after': String(seconds) } },
       )
     }
-    // The one that was tested last goes to the end, so that the first is the one to forget.
-    begun.delete(subscriptionId)
-    const first = begun.size >= subscriptionsRememberedMax ? begun.keys().next().value : undefined
-    if (first !== undefined) begun.delete(first)
-    begun.set(subscriptionId, [...recent, now])
+    // The map is in the order of the last test, so that its first entry is the one to drop.
+    startTimes.delete(subscriptionId)
+    const first = startTimes.size >= subscriptionsRememberedMax ? startTimes.keys().next().value : undefined
+    if (first !== undefined) startTimes.delete(first)
+    startTimes.set(subscriptionId, [...recent, now])
   }
 }
 
-/** Runs `work` where there is a place for it. */
-function createPlaces() {
-  const taken = new Map<string, number>()
+/** Limits concurrent tests. */
+function createConcurrencyLimit() {
+  const underWayByPartner = new Map<string, number>()
   let underWay = 0
   return async <T>(partnerId: string, work: () => Promise<T>): Promise<T> => {
-    const ofPartner = taken.get(partnerId) ?? 0
+    const ofPartner = underWayByPartner.get(partnerId) ?? 0
     if (ofPartner >= testDeliveriesOfPartnerMax || underWay >= testDeliveriesInProgressMax)
-      throw new Refusal('webhook_test_too_soon', 'Too many tests of endpoints are under way.', {
+      throw new Refusal('webhook_test_too_soon', 'Too many endpoint tests are in progress. Try again in 15 seconds.', {
         headers: { 'retry-after': '15' },
       })
-    taken.set(partnerId, ofPartner + 1)
+    underWayByPartner.set(partnerId, ofPartner + 1)
     underWay += 1
     try {
       return await work()
     } finally {
       underWay -= 1
-      const left = (taken.get(partnerId) ?? 1) - 1
-      if (left === 0) taken.delete(partnerId)
-      else taken.set(partnerId, left)
+      const left = (underWayByPartner.get(partnerId) ?? 1) - 1
+      if (left === 0) underWayByPartner.delete(partnerId)
+      else underWayByPartner.set(partnerId, left)
     }
   }
 }
 
-/** Refuses (400, /eventType): an event that is not emitted. */
+/** Refuses (400, /eventType): an event type that the service does not emit. */
 function readType(given: string | undefined, subscribed: readonly string[]): EventName {
   const type = given ?? eventNames.find((name) => wants(subscribed, name)) ?? 'transaction.status.changed'
   if (!isEventName(type))
-    throw refuseField({ pointer: '/eventType', code: 'invalid_value', message: 'is not an event that is emitted' })
+    throw refuseField({ pointer: '/eventType', code: 'invalid_value', message: 'is not an emitted event type' })
   return type
 }
 
-export function createTestDeliveries({ db, clock, sealer, post, sample }: TestDeliveryDeps) {
+export function createTestDeliveries({ db, clock, sealer, send, sample }: TestDeliveryDeps) {
   const secrets = createSecrets({ sealer })
-  const pace = createPace(clock)
-  const inPlace = createPlaces()
+  const limitRate = createRateLimit(clock)
+  const limitConcurrency = createConcurrencyLimit()
   return {
     /**
-     * Sends a sample, signed as deliveries are, whether or not the subscription is enabled or wants that event.
+     * Sends a sample, signed like a delivery, even if the subscription is disabled or does not want that event type.
      * Refuses: validation_failed (/eventType), not_found, webhook_test_too_soon.
      */
     test: async (
@@ -119,13 +117,13 @@ export function createTestDeliveries({ db, clock, sealer, post, sample }: TestDe
     ): Promise<Static<typeof wire.TestResult>> => {
       const subscription = await loadSubscription(db, partnerId, id)
       const type = readType(input.eventType, subscription.events)
-      pace(id)
+      limitRate(id)
       const now = clock.now()
       const keys = (await secrets.signingKeys(db, [{ partnerId, subscriptionId: id }], now)).get(id)?.keys ?? []
       const data = await sample(partnerId, type, now)
       const eventId = newId()
-      const result = await inPlace(partnerId, () =>
-        post({ url: subscription.url, keys, eventId, data, headers: testDeliveryHeaders }),
+      const result = await limitConcurrency(partnerId, () =>
+        send({ url: subscription.url, keys, eventId, data, headers: testDeliveryHeaders }),
       )
       return {
         eventId,

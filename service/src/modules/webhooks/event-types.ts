@@ -1,9 +1,9 @@
-/** The subscribable event types, live from the contract: the properties of each are the shapes that events are made by. */
+/** The event types that partners can subscribe to, derived from the contract, with the schemas that type the events. */
 import { type EventName, eventNames, events, type Static, type webhooks } from '@partner-payments/wire'
 
 type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 
-/** An amount is kept as its source text on our side, which JSON Schema has no word for; on the wire it is a number. */
+/** Replaces `x-json-type`, which JSON Schema does not define: the service keeps an amount as text, the wire has a number. */
 function plainSchema(node: Json): Json {
   if (Array.isArray(node)) return node.map(plainSchema)
   if (node === null || typeof node !== 'object') return node
@@ -16,7 +16,7 @@ const describe = (name: EventName): Static<typeof webhooks.EventType> => ({
   description: events[name].firesWhen,
   emitted: true,
   version: 2,
-  // Through text: the shapes carry functions and symbols of their library, which are no part of the schema.
+  // The conversion to text removes the functions and symbols of the schema library.
   properties: plainSchema(JSON.parse(JSON.stringify(events[name].data.properties)) as Json) as Record<string, unknown>,
 })
 

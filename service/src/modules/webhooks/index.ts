@@ -1,5 +1,5 @@
 /**
- * DeliveryEngine: the management API of webhook delivery. Handlers and answer shapes only; the verbs, their tables and their
- * invariants are in `delivery/`.
+ * The management API of webhook delivery: handlers and response shapes. Operations, tables and invariants are in
+ * `delivery/`.
  */
 export { webhooksRoutes } from './routes.ts'

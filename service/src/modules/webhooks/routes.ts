@@ -1,4 +1,4 @@
-/** Operation id -> service call and shape. */
+/** The handlers of webhook operations: each calls the delivery engine and shapes the response. */
 import type { webhooks as wire, Static } from '@partner-payments/wire'
 import type { Handlers } from '../../api/index.ts'
 import type {
@@ -11,7 +11,7 @@ import type {
 } from '../../delivery/index.ts'
 import { eventTypes } from './event-types.ts'
 
-function subscriptionAnswer(row: Subscription): Static<typeof wire.Subscription> {
+function subscriptionResponse(row: Subscription): Static<typeof wire.Subscription> {
   return {
     id: row.id,
     url: row.url,
@@ -30,7 +30,7 @@ function subscriptionAnswer(row: Subscription): Static<typeof wire.Subscription>
   }
 }
 
-function attemptAnswer(row: Delivery['attempts'][number]): Static<typeof wire.DeliveryAttempt> {
+function attemptResponse(row: Delivery['attempts'][number]): Static<typeof wire.DeliveryAttempt> {
   return {
     attempt: row.attempt,
     startedAt: row.startedAt.toISOString(),
@@ -41,7 +41,7 @@ function attemptAnswer(row: Delivery['attempts'][number]): Static<typeof wire.De
   }
 }
 
-function deliveryAnswer(row: Delivery): Static<typeof wire.Delivery> {
+function deliveryResponse(row: Delivery): Static<typeof wire.Delivery> {
   return {
     eventId: row.eventId,
     eventType: row.eventType,
@@ -51,11 +51,11 @@ function deliveryAnswer(row: Delivery): Static<typeof wire.Delivery> {
     nextAttemptAt: row.nextAttemptAt?.toISOString() ?? null,
     createdAt: row.createdAt.toISOString(),
     ...(row.deliveredAt === null ? {} : { deliveredAt: row.deliveredAt.toISOString() }),
-    attempts: row.attempts.map(attemptAnswer),
+    attempts: row.attempts.map(attemptResponse),
   }
 }
 
-function recoveryAnswer(row: Recovery): Static<typeof wire.Recovery> {
+function recoveryResponse(row: Recovery): Static<typeof wire.Recovery> {
   return {
     id: row.id,
     status: row.status,
@@ -68,7 +68,7 @@ function recoveryAnswer(row: Recovery): Static<typeof wire.Recovery> {
   }
 }
 
-const eventAnswer = (event: FeedEvent): Static<typeof wire.FeedEvent> => ({
+const eventResponse = (event: FeedEvent): Static<typeof wire.FeedEvent> => ({
   ...event,
   sequence: Number(event.sequence),
   occurredAt: event.occurredAt.toISOString(),
@@ -78,22 +78,22 @@ export function webhooksRoutes(webhooks: DeliveryEngine, testDeliveries: TestDel
   return {
     listEventTypes: async () => ({ body: { data: eventTypes } }),
     createSubscription: async ({ caller, body }) => {
-      const created = await webhooks.create(caller.partnerId, body)
-      const secret = created.secret === undefined ? {} : { secret: created.secret }
-      return { body: { ...subscriptionAnswer(created), ...secret } }
+      const { secret, ...created } = await webhooks.create(caller.partnerId, body)
+      const response = subscriptionResponse(created)
+      return { body: secret === undefined ? response : { ...response, secret } }
     },
     listSubscriptions: async ({ caller, query }) => {
       const page = await webhooks.list(caller.partnerId, query)
-      return { body: { ...page, data: page.data.map(subscriptionAnswer) } }
+      return { body: { ...page, data: page.data.map(subscriptionResponse) } }
     },
     getSubscription: async ({ caller, params }) => ({
-      body: subscriptionAnswer(await webhooks.get(caller.partnerId, params.id)),
+      body: subscriptionResponse(await webhooks.get(caller.partnerId, params.id)),
     }),
     updateSubscription: async ({ caller, params, body }) => ({
-      body: subscriptionAnswer(await webhooks.update(caller.partnerId, params.id, body)),
+      body: subscriptionResponse(await webhooks.update(caller.partnerId, params.id, body)),
     }),
     enableSubscription: async ({ caller, params }) => ({
-      body: subscriptionAnswer(await webhooks.enable(caller.partnerId, params.id)),
+      body: subscriptionResponse(await webhooks.enable(caller.partnerId, params.id)),
     }),
     rotateSecret: async ({ caller, params, body }) => {
       const { createdAt, overlapUntil, ...rest } = await webhooks.rotateSecret(caller.partnerId, params.id, body)
@@ -107,30 +107,30 @@ export function webhooksRoutes(webhooks: DeliveryEngine, testDeliveries: TestDel
     }),
     listDeliveries: async ({ caller, params, query }) => {
       const page = await webhooks.deliveries(caller.partnerId, params.id, query)
-      return { body: { ...page, data: page.data.map(deliveryAnswer) } }
+      return { body: { ...page, data: page.data.map(deliveryResponse) } }
     },
     getDelivery: async ({ caller, params }) => ({
-      body: deliveryAnswer(await webhooks.delivery(caller.partnerId, params.id, params.eventId)),
+      body: deliveryResponse(await webhooks.delivery(caller.partnerId, params.id, params.eventId)),
     }),
     redeliver: async ({ caller, params }) => ({
-      body: deliveryAnswer(await webhooks.redeliver(caller.partnerId, params.id, params.eventId)),
+      body: deliveryResponse(await webhooks.redeliver(caller.partnerId, params.id, params.eventId)),
     }),
     startRecovery: async ({ caller, params, body }) => ({
-      body: recoveryAnswer(await webhooks.recover(caller.partnerId, params.id, body)),
+      body: recoveryResponse(await webhooks.recover(caller.partnerId, params.id, body)),
     }),
     listRecoveries: async ({ caller, params, query }) => {
       const page = await webhooks.recoveries(caller.partnerId, params.id, query)
-      return { body: { ...page, data: page.data.map(recoveryAnswer) } }
+      return { body: { ...page, data: page.data.map(recoveryResponse) } }
     },
     getRecovery: async ({ caller, params }) => ({
-      body: recoveryAnswer(await webhooks.recovery(caller.partnerId, params.id, params.recoveryId)),
+      body: recoveryResponse(await webhooks.recovery(caller.partnerId, params.id, params.recoveryId)),
     }),
     getSubscriptionStatistics: async ({ caller, params }) => ({
       body: await webhooks.statistics(caller.partnerId, params.id),
     }),
     listEvents: async ({ caller, query }) => {
       const feed = await webhooks.events(caller.partnerId, query)
-      return { body: { ...feed, data: feed.data.map(eventAnswer) } }
+      return { body: { ...feed, data: feed.data.map(eventResponse) } }
     },
   }
 }

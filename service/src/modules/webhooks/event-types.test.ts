@@ -1,0 +1,17 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { eventTypes } from './event-types.ts'
+
+test('there are twelve event types, with the properties of their data as plain JSON Schema', () => {
+  assert.equal(eventTypes.length, 12)
+  for (const type of eventTypes) {
+    assert.deepEqual(type.properties['amount'], { type: 'number' })
+    assert.equal(type.version, 2)
+    assert.ok(!JSON.stringify(type).includes('x-json-type'))
+  }
+  const completed = eventTypes.find((type) => type.name === 'partner.customer.deposit.completed')
+  assert.deepEqual(completed?.properties['blockchainTransactionHash'], {
+    anyOf: [{ type: 'string' }, { type: 'null' }],
+  })
+  assert.equal(Object.keys(completed?.properties ?? {}).length, 22)
+})
