@@ -9,6 +9,7 @@ import { until } from '../../../test/support/until.ts'
 import { Unreachable } from '../api/index.ts'
 import { createLog } from '../kernel/index.ts'
 import { createDatabase } from './database.ts'
+import { sqlState, stateOf } from './errors.ts'
 import { migrate } from './migrate.ts'
 import { sql } from './sql.ts'
 
@@ -63,6 +64,32 @@ test('a transaction that is frozen between two statements ends, and with it what
   } finally {
     thaw.resolve()
     await frozen.close()
+  }
+})
+
+test('after a write is refused as read only, the pool replaces its idle connections and later writes succeed', async () => {
+  const name = new URL(database.url).pathname.slice(1)
+  const setReadOnly = (value: 'on' | 'off') =>
+    admin.pool.query(`alter role current_user in database ${name} set default_transaction_read_only = '${value}'`)
+  await setReadOnly('on')
+  const demoted = createDatabase({ url: database.url, connectionsMax: 3, log })
+  try {
+    // Each transaction waits for the other two, so that each has its own connection.
+    const connected = [1, 2, 3].map(() => Promise.withResolvers<void>())
+    const read = (at: number) =>
+      demoted.transaction(async (tx) => {
+        await tx.row(backend)
+        connected[at]?.resolve()
+        await Promise.all(connected.map(({ promise }) => promise))
+      })
+    await Promise.all([read(0), read(1), read(2)])
+    await setReadOnly('off')
+    const write = () => demoted.transaction((tx) => tx.run(sql`create table if not exists public.written ()`))
+    await assert.rejects(write(), (error) => stateOf(error) === sqlState.readOnlyTransaction)
+    for (let count = 0; count < 3; count += 1) await write()
+  } finally {
+    await setReadOnly('off')
+    await demoted.close()
   }
 })
 

@@ -56,7 +56,7 @@ export const columnOf =
     rows.map((row) => row[name])
 
 /** Where a batch of several is joined to the list of its rows, the join says whose; a batch of one says it literally, too. */
-export function ofOnePartner(partnerIds: readonly string[], column: Sql): Sql {
+export function ofOnePartner(partnerIds: readonly string[], column: Sql = sql`partner_id`): Sql {
   const [first, ...others] = new Set(partnerIds)
   return first !== undefined && others.length === 0 ? sql`${column} = ${first}` : sql`true`
 }
