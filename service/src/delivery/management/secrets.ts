@@ -25,8 +25,9 @@ const keyBytes = 32
 const openKeysMax = 10_000
 const sweepRowsMax = 1000
 
+/** The context is part of every sealed secret: with the new name of the schema, secrets of older versions do not open. */
 const sealContext = ({ partnerId, subscriptionId }: SubscriptionKey) => [
-  'delivery.subscriptions',
+  'webhooks.subscriptions',
   'secret_sealed',
   partnerId,
   subscriptionId,
