@@ -20,37 +20,37 @@ const addPartner = async () => {
   await db.run(sql`insert into access.partners (id, name, created_at) values (${partnerId}, 'Test', ${now})`)
   return partnerId
 }
-const append = (outbox: EventOutbox, tx: Tx, partnerId: string) =>
-  outbox.append(tx, partnerId, type, now, sampleOf(type, { partnerId, partnerName: 'Test', now }))
+const append = (eventOutbox: EventOutbox, tx: Tx, partnerId: string) =>
+  eventOutbox.append(tx, partnerId, type, now, sampleOf(type, { partnerId, partnerName: 'Test', now }))
 
 test('the fan-out is woken once after a commit with events, and not after other transactions', async () => {
   let woken = 0
-  const outbox = createEventOutbox({ wake: () => (woken += 1) })
+  const eventOutbox = createEventOutbox({ wake: () => (woken += 1) })
   const partnerId = await addPartner()
   await db.transaction(async (tx) => {
-    append(outbox, tx, partnerId)
-    append(outbox, tx, partnerId)
+    append(eventOutbox, tx, partnerId)
+    append(eventOutbox, tx, partnerId)
     await tx.row(sql`select 1 as one`)
     assert.equal(woken, 0)
   })
   assert.equal(woken, 1)
   const rolledBack = db.transaction(async (tx) => {
-    append(outbox, tx, partnerId)
+    append(eventOutbox, tx, partnerId)
     throw new Error('rolled back')
   })
   await assert.rejects(rolledBack, /rolled back/)
-  await db.transaction(async (tx) => outbox.appendMany(tx, []))
+  await db.transaction(async (tx) => eventOutbox.appendMany(tx, []))
   await db.transaction((tx) => tx.row(sql`select 1 as one`))
   assert.equal(woken, 1)
 })
 
 test('take returns the events of each partner oldest first, removes them, and leaves the rest', async () => {
-  const outbox = createEventOutbox()
+  const eventOutbox = createEventOutbox()
   const partners = [await addPartner(), await addPartner()]
   for (let count = 0; count < 3; count += 1)
-    for (const partnerId of partners) await db.transaction(async (tx) => append(outbox, tx, partnerId))
+    for (const partnerId of partners) await db.transaction(async (tx) => append(eventOutbox, tx, partnerId))
   const take = (partnerIds: readonly string[], eventsMax: number) =>
-    db.transaction((tx) => outbox.take(tx, partnerIds, eventsMax))
+    db.transaction((tx) => eventOutbox.take(tx, partnerIds, eventsMax))
   const both = await take(partners, 2)
   assert.deepEqual(both.map(({ partnerId }) => partnerId).toSorted(), [...partners, ...partners].toSorted())
   assert.deepEqual(
@@ -61,12 +61,12 @@ test('take returns the events of each partner oldest first, removes them, and le
   assert.ok(first && second)
   assert.equal((await take([first], 9)).length, 1)
   assert.deepEqual(await take([first], 9), [])
-  assert.ok((await outbox.partnersWithPending(db, nilId, 9)).includes(second))
-  assert.ok(!(await outbox.partnersWithPending(db, nilId, 9)).includes(first))
-  assert.ok(!(await outbox.partnersWithPending(db, second, 9)).includes(second))
+  assert.ok((await eventOutbox.partnersWithPending(db, nilId, 9)).includes(second))
+  assert.ok(!(await eventOutbox.partnersWithPending(db, nilId, 9)).includes(first))
+  assert.ok(!(await eventOutbox.partnersWithPending(db, second, 9)).includes(second))
   const [rest] = await take([second], 9)
   assert.ok(rest && both.every(({ id }) => id < rest.id))
-  const read = await outbox.byIds(
+  const read = await eventOutbox.byIds(
     db,
     both.map(({ partnerId, id }) => ({ partnerId, eventId: id })),
   )
