@@ -6,7 +6,7 @@
  */
 import type { EventData, EventName } from '@partner-payments/wire'
 import { newId } from '../kernel/index.ts'
-import { columnOf, givenBy, ofOnePartner, unprepared, sql, type Tx } from '../postgres/index.ts'
+import { acrossPartners, columnOf, givenBy, ofOnePartner, unprepared, sql, type Tx } from '../postgres/index.ts'
 
 export { type SampleContext, sampleOf } from './samples.ts'
 
@@ -130,7 +130,9 @@ export function createEventOutbox({ wake }: { readonly wake?: () => void } = {})
     appendMany,
     partnersWithPending: async (tx, after, partnersMax) => {
       const rows = await tx.rows<{ partnerId: string }>(
-        unprepared(sql`
+        acrossPartners(
+          'finds partners with events to fan out, without a lock',
+          unprepared(sql`
           with recursive found (partner_id) as (
             (select partner_id from events.pending where partner_id > ${after} order by partner_id limit 1)
             union all
@@ -138,6 +140,7 @@ export function createEventOutbox({ wake }: { readonly wake?: () => void } = {})
               where following.partner_id > found.partner_id order by following.partner_id limit 1)
             from found where found.partner_id is not null)
           select partner_id from found where partner_id is not null limit ${partnersMax}`),
+        ),
       )
       return rows.map((row) => row.partnerId)
     },
@@ -150,7 +153,10 @@ export function createEventOutbox({ wake }: { readonly wake?: () => void } = {})
     },
     oldestPending: async (tx) => {
       const row = await tx.row<{ eventId: string }>(
-        unprepared(sql`select event_id from events.pending order by event_id limit 1`),
+        acrossPartners(
+          'finds the oldest pending event, whose partition must be kept',
+          unprepared(sql`select event_id from events.pending order by event_id limit 1`),
+        ),
       )
       return row?.eventId
     },
