@@ -1,5 +1,5 @@
 /** SQL of what is kept for a while only. Endpoint queues are locked in the order of their subscriptions' ids, before their rows. */
-import { ofPartners, unprepared, sql, type Tx } from '../postgres/index.ts'
+import { ofOnePartner, ofPartners, unprepared, sql, type Tx } from '../postgres/index.ts'
 import type { SubscriptionKey } from './management/store-subscriptions.ts'
 
 export type Expired = SubscriptionKey & { readonly eventId: string }
@@ -65,7 +65,7 @@ export async function disown(tx: Tx, rows: readonly Dropped[]): Promise<void> {
   await tx.run(sql`
     update delivery.endpoint_queues l set owed = l.owed - w.n
     from unnest(${partnerIds}::uuid[], ${subscriptionIds}::uuid[], ${sorted.map((row) => row.count)}::bigint[]) as w (p, s, n)
-    where l.partner_id = w.p and l.subscription_id = w.s`)
+    where l.partner_id = w.p and l.subscription_id = w.s and ${ofOnePartner(partnerIds, sql`l.partner_id`)}`)
 }
 
 /** What was delivered of events between two ids, by subscription: a week's worth, of everybody. */
@@ -82,8 +82,8 @@ export function deleteDelivered(tx: Tx, before: string, rowsMax: number): Promis
   return tx.rows<Dropped>(
     unprepared(sql`
       with gone as (
-        delete from webhooks.deliveries_default where ctid = any(array(
-          select ctid from webhooks.deliveries_default where event_id < ${before} limit ${rowsMax}))
+        delete from delivery.deliveries_default where ctid = any(array(
+          select ctid from delivery.deliveries_default where event_id < ${before} limit ${rowsMax}))
         returning partner_id, subscription_id)
       select partner_id, subscription_id, count(*) as count from gone group by partner_id, subscription_id`),
   )
