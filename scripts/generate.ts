@@ -13,6 +13,7 @@ import { openapi } from './generate/openapi.ts'
 import { permissionsPage } from './generate/permissions.ts'
 import { problemsPage } from './generate/problems.ts'
 import { sdkOperations } from './generate/routes.ts'
+import { scalePage } from './generate/scans.ts'
 import { sdkTypes } from './generate/types.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -35,6 +36,7 @@ const outputs: Readonly<Record<string, () => string | Promise<string>>> = {
   'docs/performance.md': performancePage,
   'docs/permissions.md': permissionsPage,
   'docs/problems.md': problemsPage,
+  'docs/scale.md': async () => scalePage((await readCurrent('docs/scale.md')) ?? ''),
   'service/schema.md': liveSchema,
   ...Object.fromEntries(plotFiles),
 }

@@ -21,7 +21,7 @@ import {
 import { createLedger } from './ledger/index.ts'
 import { createMailQueue, folderTransport, readMailbox, smtpTransport, startMailWorker } from './mail/index.ts'
 import type { Observability } from './observability/index.ts'
-import { createEventOutbox, payloadOf, sampleOf, wakingDatabase } from './events/index.ts'
+import { createEventOutbox, payloadOf, sampleOf } from './events/index.ts'
 import { analyseWhatHasGrown, type Database } from './postgres/index.ts'
 import { createSandboxBank } from './rails/index.ts'
 import { accountsRoutes, createAccounts, defaultIssuers } from './modules/accounts/index.ts'
@@ -75,14 +75,14 @@ const sweepIdleMs = minuteMs
 const growthIdleMs = 2 * secondMs
 
 /** Ledger, modules and the handlers of every operation, lower ranks first. */
-function createRooms({ config, db, clock, log, payoutsPerBatchMax }: ServiceDeps) {
+function createRooms({ config, db, clock, log, payoutsPerBatchMax }: ServiceDeps, wakeDelivery: () => void) {
   const [masterKey] = config.MASTER_KEY as readonly [Buffer]
   const sealer = createSealer(config.MASTER_KEY)
   const sharded = config.DATABASE_SHARDED
   const cursors = createCursors(deriveKey(masterKey, 'cursors'))
   const access = createAccess({ db, clock, sealer, sharded })
   const ledger = createLedger({ clock })
-  const eventOutbox = createEventOutbox()
+  const eventOutbox = createEventOutbox({ wake: wakeDelivery })
   const bank = createSandboxBank({ db, clock, stepMs: config.SANDBOX_BANK_DELAY_MS })
   const railId = config.RAIL === 'sandbox' ? bank.id : undefined
 
@@ -145,8 +145,7 @@ const createSample =
 export function compose(deps: ServiceDeps): Service {
   const { config, db, clock, log } = deps
   let delivery: Loop | undefined
-  const waking = wakingDatabase(db, () => delivery?.wake())
-  const rooms = createRooms({ ...deps, db: waking })
+  const rooms = createRooms(deps, () => delivery?.wake())
   const { access, bank, deposits, handlers, internalKey, mailQueue, payouts, webhooks } = rooms
   const idleMs = config.WORKER_IDLE_MS
   // Rests after each look: a table that somebody else is analysing is still there the next time.

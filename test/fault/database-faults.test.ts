@@ -17,7 +17,7 @@ import {
   startCounter,
 } from '../support/faults.ts'
 import { addPartner, balanceOf, createTestService, pay } from '../support/composition.ts'
-import { startMortalPostgres } from '../support/crashing-postgres.ts'
+import { startCrashingPostgres } from '../support/crashing-postgres.ts'
 import { startWire } from '../support/tcp-proxy.ts'
 import { until } from '../support/until.ts'
 import { createHooks, type Hooks } from '../support/webhooks.ts'
@@ -116,7 +116,7 @@ test('a worker whose database is silent past its lease: another takes over, and 
 })
 
 test('PostgreSQL killed and started again under load: each acknowledged payout is told, each other one is whole or absent', async (t) => {
-  const server = await startMortalPostgres()
+  const server = await startCrashingPostgres()
   t.after(() => server.close())
   const remote = await createHooks({ url: server.url, key: hooks.key, clock: systemClock })
   t.after(() => remote.close())

@@ -1,7 +1,7 @@
 /**
- * Writes down the data of this version as SQL, for the versions to come: `node test/migrations/record.ts` lives one day
- * with every module and prints what is in the tables at its end. Run once for a release, into
- * `fixtures/<newest migration>.sql`; what is there stays as it is, since databases in the field do.
+ * Records the data of this version as SQL for tests of later versions. `node test/migrations/record.ts` uses every module
+ * and prints the rows of all tables. Run it once per release, into `fixtures/<newest migration>.sql`. Existing fixtures do
+ * not change, because databases of released versions do not change either.
  */
 import { once } from 'node:events'
 import { createAccounts, defaultIssuers } from '../../service/src/modules/accounts/index.ts'
@@ -21,8 +21,8 @@ import {
   type TestPartner,
 } from '../support/composition.ts'
 
-/** Every status that a payout and a deposit can rest in, and some that are under way. */
-async function liveMoney(service: Service, partner: TestPartner): Promise<void> {
+/** Payouts and deposits in every final status, and some in progress. */
+async function recordPayments(service: Service, partner: TestPartner): Promise<void> {
   const { settlement, simulations, clock, payouts } = service
   const work = async (steps: number) => {
     for (let step = 0; step < steps; step += 1) {
@@ -36,8 +36,13 @@ async function liveMoney(service: Service, partner: TestPartner): Promise<void> 
     simulations.deposit(
       partner.caller,
       {
-        ...{ customerId: partner.customer.id, amount, currency: 'EUR', outcome, idempotencyKey: `deposit ${outcome}` },
-        ...{ websiteReference: 'order 1', customFields: { basket: [1, 2] } },
+        customerId: partner.customer.id,
+        amount,
+        currency: 'EUR',
+        outcome,
+        idempotencyKey: `deposit ${outcome}`,
+        websiteReference: 'order 1',
+        customFields: { basket: [1, 2] },
       },
       ip,
     )
@@ -58,8 +63,8 @@ async function liveMoney(service: Service, partner: TestPartner): Promise<void> 
   )
 }
 
-/** What the events of the day are owed to: some fanned out, some not yet, one attempt behind one of them. */
-async function subscribe({ db, clock, log, sealer, cursors, eventOutbox }: Service, partnerId: string) {
+/** A subscription. Some of its events are fanned out, some are not, and one has a failed attempt. */
+async function recordDeliveries({ db, clock, log, sealer, cursors, eventOutbox }: Service, partnerId: string) {
   const webhooks = createDeliveryEngine({
     db,
     clock,
@@ -89,7 +94,7 @@ async function subscribe({ db, clock, log, sealer, cursors, eventOutbox }: Servi
   }
 }
 
-async function liveTheRest(service: Service, { partnerId, caller, customer }: TestPartner): Promise<void> {
+async function recordOthers(service: Service, { partnerId, caller, customer }: TestPartner): Promise<void> {
   const { db, clock, sealer, cursors, access, ledger, customers } = service
   await db.transaction((tx) => access.createServiceAccount(tx, { partnerId, name: 'Recorded', permissions }))
   await createAccounts({ db, clock, customers, ledger, issuers: defaultIssuers }).create(partnerId, customer.id)
@@ -100,7 +105,7 @@ async function liveTheRest(service: Service, { partnerId, caller, customer }: Te
 
 type Table = { readonly name: string; readonly columns: readonly string[]; readonly needs: readonly string[] }
 
-/** A table after those that its foreign keys name. */
+/** Each table after the tables that its foreign keys reference. */
 function inOrder(tables: readonly Table[]): readonly Table[] {
   const done: Table[] = []
   const add = (table: Table) => {
@@ -112,14 +117,14 @@ function inOrder(tables: readonly Table[]): readonly Table[] {
   return done
 }
 
-/** As `insert` statements; the values as PostgreSQL itself writes and reads them. */
+/** All rows as `insert` statements, with values in PostgreSQL's text format. */
 async function dump({ pool }: Service['db']): Promise<string> {
   const tables = await pool.query<Table>(`
-    select c.oid::regclass::text as name,
-      array(select attname::text from pg_attribute where attrelid = c.oid and attnum > 0 and not attisdropped
+    select class.oid::regclass::text as name,
+      array(select attname::text from pg_attribute where attrelid = class.oid and attnum > 0 and not attisdropped
         order by attnum) as columns,
-      array(select confrelid::regclass::text from pg_constraint where conrelid = c.oid and contype = 'f') as needs
-    from pg_class c where relkind = 'r' and relnamespace::regnamespace::text not in
+      array(select confrelid::regclass::text from pg_constraint where conrelid = class.oid and contype = 'f') as needs
+    from pg_class class where relkind = 'r' and relnamespace::regnamespace::text not in
       ('pg_catalog', 'information_schema', 'public')
     order by 1`)
   const lines: string[] = []
@@ -134,13 +139,13 @@ async function dump({ pool }: Service['db']): Promise<string> {
 
 const service = await createTestService()
 const partner = await addPartner(service, 5_000_000n)
-const deliver = await subscribe(service, partner.partnerId)
-await liveMoney(service, partner)
+const deliver = await recordDeliveries(service, partner.partnerId)
+await recordPayments(service, partner)
 await deliver()
-await liveTheRest(service, partner)
-const level = (await readMigrations()).at(-1)?.name ?? ''
+await recordOthers(service, partner)
+const newest = (await readMigrations()).at(-1)?.name ?? ''
 const header = [
-  `-- Data as the version wrote them whose newest migration was ${level}. Recorded by test/migrations/record.ts.`,
+  `-- Data of the version with the newest migration ${newest}. Recorded by test/migrations/record.ts.`,
   `-- Now: ${service.clock.now().toISOString()}. Partner: ${partner.partnerId}.`,
 ]
 if (!process.stdout.write(`${header.join('\n')}\n${await dump(service.db)}\n`)) await once(process.stdout, 'drain')

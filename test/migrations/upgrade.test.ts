@@ -1,6 +1,6 @@
 /**
- * Data of every released version, brought to the newest schema: nothing is lost, the modules read it, and what was under
- * way goes on. `fixtures/<migration>.sql` holds what the version of that migration wrote (record.ts).
+ * Upgrades data of released versions to the newest schema: no row is lost, the modules read the data, and payments and
+ * deliveries in progress continue. `fixtures/<migration>.sql` holds data of the version of that migration (record.ts).
  */
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
@@ -27,29 +27,39 @@ import { balanceOf, createTestService, type Service } from '../support/compositi
 const folder = new URL('fixtures/', import.meta.url)
 const fixtures = readdirSync(folder).toSorted()
 
-test('there is a fixture of the first version', () => assert.ok(fixtures.includes('0011.sql')))
+test('the fixture of the first version exists', () => assert.ok(fixtures.includes('0011.sql')))
 
-/** The tables that now hold the rows of an old table. */
+/** Tables whose rows a later migration moved, by the old name. */
 const movedTo: Readonly<Record<string, readonly string[]>> = {
-  'outbox.events': ['events.events'],
-  'outbox.pending': ['events.pending'],
-  'webhooks.partners': ['delivery.partners'],
-  'webhooks.lanes': ['delivery.endpoint_queues'],
-  'webhooks.subscriptions': ['delivery.subscriptions'],
-  'webhooks.secrets': ['delivery.secrets'],
-  'webhooks.attempts': ['delivery.attempts'],
   'webhooks.deliveries': ['delivery.queue', 'delivery.deliveries'],
-  // The payload of a delivery is the payload of its event.
+  // A delivery now reads its payload from the event.
   'webhooks.messages': ['delivery.queue'],
   'users.mails': ['mail.messages'],
 }
 
-/** Where the rows of a table are now an array of another. */
+type Migrations = Awaited<ReturnType<typeof readMigrations>>
+
+/** The names of a table after later migrations. A table that is renamed to `*_old` is replaced by a new one. */
+function tablesNow(table: string, later: Migrations): readonly string[] {
+  const moved = movedTo[table]
+  if (moved) return moved
+  const steps = later.flatMap(({ text }) => [
+    ...text.matchAll(/^alter (?:schema|table) (?<from>[\w.]+) rename to (?!\w*_old\b)(?<to>\w+)/gm),
+  ])
+  const now = steps.reduce((name, { groups: { from = '', to = '' } = {} }) => {
+    const [schema = ''] = name.split('.')
+    if (name === from) return `${schema}.${to}`
+    return schema === from ? name.replace(schema, to) : name
+  }, table)
+  return [now]
+}
+
+/** Tables whose rows are now elements of an array in another table. */
 const foldedInto: Readonly<Record<string, string>> = {
   'transactions.timeline': 'select sum(jsonb_array_length(timeline)) as count from transactions.transactions',
 }
 
-/** Which rows of a table are kept, where the rest was done with: what the bank was told that it need not tell again. */
+/** The rows that a migration keeps. Acknowledged bank notifications are deleted. */
 const keptOnly: Readonly<Record<string, string>> = { 'rails.sandbox_notices': 'acknowledged_at is null' }
 
 type Counts = Readonly<Record<string, bigint>>
@@ -70,7 +80,7 @@ async function countRows({ db }: Service, only: Readonly<Record<string, string>>
   return counts
 }
 
-/** Loads the fixture into the schema of its time, then brings that to today's. */
+/** Loads the fixture into the schema of its version and applies the later migrations. */
 async function upgrade(fixture: string) {
   const { url, drop } = await createEmptyDatabase()
   const text = readFileSync(new URL(fixture, folder), 'utf8')
@@ -103,7 +113,7 @@ for (const fixture of fixtures)
     after(() => old.close())
     const ends: Ends = new Map()
 
-    test('every later migration is applied, and no row is lost', async () => {
+    test('all later migrations are applied, and no row is lost', async () => {
       const later = (await readMigrations()).filter(({ number }) => number > old.upTo)
       assert.deepEqual(
         old.applied,
@@ -113,17 +123,17 @@ for (const fixture of fixtures)
       for (const [table, count] of Object.entries(old.before)) {
         const folded = foldedInto[table]
         const sum = folded && (await old.service.db.pool.query<{ count: string }>(folded)).rows[0]?.count
-        const kept = sum ? BigInt(sum) : (movedTo[table] ?? [table]).reduce((sum, name) => sum + (now[name] ?? 0n), 0n)
+        const kept = sum ? BigInt(sum) : tablesNow(table, later).reduce((sum, name) => sum + (now[name] ?? 0n), 0n)
         assert.equal(kept, count, table)
       }
     })
 
-    test('the books balance, and every payment tells its story', async () => {
+    test('the ledger balances, and every payment has a complete timeline', async () => {
       const payments = await checkPayments(old.service.db, old.partnerId, ends)
       assert.equal(payments.length, 15)
     })
 
-    test('the modules read what was sealed and kept', async () => {
+    test('the modules read the old data, sealed fields included', async () => {
       const { service, partnerId } = old
       const { db, clock, sealer, cursors, eventOutbox, access, customers, beneficiaries, ledger } = service
       const [customer] = (await customers.list(partnerId, {})).data
@@ -134,7 +144,11 @@ for (const fixture of fixtures)
       assert.equal(credential?.apiSecret.length, 43)
       const accounts = createAccounts({ db, clock, customers, ledger, issuers: defaultIssuers })
       const { ibans } = await accounts.get(partnerId, customer.id)
-      assert.deepEqual((await accounts.create(partnerId, customer.id)).ibans, ibans, 'no new numbers for old customers')
+      assert.deepEqual(
+        (await accounts.create(partnerId, customer.id)).ibans,
+        ibans,
+        'existing customers keep their IBANs',
+      )
       const mail = createMailQueue({ clock, sealer })
       const users = createUsers({ db, clock, mail, cursors, sandbox: true })
       assert.equal((await users.listInvitations(partnerId, {})).data[0]?.status, 'Pending')
@@ -154,7 +168,7 @@ for (const fixture of fixtures)
       const { data } = await webhooks.deliveries(partnerId, subscription?.id ?? '', {})
       assert.equal(BigInt(data.length), owed.owed)
       assert.equal(data.flatMap((delivery) => delivery.attempts).length, 1)
-      // What was owed is delivered, in its order, under the ids of then, and the rest of the events after it.
+      // Old deliveries are delivered in order under their old event ids, and later events after them.
       const begun: Claim[] = []
       const holder = webhooks.hold(service.log, {
         ...{ begin: (claim) => begun.push(claim), wake: () => undefined, pause: async () => undefined, idleMs: 0 },
@@ -172,7 +186,7 @@ for (const fixture of fixtures)
       assert.ok(delivered && delivered.owed > owed.owed && delivered.delivered === delivered.owed)
     })
 
-    test('a key that was used then is used now', async () => {
+    test('an idempotency key of the old version replays its payout', async () => {
       const { service, partnerId } = old
       const { data } = await service.payouts.list(partnerId, { limit: '100' })
       const earlier = data.find(({ idempotencyKey }) => idempotencyKey === 'payout 0')
@@ -184,7 +198,7 @@ for (const fixture of fixtures)
       assert.deepEqual([payout.id, replayed], [earlier.id, true])
     })
 
-    test('what was under way goes on to its end, and what had ended stays', async () => {
+    test('payments in progress are completed, and completed payments do not change', async () => {
       const { service, partnerId } = old
       for (let step = 0; step < 6; step += 1) {
         service.clock.advance(minuteMs)
@@ -196,14 +210,14 @@ for (const fixture of fixtures)
       assert.deepEqual(
         pending.map(({ reference }) => reference),
         ['INV 5'],
-        'the bank is silent about the one of 4001.07',
+        'the bank never reports the payout of 4001.07',
       )
       const { reserved } = await balanceOf(service, partnerId)
       assert.equal(reserved, 400_107n)
     })
   })
 
-test('what an ordered subscription is owed is marked so from the version on that reads it by its reference', async () => {
+test('migration 0020 marks the queued deliveries of ordered subscriptions', async () => {
   const { url, drop } = await createEmptyDatabase()
   const service = await createTestService({ url })
   const { pool } = service.db
@@ -215,7 +229,7 @@ test('what an ordered subscription is owed is marked so from the version on that
     await pool.query(readFileSync(new URL('0011.sql', folder), 'utf8'))
     await migrate(pool, { upTo: 19 })
     await pool.query('update webhooks.subscriptions set ordered = true')
-    // Of another one, which is not.
+    // The same rows for another subscription, which is not ordered.
     await pool.query(`insert into webhooks.queue select partner_id, gen_random_uuid(), event_id, sequence, wire_event_id, type,
       reference, status, due_at, attempt_count, failures, held_at, created_at from webhooks.queue`)
     await migrate(pool)

@@ -1,4 +1,4 @@
-/** A server that speaks enough of PostgreSQL's protocol to answer every query with one number: the version it claims. */
+/** A server that implements enough of PostgreSQL's protocol to answer every query with a version number. */
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
 import type { AddressInfo } from 'node:net'

@@ -1,38 +1,36 @@
 /**
  * A database per test file, cloned from a migrated template in milliseconds. `npm test` starts one server for all files
- * (`global.ts`); a file run alone starts its own on first use.
+ * (`global.ts`). A file that runs alone starts its own server on first use.
  */
 import { randomBytes } from 'node:crypto'
-import { accessSync, chmodSync, constants, existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
+import { accessSync, chmodSync, constants, mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { startEmbeddedPostgres } from '../../service/src/postgres/embedded/index.ts'
+import { migrate as migrateService } from '../../service/src/postgres/migrate.ts'
 
 export type TestDatabase = { readonly url: string; readonly drop: () => Promise<void> }
 
-/** A server with a template on it. The template's URL leads to both, which is all that other processes need. */
+/** A server with a template database. Other processes need only the template's URL. */
 export type TestServer = { readonly templateUrl: string; readonly stop: () => Promise<void> }
 
 export const TEMPLATE_VARIABLE = 'TEST_DATABASE_TEMPLATE_URL'
 export const SERVER_VARIABLE = 'TEST_DATABASE_SERVER_URL'
 
-const CLONE_MS_MAX = 30_000
-const OBJECT_IN_USE = '55006'
-const MEMORY_FOLDER = '/dev/shm'
-const MEMORY_BYTES_MIN = 4 * 1024 ** 3
-const MIGRATE = new URL('../../service/src/postgres/migrate.ts', import.meta.url)
-const MIGRATIONS = new URL('../../service/migrations/', import.meta.url)
+const cloneMsMax = 30_000
+const objectInUse = '55006'
+const memoryFolder = '/dev/shm'
+const memoryBytesMin = 4 * 1024 ** 3
 
 const at = (url: string, database: string): string => Object.assign(new URL(url), { pathname: `/${database}` }).href
 const nameIn = (url: string): string => new URL(url).pathname.slice(1)
 
 const execute = async (url: string, ...statements: readonly string[]): Promise<void> => {
   const client = new pg.Client({ connectionString: url })
-  // A server that ends under the connection is reported by the statement; as an event it would end the process.
+  // If the server ends, the statement reports the error. Without a listener, the error event would end the process.
   client.on('error', () => {})
   await client.connect()
   try {
@@ -43,11 +41,9 @@ const execute = async (url: string, ...statements: readonly string[]): Promise<v
 }
 
 export const applyMigrations = async (url: string): Promise<void> => {
-  if (!existsSync(MIGRATE)) return
-  const { migrate } = await import(MIGRATE.href)
   const pool = new pg.Pool({ connectionString: url, max: 1 })
   try {
-    await migrate(pool, fileURLToPath(MIGRATIONS))
+    await migrateService(pool)
   } finally {
     await pool.end()
   }
@@ -60,18 +56,18 @@ const makeTemplate = async (
 ): Promise<string> => {
   await execute(at(serverUrl, 'postgres'), `create database ${name}`)
   await migrate(at(serverUrl, name))
-  // Nobody may connect from here on: a template with a session on it cannot be cloned.
+  // PostgreSQL does not clone a template that has connections.
   await execute(at(serverUrl, 'postgres'), `alter database ${name} with allow_connections false`)
   return at(serverUrl, name)
 }
 
-/** In memory a clone and its drop took 11 ms, on an ext4 disk up to 200, nearly all of it in the kernel. */
+/** Memory if possible: a clone and its drop took 11 ms in memory and up to 200 ms on an ext4 disk, mostly in the kernel. */
 const parentFolder = (): string => {
   try {
-    accessSync(MEMORY_FOLDER, constants.W_OK)
-    const { bavail, bsize } = statfsSync(MEMORY_FOLDER)
-    // Containers often have 64 MB there.
-    return bavail * bsize >= MEMORY_BYTES_MIN ? MEMORY_FOLDER : tmpdir()
+    accessSync(memoryFolder, constants.W_OK)
+    const { bavail, bsize } = statfsSync(memoryFolder)
+    // In containers it often has only 64 MB.
+    return bavail * bsize >= memoryBytesMin ? memoryFolder : tmpdir()
   } catch {
     return tmpdir()
   }
@@ -79,7 +75,7 @@ const parentFolder = (): string => {
 
 const startOwnServer = async (migrate: (url: string) => Promise<void>): Promise<TestServer> => {
   const folder = mkdtempSync(join(parentFolder(), 'partner-payments-test-'))
-  // As root, the server runs as another user, who must get through; the secrets within have modes of their own.
+  // If root runs the tests, the server runs as another user, who must enter the folder. Files with secrets have mode 600.
   chmodSync(folder, 0o711)
   const server = await startEmbeddedPostgres({ dataDir: join(folder, 'data'), durable: false })
   const remove = { recursive: true, force: true, maxRetries: 10, retryDelay: 20 } as const
@@ -87,7 +83,7 @@ const startOwnServer = async (migrate: (url: string) => Promise<void>): Promise<
     try {
       process.kill(server.pid, 'SIGQUIT')
     } catch {
-      // It has ended by itself.
+      // The server has already ended.
     }
     rmSync(folder, remove)
   }
@@ -108,7 +104,7 @@ const startOwnServer = async (migrate: (url: string) => Promise<void>): Promise<
 export const startTestServer = async (migrate = applyMigrations): Promise<TestServer> => {
   const given = process.env[SERVER_VARIABLE]
   if (!given) return startOwnServer(migrate)
-  // Named for this run: a server that is not ours may serve another run as well.
+  // A random name, because an external server may serve several test runs.
   const name = `template_payments_${randomBytes(6).toString('hex')}`
   const templateUrl = await makeTemplate(given, name, migrate)
   return { templateUrl, stop: () => execute(at(given, 'postgres'), `drop database if exists ${name} with (force)`) }
@@ -127,12 +123,12 @@ const templateUrl = async (): Promise<string> => {
 }
 
 const clone = async (adminUrl: string, template: string, name: string): Promise<void> => {
-  const deadline = performance.now() + CLONE_MS_MAX
+  const deadline = performance.now() + cloneMsMax
   for (;;) {
     try {
       return await execute(adminUrl, `create database ${name} template ${template} strategy file_copy`)
     } catch (thrown) {
-      const isBusy = thrown instanceof pg.DatabaseError && thrown.code === OBJECT_IN_USE
+      const isBusy = thrown instanceof pg.DatabaseError && thrown.code === objectInUse
       if (!isBusy || performance.now() > deadline) throw thrown
       await pause(20 + Math.random() * 50)
     }

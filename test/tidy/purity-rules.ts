@@ -21,7 +21,7 @@ const timeSources: Readonly<Record<string, string>> = {
 }
 const chanceSources: Readonly<Record<string, string>> = { 'service/src/kernel/ids.ts': 'identifiers and randomness' }
 /** The embedded server is a process of the operating system: it is timed by the machine and starts before any clock. */
-const isEmbedded = (path: string): boolean => /^service\/src\/postgres\/embedded\//.test(path)
+const isEmbedded = (path: string): boolean => path.startsWith('service/src/postgres/embedded/')
 
 const inService = (source: Source): boolean => !isTest(source) && /^(?:service|wire)\/src\//.test(source.path)
 

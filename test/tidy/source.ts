@@ -1,6 +1,6 @@
 /**
- * What the tidy tests read: the files of the repository, and a small scanner of TypeScript that knows comments, strings,
- * templates and regular expressions. TypeScript 7 has no JavaScript API, and these rules need no more than this.
+ * The files of the repository for the tidy tests, and a small scanner of TypeScript that recognises comments, strings,
+ * templates and regular expressions. TypeScript 7 has no JavaScript API, and these rules need no more.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
@@ -10,14 +10,21 @@ export const root = fileURLToPath(new URL('../../', import.meta.url))
 
 /** `path` is relative to the repository, with forward slashes. */
 export type File = { readonly path: string; readonly text: string }
-/** A rule that is broken: where, and which, in one line. */
+/** A broken rule: file, line and rule, in one line. */
 export type Finding = string
-export type Template = { readonly tag: string; readonly text: string; readonly at: number }
+/** Positions in a text; `end` is exclusive. */
+export type Range = { readonly at: number; readonly end: number }
+export type Template = Range & {
+  readonly tag: string
+  /** Its text; each hole is written as `${}`. */
+  readonly text: string
+  /** The expressions of its holes, in order. */
+  readonly holes: readonly Range[]
+}
 export type Import = { readonly from: string; readonly names: string; readonly at: number }
 export type Source = File & {
-  /** The text, as long as the original, with comments and the insides of strings blanked out. */
+  /** The text with comments and the contents of strings replaced by spaces, so that positions stay the same. */
   readonly code: string
-  /** Template literals; each hole stands as `${}`. */
   readonly templates: readonly Template[]
   readonly imports: readonly Import[]
 }
@@ -33,10 +40,10 @@ export function readFiles(extension: string, folder = ''): readonly File[] {
     .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
 }
 
-/** TypeScript of the project's own: every `.ts` outside what is generated. */
+/** The project's TypeScript files, without generated ones. */
 export const readSources = (): readonly Source[] => readFiles('.ts').map(scan)
 
-/** Once the composition root is there, every room is, and the rules that speak of the whole house apply. */
+/** Rules about the whole service apply once its composition root exists. */
 export const isAssembled = (): boolean => existsSync(join(root, 'service/src/compose.ts'))
 
 export const isTest = ({ path }: File): boolean => path.endsWith('.test.ts')
@@ -49,14 +56,14 @@ export function finding(file: File, at: number, rule: string): Finding {
   return `${file.path}:${lineOf(file.text, at)} ${rule}`
 }
 
-/** Every match of `pattern` in `text` (masked code, a statement), as findings in `file`. */
+/** One finding in `file` for each match of `pattern` in `text` (masked code or a statement). */
 export function matches(file: File, text: string, pattern: RegExp, rule: string, offset = 0): readonly Finding[] {
   return [...text.matchAll(pattern)].map((match) => finding(file, offset + match.index, rule))
 }
 
 const blank = (text: string): string => text.replace(/[^\n]/g, ' ')
 
-/** A slash begins a regular expression where a value may begin: after an operator, an opening bracket or a keyword. */
+/** A slash begins a regular expression after an operator, an opening bracket or a keyword. */
 function beginsRegex(before: string): boolean {
   const trimmed = before.trimEnd()
   if (trimmed === '' || /[=(,:[!&|?{;+\-*%~^<>]$/.test(trimmed)) return true
@@ -82,15 +89,15 @@ function stringEnd(text: string, at: number): number {
   return text.length
 }
 
-type Open = { readonly tag: string; readonly at: number; text: string; depth: number }
+type Open = { readonly tag: string; readonly at: number; text: string; depth: number; holes: Range[]; holeAt: number }
 
 export function scan({ path, text }: File): Source {
   let code = ''
   const templates: Template[] = []
-  // Template literals that are open, innermost last; `depth` counts the braces of the hole that is being read.
+  // Open template literals, innermost last. `depth` counts the open braces of the current hole.
   const open: Open[] = []
 
-  /** Reads the characters of a template from `at` to its end or its next hole; answers where it stopped. */
+  /** Reads the characters of a template from `at` to its end or its next hole. Returns where it stopped. */
   const readTemplate = (template: Open, at: number): number => {
     let i = at
     while (i < text.length && text[i] !== '`' && !text.startsWith('${', i)) i += text[i] === '\\' ? 2 : 1
@@ -98,12 +105,14 @@ export function scan({ path, text }: File): Source {
     template.text += chars
     if (text[i] === '`') {
       open.pop()
-      templates.push({ tag: template.tag, text: template.text, at: template.at })
+      const { tag, at: from, holes } = template
+      templates.push({ tag, text: template.text, at: from, end: i + 1, holes })
       code += `${blank(chars)}\``
       return i + 1
     }
     template.text += '${}'
     template.depth = 1
+    template.holeAt = i + 2
     code += `${blank(chars)}\${`
     return i + 2
   }
@@ -129,7 +138,8 @@ export function scan({ path, text }: File): Source {
       const end = regexEnd(text, i)
       skipTo(end, blank(text.slice(i, end)))
     } else if (char === '`') {
-      const template = { tag: /(\w+)(?:<[^>]*>)?$/.exec(code)?.[1] ?? '', at: i, text: '', depth: 0 }
+      const tag = /(\w+)(?:<[^>]*>)?$/.exec(code)?.[1] ?? ''
+      const template: Open = { tag, at: i, text: '', depth: 0, holes: [], holeAt: i }
       open.push(template)
       code += '`'
       i = readTemplate(template, i + 1)
@@ -138,13 +148,16 @@ export function scan({ path, text }: File): Source {
       if (inner && char === '}') inner.depth -= 1
       code += char
       i += 1
-      if (inner && char === '}' && inner.depth === 0) i = readTemplate(inner, i)
+      if (inner && char === '}' && inner.depth === 0) {
+        inner.holes.push({ at: inner.holeAt, end: i - 1 })
+        i = readTemplate(inner, i)
+      }
     }
   }
   return { path, text, code, templates, imports: readImports(text, code) }
 }
 
-/** Static, re-exporting, side-effect and dynamic imports, and `require`. A computed path is `?`. */
+/** Static, re-exporting, side-effect and dynamic imports, and `require`. The path of a computed import is `?`. */
 function readImports(text: string, code: string): readonly Import[] {
   const forms = [
     /\b(?:import|export)\b([^'"`;()]*?)\bfrom\s*(?=['"])/g,

@@ -1,102 +1,17 @@
-/** What may be said in SQL, and by whom. Source: docs/architecture.md, Tables and statements; docs/scale.md. */
+/** Rules for statements and migrations. Source: docs/architecture.md, Tables and statements; docs/scale.md. */
 import { placeOf } from './places.ts'
 import { type File, finding, type Finding, isTest, type Source, type Template } from './source.ts'
+import { readStatements } from './statements.ts'
 
-/** A statement that names no partner, by `file function`, and why it may. */
-export const scans: Readonly<Record<string, string>> = {
-  'service/src/ledger/store.ts lockAccountsByKey': 'a batch: ofPartners says whose rows it means',
-  'service/src/access/store.ts serviceAccountsByKey': 'a batch: ofPartners says whose rows it means',
-  'service/src/ledger/store.ts lockBeforeChange': 'a batch: ofPartners says whose rows it means',
-  'service/src/ledger/store.ts accountsByKey': 'a batch: ofPartners says whose rows it means',
-  'service/src/ledger/store.ts changeAccounts': 'a batch: ofPartners says whose rows it means',
-  'service/src/modules/beneficiaries/store.ts payeesByIds': 'a batch: ofPartners says whose rows it means',
-  'service/src/modules/customers/store.ts payersByIds': 'a batch: ofPartners says whose rows it means',
-  'service/src/modules/transactions/store.ts transactionsByReference': 'a batch: ofPartners says whose rows it means',
-  'service/src/modules/deposits/store.ts lockDeposits': 'a batch: ofPartners says whose rows it means',
-  'service/src/modules/deposits/store.ts updateDeposits': 'a batch: ofPartners says whose rows it means',
-  'service/src/modules/transactions/store.ts moveTransactions': 'a batch: ofPartners says whose rows it means',
-  'service/src/modules/transactions/store.ts referencesTaken': 'a batch: ofPartners says whose rows it means',
-  'service/src/modules/payouts/store.ts payoutsByKeys': 'a batch: ofPartners says whose rows it means',
-  'service/src/delivery/queue/store-endpoint-queues.ts dueEndpointQueues':
-    'finds which lanes have deliveries due, without a lock',
-  'service/src/events/index.ts byIds': 'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/events/index.ts nextPending': 'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/events/index.ts take': 'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/delivery/queue/store-endpoint-queues.ts claimEndpointQueues':
-    'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/delivery/queue/store-endpoint-queues.ts renewEndpointQueues':
-    'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/delivery/queue/store-endpoint-queues.ts hearEndpointQueues':
-    'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/delivery/queue/store-endpoint-queues.ts lockHeld':
-    'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/delivery/queue/store-endpoint-queues.ts releaseEndpointQueues':
-    'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/delivery/queue/store-endpoint-queues.ts saveHealth':
-    'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/delivery/queue/store-endpoint-queues.ts lockEndpointQueues':
-    'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/delivery/queue/store-endpoint-queues.ts addOwed':
-    'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/delivery/queue/store-queue.ts standsBehind':
-    'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/delivery/queue/store-queue.ts freshRows':
-    'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/delivery/queue/store-queue.ts dueRows':
-    'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/delivery/queue/store-queue.ts firstsOf':
-    'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/delivery/queue/store-queue.ts stillOurs':
-    'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/delivery/queue/store-queue.ts settleDelivered':
-    'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/delivery/queue/store-queue.ts settleFailed':
-    'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/delivery/management/store-secrets.ts liveSecrets':
-    'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/delivery/management/store-subscriptions.ts lockPartners':
-    'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/delivery/management/store-subscriptions.ts takeNumbers':
-    'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/delivery/management/store-subscriptions.ts subscriptionsOf':
-    'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/delivery/management/store-subscriptions.ts targetsOf':
-    'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/events/index.ts oldestPending': 'asks what the oldest event is that a week must be kept for',
-  'service/src/delivery/store-retention.ts expiredHeld': 'finds what was held too long, without a lock',
-  'service/src/delivery/store-retention.ts expiredOfDisabled': 'finds what was held too long, without a lock',
-  'service/src/delivery/store-retention.ts subtractOwed':
-    'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/delivery/store-retention.ts deleteDelivered': 'empties the default partition, which holds all partners',
-  'service/src/delivery/store-retention.ts deliveredBetween': 'counts a week that is dropped as a whole',
-  'service/src/delivery/store-retention.ts oldestOwed': 'asks what the oldest event is that a week must be kept for',
-  'service/src/delivery/store-retention.ts earliestRecovery': 'asks from when on weeks must be kept',
-  'service/src/access/store.ts partnersWithExpiredNonces': 'finds which partner has nonces to forget, without a lock',
-  'service/src/events/index.ts partnersWithPending': 'finds which partner has events to fan out, without a lock',
-  'service/src/rails/sandbox/store.ts deleteNotices': 'a batch: ofPartners says whose rows it means',
-  'service/src/rails/sandbox/store.ts dueNotices':
-    'the bank tells what is due in the order of time, whose it is or not',
-  'service/src/modules/deposits/store.ts expiredDeposits': 'finds which partner has deposits to expire, without a lock',
-  'service/src/modules/payouts/store.ts partnersWithDue': 'finds which partner has payouts due, without a lock',
-  'service/src/delivery/queue/store-deliveries.ts endpointQueuesFromTheFuture':
-    'finds leases and rests from before the clock was put back, without a lock',
-  'service/src/delivery/queue/store-deliveries.ts sleepingEndpointQueues':
-    'finds lanes that nobody woke, without a lock',
-  'service/src/delivery/management/store-subscriptions.ts deletedSubscriptions':
-    'finds what is to be dropped, without a lock',
-  'service/src/delivery/management/store-endpoint-statistics.ts partnersAfter':
-    'walks over all partners, to count for operators',
-  'service/src/delivery/management/store-recoveries.ts runningRecoveries': 'finds recoveries under way, without a lock',
-  'service/src/delivery/management/store-secrets.ts expiredSecrets': 'finds secrets that sign no more, without a lock',
-  'service/src/mail/store.ts partnersWithDueMail': 'finds which partner has mail to send, without a lock',
-}
+/** A shorter reason says nothing. */
+const reasonCharsMin = 12
 
-/** A migration that asks the database for the time, and why it must: it runs once, on one machine. */
+/** Migrations that may read the time of the database, and why. A migration runs once, on one machine. */
 const timedMigrations: Readonly<Record<string, string>> = {
-  'service/migrations/0013-webhook-engine.sql': 'the first weeks are those that come after it runs',
+  'service/migrations/0013-webhook-engine.sql': 'it creates the partitions of the weeks after it runs',
 }
 
-/** What is computed in TypeScript or not used at all, whether in a statement or in a migration. */
+/** Not allowed in statements and migrations: computed in TypeScript, or not used at all. */
 const forbidden = [
   [/\b(?:now|clock_timestamp|statement_timestamp|transaction_timestamp|timeofday)\s*\(/gi, 'times are parameters'],
   [/\b(?:current_timestamp|current_date|current_time|localtimestamp|localtime)\b/gi, 'times are parameters'],
@@ -118,14 +33,14 @@ const withoutComments = (sql: string): string =>
 
 export type Table = {
   readonly name: string
-  /** `shard`, `replicate`, or undefined where the migration does neither. */
+  /** `shard`, `replicate`, or undefined if the migration calls neither. */
   readonly spread: string | undefined
   readonly body: string
   readonly at: number
   readonly file: File
 }
 
-/** The tables that are left after all migrations: what each statement creates, renames or drops, in its order. */
+/** The tables that exist after all migrations. */
 export function readTables(migrations: readonly File[]): readonly Table[] {
   const tables = new Map<string, Table>()
   const rename = (from: string, to: string) => {
@@ -158,7 +73,7 @@ function tableAt(file: File, text: string, name: string, at: number, length: num
   return { name, spread, body: parenthesised(rest, length - 1), at, file }
 }
 
-/** The schemas that are left after all migrations. */
+/** The schemas that exist after all migrations. */
 export function readSchemas(migrations: readonly File[]): ReadonlySet<string> {
   const schemas = new Set<string>()
   for (const { text } of migrations)
@@ -171,7 +86,7 @@ export function readSchemas(migrations: readonly File[]): ReadonlySet<string> {
   return schemas
 }
 
-/** What stands between the parenthesis at `open` and its partner. */
+/** The text between the parenthesis at `open` and its closing parenthesis. */
 function parenthesised(text: string, open: number): string {
   let depth = 0
   for (let i = open; i < text.length; i += 1) {
@@ -185,7 +100,7 @@ function parenthesised(text: string, open: number): string {
 const sqlOf = (source: Source): readonly Template[] => source.templates.filter(({ tag }) => tag === 'sql')
 const isService = (source: Source): boolean => !isTest(source) && source.path.startsWith('service/src/')
 
-/** Schema-qualified names in a statement, without what is only a column of an alias. */
+/** The tables of a statement. A name whose qualifier is no schema is a column of an alias. */
 function tablesIn(
   statement: string,
   schemas: ReadonlySet<string>,
@@ -195,14 +110,14 @@ function tablesIn(
     .filter(([schema]) => schemas.has(schema) || schema === 'public')
 }
 
-/** A room's SQL stands in its store files and names its own schema. */
+/** A module's SQL is in its store files and names its own schema only. */
 export function checkOwnership(sources: readonly Source[], schemas: ReadonlySet<string>): readonly Finding[] {
   return sources.filter(isService).flatMap((source) => {
     const place = placeOf(source.path)
     return sqlOf(source).flatMap(({ text, at }) => {
       const misplaced = place?.isModule && !/\/store[\w-]*\.ts$/.test(source.path)
       return [
-        ...(misplaced ? [finding(source, at, "a room's SQL stands in its store.ts")] : []),
+        ...(misplaced ? [finding(source, at, "a module's SQL belongs in its store.ts")] : []),
         ...tablesIn(text, schemas)
           .filter(([schema]) => schema !== place?.name)
           .map(([schema, table]) =>
@@ -213,41 +128,50 @@ export function checkOwnership(sources: readonly Source[], schemas: ReadonlySet<
   })
 }
 
-/** The function that a statement stands in: the nearest name above it that begins one. */
-function functionAround(source: Source, at: number): string {
-  const starts = source.code
-    .slice(0, at)
-    .matchAll(/\bfunction\s+(\w+)|\b(\w+)\s*(?::|=)\s*(?:async\s*)?(?:<[^>]*>\s*)?\(/g)
-  const last = [...starts].at(-1)
-  return last?.[1] ?? last?.[2] ?? '?'
-}
-
 /**
- * A statement on a partner's table says whose: `partner_id` once for each table that it names, and, unless it inserts,
- * `partner_id = ` a value.
+ * A statement on a partner's table names the partner: `partner_id` once for each table and, unless it inserts,
+ * `partner_id = ` a value. A statement that reads the rows of all partners says why, with `acrossPartners`.
  */
 export function checkPartner(
   sources: readonly Source[],
   schemas: ReadonlySet<string>,
   shared: ReadonlySet<string>,
-): { readonly findings: readonly Finding[]; readonly usedScans: ReadonlySet<string> } {
-  const usedScans = new Set<string>()
-  const findings = sources.filter(isService).flatMap((source) =>
-    sqlOf(source).flatMap(({ text, at }) => {
+): readonly Finding[] {
+  return sources.filter(isService).flatMap((source) =>
+    readStatements(source).flatMap(({ at, name, text, acrossPartners }) => {
       const tables = tablesIn(text, schemas).filter(([schema, table]) => !shared.has(`${schema}.${table}`))
-      if (tables.length === 0) return []
       const mentions = text.match(/\bpartner_id\b/g)?.length ?? 0
       const isInsert = /^\s*insert\b/i.test(text)
-      const names = mentions >= tables.length && (isInsert || /\bpartner_id\s*=\s*\$\{\}/.test(text))
-      if (names) return []
-      const scan = `${source.path} ${functionAround(source, at)}`
-      usedScans.add(scan)
-      return scan in scans
+      const namesPartner = mentions >= tables.length && (isInsert || /\bpartner_id\s*=\s*\$\{\}/.test(text))
+      if (acrossPartners === undefined)
+        return tables.length === 0 || namesPartner
+          ? []
+          : [finding(source, at, `a statement in ${name} does not say partner_id = `)]
+      if (acrossPartners.length < reasonCharsMin)
+        return [finding(source, at, `acrossPartners in ${name} gives no reason`)]
+      return tables.length > 0 && !namesPartner
         ? []
-        : [finding(source, at, `a statement in ${scan.split(' ')[1]} does not say partner_id = `)]
+        : [finding(source, at, `the statement in ${name} names its partner and needs no acrossPartners`)]
     }),
   )
-  return { findings, usedScans }
+}
+
+/** Functions and phrases in which `from` is followed by a column. */
+const columnAfterFrom = /\bextract\s*\([^)]*\)|\bdistinct\s+from\b/gi
+const systemSchemas = new Set(['pg_catalog', 'information_schema', 'public'])
+
+/** A statement names tables that exist after all migrations. A partitioned table has a default partition. */
+export function checkTablesExist(sources: readonly Source[], tables: readonly Table[]): readonly Finding[] {
+  const known = new Set(tables.flatMap(({ name }) => [name, `${name}_default`]))
+  return sources
+    .filter(isService)
+    .flatMap((source) =>
+      sqlOf(source).flatMap(({ text, at }) =>
+        [...withoutComments(text).replace(columnAfterFrom, '').matchAll(nameOf)]
+          .filter(([, schema = '', table]) => !systemSchemas.has(schema) && !known.has(`${schema}.${table}`))
+          .map(([, schema, table]) => finding(source, at, `no migration creates ${schema}.${table}`)),
+      ),
+    )
 }
 
 export function checkWords(sources: readonly Source[], migrations: readonly File[]): readonly Finding[] {
@@ -263,24 +187,24 @@ function wordsIn(file: File, statement: string, offset: number): readonly Findin
   return forbidden
     .filter(([, rule]) => !(timed && rule === 'times are parameters'))
     .flatMap(([pattern, rule]) =>
-      // Holes are written shorter than they stand in the file, so a statement is located by its beginning.
+      // `text` is shorter than the source, because its holes are `${}`. So a finding has the line of the statement.
       [...text.matchAll(pattern)].map((match) =>
         finding(file, offset || match.index, `${match[0].trim()} in SQL: ${rule}`),
       ),
     )
 }
 
-/** Numbered, explained, forward; each table of a schema of the house, spread by partner, keyed by partner first. */
+/** Migrations are numbered and explained. Each table belongs to a schema of the service and is sharded by partner. */
 export function checkMigrations(migrations: readonly File[], places: ReadonlySet<string>): readonly Finding[] {
   const numbers = new Map<string, string>()
   const files = migrations.flatMap((file) => {
     const name = file.path.split('/').at(-1) ?? ''
     const number = name.slice(0, 4)
-    const twin = numbers.get(number)
+    const duplicate = numbers.get(number)
     numbers.set(number, name)
     return [
       ...(/^\d{4}-[a-z0-9-]+\.sql$/.test(name) ? [] : [finding(file, 0, 'a migration is named NNNN-name.sql')]),
-      ...(twin ? [finding(file, 0, `number ${number} is taken by ${twin}`)] : []),
+      ...(duplicate ? [finding(file, 0, `number ${number} is used by ${duplicate}`)] : []),
       ...(/^--.*\n(?:--.*\n)*-- Locks: /.test(file.text)
         ? []
         : [finding(file, 0, 'the header says why, and `-- Locks:`')]),
@@ -288,13 +212,13 @@ export function checkMigrations(migrations: readonly File[], places: ReadonlySet
   })
   const schemas = [...readSchemas(migrations)]
     .filter((schema) => !places.has(schema))
-    .map((schema) => `service/migrations schema ${schema} is of no place of the house`)
+    .map((schema) => `service/migrations schema ${schema} belongs to no folder of the service`)
   return [...files, ...schemas, ...readTables(migrations).flatMap(tableFindings), ...uniqueIndexes(migrations)]
 }
 
 function tableFindings({ name, spread, body, at, file }: Table): readonly Finding[] {
   const say = (rule: string) => finding(file, at, `${name}: ${rule}`)
-  if (!name.includes('.')) return [say('a table is named with its schema')]
+  if (!name.includes('.')) return [say('the name of a table includes its schema')]
   if (spread === undefined) return [say(`not followed by select public.shard('${name}') or public.replicate`)]
   if (spread === 'replicate') return []
   const keys = [

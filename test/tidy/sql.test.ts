@@ -1,4 +1,4 @@
-/** Each place on its own tables, each statement of one partner, nothing computed by the database. */
+/** Each folder uses its own tables, each statement reads one partner's rows, and the database computes nothing. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { readLayers } from './places.ts'
@@ -7,11 +7,12 @@ import {
   checkMigrations,
   checkOwnership,
   checkPartner,
+  checkTablesExist,
   checkWords,
   readSchemas,
   readTables,
-  scans,
 } from './sql-rules.ts'
+import { readPartnerScans } from './statements.ts'
 
 const sources = readSources()
 const migrations = readFiles('.sql', 'service/migrations')
@@ -22,7 +23,7 @@ const places = new Set(readLayers().layerOf.keys())
 const none: readonly Finding[] = []
 
 suite('sql', () => {
-  test('enough is read to judge by', () => {
+  test('enough statements, migrations and tables are read', () => {
     const statements = sources
       .filter((source) => !isTest(source) && source.path.startsWith('service/src/'))
       .flatMap(({ templates }) => templates.filter(({ tag }) => tag === 'sql'))
@@ -30,28 +31,24 @@ suite('sql', () => {
     assert.ok(migrations.length >= 2, `only ${migrations.length} migrations were seen`)
     assert.ok(tables.length >= 7, `only ${tables.length} tables were seen`)
   })
-  test('a place names its own tables, a room in its store', () =>
+  test('a folder names its own tables, a module in its store files', () =>
     assert.deepEqual(checkOwnership(sources, schemas), none))
-  test('a statement says whose rows it means', () =>
-    assert.deepEqual(checkPartner(sources, schemas, shared).findings, none))
-  test('each listed scan is there and needs its place in the list', () => {
-    const { usedScans } = checkPartner(sources, schemas, shared)
-    assert.deepEqual(
-      Object.keys(scans).filter((scan) => !usedScans.has(scan)),
-      none,
-    )
-  })
-  test('the database computes no time, id or lock of its own', () =>
+  test('a statement names its partner, or says why it reads the rows of all partners', () =>
+    assert.deepEqual(checkPartner(sources, schemas, shared), none))
+  test('scans over all partners are found', () => assert.ok(readPartnerScans(sources).length >= 10))
+  test('statements name existing tables', () => assert.deepEqual(checkTablesExist(sources, tables), none))
+  test('the database computes no time, id or advisory lock', () =>
     assert.deepEqual(checkWords(sources, migrations), none))
   test('migrations are numbered, explained, and keyed by partner', () =>
     assert.deepEqual(checkMigrations(migrations, places), none))
 })
 
-suite('each sql rule bites', () => {
-  const store = 'service/src/modules/payouts/store.ts'
-  const one = (statement: string, path = store) => [scan({ path, text: `function f() { return sql\`${statement}\` }` })]
+const store = 'service/src/modules/payouts/store.ts'
+const one = (statement: string, path = store) => [scan({ path, text: `function f() { return sql\`${statement}\` }` })]
+
+suite('the rules of statements find violations', () => {
   const owned = (statement: string, path?: string) => checkOwnership(one(statement, path), schemas).length
-  const named = (statement: string) => checkPartner(one(statement), schemas, shared).findings.length
+  const named = (statement: string) => checkPartner(one(statement), schemas, shared).length
 
   test('ownership', () => {
     assert.equal(owned('select 1 from payouts.payouts where partner_id = ${p}'), 0)
@@ -67,6 +64,14 @@ suite('each sql rule bites', () => {
       assert.equal(owned(statement), 1, statement)
     assert.equal(owned('select 1 from payouts.payouts', 'service/src/modules/payouts/service.ts'), 1)
     assert.equal(owned('select 1 from delivery.deliveries', 'service/src/gateway/store.ts'), 1)
+  })
+
+  test('existing tables', () => {
+    const unknown = (statement: string) => checkTablesExist(one(statement), tables).length
+    assert.equal(unknown('select extract(epoch from t.created_at) from payouts.payouts t'), 0)
+    assert.equal(unknown('select 1 from delivery.deliveries_default where a is distinct from t.b'), 0)
+    assert.equal(unknown('select 1 from payouts.payment'), 1)
+    assert.equal(unknown('delete from webhooks.deliveries_default'), 1)
   })
 
   test('partner', () => {
@@ -88,6 +93,41 @@ suite('each sql rule bites', () => {
       assert.equal(named(statement), 1, statement)
   })
 
+  test('partner, by fragments', () => {
+    const count = (text: string) => checkPartner([scan({ path: store, text })], schemas, shared).length
+    const find = (hole: string) =>
+      `const find = () => sql\`select 1 from payouts.payouts where \${${hole}} and id = 1\``
+    for (const text of [
+      find('ofPartners(ids)'),
+      find('ofOnePartner(ids, sql`p.partner_id`)'),
+      `function f() {\n  const own = ofPartners(ids)\n  return sql\`select 1 from payouts.payouts where \${own}\`\n}`,
+      `const own = (id: string) => sql\`partner_id = \${id}\`\n${find('own(id)')}`,
+      `const mine = sql\`payouts.payouts where partner_id = \${id}\`\nconst all = sql\`select 1 from \${mine}\``,
+      `const part = (id: string) => sql\`exists (select 1 from payouts.payouts)\`\n${find("ofPartners(ids)} and partner_id <> ''\n and ${part(id)")}`,
+    ])
+      assert.equal(count(text), 0, text)
+    for (const text of [
+      find('condition'),
+      find('ofEverything(ids)'),
+      `const own = ofPartners(ids)\nconst all = sql\`select 1 from payouts.payouts\``,
+      `export const part = () => sql\`select 1 from payouts.payouts\`\n${find('ofPartners(ids)} and ${part()')}`,
+    ])
+      assert.ok(count(text) > 0, text)
+  })
+
+  test('partner, by the marker of scans', () => {
+    const marked = (reason: string, statement: string) => [
+      scan({ path: store, text: `const find = () => acrossPartners('${reason}', sql\`${statement}\`)` }),
+    ]
+    const reason = 'finds partners with due payouts'
+    const all = 'select partner_id from payouts.payouts'
+    assert.deepEqual(checkPartner(marked(reason, all), schemas, shared), none)
+    assert.deepEqual(readPartnerScans(marked(reason, all)), [{ path: store, name: 'find', reason }])
+    assert.equal(checkPartner(marked('', all), schemas, shared).length, 1)
+    assert.equal(checkPartner(marked(reason, `${all} where partner_id = \${id}`), schemas, shared).length, 1)
+    assert.equal(checkPartner(marked(reason, 'select 1'), schemas, shared).length, 1)
+  })
+
   test('words', () => {
     for (const statement of [
       'select now()',
@@ -102,7 +142,9 @@ suite('each sql rule bites', () => {
     const file = { path: 'service/migrations/0009-x.sql', text: 'create trigger t before insert on a.b' }
     assert.equal(checkWords([], [file]).length, 1)
   })
+})
 
+suite('the rules of migrations find violations', () => {
   test('migrations', () => {
     const judge = (body: string, after = "select public.shard('payouts.a');") =>
       checkMigrations(

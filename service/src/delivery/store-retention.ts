@@ -2,7 +2,7 @@
  * SQL of retention. Statements that change several endpoint queues lock them in the order of the subscription ids, before
  * their rows.
  */
-import { columnOf, ofPartners, unprepared, sql, type Tx } from '../postgres/index.ts'
+import { columnOf, ofOnePartner, ofPartners, unprepared, sql, type Tx } from '../postgres/index.ts'
 import type { SubscriptionKey } from './management/store-subscriptions.ts'
 
 export type Expired = SubscriptionKey & { readonly eventId: string }
@@ -73,7 +73,8 @@ export async function subtractOwed(tx: Tx, rows: readonly DroppedCount[]): Promi
     update delivery.endpoint_queues set owed = endpoint_queues.owed - input.count
     from unnest(${column('partnerId')}::uuid[], ${column('subscriptionId')}::uuid[], ${column('count')}::bigint[])
       as input (partner_id, subscription_id, count)
-    where endpoint_queues.partner_id = input.partner_id and endpoint_queues.subscription_id = input.subscription_id`)
+    where endpoint_queues.partner_id = input.partner_id and endpoint_queues.subscription_id = input.subscription_id
+      and ${ofOnePartner(column('partnerId'), sql`endpoint_queues.partner_id`)}`)
 }
 
 /** Counts the deliveries of events between two ids, that is of one week, by subscription of all partners. */

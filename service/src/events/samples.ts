@@ -1,4 +1,4 @@
-/** A sample of every event, as test deliveries and documentation show it. A test compares each with the contract. */
+/** A sample of every event, for test deliveries and documentation. A test validates each against the contract. */
 import type { EventData, EventName } from '@partner-payments/wire'
 import { after, dayMs, newId, randomText, writeAmount } from '../kernel/index.ts'
 
@@ -15,7 +15,7 @@ const common = (reference: string, minor: bigint) => ({
   websiteReference: 'sample-order',
 })
 
-/** RFC 2606: the address reaches nobody. */
+/** RFC 2606: a reserved domain, so no mail is delivered. */
 const customerEmail = 'ada@example.com'
 /** RFC 5737: an address of the documentation range. */
 const ipAddress = '192.0.2.1'

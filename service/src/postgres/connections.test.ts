@@ -1,4 +1,4 @@
-/** What happens to connections: lost between two statements, frozen, given up. */
+/** Connections that are lost between two statements, idle within a transaction, read only, or given up. */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -9,6 +9,7 @@ import { until } from '../../../test/support/until.ts'
 import { Unreachable } from '../api/index.ts'
 import { createLog } from '../kernel/index.ts'
 import { createDatabase } from './database.ts'
+import { sqlState, stateOf } from './errors.ts'
 import { migrate } from './migrate.ts'
 import { sql } from './sql.ts'
 
@@ -26,23 +27,23 @@ after(async () => {
 const lock = sql`select 1 as one from pg_advisory_xact_lock(1)`
 const backend = sql`select pg_backend_pid() as pid`
 
-test('a connection lost between two statements of a transaction fails the transaction, not the process', async () => {
+test('a connection that is lost between two statements fails its transaction, not the process', async () => {
   const lost = db.transaction(async (tx) => {
     const pid = (await tx.row<{ pid: number }>(backend))?.pid ?? 0
     await admin.rows(sql`select pg_terminate_backend(${pid}::integer)`)
-    await until('the server has ended it', async () => {
+    await until('the server has closed the connection', async () => {
       const left = await admin.rows(sql`select 1 from pg_stat_activity where pid = ${pid}::integer`)
       return left.length === 0
     })
-    // The driver learns of it while no statement of ours is under way.
+    // The driver receives the end of the connection between two statements.
     await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
     await tx.row(backend)
   })
   await assert.rejects(lost, (error) => error instanceof Unreachable && error.code === 'downstream_unreachable')
-  assert.ok(await db.row(backend), 'the next one has a new connection')
+  assert.ok(await db.row(backend), 'the next statement gets a new connection')
 })
 
-test('a transaction that is frozen between two statements ends, and with it what it holds', async () => {
+test('the server ends a transaction that is idle too long and releases its locks', async () => {
   const frozen = createDatabase({ url: database.url, connectionsMax: 1, log, idleInTransactionMsMax: 200 })
   const thaw = Promise.withResolvers<void>()
   try {
@@ -55,25 +56,51 @@ test('a transaction that is frozen between two statements ends, and with it what
     })
     held.catch(() => undefined)
     await holds.promise
-    // As long as a lock is waited for: without an end of the frozen transaction this is refused (55P03).
+    // If the server did not end the frozen transaction, the lock timeout would refuse this statement (55P03).
     assert.ok(await db.row(lock))
     thaw.resolve()
     await assert.rejects(held, (error) => error instanceof Unreachable)
-    assert.ok(await frozen.row(backend), 'the next one has a new connection')
+    assert.ok(await frozen.row(backend), 'the next statement gets a new connection')
   } finally {
     thaw.resolve()
     await frozen.close()
   }
 })
 
-test('a statement that is given up is given up by the server, too', async () => {
+test('after a write is refused as read only, the pool replaces its idle connections and later writes succeed', async () => {
+  const name = new URL(database.url).pathname.slice(1)
+  const setReadOnly = (value: 'on' | 'off') =>
+    admin.pool.query(`alter role current_user in database ${name} set default_transaction_read_only = '${value}'`)
+  await setReadOnly('on')
+  const demoted = createDatabase({ url: database.url, connectionsMax: 3, log })
+  try {
+    // Each transaction waits for the other two, so that each has its own connection.
+    const connected = [1, 2, 3].map(() => Promise.withResolvers<void>())
+    const read = (at: number) =>
+      demoted.transaction(async (tx) => {
+        await tx.row(backend)
+        connected[at]?.resolve()
+        await Promise.all(connected.map(({ promise }) => promise))
+      })
+    await Promise.all([read(0), read(1), read(2)])
+    await setReadOnly('off')
+    const write = () => demoted.transaction((tx) => tx.run(sql`create table if not exists public.written ()`))
+    await assert.rejects(write(), (error) => stateOf(error) === sqlState.readOnlyTransaction)
+    for (let count = 0; count < 3; count += 1) await write()
+  } finally {
+    await setReadOnly('off')
+    await demoted.close()
+  }
+})
+
+test('the server also ends a statement that the driver gives up', async () => {
   const impatient = createDatabase({ url: database.url, connectionsMax: 1, log, queryTimeoutMs: 200 })
   try {
     const sleep = sql`select pg_sleep(${60}::integer)`
     await assert.rejects(impatient.row(sleep), (error) => {
       return error instanceof Unreachable && error.code === 'downstream_timeout'
     })
-    await until('the server has ended it', async () => {
+    await until('the server has ended the statement', async () => {
       const left = await admin.rows(sql`
         select 1 from pg_stat_activity where state = 'active' and query like '%pg_sleep%' and pid <> pg_backend_pid()`)
       return left.length === 0
@@ -83,7 +110,7 @@ test('a statement that is given up is given up by the server, too', async () => 
   }
 })
 
-test('a migration may take longer than a request, and is waited for by the others that start', async () => {
+test('a migration may exceed the limits of requests, and other processes wait for it', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'partner-payments-migrations-'))
   const impatient = createDatabase({
     url: database.url,

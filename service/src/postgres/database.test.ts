@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, before, mock, test } from 'node:test'
 import { createTestDatabase } from '../../../test/support/postgres.ts'
 import { Refusal, Unreachable } from '../api/index.ts'
-import { createLog } from '../kernel/index.ts'
+import { AssertionFailure, createLog } from '../kernel/index.ts'
 import { createDatabase, type Database } from './database.ts'
 import { sqlState, stateOf } from './errors.ts'
 import { sql } from './sql.ts'
@@ -24,7 +24,7 @@ after(async () => {
 
 const count = async () => (await db.row<{ count: bigint }>(sql`select count(*) as count from public.things`))?.count
 
-test('rows come back camelCased; int8 as bigint, times as Date in UTC, json and dates as text', async () => {
+test('rows have camelCase names; int8 is a bigint, a time a Date in UTC, json and dates are text', async () => {
   const row = await db.row(sql`
     select 9007199254740993::bigint as big_one, '2026-01-01T00:00:00.123Z'::timestamptz as at_time,
       '{"amount":1.10}'::json as some_json, '{"a": 1.10}'::jsonb as other_json, '2026-02-03'::date as a_day,
@@ -42,7 +42,7 @@ test('rows come back camelCased; int8 as bigint, times as Date in UTC, json and 
   assert.deepEqual(await db.rows(sql`select 1 as one where false`), [])
 })
 
-test('what throws rolls back, and its error comes through as it was', async () => {
+test('work that throws is rolled back, and the caller gets its error unchanged', async () => {
   const refusal = new Refusal('not_found')
   const failing = db.transaction(async (tx) => {
     assert.equal(await tx.run(sql`insert into public.things values (1, 'a'), (2, 'b')`), 2)
@@ -52,7 +52,7 @@ test('what throws rolls back, and its error comes through as it was', async () =
   assert.equal(await count(), 0n)
 })
 
-test('what is set for a transaction is set for that one alone', async () => {
+test('the settings of a transaction end with it', async () => {
   const settings = sql`select current_setting('enable_seqscan') as scans, current_setting('lock_timeout') as waits,
     current_setting('plan_cache_mode') as plans`
   const single = createDatabase({ url, connectionsMax: 1, log, lockTimeoutMs: 500 })
@@ -72,7 +72,7 @@ test('what is set for a transaction is set for that one alone', async () => {
   )
 })
 
-test('what travels with begin is within the transaction: it goes back with it', async () => {
+test('statements that are sent with begin belong to the transaction and are rolled back with it', async () => {
   const insert = (tx: Tx) => tx.run(sql`insert into public.things values (5, 'e')`)
   const failing = db.transaction(
     (_tx, inserted) => {
@@ -85,9 +85,9 @@ test('what travels with begin is within the transaction: it goes back with it', 
   assert.equal(await count(), 0n)
 })
 
-test('where begin fails and what travels with it does not, the outcome is unknown: it is not said to have failed', async () => {
+test('if begin fails and the write that is sent with it does not, the outcome is reported as unknown', async () => {
   const insert = (tx: Tx) => tx.run(sql`insert into public.things values (6, 'f')`)
-  // The server understands nothing of it, and so begins nothing.
+  // A syntax error, so that the server does not begin a transaction.
   const lockTimeoutMs = '; no such words' as unknown as number
   const unreached = () => assert.fail('work needs a transaction')
   await assert.rejects(db.transaction(unreached, { lockTimeoutMs, before: insert }), Unreachable)
@@ -99,7 +99,7 @@ test('where begin fails and what travels with it does not, the outcome is unknow
   await db.run(sql`delete from public.things`)
 })
 
-test('a transaction is alone until it commits', async () => {
+test('other connections see the writes of a transaction only after its commit', async () => {
   await db.transaction(async (tx) => {
     await tx.run(sql`insert into public.things values (3, 'c')`)
     assert.equal(await count(), 0n)
@@ -108,24 +108,30 @@ test('a transaction is alone until it commits', async () => {
   await db.run(sql`delete from public.things`)
 })
 
-test('the victim of a deadlock is tried again: both come through', async () => {
+test('the victim of a deadlock is retried, and both transactions commit', async () => {
   await db.run(sql`insert into public.things values (1, ''), (2, '')`)
-  // The server looks for deadlocks after a second, unless it is told otherwise before the connection is made.
+  // The server looks for deadlocks after one second. The setting applies to new connections.
   const name = new URL(url).pathname.slice(1)
   await db.pool.query(`alter role current_user in database ${name} set deadlock_timeout = '20ms'`)
   const crossed = createDatabase({ url, connectionsMax: 2, log })
-  const meeting = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()] as const
+  const bothHold = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const
+  const oneCommitted = Promise.withResolvers<void>()
   let tries = 0
-  const crossing = (mine: 0 | 1) =>
-    crossed.transaction(async (tx) => {
+  const update = async (mine: 0 | 1, ids: readonly [number, number]) => {
+    let isRetry = false
+    await crossed.transaction(async (tx) => {
       tries += 1
-      const ids = mine === 0 ? [1, 2] : [2, 1]
+      // Otherwise the retry could lock its first row before the other transaction wakes up, and deadlock again.
+      if (isRetry) await oneCommitted.promise
+      isRetry = true
       await tx.run(sql`update public.things set text = text || 'x' where id = ${ids[0]}`)
-      meeting[mine].resolve(undefined)
-      await meeting[mine === 0 ? 1 : 0].promise
+      bothHold[mine].resolve()
+      await Promise.all(bothHold.map(({ promise }) => promise))
       await tx.run(sql`update public.things set text = text || 'x' where id = ${ids[1]}`)
     })
-  await Promise.all([crossing(0), crossing(1)])
+    oneCommitted.resolve()
+  }
+  await Promise.all([update(0, [1, 2]), update(1, [2, 1])])
   await crossed.close()
   assert.equal(tries, 3)
   const texts = await db.rows<{ text: string }>(sql`select text from public.things`)
@@ -133,7 +139,7 @@ test('the victim of a deadlock is tried again: both come through', async () => {
   await db.run(sql`delete from public.things`)
 })
 
-test('a lock that does not come in time is an error of its own, and the connection lives on', async () => {
+test('a lock timeout has its own SQLSTATE, and the connection stays usable', async () => {
   await db.run(sql`insert into public.things values (1, '')`)
   await db.transaction(async (tx) => {
     await tx.run(sql`select from public.things for update`)
@@ -145,7 +151,7 @@ test('a lock that does not come in time is an error of its own, and the connecti
   await db.run(sql`delete from public.things`)
 })
 
-test('a connection that dies under a transaction is Unreachable, and the pool goes on', async () => {
+test('a connection that is lost within a transaction is Unreachable, and the pool stays usable', async () => {
   const dying = db.transaction(async (tx) => {
     await tx.run(sql`insert into public.things values (7, '')`)
     const self = await tx.row<{ pid: number }>(sql`select pg_backend_pid() as pid`)
@@ -156,7 +162,7 @@ test('a connection that dies under a transaction is Unreachable, and the pool go
   assert.equal(await count(), 0n)
 })
 
-test('a server that is not there is Unreachable', async () => {
+test('a server that does not listen is Unreachable', async () => {
   const away = Object.assign(new URL(url), { port: '1', hostname: '127.0.0.1' }).href
   const gone = createDatabase({ url: away, connectionsMax: 1, log })
   await assert.rejects(gone.run(sql`select 1`), Unreachable)
@@ -167,11 +173,65 @@ test('a server that is not there is Unreachable', async () => {
   await gone.close()
 })
 
-test('a statement that does not end in time is a time-out', async () => {
+test('a statement that exceeds its time limit is a downstream_timeout', async () => {
   const hasty = createDatabase({ url, connectionsMax: 1, log, queryTimeoutMs: 50 })
   await assert.rejects(
     hasty.run(sql`select pg_sleep(5)`),
     (error) => error instanceof Unreachable && error.code === 'downstream_timeout',
   )
   await hasty.close()
+})
+
+test('a hint runs once after the commit that it was registered for, and not after a rollback', async () => {
+  const calls: string[] = []
+  const hint = () => void calls.push('hint')
+  await db.transaction(async (tx) => {
+    tx.later(sql`insert into public.things values (9, 'i')`)
+    tx.afterCommit(hint)
+    tx.afterCommit(hint)
+    await tx.row(sql`select 1 as one`)
+    assert.deepEqual(calls, [])
+  })
+  assert.deepEqual([calls, await count()], [['hint'], 1n])
+  const failing = db.transaction((tx) => {
+    tx.afterCommit(hint)
+    return Promise.reject(new Refusal('not_found'))
+  })
+  await assert.rejects(failing, Refusal)
+  assert.deepEqual(calls, ['hint'])
+  await db.run(sql`delete from public.things`)
+})
+
+test('a hint that throws does not fail the committed transaction', async () => {
+  const committed = await db.transaction(async (tx) => {
+    tx.afterCommit(() => {
+      throw new Error('no listener')
+    })
+    return tx.run(sql`insert into public.things values (10, 'j')`)
+  })
+  assert.deepEqual([committed, await count()], [1, 1n])
+  await db.run(sql`delete from public.things`)
+})
+
+test('queued writes and hints need a transaction', () => {
+  assert.throws(() => db.later(sql`select 1`), AssertionFailure)
+  assert.throws(() => db.afterCommit(() => undefined), AssertionFailure)
+})
+
+test('queued writes and the commit leave in one write to the socket, as do begin and what is sent with it', async () => {
+  const single = createDatabase({ url, connectionsMax: 1, log })
+  const client = await single.pool.connect()
+  const { stream } = client.connection
+  // A stream calls it for a single chunk; corked chunks are written by `_writev`.
+  const writeOne = mock.method(stream, '_write')
+  client.release()
+  await single.transaction(
+    async (tx) => {
+      tx.later(sql`insert into public.things values (11, 'k')`)
+      tx.later(sql`delete from public.things where id = 11`)
+    },
+    { before: (tx) => tx.row(sql`select 2 as two`) },
+  )
+  assert.equal(writeOne.mock.callCount(), 0)
+  await single.close()
 })

@@ -1,36 +1,22 @@
-/** The pool and the transaction. Times, ids and JSON are made in TypeScript. */
+/** The connection pools, and transactions with retries. Times, ids and JSON are made in TypeScript, not by the database. */
 import pg from 'pg'
-import { Unreachable } from '../api/index.ts'
-import { assert, type Log } from '../kernel/index.ts'
-import { createDurability, type Durability, type Unflushed, writeAnything } from './durability.ts'
-import { classify, isRetryable, sqlState, stateOf } from './errors.ts'
-import { createLater, createTx, outsideTransaction, together, type Tx } from './tx.ts'
+import type { Log } from '../kernel/index.ts'
+import { createDurability, flushStatement, type Unflushed } from './durability.ts'
+import { isRetryable, sqlState, stateOf } from './errors.ts'
+import { attempt, type TransactionOptions, type Work } from './transaction.ts'
+import { createTx, type Hint, outsideTransaction, type Tx } from './tx.ts'
 
-export type TransactionOptions<P = undefined> = {
-  /** Where it differs from the limit of the pool. */
-  readonly lockTimeoutMs?: number
-  /** No table is read as a whole while an index leads to its rows, however small it is believed to be. */
-  readonly byIndex?: boolean
-  /** Statements are planned without their values, once a connection: for lookups by whole keys, which have one good plan. */
-  readonly planOnce?: boolean
-  /**
-   * What travels right behind `begin`: `work` is given what it answers. Reads, and a write that may stand alone: where
-   * `begin` fails and this does not, the outcome is unknown as that of a lost commit.
-   */
-  readonly before?: (tx: Tx) => Promise<P>
-}
+export type { TransactionOptions } from './transaction.ts'
+
 export type Database = Tx & {
   /**
-   * One transaction, read committed, retried when PostgreSQL chose it as the victim of a deadlock. `work` may run more
-   * than once, so it touches nothing but the database. A commit whose answer is lost is `Unreachable`: the outcome is
-   * unknown, and the caller finds out under the same idempotency key.
+   * Runs `work` in one transaction at read committed. Retries it after a deadlock, so `work` must have no effects outside
+   * the database. If the answer to the commit is lost, it throws `Unreachable`: the outcome is unknown, and the caller
+   * repeats the request under the same idempotency key.
    */
-  readonly transaction: <T, P = undefined>(
-    work: (tx: Tx, read: P) => Promise<T>,
-    options?: TransactionOptions<P>,
-  ) => Promise<T>
+  readonly transaction: <T, P = undefined>(work: Work<T, P>, options?: TransactionOptions<P>) => Promise<T>
   readonly unflushed: Unflushed
-  /** The pool itself, for migrations and `listen`. */
+  /** The pool of the driver, for migrations and `analyze`. */
   readonly pool: pg.Pool
   readonly close: () => Promise<void>
 }
@@ -42,122 +28,65 @@ export type DatabaseOptions = {
   readonly connectTimeoutMs?: number
   readonly queryTimeoutMs?: number
   readonly lockTimeoutMs?: number
-  /** How long a transaction may rest between two statements before the server ends it. */
+  /** The server ends a transaction that waits longer than this for its next statement. */
   readonly idleInTransactionMsMax?: number
 }
 
 const transactionTriesMax = 5
-/** A batch of nonces is one statement, and two of them keep each other company. */
+/** A batch of nonces is one statement; two connections let one batch run while the other waits for its answer. */
 const unflushedConnectionsMax = 2
-/** The driver gives up first, so that the caller is always told by the same error. */
+/** The driver's timeout comes first, so that callers always see the same error. */
 const statementGraceMs = 1_000
+/** Longer than a pause in traffic, because a new connection has to prepare its statements again. */
+const idleTimeoutMs = 300_000
 
-/** Settings travel with `begin`, and end with the transaction. */
-const beginOf = ({ lockTimeoutMs, byIndex = false, planOnce = false }: Omit<TransactionOptions, 'before'>): string =>
-  [
-    'begin',
-    ...(lockTimeoutMs === undefined ? [] : [`set local lock_timeout = ${lockTimeoutMs}`]),
-    ...(byIndex ? ['set local enable_seqscan = off'] : []),
-    ...(planOnce ? ['set local plan_cache_mode = force_generic_plan'] : []),
-  ].join('; ')
+type PoolSettings = Readonly<Record<string, string | number>>
 
-/**
- * Statements follow one another on the wire without waiting for answers (the driver's pipeline); those of `work` not
- * before `begin` is known to have succeeded, since without it each would be a transaction of its own.
- */
-async function attempt<T, P>(
-  pool: pg.Pool,
-  work: (tx: Tx, read: P) => Promise<T>,
-  { before, ...limits }: TransactionOptions<P>,
-  durability: Durability,
-): Promise<T> {
-  const client = await pool.connect().catch((error: unknown) => {
-    throw classify(error)
+function createPool(
+  { url, log, connectTimeoutMs = 5_000 }: DatabaseOptions,
+  connectionsMax: number,
+  queryTimeoutMs: number,
+  settings: PoolSettings,
+) {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: connectionsMax,
+    connectionTimeoutMillis: connectTimeoutMs,
+    // The driver then closes the connection. The outcome of the statement is unknown.
+    query_timeout: queryTimeoutMs,
+    idleTimeoutMillis: idleTimeoutMs,
+    application_name: 'partner-payments',
+    pipeline: true,
+    options: Object.entries(settings)
+      .map(([name, value]) => `-c ${name}=${value}`)
+      .join(' '),
   })
-  let broken = true
-  const { tx, sent, commit } = createLater(client)
-  try {
-    const [, read] = await together(client, () => {
-      const begun = client.query(beginOf(limits)).catch((error: unknown) => {
-        const failure = classify(error)
-        if (before === undefined || failure instanceof Unreachable) throw failure
-        throw new Unreachable('downstream_unreachable', 'a transaction has not begun', error)
-      })
-      return Promise.all([begun, before?.(createTx(client, outsideTransaction)) as Promise<P>])
-    })
-    const result = await work(tx, read)
-    const written = durability.mark()
-    const committing = commit()
-    committing.catch(() => undefined)
-    let touched = 0
-    for (const sending of sent) touched += (await sending).count
-    // Of a transaction that has failed the server says ROLLBACK, as if all were well.
-    assert((await committing).command === 'COMMIT', 'a transaction whose statements succeed commits')
-    // A commit after writes that found no row has nothing to flush, and takes nobody's nonce along.
-    if (touched > 0) durability.flushedUpTo(written)
-    broken = false
-    return result
-  } catch (error) {
-    const failure = classify(await causeOf(error, sent))
-    // A connection that cannot roll back is thrown away with whatever it holds: the server rolls back for it.
-    if (!(failure instanceof Unreachable))
-      broken = await client.query('rollback').then(
-        () => false,
-        () => true,
-      )
-    throw failure
-  } finally {
-    client.release(broken)
-  }
-}
-
-/** A statement after one that failed is told only that the transaction has failed. */
-async function causeOf(error: unknown, sent: readonly Promise<unknown>[]): Promise<unknown> {
-  if (stateOf(error) !== sqlState.inFailedTransaction) return error
-  const outcomes = await Promise.allSettled(sent)
-  return outcomes.find((outcome) => outcome.status === 'rejected')?.reason ?? error
+  pool.on('error', (error) => {
+    // `end` resolves before the last connections are closed, so a server that stops then is no fault.
+    if (!pool.ending) log.warn({ err: error }, 'idle database connection lost')
+  })
+  // A connection that is lost between two statements fails the next one. Without a listener it would end the process.
+  pool.on('connect', (client) => void client.on('error', () => undefined))
+  return pool
 }
 
 export function createDatabase(options: DatabaseOptions): Database {
-  const { queryTimeoutMs = 15_000, lockTimeoutMs = 5_000, idleInTransactionMsMax = 15_000 } = options
+  const { log, queryTimeoutMs = 15_000, lockTimeoutMs = 5_000, idleInTransactionMsMax = 15_000 } = options
   const settings = {
     timezone: 'UTC',
     lock_timeout: lockTimeoutMs,
-    // Given up by the driver, a statement would go on at the server, beside the one that is tried next.
+    // Without it, a statement that the driver has given up would go on at the server beside its repetition.
     statement_timeout: queryTimeoutMs + statementGraceMs,
-    // A process that is frozen in the middle of a transaction holds its locks, and with them a partner's balance.
+    // A process that freezes within a transaction would otherwise keep its locks on a partner's balance.
     idle_in_transaction_session_timeout: idleInTransactionMsMax,
   }
-  let closing = false
-  const createPool = (connectionsMax: number, ownSettings: Readonly<Record<string, unknown>>) => {
-    const made = new pg.Pool({
-      connectionString: options.url,
-      max: connectionsMax,
-      connectionTimeoutMillis: options.connectTimeoutMs ?? 5_000,
-      // The driver gives up waiting and the connection is destroyed: what was under way is unknown until it is asked for.
-      query_timeout: queryTimeoutMs,
-      // Longer than a quiet moment: what comes after it should not pay for connections and for the plans that went with them.
-      idleTimeoutMillis: 300_000,
-      application_name: 'partner-payments',
-      pipeline: true,
-      options: Object.entries({ ...settings, ...ownSettings })
-        .map(([name, value]) => `-c ${name}=${value}`)
-        .join(' '),
-    } as pg.PoolConfig)
-    made.on('error', (error) => {
-      // The pool answers before its last connections are gone; a server that stops right after it cuts them off.
-      if (!closing) options.log.warn({ err: error }, 'idle database connection lost')
-    })
-    // A connection lost within a transaction, between two statements, fails the next one; unheard, it ends the process.
-    made.on('connect', (client) => void client.on('error', () => undefined))
-    return made
-  }
-  const pool = createPool(options.connectionsMax, {})
-  const unflushedPool = createPool(unflushedConnectionsMax, { synchronous_commit: 'off' })
+  const pool = createPool(options, options.connectionsMax, queryTimeoutMs, settings)
+  const unflushedSettings = { ...settings, synchronous_commit: 'off' }
+  const unflushedPool = createPool(options, unflushedConnectionsMax, queryTimeoutMs, unflushedSettings)
   const tx = createTx(pool, outsideTransaction)
   const durability = createDurability({
     unflushed: createTx(unflushedPool, outsideTransaction),
-    flush: () => tx.run(writeAnything),
+    flush: () => tx.run(flushStatement),
   })
   return {
     ...tx,
@@ -166,23 +95,39 @@ export function createDatabase(options: DatabaseOptions): Database {
     transaction: async (work, limits = {}) => {
       for (let tries = 1; ; tries += 1) {
         try {
-          return await attempt(pool, work, limits, durability)
+          const { result, hints } = await attempt(pool, work, limits, durability)
+          for (const hint of hints) give(hint, log)
+          return result
         } catch (error) {
-          if (stateOf(error) === sqlState.readOnlyTransaction) dropIdle(pool)
+          if (stateOf(error) === sqlState.readOnlyTransaction) closeIdle(pool)
           if (!isRetryable(error) || tries >= transactionTriesMax) throw error
-          options.log.debug({ err: error, tries }, 'transaction retried')
+          log.debug({ err: error, tries }, 'transaction retried')
         }
       }
     },
     close: async () => {
-      closing = true
       await Promise.all([pool.end(), unflushedPool.end()])
     },
   }
 }
 
-/** After a failover idle connections can still lead to the demoted server (SQLSTATE 25006): let them go. */
-function dropIdle(pool: pg.Pool): void {
-  const idle = (pool as unknown as { _idle?: readonly { client: { end: () => Promise<void> } }[] })._idle ?? []
-  for (const { client } of idle.slice()) void client.end().catch(() => undefined)
+/** A failing hint must not make a committed transaction look failed. */
+function give(hint: Hint, log: Log): void {
+  try {
+    hint()
+  } catch (error) {
+    log.error({ err: error }, 'hint after a commit failed')
+  }
+}
+
+/**
+ * After a failover, idle connections can still lead to the demoted server (SQLSTATE 25006). The pool closes a connection
+ * that is released as broken; one that is ended from outside would stay in the pool and fail the next caller.
+ */
+function closeIdle(pool: pg.Pool): void {
+  for (let left = pool.idleCount; left > 0; left -= 1)
+    pool.connect().then(
+      (client) => client.release(true),
+      () => undefined,
+    )
 }

@@ -1,4 +1,4 @@
-/** Writes that do not wait for the disk: seen at once, durable before anything is answered, mostly for free. */
+/** Unflushed writes: visible at once, durable when `flushed` resolves, mostly by the flush of a later commit. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { createTestDatabase } from '../../../test/support/postgres.ts'
@@ -6,7 +6,7 @@ import { createLog } from '../kernel/index.ts'
 import { createDatabase, sql } from './index.ts'
 
 const database = await createTestDatabase()
-// The server of the tests waits for no disk unless it is told to.
+// The server of the tests runs with synchronous_commit=off.
 const admin = createDatabase({ url: database.url, connectionsMax: 1, log: createLog('silent') })
 const name = new URL(database.url).pathname.slice(1)
 await admin.pool.query(`alter role current_user in database ${name} set synchronous_commit = 'on'`)
@@ -19,7 +19,7 @@ after(async () => {
 })
 
 const insert = (n: number) => sql`insert into public.numbers values (${n})`
-/** How far the log is written, and how far it is on the disk. */
+/** The positions up to which the log is written and flushed. */
 const log = async () => {
   const row = await db.row<{ written: string; flushed: string }>(sql`
     select pg_current_wal_insert_lsn() - '0/0' as written, pg_current_wal_flush_lsn() - '0/0' as flushed`)
@@ -27,12 +27,12 @@ const log = async () => {
   return { written: BigInt(row.written), flushed: BigInt(row.flushed) }
 }
 
-test('what is written without waiting is there for others at once', async () => {
+test('an unflushed write is visible to other connections at once', async () => {
   await db.unflushed.run(insert(1))
   assert.equal((await db.rows(sql`select n from public.numbers where n = 1`)).length, 1)
 })
 
-test('waiting for it puts it on the disk, once for all who wait', async () => {
+test('waiting for unflushed writes flushes them, once for all callers', async () => {
   await Promise.all([2, 3, 4].map((n) => db.unflushed.run(insert(n))))
   const { written } = await log()
   const mark = db.unflushed.mark()
@@ -40,7 +40,7 @@ test('waiting for it puts it on the disk, once for all who wait', async () => {
   assert.ok((await log()).flushed >= written)
 })
 
-test('a transaction that writes takes it along: nobody waits any more', async () => {
+test('a transaction that writes makes earlier unflushed writes durable, so that later waits need no flush', async () => {
   await db.unflushed.run(insert(5))
   const { written } = await log()
   const mark = db.unflushed.mark()
@@ -48,10 +48,10 @@ test('a transaction that writes takes it along: nobody waits any more', async ()
   assert.ok((await log()).flushed >= written)
   const before = await log()
   await db.unflushed.flushed(mark)
-  assert.equal((await log()).written, before.written, 'nothing was written to make it durable')
+  assert.equal((await log()).written, before.written, 'the wait writes nothing')
 })
 
-test('a transaction that wrote nothing, or was rolled back, takes nothing along', async () => {
+test('a transaction that wrote nothing or was rolled back does not make unflushed writes durable', async () => {
   await db.unflushed.run(insert(7))
   const mark = db.unflushed.mark()
   await db.transaction((tx) => tx.rows(sql`select n from public.numbers`))
@@ -60,6 +60,6 @@ test('a transaction that wrote nothing, or was rolled back, takes nothing along'
   const { written } = await log()
   await db.unflushed.flushed(mark)
   const now = await log()
-  assert.ok(now.written > written, 'something had to be written to make it durable')
+  assert.ok(now.written > written, 'the wait writes a record')
   assert.ok(now.flushed >= written)
 })

@@ -1,30 +1,30 @@
 /**
- * Writes that do not wait for the disk, and when they are on it. The log of PostgreSQL is flushed in its order: a
- * transaction that commits durably after such a write makes the write durable with it, so that a request which ends in a
- * durable commit pays for one flush, not for two. Whoever answers without one of its own waits for `flushed`.
+ * Writes that do not wait for the disk, and when they are durable. PostgreSQL flushes its log in order, so a durable
+ * commit after such a write makes the write durable as well: the request pays for one flush instead of two. A request
+ * without a durable commit waits for `flushed` before it answers.
  */
 import { sql, type Sql } from './sql.ts'
 import type { Tx } from './tx.ts'
 
-/** What has been written without waiting; later ones are larger. */
+/** The number of unflushed writes so far. */
 export type Mark = number
 
 export type Unflushed = Tx & {
-  /** Names all that this process has written so far. */
+  /** Marks all unflushed writes of this process so far. */
   readonly mark: () => Mark
-  /** Resolves when what the mark names is on the disk: at once where a later durable commit has taken it along. */
+  /** Resolves when the marked writes are durable: at once if a durable commit has followed them. */
   readonly flushed: (mark: Mark) => Promise<void>
 }
 
 export type Durability = {
   readonly unflushed: Unflushed
   readonly mark: () => Mark
-  /** A durable commit that began when `mark` was taken has ended. */
+  /** Reports that a durable commit which began after `mark` was taken has ended. */
   readonly flushedUpTo: (mark: Mark) => void
 }
 
-/** A record in the log that no table knows: a commit that has written nothing flushes nothing. */
-export const writeAnything = sql`select pg_logical_emit_message(true, 'partner-payments', 'flush')`
+/** Writes a record to the log that belongs to no table, because a commit that has written nothing flushes nothing. */
+export const flushStatement = sql`select pg_logical_emit_message(true, 'partner-payments', 'flush')`
 
 export function createDurability(deps: { readonly unflushed: Tx; readonly flush: () => Promise<unknown> }): Durability {
   let written: Mark = 0
@@ -41,7 +41,7 @@ export function createDurability(deps: { readonly unflushed: Tx; readonly flush:
   }
   const flushed = async (upTo: Mark) => {
     while (durable < upTo) {
-      // One flush serves all who wait; whoever came after it began takes part in the next.
+      // One flush serves all callers that wait. Callers that come after it has begun share the next one.
       flushing ??= flushOnce().finally(() => {
         flushing = undefined
       })
@@ -55,10 +55,11 @@ export function createDurability(deps: { readonly unflushed: Tx; readonly flush:
   }
   const tx = deps.unflushed
   const unflushed: Unflushed = {
+    ...tx,
     rows: <T extends object>(statement: Sql) => counted(tx.rows<T>(statement)),
     row: <T extends object>(statement: Sql) => counted(tx.row<T>(statement)),
     run: (statement) => counted(tx.run(statement)),
-    later: tx.later,
+
     mark,
     flushed,
   }

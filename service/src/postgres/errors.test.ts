@@ -6,18 +6,18 @@ import { classify, isRetryable, sqlState, stateOf, violates } from './errors.ts'
 const error = (fields: object, message = 'x') => Object.assign(new Error(message), fields)
 const codeOf = (thrown: unknown) => (thrown instanceof Unreachable ? thrown.code : undefined)
 
-test('an absent server is told by its code', () => {
+test('the code of an error shows that the server is unavailable', () => {
   for (const code of ['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', '08006', '57P01', '57P03', '53300'])
     assert.equal(codeOf(classify(error({ code }))), 'downstream_unreachable', code)
   assert.equal(codeOf(classify(error({ code: 'ETIMEDOUT' }))), 'downstream_timeout')
 })
 
-test('everything else passes through as it is', () => {
+test('other errors are returned unchanged', () => {
   const others = [error({ code: sqlState.uniqueViolation }), error({}), new Refusal('not_found'), 'text', undefined]
   for (const other of others) assert.equal(classify(other), other)
 })
 
-test('a constraint is known by its name, also with the number of its shard', () => {
+test('a constraint is recognised by its name, with or without the number of its shard', () => {
   const violation = (constraint: string) => error({ code: sqlState.uniqueViolation, constraint })
   const is = (thrown: unknown) => violates(thrown, sqlState.uniqueViolation, 'payouts_key')
   assert.deepEqual(
@@ -28,7 +28,7 @@ test('a constraint is known by its name, also with the number of its shard', () 
   assert.equal(is(null), false)
 })
 
-test('victims of deadlocks and serialisation are tried again, nothing else', () => {
+test('only deadlocks and serialisation failures are retryable', () => {
   assert.deepEqual(
     [sqlState.deadlock, sqlState.serializationFailure, sqlState.lockNotAvailable, sqlState.uniqueViolation].map(
       (code) => isRetryable(error({ code })),

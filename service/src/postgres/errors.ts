@@ -1,4 +1,4 @@
-/** PostgreSQL's errors, told by SQLSTATE, never by their text; constraint names may carry a shard suffix. */
+/** PostgreSQL's errors by SQLSTATE, never by their text. The name of a constraint may carry the number of its shard. */
 import { Unreachable } from '../api/index.ts'
 
 export const sqlState = {
@@ -20,15 +20,15 @@ export function stateOf(error: unknown): string | undefined {
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
 }
 
-/** True where `error` is a violation of the constraint `name` (or of its shard's copy, `name_102049`). */
+/** Whether `error` is a violation of the constraint `name` (or of its copy on a shard, `name_102049`). */
 export function violates(error: unknown, state: string, name: string): boolean {
   const constraint = (error as DatabaseErrorLike | null)?.constraint
   return stateOf(error) === state && typeof constraint === 'string' && new RegExp(`^${name}(_\\d+)?$`).test(constraint)
 }
 
 /**
- * Classes 08 (connection), 57P0x (shutdown, crash, still starting), 53300 (no slot left): the server is not there.
- * 25P03: it has ended the connection, because the transaction rested too long.
+ * The server is not available: 08 (connection), 57P0x (shutdown, crash, starting), 53300 (too many connections). 25P03: it
+ * has ended a connection whose transaction was idle too long.
  */
 const awayStates = /^(08...|57P0[1-5]|53300|25P03)$/
 const awayCodes = new Set([
@@ -43,11 +43,11 @@ const awayCodes = new Set([
 const awayText = /Connection terminated|Client has encountered a connection error|not queryable/
 const lateText = /timeout exceeded when trying to connect|Query read timeout|connection timeout/i
 
-/** Turns an absent or silent database into `Unreachable`; everything else passes through. */
+/** Converts errors of an unavailable or slow database to `Unreachable`. Returns other errors unchanged. */
 export function classify(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof Unreachable) return error
   const code = (error as DatabaseErrorLike).code
-  // The driver gives these two no code, only text; its own text is the one thing to go by.
+  // The driver gives its own errors a text and no code.
   if (code === 'ETIMEDOUT' || code === sqlState.queryCanceled || lateText.test(error.message))
     return new Unreachable('downstream_timeout', 'the database does not answer in time', error)
   const away = typeof code === 'string' ? awayStates.test(code) || awayCodes.has(code) : awayText.test(error.message)

@@ -1,4 +1,4 @@
-/** PostgreSQL: the pool, the `sql` tag, the transaction, migrations and the embedded server. Nobody else imports `pg`. */
+/** PostgreSQL: pools, transactions, the `sql` tag, migrations and the embedded server (README.md). Only this folder imports `pg`. */
 export * from './database.ts'
 export * from './errors.ts'
 export * from './migrate.ts'

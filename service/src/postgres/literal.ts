@@ -1,9 +1,9 @@
 /**
- * Values as PostgreSQL reads them. Arrays carry the batches, and the driver's own way of writing them took a twentieth of
- * the time of a busy process: here a text is searched before it is rewritten, and a Date is its ISO text.
+ * Writes arrays and times as PostgreSQL literals. Batches are arrays, and the driver's own conversion took 5% of the CPU
+ * time of a busy process. This one searches a text before it rewrites it, and writes a Date as its ISO text.
  */
 
-/** Most have nothing to rewrite; JSON has many quotes, and hardly ever a backslash. */
+/** Most texts need no escapes. JSON has many quotes and rarely a backslash. */
 function quoted(text: string): string {
   const withSlashes = text.includes('\\') ? text.replace(/\\/g, '\\\\') : text
   return `"${withSlashes.includes('"') ? withSlashes.replace(/"/g, '\\"') : withSlashes}"`
@@ -12,7 +12,7 @@ function quoted(text: string): string {
 let lastTime: Date | undefined
 let lastTimeText = ''
 
-/** The rows of a batch mostly share one time, and to write it is dear. Nobody changes a Date here. */
+/** The rows of a batch mostly share one Date, and `toISOString` is slow. No code changes a Date in place. */
 function timeText(time: Date): string {
   if (time !== lastTime) {
     lastTime = time
@@ -35,17 +35,17 @@ function element(value: unknown): string {
       if (Array.isArray(value)) return arrayLiteral(value)
       if (ArrayBuffer.isView(value))
         return `"\\\\x${Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex')}"`
-      throw new TypeError('an element of a list is a text, a number, a time, bytes or nothing')
+      throw new TypeError('an element of an array must be a text, number, boolean, time, bytes, array or null')
   }
 }
 
-export function arrayLiteral(values: readonly unknown[]): string {
+function arrayLiteral(values: readonly unknown[]): string {
   let text = '{'
   for (let at = 0; at < values.length; at += 1) text += at === 0 ? element(values[at]) : `,${element(values[at])}`
   return `${text}}`
 }
 
-/** What the driver is given: the rest it writes itself. */
+/** The value that the driver gets. It converts the other types itself. */
 export function literal(value: unknown): unknown {
   if (Array.isArray(value)) return arrayLiteral(value)
   return value instanceof Date ? timeText(value) : value

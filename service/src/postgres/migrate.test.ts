@@ -35,7 +35,7 @@ const names = async () =>
   )
 const failsWith = (text: RegExp) => (error: unknown) => error instanceof MigrationError && text.test(error.message)
 
-test('applies what is missing, in order, once; other files are none of its business', async () => {
+test('missing migrations are applied in order, once; other files are ignored', async () => {
   await write('README.md', 'no migration')
   await write('3-short.sql', 'select no_such_function()')
   assert.deepEqual(await run(), ['0001-one.sql', '0002-two.sql'])
@@ -45,12 +45,12 @@ test('applies what is missing, in order, once; other files are none of its busin
   assert.deepEqual(await names(), ['0001-one.sql', '0002-two.sql', '0003-three.sql'])
 })
 
-test('up to a number, and on from there', async () => {
+test('migrations can be applied up to a number and continued later', async () => {
   assert.deepEqual(await run({ upTo: 1 }), ['0001-one.sql'])
   assert.deepEqual(await run(), ['0002-two.sql'])
 })
 
-test('many processes that start at once: each migration is applied by one of them', async () => {
+test('when many processes start at once, one of them applies each migration', async () => {
   const databases = Array.from({ length: 12 }, () => createDatabase({ url, connectionsMax: 1, log }))
   const applied = await Promise.all(databases.map(({ pool }) => migrate(pool, { folder })))
   await Promise.all(databases.map((one) => one.close()))
@@ -58,20 +58,20 @@ test('many processes that start at once: each migration is applied by one of the
   assert.equal((await db.pool.query('select from public.two')).rowCount, 1)
 })
 
-test('refuses a migration that was changed after it was applied, and names it', async () => {
+test('a migration that was changed after it was applied is refused by name', async () => {
   await run()
   await write('0001-one.sql', 'create table public.one (id bigint)')
   await assert.rejects(run(), failsWith(/0001-one\.sql was changed/))
 })
 
-test('refuses a database of a newer version, and names what it does not know', async () => {
+test('a database with a newer migration is refused, and the error names the migration', async () => {
   await write('0003-three.sql', 'select 1')
   await run()
   await rm(join(folder, '0003-three.sql'))
   await assert.rejects(run(), failsWith(/0003-three\.sql.*newer version/))
 })
 
-test('a migration that fails half-way leaves nothing of itself, and what came before stays; mended, it goes on', async () => {
+test('a migration that fails half-way is rolled back, earlier ones stay, and the next run continues', async () => {
   await write('0003-three.sql', 'create table public.three (id integer); select no_such_function()')
   await assert.rejects(run(), failsWith(/0003-three\.sql failed.*no_such_function/))
   assert.deepEqual(await names(), ['0001-one.sql', '0002-two.sql'])
@@ -79,14 +79,14 @@ test('a migration that fails half-way leaves nothing of itself, and what came be
   assert.deepEqual(await run(), ['0003-three.sql'])
 })
 
-test('a process that dies in the midst of a migration: the next one applies it whole', async () => {
+test('when a process is lost during a migration, the next one applies it completely', async () => {
   await run()
   await write('0003-three.sql', 'create table public.three (id integer); select pg_sleep(30)')
   const dying = createDatabase({ url, connectionsMax: 1, log })
   const died = assert.rejects(migrate(dying.pool, { folder }))
   const sleeping =
     'select pg_terminate_backend(pid) as ended from pg_stat_activity where wait_event = $1 and datname = current_database()'
-  await until('it is in the midst', async () => (await db.pool.query(sleeping, ['PgSleep'])).rowCount === 1)
+  await until('the migration sleeps', async () => (await db.pool.query(sleeping, ['PgSleep'])).rowCount === 1)
   await died
   await dying.close()
   assert.deepEqual(await names(), ['0001-one.sql', '0002-two.sql'])
@@ -94,7 +94,7 @@ test('a process that dies in the midst of a migration: the next one applies it w
   assert.deepEqual(await run(), ['0003-three.sql'])
 })
 
-test('the migrations of the service have numbers without a gap, and apply to an empty database', async () => {
+test('the migrations of the service are numbered without gaps and apply to an empty database', async () => {
   const own = await readMigrations()
   assert.deepEqual(
     own.map(({ number }) => number),

@@ -1,6 +1,6 @@
 /**
- * Migrations: plain SQL files `NNNN-name.sql`, in order, forward only, each in a transaction of its own. Several
- * processes may start at once: the lock on the table of migrations lets one work and the rest find nothing to do.
+ * Migrations: plain SQL files `NNNN-name.sql`, applied in order, forward only, each in its own transaction. Several
+ * processes may start at once: a lock on the table of migrations lets one apply them while the others wait.
  */
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
@@ -10,7 +10,7 @@ import type pg from 'pg'
 import { dayMs, systemClock } from '../kernel/index.ts'
 import { classify, stateOf } from './errors.ts'
 
-export const migrationsFolder = fileURLToPath(new URL('../../migrations', import.meta.url))
+const migrationsFolder = fileURLToPath(new URL('../../migrations', import.meta.url))
 
 export class MigrationError extends Error {
   override readonly name = 'MigrationError'
@@ -28,7 +28,7 @@ export async function readMigrations(folder = migrationsFolder): Promise<readonl
   )
 }
 
-/** Applies what is missing, up to `upTo` (a number; tests of old data use it). Answers the names applied. */
+/** Applies the missing migrations, up to the number `upTo` (for tests of old data). Returns the names of those applied. */
 export async function migrate(
   pool: pg.Pool,
   options: { readonly folder?: string; readonly upTo?: number } = {},
@@ -51,13 +51,13 @@ export async function migrate(
     }
     await refuseNewerDatabase(client, migrations)
   } finally {
-    // Thrown away: its limits are those of a migration.
+    // Close the connection, because its limits are those of a migration.
     client.release(true)
   }
   return applied
 }
 
-/** For roles that do not migrate: throws a MigrationError unless the database is exactly at this version. */
+/** For roles that do not migrate. Throws a MigrationError unless the database is exactly at this version. */
 export async function requireMigrated(pool: pg.Pool, folder = migrationsFolder): Promise<void> {
   const migrations = await readMigrations(folder)
   const client = await pool.connect().catch((error: unknown) => {
@@ -79,12 +79,15 @@ export async function requireMigrated(pool: pg.Pool, folder = migrationsFolder):
   }
 }
 
-/** `if not exists` races with itself in PostgreSQL: the loser meets the winner's row (23505), table (42P07) or type (42710). */
+/**
+ * Concurrent `create table if not exists` can fail in PostgreSQL: with 23505, 42P07 or 42710, if another process has just
+ * created the row, the table or the type.
+ */
 function ignoreConcurrentCreate(error: unknown): void {
   if (!new Set(['23505', '42P07', '42710']).has(stateOf(error) ?? '')) throw error
 }
 
-/** A statement that waits for another process's migrations, or builds an index over all there is. */
+/** Without the usual time limit: the statement waits for migrations of another process, or builds an index. */
 function runLong(client: pg.PoolClient, text: string): Promise<pg.QueryResult> {
   const config = { text, query_timeout: dayMs }
   return client.query(config)
@@ -96,7 +99,7 @@ async function applyOne(client: pg.PoolClient, migration: Migration): Promise<bo
     await client.query('set local statement_timeout = 0')
     await client.query('set local lock_timeout = 0')
     await runLong(client, 'lock table public.schema_migrations in exclusive mode')
-    // A table that is in use is waited for as briefly as ever: whoever comes behind the wait would wait as well.
+    // The migration itself waits for locks only briefly, because later transactions queue behind its lock request.
     await client.query('set local lock_timeout to default')
     const found = await client.query<{ checksum: string }>(
       'select checksum from public.schema_migrations where number = $1',
@@ -131,6 +134,6 @@ async function refuseNewerDatabase(client: pg.PoolClient, migrations: readonly M
   const [row] = newer.rows
   if (row)
     throw new MigrationError(
-      `the database has migration ${row.name}, which this version does not know: start a newer version`,
+      `the database has migration ${row.name}, which is newer than this version: start a newer version`,
     )
 }

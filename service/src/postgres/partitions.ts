@@ -1,6 +1,6 @@
 /**
- * Tables in weekly partitions by a UUID version 7: weeks are made ahead of time and dropped as a whole. Both take a lock on
- * the table that stops everybody, so neither waits long for it: what does not succeed now does the next time.
+ * Tables in weekly partitions by a UUID version 7. Partitions are created ahead of time and dropped as a whole. Both lock
+ * the table exclusively, so neither waits long for the lock; the next run tries again.
  */
 import { assert, dayMs, firstIdOf, nilId } from '../kernel/index.ts'
 import type { Database } from './database.ts'
@@ -16,31 +16,32 @@ const lockTimeoutMs = 300
 const monday = (moment: Date): Date =>
   new Date(Math.floor((moment.getTime() - firstMondayMs) / weekMs) * weekMs + firstMondayMs)
 
-/** Names come from migrations, never from outside; a name cannot be a parameter. */
+/** For names of tables and columns, which cannot be parameters. They come from migrations, never from requests. */
 function statement(text: string): Sql {
   return unprepared({ parts: [text], values: [] })
 }
 const checkedName = (name: string): string => {
-  assert(/^[a-z]+\.[a-z_0-9]+$/.test(name), 'a table is named with its schema')
+  assert(/^[a-z]+\.[a-z_0-9]+$/.test(name), 'the name of a table includes its schema')
   return name
 }
 
 export type Week = {
   readonly name: string
-  /** Its first id, and the first id behind it. */
+  /** The first id of the week. */
   readonly from: string
+  /** The first id of the next week. */
   readonly to: string
 }
 
 const boundOf = (text: string | undefined) => (text === undefined || text === 'MINVALUE' ? nilId : text.slice(1, -1))
 
-/** The weeks of a table, oldest first, without the default partition. */
+/** The weekly partitions of a table, oldest first, without the default partition. */
 export async function weeksOf(tx: Tx, table: string): Promise<readonly Week[]> {
   const rows = await tx.rows<{ name: string; bound: string }>(
     statement(`
-      select c.oid::regclass::text as name, pg_get_expr(c.relpartbound, c.oid) as bound
-      from pg_inherits i join pg_class c on c.oid = i.inhrelid
-      where i.inhparent = '${checkedName(table)}'::regclass`),
+      select part.oid::regclass::text as name, pg_get_expr(part.relpartbound, part.oid) as bound
+      from pg_inherits inheritance join pg_class part on part.oid = inheritance.inhrelid
+      where inheritance.inhparent = '${checkedName(table)}'::regclass`),
   )
   const weeks = rows.flatMap(({ name, bound }) => {
     const [, from, to] = /^FOR VALUES FROM \((.+?)\) TO \((.+?)\)$/.exec(bound) ?? []
@@ -50,66 +51,69 @@ export async function weeksOf(tx: Tx, table: string): Promise<readonly Week[]> {
 }
 
 /**
- * Conditions that mend themselves: a lock that was not had; rows of the week in the default partition already; another
- * process that makes the same week (its row, its table or its type is met, by the moment).
+ * Errors after which the next run can succeed: a lock timeout; rows of the week in the default partition; another process
+ * that creates the same week (23505, 42P07 or 42710, depending on how far it is).
  */
-const passing = new Set<string | undefined>([
-  ...[sqlState.lockNotAvailable, sqlState.checkViolation, sqlState.uniqueViolation],
-  ...['42P07', '42710'],
+const transientStates = new Set<string | undefined>([
+  sqlState.lockNotAvailable,
+  sqlState.checkViolation,
+  sqlState.uniqueViolation,
+  '42P07',
+  '42710',
 ])
 
-/** Whether it could be done now. */
-async function now(work: Promise<unknown>): Promise<boolean> {
+/** False: `work` failed with a transient error. */
+async function succeedsNow(work: Promise<unknown>): Promise<boolean> {
   try {
     await work
     return true
   } catch (error) {
-    if (passing.has(stateOf(error))) return false
+    if (transientStates.has(stateOf(error))) return false
     throw error
   }
 }
 
-/** Makes the weeks from the one of `moment` to `weeksAhead` later that are not there. Answers how many it made. */
+/** Creates the missing weeks from that of `moment` to `weeksAhead` later. Returns how many it created. */
 export async function ensureWeeks(db: Database, table: string, moment: Date, weeksAhead: number): Promise<number> {
-  const there = await weeksOf(db, table)
+  const existing = await weeksOf(db, table)
   const first = monday(moment).getTime()
-  let made = 0
+  let created = 0
   for (let week = 0; week <= weeksAhead; week += 1) {
     const [from, to] = [0, 1].map((later) => firstIdOf(new Date(first + (week + later) * weekMs))) as [string, string]
-    if (there.some((known) => known.from < to && from < known.to)) continue
+    if (existing.some((known) => known.from < to && from < known.to)) continue
     const day = new Date(first + week * weekMs).toISOString().slice(0, 10).replaceAll('-', '')
     const create = statement(
       `create table if not exists ${checkedName(table)}_${day} partition of ${table} for values from ('${from}') to ('${to}')`,
     )
-    if (await now(db.transaction((tx) => tx.run(create), { lockTimeoutMs }))) made += 1
+    if (await succeedsNow(db.transaction((tx) => tx.run(create), { lockTimeoutMs }))) created += 1
   }
-  return made
+  return created
 }
 
 /**
- * Drops a week; `mayGo` is asked under the lock, when nobody writes to the table, and may write with it. False: it was not
- * dropped now.
+ * Drops a week. `mayDrop` runs under the lock, when no other transaction writes to the table, and may write in the same
+ * transaction. Returns whether the week was dropped.
  */
 export async function dropWeek(
   db: Database,
   table: string,
   week: Week,
-  mayGo: (tx: Tx) => Promise<boolean>,
+  mayDrop: (tx: Tx) => Promise<boolean>,
 ): Promise<boolean> {
   let dropped = false
   const work = async (tx: Tx) => {
     dropped = false
     await tx.run(statement(`lock table ${checkedName(table)} in access exclusive mode`))
-    // Another process may have been faster.
-    const isThere = (await weeksOf(tx, table)).some(({ name }) => name === week.name)
-    if (!isThere || !(await mayGo(tx))) return
+    // Another process may have dropped the week before this one had the lock.
+    const exists = (await weeksOf(tx, table)).some(({ name }) => name === week.name)
+    if (!exists || !(await mayDrop(tx))) return
     await tx.run(statement(`drop table ${checkedName(week.name)}`))
     dropped = true
   }
-  return (await now(db.transaction(work, { lockTimeoutMs }))) && dropped
+  return (await succeedsNow(db.transaction(work, { lockTimeoutMs }))) && dropped
 }
 
-/** Deletes up to `rowsMax` rows of the default partition before an id. Answers how many. */
+/** Deletes up to `rowsMax` rows of the default partition before an id. Returns how many. */
 export function deleteDefault(
   tx: Tx,
   { table, column, before, rowsMax }: { table: string; column: string; before: string; rowsMax: number },

@@ -17,7 +17,7 @@ test('holes become numbered parameters, never text', () => {
   assert.deepEqual(sent(sql`select 1`), { text: 'select 1', values: [] })
 })
 
-test('fragments compose, one within another, and their parameters are counted through', () => {
+test('fragments compose at any depth, and their parameters are numbered in order', () => {
   const condition = sql`b = ${2} and ${sql`c = ${3}`}`
   assert.deepEqual(sent(sql`select ${1} where ${condition}${noSql} or d = ${4}`), {
     text: 'select $1 where b = $2 and c = $3 or d = $4',
@@ -31,14 +31,14 @@ test('an object is a parameter unless the tag made it', () => {
   assert.deepEqual(sent(sql`select ${date}, ${look}, ${[1, 2]}`).values, [date, look, [1, 2]])
 })
 
-test('undefined is refused: it is a forgotten value, and null is said', () => {
+test('undefined is refused, because it is probably a forgotten value', () => {
   assert.throws(() => sql`select ${undefined}`, AssertionFailure)
 })
 
-test('the name belongs to the text: the same for other values, another for another text', () => {
+test('the name of a statement depends on its text and not on its values', () => {
   const name = (value: number) => toStatement(sql`select ${value}`).name
   assert.equal(name(1), name(2))
   assert.notEqual(name(1), toStatement(sql`select ${1} `).name)
-  // PostgreSQL cuts names at 63 bytes, without a word.
+  // PostgreSQL truncates names at 63 bytes without an error.
   assert.ok(name(1).length < 63)
 })

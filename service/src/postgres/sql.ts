@@ -1,11 +1,11 @@
-/** SQL is written as SQL: a tag that turns holes into numbered parameters, composes fragments and refuses `undefined`. */
+/** The `sql` tag: it turns holes into numbered parameters, composes fragments and refuses `undefined`. */
 import { createHash } from 'node:crypto'
 import { assert } from '../kernel/index.ts'
 
 export type Sql = {
   readonly parts: readonly string[]
   readonly values: readonly unknown[]
-  /** Planned anew each time. */
+  /** Parsed and planned at each execution instead of once per connection. */
   readonly unprepared?: true
 }
 export type Statement = { readonly name: string; readonly text: string; readonly values: readonly unknown[] }
@@ -13,7 +13,7 @@ export type Statement = { readonly name: string; readonly text: string; readonly
 const isSql = (value: unknown): value is Sql =>
   typeof value === 'object' && value !== null && 'parts' in value && 'values' in value
 
-/** A hole is a parameter, or another `sql` fragment. */
+/** A hole is a parameter or another `sql` fragment. */
 export function sql(strings: TemplateStringsArray, ...holes: readonly unknown[]): Sql {
   const parts: string[] = [strings[0] ?? '']
   const values: unknown[] = []
@@ -21,7 +21,7 @@ export function sql(strings: TemplateStringsArray, ...holes: readonly unknown[])
     parts[parts.length - 1] += text
   }
   holes.forEach((hole, index) => {
-    assert(hole !== undefined, 'undefined in a statement: say null')
+    assert(hole !== undefined, 'undefined in a statement: write null')
     if (isSql(hole)) {
       append(hole.parts[0] ?? '')
       hole.values.forEach((value, at) => {
@@ -40,36 +40,45 @@ export function sql(strings: TemplateStringsArray, ...holes: readonly unknown[])
 export const noSql: Sql = { parts: [''], values: [] }
 
 /**
- * Whose rows a batch means, as a condition on `partner_id`. A batch of one partner says so literally, which is what a
- * database that is sharded by partner needs to find the shard; only a database that holds everybody is asked for many.
+ * The partners of a batch, as a condition on `partner_id`. A batch of one partner compares with a constant, by which a
+ * sharded database finds the shard. Batches of several partners exist only where the database is not sharded.
  */
 export function ofPartners(partnerIds: readonly string[], column: Sql = sql`partner_id`): Sql {
   const [first, ...others] = new Set(partnerIds)
-  assert(first !== undefined, 'a batch is of somebody')
+  assert(first !== undefined, 'a batch has at least one partner')
   return others.length === 0 ? sql`${column} = ${first}` : sql`${column} = any(${[first, ...others]}::uuid[])`
 }
 
-/** The columns of rows, for `unnest`: `columnOf(rows)('name')`. */
+/** The values of one column of `rows`, for `unnest`: `columnOf(rows)('name')`. */
 export const columnOf =
   <Row>(rows: readonly Row[]) =>
   <K extends keyof Row>(name: K): Row[K][] =>
     rows.map((row) => row[name])
 
-/** Where a batch of several is joined to the list of its rows, the join says whose; a batch of one says it literally, too. */
-export function ofOnePartner(partnerIds: readonly string[], column: Sql): Sql {
+/**
+ * For a statement that joins the rows of a batch by `partner_id`. A batch of one partner also compares with a constant, by
+ * which a sharded database finds the shard; otherwise the join is the condition.
+ */
+export function ofOnePartner(partnerIds: readonly string[], column: Sql = sql`partner_id`): Sql {
   const [first, ...others] = new Set(partnerIds)
   return first !== undefined && others.length === 0 ? sql`${column} = ${first}` : sql`true`
 }
 
 /**
- * A statement on a queue or on the rows of a batch: planned each time for what is there then. Prepared once, it would keep the plan of
- * the first five times, when the table was perhaps empty and reading all of it was the cheapest way.
+ * For a statement on a queue or on the rows of a batch: planned at each execution for the current rows. A prepared statement
+ * would keep a plan from its first five executions, when the table was perhaps empty and a full scan was the cheapest plan.
  */
 export const unprepared = (statement: Sql): Sql => ({ ...statement, unprepared: true })
 
+/**
+ * Marks a statement that reads the rows of all partners. On a sharded database it runs on every shard. docs/scale.md lists
+ * these statements with their reasons; `test/tidy` refuses a statement that neither names its partner nor is marked.
+ */
+export const acrossPartners = (_reason: string, statement: Sql): Sql => statement
+
 const names = new Map<string, string>()
 
-/** The text with `$n`, and a name that is the same for the same text, so that each connection prepares it once. No name: prepared anew. */
+/** The text with `$n` and a name derived from it, so that each connection prepares it once. Without a name: unprepared. */
 export function toStatement({ parts, values, unprepared }: Sql): Statement {
   const text = parts.reduce((before, part, index) => `${before}$${index}${part}`)
   if (unprepared) return { name: '', text, values }

@@ -1,4 +1,4 @@
-/** A statement that was planned on an empty table is planned anew once there are rows. */
+/** Tables that have grown are analysed, so that statements are planned for their current size. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { createTestDatabase } from '../../../test/support/postgres.ts'
@@ -20,13 +20,13 @@ const knownRows = async () => {
   return row?.rows ?? 0
 }
 
-test('a table is analysed once it has grown to many times what was known, and then left alone', async () => {
+test('a table is analysed once it has doubled, and not again before it doubles again', async () => {
   await db.run(sql`create table public.grown (n integer primary key)`)
   await analyseWhatHasGrown(db, log)
   await db.run(sql`insert into public.grown select generate_series(1, 5000)`)
-  // The server counts what has changed a moment after the transaction.
+  // The server counts changed rows some time after the transaction.
   await until(
-    'the growth is seen',
+    'the table is analysed',
     async () => (await analyseWhatHasGrown(db, log)) > 0 && (await knownRows()) === 5000,
   )
   await db.run(sql`insert into public.grown select generate_series(5001, 5400)`)

@@ -1,8 +1,7 @@
 /**
- * How statements go out and rows come back: plain objects with camelCase names; int8 as bigint, timestamptz as Date, json
- * and jsonb as text (an exact decimal must not meet a float). What may be sent together leaves in one piece.
+ * Sends statements and converts rows: plain objects with camelCase names; int8 as bigint, timestamptz as Date, json and
+ * jsonb as text, because a JSON number must not become a float.
  */
-import type { Socket } from 'node:net'
 import pg from 'pg'
 import { assert } from '../kernel/index.ts'
 import { classify } from './errors.ts'
@@ -10,19 +9,26 @@ import { literal } from './literal.ts'
 import { type Sql, toStatement } from './sql.ts'
 
 export type Row = Readonly<Record<string, unknown>>
-/** What a statement can be sent through: the pool (its own transaction) or a transaction under way. */
+/** Runs statements: each in a transaction of its own (`Database`), or all in one transaction (`Database.transaction`). */
 export type Tx = {
   readonly rows: <T extends object = Row>(statement: Sql) => Promise<readonly T[]>
   /** The only row, or undefined. */
   readonly row: <T extends object = Row>(statement: Sql) => Promise<T | undefined>
-  /** How many rows the statement touched. */
+  /** Returns the number of affected rows. */
   readonly run: (statement: Sql) => Promise<number>
   /**
-   * Sends a write that nobody waits for, in its turn: the commit goes out right behind, and where the write fails the
-   * whole transaction does. Within a transaction only.
+   * Queues a write without a result. It is sent with the next statement or with the commit. If it fails, the transaction
+   * fails. Only within a transaction.
    */
   readonly later: (statement: Sql) => void
+  /**
+   * Registers a hint that runs once after the commit, however often it is registered. A hint may be lost with the process,
+   * so the rows must be found without it. Only within a transaction.
+   */
+  readonly afterCommit: (hint: Hint) => void
 }
+export type Hint = () => void
+
 const types = new pg.TypeOverrides()
 types.setTypeParser(20, (text) => BigInt(text))
 types.setTypeParser(114, (text) => text)
@@ -61,55 +67,67 @@ async function send(target: Queryable, statement: Sql): Promise<{ rows: readonly
   }
 }
 
-export function createTx(target: Queryable, later: Tx['later']): Tx {
+type WithinTransaction = Pick<Tx, 'later' | 'afterCommit'>
+
+export function createTx(target: Queryable, { later, afterCommit }: WithinTransaction): Tx {
   return {
     rows: async <T extends object>(statement: Sql) => (await send(target, statement)).rows as readonly T[],
     row: async <T extends object>(statement: Sql) => (await send(target, statement)).rows[0] as T | undefined,
     run: async (statement) => (await send(target, statement)).count,
     later,
+    afterCommit,
   }
 }
 
-export const outsideTransaction = () => assert(false, 'outside a transaction nothing is sent for later')
+export const outsideTransaction: WithinTransaction = {
+  later: () => assert(false, 'a queued write needs a transaction'),
+  afterCommit: () => assert(false, 'a hint after the commit needs a transaction'),
+}
 
-/** All that `send` writes goes out at once: a system call for a batch of statements, not for each. */
-export function together<T>(client: pg.PoolClient, send: () => T): T {
-  const { stream } = (client as unknown as { readonly connection: { readonly stream: Socket } }).connection
+/**
+ * Sends everything that `write` sends in one system call instead of one per statement. Over TLS, `connection.stream` is the
+ * TLS socket, so it is read at each call.
+ */
+export function inOneWrite<T>({ connection: { stream } }: pg.PoolClient, write: () => T): T {
   stream.cork()
   try {
-    return send()
+    return write()
   } finally {
     stream.uncork()
   }
 }
 
-/** What is sent later leaves with the next statement that is waited for, in front of it, or with the commit. */
-export function createLater(client: pg.PoolClient) {
-  let held: Sql[] = []
+/** The statements of one transaction. `sent` holds the results of queued writes, which the commit must check. */
+export function createPipeline(client: pg.PoolClient) {
+  let queued: Sql[] = []
   const sent: Promise<{ readonly count: number }>[] = []
-  const leave = () => {
-    const leaving = held
-    held = []
-    for (const statement of leaving) {
-      const sending = send(client, statement)
-      // Heard at the commit, or not at all where something else has failed before.
-      sending.catch(() => undefined)
-      sent.push(sending)
+  const hints = new Set<Hint>()
+  const sendQueued = () => {
+    const sending = queued
+    queued = []
+    for (const statement of sending) {
+      const result = send(client, statement)
+      // The commit checks the result. If another statement has failed before, no caller reads it.
+      result.catch(() => undefined)
+      sent.push(result)
     }
   }
-  const behind = <T>(sendNext: () => T): T =>
-    held.length === 0
+  const afterQueued = <T>(sendNext: () => T): T =>
+    queued.length === 0
       ? sendNext()
-      : together(client, () => {
-          leave()
+      : inOneWrite(client, () => {
+          sendQueued()
           return sendNext()
         })
-  const direct = createTx(client, (statement) => void held.push(statement))
+  const direct = createTx(client, {
+    later: (statement) => void queued.push(statement),
+    afterCommit: (hint) => void hints.add(hint),
+  })
   const tx: Tx = {
-    rows: <T extends object>(statement: Sql) => behind(() => direct.rows<T>(statement)),
-    row: <T extends object>(statement: Sql) => behind(() => direct.row<T>(statement)),
-    run: (statement) => behind(() => direct.run(statement)),
-    later: direct.later,
+    ...direct,
+    rows: <T extends object>(statement: Sql) => afterQueued(() => direct.rows<T>(statement)),
+    row: <T extends object>(statement: Sql) => afterQueued(() => direct.row<T>(statement)),
+    run: (statement) => afterQueued(() => direct.run(statement)),
   }
-  return { tx, sent, commit: () => behind(() => client.query('commit')) }
+  return { tx, sent, hints, commit: () => afterQueued(() => client.query('commit')) }
 }

@@ -12,8 +12,8 @@ type Link = { readonly source: string; readonly target: string }
 export const programIn = (native: string, name: 'initdb' | 'postgres' | 'pg_ctl'): string =>
   join(native, 'bin', process.platform === 'win32' ? `${name}.exe` : name)
 
-/** A folder installed by root, or read-only, is as it is: whether it works is then found out by running it. */
-const tolerate = (change: () => void): void => {
+/** A folder installed by root, or read-only, cannot be changed. Running the program shows whether it works. */
+const ignoreReadOnly = (change: () => void): void => {
   try {
     change()
   } catch (thrown) {
@@ -22,19 +22,19 @@ const tolerate = (change: () => void): void => {
 }
 
 /**
- * npm packages cannot hold symbolic links, so these packages list them in a file and lay them in a postinstall script.
- * npm 11 runs such scripts only where package.json allows it, and `--ignore-scripts` never: we lay what is missing.
+ * npm packages cannot hold symbolic links, so these packages list them in a file and create them in a postinstall script.
+ * npm 11 runs such scripts only if package.json allows it, so this function creates the missing links.
  */
-const restore = (native: string): void => {
+const restoreLinks = (native: string): void => {
   const links = JSON.parse(readFileSync(join(native, 'pg-symlinks.json'), 'utf8')) as readonly Link[]
   for (const link of links) {
     const target = join(dirname(native), link.target)
     if (lstatSync(target, { throwIfNoEntry: false })) continue
-    tolerate(() => symlinkSync(relative(dirname(link.target), link.source), target))
+    ignoreReadOnly(() => symlinkSync(relative(dirname(link.target), link.source), target))
   }
   for (const name of ['initdb', 'postgres', 'pg_ctl'] as const) {
     const program = programIn(native, name)
-    if ((lstatSync(program).mode & 0o111) !== 0o111) tolerate(() => chmodSync(program, 0o755))
+    if ((lstatSync(program).mode & 0o111) !== 0o111) ignoreReadOnly(() => chmodSync(program, 0o755))
   }
 }
 
@@ -53,7 +53,7 @@ export const findBinaries = async (): Promise<Binaries> => {
   }
   const native = dirname(dirname(found.postgres))
   try {
-    if (process.platform !== 'win32') restore(native)
+    if (process.platform !== 'win32') restoreLinks(native)
     const manifest = JSON.parse(readFileSync(join(dirname(native), 'package.json'), 'utf8')) as {
       readonly version: string
     }
@@ -67,23 +67,23 @@ export const findBinaries = async (): Promise<Binaries> => {
 
 const isTrusted = (folder: string): boolean => {
   const stat = lstatSync(folder, { throwIfNoEntry: false })
-  // A folder of this name that anybody else made or may write could hold anybody's program.
+  // A folder that another user made or may write to could hold that user's programs.
   return stat !== undefined && stat.isDirectory() && stat.uid === process.getuid?.() && (stat.mode & 0o022) === 0
 }
 
 const copyInto = (native: string, folder: string): void => {
-  // Static libraries are for compiling against PostgreSQL only.
+  // Static libraries are needed only to compile against PostgreSQL.
   const filter = (source: string): boolean => !source.endsWith('.a')
   cpSync(native, join(folder, 'native'), { recursive: true, verbatimSymlinks: true, filter })
-  restore(join(folder, 'native'))
-  // Readable by all, whatever the umask of the install was.
+  restoreLinks(join(folder, 'native'))
+  // The umask of the installation may have removed read permission for others.
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
     if (!entry.isSymbolicLink()) chmodSync(join(entry.parentPath, entry.name), 0o755)
   }
   chmodSync(folder, 0o755)
 }
 
-/** A copy outside the checkout, for users who may not enter the checkout. Kept and reused: it is 50 MB. */
+/** Copies the programs outside the checkout, for users that may not enter it. The 50 MB copy is kept and reused. */
 export const copyBinaries = (binaries: Binaries): string | undefined => {
   for (const parent of new Set([tmpdir(), '/tmp', '/var/tmp'])) {
     const kept = join(parent, `partner-payments-postgres-${binaries.version}-${process.getuid?.() ?? 0}`)

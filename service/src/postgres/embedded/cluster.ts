@@ -14,19 +14,19 @@ import {
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { codeOf, EmbeddedPostgresError } from './error.ts'
-import { type Ids, launch, type Way } from './launch.ts'
+import { launch, type LaunchMethod, type UserIds } from './launch.ts'
 import type { ServerLog } from './log.ts'
-import { signal, startOf, until, wasStartedWith } from './process.ts'
+import { hasArgument, sendSignal, startTimeOf, until } from './process.ts'
 
-const SHUTDOWN_MS_MAX = 30_000
-const QUIT_MS_MAX = 10_000
+const shutdownMsMax = 30_000
+const quitMsMax = 10_000
 
-/** An argument that PostgreSQL ignores, and by which a process is known as the server of this folder. */
-export const markOf = (cluster: string): string => `partner_payments.cluster=${cluster}`
+/** A setting that PostgreSQL ignores. It identifies a process as the server of this folder. */
+export const clusterArgument = (cluster: string): string => `partner_payments.cluster=${cluster}`
 
 export type PidFile = { readonly pid: number; readonly port: number; readonly ready: boolean }
 
-/** PostgreSQL's `postmaster.pid`: line 1 the pid, line 4 the port, line 8 the status. */
+/** Reads PostgreSQL's `postmaster.pid`: line 1 is the pid, line 4 the port, line 8 the status. */
 export const readPidFile = (cluster: string): PidFile | undefined => {
   try {
     const lines = readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n')
@@ -36,7 +36,7 @@ export const readPidFile = (cluster: string): PidFile | undefined => {
   }
 }
 
-const persist = (path: string): void => {
+const syncToDisk = (path: string): void => {
   const file = openSync(path, 'r')
   try {
     fsyncSync(file)
@@ -45,8 +45,8 @@ const persist = (path: string): void => {
   }
 }
 
-/** The superuser's password: made once, before the cluster, so that no cluster is ever without it. */
-export const keepPassword = (dataDir: string, cluster: string): string => {
+/** The superuser's password. It is written before the cluster is created, so that every cluster has one. */
+export const readOrCreatePassword = (dataDir: string, cluster: string): string => {
   const path = join(dataDir, 'postgres-password')
   if (existsSync(path)) {
     const kept = readFileSync(path, 'utf8').trim()
@@ -59,26 +59,26 @@ export const keepPassword = (dataDir: string, cluster: string): string => {
   const password = randomBytes(24).toString('base64url')
   rmSync(path, { force: true })
   writeFileSync(path, `${password}\n`, { mode: 0o600, flag: 'wx' })
-  if (process.platform !== 'win32') persist(path)
+  if (process.platform !== 'win32') syncToDisk(path)
   return password
 }
 
-const own = (path: string, ids: Ids | undefined): void => {
+const changeOwner = (path: string, ids: UserIds | undefined): void => {
   if (ids) lchownSync(path, ids.uid, ids.gid)
 }
 
-/** A copied or restored data folder may belong to root as a whole. */
-export const giveCluster = (cluster: string, ids: Ids | undefined): void => {
+/** A copied or restored data folder may belong to root. */
+export const changeClusterOwner = (cluster: string, ids: UserIds | undefined): void => {
   if (!ids || lstatSync(cluster).uid === ids.uid) return
   for (const entry of readdirSync(cluster, { recursive: true, withFileTypes: true })) {
-    own(join(entry.parentPath, entry.name), ids)
+    changeOwner(join(entry.parentPath, entry.name), ids)
   }
-  // Last, since its owner tells the next start whether all below it has been given.
-  own(cluster, ids)
+  // Last, because the next start reads from its owner whether all files below were changed.
+  changeOwner(cluster, ids)
   chmodSync(cluster, 0o700)
 }
 
-const ended = (child: ChildProcess): Promise<number | null> =>
+const exitCodeOf = (child: ChildProcess): Promise<number | null> =>
   new Promise((resolve, reject) => {
     child.once('exit', resolve)
     child.once('error', reject)
@@ -89,20 +89,20 @@ type NewCluster = {
   readonly cluster: string
   readonly password: string
   readonly durable: boolean
-  readonly way: Way
-  readonly ids: Ids | undefined
+  readonly method: LaunchMethod
+  readonly ids: UserIds | undefined
   readonly log: ServerLog
 }
 
-const DRAFT = 'postgres.new'
+const draftPrefix = 'postgres.new'
 
-const clearDrafts = (dataDir: string): void => {
+const removeDrafts = (dataDir: string): void => {
   for (const name of readdirSync(dataDir)) {
-    if (!name.startsWith(DRAFT)) continue
+    if (!name.startsWith(draftPrefix)) continue
     try {
       rmSync(join(dataDir, name), { recursive: true, force: true })
     } catch (thrown) {
-      // The initdb of a killed service may still write there for a moment: left for the next start.
+      // The initdb of a killed service may still write there. The next start removes the draft.
       if (codeOf(thrown) !== 'ENOTEMPTY') throw thrown
     }
   }
@@ -114,7 +114,7 @@ const initdbArguments = (draft: string, durable: boolean): readonly string[] => 
   '--username=postgres',
   '--auth=scram-sha-256',
   '--encoding=UTF8',
-  // The builtin provider sorts by code point on every platform and in every version of the C library.
+  // The builtin provider sorts by code point, independent of the platform and of the version of the C library.
   '--locale=C',
   '--locale-provider=builtin',
   '--builtin-locale=C.UTF-8',
@@ -124,46 +124,46 @@ const initdbArguments = (draft: string, durable: boolean): readonly string[] => 
 ]
 
 /**
- * Made beside its place and renamed into it when whole: a cluster that was interrupted is never taken for one. Each
- * attempt has a folder of its own, because the initdb of a killed service removes its folder as the last thing it does.
+ * Creates the cluster in a draft folder and renames it when it is complete, so that an interrupted one is never used. Each
+ * attempt has its own draft, because the initdb of a killed service removes its folder when it ends.
  */
-export const createCluster = async (wanted: NewCluster): Promise<void> => {
-  const { dataDir, cluster, durable, way, ids, log } = wanted
-  clearDrafts(dataDir)
-  const draft = mkdtempSync(join(dataDir, `${DRAFT}-`))
+export const createCluster = async (options: NewCluster): Promise<void> => {
+  const { dataDir, cluster, password, durable, method, ids, log } = options
+  removeDrafts(dataDir)
+  const draft = mkdtempSync(join(dataDir, `${draftPrefix}-`))
   mkdirSync(join(draft, 'cluster'), { mode: 0o700 })
-  writeFileSync(join(draft, 'password'), wanted.password, { mode: 0o600 })
-  for (const path of [draft, join(draft, 'cluster'), join(draft, 'password')]) own(path, ids)
+  writeFileSync(join(draft, 'password'), password, { mode: 0o600 })
+  for (const path of [draft, join(draft, 'cluster'), join(draft, 'password')]) changeOwner(path, ids)
   log.mark()
-  const args = initdbArguments(`${way.data}/${basename(draft)}`, durable)
-  const code = await ended(launch(way, 'initdb', args, log.file))
+  const args = initdbArguments(`${method.data}/${basename(draft)}`, durable)
+  const code = await exitCodeOf(launch(method, 'initdb', args, log.file))
   if (code !== 0) {
     const line = log.failure()
-    clearDrafts(dataDir)
-    throw new EmbeddedPostgresError(`PostgreSQL could not make its cluster in ${dataDir}: ${line}`)
+    removeDrafts(dataDir)
+    throw new EmbeddedPostgresError(`PostgreSQL could not create its cluster in ${dataDir}: ${line}`)
   }
   renameSync(join(draft, 'cluster'), cluster)
-  if (durable && process.platform !== 'win32') persist(dataDir)
-  clearDrafts(dataDir)
+  if (durable && process.platform !== 'win32') syncToDisk(dataDir)
+  removeDrafts(dataDir)
 }
 
 /**
- * The server of a service that was killed is shutting down, or has been orphaned: told to (again, which does no harm)
- * and waited for. A pid that is another process by now would make PostgreSQL refuse to start, so that file is removed;
- * PostgreSQL's own guard against a second server, the shared memory it finds by the folder's inode, stays.
+ * Shuts down the server that a killed service left, and waits for its end. Removes `postmaster.pid` if its pid belongs to
+ * another process, because PostgreSQL would refuse to start. PostgreSQL's own guard against a second server stays: it
+ * finds shared memory by the folder's inode.
  */
-export const outlastPredecessor = async (cluster: string): Promise<void> => {
+export const stopPreviousServer = async (cluster: string): Promise<void> => {
   const found = readPidFile(cluster)
-  if (!found || process.platform === 'win32' || startOf(found.pid) === undefined) return
-  const isAlive = (): boolean => wasStartedWith(found.pid, markOf(cluster))
+  if (!found || process.platform === 'win32' || startTimeOf(found.pid) === undefined) return
+  const isAlive = (): boolean => hasArgument(found.pid, clusterArgument(cluster))
   if (!isAlive()) {
     rmSync(join(cluster, 'postmaster.pid'), { force: true })
     return
   }
-  signal(found.pid, 'SIGINT')
-  if (await until(() => !isAlive(), SHUTDOWN_MS_MAX)) return
-  signal(found.pid, 'SIGQUIT')
-  if (await until(() => !isAlive(), QUIT_MS_MAX)) return
+  sendSignal(found.pid, 'SIGINT')
+  if (await until(() => !isAlive(), shutdownMsMax)) return
+  sendSignal(found.pid, 'SIGQUIT')
+  if (await until(() => !isAlive(), quitMsMax)) return
   const which = `the previous PostgreSQL (pid ${found.pid}) of ${cluster}`
   throw new EmbeddedPostgresError(`${which} does not stop: end that process`)
 }

@@ -18,7 +18,7 @@ import { createInterface } from 'node:readline'
 import { after, test } from 'node:test'
 import pg from 'pg'
 import { type EmbeddedPostgres, EmbeddedPostgresError, startEmbeddedPostgres } from './index.ts'
-import { startOf, until } from './process.ts'
+import { startTimeOf, until } from './process.ts'
 
 const folders: string[] = []
 after(() => {
@@ -33,7 +33,7 @@ const newFolder = (mode = 0o711): string => {
 }
 
 const start = (dataDir: string): Promise<EmbeddedPostgres> => startEmbeddedPostgres({ dataDir, durable: false })
-const isGone = (pid: number): boolean => startOf(pid) === undefined
+const isGone = (pid: number): boolean => startTimeOf(pid) === undefined
 
 const query = async (url: string, text: string): Promise<readonly unknown[]> => {
   const client = new pg.Client({ connectionString: url })
@@ -48,7 +48,7 @@ const query = async (url: string, text: string): Promise<readonly unknown[]> => 
 
 type Service = { readonly process: ChildProcess; readonly pid: number; readonly url: string }
 
-/** A service in a process of its own, to be killed. */
+/** Starts the embedded server from a separate process, which the test kills. */
 const spawnNode = (dataDir: string): ChildProcess => {
   const module = JSON.stringify(new URL('./index.ts', import.meta.url).href)
   const program = `
@@ -72,7 +72,7 @@ const kill = async (child: ChildProcess): Promise<void> => {
   await once(child, 'exit')
 }
 
-test('a first start makes the database as it must be, a second one finds its rows again', async () => {
+test('the first start creates the database with its settings; the second start finds its rows', async () => {
   const dataDir = newFolder()
   const first = await start(dataDir)
   const settings = await query(
@@ -97,7 +97,7 @@ test('a first start makes the database as it must be, a second one finds its row
   await second.stop()
 })
 
-test('stop is idempotent, gives the folder free, and ends what waits for the end', async () => {
+test('stop is idempotent, releases the folder and resolves `ended`', async () => {
   const dataDir = newFolder()
   const server = await start(dataDir)
   await Promise.all([server.stop(), server.stop()])
@@ -107,7 +107,7 @@ test('stop is idempotent, gives the folder free, and ends what waits for the end
   assert.equal(existsSync(join(dataDir, 'service.pid')), false)
 })
 
-test('a server whose service was killed ends by itself, and the next start has what was committed', async () => {
+test('the server ends when its service is killed, and the next start has the committed rows', async () => {
   const dataDir = newFolder()
   const service = await spawnService(dataDir)
   await query(service.url, 'create table kept as select 42 as answer')
@@ -118,7 +118,7 @@ test('a server whose service was killed ends by itself, and the next start has w
   await server.stop()
 })
 
-test('a start right after the service was killed waits for the old server', async () => {
+test('a start right after the service was killed waits for the previous server to end', async () => {
   const dataDir = newFolder()
   const service = await spawnService(dataDir)
   await query(service.url, 'create table kept as select 42 as answer')
@@ -128,7 +128,7 @@ test('a start right after the service was killed waits for the old server', asyn
   await server.stop()
 })
 
-test('a start after service and server were both killed works', async () => {
+test('a start after service and server were both killed recovers the committed rows', async () => {
   const dataDir = newFolder()
   const service = await spawnService(dataDir)
   await query(service.url, 'create table kept as select 42 as answer')
@@ -140,7 +140,7 @@ test('a start after service and server were both killed works', async () => {
   await server.stop()
 })
 
-test('a second service on one folder is refused in one line that names the first', async () => {
+test('a second service on the same folder fails with one line that names the first', async () => {
   const dataDir = newFolder()
   const service = await spawnService(dataDir)
   await assert.rejects(start(dataDir), (thrown: unknown) => {
@@ -156,7 +156,7 @@ test('a second service on one folder is refused in one line that names the first
   assert.ok(await until(() => isGone(service.pid), 5_000))
 })
 
-test('of several services that start at once exactly one gets the folder', async () => {
+test('of several services that start at once, exactly one gets the folder', async () => {
   const dataDir = newFolder()
   mkdirSync(dataDir)
   writeFileSync(join(dataDir, 'service.pid'), '1\nnot-its-start\n')
@@ -166,7 +166,7 @@ test('of several services that start at once exactly one gets the folder', async
   for (const result of started) await result.value.stop()
 })
 
-test('a lock or a postmaster.pid whose pid is another process by now does not hold the folder', async () => {
+test('a lock or a postmaster.pid whose pid was reused by another process does not block the folder', async () => {
   const dataDir = newFolder()
   await (await start(dataDir)).stop()
   writeFileSync(join(dataDir, 'service.pid'), `${process.ppid}\n12345\n`)
@@ -174,7 +174,7 @@ test('a lock or a postmaster.pid whose pid is another process by now does not ho
   await (await start(dataDir)).stop()
 })
 
-test('a first start that was killed half-way is begun anew', async () => {
+test('a first start that was killed half-way starts over', async () => {
   const dataDir = newFolder()
   const drafts = (): readonly string[] =>
     existsSync(dataDir) ? readdirSync(dataDir).filter((name) => name.startsWith('postgres.new')) : []
@@ -190,7 +190,7 @@ test('a first start that was killed half-way is begun anew', async () => {
   assert.ok(await until(() => drafts().every((name) => !existsSync(join(dataDir, name, 'cluster'))), 5_000))
 })
 
-test('a failed start says why in one line, with the line of PostgreSQL, and leaves nothing behind', async () => {
+test('a failed start reports one line with the error of PostgreSQL and leaves no lock or pid file', async () => {
   const dataDir = newFolder()
   await (await start(dataDir)).stop()
   const settings = join(dataDir, 'postgres/postgresql.auto.conf')
@@ -207,7 +207,7 @@ test('a failed start says why in one line, with the line of PostgreSQL, and leav
   await (await start(dataDir)).stop()
 })
 
-test('a log of more than 10 MB is set aside at the start', async () => {
+test('the start rotates a log of more than 10 MB', async () => {
   const dataDir = newFolder()
   mkdirSync(dataDir)
   const log = join(dataDir, 'postgres.log')
@@ -222,7 +222,7 @@ test('a log of more than 10 MB is set aside at the start', async () => {
 const isRoot = process.getuid?.() === 0
 
 test(
-  'a folder that only root may enter is no obstacle to root',
+  'root can start a server in a folder that only root may enter',
   { skip: isRoot ? false : 'only for root' },
   async () => {
     const dataDir = newFolder(0o700)

@@ -1,9 +1,9 @@
-/** Any failure to run the embedded server. The message is one line, written for the operator's terminal. */
+/** The embedded server could not be run. The message is one line for the operator's terminal. */
 export class EmbeddedPostgresError extends Error {
   override readonly name = 'EmbeddedPostgresError'
 }
 
-/** The first line of whatever was thrown: an operator reads one line, the rest stays in `cause`. */
+/** The first line of the message of `thrown`. The full error stays in `cause`. */
 export const reasonOf = (thrown: unknown): string => {
   const text = thrown instanceof Error ? thrown.message : String(thrown)
   return text.split('\n')[0] ?? text

@@ -3,25 +3,30 @@ import { closeSync, lstatSync, openSync, readFileSync } from 'node:fs'
 import { type Binaries, copyBinaries, programIn } from './binaries.ts'
 import { EmbeddedPostgresError } from './error.ts'
 
-export type Ids = { readonly uid: number; readonly gid: number }
+export type UserIds = { readonly uid: number; readonly gid: number }
 
-/** One way to run PostgreSQL's programs: as whom, through what, and under which paths they see the two folders. */
-export type Way = {
+/** How to run PostgreSQL's programs: the user, the command in front, and the paths of the two folders as they see them. */
+export type LaunchMethod = {
+  /** For the log. */
   readonly title: string
-  readonly ids: Ids | undefined
+  readonly ids: UserIds | undefined
   readonly prefix: readonly string[]
   readonly native: string
   readonly data: string
-  /** Opened by us and handed down as descriptor 3, when `data` is a path through that descriptor. */
-  readonly handed: string | undefined
+  /** A folder that is opened and passed to the program as descriptor 3; `data` is then a path through it. */
+  readonly passedFolder: string | undefined
 }
 
-const NOBODY: Ids = { uid: 65_534, gid: 65_534 }
+const nobodyIds: UserIds = { uid: 65_534, gid: 65_534 }
 
-// PGDATA, PGPORT, LANG and the like of whoever starts the service must not reach the server.
-const ENVIRONMENT = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C', TZ: 'UTC' }
+// The server must not inherit PGDATA, PGPORT, LANG and similar variables of the service.
+const environmentVariables = {
+  PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+  LC_ALL: 'C',
+  TZ: 'UTC',
+}
 
-const accountOf = (name: string): Ids | undefined => {
+const accountOf = (name: string): UserIds | undefined => {
   const line = readFileSync('/etc/passwd', 'utf8')
     .split('\n')
     .find((each) => each.startsWith(`${name}:`))
@@ -29,19 +34,19 @@ const accountOf = (name: string): Ids | undefined => {
   return uid && gid ? { uid: Number(uid), gid: Number(gid) } : undefined
 }
 
-/** PostgreSQL refuses root: whose process it is then. `undefined`: we are not root, so it is ours. */
-export const serverIds = (cluster: string): Ids | undefined => {
+/** The user of the server if the service runs as root, which PostgreSQL refuses. Otherwise undefined: the same user. */
+export const serverIds = (cluster: string): UserIds | undefined => {
   if (process.getuid?.() !== 0) return undefined
   const existing = lstatSync(cluster, { throwIfNoEntry: false })
   if (existing && existing.uid !== 0) return { uid: existing.uid, gid: existing.gid }
-  return accountOf('postgres') ?? accountOf('nobody') ?? NOBODY
+  return accountOf('postgres') ?? accountOf('nobody') ?? nobodyIds
 }
 
 /**
- * Only this one capability, and no way to any other. `no_setuid_fixup` makes access(2) respect it: without it that
- * call, by which PostgreSQL examines its programs, disregards the capabilities of everyone but root.
+ * Changes the user and keeps one capability, without a way to gain another. PostgreSQL examines its programs by access(2),
+ * which ignores the capabilities of users other than root unless `no_setuid_fixup` is set.
  */
-const setpriv = (ids: Ids, capability: string): readonly string[] => [
+const setpriv = (ids: UserIds, capability: string): readonly string[] => [
   'setpriv',
   `--reuid=${ids.uid}`,
   `--regid=${ids.gid}`,
@@ -54,20 +59,25 @@ const setpriv = (ids: Ids, capability: string): readonly string[] => [
   '--',
 ]
 
-const environment = (): { env?: NodeJS.ProcessEnv } => (process.platform === 'win32' ? {} : { env: ENVIRONMENT })
+const environment = (): { env?: NodeJS.ProcessEnv } =>
+  process.platform === 'win32' ? {} : { env: environmentVariables }
 
-const command = (way: Way, script: string, args: readonly string[]): readonly [string, readonly string[]] => {
-  const [first = '', ...rest] = [...way.prefix, '/bin/sh', '-c', script, 'sh', ...args]
+const shellCommand = (
+  method: LaunchMethod,
+  script: string,
+  args: readonly string[],
+): readonly [string, readonly string[]] => {
+  const [first = '', ...rest] = [...method.prefix, '/bin/sh', '-c', script, 'sh', ...args]
   return [first, rest]
 }
 
 const withFolder = <Result>(
-  way: Way,
+  method: LaunchMethod,
   stdio: Extract<StdioOptions, unknown[]>,
   run: (stdio: StdioOptions) => Result,
 ): Result => {
-  if (way.handed === undefined) return run(stdio)
-  const folder = openSync(way.handed, 'r')
+  if (method.passedFolder === undefined) return run(stdio)
+  const folder = openSync(method.passedFolder, 'r')
   try {
     return run([...stdio, folder])
   } finally {
@@ -75,47 +85,62 @@ const withFolder = <Result>(
   }
 }
 
-const probe = (way: Way): string | undefined => {
-  const [program, args] = command(way, '"$1" --version >/dev/null && "$2" --version >/dev/null && cd "$3"', [
-    programIn(way.native, 'postgres'),
-    programIn(way.native, 'initdb'),
-    way.data,
+/** Runs the programs' `--version` and enters the data folder. Returns the error, or undefined. */
+const failureOf = (method: LaunchMethod): string | undefined => {
+  const [program, args] = shellCommand(method, '"$1" --version >/dev/null && "$2" --version >/dev/null && cd "$3"', [
+    programIn(method.native, 'postgres'),
+    programIn(method.native, 'initdb'),
+    method.data,
   ])
-  // `/`, because the folder we are in may be one that the other user cannot enter.
-  const options = { ...way.ids, ...environment(), cwd: '/', encoding: 'utf8', timeout: 20_000 } as const
-  const ended = withFolder(way, ['ignore', 'ignore', 'pipe'], (stdio) =>
+  // `/`, because the other user may not be allowed to enter the current folder.
+  const options = { ...method.ids, ...environment(), cwd: '/', encoding: 'utf8', timeout: 20_000 } as const
+  const ended = withFolder(method, ['ignore', 'ignore', 'pipe'], (stdio) =>
     spawnSync(program, args, { ...options, stdio }),
   )
   if (ended.status === 0) return undefined
   return ended.error?.message ?? (ended.stderr.trim().split('\n').at(-1) || `exit ${ended.status ?? ended.signal}`)
 }
 
-const capable = (base: Way, ids: Ids, capability: string): Way => ({
+const withCapability = (base: LaunchMethod, ids: UserIds, capability: string): LaunchMethod => ({
   ...base,
   title: `as uid ${ids.uid} with CAP_${capability.toUpperCase()}`,
-  // setpriv changes the user: it must itself be started as root.
+  // setpriv changes the user, so it must start as root.
   ids: undefined,
   prefix: setpriv(ids, capability),
 })
 
 /**
- * Finds by trying, least privilege first, a way in which the programs run and the data is reached. The trouble it is
- * for: a checkout below a folder that only root may enter (`/root`, `mktemp -d`), started as root.
+ * Tries methods, least privilege first, until the programs run and reach the data. Several are needed if root starts the
+ * service in a checkout below a folder that only root may enter (`/root`, `mktemp -d`).
  */
-export const findWay = (binaries: Binaries, dataDir: string, ids: Ids | undefined): Way => {
+export const findLaunchMethod = (binaries: Binaries, dataDir: string, ids: UserIds | undefined): LaunchMethod => {
   const who = ids ? `uid ${ids.uid}` : 'this user'
-  const plain: Way = { title: `as ${who}`, ids, prefix: [], native: binaries.native, data: dataDir, handed: undefined }
+  const plain: LaunchMethod = {
+    title: `as ${who}`,
+    ids,
+    prefix: [],
+    native: binaries.native,
+    data: dataDir,
+    passedFolder: undefined,
+  }
   if (process.platform === 'win32') return plain
-  const refusal = probe(plain)
+  const refusal = failureOf(plain)
   if (refusal === undefined) return plain
   if (process.platform === 'linux') {
-    const ways = ids ? [capable(plain, ids, 'dac_read_search'), capable(plain, ids, 'dac_override')] : []
-    for (const way of ways) if (probe(way) === undefined) return way
+    const candidates = ids
+      ? [withCapability(plain, ids, 'dac_read_search'), withCapability(plain, ids, 'dac_override')]
+      : []
+    for (const method of candidates) if (failureOf(method) === undefined) return method
     const native = copyBinaries(binaries)
-    // A descriptor opened by root leads to the folder without a walk through the folders above it.
-    const handed = { data: '/proc/self/fd/3', handed: dataDir } as const
-    const copied: Way = { ...plain, ...handed, title: `as ${who} from a copy`, native: native ?? '' }
-    if (native !== undefined && probe(copied) === undefined) return copied
+    const copied: LaunchMethod = {
+      ...plain,
+      title: `as ${who} from a copy`,
+      native: native ?? '',
+      // A descriptor that root opened leads to the folder without permission to enter the folders above it.
+      data: '/proc/self/fd/3',
+      passedFolder: dataDir,
+    }
+    if (native !== undefined && failureOf(copied) === undefined) return copied
   }
   const advice = ids
     ? 'it refuses to run as root: move the checkout to a folder that every user may enter, or start as an ordinary user'
@@ -124,10 +149,10 @@ export const findWay = (binaries: Binaries, dataDir: string, ids: Ids | undefine
 }
 
 /**
- * Holds our pipe on its standard input. When we are gone, however suddenly, the pipe ends and the server is told to
- * shut down fast. It ignores the terminal's and systemd's signals: the service drains first, then stops the server.
+ * A shell that reads a pipe from the service on standard input. When the service ends or is killed, the pipe ends and the
+ * shell requests a fast shutdown. It ignores signals of the terminal and systemd: the service drains, then stops the server.
  */
-const SUPERVISOR = `
+const supervisorScript = `
 trap '' HUP INT TERM
 exec 9<&0 </dev/null
 "$@" 9<&- &
@@ -147,19 +172,19 @@ kill -KILL $watcher 2>/dev/null
 exit $code
 `
 
-/** Starts a program under the supervisor; ending `stdin` shuts it down. Output goes to the open file `log`. */
+/** Starts a program under the supervisor. Ending `stdin` shuts it down. Its output goes to the open file `log`. */
 export const launch = (
-  way: Way,
+  method: LaunchMethod,
   program: 'initdb' | 'postgres',
   args: readonly string[],
   log: number,
 ): ChildProcess => {
-  const file = programIn(way.native, program)
+  const file = programIn(method.native, program)
   const [first, rest] =
-    process.platform === 'win32' ? ([file, args] as const) : command(way, SUPERVISOR, [file, ...args])
-  // Its own session: a Ctrl-C in the terminal is for the service alone.
-  const options = { ...way.ids, ...environment(), cwd: '/', detached: true, windowsHide: true } as const
-  const child = withFolder(way, ['pipe', log, log], (stdio) => spawn(first, rest, { ...options, stdio }))
+    process.platform === 'win32' ? ([file, args] as const) : shellCommand(method, supervisorScript, [file, ...args])
+  // `detached` makes a new session, so that a Ctrl-C in the terminal reaches only the service.
+  const options = { ...method.ids, ...environment(), cwd: '/', detached: true, windowsHide: true } as const
+  const child = withFolder(method, ['pipe', log, log], (stdio) => spawn(first, rest, { ...options, stdio }))
   child.stdin?.on('error', () => {})
   return child
 }

@@ -1,12 +1,12 @@
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { codeOf, EmbeddedPostgresError } from './error.ts'
-import { startOf, until } from './process.ts'
+import { startTimeOf, until } from './process.ts'
 
 export type Lock = { readonly release: () => void }
 
-const ATTEMPTS_MAX = 20
-const WAIT_MS_MAX = 5_000
+const attemptsMax = 20
+const waitMsMax = 5_000
 
 const read = (path: string): string | undefined => {
   try {
@@ -17,15 +17,15 @@ const read = (path: string): string | undefined => {
   }
 }
 
-/** The pid that holds the lock, or `undefined` when its holder is gone (or its pid is another process by now). */
-const holderOf = (content: string): number | undefined => {
+/** The pid of the lock's owner, or undefined if that process has ended or its pid has been reused. */
+const ownerPid = (content: string): number | undefined => {
   const [pid, start] = content.split('\n')
   if (!/^[0-9]+$/.test(pid ?? '')) return undefined
-  return startOf(Number(pid)) === start ? Number(pid) : undefined
+  return startTimeOf(Number(pid)) === start ? Number(pid) : undefined
 }
 
-/** Writes beside and links: the file appears whole or not at all, and only for one of several that try. */
-const place = (path: string, content: string): boolean => {
+/** Writes a draft and links it, so that the file appears complete, and for only one of several concurrent callers. */
+const createWhole = (path: string, content: string): boolean => {
   const draft = `${path}.${process.pid}`
   try {
     writeFileSync(draft, content)
@@ -34,7 +34,7 @@ const place = (path: string, content: string): boolean => {
   } catch (thrown) {
     if (codeOf(thrown) === 'EEXIST') return false
     if (!['EPERM', 'ENOTSUP', 'ENOSYS'].includes(codeOf(thrown) ?? '')) throw thrown
-    // A file system without hard links (exFAT, some shared folders).
+    // The file system has no hard links (exFAT, some shared folders).
     try {
       writeFileSync(path, content, { flag: 'wx' })
       return true
@@ -47,8 +47,8 @@ const place = (path: string, content: string): boolean => {
   }
 }
 
-/** Removes a stale lock by renaming it: if another starter was faster, its new lock was moved, and goes back. */
-const clear = (path: string, stale: string): void => {
+/** Removes a stale lock by renaming it. If another service has replaced the lock meanwhile, its lock is put back. */
+const removeStale = (path: string, stale: string): void => {
   const aside = `${path}.${process.pid}.stale`
   try {
     renameSync(path, aside)
@@ -57,16 +57,16 @@ const clear = (path: string, stale: string): void => {
     throw thrown
   }
   const moved = read(aside)
-  if (moved !== undefined && moved !== stale) place(path, moved)
+  if (moved !== undefined && moved !== stale) createWhole(path, moved)
   rmSync(aside, { force: true })
 }
 
-/** The lock, or the pid of the service that has it. */
+/** Returns the lock, or the pid of the service that holds it. */
 const tryLock = (dataDir: string): Lock | number => {
   const path = join(dataDir, 'service.pid')
-  const own = `${process.pid}\n${startOf(process.pid) ?? ''}\n`
-  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
-    if (place(path, own)) {
+  const own = `${process.pid}\n${startTimeOf(process.pid) ?? ''}\n`
+  for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+    if (createWhole(path, own)) {
       return {
         release: () => {
           if (read(path) === own) rmSync(path, { force: true })
@@ -75,20 +75,20 @@ const tryLock = (dataDir: string): Lock | number => {
     }
     const content = read(path)
     if (content === undefined) continue
-    const holder = holderOf(content)
-    if (holder !== undefined) return holder
-    clear(path, content)
+    const pid = ownerPid(content)
+    if (pid !== undefined) return pid
+    removeStale(path, content)
   }
-  throw new EmbeddedPostgresError(`cannot lock the data folder ${dataDir}: ${path} keeps changing hands`)
+  throw new EmbeddedPostgresError(`cannot lock the data folder ${dataDir}: ${path} keeps changing`)
 }
 
 /**
- * One service per data folder: `<dataDir>/service.pid` holds the pid and the start time of the one that has it. A
- * service that is just stopping is waited for, so that a restart needs no pause between the two.
+ * One service per data folder: `<dataDir>/service.pid` holds the owner's pid and start time. Waits for a service that is
+ * stopping, so that a restart needs no pause.
  */
 export const takeLock = async (dataDir: string): Promise<Lock> => {
   let outcome = tryLock(dataDir)
-  await until(() => typeof outcome !== 'number' || typeof (outcome = tryLock(dataDir)) !== 'number', WAIT_MS_MAX)
+  await until(() => typeof outcome !== 'number' || typeof (outcome = tryLock(dataDir)) !== 'number', waitMsMax)
   if (typeof outcome !== 'number') return outcome
   const advice = 'stop that one first'
   throw new EmbeddedPostgresError(`the data folder ${dataDir} is in use by another service (pid ${outcome}): ${advice}`)

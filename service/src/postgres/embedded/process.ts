@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** Polls, because what is waited for (another process, a file of PostgreSQL) tells nobody when it changes. */
+/** Polls, because other processes and PostgreSQL's files send no notification when they change. */
 export const until = async (condition: () => boolean, timeoutMs: number, pollMs = 10): Promise<boolean> => {
   const deadline = performance.now() + timeoutMs
   while (!condition()) {
@@ -12,8 +12,8 @@ export const until = async (condition: () => boolean, timeoutMs: number, pollMs 
   return true
 }
 
-/** Signals, and tells whether the process was there to be signalled. EPERM counts: it exists, as somebody else's. */
-export const signal = (pid: number, name: NodeJS.Signals | 0): boolean => {
+/** Sends a signal and returns whether the process exists. EPERM means that it exists and belongs to another user. */
+export const sendSignal = (pid: number, name: NodeJS.Signals | 0): boolean => {
   try {
     process.kill(pid, name)
     return true
@@ -22,7 +22,7 @@ export const signal = (pid: number, name: NodeJS.Signals | 0): boolean => {
   }
 }
 
-const ask = (column: string, pid: number): string | undefined => {
+const processField = (column: string, pid: number): string | undefined => {
   try {
     return execFileSync('ps', ['-o', `${column}=`, '-p', String(pid)], { encoding: 'utf8', stdio: 'pipe' }).trim()
   } catch {
@@ -31,15 +31,15 @@ const ask = (column: string, pid: number): string | undefined => {
 }
 
 /**
- * When the process started, in whatever unit the system has: only compared for equality, so that a pid given to another
- * process since is not mistaken. `undefined`: no such process. A zombie counts as gone: it holds nothing any more.
+ * The start time of a process, in a unit of the system; `undefined` if there is no such process. Compared for equality
+ * only, to detect a pid that the system has reused. A zombie counts as ended, because it holds no resources.
  */
-export const startOf = (pid: number): string | undefined => {
-  if (process.platform === 'win32') return signal(pid, 0) ? '' : undefined
-  if (process.platform !== 'linux') return ask('lstart', pid) || undefined
+export const startTimeOf = (pid: number): string | undefined => {
+  if (process.platform === 'win32') return sendSignal(pid, 0) ? '' : undefined
+  if (process.platform !== 'linux') return processField('lstart', pid) || undefined
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The name in parentheses may hold anything, so fields are counted from the last one: state is field 3, start 22.
+    // The name in parentheses may contain any character, so count fields after it: state is field 3, start time 22.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     return fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields[19]
   } catch {
@@ -47,10 +47,10 @@ export const startOf = (pid: number): string | undefined => {
   }
 }
 
-/** Whether the process is alive and was started with this argument. */
-export const wasStartedWith = (pid: number, argument: string): boolean => {
-  if (startOf(pid) === undefined) return false
-  if (process.platform !== 'linux') return (ask('command', pid) ?? '').includes(argument)
+/** Whether the process is alive and has this command-line argument. */
+export const hasArgument = (pid: number, argument: string): boolean => {
+  if (startTimeOf(pid) === undefined) return false
+  if (process.platform !== 'linux') return (processField('command', pid) ?? '').includes(argument)
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes(argument)
   } catch {

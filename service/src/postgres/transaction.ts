@@ -1,0 +1,90 @@
+/** One transaction: `begin`, the statements, `commit` or `rollback`, pipelined on one connection. */
+import type pg from 'pg'
+import { Unreachable } from '../api/index.ts'
+import { assert } from '../kernel/index.ts'
+import type { Durability } from './durability.ts'
+import { classify, sqlState, stateOf } from './errors.ts'
+import { createPipeline, createTx, type Hint, inOneWrite, outsideTransaction, type Tx } from './tx.ts'
+
+export type TransactionOptions<P = undefined> = {
+  /** Overrides the limit of the pool. */
+  readonly lockTimeoutMs?: number
+  /** Forbids sequential scans where an index can be used, also of tables that the planner estimates as small. */
+  readonly byIndex?: boolean
+  /** Plans each statement once per connection, without its values: for lookups by whole keys, which have one good plan. */
+  readonly planOnce?: boolean
+  /**
+   * Statements that are sent together with `begin`; `work` gets the result. Only reads, or one write that may be committed
+   * alone: if `begin` fails and the write does not, the outcome is unknown (`Unreachable`).
+   */
+  readonly before?: (tx: Tx) => Promise<P>
+}
+
+export type Work<T, P> = (tx: Tx, read: P) => Promise<T>
+export type Committed<T> = { readonly result: T; readonly hints: ReadonlySet<Hint> }
+
+/** The settings are sent with `begin` and end with the transaction. */
+const beginOf = ({ lockTimeoutMs, byIndex = false, planOnce = false }: Omit<TransactionOptions, 'before'>): string =>
+  [
+    'begin',
+    ...(lockTimeoutMs === undefined ? [] : [`set local lock_timeout = ${lockTimeoutMs}`]),
+    ...(byIndex ? ['set local enable_seqscan = off'] : []),
+    ...(planOnce ? ['set local plan_cache_mode = force_generic_plan'] : []),
+  ].join('; ')
+
+/**
+ * One attempt. Statements are sent without waiting for the answers of earlier ones (the driver's pipeline). `work` starts
+ * only after `begin` has succeeded, because without it each statement would be a transaction of its own.
+ */
+export async function attempt<T, P>(
+  pool: pg.Pool,
+  work: Work<T, P>,
+  { before, ...limits }: TransactionOptions<P>,
+  durability: Durability,
+): Promise<Committed<T>> {
+  const client = await pool.connect().catch((error: unknown) => {
+    throw classify(error)
+  })
+  let broken = true
+  const { tx, sent, hints, commit } = createPipeline(client)
+  try {
+    const [, read] = await inOneWrite(client, () => {
+      const begun = client.query(beginOf(limits)).catch((error: unknown) => {
+        const failure = classify(error)
+        if (before === undefined || failure instanceof Unreachable) throw failure
+        throw new Unreachable('downstream_unreachable', 'a transaction has not begun', error)
+      })
+      return Promise.all([begun, before?.(createTx(client, outsideTransaction)) as Promise<P>])
+    })
+    const result = await work(tx, read)
+    const written = durability.mark()
+    const committing = commit()
+    committing.catch(() => undefined)
+    let touched = 0
+    for (const sending of sent) touched += (await sending).count
+    // The server answers the commit of a failed transaction with ROLLBACK and without an error.
+    assert((await committing).command === 'COMMIT', 'a transaction whose statements succeed commits')
+    // A commit after writes that affected no row flushes nothing, so unflushed writes stay unflushed.
+    if (touched > 0) durability.flushedUpTo(written)
+    broken = false
+    return { result, hints }
+  } catch (error) {
+    const failure = classify(await causeOf(error, sent))
+    // If the rollback fails, the connection is closed, and the server rolls back.
+    if (!(failure instanceof Unreachable))
+      broken = await client.query('rollback').then(
+        () => false,
+        () => true,
+      )
+    throw failure
+  } finally {
+    client.release(broken)
+  }
+}
+
+/** A statement after a failed one only reports that the transaction has failed. The cause is the first failed write. */
+async function causeOf(error: unknown, sent: readonly Promise<unknown>[]): Promise<unknown> {
+  if (stateOf(error) !== sqlState.inFailedTransaction) return error
+  const outcomes = await Promise.allSettled(sent)
+  return outcomes.find((outcome) => outcome.status === 'rejected')?.reason ?? error
+}
