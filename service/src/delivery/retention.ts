@@ -6,6 +6,7 @@ import { after, type Clock, firstIdOf, type Log } from '../kernel/index.ts'
 import type { EventOutbox } from '../events/index.ts'
 import { type Database, deleteDefault, dropWeek, ensureWeeks, type Tx, type Week, weeksOf } from '../postgres/index.ts'
 import type { Limits } from './limits.ts'
+import { subtractOwed } from './queue/store-endpoint-queues.ts'
 import * as store from './store-retention.ts'
 
 /** With the weeks that a migration makes, a service that nobody restarts for two months would still have them. */
@@ -48,7 +49,7 @@ export function createRetention({ db, clock, eventOutbox, limits }: Deps) {
     const delivered = table === 'delivery.deliveries' ? await store.deliveredBetween(db, week.from, week.to) : []
     return dropWeek(db, table, week, async (tx) => {
       if (week.to > (await horizon(tx, before))) return false
-      await store.disown(tx, delivered)
+      await subtractOwed(tx, delivered)
       return true
     })
   }
@@ -59,7 +60,7 @@ export function createRetention({ db, clock, eventOutbox, limits }: Deps) {
       const options = { table, column, before: end, rowsMax: rowsPerStepMax }
       if (table !== 'delivery.deliveries') return deleteDefault(tx, options)
       const gone = await store.deleteDelivered(tx, end, rowsPerStepMax)
-      await store.disown(tx, gone)
+      await subtractOwed(tx, gone)
       return gone.reduce((sum, row) => sum + Number(row.count), 0)
     })
 

@@ -1,5 +1,6 @@
 /** SQL of what is kept for a while only. Endpoint queues are locked in the order of their subscriptions' ids, before their rows. */
-import { ofPartners, unprepared, sql, type Tx } from '../postgres/index.ts'
+import { unprepared, sql, type Tx } from '../postgres/index.ts'
+import { subtractOwed } from './queue/store-endpoint-queues.ts'
 import type { SubscriptionKey } from './management/store-subscriptions.ts'
 
 export type Expired = SubscriptionKey & { readonly eventId: string }
@@ -44,7 +45,7 @@ export async function dropExpired(tx: Tx, rows: readonly Expired[], before: Date
         returning q.subscription_id)
       select subscription_id, count(*) as count from gone group by subscription_id`),
   )
-  await disown(
+  await subtractOwed(
     tx,
     gone.map((row) => ({ partnerId, ...row })),
   )
@@ -52,21 +53,6 @@ export async function dropExpired(tx: Tx, rows: readonly Expired[], before: Date
 }
 
 export type Dropped = SubscriptionKey & { readonly count: bigint }
-
-/** No longer on record: neither owed nor delivered. In the order of the ids, as everywhere. */
-export async function disown(tx: Tx, rows: readonly Dropped[]): Promise<void> {
-  if (rows.length === 0) return
-  const sorted = rows.toSorted((a, b) => (a.subscriptionId < b.subscriptionId ? -1 : 1))
-  const partnerIds = sorted.map((row) => row.partnerId)
-  const subscriptionIds = sorted.map((row) => row.subscriptionId)
-  await tx.run(sql`
-    select 1 from delivery.endpoint_queues where ${ofPartners(partnerIds)} and subscription_id = any(${subscriptionIds}::uuid[])
-    order by subscription_id for update`)
-  await tx.run(sql`
-    update delivery.endpoint_queues l set owed = l.owed - w.n
-    from unnest(${partnerIds}::uuid[], ${subscriptionIds}::uuid[], ${sorted.map((row) => row.count)}::bigint[]) as w (p, s, n)
-    where l.partner_id = w.p and l.subscription_id = w.s`)
-}
 
 /** What was delivered of events between two ids, by subscription: a week's worth, of everybody. */
 export function deliveredBetween(tx: Tx, from: string, to: string): Promise<readonly Dropped[]> {

@@ -5,7 +5,7 @@ import { after, type Clock, dayMs, firstIdOf, momentOfId } from '../../kernel/in
 import type { Database } from '../../postgres/index.ts'
 import { type DeliveryStatus, statusesStored, statusSeen, type SubscriptionStatus } from './rules.ts'
 import { verdictOf } from '../queue/schedule.ts'
-import * as queue from '../queue/store-deliveries.ts'
+import { wakeEndpointQueue } from '../queue/store-endpoint-queues.ts'
 import * as store from './store-history.ts'
 import * as requeue from '../queue/store-requeue.ts'
 import type { SubscriptionKey } from './store-subscriptions.ts'
@@ -141,7 +141,7 @@ export function createHistory({ db, clock, cursors }: HistoryDeps) {
       const { eventId } = await load(key, wireEventId)
       await db.transaction(async (tx) => {
         const now = clock.now()
-        if (!(await queue.wakeEndpointQueue(tx, partnerId, id, now))) throw notFound('webhook subscription')
+        if (!(await wakeEndpointQueue(tx, partnerId, id, now))) throw notFound('webhook subscription')
         // Under the endpoint queue's lock it can only go from the queue to the delivered: looked for in that order it is found.
         if (await requeue.hurry(tx, key, eventId, now)) return
         const moved = await requeue.takeDelivered(tx, key, eventId)

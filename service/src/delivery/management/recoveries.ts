@@ -19,7 +19,6 @@ import {
 import type { EventOutbox } from '../../events/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import { wants } from './rules.ts'
-import * as queue from '../queue/store-deliveries.ts'
 import * as endpointQueues from '../queue/store-endpoint-queues.ts'
 import * as store from './store-recoveries.ts'
 import * as requeue from '../queue/store-requeue.ts'
@@ -111,7 +110,7 @@ export function createRecoveries({ db, clock, cursors, eventOutbox }: Recoveries
       const now = clock.now()
       // Partner, endpoint queue, subscription: read under the first, so that what is read is where the last step ended.
       await lockPartnerRow(tx, partnerId)
-      if (!(await queue.wakeEndpointQueue(tx, partnerId, subscriptionId, now))) return false
+      if (!(await endpointQueues.wakeEndpointQueue(tx, partnerId, subscriptionId, now))) return false
       const subscription = await lockSubscription(tx, partnerId, subscriptionId)
       const row = await store.recoveryById(tx, key, id)
       if (subscription === undefined || row?.status !== 'Running') return false

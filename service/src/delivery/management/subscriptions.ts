@@ -5,7 +5,8 @@ import { after, type Clock, newId, secondMs } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import { readEvents, readText, readUrl, type SubscriptionStatus, type UrlRules, warningsFor } from './rules.ts'
 import { type Secrets, shownOf } from './secrets.ts'
-import * as queue from '../queue/store-deliveries.ts'
+import * as queue from '../queue/store-endpoint-queues.ts'
+import * as requeue from '../queue/store-requeue.ts'
 import * as recoveries from './store-recoveries.ts'
 import * as store from './store-subscriptions.ts'
 
@@ -57,7 +58,7 @@ export function createSubscriptions({ db, clock, cursors, secrets, urlRules }: S
     db.transaction(async (tx) => {
       const now = clock.now()
       if (!(await queue.wakeEndpointQueue(tx, partnerId, subscriptionId, now))) return 0
-      return queue.makeDue(tx, { partnerId, subscriptionId }, now, makeDueRowsMax)
+      return requeue.makeDue(tx, { partnerId, subscriptionId }, now, makeDueRowsMax)
     })
 
   /** What is given is set. The partner's row is locked before the endpoint queue's, and that before the subscription's, as everywhere. */

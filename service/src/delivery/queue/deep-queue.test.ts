@@ -85,7 +85,7 @@ test('a comparison of whole keys has one index to go by', async () => {
     where i.indrelid = 'delivery.queue'::regclass and i.indpred is null and a.attname = 'partner_id'`)
   assert.deepEqual(
     rows.map(({ name }) => name),
-    ['webhooks.queue_pkey'],
+    ['delivery.queue_pkey'],
     'PostgreSQL takes it for as good as the primary key, and may read all rows of a endpoint queue by it',
   )
 })

@@ -2,11 +2,11 @@
 import { createWindow, type Health, type Window } from './health.ts'
 import type { Limits } from '../limits.ts'
 import type { SubscriptionKey } from '../management/store-subscriptions.ts'
-import type { OwedRow } from './store-queue.ts'
+import type { QueueRow } from './store-queue.ts'
 import type { SigningKey } from '@partner-payments/wire'
 
 /** A delivery that waits in memory, with its payload. */
-export type Owed = OwedRow & { readonly data: string }
+export type Owed = QueueRow & { readonly data: string }
 
 export type Target = {
   readonly url: string
@@ -224,5 +224,5 @@ const isKnown = (endpointQueue: EndpointQueue, eventId: string): boolean =>
   endpointQueue.fresh.some((owed) => owed.eventId === eventId)
 
 /** The rows that are new to the endpoint queue. */
-export const unknownOf = <T extends OwedRow>(endpointQueue: EndpointQueue, rows: readonly T[]): readonly T[] =>
+export const unknownOf = <T extends QueueRow>(endpointQueue: EndpointQueue, rows: readonly T[]): readonly T[] =>
   rows.filter((row) => !isKnown(endpointQueue, row.eventId))

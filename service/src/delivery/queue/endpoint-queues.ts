@@ -23,11 +23,11 @@ export type EndpointQueuesDeps = {
 }
 
 export type ReadRows = {
-  readonly fresh: readonly (queue.OwedRow & { readonly blocked: boolean })[]
-  readonly due: readonly queue.OwedRow[]
+  readonly fresh: readonly (queue.QueueRow & { readonly blocked: boolean })[]
+  readonly due: readonly queue.QueueRow[]
 }
 
-export type Wanting = queue.Wanted & { readonly fresh: boolean; readonly due: boolean }
+export type Wanting = queue.RowsRequest & { readonly fresh: boolean; readonly due: boolean }
 
 export type EndpointQueues = ReturnType<typeof createEndpointQueues>
 
@@ -71,7 +71,7 @@ export function createEndpointQueues({ db, clock, eventOutbox, secrets, sharded,
     },
 
     hear: (workerId: string, keys: readonly SubscriptionKey[]): Promise<readonly (SubscriptionKey & Health)[]> =>
-      apart(keys, (some) => store.hearEndpointQueues(db, some, workerId)),
+      apart(keys, (some) => store.acknowledgeWakeUps(db, some, workerId)),
 
     /** Free again, and due when there is something to do: at once, where a row is there that the worker knew nothing of. */
     release: (workerId: string, rows: readonly store.Release[]): Promise<readonly string[]> =>
@@ -116,11 +116,11 @@ export function createEndpointQueues({ db, clock, eventOutbox, secrets, sharded,
       const [fresh, due] = await Promise.all([
         apart(
           wanted.filter((endpointQueue) => endpointQueue.fresh),
-          (some) => queue.freshRows(db, some, rowsMax),
+          (some) => queue.newRows(db, some, rowsMax),
         ),
         apart(
           wanted.filter((endpointQueue) => endpointQueue.due),
-          (some) => queue.dueRows(db, some, rowsMax),
+          (some) => queue.scheduledRows(db, some, rowsMax),
         ),
       ])
       return { fresh, due }
@@ -128,11 +128,11 @@ export function createEndpointQueues({ db, clock, eventOutbox, secrets, sharded,
 
     /** The first of each reference that is still there. */
     firsts: (wanted: readonly (SubscriptionKey & { readonly reference: string })[]) =>
-      apart(wanted, (some) => queue.firstsOf(db, some)),
+      apart(wanted, (some) => queue.firstRowsOfReferences(db, some)),
 
     /** The rows with their payloads. One without is never to be: what is owed keeps its event. */
     withData: async (
-      rows: readonly (SubscriptionKey & { readonly row: queue.OwedRow })[],
+      rows: readonly (SubscriptionKey & { readonly row: queue.QueueRow })[],
     ): Promise<readonly Owed[]> => {
       const keys = new Map(
         rows.map(({ partnerId, row }) => [row.eventId, { partnerId, eventId: row.eventId, subscriptionId: '' }]),

@@ -3,13 +3,13 @@ import { type Clock, type Log, nilId } from '../../kernel/index.ts'
 import type { EndpointQueue, Target } from './endpoint-queue.ts'
 import * as memory from './endpoint-queue.ts'
 import type { EndpointQueues } from './endpoint-queues.ts'
-import type { OwedRow } from './store-queue.ts'
+import type { QueueRow } from './store-queue.ts'
 import type { SubscriptionKey } from '../management/store-subscriptions.ts'
 
 /** Rows that are read of a endpoint queue at once. */
 const rowsPerEndpointQueueMax = 64
 
-type Found = { readonly endpointQueue: EndpointQueue; readonly row: OwedRow; readonly again: boolean }
+type Found = { readonly endpointQueue: EndpointQueue; readonly row: QueueRow; readonly again: boolean }
 
 export type Refilled = {
   /** New to the endpoint queues, or due; 0: there is nothing to read. */
@@ -101,7 +101,7 @@ export function createReading({ verbs, clock, log }: Deps) {
       verbs.read(wanted, rowsPerEndpointQueueMax),
       verbs.firsts(passed),
     ])
-    const group = <T extends OwedRow>(rows: readonly T[]) => Map.groupBy(rows, (row) => row.subscriptionId)
+    const group = <T extends QueueRow>(rows: readonly T[]) => Map.groupBy(rows, (row) => row.subscriptionId)
     const [freshOf, dueOf, firstsOf] = [group(fresh), group(due), group(firsts)]
     const of = ({ subscriptionId: id }: SubscriptionKey) => ({
       ...{ news: freshOf.get(id) ?? [], again: dueOf.get(id) ?? [], firsts: firstsOf.get(id) ?? [] },
@@ -120,7 +120,7 @@ export function createReading({ verbs, clock, log }: Deps) {
     if (fresh) endpointQueue.cursor = latest(endpointQueue.cursor, isAll ? committed : 0n, news.at(-1)?.sequence ?? 0n)
     if (!isAll) endpointQueue.mayHaveFresh = true
     if (due) endpointQueue.dueAt = earlier(endpointQueue.dueAt, dueAfter(again, now))
-    const mayGo = (row: OwedRow) => row.dueAt === null || row.dueAt <= now
+    const mayGo = (row: QueueRow) => row.dueAt === null || row.dueAt <= now
     const rows = [...firsts, ...again, ...news.filter((row) => !row.blocked)].filter(mayGo)
     return [...new Map(rows.map((row) => [row.eventId, { endpointQueue, row, again: row.dueAt !== null }])).values()]
   }
@@ -181,7 +181,7 @@ export function createReading({ verbs, clock, log }: Deps) {
 export type Reading = ReturnType<typeof createReading>
 
 /** When the next one is due: the last ones read are later than now, or there are more where they came from. */
-function dueAfter(rows: readonly OwedRow[], now: Date): Date | null {
+function dueAfter(rows: readonly QueueRow[], now: Date): Date | null {
   const next = rows.find((row) => row.dueAt !== null && row.dueAt > now)
   if (next !== undefined) return next.dueAt
   return rows.length === rowsPerEndpointQueueMax ? now : null

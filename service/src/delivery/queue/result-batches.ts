@@ -8,7 +8,7 @@ import * as endpointQueues from './store-endpoint-queues.ts'
 import * as queue from './store-queue.ts'
 import * as store from '../management/store-subscriptions.ts'
 
-export type Recording = queue.Attempted & {
+export type Recording = queue.AttemptRecord & {
   readonly workerId: string
   readonly url: string
   readonly verdict: Verdict
@@ -36,8 +36,8 @@ export function createRecord({ db, clock, sharded }: Deps) {
     const delivered = calls.filter(({ next }) => next === undefined)
     const failed = calls.flatMap((call) => (call.next === undefined ? [] : [{ ...call, ...call.next, call }]))
     return [
-      ...(delivered.length === 0 ? [] : await queue.settleDelivered(tx, holder, delivered, now)),
-      ...(failed.length === 0 ? [] : (await queue.settleFailed(tx, holder, failed, now)).map(({ call }) => call)),
+      ...(delivered.length === 0 ? [] : await queue.recordDelivered(tx, holder, delivered, now)),
+      ...(failed.length === 0 ? [] : (await queue.recordFailed(tx, holder, failed, now)).map(({ call }) => call)),
     ]
   }
 

@@ -13,9 +13,9 @@ import { createRecord } from './result-batches.ts'
 import { createRetention } from '../retention.ts'
 import { withJitter } from './schedule.ts'
 import type { Secrets } from '../management/secrets.ts'
-import * as queue from './store-deliveries.ts'
+import { reconcile } from './store-reconciliation.ts'
 import * as store from '../management/store-subscriptions.ts'
-import { releaseAll } from './store-endpoint-queues.ts'
+import * as endpointQueueStore from './store-endpoint-queues.ts'
 
 export type SubscriptionKey = store.SubscriptionKey
 
@@ -50,9 +50,9 @@ export function createDeliveryQueue(deps: DeliveryQueueDeps & { readonly secrets
       leaseUntil: after(now, limits.leaseMs + clocksDifferMsMax),
       pausedUntil: after(now, restMsMax + clocksDifferMsMax),
     }
-    const keys = await queue.endpointQueuesFromTheFuture(db, foundPast, sweepEndpointQueuesMax)
+    const keys = await endpointQueueStore.endpointQueuesEndingLater(db, foundPast, sweepEndpointQueuesMax)
     const latest = { leaseUntil: after(now, limits.leaseMs), pausedUntil: foundPast.pausedUntil }
-    for (const key of keys) await queue.bringToNow(db, key, latest, now)
+    for (const key of keys) await endpointQueueStore.shortenLeaseAndRest(db, key, latest, now)
     return keys.length
   }
 
@@ -67,7 +67,7 @@ export function createDeliveryQueue(deps: DeliveryQueueDeps & { readonly secrets
       createQueueWorker({ endpointQueues, record, clock, log, limits, retryDelaysMs }, options),
 
     /** Frees what dead workers hold. Only where no other worker can be alive: the embedded database has one process. */
-    releaseLeases: (partnerId: string): Promise<void> => releaseAll(db, partnerId, clock.now()),
+    releaseLeases: (partnerId: string): Promise<void> => endpointQueueStore.releaseAll(db, partnerId, clock.now()),
 
     /**
      * Housekeeping: drops the remains of deleted subscriptions in batches, wakes a endpoint queue that sleeps on work, and ends what
@@ -77,13 +77,16 @@ export function createDeliveryQueue(deps: DeliveryQueueDeps & { readonly secrets
       let did = 0
       for (const key of await store.deletedSubscriptions(db, sweepEndpointQueuesMax))
         did += await db.transaction((tx) => store.purge(tx, key, purgeRowsMax))
-      for (const { partnerId, subscriptionId } of await queue.sleepingEndpointQueues(db, sweepEndpointQueuesMax))
-        if (await queue.wakeEndpointQueue(db, partnerId, subscriptionId, clock.now())) did += 1
+      for (const { partnerId, subscriptionId } of await endpointQueueStore.sleepingEndpointQueues(
+        db,
+        sweepEndpointQueuesMax,
+      ))
+        if (await endpointQueueStore.wakeEndpointQueue(db, partnerId, subscriptionId, clock.now())) did += 1
       return did + (await endWhatLastsTooLong())
     },
 
     /** Per subscription: what was ever owed, and what became of it; delivered + pending + held = owed. */
-    reconcile: (tx: Tx, partnerId: string) => queue.reconcile(tx, partnerId),
+    reconcile: (tx: Tx, partnerId: string) => reconcile(tx, partnerId),
 
     ...createRetention({ db, clock, eventOutbox, limits }),
 

@@ -42,11 +42,11 @@ const endpointQueuesPerClaimMax = 200
 const rowsHandedMax = 20_000
 /** What waits in memory is read again by whoever comes next. */
 function releaseOf(endpointQueue: EndpointQueue, now: Date): Release {
-  if (endpointQueue.closing) return { ...endpointQueue.key, after: maxSequence, ...endpointQueue.closing }
+  if (endpointQueue.closing) return { ...endpointQueue.key, readUpTo: maxSequence, ...endpointQueue.closing }
   const waits = memory.waitingOf(endpointQueue) + endpointQueue.inFlight.size > 0
   return {
     ...endpointQueue.key,
-    after: waits ? 0n : endpointQueue.cursor,
+    readUpTo: waits ? 0n : endpointQueue.cursor,
     dueAt: waits ? now : endpointQueue.dueAt,
     closed: false,
   }
@@ -245,7 +245,7 @@ export function createQueueWorker(deps: QueueWorkerDeps, options: QueueWorkerOpt
   const lookAround = async (): Promise<number> => {
     await renew()
     const due = await verbs.due(workerId, endpointQueuesPerClaimMax)
-    await hear(due.filter((key) => key.mine && endpointQueues.has(key.subscriptionId)))
+    await hear(due.filter((key) => key.isHeld && endpointQueues.has(key.subscriptionId)))
     const claimed = await claim(due)
     await lookAfter()
     return claimed
