@@ -1,35 +1,35 @@
 /** A delivery worker without HTTP, to be driven step by step, and what its work has led to. */
 import assert from 'node:assert/strict'
 import { sql } from '../../service/src/postgres/index.ts'
-import type { AttemptResult, Claim, SubscriptionKey } from '../../service/src/delivery/index.ts'
+import type { AttemptResult, Attempt, SubscriptionKey } from '../../service/src/delivery/index.ts'
 import { type Hooks, statusChanged } from './webhooks.ts'
 
 export function createWorkerHarness({ webhooks, clock, log }: Hooks, inFlightMax?: number) {
-  const begun: Claim[] = []
-  const holder = webhooks.hold(log, {
+  const begun: Attempt[] = []
+  const worker = webhooks.createQueueWorker(log, {
     ...{ begin: (claim) => begun.push(claim), wake: () => undefined, pause: async () => undefined },
     ...{ idleMs: 0, inFlightMax },
   })
   return {
-    ...holder,
+    ...worker,
     /** What has been begun of the subscription since it was asked last, once there is nothing more to begin. */
-    claim: async ({ subscriptionId }: SubscriptionKey): Promise<readonly Claim[]> => {
-      while ((await holder.step()) > 0);
+    claim: async ({ subscriptionId }: SubscriptionKey): Promise<readonly Attempt[]> => {
+      while ((await worker.step()) > 0);
       const own = begun.filter((claim) => claim.subscriptionId === subscriptionId)
       for (const claim of own) begun.splice(begun.indexOf(claim), 1)
       return own
     },
     /** 200, unless it is said otherwise. */
-    record: (claim: Claim | undefined, more: Partial<AttemptResult> = {}) => {
+    record: (claim: Attempt | undefined, more: Partial<AttemptResult> = {}) => {
       assert.ok(claim)
-      return holder.settle(claim, { startedAt: clock.now(), durationMs: 5, status: 200, ...more })
+      return worker.recordResult(claim, { startedAt: clock.now(), durationMs: 5, status: 200, ...more })
     },
   }
 }
 
 export type WorkerHarness = ReturnType<typeof createWorkerHarness>
 
-export const textOf = (claim: Claim, field: 'reference' | 'status') =>
+export const textOf = (claim: Attempt, field: 'reference' | 'status') =>
   (JSON.parse(claim.data) as Readonly<Record<typeof field, string>>)[field]
 
 export function createRoom(hooks: Hooks) {

@@ -3,7 +3,7 @@ import { deliverySignature } from '@partner-payments/wire'
 import { Agent } from 'undici'
 import { type Clock, minuteMs, secondMs } from '../../kernel/index.ts'
 import type { AttemptResult } from '../queue/schedule.ts'
-import type { Claim, Target } from '../queue/endpoint-queue.ts'
+import type { Attempt, Target } from '../queue/attempt.ts'
 import { type Answer, createReading, type Reading } from './answer.ts'
 import { createGuard, type Resolve } from './guard.ts'
 import type { Proxy } from './proxy.ts'
@@ -25,7 +25,7 @@ export type ExchangeOptions = {
 }
 
 /** One delivery to make. A target is the same object for as long as it is the same: it is taken apart once. */
-export type Request = Pick<Claim, 'eventId' | 'data'> & { readonly target: Pick<Target, 'url' | 'keys'> }
+export type Request = Pick<Attempt, 'eventId' | 'data'> & { readonly target: Pick<Target, 'url' | 'keys'> }
 
 /** Called once, later; undefined: it was abandoned, and nobody knows what the endpoint has seen of it. */
 export type Ended = (result: AttemptResult | undefined) => void

@@ -7,7 +7,7 @@ import { until } from '../../../../test/support/until.ts'
 import { createHooks, type Hooks } from '../../../../test/support/webhooks.ts'
 import { createLog, randomBytes } from '../../kernel/index.ts'
 import { createDatabase, type Database, sql } from '../../postgres/index.ts'
-import type { Claim } from './endpoint-queue.ts'
+import type { Attempt } from './attempt.ts'
 import type { SubscriptionKey } from '../management/store-subscriptions.ts'
 
 const partners = 2
@@ -95,7 +95,7 @@ for (const sharded of [false, true])
     const [, keys] = await readOfQueue(grow)
     const [read, outcomes] = await readOfQueue(async (hooks) => {
       const harness = createWorkerHarness(hooks)
-      const claims: Claim[] = []
+      const claims: Attempt[] = []
       for (const one of keys) claims.push(...(await harness.claim(one)))
       const recorded = claims.map((claim, n) => harness.record(claim, n % 4 === 0 ? { status: 500 } : {}))
       return Promise.all(recorded)

@@ -6,7 +6,7 @@ import { type Page } from '../../api/index.ts'
 import { after as later, hourMs, newId } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
 import { type AttemptResult } from './schedule.ts'
-import { type Claim } from './endpoint-queue.ts'
+import type { Attempt } from './attempt.ts'
 import { limitsDefault, retryDelaysMsDefault } from '../limits.ts'
 import { type SubscriptionKey } from '../management/store-subscriptions.ts'
 
@@ -23,7 +23,7 @@ after(() => hooks.close())
 const { subscribe, claim, record, list, endpointQueueOf, counts } = {
   subscribe: (...given: Parameters<typeof room.subscribe>) => room.subscribe(...given),
   claim: (key: SubscriptionKey, by = harness) => by.claim(key),
-  record: (one: Claim | undefined, more: Partial<AttemptResult> = {}, by = harness) => by.record(one, more),
+  record: (one: Attempt | undefined, more: Partial<AttemptResult> = {}, by = harness) => by.record(one, more),
   list: (key: SubscriptionKey) => room.list(key),
   endpointQueueOf: (key: SubscriptionKey) => room.endpointQueueOf(key),
   counts: (partnerId: string) => room.counts(partnerId),
@@ -210,7 +210,7 @@ test('an attempt given back is due at once, and costs none', async () => {
   const [one] = await leaving.claim(key)
   assert.ok(one)
   leaving.stop()
-  leaving.giveBack(one)
+  leaving.returnToQueue(one)
   await leaving.close()
   const [two] = await claim(key)
   assert.equal(two?.eventId, one.eventId)

@@ -6,7 +6,7 @@ import { createCursors, type Page } from '../../api/index.ts'
 import { createSealer } from '../../kernel/index.ts'
 import { type Database, type Sql, sql, type Tx } from '../../postgres/index.ts'
 import { type AttemptResult } from './schedule.ts'
-import { type Claim } from './endpoint-queue.ts'
+import type { Attempt } from './attempt.ts'
 import { createDeliveryEngine } from '../engine.ts'
 import { type SubscriptionKey } from '../management/store-subscriptions.ts'
 
@@ -23,7 +23,7 @@ after(() => hooks.close())
 const { subscribe, claim, record, list, endpointQueueOf, counts } = {
   subscribe: (...given: Parameters<typeof room.subscribe>) => room.subscribe(...given),
   claim: (key: SubscriptionKey, by = harness) => by.claim(key),
-  record: (one: Claim | undefined, more: Partial<AttemptResult> = {}, by = harness) => by.record(one, more),
+  record: (one: Attempt | undefined, more: Partial<AttemptResult> = {}, by = harness) => by.record(one, more),
   list: (key: SubscriptionKey) => room.list(key),
   endpointQueueOf: (key: SubscriptionKey) => room.endpointQueueOf(key),
   counts: (partnerId: string) => room.counts(partnerId),

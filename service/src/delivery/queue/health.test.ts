@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { after, dayMs, minuteMs, secondMs } from '../../kernel/index.ts'
-import { createWindow, type Health, healthy, learn, type Outcome } from './health.ts'
+import { createWindow, type Health, healthy, nextHealth, type HealthChange } from './health.ts'
 import { limitsDefault } from '../limits.ts'
 import type { Verdict } from './schedule.ts'
 
@@ -16,9 +16,9 @@ function endpoint(start: Health = healthy) {
     wait: (ms: number) => {
       now = after(now, ms)
     },
-    attempt: (verdict: Verdict, more: { isProbe?: boolean; restMs?: number } = {}): Outcome => {
+    attempt: (verdict: Verdict, more: { isProbe?: boolean; restMs?: number } = {}): HealthChange => {
       const learned = { verdict, isProbe: more.isProbe ?? false, restMs: more.restMs ?? 0, now, fraction: 0 }
-      const outcome = learn(health, window, learned, limitsDefault)
+      const outcome = nextHealth(health, window, learned, limitsDefault)
       health = outcome.health
       return outcome
     },
@@ -28,9 +28,9 @@ const pauseMs = (one: ReturnType<typeof endpoint>) => (one.health().pausedUntil?
 
 test('ten failures in a row open the breaker, nine do not; each is a step of its delivery', () => {
   const one = endpoint()
-  for (let i = 0; i < 9; i += 1) assert.equal(one.attempt('failed').spends, true)
+  for (let i = 0; i < 9; i += 1) assert.equal(one.attempt('failed').countsAsFailure, true)
   assert.equal(one.health().probeMs, null)
-  assert.equal(one.attempt('failed').spends, true)
+  assert.equal(one.attempt('failed').countsAsFailure, true)
   assert.deepEqual([one.health().probeMs, pauseMs(one)], [30 * secondMs, 30 * secondMs])
 })
 
@@ -53,7 +53,7 @@ test('a probe that fails is no step; the next comes after twice as long, up to a
   const waits: number[] = []
   for (let i = 0; i < 7; i += 1) {
     one.wait(pauseMs(one))
-    assert.equal(one.attempt('failed', { isProbe: true }).spends, false)
+    assert.equal(one.attempt('failed', { isProbe: true }).countsAsFailure, false)
     waits.push(pauseMs(one) / secondMs)
   }
   assert.deepEqual(waits, [60, 120, 240, 480, 900, 900, 900])
@@ -64,7 +64,7 @@ test('what was under way when it opened changes no probe', () => {
   for (let i = 0; i < 10; i += 1) one.attempt('failed')
   const { probeMs, pausedUntil } = one.health()
   one.wait(secondMs)
-  assert.equal(one.attempt('failed').spends, true)
+  assert.equal(one.attempt('failed').countsAsFailure, true)
   assert.deepEqual([one.health().probeMs, one.health().pausedUntil], [probeMs, pausedUntil])
 })
 
@@ -83,7 +83,7 @@ test('a success closes it; then a slow start: one more at once for each success,
 
 test('a rest is no step and no failure of the breaker, but nothing has succeeded', () => {
   const one = endpoint()
-  for (let i = 0; i < 20; i += 1) assert.equal(one.attempt('rested', { restMs: minuteMs }).spends, false)
+  for (let i = 0; i < 20; i += 1) assert.equal(one.attempt('rested', { restMs: minuteMs }).countsAsFailure, false)
   assert.deepEqual([one.health().probeMs, pauseMs(one)], [null, minuteMs])
   assert.deepEqual(one.health().failingSince, one.now())
   // A shorter wish does not shorten the rest under way.
@@ -91,21 +91,21 @@ test('a rest is no step and no failure of the breaker, but nothing has succeeded
   assert.equal(pauseMs(one), minuteMs)
 })
 
-test('failing: told after a day and after three, once each; disabled after five; a success begins anew', () => {
+test('failing: alerts after a day and after three, once each; disabled after five; a success begins anew', () => {
   const one = endpoint()
-  const told: (string | undefined)[] = []
+  const alerts: (string | undefined)[] = []
   for (let hour = 0; hour <= 120; hour += 6) {
-    const { notice, disable } = one.attempt('failed')
-    if (notice ?? disable) told.push(`${hour} ${notice ?? disable}`)
+    const { alert, disable } = one.attempt('failed')
+    if (alert ?? disable) alerts.push(`${hour} ${alert ?? disable}`)
     one.wait(dayMs / 4)
   }
-  assert.deepEqual(told, ['24 Failing24h', '72 Failing72h', '120 Failing'])
+  assert.deepEqual(alerts, ['24 Failing24h', '72 Failing72h', '120 Failing'])
   one.attempt('delivered')
   assert.deepEqual([one.health().failingSince, one.health().noticed], [null, null])
   const late = endpoint()
   late.attempt('failed')
   late.wait(4 * dayMs)
-  assert.equal(late.attempt('failed').notice, 'Failing72h', 'who missed the first step hears of the second only')
+  assert.equal(late.attempt('failed').alert, 'Failing72h', 'who missed the first step hears of the second only')
 })
 
 test('410 disables at once', () => {

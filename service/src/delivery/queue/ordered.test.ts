@@ -4,7 +4,7 @@ import { createWorkerHarness, createRoom, type WorkerHarness, textOf } from '../
 import { until } from '../../../../test/support/until.ts'
 import { createHooks, type Hooks } from '../../../../test/support/webhooks.ts'
 import { sql } from '../../postgres/index.ts'
-import { type Claim } from './endpoint-queue.ts'
+import type { Attempt } from './attempt.ts'
 import { limitsDefault } from '../limits.ts'
 import { type SubscriptionKey } from '../management/store-subscriptions.ts'
 
@@ -18,7 +18,7 @@ before(async () => {
 })
 after(() => hooks.close())
 
-const named = (claims: readonly Claim[]) => claims.map((claim) => textOf(claim, 'status'))
+const named = (claims: readonly Attempt[]) => claims.map((claim) => textOf(claim, 'status'))
 
 async function ordered(): Promise<SubscriptionKey> {
   const key = await room.subscribe(await hooks.addPartner())
@@ -51,16 +51,16 @@ test('nothing of a reference goes while an earlier one is pending; other referen
   await hooks.emit(key.partnerId, 'B', 'b1', 'b2')
   await hooks.fanOut(key.partnerId)
   const [a1, b1, ...none] = await harness.claim(key)
-  assert.deepEqual([named([a1, b1] as Claim[]), none], [['a1', 'b1'], []])
+  assert.deepEqual([named([a1, b1] as Attempt[]), none], [['a1', 'b1'], []])
   await harness.record(a1, { status: 500 })
   await harness.record(b1)
   const [b2, ...more] = await harness.claim(key)
-  assert.deepEqual([named([b2] as Claim[]), more], [['b2'], []])
+  assert.deepEqual([named([b2] as Attempt[]), more], [['b2'], []])
   await harness.record(b2)
   assert.deepEqual(await harness.claim(key), [])
   hooks.clock.advance(1300)
   const [again, ...others] = await harness.claim(key)
-  assert.deepEqual([named([again] as Claim[]), others], [['a1'], []])
+  assert.deepEqual([named([again] as Attempt[]), others], [['a1'], []])
   await harness.record(again)
   assert.deepEqual(await drain(harness, key), ['a2', 'a3'])
 })
@@ -87,7 +87,7 @@ test('what is held blocks its reference, also for the worker that comes next, un
   await hooks.emit(key.partnerId, 'B', 'b2')
   await hooks.fanOut(key.partnerId)
   const [b2, ...none] = await next.claim(key)
-  assert.deepEqual([named([b2] as Claim[]), none], [['b2'], []])
+  assert.deepEqual([named([b2] as Attempt[]), none], [['b2'], []])
   await next.record(b2)
   await hooks.webhooks.update(key.partnerId, key.subscriptionId, { status: 'Enabled' })
   assert.deepEqual(await drain(next, key), ['a1', 'a2', 'a3'])

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hourMs } from '../../kernel/index.ts'
 import { jitterMax, limitNames, readLimits, retryDelaysMsDefault } from '../limits.ts'
-import { nextOf, retryAfterMs, verdictOf } from './schedule.ts'
+import { nextAfterFailure, retryAfterMs, verdictOf } from './schedule.ts'
 
 test('only a complete 2xx is success', () => {
   assert.equal(verdictOf({ status: 204 }), 'delivered')
@@ -22,13 +22,13 @@ test('a rest is asked for by 429 and 503 alone', () => {
 test('the schedule: eleven pauses with up to a fifth added, then held', () => {
   const now = new Date('2026-01-01T00:00:00.000Z')
   retryDelaysMsDefault.forEach((delayMs, failures) => {
-    const early = nextOf(failures, now, 0, retryDelaysMsDefault)
-    const late = nextOf(failures, now, 0.999_999, retryDelaysMsDefault)
+    const early = nextAfterFailure(failures, now, 0, retryDelaysMsDefault)
+    const late = nextAfterFailure(failures, now, 0.999_999, retryDelaysMsDefault)
     assert.equal(early.dueAt?.getTime(), now.getTime() + delayMs)
     const added = (late.dueAt?.getTime() ?? 0) - now.getTime() - delayMs
     assert.ok(added > delayMs * 0.19 && added <= delayMs * jitterMax)
   })
-  assert.deepEqual(nextOf(11, now, 0, retryDelaysMsDefault), { status: 'Held', dueAt: null, failures: 12 })
+  assert.deepEqual(nextAfterFailure(11, now, 0, retryDelaysMsDefault), { status: 'Held', dueAt: null, failures: 12 })
   const hours = retryDelaysMsDefault.reduce((sum, ms) => sum + ms, 0) / hourMs
   assert.ok(hours > 70 && hours < 72)
 })
