@@ -26,7 +26,7 @@ async function ordered(): Promise<SubscriptionKey> {
   return key
 }
 
-/** What the endpoint queue is owed, by whether it is in the index by reference. */
+/** The rows of the endpoint queue, by whether they are in the index by reference. */
 async function markedOf({ partnerId, subscriptionId }: SubscriptionKey): Promise<Readonly<Record<string, number>>> {
   const rows = await hooks.db.rows<{ ordered: boolean; count: bigint }>(sql`
     select ordered, count(*) as count from delivery.queue
@@ -34,7 +34,7 @@ async function markedOf({ partnerId, subscriptionId }: SubscriptionKey): Promise
   return Object.fromEntries(rows.map(({ ordered: isMarked, count }) => [isMarked ? 'marked' : 'not', Number(count)]))
 }
 
-/** Delivers what there is, of which one at a time may go. */
+/** Delivers everything. No two attempts are in flight. */
 async function drain(worker: WorkerHarness, key: SubscriptionKey): Promise<readonly string[]> {
   const seen: string[] = []
   for (let claims = await worker.claim(key); claims.length > 0; claims = await worker.claim(key)) {
@@ -45,7 +45,7 @@ async function drain(worker: WorkerHarness, key: SubscriptionKey): Promise<reado
   return seen
 }
 
-test('nothing of a reference goes while an earlier one is pending; other references go on', async () => {
+test('a delivery waits while an earlier one of its reference is pending; other references do not wait', async () => {
   const key = await ordered()
   await hooks.emit(key.partnerId, 'A', 'a1', 'a2', 'a3')
   await hooks.emit(key.partnerId, 'B', 'b1', 'b2')
@@ -65,7 +65,7 @@ test('nothing of a reference goes while an earlier one is pending; other referen
   assert.deepEqual(await drain(harness, key), ['a2', 'a3'])
 })
 
-test('what is held blocks its reference, also for the worker that comes next, until it is due again', async () => {
+test('a held delivery blocks its reference, also for the next worker, until it is due again', async () => {
   const key = await ordered()
   await hooks.emit(key.partnerId, 'A', 'a1', 'a2')
   await hooks.emit(key.partnerId, 'B', 'b1')
@@ -94,7 +94,7 @@ test('what is held blocks its reference, also for the worker that comes next, un
   await next.close()
 })
 
-test('a restart in the middle: the reference goes on where it was', async () => {
+test('after a restart each reference continues where it stopped', async () => {
   const key = await ordered()
   const statuses = Array.from({ length: 30 }, (_, index) => `${index}`)
   for (const reference of ['A', 'B', 'C']) await hooks.emit(key.partnerId, reference, ...statuses)
@@ -106,7 +106,7 @@ test('a restart in the middle: the reference goes on where it was', async () => 
     for (const claim of claims) {
       const own = seen[textOf(claim, 'reference')]
       if (own?.at(-1) !== textOf(claim, 'status')) own?.push(textOf(claim, 'status'))
-      // One in five fails, one in seven is never answered: its worker dies with it.
+      // One turn in five fails. One in seven is not recorded, because its worker dies.
       if (turn % 7 === 6) continue
       await worker.record(claim, { status: turn % 5 === 4 ? 500 : 200 })
     }
@@ -122,7 +122,7 @@ test('a restart in the middle: the reference goes on where it was', async () => 
   await worker.close()
 })
 
-test('strict from the moment it is asked for: what was read for the other rule is read again', async () => {
+test('a switch to ordered takes effect at once: rows that were read before are read again', async () => {
   const key = await room.subscribe(await hooks.addPartner())
   await hooks.emit(key.partnerId, 'A', 'a1', 'a2')
   await hooks.fanOut(key.partnerId)
@@ -137,7 +137,7 @@ test('strict from the moment it is asked for: what was read for the other rule i
   assert.deepEqual(await harness.claim(key), [])
 })
 
-test('what thousands are owed is put in order in steps; a restart in the middle goes on, and nothing passes', async () => {
+test('thousands of rows are marked as ordered in steps; after a restart the marking completes before any attempt', async () => {
   const key = await room.subscribe(await hooks.addPartner())
   const crowd = 4500
   await hooks.emit(key.partnerId, 'A', 'a1', ...Array.from({ length: crowd }, () => 'more'), 'a2')
@@ -147,7 +147,7 @@ test('what thousands are owed is put in order in steps; a restart in the middle 
   const [a1] = await first.claim(key)
   await first.record(a1, { status: 500 })
   await hooks.webhooks.update(key.partnerId, key.subscriptionId, { ordered: true })
-  // One step of the marking, and the worker is no more.
+  // The worker dies after one step of the marking.
   await first.step()
   const { marked = 0, not = 0 } = await markedOf(key)
   assert.ok(marked > 0 && not > 0, `${marked} marked, ${not} not`)
@@ -160,7 +160,7 @@ test('what thousands are owed is put in order in steps; a restart in the middle 
   await next.close()
 })
 
-test('switched to and fro: what came in between is marked as well', async () => {
+test('after a switch back and forth the rows from between are marked as well', async () => {
   const key = await ordered()
   const set = (isOrdered: boolean) => hooks.webhooks.update(key.partnerId, key.subscriptionId, { ordered: isOrdered })
   await hooks.emit(key.partnerId, 'A', 'a1')
@@ -180,7 +180,7 @@ test('switched to and fro: what came in between is marked as well', async () => 
   assert.deepEqual(await drain(harness, key), ['a1', 'a2', 'a3'])
 })
 
-test('a fan-out that has read the other rule is waited for', async () => {
+test('a switch to ordered waits for a fan-out that has read the subscription before', async () => {
   const key = await room.subscribe(await hooks.addPartner())
   await hooks.emit(key.partnerId, 'A', 'a1', 'a2')
   let isDone = false
@@ -193,7 +193,7 @@ test('a fan-out that has read the other rule is waited for', async () => {
     await hooks.webhooks.fanOut(tx, [key.partnerId], 1000)
     const switched = hooks.webhooks.update(key.partnerId, key.subscriptionId, { ordered: true })
     void switched.finally(() => (isDone = true))
-    await until('the switch has an end', async () => isDone || (await isWaiting()))
+    await until('the switch waits or ends', async () => isDone || (await isWaiting()))
     if (isDone) await harness.claim(key)
     return { update: switched }
   })
@@ -202,7 +202,7 @@ test('a fan-out that has read the other rule is waited for', async () => {
   assert.deepEqual(await markedOf(key), { marked: 2 })
 })
 
-test('a switch that comes while rows are marked for the one before it: they are marked again', async () => {
+test('a second switch during the marking of the first marks the rows again', async () => {
   const key = await room.subscribe(await hooks.addPartner())
   await hooks.emit(key.partnerId, 'A', ...Array.from({ length: 3000 }, () => 'more'))
   await hooks.fanOut(key.partnerId, 10_000)
@@ -220,7 +220,7 @@ test('a switch that comes while rows are marked for the one before it: they are 
   await worker.close()
 })
 
-test('what is sent again stands in the order, too', async () => {
+test('a redelivery is ordered, too', async () => {
   const key = await ordered()
   await hooks.emit(key.partnerId, 'A', 'a1')
   await hooks.fanOut(key.partnerId)

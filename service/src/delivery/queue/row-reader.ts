@@ -1,7 +1,6 @@
 /** Reads rows of the queue for many endpoint queues at once, and the payloads of their events. */
 import type { EventOutbox } from '../../events/index.ts'
 import type { Database } from '../../postgres/index.ts'
-import type { QueuedDelivery } from './attempt.ts'
 import type { EndpointQueue, ReadRequest } from './endpoint-queue.ts'
 import type { PerShard } from './shards.ts'
 import * as store from './store-queue.ts'
@@ -55,7 +54,7 @@ export function createRowReader({ db, eventOutbox, perShard }: RowReaderDeps) {
     },
 
     /** The payloads of the rows' events, by event. */
-    readPayloads: async (rows: readonly FoundRow[]): Promise<ReadonlyMap<string, QueuedDelivery['data']>> => {
+    readPayloads: async (rows: readonly FoundRow[]): Promise<ReadonlyMap<string, string>> => {
       const keys = new Map(rows.map(({ endpointQueue: { key }, row: { eventId } }) => [eventId, { ...key, eventId }]))
       const events = await perShard([...keys.values()], (some) => eventOutbox.byIds(db, some))
       return new Map(events.map((event) => [event.id, event.data]))
