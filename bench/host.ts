@@ -95,11 +95,11 @@ const mailboxFolder = (config: Config) => join(config.DATA_DIR, 'mailbox')
 async function build(form: string | undefined, config: Config, db: Database): Promise<Gateway> {
   const clock = systemClock
   const log = createLog(config.LOG_LEVEL)
-  const operations = createObservability({ db })
+  const observability = createObservability({ db })
   if (form === 'accept') {
     const [, , , batch] = process.argv
     const sized = batch === undefined ? {} : { payoutsPerBatchMax: Number(batch) }
-    const service = compose({ config, db, clock, log, operations, mailboxFolder: mailboxFolder(config), ...sized })
+    const service = compose({ config, db, clock, log, observability, mailboxFolder: mailboxFolder(config), ...sized })
     return service.gateway('local')
   }
   const access = createAccess({ db, clock, sealer: createSealer(config.MASTER_KEY) })
@@ -112,7 +112,7 @@ async function build(form: string | undefined, config: Config, db: Database): Pr
     bodyBytesMax: config.BODY_BYTES_MAX,
     requestsMax: config.REQUESTS_MAX,
     headerBytesMax: config.HEADER_BYTES_MAX,
-    observe: operations.metrics.request,
+    observe: observability.metrics.request,
     windowSeconds: config.TIMESTAMP_WINDOW_SECONDS,
     rate: { perSecond: config.RATE_PER_SECOND, burst: config.RATE_BURST },
   }

@@ -1,6 +1,6 @@
 /**
- * `npm run build -w sdk [folder]`: the client as a package that Node 20 can run, JavaScript and declarations, ready for
- * `npm pack`. In this repository the sources are run as they are.
+ * `npm run build -w sdk [folder]` builds the SDK package: JavaScript for Node 20 with type declarations, ready for
+ * `npm pack`. Inside this repository the TypeScript sources run directly.
  */
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'

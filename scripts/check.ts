@@ -1,6 +1,6 @@
 /**
- * `npm run check`: what must hold before a commit, one step after another, each under a heading. All steps run, so that
- * one call tells everything; the last line sums up, and any failure is the exit status.
+ * `npm run check` runs the checks that must pass before a commit. All steps run, even after a failure. The last line is
+ * a summary, and the exit status is 1 if any step failed.
  */
 import { spawnSync } from 'node:child_process'
 import { globSync } from 'node:fs'
@@ -18,10 +18,11 @@ const steps: readonly Step[] = [
   { title: 'lint', command: 'oxlint', args: ['--type-aware'] },
   { title: 'format', command: 'oxfmt', args: ['--check'] },
   { title: 'generated files', command: process.execPath, args: ['scripts/generate.ts', '--check'] },
+  { title: 'commit subjects', command: process.execPath, args: ['scripts/commits.ts'] },
   { title: 'tidy', command: process.execPath, args: ['--test', '--test-reporter=dot', ...tidyTests] },
 ]
 
-/** No single step takes longer; one that hangs is a failure, not a wait. */
+/** A step that takes longer fails. */
 const stepMsMax = 120_000
 
 type Outcome = { readonly title: string; readonly passed: boolean; readonly seconds: string }
@@ -33,7 +34,7 @@ function run({ title, command, args }: Step): Outcome {
     cwd: root,
     stdio: 'inherit',
     timeout: stepMsMax,
-    // On Windows the programs of npm are scripts of the shell.
+    // On Windows, npm installs programs as shell scripts.
     shell: process.platform === 'win32' && command !== process.execPath,
     env: { ...process.env, PATH: `${programs}${delimiter}${process.env['PATH'] ?? ''}` },
   })
@@ -42,7 +43,7 @@ function run({ title, command, args }: Step): Outcome {
 }
 
 const outcomes = steps.map(run)
-// `node --test` without files would look for some by itself and find the wrong ones, or none, and pass.
+// Without file arguments, `node --test` selects files itself and may pass without a tidy test.
 if (tidyTests.length === 0) outcomes.push({ title: 'tidy tests found', passed: false, seconds: '0.0' })
 
 const failed = outcomes.filter(({ passed }) => !passed)

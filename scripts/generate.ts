@@ -1,6 +1,6 @@
 /**
- * `npm run generate` writes what is derived from the contract, from the migrations and from what the bench measured; `--check` writes nothing and exits 1, naming the files
- * that are not what they should be.
+ * `npm run generate` writes the files that are derived from the contract, the migrations and the benchmark results. With
+ * `--check` it writes nothing, lists the stale files and exits with status 1 if there are any.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -18,13 +18,13 @@ import { sdkTypes } from './generate/types.ts'
 const root = fileURLToPath(new URL('..', import.meta.url))
 
 const growth = JSON.parse(await readFile(join(root, 'bench/growth.json'), 'utf8')) as Growth
-const drawn = Object.entries(plots(growth)).map(([path, text]) => [path, () => text] as const)
-const compared = async (path: string) => comparison(await readFile(join(root, path), 'utf8'))
+const plotFiles = Object.entries(plots(growth)).map(([path, text]) => [path, () => text] as const)
+const comparisonFrom = async (path: string) => comparison(await readFile(join(root, path), 'utf8'))
 const performancePage = async () =>
-  fillPage((await current('docs/performance.md')) ?? '', {
+  fillPage((await readCurrent('docs/performance.md')) ?? '', {
     ...parts(growth),
-    peers: await compared('bench/results.md'),
-    deliveries: await compared('bench/webhooks/results.md'),
+    peers: await comparisonFrom('bench/results.md'),
+    deliveries: await comparisonFrom('bench/webhooks/results.md'),
   })
 
 const outputs: Readonly<Record<string, () => string | Promise<string>>> = {
@@ -36,10 +36,10 @@ const outputs: Readonly<Record<string, () => string | Promise<string>>> = {
   'docs/permissions.md': permissionsPage,
   'docs/problems.md': problemsPage,
   'service/schema.md': liveSchema,
-  ...Object.fromEntries(drawn),
+  ...Object.fromEntries(plotFiles),
 }
 
-async function current(path: string): Promise<string | undefined> {
+async function readCurrent(path: string): Promise<string | undefined> {
   try {
     return await readFile(join(root, path), 'utf8')
   } catch (error) {
@@ -52,7 +52,7 @@ const { values } = parseArgs({ options: { check: { type: 'boolean', default: fal
 const stale: string[] = []
 for (const [path, generate] of Object.entries(outputs)) {
   const text = await generate()
-  if ((await current(path)) === text) continue
+  if ((await readCurrent(path)) === text) continue
   stale.push(path)
   if (values.check) continue
   await mkdir(dirname(join(root, path)), { recursive: true })
@@ -60,6 +60,6 @@ for (const [path, generate] of Object.entries(outputs)) {
 }
 
 if (values.check && stale.length > 0) {
-  console.error(`stale; run \`npm run generate\`:\n${stale.map((path) => `  ${path}`).join('\n')}`)
+  console.error(`stale files; run \`npm run generate\`:\n${stale.map((path) => `  ${path}`).join('\n')}`)
   process.exitCode = 1
-} else console.log(stale.length === 0 ? 'generated files are current' : `wrote ${stale.join(', ')}`)
+} else console.log(stale.length === 0 ? 'generated files are up to date' : `wrote ${stale.join(', ')}`)

@@ -1,7 +1,7 @@
 /**
- * After an install: makes sure that `node` in npm's scripts is the Node of this project's dependencies. npm 11 links it;
- * npm 10, which comes with Node 20 and 22, drops the link when it prunes the packages of other platforms, because they
- * offer a program of the same name. Plain JavaScript: it is the one file that an older Node runs.
+ * Runs after `npm install`. Links `node_modules/.bin/node` to the Node of the dependencies, so that npm scripts use it.
+ * npm 10 removes that link when it prunes the packages of other platforms, which install a program of the same name.
+ * Plain JavaScript, because an older Node runs this file.
  */
 import { existsSync, linkSync, mkdirSync, rmSync, symlinkSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
@@ -19,7 +19,7 @@ const link = join(modules, '.bin', windows ? 'node.exe' : 'node')
 
 if (!existsSync(program)) {
   console.error(
-    `There is no Node for ${process.platform} ${process.arch} among the dependencies: use Node 26 or newer.`,
+    `The dependencies include no Node for ${process.platform} ${process.arch}. Run the scripts with Node 26 or newer.`,
   )
 } else if (!existsSync(link)) {
   mkdirSync(dirname(link), { recursive: true })

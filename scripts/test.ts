@@ -1,7 +1,7 @@
 /**
- * `npm test`: every test of every workspace. Arguments without a dash select files by a part of their path
- * (`npm test -- embedded`); those with a dash go to `node --test` as they are (`npm test -- --test-name-pattern=stop`).
- * `--faults`, which is `npm run test:faults`: the tests of faults alone, in their long form.
+ * `npm test` runs all tests. An argument selects the files whose path contains it (`npm test -- embedded`). Options are
+ * passed to `node --test` (`npm test -- --test-name-pattern=stop`). `--faults` (`npm run test:faults`) runs only the
+ * fault tests, in their long form.
  */
 import { spawn } from 'node:child_process'
 import { globSync } from 'node:fs'
@@ -28,8 +28,8 @@ if (files.length === 0) {
   process.exit(1)
 }
 
-// Tests mostly wait for the database, so one process for each core and never fewer than two; node's own choice is one
-// less than the cores, on a machine of two a single file at a time.
+// One process per core and at least two, because tests mostly wait for the database. The default of Node is one process
+// fewer than cores, which runs a single file at a time on two cores.
 const concurrency = Math.max(2, availableParallelism())
 const runner = spawn(
   process.execPath,
@@ -48,16 +48,16 @@ let interrupted: NodeJS.Signals | undefined
 for (const name of SIGNALS) {
   process.on(name, () => {
     interrupted = name
-    // A Ctrl-C reached the runner as well, from the terminal; the others are ours to pass on.
+    // The terminal sends Ctrl-C to the runner too. Other signals must be forwarded.
     if (name !== 'SIGINT' || !process.stdin.isTTY) runner.kill(name)
   })
 }
 
 runner.once('error', (thrown) => {
-  console.error(`the test runner did not start: ${thrown.message}`)
+  console.error(`cannot start the test runner: ${thrown.message}`)
   process.exitCode = 1
 })
 runner.once('exit', (code, signal) => {
-  const ending = interrupted ?? signal
-  process.exitCode = ending ? 128 + constants.signals[ending] : (code ?? 1)
+  const endSignal = interrupted ?? signal
+  process.exitCode = endSignal ? 128 + constants.signals[endSignal] : (code ?? 1)
 })

@@ -1,6 +1,6 @@
 /**
- * `service/schema.md`: a picture of the live schema, read from the catalogue of a migrated database, so that it shows
- * what the migrations add up to and not what somebody meant. The same database gives the same bytes.
+ * Generates `service/schema.md` from the system catalogue of a migrated database, so that the page shows the result of
+ * all migrations. The output is deterministic.
  */
 import type pg from 'pg'
 
@@ -14,18 +14,18 @@ type Table = {
   readonly schema: string
   readonly name: string
   readonly columns: readonly Column[]
-  /** As PostgreSQL writes them, keys first. */
+  /** In the notation of PostgreSQL, keys first. */
   readonly constraints: readonly string[]
   readonly indexes: readonly string[]
 }
 
-/** Not the house's own: the catalogue, and the list of migrations. */
-const foreign = `n.nspname !~ '^pg_' and n.nspname <> 'information_schema' and c.relname <> 'schema_migrations'`
+/** Excludes the system catalogue and the table of applied migrations. */
+const applicationTables = `n.nspname !~ '^pg_' and n.nspname <> 'information_schema' and c.relname <> 'schema_migrations'`
 
 const tablesQuery = `
   select n.nspname as schema, c.relname as name, c.oid::text as oid
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
-  where c.relkind in ('r', 'p') and not c.relispartition and ${foreign}
+  where c.relkind in ('r', 'p') and not c.relispartition and ${applicationTables}
   order by n.nspname collate "C", c.relname collate "C"`
 
 const columnsQuery = `
@@ -35,19 +35,19 @@ const columnsQuery = `
   join pg_class c on c.oid = a.attrelid
   join pg_namespace n on n.oid = c.relnamespace
   left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
-  where a.attnum > 0 and not a.attisdropped and c.relkind in ('r', 'p') and ${foreign}
+  where a.attnum > 0 and not a.attisdropped and c.relkind in ('r', 'p') and ${applicationTables}
   order by a.attrelid, a.attnum`
 
-/** Since PostgreSQL 18 a `not null` is a constraint too; the columns say it already. */
+/** Excludes `not null` constraints (PostgreSQL 18), because the column list shows them. */
 const constraintsQuery = `
   select k.conrelid::text as oid, k.conname as name, pg_get_constraintdef(k.oid) as definition
   from pg_constraint k
   join pg_class c on c.oid = k.conrelid
   join pg_namespace n on n.oid = c.relnamespace
-  where k.contype in ('p', 'u', 'f', 'c', 'x') and ${foreign}
+  where k.contype in ('p', 'u', 'f', 'c', 'x') and ${applicationTables}
   order by k.conrelid, position(k.contype::text in 'pufcx'), k.conname collate "C"`
 
-/** Indexes that no constraint stands for. */
+/** Excludes the indexes that implement constraints. */
 const indexesQuery = `
   select i.indrelid::text as oid, pg_get_indexdef(i.indexrelid) as definition
   from pg_index i
@@ -55,13 +55,13 @@ const indexesQuery = `
   join pg_namespace n on n.oid = c.relnamespace
   join pg_class x on x.oid = i.indexrelid
   where not exists (select from pg_constraint k where k.conindid = i.indexrelid and k.contype in ('p', 'u', 'x'))
-    and ${foreign}
+    and ${applicationTables}
   order by i.indrelid, x.relname collate "C"`
 
-type Keyed = { readonly oid: string }
+type WithOid = { readonly oid: string }
 
 async function readTables(pool: pg.Pool): Promise<readonly Table[]> {
-  const read = async <T extends object>(text: string) => (await pool.query<T & Keyed>(text)).rows
+  const read = async <T extends object>(text: string) => (await pool.query<T & WithOid>(text)).rows
   const tables = await read<{ schema: string; name: string }>(tablesQuery)
   const columns = Map.groupBy(await read<Column>(columnsQuery), ({ oid }) => oid)
   const constraints = Map.groupBy(await read<{ name: string; definition: string }>(constraintsQuery), ({ oid }) => oid)
@@ -75,7 +75,7 @@ async function readTables(pool: pg.Pool): Promise<readonly Table[]> {
   }))
 }
 
-/** `CREATE INDEX a ON b.c USING btree (d)` as `a: (d)`; another method than btree stays. */
+/** Shortens `CREATE INDEX a ON b.c USING btree (d)` to `a: (d)`. Keeps an index method other than btree. */
 function shortIndex(definition: string): string {
   const match = /^CREATE (UNIQUE )?INDEX (\S+) ON (?:ONLY )?\S+ USING (\w+) (.+)$/s.exec(definition)
   if (!match) return definition
@@ -104,17 +104,17 @@ function section({ schema, name, columns, constraints, indexes }: Table): string
   ].join('\n')
 }
 
-/** The whole page; `pool` leads to a database to which all migrations were applied and nothing else was done. */
+/** Returns the whole page. `pool` must connect to a database with all migrations applied and no other changes. */
 export async function generateSchema(pool: pg.Pool): Promise<string> {
   const tables = await readTables(pool)
   if (tables.length === 0) throw new Error('the database has no tables: apply the migrations first')
   const schemas = [...Map.groupBy(tables, ({ schema }) => schema)]
   return [
-    '# The schema',
+    '# Database schema',
     '',
-    'Generated by `npm run generate` from a migrated database. Do not edit: change it by a migration.',
-    `${tables.length} tables in ${schemas.length} schemas; each schema belongs to the room or folder of its name.`,
+    'Generated by `npm run generate` from a migrated database. Do not edit this page; add a migration.',
+    `${tables.length} tables in ${schemas.length} schemas; each schema belongs to the module of the same name.`,
     '',
-    ...schemas.flatMap(([schema, its]) => [`## ${schema}`, '', ...its.map(section)]),
+    ...schemas.flatMap(([schema, schemaTables]) => [`## ${schema}`, '', ...schemaTables.map(section)]),
   ].join('\n')
 }

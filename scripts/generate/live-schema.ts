@@ -1,4 +1,4 @@
-/** The picture of the schema, drawn from a database that has just been migrated: `generateSchema` on a real server. */
+/** Migrates a new database on a real server and generates the schema page from it. */
 import { createLog } from '../../service/src/kernel/index.ts'
 import { createDatabase, migrate } from '../../service/src/postgres/index.ts'
 import { createTestDatabase } from '../../test/support/postgres.ts'

@@ -1,5 +1,6 @@
-/** `wire/openapi.json`: OpenAPI 3.1, built from the operations table. */
+/** Generates `wire/openapi.json`, OpenAPI 3.1, from the operations table. */
 import {
+  type EventName,
   type Operation,
   eventNames,
   events,
@@ -16,18 +17,18 @@ import { type Schema, isSchema, pascalCase, shapes } from './shapes.ts'
 
 const json = (schema: Schema) => ({ 'application/json': { schema } })
 
-/** Query values arrive as text, so the table judges `limit` by a pattern; to a reader it is a whole number. */
+/** The contract validates `limit` as a string, because query values are strings. The document shows an integer. */
 const limitSchema = { type: 'integer', minimum: 1, maximum: listLimitMax, default: listLimitDefault }
 
 function parameter(where: 'path' | 'query', name: string, schema: Schema, required: boolean) {
   const { description: text, ...rest } = define(schema)
-  const shown = where === 'query' && name === 'limit' ? limitSchema : rest
+  const documented = where === 'query' && name === 'limit' ? limitSchema : rest
   return {
     name,
     in: where,
     required,
     ...(typeof text === 'string' && { description: text }),
-    schema: shown,
+    schema: documented,
   }
 }
 
@@ -39,22 +40,28 @@ function parametersOf({ params = {}, query }: Operation) {
   ]
 }
 
-const takesKey = ({ body }: Operation) =>
+const hasIdempotencyKey = ({ body }: Operation) =>
   isSchema(body) && isSchema(body.properties) && 'idempotencyKey' in body.properties
 
 function successOf(id: string, operation: Operation) {
   const headers = {
     'X-Request-Id': ref('headers', 'RequestId'),
-    ...(takesKey(operation) && { 'Idempotent-Replayed': ref('headers', 'IdempotentReplayed') }),
+    ...(hasIdempotencyKey(operation) && { 'Idempotent-Replayed': ref('headers', 'IdempotentReplayed') }),
     ...(id === 'createFiatPayout' && { Location: ref('headers', 'Location') }),
   }
-  if (operation.response === undefined) return { 204: { description: 'Done; no body.', headers } }
+  if (operation.response === undefined) return { 204: { description: 'Success, without a body.', headers } }
   const schema = place(operation.response as unknown as Schema)
   return { 200: { description: 'Success.', headers, content: json(schema) } }
 }
 
 function operationObject(id: string, operation: Operation) {
   const { tag, summary, source, permission, body, bodyOptional, sandboxOnly } = operation
+  const access = [
+    `Permission: \`${permission}\`.`,
+    source === 'documented' ? 'Documented interface.' : 'Extension.',
+    ...(sandboxOnly === true ? ['Sandbox only: 404 in production.'] : []),
+  ]
+  const problemCodes = operation.refusals.map((code) => `\`${code}\``).join(', ')
   const parameters = parametersOf(operation)
   const codes = codesOf(operation)
   const statuses = [...codes.keys()].sort((a, b) => a - b)
@@ -63,12 +70,10 @@ function operationObject(id: string, operation: Operation) {
     tags: [tag],
     summary,
     description: [
-      `Permission: \`${permission}\`. ${source === 'documented' ? 'Documented interface' : 'Extension'}.`,
-      ...(sandboxOnly === true ? ['Sandbox only: 404 in production.'] : []),
-      ...(operation.refusals.length > 0
-        ? [`Refusals of its own: ${operation.refusals.map((code) => `\`${code}\``).join(', ')}.`]
-        : []),
-    ].join(' '),
+      operation.description,
+      access.join(' '),
+      ...(problemCodes === '' ? [] : [`Problem codes of this operation: ${problemCodes}.`]),
+    ].join('\n\n'),
     'x-source': source,
     'x-permission': permission,
     ...(sandboxOnly === true && { 'x-sandbox-only': true }),
@@ -102,6 +107,12 @@ const header = (name: string, text: string, example: string) => ({
   example,
 })
 
+/** `partner.customer.deposit.created` -> `Customer deposit created`. */
+function eventSummary(name: EventName): string {
+  const words = name.replace(/^partner\./, '').replaceAll('.', ' ')
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}
+
 function webhooks() {
   return Object.fromEntries(
     eventNames.map((name) => [
@@ -110,8 +121,8 @@ function webhooks() {
         post: {
           operationId: `on${pascalCase(name)}`,
           tags: ['webhooks'],
-          summary: `Fires when ${events[name].firesWhen}`,
-          description: webhookDescription,
+          summary: eventSummary(name),
+          description: `Fires when ${events[name].firesWhen}.\n\n${webhookDescription}`,
           'x-source': 'documented',
           security: [],
           parameters: ['WebhookId', 'WebhookTimestamp', 'WebhookSignature'].map((each) => ref('parameters', each)),
@@ -121,14 +132,18 @@ function webhooks() {
               type: 'object',
               required: ['eventId', 'data'],
               properties: {
-                eventId: { type: 'string', format: 'uuid', description: 'The same on every retry; also `webhook-id`.' },
+                eventId: {
+                  type: 'string',
+                  format: 'uuid',
+                  description: 'Identifies the delivery; the same on every retry. Equal to `webhook-id`.',
+                },
                 data: ref('schemas', pascalCase(name)),
               },
               additionalProperties: false,
             }),
           },
           responses: {
-            '2XX': { description: 'Taken. Any other status, and a redirect, is a failure and is retried.' },
+            '2XX': { description: 'Delivered. Any other response, including a redirect, is a failure and is retried.' },
           },
         },
       },
@@ -140,9 +155,12 @@ const keyHeader = (name: string, text: string) => ({ type: 'apiKey', in: 'header
 
 const securitySchemes = {
   ApiKey: keyHeader('ApiKey', "The service account's API key."),
-  Nonce: keyHeader('Nonce', 'A GUID, used once. It is consumed only when the signature holds.'),
-  Timestamp: keyHeader('Timestamp', 'Unix time in seconds, within 300 s of the server either way.'),
-  Signature: keyHeader('Signature', 'Base64 of RSA PKCS#1 v1.5 with SHA-256 over the canonical string.'),
+  Nonce: keyHeader('Nonce', 'A single-use GUID. Only a request with a valid signature consumes it.'),
+  Timestamp: keyHeader('Timestamp', 'Unix time in seconds, at most 300 seconds before or after the server time.'),
+  Signature: keyHeader(
+    'Signature',
+    'Base64 of the RSA signature of the canonical string: SHA-256, PKCS#1 v1.5 padding.',
+  ),
 }
 
 const components = () => ({
@@ -153,18 +171,25 @@ const components = () => ({
   responses: sharedResponses(),
   examples: examples(),
   headers: {
-    RequestId: { description: 'Names this request in our logs and in problem bodies.', schema: { type: 'string' } },
+    RequestId: {
+      description: 'Identifies the request in problem bodies and in the logs of the service.',
+      schema: { type: 'string' },
+    },
     IdempotentReplayed: {
-      description: '`true` where the answer is that of an earlier request with the same idempotency key.',
+      description: '`true` if the response is the result of an earlier request with the same idempotency key.',
       schema: { type: 'string', enum: ['true'] },
     },
-    Location: { description: 'Where the transaction is read.', schema: { type: 'string', format: 'uri-reference' } },
-    RetryAfter: { description: 'Seconds to wait before the same request.', schema: { type: 'integer', minimum: 0 } },
+    Location: { description: 'The path of the transaction.', schema: { type: 'string', format: 'uri-reference' } },
+    RetryAfter: { description: 'Seconds to wait before a retry.', schema: { type: 'integer', minimum: 0 } },
   },
   parameters: {
-    WebhookId: header('webhook-id', 'The `eventId`.', '018f3c5e-7d1a-7c3e-9a52-6f1f0a9f4d21'),
-    WebhookTimestamp: header('webhook-timestamp', 'Unix time in seconds of this attempt.', '1767225600'),
-    WebhookSignature: header('webhook-signature', 'Space-separated `v1,<Base64>` signatures.', 'v1,g0hM9SsE...'),
+    WebhookId: header('webhook-id', 'Equal to `eventId`.', '018f3c5e-7d1a-7c3e-9a52-6f1f0a9f4d21'),
+    WebhookTimestamp: header('webhook-timestamp', 'Unix time of the attempt in seconds.', '1767225600'),
+    WebhookSignature: header(
+      'webhook-signature',
+      'Signatures separated by spaces: `v1,<Base64>` or `v1a,<Base64>`.',
+      'v1,g0hM9SsE...',
+    ),
   },
   securitySchemes,
 })
@@ -175,7 +200,7 @@ export function openapi(): string {
     info: {
       title: 'Partner Payments Service',
       version: 'v1',
-      summary: 'Customers, IBANs, fiat payouts, transactions and webhooks, over an RSA-signed HTTP/JSON API.',
+      summary: 'HTTP/JSON API for customers, IBANs, fiat payouts, transactions and webhooks.',
       description,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },

@@ -1,32 +1,33 @@
-/** `docs/permissions.md`: who may call what, printed from the rules that the service applies. */
+/** Generates `docs/permissions.md` from the operations table and the rules of the roles. */
 import { type Operation, operationIds, operations, permissions, roleAllows, users } from '@partner-payments/wire'
 import { generatedMark, table } from './markdown.ts'
 
 const { roles } = users
 
-const verdict = (allowed: boolean) => (allowed ? 'yes' : 'no')
+const yesOrNo = (allowed: boolean) => (allowed ? 'yes' : 'no')
 
 export function permissionsPage(): string {
   const matrix = table(
     ['permission', ...roles],
     permissions.map((permission) => [
       `\`${permission}\``,
-      ...roles.map((role) => verdict(roleAllows(role, permission))),
+      ...roles.map((role) => yesOrNo(roleAllows(role, permission))),
     ]),
   )
   const rows = operationIds.map((id) => {
     const { method, path, permission, source, sandboxOnly }: Operation = operations[id]
     const where = sandboxOnly === true ? `${source}, sandbox` : source
-    const held = roles.map((role) => verdict(roleAllows(role, permission)))
-    return [`\`${id}\``, `\`${method} ${path}\``, where, `\`${permission}\``, ...held]
+    const allowed = roles.map((role) => yesOrNo(roleAllows(role, permission)))
+    return [`\`${id}\``, `\`${method} ${path}\``, where, `\`${permission}\``, ...allowed]
   })
   return `# Permissions
 
 ${generatedMark}
 
-Each operation needs one permission, \`<group>:read\` or \`<group>:write\`; without it the answer is 403
-\`permission_denied\`. A service account holds explicit permissions, listed where it is created. A role is a named set of
-them (\`wire/src/roles.ts\`). An impersonated session holds reads only: each write is 403 \`impersonation_write_blocked\`.
+Each operation requires one permission, \`<group>:read\` or \`<group>:write\`. Without that permission the response is 403
+\`permission_denied\`. A service account has explicit permissions, which the operator sets when creating the account. A role
+is a named set of permissions (\`wire/src/roles.ts\`). An impersonated session can only read: each write is refused with 403
+\`impersonation_write_blocked\`.
 
 ## Permissions and roles
 

@@ -1,4 +1,4 @@
-/** `docs/problems.md`: the closed catalogue of refusals, and which operations raise each. */
+/** Generates `docs/problems.md`: the catalogue of problem codes and the operations that return each code. */
 import {
   type Operation,
   type ProblemCode,
@@ -18,7 +18,7 @@ const bodyCodes: ReadonlySet<ProblemCode> = new Set([
 ])
 const isShared = (code: ProblemCode) => sharedCodes.some((shared) => shared === code)
 
-function raisedBy(code: ProblemCode): string {
+function returnedBy(code: ProblemCode): string {
   if (isShared(code)) return 'every operation'
   if (bodyCodes.has(code)) return 'every operation with a body'
   const ids = operationIds.filter((id) => (operations[id] as Operation).refusals.includes(code))
@@ -31,18 +31,23 @@ export function problemsPage(): string {
 
 ${generatedMark}
 
-A refusal is answered as \`application/problem+json\`: \`type\`, \`title\`, \`status\`, \`detail\`, \`instance\`, and our additions
-\`code\`, \`requestId\` and, where fields are at fault, \`errors\`. Act on \`code\`; \`title\` and \`detail\` are for people and may
-change. \`type\` is \`urn:partner-payments:problem:<code>\`.
+Error responses are \`application/problem+json\` (RFC 9457) with \`type\`, \`title\`, \`status\`, \`detail\` and \`instance\`. Three
+fields are additions: \`code\`, \`requestId\` and, for invalid fields, \`errors\`. Programs should branch on \`code\`. \`title\` and
+\`detail\` are for people and may change. \`type\` is \`urn:partner-payments:problem:<code>\`.
+
+\`detail\` below is the default text. An operation may return a more specific one.
 
 ${table(
-  ['status', 'code', 'title', 'raised by'],
-  codes.map((code) => [String(problems[code].status), `\`${code}\``, problems[code].title, raisedBy(code)]),
+  ['status', 'code', 'title', 'detail', 'returned by'],
+  codes.map((code) => {
+    const { status, title, detail } = problems[code]
+    return [String(status), `\`${code}\``, title, detail, returnedBy(code)]
+  }),
 )}
 
 ## Field errors
 
-Each entry of \`errors\` is \`{pointer, code, message}\`: \`pointer\` is an RFC 6901 JSON pointer into the body, or begins with
-\`/query\` or \`/path\`. The codes are ${fieldErrorCodes.map((code) => `\`${code}\``).join(', ')}.
+Each entry of \`errors\` is \`{pointer, code, message}\`. \`pointer\` is an RFC 6901 JSON pointer into the body, or begins with
+\`/query\` or \`/path\`. The field error codes are ${fieldErrorCodes.map((code) => `\`${code}\``).join(', ')}.
 `
 }

@@ -1,24 +1,24 @@
-/** The running text of the OpenAPI document. */
+/** The introduction, the tag descriptions and the webhook description of the OpenAPI document. */
 import type { Tag } from '@partner-payments/wire'
 
-export const description = `An HTTP/JSON API through which a partner business manages its customers, obtains IBANs for them,
-pays out to beneficiaries, reads transactions, invites its team and receives webhooks.
+export const description = `An HTTP/JSON API for partner businesses. A partner manages its customers, obtains IBANs for
+customers, sends payouts to beneficiaries, reads transactions, invites team members and receives webhooks.
 
-Every operation is marked \`x-source: documented\` (part of the published interface) or \`extension\` (added so that the
-published part can be used), and names the permission that it needs.
+Each operation has an \`x-source\`: \`documented\` operations are part of the published interface, \`extension\` operations
+complement it. Each operation also names the permission that it requires.
 
 ## Signing a request
 
-Every request carries four headers; bearer tokens are not accepted.
+Every request requires four headers. Bearer tokens are not accepted.
 
 | Header | Content |
 |---|---|
 | \`ApiKey\` | the service account's API key |
-| \`Nonce\` | a GUID, used once |
-| \`Timestamp\` | Unix time in seconds, within 300 s of the server either way |
-| \`Signature\` | Base64 of an RSA signature, SHA-256 with PKCS#1 v1.5 padding, over the canonical string |
+| \`Nonce\` | a single-use GUID |
+| \`Timestamp\` | Unix time in seconds, at most 300 seconds before or after the server time |
+| \`Signature\` | Base64 of the RSA signature of the canonical string: SHA-256, PKCS#1 v1.5 padding |
 
-The canonical string is these seven items joined with a line feed (LF), without one at the end:
+The canonical string consists of seven items, joined with line feeds (LF), without a trailing line feed:
 
 1. the HTTP method, in upper case
 2. the public path exactly as called, without the query
@@ -26,13 +26,16 @@ The canonical string is these seven items joined with a line feed (LF), without 
 4. the value of \`Timestamp\`
 5. the value of \`Nonce\`
 6. the API secret
-7. the lower-case hexadecimal SHA-256 of the raw body (of nothing, where there is no body)
+7. the lower-case hexadecimal SHA-256 of the raw body (of zero bytes if there is no body)
 
-The canonical query is the query without its \`?\`, each name and value percent-encoded by RFC 3986 (unreserved characters
-are \`A-Z a-z 0-9 - . _ ~\`; a space is \`%20\`, never \`+\`), sorted by name, then value; duplicates and empty values stay. It
-is the empty string where there is no query.
+The canonical query is the query without the leading \`?\`:
 
-For example, \`GET /v1/customers?limit=5\` is signed as
+- Each name and value is percent-encoded by RFC 3986. Unreserved characters are \`A-Z a-z 0-9 - . _ ~\`; a space is \`%20\`,
+  never \`+\`.
+- The pairs are sorted by encoded name, then by encoded value. Duplicates and empty values are kept.
+- Without a query, the canonical query is the empty string.
+
+For example, the canonical string of \`GET /v1/customers?limit=5\` is
 
 \`\`\`
 GET
@@ -44,39 +47,42 @@ limit=5
 e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
 \`\`\`
 
-and \`openssl dgst -sha256 -sign key.pem canonical.txt | openssl base64 -A\` makes the signature of it.
+Sign it with \`openssl dgst -sha256 -sign key.pem canonical.txt | openssl base64 -A\`.
 
 ## Amounts
 
-Amounts are JSON numbers and exact: they are read from and written as source text. Read them with a decimal type.
+Amounts are exact JSON numbers. Parse them with a decimal type, not as binary floats.
 
 ## Idempotency
 
-A body with an \`idempotencyKey\` is carried out once. The same key with the same body answers what the first answered, with
-\`Idempotent-Replayed: true\`; with another body it is refused with 422 \`idempotency_key_reused\`.
+A request with an \`idempotencyKey\` takes effect once. A repeated request with the same key and the same body returns the
+first result with \`Idempotent-Replayed: true\`. The same key with a different body is refused with 422
+\`idempotency_key_reused\`.
 
 ## Lists
 
-\`{data, nextCursor, hasMore}\`, newest first. Pass \`nextCursor\` as \`cursor\` for the next page; it is null at the end.
+Lists return \`{data, nextCursor, hasMore}\`, newest first. Pass \`nextCursor\` as \`cursor\` to get the next page. On the last
+page \`nextCursor\` is null. The event feed differs: see \`GET /v1/events\`.
 
 ## Errors
 
-\`application/problem+json\` with a closed set of \`code\`s; refused fields are named in \`errors\` by JSON pointers. Quote
-\`requestId\` (also \`X-Request-Id\`) when you ask us about a request.
+Errors are \`application/problem+json\` (RFC 9457) with a \`code\` from a fixed set. \`errors\` lists each invalid field by its
+JSON pointer. Quote \`requestId\` (also \`X-Request-Id\`) when you contact support.
 `
 
 export const tagDescriptions: Readonly<Record<Tag, string>> = {
-  accounts: "The IBANs of a customer, and the partner's balances.",
-  beneficiaries: 'Whom a payout may pay: beneficiaries of a customer, or of the partner itself.',
+  accounts: 'Customer IBANs and partner balances.',
+  beneficiaries: 'The payees of payouts. A beneficiary belongs to a customer or to the partner itself.',
   customers: 'Customers and their identity (KYC) data.',
-  payouts: 'Fiat payouts to beneficiaries, each carried out once per idempotency key.',
-  simulations: 'Sandbox only: let deposits and withdrawals happen, with a chosen outcome.',
-  transactions: 'Everything that moved, or tried to: deposits, withdrawals and conversions, each with its timeline.',
-  users: "The invitations of the partner's team.",
-  webhooks: 'Event types, subscriptions and deliveries, and the events themselves.',
+  payouts: 'Fiat payouts to beneficiaries, idempotent by `idempotencyKey`.',
+  simulations: 'Sandbox only: simulated deposits and withdrawals with a chosen outcome.',
+  transactions: 'Deposits, withdrawals and conversions, each with its timeline.',
+  users: "Invitations to the partner's team.",
+  webhooks: 'Event types, webhook subscriptions, deliveries, recoveries and the event feed.',
 }
 
 export const webhookDescription =
-  'Delivered as a signed POST of exactly `{eventId, data}`. Verify `webhook-signature` by Standard Webhooks: HMAC-SHA256 ' +
-  'with the Base64-decoded part of the subscription secret after `whsec_`, over ' +
-  '`{webhook-id}.{webhook-timestamp}.{raw body}`. Answer 2xx at once and process by `eventId`, once.'
+  'The service delivers the event as a signed POST with the body `{eventId, data}`. Verify `webhook-signature` by ' +
+  'Standard Webhooks over `{webhook-id}.{webhook-timestamp}.{raw body}`. For `v1`, compute HMAC-SHA256 with the ' +
+  'Base64-decoded secret after `whsec_`. For `v1a`, verify Ed25519 with the public key after `whpk_`. Respond with 2xx ' +
+  'within 15 seconds and process each `eventId` once.'

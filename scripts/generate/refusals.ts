@@ -1,8 +1,8 @@
-/** What an operation may refuse: its own codes and those that every operation shares, by status. */
+/** The problem responses of an operation, by status: its own codes and the codes that all operations share. */
 import { type FieldError, type Operation, type ProblemCode, problems } from '@partner-payments/wire'
 import { ref } from './schema.ts'
 
-/** Decided by the gateway before any operation runs, or by what lies below all of them. */
+/** Codes that the gateway or the infrastructure can return for every operation. */
 export const sharedCodes = [
   'malformed_request',
   'unknown_field',
@@ -27,7 +27,7 @@ export const sharedCodes = [
   'downstream_timeout',
 ] as const satisfies readonly ProblemCode[]
 
-/** Where a body may be sent, it may be ill-formed. */
+/** Codes of every operation that accepts a body. */
 const bodyCodes = ['malformed_json', 'duplicate_key', 'nesting_too_deep'] as const satisfies readonly ProblemCode[]
 
 const statusNames: Readonly<Record<number, string>> = {
@@ -84,7 +84,7 @@ function responseObject(status: number, codes: readonly ProblemCode[]) {
 const shared = byStatus(sharedCodes)
 const sameCodes = (a: readonly ProblemCode[], b: readonly ProblemCode[]) => a.join() === b.join()
 
-/** A shared response is referred to; one to which the operation adds codes is written out. */
+/** References a shared response. If the operation adds codes to the status, writes the response inline. */
 export function responseOf(status: number, codes: readonly ProblemCode[]) {
   const name = statusNames[status]
   if (name === undefined) throw new Error(`no name for the status ${status}`)
@@ -108,7 +108,7 @@ export function examples() {
   const codes = Object.keys(problems) as readonly ProblemCode[]
   return Object.fromEntries(
     codes.map((code) => {
-      const { status, title } = problems[code]
+      const { status, title, detail } = problems[code]
       const error = fieldErrors[code]
       return [
         code,
@@ -118,7 +118,7 @@ export function examples() {
             type: `urn:partner-payments:problem:${code}`,
             title,
             status,
-            detail: error === undefined ? title : `${error.pointer}: ${error.message}`,
+            detail: error === undefined ? detail : `${error.pointer}: ${error.message}`,
             instance: '/v1/payouts/fiat',
             code,
             requestId: '018f3c5e-7d1a-7c3e-9a52-6f1f0a9f4d21',

@@ -1,4 +1,4 @@
-/** From the contract's schemas to those of OpenAPI 3.1, which are JSON Schema 2020-12. */
+/** Converts the schemas of the contract to OpenAPI 3.1 schemas (JSON Schema 2020-12). */
 import { CountryCode, Currency, CustomerRef, Email, Timestamp, Uuid } from '@partner-payments/wire'
 import { type Schema, isAmount, isRecord, isSchema, nameOf, nullableOf } from './shapes.ts'
 
@@ -9,12 +9,12 @@ export const ref = (kind: 'schemas' | 'responses' | 'examples' | 'headers' | 'pa
 export const amountSchema = {
   type: 'number',
   description:
-    'A JSON number, exact: it is read from its source text and never rounded. A string, an exponent beyond range or ' +
-    'more digits than the currency has is refused. Parse it as a decimal, not as a binary float.',
+    'An exact JSON number, never rounded. A string, an exponent out of range, or more decimal digits than the ' +
+    'currency has is refused. Parse the number as a decimal, not as a binary float.',
   examples: [12.5],
 }
 
-/** Without an example, a viewer makes one up from the pattern, and nobody can read it. */
+/** Without an example, a viewer generates an unreadable one from the pattern. */
 const exampleOf: ReadonlyMap<unknown, string> = new Map(
   (
     [
@@ -34,14 +34,14 @@ function orNull(inner: Schema): Schema {
   return { ...inner, type: [inner.type, 'null'], ...(Array.isArray(values) && { enum: [...values, null] }) }
 }
 
-/** A shape in its place: the name of a named one, the schema itself of any other. */
+/** The use of a schema: a reference if the schema is named, otherwise the schema itself. */
 export function place(schema: Schema): Schema {
   if (isAmount(schema)) return ref('schemas', 'Amount')
   const name = nameOf(schema)
   return name === undefined ? define(schema) : ref('schemas', name)
 }
 
-/** The definition of a shape: what it is made of is put in its place. */
+/** The definition of a schema, with references to the named schemas in it. */
 export function define(schema: Schema): Schema {
   const inner = nullableOf(schema)
   if (inner !== undefined) return orNull(place(inner))

@@ -1,4 +1,4 @@
-/** The named shapes of the contract, and the walk over a schema that every generator shares. */
+/** The named schemas of the contract, and helpers that all generators share. */
 import * as wire from '@partner-payments/wire'
 
 export type Schema = { readonly [keyword: string]: unknown }
@@ -18,7 +18,7 @@ export function isSchema(value: unknown): value is Schema {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** An object or an enumeration that a group exports under a capital letter; queries become parameters instead. */
+/** An exported object or enumeration with a capitalised name. Excludes queries, which become parameters. */
 const isNamed = (name: string, value: unknown): value is Schema =>
   /^[A-Z]/.test(name) && !name.endsWith('Query') && isSchema(value) && ('properties' in value || 'enum' in value)
 
@@ -45,10 +45,10 @@ function collect(): ReadonlyMap<string, Schema> {
   return shapes
 }
 
-/** Every named shape, by name: those of the groups, then the problem body and the data of the events. */
+/** All named schemas by name: the problem body, the schemas of the groups and the data of the events. */
 export const shapes = collect()
 
-/** By structure, not by identity: TypeBox copies a schema when it marks it optional. The first name wins. */
+/** Names by structure instead of identity, because TypeBox copies a schema to mark it optional. The first name wins. */
 const names = new Map<string, string>()
 for (const [name, schema] of shapes) {
   const structure = JSON.stringify(schema)
@@ -60,18 +60,18 @@ export function nameOf(schema: unknown): string | undefined {
 }
 
 export const isAmount = (schema: Schema): boolean => schema['x-json-type'] === 'number'
-/** The payload of an event, whichever it is. */
+/** The data of an event of any type. */
 export const isEventData = (schema: Schema): boolean => schema['x-event-data'] === true
 export const isRecord = (schema: Schema): boolean => 'patternProperties' in schema
 
-/** `X | null` as X; undefined where the schema is not of that form. */
+/** The schema X of `X | null`, or undefined if the schema does not have that form. */
 export function nullableOf(schema: Schema): Schema | undefined {
   const options = schema.anyOf
   if (!Array.isArray(options) || options.length !== 2 || options[1]?.type !== 'null') return undefined
   return options[0] as Schema
 }
 
-/** Where the amounts of a shape stand: `amount`, `data.*.amount` (`*` is every item of an array). */
+/** The paths of the amounts in a schema: `amount`, `data.*.amount` (`*` stands for every item of an array). */
 export function amountPaths(schema: Schema | undefined, at: readonly string[] = []): readonly string[] {
   if (schema === undefined) return []
   if (isAmount(schema)) return [at.join('.')]

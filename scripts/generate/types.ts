@@ -1,4 +1,4 @@
-/** `sdk/src/generated/types.ts`: the shapes and the signatures of the client, as plain TypeScript. */
+/** Generates `sdk/src/generated/types.ts`: the TypeScript types of the schemas and of the client methods. */
 import { type Operation, eventNames, events, operationIds, operations } from '@partner-payments/wire'
 import {
   type Schema,
@@ -13,7 +13,7 @@ import {
   shapes,
 } from './shapes.ts'
 
-/** An input takes `undefined` for an absent field and an amount in either spelling; an output promises one form. */
+/** `in`: a request, which accepts `undefined` and amounts as strings or numbers. `out`: a response. */
 type Direction = 'in' | 'out'
 
 const literal = (value: unknown) => (typeof value === 'string' ? `'${value.replaceAll("'", "\\'")}'` : String(value))
@@ -51,36 +51,36 @@ function objectType(schema: Schema, direction: Direction, indent: string): strin
   return fields.length === 0 ? '{}' : `{\n${fields.join('\n')}\n${indent}}`
 }
 
-/** The names of the shapes that a shape is made of, itself included. */
-function reach(schema: unknown, into: Set<string>): Set<string> {
-  if (Array.isArray(schema)) for (const each of schema) reach(each, into)
+/** Collects the names of a schema and of all schemas in it. */
+function collectNames(schema: unknown, into: Set<string>): Set<string> {
+  if (Array.isArray(schema)) for (const each of schema) collectNames(each, into)
   else if (isSchema(schema)) {
     const name = nameOf(schema)
     if (name !== undefined) into.add(name)
-    for (const each of Object.values(schema)) reach(each, into)
+    for (const each of Object.values(schema)) collectNames(each, into)
   }
   return into
 }
 
 function directions(): ReadonlyMap<string, Direction> {
-  const taken = new Set<string>()
-  const answered = new Set<string>(['Problem'])
+  const requestNames = new Set<string>()
+  const responseNames = new Set<string>(['Problem'])
   for (const id of operationIds) {
     const { body, response }: Operation = operations[id]
-    reach(body, taken)
-    reach(response, answered)
+    collectNames(body, requestNames)
+    collectNames(response, responseNames)
   }
-  for (const name of taken) {
-    if (answered.has(name) && amountPaths(shapes.get(name)).length > 0)
-      throw new Error(`${name} carries an amount both ways: one type cannot describe it`)
+  for (const name of requestNames) {
+    if (responseNames.has(name) && amountPaths(shapes.get(name)).length > 0)
+      throw new Error(`${name} has an amount and is used in requests and responses: one type cannot describe both`)
   }
   return new Map([
-    ...[...taken].map((name) => [name, 'in'] as const),
-    ...[...answered].map((name) => [name, 'out'] as const),
+    ...[...requestNames].map((name) => [name, 'in'] as const),
+    ...[...responseNames].map((name) => [name, 'out'] as const),
   ])
 }
 
-/** A query in the client: `limit` may be given as the number that it is. */
+/** The type of a query. Accepts `limit` also as a number. */
 function queryType(query: Schema): string {
   const fields = Object.entries(query.properties as Record<string, Schema>)
   const lines = fields.map(([name, field]) => {
@@ -90,8 +90,24 @@ function queryType(query: Schema): string {
   return `{\n${lines.join('\n')}\n  }`
 }
 
+/** Breaks a text into lines for a doc comment. */
+function wrap(text: string): readonly string[] {
+  return text.match(/.{1,112}(?: |$)/g)?.map((line) => line.trimEnd()) ?? []
+}
+
 function method(id: string, operation: Operation): string {
-  const { params = {}, query, body, bodyOptional, response, summary, permission, refusals, sandboxOnly } = operation
+  const {
+    params = {},
+    query,
+    body,
+    bodyOptional,
+    response,
+    summary,
+    description,
+    permission,
+    refusals,
+    sandboxOnly,
+  } = operation
   const args = [
     ...Object.keys(params).map((name) => `${name}: string`),
     ...(body === undefined
@@ -100,17 +116,20 @@ function method(id: string, operation: Operation): string {
     ...(query === undefined ? [] : [`query?: ${queryType(query as unknown as Schema)}`]),
     'options?: CallOptions',
   ]
-  const answer = response === undefined ? 'void' : place(response as unknown as Schema, 'out', '  ')
+  const result = response === undefined ? 'void' : place(response as unknown as Schema, 'out', '  ')
   const lines = [
     `${summary}.`,
+    '',
+    ...wrap(description),
+    '',
     `\`${operation.method} ${operation.path}\`, permission \`${permission}\`${sandboxOnly === true ? ', sandbox only' : ''}.`,
-    ...(refusals.length === 0 ? [] : [`Refuses: ${refusals.join(', ')}.`]),
+    ...(refusals.length === 0 ? [] : wrap(`Problem codes: ${refusals.join(', ')}.`)),
   ]
   return [
     '  /**',
-    ...lines.map((line) => `   * ${line}`),
+    ...lines.map((line) => `   * ${line}`.trimEnd()),
     '   */',
-    `  readonly ${id}: (${args.join(', ')}) => Promise<${answer}>`,
+    `  readonly ${id}: (${args.join(', ')}) => Promise<${result}>`,
   ].join('\n')
 }
 
@@ -132,20 +151,20 @@ function eventTypes(): string {
 }
 
 export function sdkTypes(): string {
-  return `// Generated by \`npm run generate\` from wire/src/operations.ts. Change the table, not this file.
+  return `// Generated by \`npm run generate\` from wire/src/operations.ts. Edit the table, not this file.
 import type { CallOptions } from '../call.ts'
 
-/** An exact decimal as the service wrote it, for example \`'12.50'\`: no amount passes through a binary float. */
+/** An exact decimal as a string, for example \`'12.50'\`. It never passes through a binary float. */
 export type Amount = string
 
-/** An amount to send: a decimal text is sent digit for digit; a number as JavaScript writes it. */
+/** An amount in a request. A decimal string is sent digit for digit, a number as JavaScript formats it. */
 export type AmountInput = string | number
 
 ${namedTypes()}
 
 ${eventTypes()}
 
-/** One method per operation: path parameters first, then the body or the query, then options. */
+/** One method per operation. Arguments: path parameters, then the body or the query, then options. */
 export type OperationMethods = {
 ${operationIds.map((id) => method(id, operations[id])).join('\n')}
 }

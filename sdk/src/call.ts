@@ -1,19 +1,21 @@
-/** What the client knows of an operation, and how a call becomes a path and a query. */
+/** The route of an operation, and how a call is turned into a path and a query. */
 import { canonicalQuery } from './sign.ts'
 
 export type Route = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly path: string
   readonly params: readonly string[]
-  readonly takes: 'body' | 'query' | 'nothing'
-  /** `keyed`: repeated only under an idempotency key. */
-  readonly repeats: 'always' | 'keyed' | 'never'
-  readonly amountsIn: readonly string[]
-  readonly amountsOut: readonly string[]
+  /** The input besides the path parameters. */
+  readonly input: 'body' | 'query' | 'none'
+  /** When a failed request may be sent again. */
+  readonly retry: 'always' | 'withIdempotencyKey' | 'never'
+  /** The paths of amounts in the request and response bodies, such as `data.*.amount`. */
+  readonly requestAmounts: readonly string[]
+  readonly responseAmounts: readonly string[]
 }
 
 export type CallOptions = {
-  /** Ends the call, its waiting between attempts included. */
+  /** Aborts the call, including its pauses between attempts. */
   readonly signal?: AbortSignal | undefined
 }
 
@@ -23,22 +25,23 @@ export type CallInput = {
   readonly body?: unknown
 }
 
-export type Answer<T> = { readonly status: number; readonly headers: Headers; readonly body: T }
+export type ApiResponse<T> = { readonly status: number; readonly headers: Headers; readonly body: T }
 
-/** Dot segments would be resolved away by the URL parser, and another path than the one meant would be called. */
+/** The URL parser removes dot segments, so that the request would go to another path. */
 const dotSegment = /^\.{0,2}$/
 
-/** Throws a TypeError where a parameter is missing, empty or a dot segment. */
-export function pathOf(route: Route, params: CallInput['params'] = {}): string {
+/** Throws a TypeError if a parameter is missing, empty or a dot segment. */
+export function buildPath(route: Route, params: CallInput['params'] = {}): string {
   return route.path.replace(/\{(\w+)\}/g, (_match, name: string) => {
     const value = params[name]
-    if (typeof value !== 'string' || dotSegment.test(value)) throw new TypeError(`${name} is not a path parameter`)
+    if (typeof value !== 'string' || dotSegment.test(value))
+      throw new TypeError(`${name} is not a valid path parameter`)
     return encodeURIComponent(value)
   })
 }
 
-/** The query in its canonical form, so that what is sent and what is signed are one text. Undefined is left out. */
-export function queryOf(query: CallInput['query'] = {}): string {
+/** Builds the query in its canonical form, so that the sent and the signed query are equal. Omits undefined values. */
+export function buildQuery(query: CallInput['query'] = {}): string {
   const pairs = Object.entries(query).flatMap(([name, value]) =>
     value === undefined ? [] : [`${encodeURIComponent(name)}=${encodeURIComponent(String(value))}`],
   )

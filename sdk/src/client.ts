@@ -1,60 +1,60 @@
-/** The client: one method per operation, all of them one generic call. */
-import { type Answer, type CallInput, type CallOptions, type Route, pathOf, queryOf } from './call.ts'
+/** The API client: one method per operation, all based on one generic call. */
+import { type ApiResponse, type CallInput, type CallOptions, type Route, buildPath, buildQuery } from './call.ts'
 import { type OperationId, operations } from './generated/operations.ts'
 import type { OperationMethods } from './generated/types.ts'
 import { parseExactly, stringifyExactly } from './json.ts'
-import { ApiProblem, ApiUnreachable, problemOf } from './problem.ts'
-import { retrying } from './retry.ts'
+import { ApiProblem, ApiConnectionError, readProblem } from './problem.ts'
+import { withRetries } from './retry.ts'
 import { type Credentials, createSigner } from './sign.ts'
 
 export type ClientOptions = Credentials & {
-  /** `https://api.example.com`; a path is kept in front of every operation's. */
+  /** For example `https://api.example.com`. A path is prepended to the path of every operation. */
   readonly baseUrl: string
   readonly fetch?: typeof fetch
-  /** Attempts after the first; 3 unless told. */
+  /** The maximum number of attempts after the first. Default: 3. */
   readonly retries?: number
-  /** The first pause between attempts at most; it doubles. 250 unless told. */
+  /** The maximum of the first pause between attempts; it doubles with each attempt. Default: 250. */
   readonly backoffMs?: number
-  /** Of one attempt; 30,000 unless told. */
+  /** The timeout of one attempt. Default: 30,000. */
   readonly timeoutMs?: number
 }
 
-/** What a method of the client answers. */
+/** The result type of a client method. */
 export type ResultOf<K extends OperationId> = Awaited<ReturnType<OperationMethods[K]>>
 
 export type Client = OperationMethods & {
-  /** As the methods, with the status and the headers, such as `Location` and `Idempotent-Replayed`. */
+  /** Calls an operation and also returns the status and the headers, such as `Location` and `Idempotent-Replayed`. */
   readonly call: <K extends OperationId>(
     id: K,
     input?: CallInput,
     options?: CallOptions,
-  ) => Promise<Answer<ResultOf<K>>>
+  ) => Promise<ApiResponse<ResultOf<K>>>
 }
 
 type Attempt = { readonly route: Route; readonly url: URL; readonly body: Uint8Array; readonly signal: AbortSignal }
 
 const noBody = new Uint8Array(0)
-const successes: ReadonlySet<number> = new Set([200, 204])
+const successStatuses: ReadonlySet<number> = new Set([200, 204])
 
-/** POSTs are repeated only where the service recognises the second as the first. */
-function mayRepeat({ repeats }: Route, body: unknown): boolean {
-  if (repeats !== 'keyed') return repeats === 'always'
+/** A POST is retried only if it is idempotent: by its definition or by an idempotency key. */
+function isIdempotent({ retry }: Route, body: unknown): boolean {
+  if (retry !== 'withIdempotencyKey') return retry === 'always'
   return typeof (body as { readonly idempotencyKey?: unknown } | undefined)?.idempotencyKey === 'string'
 }
 
-/** A method's arguments, in the order of its signature: path parameters, body or query, options. */
+/** Reads the arguments of a method: path parameters, then body or query, then options. */
 function readArguments(route: Route, args: readonly unknown[]): readonly [CallInput, CallOptions | undefined] {
   const count = route.params.length
   const params = Object.fromEntries(route.params.map((name, index) => [name, args[index] as string]))
-  const options = args[route.takes === 'nothing' ? count : count + 1] as CallOptions | undefined
-  if (route.takes === 'body') return [{ params, body: args[count] }, options]
-  if (route.takes === 'query') return [{ params, query: args[count] as CallInput['query'] }, options]
+  const options = args[route.input === 'none' ? count : count + 1] as CallOptions | undefined
+  if (route.input === 'body') return [{ params, body: args[count] }, options]
+  if (route.input === 'query') return [{ params, query: args[count] as CallInput['query'] }, options]
   return [{ params }, options]
 }
 
 /**
- * Throws ApiProblem where the service refuses, ApiUnreachable where no answer comes, TypeError where the call is not
- * well made, and the signal's reason where it is aborted.
+ * Methods throw ApiProblem for a problem response, ApiConnectionError if no usable response arrives, TypeError for an
+ * invalid call, and the reason of the signal if the call is aborted.
  */
 export function createClient(options: ClientOptions): Client {
   const { fetch: send = fetch, retries = 3, backoffMs = 250, timeoutMs = 30_000 } = options
@@ -62,42 +62,42 @@ export function createClient(options: ClientOptions): Client {
   const prefix = baseUrl.pathname.replace(/\/+$/, '')
   const sign = createSigner(options)
 
-  const attempt = async ({ route, url, body, signal }: Attempt): Promise<Answer<unknown>> => {
+  const attempt = async ({ route, url, body, signal }: Attempt): Promise<ApiResponse<unknown>> => {
     const { pathname: path, search } = url
-    // Each attempt has a nonce and a timestamp of its own: the service accepts neither twice.
+    // Each attempt has its own nonce and timestamp, because the service accepts a nonce once.
     const signature = sign({ method: route.method, path, query: search.slice(1), body })
     const headers = { accept: 'application/json', ...(body.length > 0 && { 'content-type': 'application/json' }) }
     const response = await send(url, {
       method: route.method,
       headers: { ...headers, ...signature },
       ...(body.length > 0 && { body }),
-      // A signature is for one path of one host; it is not carried elsewhere.
+      // A signed request is never redirected to another host or path.
       redirect: 'manual',
       signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
     })
-    if (!successes.has(response.status)) throw await problemOf(response)
+    if (!successStatuses.has(response.status)) throw await readProblem(response)
     const text = await response.text()
-    const answer = text === '' ? undefined : parseExactly(text, route.amountsOut)
-    return { status: response.status, headers: response.headers, body: answer }
+    const responseBody = text === '' ? undefined : parseExactly(text, route.responseAmounts)
+    return { status: response.status, headers: response.headers, body: responseBody }
   }
 
   const run = async (id: OperationId, input: CallInput = {}, { signal }: CallOptions = {}) => {
     const route: Route = operations[id]
-    const url = new URL(prefix + pathOf(route, input.params), baseUrl)
-    url.search = queryOf(input.query)
-    const given = input.body
-    const body = given === undefined ? noBody : Buffer.from(stringifyExactly(given, route.amountsIn))
-    const ended = signal ?? new AbortController().signal
-    return retrying(
-      async (before) => {
+    const url = new URL(prefix + buildPath(route, input.params), baseUrl)
+    url.search = buildQuery(input.query)
+    const requestBody = input.body
+    const body = requestBody === undefined ? noBody : Buffer.from(stringifyExactly(requestBody, route.requestAmounts))
+    const abortSignal = signal ?? new AbortController().signal
+    return withRetries(
+      async (previousAttempts) => {
         try {
-          return await attempt({ route, url, body, signal: ended })
+          return await attempt({ route, url, body, signal: abortSignal })
         } catch (error) {
-          if (ended.aborted || error instanceof ApiProblem) throw error
-          throw new ApiUnreachable(before + 1, error)
+          if (abortSignal.aborted || error instanceof ApiProblem) throw error
+          throw new ApiConnectionError(previousAttempts + 1, error)
         }
       },
-      { retries: mayRepeat(route, given) ? retries : 0, backoffMs, signal },
+      { retries: isIdempotent(route, requestBody) ? retries : 0, backoffMs, signal },
     )
   }
 

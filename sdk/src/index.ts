@@ -1,12 +1,12 @@
 /**
- * The partner's client: signs, sends, retries under one idempotency key, verifies webhooks. Depends on nothing but Node
- * (20 or later). Amounts are decimal texts and never pass through a binary float.
+ * The API client for partners: signs and sends requests, retries idempotent requests and verifies webhooks. It has no
+ * dependencies besides Node 20.3 or later. Amounts are decimal strings and never pass through a binary float.
  */
-export type { Answer, CallInput, CallOptions } from './call.ts'
+export type { ApiResponse, CallInput, CallOptions } from './call.ts'
 export { type Client, type ClientOptions, type ResultOf, createClient } from './client.ts'
 export { type OperationId, operations } from './generated/operations.ts'
 export type * from './generated/types.ts'
-export { ApiProblem, ApiUnreachable, type FieldError, type ProblemCode } from './problem.ts'
+export { ApiProblem, ApiConnectionError, type FieldError, type ProblemCode } from './problem.ts'
 export {
   type Credentials,
   type SignatureHeaders,
@@ -19,8 +19,8 @@ export {
 export {
   type VerifyOptions,
   type WebhookEvent,
-  type WebhookFault,
+  type WebhookVerificationReason,
   type WebhookHeaders,
-  WebhookRefused,
+  WebhookVerificationError,
   verifyWebhook,
 } from './webhook.ts'

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { parseExactly, stringifyExactly } from './json.ts'
 
-test('keeps the text of amounts that a float would change', () => {
+test('keeps amounts as text', () => {
   const text =
     '{"amount":9007199254740993.10,"userAmount":0.30,"n":7,"page":{"data":[{"amount":1.00},{"amount":-0.05}]}}'
   assert.deepEqual(parseExactly(text, ['amount', 'userAmount', 'page.data.*.amount']), {
@@ -14,7 +14,7 @@ test('keeps the text of amounts that a float would change', () => {
   })
 })
 
-test('touches only the paths that are amounts: a partner may hang an amount of its own on a payment', () => {
+test('keeps only the given paths as text, not an amount in custom fields', () => {
   const text = '{"amount":12.50,"customFields":{"amount":12.50,"quoted":"\\"amount\\":1"}}'
   assert.deepEqual(parseExactly(text, ['amount']), {
     amount: '12.50',
@@ -22,18 +22,18 @@ test('touches only the paths that are amounts: a partner may hang an amount of i
   })
 })
 
-test('leaves null and text where an amount may stand as they are', () => {
+test('returns null and strings at an amount path unchanged', () => {
   assert.deepEqual(parseExactly('{"amount":null}', ['amount']), { amount: null })
   assert.deepEqual(parseExactly('{"amount":"1.0"}', ['amount']), { amount: '1.0' })
 })
 
-test('a field named __proto__ is a field', () => {
+test('a field named __proto__ does not change the prototype', () => {
   const parsed = parseExactly('{"amount":1,"__proto__":{"admin":true}}', ['amount']) as object
   assert.equal(Object.getPrototypeOf(parsed), Object.prototype)
   assert.deepEqual(Object.keys(parsed), ['amount', '__proto__'])
 })
 
-test('is JSON.parse for everything that is no amount', () => {
+test('parses everything except amounts as JSON.parse does', () => {
   fc.assert(
     fc.property(fc.json({ maxDepth: 4 }), (text) => {
       assert.deepEqual(parseExactly(text, ['no.such.path']), JSON.parse(text))
@@ -44,7 +44,7 @@ test('is JSON.parse for everything that is no amount', () => {
     assert.throws(() => parseExactly(text, ['a']), SyntaxError)
 })
 
-test('writes decimal texts as number literals, digit for digit, and nothing else differently', () => {
+test('writes decimal strings as number literals and everything else as JSON.stringify does', () => {
   assert.equal(
     stringifyExactly({ amount: '10000000.10', note: 'say "hi"', gone: undefined, list: [{ a: null }] }, ['amount']),
     '{"amount":10000000.10,"note":"say \\"hi\\"","list":[{"a":null}]}',
@@ -58,7 +58,7 @@ test('writes decimal texts as number literals, digit for digit, and nothing else
   )
 })
 
-test('refuses to send what is not a decimal, and so cannot be made to write other JSON', () => {
+test('refuses an amount that is not a decimal, so that it cannot inject JSON', () => {
   for (const amount of [
     '',
     '1,5',

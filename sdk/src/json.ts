@@ -1,40 +1,39 @@
 /**
- * JSON with exact amounts. `JSON.parse` turns every number into a binary float; here the amounts of a shape, named by
- * their paths, are kept as the text that the service wrote. Node 20 has no source-text access in `JSON.parse`, hence the
- * walk over the tokens.
+ * JSON with exact amounts. `JSON.parse` converts every number to a binary float. Here the numbers at the given paths are
+ * kept as text. The parser reads tokens, because `JSON.parse` of Node 20 has no access to the source text.
  */
 
-/** Paths such as `amount` or `data.*.amount`; `*` is every item of an array. */
+/** Paths such as `amount` or `data.*.amount`; `*` stands for every item of an array. */
 export type AmountPaths = readonly string[]
 
 const token = /"[^"\\]*(?:\\.[^"\\]*)*"|[[\]{}]|[^\s,:[\]{}"]+/g
 
-/** Throws a SyntaxError as `JSON.parse` does. */
+/** Parses JSON and keeps the numbers at the paths `amounts` as text. Throws a SyntaxError as `JSON.parse` does. */
 export function parseExactly(text: string, amounts: AmountPaths): unknown {
-  // The syntax is judged here; the walk below may then trust it.
+  // JSON.parse checks the syntax, so that the token reader below need not.
   const parsed: unknown = JSON.parse(text)
   if (amounts.length === 0) return parsed
   const paths = new Set(amounts)
   const tokens = text.match(token) ?? []
-  let at = 0
-  const next = () => tokens[at++] ?? ''
-  const isAt = (closing: string) => tokens[at] === closing
+  let position = 0
+  const next = () => tokens[position++] ?? ''
+  const isNext = (closing: string) => tokens[position] === closing
   const read = (path: string): unknown => {
     const first = next()
     if (first === '[') {
       const items: unknown[] = []
-      while (!isAt(']')) items.push(read(below(path, '*')))
-      at += 1
+      while (!isNext(']')) items.push(read(childPath(path, '*')))
+      position += 1
       return items
     }
     if (first === '{') {
       const object = {}
-      while (!isAt('}')) {
+      while (!isNext('}')) {
         const name = JSON.parse(next()) as string
-        // A definition, because an assignment to `__proto__` would change the prototype instead.
-        define(object, name, read(below(path, name)))
+        // Not an assignment, because an assignment to `__proto__` changes the prototype.
+        defineField(object, name, read(childPath(path, name)))
       }
-      at += 1
+      position += 1
       return object
     }
     return paths.has(path) && /^[-\d]/.test(first) ? first : JSON.parse(first)
@@ -42,9 +41,9 @@ export function parseExactly(text: string, amounts: AmountPaths): unknown {
   return read('')
 }
 
-const below = (path: string, name: string) => (path === '' ? name : `${path}.${name}`)
+const childPath = (path: string, name: string) => (path === '' ? name : `${path}.${name}`)
 
-function define(object: object, name: string, value: unknown): void {
+function defineField(object: object, name: string, value: unknown): void {
   Object.defineProperty(object, name, { value, writable: true, enumerable: true, configurable: true })
 }
 
@@ -56,15 +55,15 @@ function amountLiteral(value: unknown, path: string): string {
   throw new TypeError(`${path} is not a decimal such as '12.50'`)
 }
 
-/** As `JSON.stringify`, with each amount as the number literal that its text is. Throws a TypeError for another text. */
+/** Like `JSON.stringify`, but writes each amount as a number literal. Throws a TypeError if it is not a decimal. */
 export function stringifyExactly(value: unknown, amounts: AmountPaths): string {
   const paths = new Set(amounts)
   const write = (each: unknown, path: string): string => {
     if (paths.has(path)) return amountLiteral(each, path)
-    if (Array.isArray(each)) return `[${each.map((item) => write(item, below(path, '*'))).join(',')}]`
+    if (Array.isArray(each)) return `[${each.map((item) => write(item, childPath(path, '*'))).join(',')}]`
     if (typeof each !== 'object' || each === null || 'toJSON' in each) return JSON.stringify(each) ?? 'null'
     const fields = Object.entries(each).filter(([, field]) => field !== undefined)
-    return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${write(field, below(path, name))}`).join(',')}}`
+    return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${write(field, childPath(path, name))}`).join(',')}}`
   }
   return write(value, '')
 }

@@ -1,4 +1,4 @@
-/** The package as a partner gets it: plain JavaScript with declarations, on no TypeScript of Node's. */
+/** The built package that partners install: JavaScript with type declarations. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -34,7 +34,7 @@ test('runs as JavaScript, without type stripping', () => {
   assert.equal(out, 'function true\n')
 })
 
-test('depends on nothing but Node', () => {
+test('has no dependencies besides Node', () => {
   const manifest = JSON.parse(text('package.json')) as Record<string, unknown>
   assert.equal(manifest.dependencies, undefined)
   const files = readdirSync(installed, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.js'))
@@ -44,7 +44,7 @@ test('depends on nothing but Node', () => {
   for (const name of imported) assert.match(name, /^(\.{1,2}\/.+\.js|node:crypto)$/)
 })
 
-test("its declarations hold under a partner's strict compiler, and refuse what the service would refuse", () => {
+test('the declarations compile in strict mode and reject invalid calls', () => {
   const check = (body: string) => {
     writeFileSync(
       join(partner, 'main.ts'),

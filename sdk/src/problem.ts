@@ -1,12 +1,12 @@
-/** How a call fails: refused by the service, or not answered at all. */
+/** The errors of a call: a problem response, or no usable response. */
 import type { Problem } from './generated/types.ts'
 
 export type FieldError = NonNullable<Problem['errors']>[number]
 
-/** A code of the catalogue, or `http_<status>` where something before the service answered without one. */
+/** A code of the problem catalogue, or `http_<status>` if a proxy responded without a code. */
 export type ProblemCode = Problem['code'] | `http_${number}`
 
-/** An answer other than success. Act on `code`; quote `requestId` when you ask about it. */
+/** An unsuccessful response. Branch on `code`; quote `requestId` when you contact support. */
 export class ApiProblem extends Error {
   override readonly name = 'ApiProblem'
   readonly code: ProblemCode
@@ -18,7 +18,7 @@ export class ApiProblem extends Error {
 
   constructor(status: number, headers: Headers, body: Partial<Problem>) {
     const code = body.code ?? `http_${status}`
-    const detail = body.detail ?? body.title ?? 'The answer is not a problem body.'
+    const detail = body.detail ?? body.title ?? 'The response has no problem body.'
     super(`${status} ${code}: ${detail}`)
     this.code = code
     this.status = status
@@ -30,21 +30,21 @@ export class ApiProblem extends Error {
 }
 
 /**
- * No usable answer came. Whether the operation was carried out is unknown: repeat it under the same idempotency key, or look
- * for it, before you send another.
+ * No usable response arrived. The operation may have taken effect: retry it with the same idempotency key, or look it up
+ * before you send another request.
  */
-export class ApiUnreachable extends Error {
-  override readonly name = 'ApiUnreachable'
+export class ApiConnectionError extends Error {
+  override readonly name = 'ApiConnectionError'
   readonly attempts: number
 
   constructor(attempts: number, cause: unknown) {
-    super(`no usable answer after ${attempts} attempt${attempts === 1 ? '' : 's'}`, { cause })
+    super(`no usable response after ${attempts} attempt${attempts === 1 ? '' : 's'}`, { cause })
     this.attempts = attempts
   }
 }
 
-/** A body that is not a problem, such as a proxy's page, says nothing beyond its status. */
-export async function problemOf(response: Response): Promise<ApiProblem> {
+/** Ignores a body that is not JSON, such as the HTML page of a proxy. */
+export async function readProblem(response: Response): Promise<ApiProblem> {
   const text = await response.text()
   let body: unknown
   try {

@@ -1,7 +1,7 @@
-/** When to try again, and after how long. */
-import { ApiProblem, ApiUnreachable } from './problem.ts'
+/** Which failures are retried, and the pause before each attempt. */
+import { ApiProblem, ApiConnectionError } from './problem.ts'
 
-/** A longer wait than this is the caller's to arrange: the problem is thrown, with its `Retry-After`. */
+/** For a longer `Retry-After` the problem is thrown, and the caller decides when to retry. */
 const retryAfterMsMax = 60_000
 const backoffMsMax = 10_000
 
@@ -13,10 +13,10 @@ export type RetryOptions = {
 
 const retryStatuses: ReadonlySet<number> = new Set([429, 502, 503, 504])
 
-/** The twin of this very request is still being carried out: its answer comes under the same idempotency key. */
+/** `request_in_progress`: a retry returns the result of the request that holds the same idempotency key. */
 const isRetryable = ({ status, code }: ApiProblem) => retryStatuses.has(status) || code === 'request_in_progress'
 
-/** RFC 9110 section 10.2.3: seconds or a date. */
+/** RFC 9110 section 10.2.3: `Retry-After` is a number of seconds or a date. */
 export function retryAfterMs(headers: Headers, nowMs: number): number | undefined {
   const value = headers.get('retry-after')
   if (value === null) return undefined
@@ -25,7 +25,7 @@ export function retryAfterMs(headers: Headers, nowMs: number): number | undefine
   return Number.isNaN(at) ? undefined : Math.max(0, at - nowMs)
 }
 
-/** Full jitter: many clients that failed together must not come back together. */
+/** Full jitter, so that clients that failed together do not retry together. */
 function backoff(attempt: number, baseMs: number): number {
   return Math.random() * Math.min(backoffMsMax, baseMs * 2 ** attempt)
 }
@@ -44,24 +44,27 @@ function wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
   })
 }
 
-/** How long until the next attempt; undefined where there is to be none. */
+/** The pause before the next attempt, or undefined if the error is not retried. */
 function delayAfter(error: unknown, attempt: number, backoffMs: number): number | undefined {
-  if (error instanceof ApiUnreachable) return backoff(attempt, backoffMs)
+  if (error instanceof ApiConnectionError) return backoff(attempt, backoffMs)
   if (!(error instanceof ApiProblem) || !isRetryable(error)) return undefined
-  const told = retryAfterMs(error.headers, Date.now())
-  if (told === undefined) return backoff(attempt, backoffMs)
-  return told > retryAfterMsMax ? undefined : told
+  const retryAfter = retryAfterMs(error.headers, Date.now())
+  if (retryAfter === undefined) return backoff(attempt, backoffMs)
+  return retryAfter > retryAfterMsMax ? undefined : retryAfter
 }
 
-/** `attempt` throws ApiUnreachable where no answer came; it is told how many attempts came before it. */
-export async function retrying<T>(attempt: (before: number) => Promise<T>, options: RetryOptions): Promise<T> {
+/** Runs `attempt` with the number of previous attempts, until it succeeds or its error is not retried. */
+export async function withRetries<T>(
+  attempt: (previousAttempts: number) => Promise<T>,
+  options: RetryOptions,
+): Promise<T> {
   const { retries, backoffMs, signal } = options
-  for (let before = 0; ; before += 1) {
+  for (let previousAttempts = 0; ; previousAttempts += 1) {
     signal?.throwIfAborted()
     try {
-      return await attempt(before)
+      return await attempt(previousAttempts)
     } catch (error) {
-      const delay = before < retries ? delayAfter(error, before, backoffMs) : undefined
+      const delay = previousAttempts < retries ? delayAfter(error, previousAttempts, backoffMs) : undefined
       if (delay === undefined) throw error
       await wait(delay, signal)
     }

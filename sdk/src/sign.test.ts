@@ -21,7 +21,7 @@ const { apiSecret, timestamp, nonce, vectors } = JSON.parse(read('signing.json')
 const privateKeyPem = read('key.pem')
 const sign = createSigner({ apiKey: 'ak_vectors', apiSecret, privateKeyPem })
 
-test('the vectors of the openssl command line: there are nine', () => assert.equal(vectors.length, 9))
+test('the openssl vectors are complete', () => assert.equal(vectors.length, 9))
 
 for (const vector of vectors) {
   test(`signs as openssl does: ${vector.name}`, () => {
@@ -37,7 +37,7 @@ for (const vector of vectors) {
   })
 }
 
-test('makes the canonical string of the service, byte for byte, for any request', () => {
+test('produces the same canonical string as the service for any request', () => {
   const word = fc.string({ unit: 'grapheme', maxLength: 12 })
   const name = word.map((text) => encodeURIComponent(text))
   const pair = fc.tuple(name, name).map(([key, value]) => `${key}=${value}`)
@@ -57,21 +57,21 @@ test('makes the canonical string of the service, byte for byte, for any request'
   )
 })
 
-test('refuses a broken percent-encoding as the service does', () => {
+test('refuses an invalid percent-encoding as the service does', () => {
   for (const query of ['a=%', 'a=%C3', '%zz']) {
     assert.throws(() => canonicalQuery(query), URIError)
     assert.throws(() => wire.canonicalQuery(query), URIError)
   }
 })
 
-test('makes a nonce and a timestamp of its own, fresh each time', () => {
+test('generates a new nonce and timestamp for each request', () => {
   const request = { method: 'GET', path: '/v1/accounts', query: '', body: new Uint8Array(0) }
-  const [one, other] = [sign(request), sign(request)]
-  assert.notEqual(one.Nonce, other.Nonce)
-  assert.match(one.Nonce, new RegExp(wire.uuidPattern))
-  assert.ok(Math.abs(Number(one.Timestamp) - Date.now() / 1000) < 60)
-  const canonical = canonicalString({ ...request, timestamp: one.Timestamp, nonce: one.Nonce }, apiSecret)
-  const signature = Buffer.from(one.Signature, 'base64')
+  const [first, second] = [sign(request), sign(request)]
+  assert.notEqual(first.Nonce, second.Nonce)
+  assert.match(first.Nonce, new RegExp(wire.uuidPattern))
+  assert.ok(Math.abs(Number(first.Timestamp) - Date.now() / 1000) < 60)
+  const canonical = canonicalString({ ...request, timestamp: first.Timestamp, nonce: first.Nonce }, apiSecret)
+  const signature = Buffer.from(first.Signature, 'base64')
   assert.ok(verify('sha256', Buffer.from(canonical), createPublicKey(privateKeyPem), signature))
 })
 

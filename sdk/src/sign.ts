@@ -1,4 +1,4 @@
-/** The signature of requests. Interface document, Authentication; the canonical query as the documentation says. */
+/** Request signatures. Sources: interface document, Authentication; the OpenAPI document for the canonical query. */
 import { type KeyObject, createHash, createPrivateKey, randomUUID, sign } from 'node:crypto'
 
 export type Signer = (request: SignedRequest) => SignatureHeaders
@@ -10,7 +10,7 @@ export type SignedRequest = {
   /** The query as sent, without the leading `?`. */
   readonly query: string
   readonly body: Uint8Array
-  /** Made afresh where absent. */
+  /** Generated if absent, like `nonce`. */
   readonly timestamp?: string
   readonly nonce?: string
 }
@@ -29,7 +29,7 @@ export type Credentials = {
   readonly privateKeyPem: string
 }
 
-/** RFC 3986 section 2.3; `encodeURIComponent` leaves five characters that are not unreserved. */
+/** RFC 3986 section 2.3. `encodeURIComponent` leaves five characters that are not unreserved. */
 function encodeRfc3986(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
 }
@@ -37,8 +37,8 @@ function encodeRfc3986(text: string): string {
 const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
 /**
- * Decoded and encoded again by RFC 3986, sorted by name then value, duplicates and empty values kept. A `+` is a plus
- * sign. Throws a URIError where a percent-encoding is broken.
+ * Decodes the query, encodes it by RFC 3986 and sorts it by encoded name, then value. Keeps duplicates and empty values.
+ * A `+` is a plus sign. Throws a URIError if a percent-encoding is invalid.
  */
 export function canonicalQuery(query: string): string {
   return query
@@ -54,14 +54,14 @@ export function canonicalQuery(query: string): string {
     .join('&')
 }
 
-/** The seven items, joined with a line feed. */
+/** Joins the seven items with line feeds. */
 export function canonicalString(request: Required<SignedRequest>, apiSecret: string): string {
   const { method, path, query, timestamp, nonce, body } = request
   const digest = createHash('sha256').update(body).digest('hex')
   return [method, path, canonicalQuery(query), timestamp, nonce, apiSecret, digest].join('\n')
 }
 
-/** Throws where the key is not an RSA private key. The key is read once and kept out of reach. */
+/** Throws a TypeError if the key is not an RSA private key. Parses the key once. */
 export function createSigner({ apiKey, apiSecret, privateKeyPem }: Credentials): Signer {
   const key: KeyObject = createPrivateKey(privateKeyPem)
   if (key.asymmetricKeyType !== 'rsa') throw new TypeError('privateKeyPem is not an RSA private key')
@@ -69,7 +69,7 @@ export function createSigner({ apiKey, apiSecret, privateKeyPem }: Credentials):
     const timestamp = request.timestamp ?? String(Math.floor(Date.now() / 1000))
     const nonce = request.nonce ?? randomUUID()
     const canonical = canonicalString({ ...request, timestamp, nonce }, apiSecret)
-    // Node signs RSA keys with PKCS#1 v1.5 padding unless told otherwise.
+    // The default padding of Node for RSA keys is PKCS#1 v1.5.
     const signature = sign('sha256', Buffer.from(canonical, 'utf8'), key).toString('base64')
     return { ApiKey: apiKey, Nonce: nonce, Timestamp: timestamp, Signature: signature }
   }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes webhook.json with the openssl command line alone, so that the vectors owe nothing to the code that they judge.
-# webhook-key.pem is a key for these vectors and for nothing else (openssl genpkey -algorithm ED25519).
+# Generates webhook.json with the openssl command line only, so that the vectors do not depend on the tested code.
+# webhook-key.pem is used only for these vectors (openssl genpkey -algorithm ED25519).
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -11,10 +11,10 @@ work=$(mktemp -d)
 trap 'rm -r "$work"' EXIT
 first=1
 
-# The last 32 bytes of the DER are the raw key.
-raw() { tail -c 32 | openssl base64 -A; }
-seed=$(openssl pkey -in webhook-key.pem -outform DER | raw)
-public=$(openssl pkey -in webhook-key.pem -pubout -outform DER | raw)
+# Prints the raw key, which is the last 32 bytes of its DER encoding.
+raw_key() { tail -c 32 | openssl base64 -A; }
+seed=$(openssl pkey -in webhook-key.pem -outform DER | raw_key)
+public=$(openssl pkey -in webhook-key.pem -pubout -outform DER | raw_key)
 private=$({ printf '%s' "$seed" | openssl base64 -d -A; printf '%s' "$public" | openssl base64 -d -A; } | openssl base64 -A)
 
 vector() { # name body
@@ -35,10 +35,10 @@ vector() { # name body
   printf '  "id": "%s",\n  "timestamp": %s,\n' "$id" "$timestamp"
   printf '  "secret": "whsec_%s",\n' "$(printf '%s' "$secret" | openssl base64 -A)"
   printf '  "privateKey": "whsk_%s",\n  "publicKey": "whpk_%s",\n  "vectors": [\n' "$private" "$public"
-  vector 'an event' "{\"eventId\":\"$id\",\"data\":{\"eventType\":\"transaction.status.changed\",\"amount\":12.50}}"
-  vector 'beyond ASCII' "{\"eventId\":\"$id\",\"data\":{\"creditorName\":\"Zoë Müller\",\"note\":\"日本\"}}"
-  vector 'full stops and spaces' "{\"eventId\":\"$id\",  \"data\":{\"a.b\":\" . \"}}"
-  vector 'nothing' ''
+  vector 'event' "{\"eventId\":\"$id\",\"data\":{\"eventType\":\"transaction.status.changed\",\"amount\":12.50}}"
+  vector 'non-ASCII body' "{\"eventId\":\"$id\",\"data\":{\"creditorName\":\"Zoë Müller\",\"note\":\"日本\"}}"
+  vector 'body with full stops and spaces' "{\"eventId\":\"$id\",  \"data\":{\"a.b\":\" . \"}}"
+  vector 'empty body' ''
   printf '\n  ]\n}\n'
 } >webhook.json.new
 mv webhook.json.new webhook.json

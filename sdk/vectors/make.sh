@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes signing.json with the openssl command line alone, so that the vectors owe nothing to the code that they judge.
-# key.pem is a key for these vectors and for nothing else (openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048).
+# Generates signing.json with the openssl command line only, so that the vectors do not depend on the tested code.
+# key.pem is used only for these vectors (openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048).
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -9,7 +9,7 @@ timestamp=1767225600
 nonce=3b241101-e2bb-4255-8caf-4136c566a962
 first=1
 
-# Canonical queries are written out by hand, from the text of the documentation.
+# The canonical queries are written by hand from the documentation.
 vector() { # name method path query canonicalQuery body
   local digest canonical signature
   digest=$(printf '%s' "$6" | openssl dgst -sha256 -r | cut -d' ' -f1)
@@ -29,17 +29,17 @@ vector() { # name method path query canonicalQuery body
   printf '"openssl dgst -sha256 -sign key.pem < canonical | openssl base64 -A"],\n'
   printf '  "apiSecret": "%s",\n  "timestamp": "%s",\n  "nonce": "%s",\n  "vectors": [\n' "$secret" "$timestamp" "$nonce"
   vector 'no query, no body' GET /v1/webhooks/event-types '' '' ''
-  vector 'a body' POST /v1/payouts/fiat '' '' \
+  vector 'ASCII body' POST /v1/payouts/fiat '' '' \
     '{"amount":12.50,"currency":"EUR","beneficiaryId":"018f3c5e-7d1a-7c3e-9a52-6f1f0a9f4d21","idempotencyKey":"k-1"}'
-  vector 'a body beyond ASCII' PUT /v1/customers/cus_0123456789abcdef '' '' '{"kyc":{"fullName":"Zoë Müller"}}'
+  vector 'non-ASCII body' PUT /v1/customers/cus_0123456789abcdef '' '' '{"kyc":{"fullName":"Zoë Müller"}}'
   vector 'sorted by name, then value' GET /v1/customers 'limit=5&cursor=b&cursor=a' 'cursor=a&cursor=b&limit=5' ''
-  vector 'duplicates and empty values stay' GET /v1/customers 'b=&a&b=&a=1' 'a=&a=1&b=&b=' ''
-  vector 'reserved characters and a plus sign' GET /v1/customers \
+  vector 'duplicates and empty values are kept' GET /v1/customers 'b=&a&b=&a=1' 'a=&a=1&b=&b=' ''
+  vector 'reserved characters and a plus sign are encoded' GET /v1/customers \
     "email=a+b@example.com&note=(it's)*!~" 'email=a%2Bb%40example.com&note=%28it%27s%29%2A%21~' ''
-  vector 'lower-case percent-encoding is made upper' GET /v1/customers \
+  vector 'lower-case percent-encoding becomes upper-case' GET /v1/customers \
     'q=%e2%82%ac%20%7e' 'q=%E2%82%AC%20~' ''
-  vector 'sorted as encoded, not as meant' GET /v1/customers 'z=1&%C3%A9=2' '%C3%A9=2&z=1' ''
-  vector 'an encoded path stays as called' GET /v1/transactions/a%2Fb%20c '' '' ''
+  vector 'sorted by encoded, not decoded, name' GET /v1/customers 'z=1&%C3%A9=2' '%C3%A9=2&z=1' ''
+  vector 'an encoded path is signed as called' GET /v1/transactions/a%2Fb%20c '' '' ''
   printf '\n  ]\n}\n'
 } >signing.json.new
 mv signing.json.new signing.json

@@ -1,7 +1,7 @@
 /**
- * One of several API processes (`processes.ts`): the same service without workers, on the shared port. Its parent alone
- * tells it to stop: a Ctrl-C in the terminal reaches both, and one must not be gone before the other knows. Where the
- * parent dies, Node ends it by itself.
+ * The program of one of several API processes (`processes.ts`): the service without workers, on the shared port. Only its
+ * parent stops it: Ctrl-C reaches both processes, and the parent must know before a child ends. If the parent dies,
+ * node:cluster ends the child.
  */
 import { join } from 'node:path'
 import { compose } from './compose.ts'
@@ -9,36 +9,36 @@ import { type Config, ConfigError, readConfig } from './config.ts'
 import { createLog, systemClock } from './kernel/index.ts'
 import { createObservability } from './observability/index.ts'
 import { connectDatabase, explain, gatewayForms, listening, type Started, stopper } from './process.ts'
-import type { Ask, ManyRole, Say } from './processes.ts'
+import type { ChildMessage, ParentMessage, RequestRole } from './processes.ts'
 
-const say = (what: Say) => process.send?.(what)
+const send = (message: ChildMessage) => process.send?.(message)
 
 async function main(): Promise<void> {
-  const [role, number] = process.argv.slice(2) as [ManyRole, string]
+  const [role, number] = process.argv.slice(2) as [RequestRole, string]
   const config: Config = readConfig({ makesKey: role === 'serve' })
   const log = createLog(config.LOG_LEVEL).child({ process: Number(number) })
   const started: Started[] = []
   const stop = stopper(started, log)
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined)
-  process.on('message', (message: Ask) => {
-    if (message.ask === 'stop') void stop().then(() => process.exit(0))
+  process.on('message', (message: ParentMessage) => {
+    if (message.type === 'stop') void stop().then(() => process.exit(0))
   })
   if (config.DATABASE_URL === undefined) throw new ConfigError('an API process is started by its parent')
   const db = await connectDatabase(config.DATABASE_URL, { config, log, started })
-  const operations = createObservability({ db, process: number })
-  process.on('message', (message: Ask) => {
-    if (message.ask !== 'metrics') return
-    void operations.snapshot().then((metrics) => say({ say: 'metrics', id: message.id, metrics }))
+  const observability = createObservability({ db, process: number })
+  process.on('message', (message: ParentMessage) => {
+    if (message.type !== 'metrics') return
+    void observability.snapshot().then((metrics) => send({ type: 'metrics', id: message.id, metrics }))
   })
   const mailboxFolder = join(config.DATA_DIR, 'mailbox')
-  const service = compose({ config, db, clock: systemClock, log, operations, mailboxFolder })
+  const service = compose({ config, db, clock: systemClock, log, observability, mailboxFolder })
   const gateway = await service.gateway(gatewayForms[role])
   const port = await listening('PORT', config.HOST, config.PORT, gateway.listen)
   started.push({ name: 'gateway', stop: gateway.close })
-  log.info({ pid: process.pid, port }, 'an API process listens')
-  say({ say: 'listening' })
+  log.info({ pid: process.pid, port }, 'API process listens')
+  send({ type: 'listening' })
 }
 
 main().catch((error: unknown) => {
-  process.send?.({ say: 'failed', why: explain(error) } satisfies Say, () => process.exit(1))
+  process.send?.({ type: 'failed', reason: explain(error) } satisfies ChildMessage, () => process.exit(1))
 })

@@ -20,7 +20,7 @@ import {
 } from './kernel/index.ts'
 import { createLedger } from './ledger/index.ts'
 import { folderTransport, readMailbox, smtpTransport, startMailWorker, startNoticeWorker } from './mail/index.ts'
-import type { Operations } from './observability/index.ts'
+import type { Observability } from './observability/index.ts'
 import { createEventOutbox, payloadOf, sampleOf, wakingDatabase } from './events/index.ts'
 import { analyseWhatHasGrown, type Database } from './postgres/index.ts'
 import { createSandboxBank } from './rails/index.ts'
@@ -63,7 +63,7 @@ export type ServiceDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly log: Log
-  readonly operations?: Operations
+  readonly observability?: Observability
   /** See `PayoutsDeps`. */
   readonly payoutsPerBatchMax?: number
   /** The folder where mails land without SMTP_URL. */
@@ -171,10 +171,10 @@ export function compose(deps: ServiceDeps): Service {
         allowLoopback: config.WEBHOOK_HTTP,
         proxy: config.WEBHOOK_PROXY_URL,
         threads: config.WEBHOOK_THREADS,
-        ...(deps.operations ? { observe: { attempt: deps.operations.metrics.delivery } } : {}),
+        ...(deps.observability ? { observe: { attempt: deps.observability.metrics.delivery } } : {}),
       })),
-      ...(deps.operations
-        ? [startStatisticsCollector({ db, log, endpointStatistics, observe: deps.operations.metrics.endpoints })]
+      ...(deps.observability
+        ? [startStatisticsCollector({ db, log, endpointStatistics, observe: deps.observability.metrics.endpoints })]
         : []),
       ...settlement(),
       startMailWorker({ db, clock, log, users, access, ...mailParts(deps), idleMs }),
@@ -200,7 +200,7 @@ type GatewayParts = {
   readonly internalKey: Uint8Array
 }
 
-async function makeGateway({ config, clock, log, operations }: ServiceDeps, parts: GatewayParts): Promise<Gateway> {
+async function makeGateway({ config, clock, log, observability }: ServiceDeps, parts: GatewayParts): Promise<Gateway> {
   const { form, access, ...rest } = parts
   const common = {
     ...rest,
@@ -210,7 +210,7 @@ async function makeGateway({ config, clock, log, operations }: ServiceDeps, part
     bodyBytesMax: config.BODY_BYTES_MAX,
     requestsMax: config.REQUESTS_MAX,
     headerBytesMax: config.HEADER_BYTES_MAX,
-    ...(operations ? { observe: operations.metrics.request } : {}),
+    ...(observability ? { observe: observability.metrics.request } : {}),
   }
   const signed = {
     access,

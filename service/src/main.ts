@@ -1,6 +1,7 @@
 /**
- * The roles of the one program. `serve` is everything in one process, or answers requests by several (`processes.ts`);
- * `gateway`, `api` and `worker` are the same code apart; `migrate` and `operator` do one thing and end. Whatever fails at start is one clear line and exit code 1.
+ * The roles of the program. `serve` runs everything, with one process or several for requests (`processes.ts`). `gateway`,
+ * `api` and `worker` run parts of it in separate processes. `migrate` and `operator` run one command and end. A failed
+ * start prints one line and ends with exit code 1.
  */
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -16,7 +17,7 @@ import {
 } from './config.ts'
 import type { Gateway } from './gateway/index.ts'
 import { createLog, type Log, type Loop, systemClock } from './kernel/index.ts'
-import { createObservability, type Operations } from './observability/index.ts'
+import { createObservability, type Observability } from './observability/index.ts'
 import { requireCommand, runOperator } from './operator.ts'
 import {
   type Database,
@@ -26,20 +27,20 @@ import {
   startEmbeddedPostgres,
 } from './postgres/index.ts'
 import { connectDatabase, connectionsOf, explain, gatewayForms, listening, type Started, stopper } from './process.ts'
-import { createProcesses, type ManyRole, type Processes } from './processes.ts'
+import { createProcesses, type Processes, type RequestRole } from './processes.ts'
 import { credentialsFile, seedSandbox } from './seed.ts'
 
 const roles = ['serve', 'gateway', 'api', 'worker', 'migrate', 'operator'] as const
 type Role = (typeof roles)[number]
-/** These are one service in several processes: what they share is told to each of them. */
-const apartRoles: ReadonlySet<Role> = new Set(['gateway', 'api', 'worker'])
+/** Roles of one service in separate processes. The operator configures each with what they share. */
+const separateRoles: ReadonlySet<Role> = new Set(['gateway', 'api', 'worker'])
 
 async function main(): Promise<void> {
   const [role = 'serve', ...args] = process.argv.slice(2)
-  if (!isRole(role)) throw new ConfigError(`no role ${role}: there are ${roles.join(', ')}`)
+  if (!isRole(role)) throw new ConfigError(`no role ${role}: the roles are ${roles.join(', ')}`)
   if (role === 'operator') requireCommand(args)
   const given = role === 'operator' ? {} : readArguments(role, args)
-  const config = readConfig({ makesKey: !apartRoles.has(role), given })
+  const config = readConfig({ makesKey: !separateRoles.has(role), given })
   const log = createLog(config.LOG_LEVEL)
   const started: Started[] = []
   const stop = stopper(started, log)
@@ -52,17 +53,17 @@ async function main(): Promise<void> {
 }
 
 function readArguments(role: Role, args: readonly string[]): NonNullable<ReadOptions['given']> {
-  const options = isMany(role) ? { processes: { type: 'string' } as const } : {}
+  const options = answersRequests(role) ? { processes: { type: 'string' } as const } : {}
   try {
     const { processes } = parseArgs({ args: [...args], options }).values as { readonly processes?: string }
     return processes === undefined ? {} : { PROCESSES: processes }
   } catch {
-    const taken = isMany(role) ? 'no arguments but --processes N' : 'no arguments'
-    throw new ConfigError(`the role ${role} takes ${taken}; the rest is variables: docs/configuration.md`)
+    const accepted = answersRequests(role) ? 'only the argument --processes N' : 'no arguments'
+    throw new ConfigError(`the role ${role} takes ${accepted}; other settings are variables: docs/configuration.md`)
   }
 }
 
-const isMany = (role: Role): role is ManyRole => role === 'serve' || role === 'gateway' || role === 'api'
+const answersRequests = (role: Role): role is RequestRole => role === 'serve' || role === 'gateway' || role === 'api'
 const isRole = (text: string): text is Role => (roles as readonly string[]).includes(text)
 
 type Context = {
@@ -88,35 +89,35 @@ async function run(role: Role, args: readonly string[], context: Context): Promi
     process.stdout.write(`${JSON.stringify(await runOperator(args, service, db, config))}\n`)
     return stop()
   }
-  const processes = isMany(role) && config.PROCESSES > 1 ? createProcesses({ role, config, log }) : undefined
-  const operations = createObservability({ db, ...(processes ? { process: '0', others: processes } : {}) })
-  const service = compose({ config, db, clock: systemClock, log, operations, mailboxFolder })
-  onSignals(operations, stop, log)
+  const processes = answersRequests(role) && config.PROCESSES > 1 ? createProcesses({ role, config, log }) : undefined
+  const observability = createObservability({ db, ...(processes ? { process: '0', others: processes } : {}) })
+  const service = compose({ config, db, clock: systemClock, log, observability, mailboxFolder })
+  onSignals(observability, stop, log)
   embedded?.ended.then(
     () => databaseEnded(started, stop, log),
     () => undefined,
   )
-  const opsPort = await listening('OPS_PORT', config.OPS_HOST, config.OPS_PORT, operations.listen)
-  started.push({ name: 'operations', stop: operations.close })
-  if (isMany(role)) await serve(role, service, opsPort, { ...context, db, url, processes })
+  const opsPort = await listening('OPS_PORT', config.OPS_HOST, config.OPS_PORT, observability.listen)
+  started.push({ name: 'operations', stop: observability.close })
+  if (answersRequests(role)) await serve(role, service, opsPort, { ...context, db, url, processes })
   else startWorkers(service, started)
-  operations.ready()
+  observability.ready()
 }
 
-/** The database that is configured, or the embedded one, which belongs to one service: `serve`, or a lone command. */
+/** The configured database, or the embedded one, which only the role `serve` and single commands may start. */
 async function openDatabase(role: Role, { config, log, started }: Context) {
   let url = config.DATABASE_URL ?? (role === 'operator' ? findRunningPostgres(config.DATA_DIR) : undefined)
   let embedded: Awaited<ReturnType<typeof startEmbeddedPostgres>> | undefined
-  const processes = isMany(role) && config.PROCESSES > 1 ? config.PROCESSES + 1 : 1
+  const processes = answersRequests(role) && config.PROCESSES > 1 ? config.PROCESSES + 1 : 1
   if (url === undefined) {
-    if (apartRoles.has(role))
+    if (separateRoles.has(role))
       throw new ConfigError(
         `DATABASE_URL is required for the role ${role}: the embedded database belongs to the role serve`,
       )
     makeDataDir(config.DATA_DIR)
     const connectionsMax = connectionsOf(config, processes)
-    const logged = (line: string) => log.debug(line)
-    embedded = await startEmbeddedPostgres({ dataDir: config.DATA_DIR, durable: true, connectionsMax, log: logged })
+    const logLine = (line: string) => log.debug(line)
+    embedded = await startEmbeddedPostgres({ dataDir: config.DATA_DIR, durable: true, connectionsMax, log: logLine })
     started.push({ name: 'embedded PostgreSQL', stop: embedded.stop })
     ;({ url } = embedded)
   }
@@ -126,17 +127,17 @@ async function openDatabase(role: Role, { config, log, started }: Context) {
 type Serving = Context & {
   readonly db: Database
   readonly url: string
-  /** Where several answer, this one only watches them, and works. */
+  /** Defined if several processes answer requests; this process then supervises them and runs the workers. */
   readonly processes: Processes | undefined
 }
 
 async function serve(
-  role: ManyRole,
+  role: RequestRole,
   service: Service,
   opsPort: number,
   { config, log, started, db, url, processes }: Serving,
 ): Promise<void> {
-  const { port, part } = processes ? await serveByMany(processes, url) : await serveAlone(role, service, config)
+  const { port, part } = processes ? await listenByProcesses(processes, url) : await listenHere(role, service, config)
   const host = config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST
   const baseUrl = config.PUBLIC_URL ?? `http://${host}:${port}`
   if (role === 'serve') {
@@ -144,7 +145,7 @@ async function serve(
     startWorkers(service, started)
     if (config.MODE === 'sandbox') await seedSandbox(service, db, config.DATA_DIR, baseUrl)
   }
-  // Pushed last, so that requests end before the workers and the database they need.
+  // Pushed last: requests end before the workers and the database that they need.
   started.push(part)
   log.info({ role, port, opsPort, baseUrl, processes: config.PROCESSES }, 'listening')
   if (role === 'serve') process.stdout.write(welcome(config, baseUrl, opsPort))
@@ -152,14 +153,14 @@ async function serve(
 
 type Listening = { readonly port: number; readonly part: Started }
 
-async function serveAlone(role: ManyRole, service: Service, config: Config): Promise<Listening> {
+async function listenHere(role: RequestRole, service: Service, config: Config): Promise<Listening> {
   const form = gatewayForms[role]
   const gateway: Gateway = await service.gateway(form)
   const port = await listening('PORT', config.HOST, config.PORT, gateway.listen)
   return { port, part: { name: 'gateway', stop: gateway.close } }
 }
 
-async function serveByMany(processes: Processes, url: string): Promise<Listening> {
+async function listenByProcesses(processes: Processes, url: string): Promise<Listening> {
   const part = { name: 'API processes', stop: processes.stop }
   try {
     return { port: await processes.start(url), part }
@@ -188,21 +189,21 @@ function welcome(config: Config, baseUrl: string, opsPort: number): string {
   return `${lines.join('\n')}\n`
 }
 
-function onSignals(operations: Operations, stop: () => Promise<void>, log: Log): void {
-  let asked = false
+function onSignals(observability: Observability, stop: () => Promise<void>, log: Log): void {
+  let isStopping = false
   const onSignal = (signal: string) => {
-    if (asked) process.exit(1) // a second Ctrl-C means now
-    asked = true
+    if (isStopping) process.exit(1) // A second Ctrl-C ends the process at once.
+    isStopping = true
     log.info({ signal }, 'stopping')
-    operations.drain()
+    observability.drain()
     void stop().then(() => process.exit(0))
   }
   process.on('SIGINT', onSignal)
   process.on('SIGTERM', onSignal)
-  if (startedByNpm()) onOrphaned(() => onSignal('npm has gone'))
+  if (startedByNpm()) onOrphaned(() => onSignal('npm ended'))
 }
 
-/** npm that is killed outright passes nothing on: a service that nobody holds any more must not stay behind. */
+/** Stops the service if npm, its parent, was killed: a killed npm passes no signal on. */
 function onOrphaned(stop: () => void): void {
   const parent = process.ppid
   const timer = setInterval(() => {
@@ -215,11 +216,11 @@ function onOrphaned(stop: () => void): void {
 
 const orphanCheckMs = 250
 
-/** The embedded server is gone although nobody asked: end, so that whoever watches the process starts it again. */
+/** Ends the process after an unexpected end of the embedded server, so that a supervisor restarts it. */
 async function databaseEnded(started: readonly Started[], stop: () => Promise<void>, log: Log): Promise<void> {
   if (!started.some(({ name }) => name === 'embedded PostgreSQL')) return
-  log.error('the embedded PostgreSQL has ended')
-  process.stderr.write('The embedded PostgreSQL has ended: see postgres.log in the data folder.\n')
+  log.error('the embedded PostgreSQL ended unexpectedly')
+  process.stderr.write('The embedded PostgreSQL ended unexpectedly: see postgres.log in the data folder.\n')
   await stop()
   process.exit(1)
 }

@@ -1,6 +1,6 @@
 /**
- * The operator's commands: one JSON object on standard output each, so that scripts can read it. They work on the same
- * database as the service and may run beside it.
+ * The operator's commands. Each prints one JSON object on standard output. They use the database of the service and may
+ * run while it runs.
  */
 import { createPublicKey, type KeyObject } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
@@ -32,14 +32,14 @@ function required(options: Options, name: string): string {
 
 function readPermissions(text: string): readonly Permission[] {
   if (text === 'all') return permissions
-  const asked = text.split(',').map((part) => part.trim())
-  const unknown = asked.find((permission) => !(permissions as readonly string[]).includes(permission))
+  const requested = text.split(',').map((part) => part.trim())
+  const unknown = requested.find((permission) => !(permissions as readonly string[]).includes(permission))
   if (unknown !== undefined)
     throw new ConfigError(`operator: no permission ${unknown}; there are ${permissions.join(', ')}`)
-  return asked as Permission[]
+  return requested as Permission[]
 }
 
-/** A key of another kind would be taken here and then fail at every request. */
+/** Refuses a key of another kind, which would fail at every request. */
 async function readPublicKey(file: string): Promise<string> {
   const refuse = (reason: string) => new ConfigError(`operator: --public-key ${file}: ${reason}`)
   const pem = await readFile(file, 'utf8').catch((error: Error) => {
@@ -59,12 +59,12 @@ async function readPublicKey(file: string): Promise<string> {
 
 const commands = ['partner create', 'service-account create', 'service-account revoke', 'impersonate']
 
-/** Before a database is opened, and perhaps made, for words that are no command. */
+/** Throws a ConfigError for an unknown command, before a database is opened or created. */
 export function requireCommand(args: readonly string[]): void {
   if (!commands.includes(parse(args).positionals.join(' '))) throw new ConfigError(operatorUsage)
 }
 
-/** Runs one command; throws a ConfigError (a line for the person) where the words are off. */
+/** Runs one command. Throws a ConfigError of one line if an argument is wrong. */
 export async function runOperator(
   args: readonly string[],
   service: Service,

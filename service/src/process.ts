@@ -1,45 +1,46 @@
-/** What every process of ours does alike: take a database and a port, stop in order, say in one line what is wrong. */
+/** What every process of the service does: connect to the database, listen, stop in order, explain a failure in one line. */
 import { type Config, ConfigError } from './config.ts'
 import { Refusal, Unreachable } from './api/index.ts'
 import { type Log } from './kernel/index.ts'
 import { createDatabase, type Database, EmbeddedPostgresError, MigrationError } from './postgres/index.ts'
 
-/** What was started, to be stopped in the reverse order. */
+/** A started part. Parts are stopped in the reverse order of their start. */
 export type Started = { readonly name: string; readonly stop: () => Promise<void> }
 
-/** The form that the gateway has in each role that answers requests. */
+/** The form of the gateway in each role that answers requests. */
 export const gatewayForms = { serve: 'local', gateway: 'edge', api: 'inner' } as const
 
-/** After this the process ends, whatever still hangs: the next start repairs what a kill would leave. */
+/** After this time the process ends even if a part still hangs. The next start recovers as after a kill. */
 const stopTimeoutMs = 45_000
 
-/** Stops in the reverse order of starting, once; each part is given its time, the whole has an end. */
+/** Stops every part once, in the reverse order of the start, within `stopTimeoutMs`. */
 export function stopper(started: Started[], log: Log): () => Promise<void> {
   let stopping: Promise<void> | undefined
   return () => {
     stopping ??= (async () => {
       const deadline = setTimeout(() => {
-        log.error('the stop took too long')
+        log.error('stop timed out; the process ends')
         process.exit(1)
       }, stopTimeoutMs)
       deadline.unref()
       for (let part = started.pop(); part; part = started.pop())
-        await part.stop().catch((error: unknown) => log.error({ err: error }, 'a part did not stop cleanly'))
+        await part.stop().catch((error: unknown) => log.error({ err: error }, 'a part failed to stop'))
       clearTimeout(deadline)
     })()
     return stopping
   }
 }
 
-/** What a process opens beyond DATABASE_CONNECTIONS_MAX: the nonces' own connections (`postgres/database.ts`). */
-const connectionsBeside = 2
-/** Of all processes together. */
+/** Connections of a process beyond DATABASE_CONNECTIONS_MAX: those of unflushed writes (`postgres/database.ts`). */
+const extraConnections = 2
+/** The connections of all processes together. */
 export const connectionsOf = (config: Config, processes: number): number =>
-  processes * (config.DATABASE_CONNECTIONS_MAX + connectionsBeside)
+  processes * (config.DATABASE_CONNECTIONS_MAX + extraConnections)
 
-type ServerFacts = { readonly version: number; readonly connectionsMax: number }
+type ServerLimits = { readonly version: number; readonly connectionsMax: number }
+/** `server_version_num` of PostgreSQL 15. */
 const oldestServer = 150_000
-const serverFacts = {
+const serverLimits = {
   parts: [
     `select current_setting('server_version_num')::integer as version, current_setting('max_connections')::integer
       - current_setting('superuser_reserved_connections')::integer as connections_max`,
@@ -47,7 +48,10 @@ const serverFacts = {
   values: [],
 }
 
-/** Pushes its end to `started`. Refuses a server that is too old; says when `processes` of ours want more than it takes. */
+/**
+ * Connects, and pushes the pool to `started`. Throws a ConfigError if the server is too old. Logs a warning if `processes`
+ * processes may open more connections than the server accepts.
+ */
 export async function connectDatabase(
   url: string,
   { config, log, started }: { readonly config: Config; readonly log: Log; readonly started: Started[] },
@@ -55,14 +59,14 @@ export async function connectDatabase(
 ): Promise<Database> {
   const db = createDatabase({ url, connectionsMax: config.DATABASE_CONNECTIONS_MAX, log })
   started.push({ name: 'database pool', stop: db.close })
-  const facts = await db.row<ServerFacts>(serverFacts)
+  const facts = await db.row<ServerLimits>(serverLimits)
   if (facts !== undefined && facts.version < oldestServer)
     throw new ConfigError(
       `DATABASE_URL leads to PostgreSQL ${Math.floor(facts.version / 10_000)}; 15 or newer is required`,
     )
   const wanted = connectionsOf(config, processes)
   if (facts !== undefined && wanted > facts.connectionsMax)
-    log.warn({ wanted, max: facts.connectionsMax }, 'together the processes may want more connections than there are')
+    log.warn({ wanted, max: facts.connectionsMax }, 'the processes may open more connections than the server accepts')
   return db
 }
 
@@ -80,13 +84,13 @@ export async function listening(
       code === 'EADDRINUSE'
         ? 'is in use'
         : code === 'EACCES'
-          ? 'may not be opened'
+          ? 'is not permitted'
           : `cannot be opened (${code ?? (error as Error).message})`
     throw new ConfigError(`${host}:${port} ${why}: choose another with ${variable}`)
   }
 }
 
-/** One clear line for what a person can mend; everything else keeps its stack, because it is ours to mend. */
+/** One line for a failure that an operator can correct; the stack for everything else, which is a bug. */
 export function explain(error: unknown): string {
   if (error instanceof ConfigError || error instanceof EmbeddedPostgresError || error instanceof MigrationError)
     return error.message

@@ -1,8 +1,7 @@
 /**
- * Several API processes behind one port (`PROCESSES`): this side starts them, starts again what dies, and ends them.
- * Each is `child.ts`. The listening socket is shared (SCHED_NONE) and each process takes from it what it can serve:
- * handed out in turn by this process (SCHED_RR, the default), a connection whose process dies before it has taken it
- * is neither answered nor closed. `SO_REUSEPORT` is not everywhere, and lets two services take one port unseen.
+ * Several API processes behind one port (`PROCESSES`). The parent starts them, restarts those that die, and stops them.
+ * `child.ts` is the program of each. They share the listening socket (SCHED_NONE) and accept connections themselves: with
+ * SCHED_RR, the default of node:cluster, a connection that was handed to a dying process is neither answered nor closed.
  */
 import cluster, { type Worker } from 'node:cluster'
 import { createServer } from 'node:net'
@@ -12,93 +11,55 @@ import { type Log, minuteMs, secondMs } from './kernel/index.ts'
 import type { MetricsSnapshot } from './observability/index.ts'
 import { type gatewayForms, listening } from './process.ts'
 
-export type ManyRole = keyof typeof gatewayForms
-/** What a process is asked, and what it says. */
-export type Ask = { readonly ask: 'stop' } | { readonly ask: 'metrics'; readonly id: number }
-export type Say =
-  | { readonly say: 'listening' }
-  /** One line, as `explain` makes it; it ends then. */
-  | { readonly say: 'failed'; readonly why: string }
-  | { readonly say: 'metrics'; readonly id: number; readonly metrics: MetricsSnapshot }
+/** The roles that answer requests, and so can run as several processes. */
+export type RequestRole = keyof typeof gatewayForms
+export type ParentMessage = { readonly type: 'stop' } | { readonly type: 'metrics'; readonly id: number }
+export type ChildMessage =
+  | { readonly type: 'listening' }
+  /** `reason` is one line, as `explain` makes it. The process ends after this message. */
+  | { readonly type: 'failed'; readonly reason: string }
+  | { readonly type: 'metrics'; readonly id: number; readonly metrics: MetricsSnapshot }
 
 export type Processes = {
-  /** Resolves to the port when all listen; rejects with a ConfigError of what the first to fail said. */
+  /** Resolves to the port when all processes listen. Rejects with a ConfigError with the reason of the first failure. */
   readonly start: (databaseUrl: string) => Promise<number>
-  /** Why there is nobody to answer a request. */
+  /** The reason why no process can answer a request; undefined if one can. */
   readonly unready: () => string | undefined
-  /** Of those that answer in time. */
+  /** The metrics of the processes that answer in time. */
   readonly snapshots: () => Promise<readonly MetricsSnapshot[]>
   readonly stop: () => Promise<void>
 }
 
-/** A process that dies again and again is started ever more seldom; one that has lived this long counts as well. */
-const restMsMin = 250
-const restMsMax = 30 * secondMs
-const wellAfterMs = minuteMs
-/** More than a request may take to end (15 s) and its connections to close. */
+/** The delay before a restart doubles at each death, and starts over after a life of `stableAfterMs`. */
+const restartDelayMsMin = 250
+const restartDelayMsMax = 30 * secondMs
+const stableAfterMs = minuteMs
+/** More than a request in progress (15 s) and the close of its connections take. */
 const stopMsMax = 30 * secondMs
 const metricsMsMax = secondMs
 
-type Slot = { readonly number: number; restMs: number; worker: Worker | undefined; isListening: boolean }
+/** The place of one API process: the process that runs in it is replaced when it dies. */
+type Slot = { readonly number: number; restartDelayMs: number; worker: Worker | undefined; isListening: boolean }
 
-export function createProcesses(options: {
-  readonly role: ManyRole
-  readonly config: Config
-  readonly log: Log
-}): Processes {
-  const { role, config, log } = options
+type Options = { readonly role: RequestRole; readonly config: Config; readonly log: Log }
+
+export function createProcesses({ role, config, log }: Options): Processes {
   if (!cluster.isPrimary)
     throw new ConfigError('PROCESSES must be 1 below a process manager that forks by itself (node:cluster)')
-  const slots = Array.from({ length: config.PROCESSES }, (_, at): Slot => {
-    return { number: at + 1, restMs: restMsMin, worker: undefined, isListening: false }
+  const slots = Array.from({ length: config.PROCESSES }, (_, index): Slot => {
+    return { number: index + 1, restartDelayMs: restartDelayMsMin, worker: undefined, isListening: false }
   })
-  let env: Readonly<Record<string, string>> = {}
-  let phase: 'starting' | 'started' | 'stopping' = 'starting'
-  const timers = new Set<NodeJS.Timeout>()
+  const forks = createForks(role, log)
   const workers = () => slots.map(({ worker }) => worker).filter((worker) => worker !== undefined)
-
-  const fork = (slot: Slot): Worker => {
-    // The arguments are those of the next fork.
-    cluster.setupPrimary({ args: [role, String(slot.number)] })
-    const worker = cluster.fork(env)
-    slot.worker = worker
-    const begunMs = performance.now()
-    worker.on('message', (said: Say) => {
-      if (said.say === 'listening') slot.isListening = true
-      // At the start its line is that of the start.
-      else if (said.say === 'failed' && phase === 'started')
-        log.error({ process: slot.number, why: said.why }, 'an API process gave up')
-    })
-    // A message to a process that is just dying fails here, and ends nothing.
-    worker.on('error', (error) => log.debug({ err: error, process: slot.number }, 'an API process cannot be told'))
-    worker.once('exit', (code, signal) => {
-      slot.isListening = false
-      slot.worker = undefined
-      if (phase !== 'started') return
-      if (performance.now() - begunMs > wellAfterMs) slot.restMs = restMsMin
-      log.error(
-        { process: slot.number, code, signal, restMs: slot.restMs },
-        'an API process ended; it is started again',
-      )
-      const timer = setTimeout(() => {
-        timers.delete(timer)
-        fork(slot)
-      }, slot.restMs)
-      timers.add(timer)
-      slot.restMs = Math.min(restMsMax, slot.restMs * 2)
-    })
-    return worker
-  }
-
   return {
     start: async (databaseUrl) => {
       const port = config.PORT === 0 ? await freePort(config.HOST) : config.PORT
-      env = { DATABASE_URL: databaseUrl, PORT: String(port) }
       cluster.schedulingPolicy = cluster.SCHED_NONE
-      // `advanced`: metrics hold NaN and Infinity, which JSON does not.
+      // `advanced`: metrics contain NaN and Infinity, which JSON does not.
       cluster.setupPrimary({ exec: join(import.meta.dirname, 'child.ts'), serialization: 'advanced' })
-      await Promise.all(slots.map((slot) => listens(fork(slot))))
-      phase = 'started'
+      const env = { DATABASE_URL: databaseUrl, PORT: String(port) }
+      await Promise.all(slots.map((slot) => untilListening(forks.fork(slot, env))))
+      forks.restartFromNowOn()
       return port
     },
     unready: () => (slots.some(({ isListening }) => isListening) ? undefined : 'no API process listens'),
@@ -107,14 +68,65 @@ export function createProcesses(options: {
       return answers.filter((answer) => answer !== undefined)
     },
     stop: async () => {
-      phase = 'stopping'
-      for (const timer of timers) clearTimeout(timer)
-      await Promise.all(workers().map(ends))
+      forks.stopRestarting()
+      await Promise.all(workers().map(stopWorker))
     },
   }
 }
 
-/** One that no process of ours shares yet: a process that is started again has to find the same. */
+type Environment = Readonly<Record<string, string>>
+
+/** Starts processes in slots. Between `restartFromNowOn` and `stopRestarting` a process that dies is restarted. */
+function createForks(role: RequestRole, log: Log) {
+  let restarts = false
+  const timers = new Set<NodeJS.Timeout>()
+
+  const restartLater = (slot: Slot, env: Environment) => {
+    const timer = setTimeout(() => {
+      timers.delete(timer)
+      fork(slot, env)
+    }, slot.restartDelayMs)
+    timers.add(timer)
+    slot.restartDelayMs = Math.min(restartDelayMsMax, slot.restartDelayMs * 2)
+  }
+  const fork = (slot: Slot, env: Environment): Worker => {
+    // These arguments apply to the next fork only.
+    cluster.setupPrimary({ args: [role, String(slot.number)] })
+    const worker = cluster.fork(env)
+    const startedMs = performance.now()
+    slot.worker = worker
+    worker.on('message', (message: ChildMessage) => {
+      if (message.type === 'listening') slot.isListening = true
+      // During the start, `untilListening` reports the reason.
+      else if (message.type === 'failed' && restarts)
+        log.error({ process: slot.number, reason: message.reason }, 'API process failed to start')
+    })
+    // A message to a dying process fails here.
+    worker.on('error', (error) => log.debug({ err: error, process: slot.number }, 'message to an API process failed'))
+    worker.once('exit', (code, signal) => {
+      slot.isListening = false
+      slot.worker = undefined
+      if (!restarts) return
+      if (performance.now() - startedMs > stableAfterMs) slot.restartDelayMs = restartDelayMsMin
+      const { number, restartDelayMs } = slot
+      log.error({ process: number, code, signal, restartDelayMs }, 'API process ended; restarting it')
+      restartLater(slot, env)
+    })
+    return worker
+  }
+  return {
+    fork,
+    restartFromNowOn: () => {
+      restarts = true
+    },
+    stopRestarting: () => {
+      restarts = false
+      for (const timer of timers) clearTimeout(timer)
+    },
+  }
+}
+
+/** A port that is free now. Chosen before the processes start, so that a restarted process finds the same port. */
 function freePort(host: string): Promise<number> {
   const server = createServer()
   return listening('PORT', host, 0, () => {
@@ -128,20 +140,21 @@ function freePort(host: string): Promise<number> {
   })
 }
 
-/** At the start. Whoever fails there has said why. */
-function listens(worker: Worker): Promise<void> {
+/** Resolves when the process listens; rejects with a ConfigError if it fails or ends before. */
+function untilListening(worker: Worker): Promise<void> {
   return new Promise((resolve, reject) => {
-    worker.on('message', (said: Say) => {
-      if (said.say === 'listening') resolve()
-      else if (said.say === 'failed') reject(new ConfigError(said.why))
+    worker.on('message', (message: ChildMessage) => {
+      if (message.type === 'listening') resolve()
+      else if (message.type === 'failed') reject(new ConfigError(message.reason))
     })
     worker.once('exit', (code, signal) =>
-      reject(new ConfigError(`an API process ended at its start (${signal ?? `exit code ${code}`})`)),
+      reject(new ConfigError(`an API process ended during its start (${signal ?? `exit code ${code}`})`)),
     )
   })
 }
 
-function ends(worker: Worker): Promise<void> {
+/** Asks a process to stop, and kills it after `stopMsMax`. */
+function stopWorker(worker: Worker): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => worker.process.kill('SIGKILL'), stopMsMax)
     worker.once('exit', () => {
@@ -149,25 +162,26 @@ function ends(worker: Worker): Promise<void> {
       resolve()
     })
     if (worker.isDead()) resolve()
-    else worker.send({ ask: 'stop' } satisfies Ask)
+    else worker.send({ type: 'stop' } satisfies ParentMessage)
   })
 }
 
-let asked = 0
+let lastSnapshotId = 0
 
 function snapshotOf(worker: Worker): Promise<MetricsSnapshot | undefined> {
   return new Promise((resolve) => {
-    const id = asked++
-    const settle = (metrics?: MetricsSnapshot) => {
+    lastSnapshotId += 1
+    const id = lastSnapshotId
+    const finish = (metrics?: MetricsSnapshot) => {
       clearTimeout(timer)
-      worker.removeListener('message', hear)
+      worker.removeListener('message', onMessage)
       resolve(metrics)
     }
-    const timer = setTimeout(settle, metricsMsMax)
-    const hear = (said: Say) => {
-      if (said.say === 'metrics' && said.id === id) settle(said.metrics)
+    const timer = setTimeout(finish, metricsMsMax)
+    const onMessage = (message: ChildMessage) => {
+      if (message.type === 'metrics' && message.id === id) finish(message.metrics)
     }
-    worker.on('message', hear)
-    worker.send({ ask: 'metrics', id } satisfies Ask)
+    worker.on('message', onMessage)
+    worker.send({ type: 'metrics', id } satisfies ParentMessage)
   })
 }

@@ -1,4 +1,4 @@
-/** What a fresh sandbox holds: a partner with money in three currencies, and the credentials of a service account. */
+/** The content of a fresh sandbox: a partner with money in three currencies and the credentials of a service account. */
 import { chmod, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { permissions } from '@partner-payments/wire'
@@ -8,31 +8,33 @@ import { ConfigError } from './config.ts'
 import type { Currency } from './kernel/index.ts'
 import type { Database, Tx } from './postgres/index.ts'
 
-const floatMinor = 100_000_000n // 1,000,000.00
-const floatCurrencies: readonly Currency[] = ['EUR', 'GBP', 'USD']
+const openingBalanceMinor = 100_000_000n // 1,000,000.00
+const openingCurrencies: readonly Currency[] = ['EUR', 'GBP', 'USD']
 
 export const credentialsFile = (dataDir: string) => join(dataDir, 'sandbox-credentials.json')
 
-/** A partner with 1,000,000.00 in each of EUR, GBP and USD, and a service account that may do everything. */
+/** Creates a partner with 1,000,000.00 in each of EUR, GBP and USD, and a service account with every permission. */
 export async function createSandboxPartner(
   { access, deposits }: Service,
   tx: Tx,
   name: string,
 ): Promise<IssuedCredential> {
   const partnerId = await access.createPartner(tx, name)
-  for (const currency of floatCurrencies) await deposits.bookOwn(tx, partnerId, currency, floatMinor)
+  for (const currency of openingCurrencies) await deposits.bookOwn(tx, partnerId, currency, openingBalanceMinor)
   return access.createServiceAccount(tx, { partnerId, name: `${name} service account`, permissions })
 }
 
 /**
- * Keeps the sandbox's credentials file true: makes the partner where this database does not know the one in the file,
- * and rewrites the address, which may differ from start to start. The file is complete or not there (rename).
+ * Writes the sandbox's credentials file. Creates the partner if this database does not have the one in the file, and
+ * updates the base URL, which may change from start to start. The rename makes the file appear whole.
  */
 export async function seedSandbox(service: Service, db: Database, dataDir: string, baseUrl: string): Promise<void> {
   const path = credentialsFile(dataDir)
-  const kept = await readCredentials(path)
-  const known = kept !== undefined && (await service.access.credential(kept.apiKey)) !== undefined
-  const credentials = known ? kept : await db.transaction((tx) => createSandboxPartner(service, tx, 'Sandbox Partner'))
+  const existing = await readCredentials(path)
+  const isValid = existing !== undefined && (await service.access.credential(existing.apiKey)) !== undefined
+  const credentials = isValid
+    ? existing
+    : await db.transaction((tx) => createSandboxPartner(service, tx, 'Sandbox Partner'))
   const { partnerId, apiKey, apiSecret, privateKeyPem } = credentials
   const text = `${JSON.stringify({ baseUrl, partnerId, apiKey, apiSecret, privateKeyPem }, undefined, 2)}\n`
   await writeCredentials(path, text).catch((error: Error) => {

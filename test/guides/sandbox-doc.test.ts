@@ -6,7 +6,7 @@ import { rawNumber, simulations } from '@partner-payments/wire'
 import { endings, shortName } from '../../examples/demo/causes.ts'
 import { readAmount } from '../../service/src/api/index.ts'
 import { type Currency } from '../../service/src/kernel/index.ts'
-import { variables } from '../../service/src/config.ts'
+import { settings } from '../../service/src/config.ts'
 import {
   type Behaviour,
   behaviourOf,
@@ -86,5 +86,5 @@ test('the table of simulations has every outcome, with the events that the demo 
 
 test("the bank's delay is the one that the page says", () => {
   const said = /SANDBOX_BANK_DELAY_MS` pass between two steps: (\d+)/.exec(page)?.[1]
-  assert.equal(said, variables.SANDBOX_BANK_DELAY_MS.default)
+  assert.equal(said, settings.SANDBOX_BANK_DELAY_MS.default)
 })

@@ -40,14 +40,18 @@ after(async () => {
 
 type LogLine = { readonly process?: number; readonly pid?: number; readonly msg: string; readonly requestId?: string }
 const logLines = () => linesOf(service.stderr()).map((line) => JSON.parse(line) as LogLine)
-/** The newest of each process. */
+/** The newest pid of each process. */
 const pids = () =>
   new Map(
     logLines()
-      .filter(({ msg }) => msg === 'an API process listens')
-      .map((line) => [line.process ?? 0, line.pid ?? 0]),
+      .filter(({ msg }) => msg === 'API process listens')
+      .map(({ process: number, pid }) => {
+        // A pid of 0 would make process.kill signal the group of this test.
+        assert.ok(number !== undefined && pid !== undefined && pid > 0, 'the line names the process and its pid')
+        return [number, pid]
+      }),
   )
-const deaths = () => logLines().filter(({ msg }) => msg.startsWith('an API process ended')).length
+const endedCount = () => logLines().filter(({ msg }) => msg.startsWith('API process ended')).length
 const isAlive = (pid: number) => {
   try {
     process.kill(pid, 0)
@@ -79,7 +83,7 @@ test('a start says once where things are, with credentials that work, and speaks
   assert.deepEqual([...pids().keys()].sort(), [1, 2])
   // Three pools of 70: the embedded server takes them all.
   assert.equal(
-    logLines().some(({ msg }) => msg.startsWith('together the processes may want more')),
+    logLines().some(({ msg }) => msg.startsWith('the processes may open more')),
     false,
   )
   await atBoth(
@@ -121,7 +125,7 @@ test('200 to one and 401 to the rest when both processes get one nonce at once',
     },
   ))
 
-test('200 with one payout and one answer to twins at both processes', async () => {
+test('200 with one payout and one answer to duplicates sent to both processes', async () => {
   const beneficiary = textAt(await createBeneficiary(client), 'id')
   let rounds = 0
   const before = (await listAll(client, '/v1/payouts')).length
@@ -160,9 +164,10 @@ test('nothing acknowledged is lost when a process is killed under load; it is st
   for (const number of [1, 2]) {
     const seen = acknowledged.size
     await until('payouts are on their way', () => acknowledged.size > seen + 50)
-    const pid = pids().get(number) ?? 0
+    const pid = pids().get(number)
+    assert.ok(pid !== undefined)
     process.kill(pid, 'SIGKILL')
-    await until('it is started again', () => pids().get(number) !== pid, 30_000)
+    await until('the process is restarted', () => pids().get(number) !== pid, 30_000)
     assert.equal((await ask('/readyz')).status, 200)
   }
   going = false
@@ -179,9 +184,9 @@ test('nothing acknowledged is lost when a process is killed under load; it is st
 })
 
 test('not ready while no process listens, ready again and on the same port after it', async () => {
-  const ended = deaths()
+  const ended = endedCount()
   for (const pid of pids().values()) process.kill(pid, 'SIGKILL')
-  await until('both have ended', () => deaths() === ended + 2)
+  await until('both have ended', () => endedCount() === ended + 2)
   const answer = await ask('/readyz')
   assert.deepEqual([answer.status, answer.text.includes('no API process listens')], [503, true])
   await until('ready again', async () => (await ask('/readyz')).status === 200, 30_000)

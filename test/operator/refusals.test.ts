@@ -46,7 +46,7 @@ const values: Readonly<Record<string, readonly [string, RegExp | string]>> = {
   TIMESTAMP_WINDOW_SECONDS: ['29', /^TIMESTAMP_WINDOW_SECONDS must be a whole number from 30 to 3600/],
   MAIL_FROM: ['nobody', 'MAIL_FROM must be `Name <address@domain>` or `address@domain` (it is "nobody")'],
   SMTP_URL: ['smtp://user:hidden@host?pool=true', /^SMTP_URL (?!.*hidden)/],
-  WEBHOOK_LIMITS: ['inFlightMax=0', /^WEBHOOK_LIMITS must be name=value, the names being leaseMs,/],
+  WEBHOOK_LIMITS: ['inFlightMax=0', /^WEBHOOK_LIMITS must be name=value, names are leaseMs,/],
   WEBHOOK_RETRY_DELAYS_MS: ['1000,soon', /^WEBHOOK_RETRY_DELAYS_MS must be milliseconds separated by commas/],
   WEBHOOK_PROXY_URL: ['socks5://user:hidden@proxy:1080', /^WEBHOOK_PROXY_URL must be `http:\/\/` (?!.*hidden)/],
   SIMULATIONS: ['yes', 'SIMULATIONS must be one of on, off (it is "yes")'],
@@ -101,7 +101,7 @@ test('a PostgreSQL older than 15 is refused by its version', async () => {
 
 test('roles apart need the database, the key and the address that they share, and a migrated database', async () => {
   for (const role of ['gateway', 'api', 'worker']) {
-    await refused({}, /^MASTER_KEY is required where the roles run apart/, role)
+    await refused({}, /^MASTER_KEY is required for separate roles/, role)
     const line = new RegExp(`^DATABASE_URL is required for the role ${role}`)
     await refused({ MASTER_KEY: key, DATABASE_URL: '', API_URL: 'http://127.0.0.1:1' }, line, role)
   }
@@ -115,9 +115,9 @@ test('roles apart need the database, the key and the address that they share, an
   await refused({ MASTER_KEY: key, DATABASE_URL: database.url }, lacks, 'worker')
 })
 
-test('words that are no role, and arguments of a role that takes none', async () => {
-  await refused({}, 'no role server: there are serve, gateway, api, worker, migrate, operator', 'server')
-  const none = /^the role \w+ takes no arguments/
+test('an unknown role and an unexpected argument are refused', async () => {
+  await refused({}, 'no role server: the roles are serve, gateway, api, worker, migrate, operator', 'server')
+  const none = /^the role \w+ takes (no arguments|only the argument --processes N);/
   const lines: readonly (readonly [string, RegExp])[] = [
     ['serve --port 80', none],
     ['serve --processes', none],

@@ -1,4 +1,4 @@
-/** The form of the code: lengths, the files of a room, tests that all run. */
+/** The form of the code: lengths, the files of a module, tests that all run. */
 import { basename } from 'node:path'
 import { placeOf } from './places.ts'
 import { type File, finding, type Finding, isTest, lineOf, matches, type Source } from './source.ts'
@@ -68,76 +68,73 @@ export function readFunctions(source: Source): readonly Body[] {
 }
 
 /**
- * A function's own lines: those of the functions within it count for them. A `createX(deps)` that holds the verbs of a
- * room as closures is as long as what it does itself.
+ * A whole function, closures included: a `createX(deps)` that holds all verbs of a module as closures is read as one
+ * thing, and so is measured as one. Suites of tests are lists, not functions.
  */
 export function checkFunctionLength(sources: readonly Source[]): readonly Finding[] {
-  return sources.flatMap((source) => {
-    const bodies = readFunctions(source).map(({ name, start, end }) => ({
-      name,
-      start,
-      first: lineOf(source.code, start),
-      last: lineOf(source.code, end),
-    }))
-    return bodies.flatMap((body) => {
-      const within = bodies.filter(({ start, last }) => start > body.start && last <= body.last && start !== body.start)
-      const inner = new Set(within.flatMap(({ first, last }) => range(first + 1, last)))
-      const own = range(body.first, body.last).filter((line) => !inner.has(line)).length
-      const rule = `function ${body.name || 'without a name'} has ${own} lines of its own, ${functionLinesMax} at most`
-      return own > functionLinesMax ? [finding(source, body.start, rule)] : []
-    })
-  })
+  return sources.flatMap((source) =>
+    readFunctions(source).flatMap(({ name, start, end }) => {
+      const lines = lineOf(source.code, end) - lineOf(source.code, start) + 1
+      const isList =
+        isTest(source) && /\b(?:suite|describe)\s*\([^)]*,?\s*(?:async\s*)?\(\)\s*$/.test(source.code.slice(0, start))
+      if (lines <= functionLinesMax || isList) return []
+      const rule = `function ${name || 'without a name'} has ${lines} lines, ${functionLinesMax} at most`
+      return [finding(source, start, rule)]
+    }),
+  )
 }
 
-const range = (first: number, last: number): readonly number[] =>
-  Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => first + index)
-
-/** Rooms without an operation group, and why. */
+/** Modules without an operation group, and why. */
 export const modulesWithoutGroup: Readonly<Record<string, string>> = {
-  deposits: 'money that comes in has no operation of its own: banks and simulations cause it (docs/decisions/0007)',
+  deposits: 'no operation creates a deposit: banks and simulations cause them (docs/decisions/0007)',
 }
 
 /** Modules whose verbs and tables live in a folder of the core. */
 const managementApis: ReadonlySet<string> = new Set(['webhooks'])
 
-/** Every module has its files and a door that says what it owns. `tables` are the names of all tables. */
+/** Every module has its files and an index.ts whose header names the tables it owns. `tables` are the names of all tables. */
 export function checkModules(
   sources: readonly Source[],
   tags: readonly string[],
   tables: readonly string[],
   isAssembled: boolean,
 ): readonly Finding[] {
-  const rooms = new Map<string, Set<string>>()
+  const modules = new Map<string, Set<string>>()
   for (const { path } of sources) {
     const place = placeOf(path)
-    if (place?.isModule) rooms.set(place.name, (rooms.get(place.name) ?? new Set()).add(basename(path)))
+    if (place?.isModule) modules.set(place.name, (modules.get(place.name) ?? new Set()).add(basename(path)))
   }
-  const found = [...rooms].flatMap(([room, files]) => {
-    const isGroup = tags.includes(room)
-    const needed = ['index.ts', ...(managementApis.has(room) ? [] : ['service.ts']), ...(isGroup ? ['routes.ts'] : [])]
-    const at = `service/src/modules/${room}`
-    const known = isGroup || room in modulesWithoutGroup
+  const found = [...modules].flatMap(([module, files]) => {
+    const isGroup = tags.includes(module)
+    const needed = [
+      'index.ts',
+      ...(managementApis.has(module) ? [] : ['service.ts']),
+      ...(isGroup ? ['routes.ts'] : []),
+    ]
+    const at = `service/src/modules/${module}`
+    const known = isGroup || module in modulesWithoutGroup
     return [
-      ...needed.filter((file) => !files.has(file)).map((file) => `${at} the room has no ${file}`),
-      ...(known ? [] : [`${at} the room is neither an operation group nor listed as without one`]),
+      ...needed.filter((file) => !files.has(file)).map((file) => `${at} the module has no ${file}`),
+      ...(known ? [] : [`${at} the module is neither an operation group nor listed as without one`]),
     ]
   })
-  // While rooms are being built one by one only what is there is judged.
-  const missing = isAssembled ? [...tags, ...Object.keys(modulesWithoutGroup)].filter((name) => !rooms.has(name)) : []
+  // Without a composition root there is no complete list of modules yet.
+  const missing = isAssembled ? [...tags, ...Object.keys(modulesWithoutGroup)].filter((name) => !modules.has(name)) : []
   return [
     ...found,
-    ...missing.map((name) => `service/src/modules/${name} the operation group has no room`),
+    ...missing.map((name) => `service/src/modules/${name} the operation group has no module`),
     ...sources.flatMap((source) => interfaceFindings(source, tables)),
   ]
 }
 
-/** A door begins with a comment; that of an owner of tables names each of them. */
+/** A public interface begins with a comment; if the place owns tables, the comment names each of them. */
 function interfaceFindings(source: Source, tables: readonly string[]): readonly Finding[] {
   const place = placeOf(source.path)
   if (!place || source.path !== `${place.home}/index.ts`) return []
   const header = /^\/\*\*[\s\S]*?\*\//.exec(source.text)?.[0]
-  if (header === undefined) return [finding(source, 0, 'the door has no header comment')]
-  if (place.isModule && header.split('\n').length < 3) return [finding(source, 0, "the room's header says too little")]
+  if (header === undefined) return [finding(source, 0, 'the public interface has no header comment')]
+  if (place.isModule && header.split('\n').length < 3)
+    return [finding(source, 0, "the module's header says too little")]
   const names = header.match(/\b\w+\.\w+\*?/g) ?? []
   return tables
     .filter((table) => table.startsWith(`${place.name}.`) && !names.some((name) => covers(name, table)))

@@ -50,7 +50,7 @@ suite('imports', () => {
   test('the gateway and main import no module', () => assert.deepEqual(checkModulesUnseen(sources), none))
   test('no cycles', () => assert.deepEqual(checkCycles(sources), none))
   test('a package is used where it belongs', () => assert.deepEqual(checkPackages(sources), none))
-  test('no package is listed that nobody installs', async () => {
+  test('every listed package is installed', async () => {
     const manifests = await Promise.all(
       ['', 'wire/', 'service/'].map((folder) => import(`../../${folder}package.json`, { with: { type: 'json' } })),
     )

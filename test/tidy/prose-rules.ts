@@ -12,7 +12,7 @@ const silenced = new RegExp(
   `(?:${['oxlint-dis' + 'able', 'eslint-dis' + 'able', '@ts-ig' + 'nore', '@ts-noch' + 'eck'].join('|')})`,
   'g',
 )
-/** A path of somebody's machine; a URL's path (`/v1/work/...`) is none. */
+/** An absolute path of a machine; the path of a URL (`/v1/work/...`) is none. */
 const machinePath = new RegExp(
   `(?<![\\w.}/-])(?:/(?:${['ho' + 'me', 'ro' + 'ot', 'wo' + 'rk', 'Us' + 'ers'].join('|')})/\\w|[A-Z]:\\\\Users)`,
   'g',

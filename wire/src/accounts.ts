@@ -1,9 +1,9 @@
-/** Accounts: the IBANs of a customer (documented) and the partner's balances (extension). */
+/** Accounts: customer IBANs (create is documented, get is an extension) and partner balances (extension). */
 import { Amount, CountryCode, Currency, Timestamp, Type, Uuid, closed, page } from './shapes.ts'
 
 const Iban = Type.String()
 
-/** Interface document, Customer account: `iban` and `country` are the first of `ibans`. */
+/** Interface document, Customer account. `iban` and `country` repeat the first entry of `ibans`. */
 export const CustomerAccount = closed({
   country: CountryCode,
   iban: Iban,
@@ -11,7 +11,7 @@ export const CustomerAccount = closed({
   ibans: Type.Array(closed({ country: CountryCode, iban: Iban })),
 })
 
-/** `available` = `posted` - `reserved`; all three are exact and read at one instant, `asOf`. */
+/** `available` = `posted` - `reserved`. All three amounts are exact and read at the instant `asOf`. */
 export const Balance = closed({
   id: Uuid,
   currency: Currency,

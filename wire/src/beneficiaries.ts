@@ -1,4 +1,4 @@
-/** Beneficiaries: whom a payout pays. Update is documented; the rest are extensions. */
+/** Beneficiaries: the payees of payouts. Update is documented; the other operations are extensions. */
 import {
   CountryCode,
   Currency,
@@ -8,29 +8,29 @@ import {
   Uuid,
   aliasCharsMax,
   closed,
-  line,
   nameCharsMax,
   optional,
   page,
   pageQuery,
+  singleLine,
   text,
 } from './shapes.ts'
 
-const Alias = line(aliasCharsMax)
-const Name = line(nameCharsMax)
+const Alias = singleLine(aliasCharsMax)
+const Name = singleLine(nameCharsMax)
 
 export const BeneficiaryCreate = closed({
   customerId: optional(CustomerRef),
   alias: optional(Alias),
   name: Name,
-  iban: optional(text(42, { description: 'ISO 13616; spaces are allowed and removed' })),
-  bic: optional(text(11, { description: 'ISO 9362' })),
-  walletAddress: optional(text(128)),
+  iban: optional(text(42, { description: 'ISO 13616 IBAN. Required for fiat currencies. Spaces are removed' })),
+  bic: optional(text(11, { description: 'ISO 9362 BIC' })),
+  walletAddress: optional(text(128, { description: 'Required for token currencies' })),
   country: optional(CountryCode),
   currency: Currency,
 })
 
-/** Interface document, Beneficiary update request. At least one of `alias` and `name`. */
+/** Interface document, Beneficiary update request. At least one of `alias` and `name` is required. */
 export const BeneficiaryUpdate = closed({ id: Uuid, alias: optional(Alias), name: optional(Name) })
 
 export const Beneficiary = closed({

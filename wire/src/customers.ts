@@ -1,4 +1,4 @@
-/** Customers and their KYC data. Get and update are documented; create and list are extensions. */
+/** Customers and their identity (KYC) data. Get and update are documented; create and list are extensions. */
 import {
   CalendarDate,
   CountryCode,
@@ -45,24 +45,25 @@ const ownerNameCharsMax = 70
 type OwnerField = `uboFirstName${1 | 2 | 3 | 4 | 5}` | `uboLastName${1 | 2 | 3 | 4 | 5}`
 const ownerFields = owners.flatMap((n) => [`uboFirstName${n}`, `uboLastName${n}`] as const) as readonly OwnerField[]
 
-const settable = <T extends TSchema>(schema: T) => optional(nullable(schema))
+/** The field can be absent, which keeps its value, or `null`, which clears it. */
+const clearable = <T extends TSchema>(schema: T) => optional(nullable(schema))
 const mapFields = <K extends string, V>(keys: readonly K[], value: (key: K) => V) =>
   Object.fromEntries(keys.map((key) => [key, value(key)])) as Record<K, V>
 const textFields = Object.keys(kycText) as (keyof typeof kycText)[]
 
-/** A date is `YYYY-MM-DD`, a country ISO 3166-1 alpha-2; `null` clears a field. Empty text is refused. */
+/** Dates are `YYYY-MM-DD`, countries ISO 3166-1 alpha-2. `null` clears a field. An empty string is refused. */
 export const KycInput = closed({
-  ...mapFields(textFields, (key) => settable(text(kycText[key]))),
-  ...mapFields(ownerFields, () => settable(text(ownerNameCharsMax))),
-  citizenshipCountryCode: settable(CountryCode),
-  countryOfIncorporation: settable(CountryCode),
-  countryOfPrincipalBusiness: settable(CountryCode),
-  dateOfBirth: settable(CalendarDate),
-  dateOfIncorporation: settable(CalendarDate),
-  personalIdentificationNumber: settable(text(70)),
+  ...mapFields(textFields, (key) => clearable(text(kycText[key]))),
+  ...mapFields(ownerFields, () => clearable(text(ownerNameCharsMax))),
+  citizenshipCountryCode: clearable(CountryCode),
+  countryOfIncorporation: clearable(CountryCode),
+  countryOfPrincipalBusiness: clearable(CountryCode),
+  dateOfBirth: clearable(CalendarDate),
+  dateOfIncorporation: clearable(CalendarDate),
+  personalIdentificationNumber: clearable(text(70)),
 })
 
-/** Without `personalIdentificationNumber`, which never leaves; with `customerType`, which is never taken. */
+/** Omits `personalIdentificationNumber`, which is request-only. Adds `customerType`, which is response-only. */
 export const Kyc = closed({
   ...mapFields(textFields, () => optional(Type.String())),
   ...mapFields(ownerFields, () => optional(Type.String())),
@@ -75,11 +76,11 @@ export const Kyc = closed({
 })
 
 const requestFields = {
-  email: settable(Email),
-  partnerCustomerIdentifier: settable(text(140)),
-  kyc: settable(KycInput),
+  email: clearable(Email),
+  partnerCustomerIdentifier: clearable(text(140)),
+  kyc: clearable(KycInput),
 }
-/** Interface document, Customer: the body of customer update. Merge: what is absent stays, `null` clears. */
+/** Interface document, Customer: request body. Absent fields are unchanged; `null` clears a field. */
 export const CustomerUpdate = closed(requestFields)
 export const CustomerCreate = closed({ ...requestFields, customerType: optional(CustomerType) })
 

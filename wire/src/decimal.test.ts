@@ -6,7 +6,7 @@ import { decimalText, isDecimal, isRawNumber, parseJsonExactly, rawNumber } from
 /** Any JSON number literal. */
 const literal = fc.stringMatching(/^-?(0|[1-9][0-9]{0,30})(\.[0-9]{1,30})?([eE][+-]?[0-9]{1,3})?$/)
 
-test('any number literal comes out as it went in, character for character', () => {
+test('every number literal round-trips unchanged', () => {
   fc.assert(
     fc.property(literal, (text) => {
       const parsed = parseJsonExactly(text)
@@ -17,7 +17,7 @@ test('any number literal comes out as it went in, character for character', () =
   )
 })
 
-test('a document without white space comes out as it went in, numbers included', () => {
+test('a document without white space round-trips unchanged, including its numbers', () => {
   fc.assert(
     fc.property(fc.json(), literal, (json, number) => {
       const text = `{"a":[${JSON.stringify(JSON.parse(json))},${number}]}`
@@ -26,18 +26,18 @@ test('a document without white space comes out as it went in, numbers included',
   )
 })
 
-test('small whole numbers stay numbers; what a double could change is kept as text', () => {
+test('safe integers stay numbers; literals that a double could change are kept as text', () => {
   for (const text of ['0', '-7', '9007199254740991']) assert.equal(parseJsonExactly(text), Number(text))
   for (const text of ['0.1', '1.0', '1e2', '-0', '9007199254740992', '1e400'])
     assert.ok(isRawNumber(parseJsonExactly(text)), text)
 })
 
-test('what is no number literal cannot be made into one', () => {
+test('rawNumber refuses text that is not a number literal', () => {
   for (const text of ['', ' 1', '01', '1.', '.5', '+1', 'NaN', 'Infinity', '0x10', '1,5', '{}', '[1]'])
     assert.throws(() => rawNumber(text), SyntaxError, text)
 })
 
-test('an object that looks like a raw number is none', () => {
+test('an object with a rawJSON field is not a raw number', () => {
   const forged = parseJsonExactly('{"rawJSON":"1"}')
   assert.equal(isRawNumber(forged), false)
   assert.equal(isDecimal(forged), false)

@@ -1,14 +1,12 @@
 /**
- * Exact decimals on the wire. A JSON number literal that is not a small whole number never becomes a float: it is kept
- * as its source text in the object that `JSON.rawJSON` makes, which `JSON.stringify` writes back character for character.
- * One representation serves both directions, so an amount can be read, stored as `bigint` minor units and answered
- * without a rounding step existing anywhere. Source: ECMA-262, JSON.parse source text access.
+ * Exact decimals in JSON. A number literal that a double could change is kept as its source text in a `JSON.rawJSON`
+ * object, which `JSON.stringify` writes back unchanged. No amount is rounded. Source: ECMA-262, JSON.parse source text.
  */
 
-/** A JSON number held as its source text. Made only by `rawNumber`. */
+/** A JSON number as its source text. Only `rawNumber` and `parseJsonExactly` create one. */
 export type RawNumber = { readonly rawJSON: string }
 
-/** A JSON number: a safe integer as itself, everything else as its source text. */
+/** A JSON number: a safe integer as a number, any other value as its source text. */
 export type Decimal = number | RawNumber
 
 type JsonWithSource = {
@@ -21,7 +19,7 @@ type JsonWithSource = {
 }
 const json = JSON as unknown as JsonWithSource
 
-/** `text` must be a JSON number literal; anything else throws a SyntaxError. */
+/** Throws a SyntaxError if `text` is not a JSON number literal. */
 export function rawNumber(text: string): RawNumber {
   return json.rawJSON(text)
 }
@@ -34,12 +32,12 @@ export function isDecimal(value: unknown): value is Decimal {
   return typeof value === 'number' || isRawNumber(value)
 }
 
-/** The literal as it stood in the source, for example `12.50`. */
+/** The literal as it appears in the source, for example `12.50`. */
 export function decimalText(value: Decimal): string {
   return typeof value === 'number' ? String(value) : value.rawJSON
 }
 
-/** Parses JSON and keeps each number literal that a double could change as its source text. Throws a SyntaxError. */
+/** Parses JSON and keeps number literals that a double could change as source text. Throws a SyntaxError. */
 export function parseJsonExactly(text: string): unknown {
   return json.parse(text, (_key, value, context) => {
     if (typeof value !== 'number' || context.source === undefined) return value

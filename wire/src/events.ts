@@ -1,39 +1,45 @@
 /**
  * The twelve emitted events and the Version 2 envelope. Source: interface document, Events. A nullable field (S?, TS?)
- * is always present, as null when there is nothing; names, order and nullability are wire values.
+ * is always present. Names, order and nullability are part of the contract.
  */
 import { Amount, type Static, Timestamp, Type, Uuid, closed, nullable } from './shapes.ts'
 
-const S = Type.String()
-const SN = nullable(S)
-const TSN = nullable(Timestamp)
+const Text = Type.String()
+const NullableText = nullable(Text)
+const NullableTimestamp = nullable(Timestamp)
 
 const common = {
-  eventType: S,
+  eventType: Text,
   timestamp: Timestamp,
   amount: Amount,
-  currency: S,
+  currency: Text,
   customFields: nullable(Type.Record(Type.String(), Type.Unknown())),
-  idempotencyKey: SN,
-  reference: S,
-  websiteReference: SN,
+  idempotencyKey: NullableText,
+  reference: Text,
+  websiteReference: NullableText,
 }
-const customer = { ...common, customerId: S }
-const session = { endToEndId: S, paymentMethod: S, sessionId: S }
-const owner = { customerGuid: SN, partnerCustomerId: SN }
-const debtor = { debtorAccount: S, debtorAddress: SN, debtorBic: S, debtorCountryCode: S, debtorName: S }
+const customer = { ...common, customerId: Text }
+const session = { endToEndId: Text, paymentMethod: Text, sessionId: Text }
+const customerIds = { customerGuid: NullableText, partnerCustomerId: NullableText }
+const debtor = {
+  debtorAccount: Text,
+  debtorAddress: NullableText,
+  debtorBic: Text,
+  debtorCountryCode: Text,
+  debtorName: Text,
+}
 const withdrawal = {
   ...customer,
-  creditorAccount: S,
-  creditorAddress: SN,
-  creditorBic: SN,
-  creditorCountryCode: S,
-  creditorName: S,
-  customerEmail: S,
-  customerIpAddress: S,
-  customerIpCountryCode: S,
-  withdrawalReason: S,
-  ...owner,
+  creditorAccount: Text,
+  creditorAddress: NullableText,
+  creditorBic: NullableText,
+  creditorCountryCode: Text,
+  creditorName: Text,
+  customerEmail: Text,
+  customerIpAddress: Text,
+  customerIpCountryCode: Text,
+  withdrawalReason: Text,
+  ...customerIds,
 }
 
 const event = <D>(firesWhen: string, data: D) => ({ firesWhen, data })
@@ -43,73 +49,101 @@ export const events = {
     'a deposit is created for a customer and awaits payment',
     closed({
       ...customer,
-      ...owner,
+      ...customerIds,
       ...session,
-      customerCitizenshipCountryCode: SN,
-      customerEmail: S,
-      customerFullName: SN,
-      customerResidenceAddress: SN,
-      partnerName: S,
-      paymentCountryCode: SN,
+      customerCitizenshipCountryCode: NullableText,
+      customerEmail: Text,
+      customerFullName: NullableText,
+      customerResidenceAddress: NullableText,
+      partnerName: Text,
+      paymentCountryCode: NullableText,
     }),
   ),
   'partner.customer.deposit.initiated': event(
     'the customer has started the payment',
-    closed({ ...customer, ...owner, ...session, customerEmail: S, paymentCountryCode: S, userIpAddress: S }),
+    closed({
+      ...customer,
+      ...customerIds,
+      ...session,
+      customerEmail: Text,
+      paymentCountryCode: Text,
+      userIpAddress: Text,
+    }),
   ),
   'partner.customer.deposit.submitted': event(
     'the payment is submitted to the bank',
-    closed({ ...customer, ...owner, ...session, customerEmail: S, customerIpAddress: S, paymentCountryCode: S }),
+    closed({
+      ...customer,
+      ...customerIds,
+      ...session,
+      customerEmail: Text,
+      customerIpAddress: Text,
+      paymentCountryCode: Text,
+    }),
   ),
   'partner.customer.deposit.accepted': event(
     'the incoming payment is accepted and reconciled against the bank',
-    closed({ ...customer, ...owner, ...session, ...debtor, customerEmail: SN, paymentCountryCode: SN }),
+    closed({
+      ...customer,
+      ...customerIds,
+      ...session,
+      ...debtor,
+      customerEmail: NullableText,
+      paymentCountryCode: NullableText,
+    }),
   ),
   'partner.customer.deposit.failed': event(
     'the deposit could not be processed',
     closed({
       ...customer,
-      ...owner,
+      ...customerIds,
       ...session,
-      customerEmail: S,
-      customerIpAddress: S,
-      errorDetails: SN,
-      paymentCountryCode: S,
+      customerEmail: Text,
+      customerIpAddress: Text,
+      errorDetails: NullableText,
+      paymentCountryCode: Text,
     }),
   ),
   'partner.customer.deposit.completed': event(
     'funds settled and balance credited; the event on which the customer is credited',
     closed({
       ...customer,
-      ...owner,
+      ...customerIds,
       ...session,
       ...debtor,
-      blockchainTransactionHash: SN,
-      customerEmail: SN,
-      paymentCountryCode: SN,
+      blockchainTransactionHash: NullableText,
+      customerEmail: NullableText,
+      paymentCountryCode: NullableText,
     }),
   ),
   'partner.customer.deposit.expired': event(
     'the deposit was not funded in time; terminal, no later completed event follows for the reference',
-    closed({ ...customer, ...owner, currency: SN, createdAt: TSN, endToEndId: SN, expiryDate: TSN }),
+    closed({
+      ...customer,
+      ...customerIds,
+      currency: NullableText,
+      createdAt: NullableTimestamp,
+      endToEndId: NullableText,
+      expiryDate: NullableTimestamp,
+    }),
   ),
   'partner.customer.withdrawal.requested': event('a withdrawal is requested for a customer', closed(withdrawal)),
   'partner.customer.withdrawal.accepted': event('the withdrawal is accepted for processing', closed(withdrawal)),
   'partner.customer.withdrawal.sent': event("the withdrawal is sent to the beneficiary's bank", closed(withdrawal)),
   'partner.customer.withdrawal.failed': event(
     'the withdrawal could not be completed',
-    closed({ ...withdrawal, errorDetails: SN }),
+    closed({ ...withdrawal, errorDetails: NullableText }),
   ),
   'transaction.status.changed': event(
     'a transaction moves to a new status (deposits and withdrawals alike)',
     closed({
       ...common,
-      customerGuid: SN,
-      originatingTransactionReference: SN,
-      partnerGuid: SN,
-      status: S,
-      transactionHash: SN,
-      transactionType: S,
+      customerGuid: NullableText,
+      originatingTransactionReference: NullableText,
+      partnerGuid: NullableText,
+      status: Text,
+      transactionHash: NullableText,
+      transactionType: Text,
     }),
   ),
 } as const
@@ -119,9 +153,9 @@ export type EventData<N extends EventName> = Static<(typeof events)[N]['data']>
 export const eventNames = Object.keys(events) as readonly EventName[]
 export const isEventName = (name: string): name is EventName => Object.hasOwn(events, name)
 
-/** Contract page, Silences: `paymentMethod` in events. */
+/** Contract page, Silences: the values of `paymentMethod` in events. */
 export const paymentMethods = ['SepaCreditTransfer', 'SepaInstant', 'Swift', 'Wallet', 'Internal'] as const
 export type PaymentMethod = (typeof paymentMethods)[number]
 
-/** Interface document, Events: every delivery is exactly these two fields. */
+/** Interface document, Events: the body of a delivery has exactly these two fields. */
 export const Envelope = closed({ eventId: Uuid, data: Type.Record(Type.String(), Type.Unknown()) })

@@ -1,4 +1,4 @@
-/** The contract, as one door. Groups keep their own names: `wire.payouts.FiatPayout`. */
+/** The contract of the API. Operation groups are namespaces: `wire.payouts.FiatPayout`. */
 export * as accounts from './accounts.ts'
 export * as beneficiaries from './beneficiaries.ts'
 export * as customers from './customers.ts'

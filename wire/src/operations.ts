@@ -1,6 +1,6 @@
 /**
- * THE table: every operation of the API, once. Validation, permissions, handler types, OpenAPI, the SDK's types and the
- * generated contract tests are all read from here. To find an endpoint: its line here, then `rooms/<tag>/routes.ts`.
+ * The operations table: one entry for each operation of the API. Validation, permissions, handler types, the OpenAPI
+ * document, the SDK and the contract tests derive from it. The handler is in `routes.ts` of the module named as the tag.
  */
 import * as accounts from './accounts.ts'
 import * as beneficiaries from './beneficiaries.ts'
@@ -29,21 +29,24 @@ export type Permission = `${Tag}:${'read' | 'write'}`
 export type Operation = {
   readonly tag: Tag
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** Parameters as `{name}`; a value that fails its constraint in `params` is 404 (interface document, Errors). */
+  /** Parameters are written `{name}`. A value that violates its schema in `params` is 404 (interface document, Errors). */
   readonly path: string
   readonly params?: Readonly<Record<string, TSchema>>
   readonly query?: TSchema
   readonly body?: TSchema
-  /** The body may be left out altogether. */
+  /** The request may omit the body. */
   readonly bodyOptional?: true
-  /** Absent: 204, no body. */
+  /** Absent: the operation returns 204 without a body. */
   readonly response?: TSchema
   readonly permission: Permission
   readonly source: 'documented' | 'extension'
+  /** A verb phrase of at most eight words; test/tidy checks it. */
   readonly summary: string
-  /** The refusals of its own, beyond those that every operation shares. */
+  /** What the caller must know: idempotency, asynchronous effects, limits. Markdown, in full sentences. */
+  readonly description: string
+  /** The problem codes specific to this operation, in addition to those that all operations share. */
   readonly refusals: readonly ProblemCode[]
-  /** Answers 404 outside the sandbox. */
+  /** The operation returns 404 in production. */
   readonly sandboxOnly?: true
 }
 
@@ -60,7 +63,12 @@ export const operations = {
     response: users.Invitations,
     permission: 'users:write',
     source: 'documented',
-    summary: 'Invite people to the team: all of them or none',
+    summary: 'Invite team members',
+    description:
+      'Creates one invitation per entry, or none if any entry is refused. Each invitation is emailed to its address ' +
+      'in the background. An invitation expires after `expiryInDays` days, 7 by default. An address with a pending ' +
+      'invitation is refused with 409 `invitation_exists` and a pointer to the entry. Not idempotent: a repeated ' +
+      'request is refused with that code.',
     refusals: ['validation_failed', 'invitation_exists'],
   },
   listInvitations: {
@@ -71,7 +79,8 @@ export const operations = {
     response: users.InvitationPage,
     permission: 'users:read',
     source: 'extension',
-    summary: 'List invitations, newest first',
+    summary: 'List invitations',
+    description: "Returns the partner's invitations, newest first. Filter by `status`.",
     refusals: [],
   },
   getInvitation: {
@@ -82,7 +91,9 @@ export const operations = {
     response: users.Invitation,
     permission: 'users:read',
     source: 'documented',
-    summary: 'Read an invitation',
+    summary: 'Retrieve an invitation',
+    description:
+      'Returns the invitation with its current status. A pending invitation becomes `Expired` at its expiry time.',
     refusals: ['not_found'],
   },
   resendInvitation: {
@@ -95,7 +106,11 @@ export const operations = {
     response: users.Invitation,
     permission: 'users:write',
     source: 'documented',
-    summary: 'Send an invitation again with a new token; the old one dies',
+    summary: 'Resend an invitation',
+    description:
+      'Issues a new token, revokes the previous one and emails the invitation again in the background. An expired ' +
+      'invitation becomes `Pending` again, unless a newer one for the address is pending. At most 5 resends per ' +
+      'invitation, 60 seconds apart. Without `redirectUrl`, the earlier redirect URL stays.',
     refusals: ['not_found', 'invitation_not_pending', 'resend_too_soon', 'resend_limit_reached'],
   },
   revokeInvitation: {
@@ -106,6 +121,9 @@ export const operations = {
     permission: 'users:write',
     source: 'extension',
     summary: 'Revoke a pending invitation',
+    description:
+      'Revokes the invitation and its token, and cancels its unsent emails. An invitation that is not `Pending` is ' +
+      'refused with 409 `invitation_not_pending`.',
     refusals: ['not_found', 'invitation_not_pending'],
   },
   createFiatPayout: {
@@ -116,7 +134,14 @@ export const operations = {
     response: payouts.FiatPayout,
     permission: 'payouts:write',
     source: 'documented',
-    summary: 'Send a fiat payout to a beneficiary, once per idempotency key',
+    summary: 'Create a fiat payout',
+    description:
+      'Accepts a payout and reserves its amount from the available balance. The bank transfer runs asynchronously: ' +
+      'follow it by webhooks or at the `Location` of the response. Idempotent by `idempotencyKey`: the same request ' +
+      'with the same key returns the first result with `Idempotent-Replayed: true`; a different request is refused ' +
+      'with 422 `idempotency_key_reused`. Keys do not expire. A refused request does not use up its key. ' +
+      '`reference` becomes the transaction reference if the partner has not used it before. Otherwise the service ' +
+      'assigns a reference and keeps yours in `userReference`.',
     refusals: [
       'not_found',
       'request_in_progress',
@@ -135,7 +160,9 @@ export const operations = {
     response: payouts.PayoutPage,
     permission: 'payouts:read',
     source: 'extension',
-    summary: 'List payouts, newest first',
+    summary: 'List payouts',
+    description:
+      "Returns the partner's payouts, newest first. Filter by `status`, `beneficiaryId` or `idempotencyKey`.",
     refusals: [],
   },
   getPayout: {
@@ -146,7 +173,9 @@ export const operations = {
     response: payouts.PayoutRecord,
     permission: 'payouts:read',
     source: 'extension',
-    summary: 'Read a payout',
+    summary: 'Retrieve a payout',
+    description:
+      'Returns a payout by its `id`. To look up a payment by `reference`, use `GET /v1/transactions/{reference}`.',
     refusals: ['not_found'],
   },
   createBeneficiary: {
@@ -157,7 +186,11 @@ export const operations = {
     response: beneficiaries.Beneficiary,
     permission: 'beneficiaries:write',
     source: 'extension',
-    summary: 'Register whom payouts may pay: of a customer, or of the partner itself',
+    summary: 'Create a beneficiary',
+    description:
+      'Registers a payee. With `customerId` the beneficiary belongs to that customer, otherwise to the partner ' +
+      'itself. Fiat currencies require `iban`; tokens require `walletAddress`. These destination fields cannot be ' +
+      'changed later. Not idempotent: a repeated request creates a second beneficiary.',
     refusals: ['validation_failed', 'not_found', 'currency_not_supported'],
   },
   listBeneficiaries: {
@@ -168,7 +201,8 @@ export const operations = {
     response: beneficiaries.BeneficiaryPage,
     permission: 'beneficiaries:read',
     source: 'extension',
-    summary: 'List beneficiaries, newest first',
+    summary: 'List beneficiaries',
+    description: "Returns the partner's beneficiaries, newest first. Filter by `customerId` or `currency`.",
     refusals: [],
   },
   updateBeneficiary: {
@@ -179,7 +213,10 @@ export const operations = {
     response: beneficiaries.Beneficiary,
     permission: 'beneficiaries:write',
     source: 'documented',
-    summary: 'Change the alias or the name of a beneficiary',
+    summary: 'Update a beneficiary',
+    description:
+      'Sets `alias`, `name` or both; at least one is required. Payouts already accepted keep the earlier name. The ' +
+      'destination of the money cannot be changed: create another beneficiary instead.',
     refusals: ['validation_failed', 'not_found'],
   },
   getBeneficiary: {
@@ -190,7 +227,8 @@ export const operations = {
     response: beneficiaries.Beneficiary,
     permission: 'beneficiaries:read',
     source: 'extension',
-    summary: 'Read a beneficiary',
+    summary: 'Retrieve a beneficiary',
+    description: 'Returns a beneficiary by its `id`. A deleted beneficiary is 404.',
     refusals: ['not_found'],
   },
   deleteBeneficiary: {
@@ -200,7 +238,8 @@ export const operations = {
     params: id,
     permission: 'beneficiaries:write',
     source: 'extension',
-    summary: 'Remove a beneficiary; payouts already accepted go on',
+    summary: 'Delete a beneficiary',
+    description: 'Deletes the beneficiary for all later requests. Payouts already accepted are still executed.',
     refusals: ['not_found'],
   },
   createCustomer: {
@@ -211,7 +250,11 @@ export const operations = {
     response: customers.Customer,
     permission: 'customers:write',
     source: 'extension',
-    summary: 'Create a customer with its KYC data',
+    summary: 'Create a customer',
+    description:
+      'Creates a customer with its KYC data. At least one of `email`, `partnerCustomerIdentifier` and `kyc` is ' +
+      'required. Without `customerType`, the service derives the type from the KYC fields. Neither `email` nor ' +
+      '`partnerCustomerIdentifier` has to be unique. Not idempotent: a repeated request creates a second customer.',
     refusals: ['validation_failed'],
   },
   listCustomers: {
@@ -222,7 +265,10 @@ export const operations = {
     response: customers.CustomerPage,
     permission: 'customers:read',
     source: 'extension',
-    summary: 'List customers, newest first',
+    summary: 'List customers',
+    description:
+      "Returns the partner's customers, newest first. Filter by `email`, `partnerCustomerIdentifier` or " +
+      '`customerType`. The email filter ignores case.',
     refusals: [],
   },
   getCustomer: {
@@ -233,7 +279,9 @@ export const operations = {
     response: customers.Customer,
     permission: 'customers:read',
     source: 'documented',
-    summary: 'Read a customer',
+    summary: 'Retrieve a customer',
+    description:
+      'Returns a customer by its `guid` or its `serviceId`. The response omits `personalIdentificationNumber`.',
     refusals: ['not_found'],
   },
   updateCustomer: {
@@ -245,7 +293,10 @@ export const operations = {
     response: customers.Customer,
     permission: 'customers:write',
     source: 'documented',
-    summary: 'Merge fields into a customer: what is given is set, null clears, the rest stays',
+    summary: 'Update a customer',
+    description:
+      'Merges the request into the customer: a given field is set, `null` clears a field, and an absent field is ' +
+      'unchanged. At least one field is required. Idempotent: a repeated request has no further effect.',
     refusals: ['validation_failed', 'not_found'],
   },
   createCustomerAccount: {
@@ -256,7 +307,10 @@ export const operations = {
     response: accounts.CustomerAccount,
     permission: 'accounts:write',
     source: 'documented',
-    summary: "Get the customer's IBANs, one per issuing country; the same ones at every call",
+    summary: 'Create a customer account',
+    description:
+      'Issues one IBAN per configured issuing country. Idempotent: a repeated request returns the same IBANs. When ' +
+      'an IBAN pool is exhausted, the request is refused with 503 and no IBAN is issued.',
     refusals: ['not_found', 'iban_pool_exhausted'],
   },
   getCustomerAccount: {
@@ -267,7 +321,8 @@ export const operations = {
     response: accounts.CustomerAccount,
     permission: 'accounts:read',
     source: 'extension',
-    summary: "Read the customer's IBANs",
+    summary: 'Retrieve a customer account',
+    description: 'Returns the IBANs of a customer. A customer without an account is 404.',
     refusals: ['not_found'],
   },
   listAccounts: {
@@ -277,7 +332,10 @@ export const operations = {
     response: accounts.BalancePage,
     permission: 'accounts:read',
     source: 'extension',
-    summary: "The partner's balances: one per currency",
+    summary: 'List account balances',
+    description:
+      "Returns the partner's balances, one per currency, all read at the instant `asOf`. `available` is `posted` " +
+      'minus `reserved`.',
     refusals: [],
   },
   listTransactions: {
@@ -288,7 +346,10 @@ export const operations = {
     response: transactions.TransactionPage,
     permission: 'transactions:read',
     source: 'extension',
-    summary: 'List transactions, newest first',
+    summary: 'List transactions',
+    description:
+      "Returns the partner's transactions, newest first. Filter by status, category, customer, beneficiary, " +
+      'idempotency key and creation time.',
     refusals: [],
   },
   getTransaction: {
@@ -299,7 +360,10 @@ export const operations = {
     response: transactions.Transaction,
     permission: 'transactions:read',
     source: 'documented',
-    summary: 'Read a transaction with its timeline',
+    summary: 'Retrieve a transaction',
+    description:
+      'Returns a transaction by its `reference`, with its timeline. `Completed`, `Unsuccessful`, `Cancelled` and ' +
+      '`Expired` are final statuses.',
     refusals: ['not_found'],
   },
   listEventTypes: {
@@ -309,7 +373,10 @@ export const operations = {
     response: webhooks.EventTypes,
     permission: 'webhooks:read',
     source: 'documented',
-    summary: 'The subscribable event types with the properties of each',
+    summary: 'List subscribable event types',
+    description:
+      'Returns each event type with the JSON Schema of its properties. Only event types with `emitted: true` are ' +
+      'delivered.',
     refusals: [],
   },
   createSubscription: {
@@ -320,7 +387,12 @@ export const operations = {
     response: webhooks.SubscriptionCreated,
     permission: 'webhooks:write',
     source: 'extension',
-    summary: 'Subscribe an endpoint to events; the answer shows the signing secret once',
+    summary: 'Create a webhook subscription',
+    description:
+      'Subscribes a URL to event types. With `signature: v1` the response contains the signing secret; no other ' +
+      'response shows it. With `v1a` the response contains the public key. The URL must be `https` on a public ' +
+      'address; a local sandbox also allows `http` on a loopback address. At most 20 subscriptions per partner. Not ' +
+      'idempotent: a repeated request creates a second subscription.',
     refusals: ['validation_failed', 'webhook_limit_reached'],
   },
   listSubscriptions: {
@@ -331,7 +403,8 @@ export const operations = {
     response: webhooks.SubscriptionPage,
     permission: 'webhooks:read',
     source: 'extension',
-    summary: 'List webhook subscriptions, newest first',
+    summary: 'List webhook subscriptions',
+    description: "Returns the partner's webhook subscriptions, newest first, without their secrets.",
     refusals: [],
   },
   getSubscription: {
@@ -342,7 +415,8 @@ export const operations = {
     response: webhooks.Subscription,
     permission: 'webhooks:read',
     source: 'extension',
-    summary: 'Read a webhook subscription',
+    summary: 'Retrieve a webhook subscription',
+    description: 'Returns a webhook subscription without its secret.',
     refusals: ['not_found'],
   },
   updateSubscription: {
@@ -354,7 +428,10 @@ export const operations = {
     response: webhooks.Subscription,
     permission: 'webhooks:write',
     source: 'extension',
-    summary: 'Change the URL, the events, the description, the order or the status of a subscription',
+    summary: 'Update a webhook subscription',
+    description:
+      'Sets the given fields; at least one is required. A `null` description clears it. `status: Disabled` stops ' +
+      'deliveries; pending ones become `Held`. `status: Enabled` has the effect of `POST /v1/webhooks/{id}/enable`.',
     refusals: ['validation_failed', 'not_found'],
   },
   deleteSubscription: {
@@ -364,7 +441,10 @@ export const operations = {
     params: id,
     permission: 'webhooks:write',
     source: 'extension',
-    summary: 'Remove a webhook subscription; what it is still owed is dropped',
+    summary: 'Delete a webhook subscription',
+    description:
+      'Deletes the subscription and its secrets, and drops its undelivered events. Those events stay in `GET ' +
+      '/v1/events`.',
     refusals: ['not_found'],
   },
   listDeliveries: {
@@ -376,7 +456,10 @@ export const operations = {
     response: webhooks.DeliveryPage,
     permission: 'webhooks:read',
     source: 'extension',
-    summary: 'The deliveries of a subscription with every attempt, newest first',
+    summary: 'List deliveries of a webhook subscription',
+    description:
+      'Returns deliveries with their attempts, ordered by event time, newest first. Filter by status, event type, ' +
+      'reference and event time. A page may hold fewer deliveries than `limit` while `hasMore` is true.',
     refusals: ['not_found'],
   },
   getDelivery: {
@@ -387,7 +470,8 @@ export const operations = {
     response: webhooks.Delivery,
     permission: 'webhooks:read',
     source: 'extension',
-    summary: 'Read a delivery with its attempts',
+    summary: 'Retrieve a delivery',
+    description: 'Returns a delivery with its newest attempts, including the beginning of each response body.',
     refusals: ['not_found'],
   },
   redeliver: {
@@ -398,7 +482,11 @@ export const operations = {
     response: webhooks.Delivery,
     permission: 'webhooks:write',
     source: 'extension',
-    summary: 'Make a delivery due at once, delivered or not; it keeps its eventId',
+    summary: 'Redeliver an event',
+    description:
+      'Schedules the delivery for immediate sending, whether or not it was delivered before, and returns at once. ' +
+      'The `eventId` stays the same. The retry schedule restarts at its first step. A delivery with an attempt in ' +
+      'progress keeps the result of that attempt.',
     refusals: ['not_found'],
   },
   rotateSecret: {
@@ -411,7 +499,12 @@ export const operations = {
     response: webhooks.SecretRotated,
     permission: 'webhooks:write',
     source: 'extension',
-    summary: 'Sign with a new secret, shown once; those before it sign as well until the overlap ends',
+    summary: 'Rotate a webhook signing secret',
+    description:
+      'Creates a new signing key. Deliveries carry a signature of the new key and of each earlier key until the ' +
+      'overlap ends, 24 hours later by default. With `v1` the response contains the new secret; no other response ' +
+      'shows it. Set `overlapSeconds` to 0 if a secret has leaked. At most 5 keys are active at once. Not ' +
+      'idempotent: each request creates a key.',
     refusals: ['not_found', 'webhook_secret_limit_reached'],
   },
   testSubscription: {
@@ -424,7 +517,11 @@ export const operations = {
     response: webhooks.TestResult,
     permission: 'webhooks:write',
     source: 'extension',
-    summary: 'Send a sample of an event to the endpoint, once, and answer what came of it',
+    summary: 'Send a test event',
+    description:
+      'Sends one signed sample event to the endpoint and returns the result of that single attempt. The header ' +
+      '`webhook-test: true` marks the sample. The sample is neither stored nor retried. It is sent even if the ' +
+      'subscription is disabled. At most 20 tests a minute per subscription.',
     refusals: ['validation_failed', 'not_found', 'webhook_test_too_soon'],
   },
   enableSubscription: {
@@ -435,7 +532,10 @@ export const operations = {
     response: webhooks.Subscription,
     permission: 'webhooks:write',
     source: 'extension',
-    summary: 'Enable a subscription; everything owed is due again, a few at first',
+    summary: 'Re-enable a webhook subscription',
+    description:
+      'Enables the subscription. Pending and held deliveries resume with slow start, from the first step of the ' +
+      'retry schedule. A repeated request makes the deliveries that are still undelivered due again.',
     refusals: ['not_found'],
   },
   startRecovery: {
@@ -447,7 +547,11 @@ export const operations = {
     response: webhooks.Recovery,
     permission: 'webhooks:write',
     source: 'extension',
-    summary: 'Deliver whatever the subscription wants of a time and did not get; it goes on by itself',
+    summary: 'Start a recovery',
+    description:
+      'Redelivers every undelivered event in a time range that matches the subscription. The recovery runs in the ' +
+      'background; follow it at `GET /v1/webhooks/{id}/recoveries/{recoveryId}`. The range begins at most 30 days ' +
+      'ago and may begin before the subscription was created. One recovery runs at a time per subscription.',
     refusals: ['validation_failed', 'not_found', 'recovery_in_progress'],
   },
   listRecoveries: {
@@ -459,7 +563,8 @@ export const operations = {
     response: webhooks.RecoveryPage,
     permission: 'webhooks:read',
     source: 'extension',
-    summary: 'List the recoveries of a subscription, newest first',
+    summary: 'List recoveries',
+    description: 'Returns the recoveries of a webhook subscription, newest first.',
     refusals: ['not_found'],
   },
   getRecovery: {
@@ -470,7 +575,8 @@ export const operations = {
     response: webhooks.Recovery,
     permission: 'webhooks:read',
     source: 'extension',
-    summary: 'Read how far a recovery is',
+    summary: 'Retrieve a recovery',
+    description: 'Returns the status and the progress of a recovery.',
     refusals: ['not_found'],
   },
   getSubscriptionStatistics: {
@@ -481,7 +587,10 @@ export const operations = {
     response: webhooks.SubscriptionStatistics,
     permission: 'webhooks:read',
     source: 'extension',
-    summary: 'What a subscription is owed, and how its endpoint did in the last 24 hours',
+    summary: 'Retrieve delivery statistics',
+    description:
+      'Returns delivery counts, the state of the circuit breaker, and the success rate and latency of the endpoint ' +
+      'in the last 24 hours. Rates and latencies cover at most the newest 10,000 attempts.',
     refusals: ['not_found'],
   },
   listEvents: {
@@ -492,7 +601,11 @@ export const operations = {
     response: webhooks.FeedPage,
     permission: 'webhooks:read',
     source: 'extension',
-    summary: 'The feed of all events of the partner, oldest first, whatever is subscribed to',
+    summary: 'List events',
+    description:
+      'Returns all events of the partner of the last 30 days, oldest first, whether or not a subscription matches ' +
+      'them. Sequence numbers have no gaps. Store `nextCursor` and pass it as `after` to continue without missing ' +
+      'an event. A cursor older than 30 days is refused with 410 `cursor_expired`.',
     refusals: ['validation_failed', 'not_found', 'cursor_expired'],
   },
   simulateDeposit: {
@@ -503,7 +616,10 @@ export const operations = {
     response: simulations.Simulated,
     permission: 'simulations:write',
     source: 'extension',
-    summary: 'Let a deposit happen to a customer; its steps follow on the time of the sandbox bank',
+    summary: 'Simulate a deposit',
+    description:
+      'Simulates a deposit for a customer with the chosen outcome. The sandbox bank runs its steps asynchronously. ' +
+      'Idempotent by `idempotencyKey`, if given; otherwise a repeated request creates a second deposit.',
     refusals: ['not_found', 'currency_not_supported', 'idempotency_key_reused'],
     sandboxOnly: true,
   },
@@ -515,7 +631,11 @@ export const operations = {
     response: simulations.Simulated,
     permission: 'simulations:write',
     source: 'extension',
-    summary: 'Let a withdrawal of a customer end in a chosen outcome',
+    summary: 'Simulate a withdrawal',
+    description:
+      'Simulates a withdrawal of a customer with the chosen outcome and reserves its amount. The sandbox bank runs ' +
+      'its steps asynchronously. Idempotent by `idempotencyKey`, if given; otherwise a repeated request creates a ' +
+      'second withdrawal.',
     refusals: ['not_found', 'currency_not_supported', 'insufficient_funds', 'idempotency_key_reused'],
     sandboxOnly: true,
   },
@@ -525,7 +645,7 @@ export type Operations = typeof operations
 export type OperationId = keyof Operations
 export const operationIds = Object.keys(operations) as readonly OperationId[]
 
-/** The ids of the operations of a group. */
+/** The ids of the operations with a tag. */
 export type OperationOf<T extends Tag> = { [K in OperationId]: Operations[K]['tag'] extends T ? K : never }[OperationId]
 
 type Shape<O, K extends string> = O extends Record<K, infer S> ? (S extends TSchema ? Static<S> : undefined) : undefined
@@ -538,8 +658,8 @@ export type BodyOf<K extends OperationId> = Operations[K] extends { bodyOptional
   : Shape<Operations[K], 'body'>
 export type ResponseOf<K extends OperationId> = Shape<Operations[K], 'response'>
 
-/** Contract page, permissions: reading and writing of each group. */
+/** Contract page, Silences: one read and one write permission per operation group. */
 export const permissions: readonly Permission[] = tags.flatMap((tag) => [`${tag}:read`, `${tag}:write`] as const)
 
-/** What an operation without a body may carry (nothing, or an empty object), and one without query parameters. */
+/** The schema for an operation that declares no body or no query: an object without fields. */
 export const NoFields = closed({})

@@ -47,7 +47,7 @@ const documented = {
 /** Interface document, Fiat payout: response body. */
 export const FiatPayout = closed(documented)
 
-/** The payout as get and list show it: the documented fields and what a partner needs to find its way around. */
+/** The payout in get and list: the documented fields, the identifiers of related resources, and times. */
 export const PayoutRecord = closed({
   id: Uuid,
   ...documented,

@@ -1,67 +1,238 @@
 /**
- * The closed catalogue of refusals. A code that is not here does not compile; a code without status and title neither.
- * Source: interface document, Authentication and Errors; the contract page for what the document leaves open.
+ * The catalogue of problem codes. `detail` is the default text: what is wrong and what to do. A service may state more.
+ * Sources: interface document, Authentication and Errors; the contract page for the other codes.
  */
 import { Type, closed, optional } from './shapes.ts'
 
 export const problems = {
-  // 400: the request is not well made
-  malformed_request: { status: 400, title: 'The request is not well-formed' },
-  malformed_json: { status: 400, title: 'The body is not valid JSON' },
-  body_required: { status: 400, title: 'The operation needs a JSON body' },
-  duplicate_key: { status: 400, title: 'An object names the same field twice' },
-  nesting_too_deep: { status: 400, title: 'The body is nested too deeply' },
-  unknown_field: { status: 400, title: 'The request has a field that the operation does not know' },
-  validation_failed: { status: 400, title: 'The request has invalid fields' },
-  // 401: who is calling
-  signature_required: { status: 401, title: 'Service-account credentials are required' },
-  jwt_not_accepted: { status: 401, title: 'Bearer tokens are not accepted' },
-  timestamp_out_of_window: { status: 401, title: 'The timestamp is outside the accepted window' },
-  nonce_invalid: { status: 401, title: 'The nonce is not a GUID' },
-  nonce_replayed: { status: 401, title: 'The nonce was used before' },
-  signature_invalid: { status: 401, title: 'The signature does not verify' },
-  // 403: what the caller may do
-  permission_denied: { status: 403, title: 'The service account lacks the permission' },
-  impersonation_write_blocked: { status: 403, title: 'An impersonated session cannot write' },
+  // 400: malformed or invalid request
+  malformed_request: {
+    status: 400,
+    title: 'Malformed request',
+    detail: 'The request could not be parsed. Check the path, the headers and the percent-encoding.',
+  },
+  malformed_json: {
+    status: 400,
+    title: 'Malformed JSON body',
+    detail: 'The body is not valid JSON. Send a JSON object in UTF-8.',
+  },
+  body_required: {
+    status: 400,
+    title: 'Request body required',
+    detail: 'The operation requires a body. Send a JSON object with `Content-Type: application/json`.',
+  },
+  duplicate_key: {
+    status: 400,
+    title: 'Duplicate field in the body',
+    detail: 'A JSON object contains the same field twice. Send each field once.',
+  },
+  nesting_too_deep: {
+    status: 400,
+    title: 'Body nested too deeply',
+    detail: 'The body exceeds the maximum nesting depth. Send a flatter JSON object.',
+  },
+  unknown_field: {
+    status: 400,
+    title: 'Unknown field',
+    detail: 'The request contains a field that the operation does not define. Remove the fields listed in `errors`.',
+  },
+  validation_failed: {
+    status: 400,
+    title: 'Validation failed',
+    detail: 'The request contains invalid fields. Correct the fields listed in `errors`.',
+  },
+  // 401: authentication failed
+  signature_required: {
+    status: 401,
+    title: 'Service-account credentials required',
+    detail: 'Send the headers `ApiKey`, `Nonce`, `Timestamp` and `Signature`.',
+  },
+  jwt_not_accepted: {
+    status: 401,
+    title: 'Bearer tokens are not accepted',
+    detail: 'Remove the bearer token and sign the request with a service account.',
+  },
+  timestamp_out_of_window: {
+    status: 401,
+    title: 'Timestamp outside the tolerance window',
+    detail: '`Timestamp` is too far from the server time. Synchronize your clock and sign the request again.',
+  },
+  nonce_invalid: {
+    status: 401,
+    title: 'Invalid nonce',
+    detail: '`Nonce` is not a GUID. Generate a new GUID for each request.',
+  },
+  nonce_replayed: {
+    status: 401,
+    title: 'Nonce already used',
+    detail: '`Nonce` was used by an earlier request. Generate a new GUID for each request.',
+  },
+  signature_invalid: {
+    status: 401,
+    title: 'Invalid signature',
+    detail:
+      'The signature does not verify for this API key. Check the API key, the private key and the canonical string.',
+  },
+  // 403: authenticated, but not authorized
+  permission_denied: {
+    status: 403,
+    title: 'Permission denied',
+    detail: 'The service account lacks the permission of this operation. Grant it or use another service account.',
+  },
+  impersonation_write_blocked: {
+    status: 403,
+    title: 'Write blocked in an impersonated session',
+    detail: 'An impersonated session can only read. Use a service account of the partner to write.',
+  },
   // 404 and 405
-  not_found: { status: 404, title: 'No such resource' },
-  method_not_allowed: { status: 405, title: 'The resource does not support the method' },
-  // 409: the state does not allow it
-  request_in_progress: { status: 409, title: 'The same request is still being processed' },
-  invitation_exists: { status: 409, title: 'A live invitation for this address exists' },
-  invitation_not_pending: { status: 409, title: 'The invitation is no longer pending' },
-  recovery_in_progress: { status: 409, title: 'The subscription is being recovered' },
+  not_found: {
+    status: 404,
+    title: 'Resource not found',
+    detail: 'The resource does not exist. Check the path and the identifiers.',
+  },
+  method_not_allowed: {
+    status: 405,
+    title: 'Method not allowed',
+    detail: 'The resource does not support the method. Use one of the methods in the `Allow` header.',
+  },
+  // 409: conflict with the current state
+  request_in_progress: {
+    status: 409,
+    title: 'Request already in progress',
+    detail: 'A request with the same idempotency key is still being processed. Retry after the time in `Retry-After`.',
+  },
+  invitation_exists: {
+    status: 409,
+    title: 'Pending invitation already exists',
+    detail: 'An address already has a pending invitation. Resend or revoke that invitation instead.',
+  },
+  invitation_not_pending: {
+    status: 409,
+    title: 'Invitation is not pending',
+    detail: 'The status of the invitation does not allow the operation. Create a new invitation if one is needed.',
+  },
+  recovery_in_progress: {
+    status: 409,
+    title: 'Recovery already in progress',
+    detail: 'The subscription has a running recovery. Wait until that recovery completes.',
+  },
   // 410
-  cursor_expired: { status: 410, title: 'The cursor is older than what is kept' },
+  cursor_expired: {
+    status: 410,
+    title: 'Cursor expired',
+    detail: 'The events after the cursor are no longer stored. Omit `after` to start at the oldest stored event.',
+  },
   // 413, 415
-  body_too_large: { status: 413, title: 'The body is too large' },
-  unsupported_media_type: { status: 415, title: 'The body must be application/json in UTF-8' },
-  // 422: understood, and refused by the rules of money
-  idempotency_key_reused: { status: 422, title: 'The idempotency key belongs to another request' },
-  insufficient_funds: { status: 422, title: 'The available balance is too small' },
-  currency_not_supported: { status: 422, title: 'The currency is not supported here' },
-  beneficiary_currency_mismatch: { status: 422, title: 'The beneficiary takes another currency' },
-  beneficiary_not_payable: { status: 422, title: 'The beneficiary cannot be paid by this operation' },
-  webhook_limit_reached: { status: 422, title: 'The partner has as many webhook endpoints as allowed' },
-  webhook_secret_limit_reached: { status: 422, title: 'The subscription has as many live secrets as allowed' },
+  body_too_large: {
+    status: 413,
+    title: 'Body too large',
+    detail: 'The body exceeds the maximum size. Send a smaller body.',
+  },
+  unsupported_media_type: {
+    status: 415,
+    title: 'Unsupported media type',
+    detail: 'The body must be JSON in UTF-8. Send `Content-Type: application/json`.',
+  },
+  // 422: valid request, refused by a business rule
+  idempotency_key_reused: {
+    status: 422,
+    title: 'Idempotency key reused with a different request',
+    detail: 'The idempotency key belongs to an earlier, different request. Use a new key for a new request.',
+  },
+  insufficient_funds: {
+    status: 422,
+    title: 'Insufficient funds',
+    detail: 'The available balance is lower than the amount. Fund the balance or send a smaller amount.',
+  },
+  currency_not_supported: {
+    status: 422,
+    title: 'Currency not supported',
+    detail: 'The operation does not support the currency. Use a supported currency.',
+  },
+  beneficiary_currency_mismatch: {
+    status: 422,
+    title: 'Beneficiary currency mismatch',
+    detail: 'The currency of the payout differs from the currency of the beneficiary. Use the same currency.',
+  },
+  beneficiary_not_payable: {
+    status: 422,
+    title: 'Beneficiary cannot receive this payout',
+    detail: 'The beneficiary has no bank account. Use a beneficiary with an IBAN.',
+  },
+  webhook_limit_reached: {
+    status: 422,
+    title: 'Webhook endpoint limit reached',
+    detail: 'The partner has the maximum number of webhook subscriptions. Delete one before you create another.',
+  },
+  webhook_secret_limit_reached: {
+    status: 422,
+    title: 'Webhook secret limit reached',
+    detail:
+      'The subscription has the maximum number of active secrets. Wait until one expires, or rotate without overlap.',
+  },
   // 429, 431
-  rate_limited: { status: 429, title: 'Too many requests' },
-  resend_too_soon: { status: 429, title: 'The invitation was sent a moment ago' },
-  resend_limit_reached: { status: 429, title: 'The invitation was resent as often as allowed' },
-  webhook_test_too_soon: { status: 429, title: 'The endpoint was tested a moment ago' },
-  headers_too_large: { status: 431, title: 'The request headers are too large' },
-  // 5xx
-  internal_error: { status: 500, title: 'Something failed on our side' },
-  downstream_unreachable: { status: 502, title: 'A service that must answer cannot be reached' },
-  iban_pool_exhausted: { status: 503, title: 'No account number is left for a country' },
-  overloaded: { status: 503, title: 'The service is at its capacity' },
-  shutting_down: { status: 503, title: 'The service is stopping' },
-  downstream_timeout: { status: 504, title: 'A service did not answer in time' },
-} as const satisfies Record<string, { readonly status: number; readonly title: string }>
+  rate_limited: {
+    status: 429,
+    title: 'Rate limit exceeded',
+    detail: 'The service account sends too many requests. Retry after the time in `Retry-After`.',
+  },
+  resend_too_soon: {
+    status: 429,
+    title: 'Invitation resent too recently',
+    detail: 'The minimum time between two resends has not passed. Retry after the time in `Retry-After`.',
+  },
+  resend_limit_reached: {
+    status: 429,
+    title: 'Invitation resend limit reached',
+    detail: 'The invitation was resent the maximum number of times. Revoke it if it is pending, and create a new one.',
+  },
+  webhook_test_too_soon: {
+    status: 429,
+    title: 'Webhook test limit exceeded',
+    detail: 'Too many test events were requested. Retry after the time in `Retry-After`.',
+  },
+  headers_too_large: {
+    status: 431,
+    title: 'Request headers too large',
+    detail: 'The request headers exceed the maximum size. Send fewer or smaller headers.',
+  },
+  // 5xx: retry with the same idempotency key
+  internal_error: {
+    status: 500,
+    title: 'Internal server error',
+    detail: 'The service failed unexpectedly. Quote `requestId` when you contact support.',
+  },
+  downstream_unreachable: {
+    status: 502,
+    title: 'Downstream service unreachable',
+    detail: 'The service could not reach a service that it depends on. Retry later with the same idempotency key.',
+  },
+  iban_pool_exhausted: {
+    status: 503,
+    title: 'IBAN pool exhausted',
+    detail: 'No IBAN is available in one of the issuing countries. Retry later.',
+  },
+  overloaded: {
+    status: 503,
+    title: 'Service overloaded',
+    detail: 'The service is at its capacity. Retry after the time in `Retry-After`.',
+  },
+  shutting_down: {
+    status: 503,
+    title: 'Service shutting down',
+    detail: 'The process that received the request is stopping. Retry with the same idempotency key.',
+  },
+  downstream_timeout: {
+    status: 504,
+    title: 'Downstream service timed out',
+    detail:
+      'A service did not respond in time. The request may have taken effect: retry with the same idempotency key.',
+  },
+} as const satisfies Record<string, { readonly status: number; readonly title: string; readonly detail: string }>
 
 export type ProblemCode = keyof typeof problems
 
-/** Why one field was refused; `pointer` is an RFC 6901 JSON pointer into the body, `/query/...` or `/path/...`. */
+/** The reasons for which a field is refused. `pointer` is an RFC 6901 JSON pointer into the body, `/query` or `/path`. */
 export const fieldErrorCodes = [
   'required',
   'unknown_field',
@@ -81,7 +252,7 @@ export const fieldErrorCodes = [
 export type FieldErrorCode = (typeof fieldErrorCodes)[number]
 export type FieldError = { readonly pointer: string; readonly code: FieldErrorCode; readonly message: string }
 
-/** The five documented fields, and our additions: `code`, `requestId` and, for refused fields, `errors`. */
+/** The five documented fields, and three additions: `code`, `requestId` and, for invalid fields, `errors`. */
 export const Problem = closed({
   type: Type.String(),
   title: Type.String(),

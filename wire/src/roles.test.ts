@@ -3,19 +3,19 @@ import { test } from 'node:test'
 import { permissions } from './operations.ts'
 import { roleAllows, rolesAllowed } from './roles.ts'
 
-const held = (role: 'Admin' | 'Developer' | 'Operator') => permissions.filter((each) => roleAllows(role, each))
+const permissionsOf = (role: 'Admin' | 'Developer' | 'Operator') => permissions.filter((each) => roleAllows(role, each))
 
-test('Admin holds every permission', () => {
-  assert.deepEqual(held('Admin'), permissions)
+test('Admin has every permission', () => {
+  assert.deepEqual(permissionsOf('Admin'), permissions)
 })
 
-test('Developer reads everything, and writes webhooks and simulations only', () => {
+test('Developer has every read permission, and writes only webhooks and simulations', () => {
   const reads = permissions.filter((each) => each.endsWith(':read'))
-  assert.deepEqual(held('Developer'), [...reads, 'simulations:write', 'webhooks:write'].sort())
+  assert.deepEqual(permissionsOf('Developer'), [...reads, 'simulations:write', 'webhooks:write'].sort())
 })
 
-test('Operator holds the groups of daily business and no other', () => {
-  assert.deepEqual(held('Operator'), [
+test('Operator reads and writes accounts, beneficiaries, customers and payouts, and nothing else', () => {
+  assert.deepEqual(permissionsOf('Operator'), [
     'accounts:read',
     'accounts:write',
     'beneficiaries:read',
@@ -27,6 +27,6 @@ test('Operator holds the groups of daily business and no other', () => {
   ])
 })
 
-test('no Developer moves money', () => {
+test('Developer cannot create payouts', () => {
   assert.deepEqual(rolesAllowed('payouts:write'), ['Admin', 'Operator'])
 })

@@ -1,11 +1,11 @@
 /**
- * What a role may do. Contract page, Silences: Admin all; Developer reads, webhooks and simulations, never money;
- * Operator the groups of daily business. `docs/permissions.md` is printed from here.
+ * The permissions of each role. Contract page, Silences: Admin has all; Developer has reads, webhooks and simulations;
+ * Operator has the groups listed below. `docs/permissions.md` is generated from these rules.
  */
 import type { Permission } from './operations.ts'
 import { type Role, roles } from './users.ts'
 
-/** Groups by name, not by `Tag`: the contract also names groups (fx, checkout, ...) without operations yet. */
+/** Strings instead of `Tag`, because the contract also names groups without operations (fx, checkout, ...). */
 const operatorGroups: ReadonlySet<string> = new Set([
   'customers',
   'accounts',
@@ -29,7 +29,7 @@ export function roleAllows(role: Role, permission: Permission): boolean {
   return rules[role](group, access)
 }
 
-/** The roles that hold a permission, in the order of the roles. */
+/** The roles that have a permission, in the order of `roles`. */
 export function rolesAllowed(permission: Permission): readonly Role[] {
   return roles.filter((role) => roleAllows(role, permission))
 }

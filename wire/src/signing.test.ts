@@ -1,5 +1,5 @@
 /**
- * The vectors are made by the openssl command line (sdk/vectors/make.sh and make-webhook.sh); their canonical queries are
+ * The openssl command line generates the vectors (sdk/vectors/make.sh and make-webhook.sh). Their canonical queries are
  * written by hand.
  */
 import assert from 'node:assert/strict'
@@ -33,10 +33,10 @@ const { apiSecret, timestamp, nonce, vectors } = JSON.parse(read('signing.json')
 const privateKey = createPrivateKey(read('key.pem'))
 const publicKey = createPublicKey(read('key.pem'))
 
-test('there are vectors', () => assert.ok(vectors.length >= 9))
+test('the file contains at least nine request vectors', () => assert.ok(vectors.length >= 9))
 
 for (const vector of vectors)
-  test(`as openssl has it: ${vector.name}`, () => {
+  test(`matches openssl: ${vector.name}`, () => {
     const body = Buffer.from(vector.body)
     assert.equal(sha256Hex(body), vector.bodySha256)
     assert.equal(canonicalQuery(vector.query), vector.canonicalQuery)
@@ -47,12 +47,12 @@ for (const vector of vectors)
     assert.deepEqual(sign('sha256', Buffer.from(canonical), privateKey), signature)
   })
 
-test('each of the seven items counts', () => {
+test('a change of any of the seven items changes the canonical string', () => {
   const parts = { method: 'POST', path: '/v1/a', query: 'b=1', timestamp, nonce, apiSecret, body: Buffer.from('{}') }
-  const others = { method: 'PUT', path: '/v1/b', query: 'b=2', timestamp: '1', nonce: '2', apiSecret: '3' }
+  const changes = { method: 'PUT', path: '/v1/b', query: 'b=2', timestamp: '1', nonce: '2', apiSecret: '3' }
   const strings = [
     canonicalString(parts),
-    ...Object.entries(others).map(([name, value]) => canonicalString({ ...parts, [name]: value })),
+    ...Object.entries(changes).map(([name, value]) => canonicalString({ ...parts, [name]: value })),
     canonicalString({ ...parts, body: Buffer.from('{ }') }),
   ]
   assert.equal(new Set(strings).size, 8)
@@ -63,7 +63,7 @@ const word = fc.string({ unit: 'grapheme', maxLength: 8 }).map(encodeURIComponen
 const pairs = fc.array(fc.tuple(word, word), { maxLength: 8 })
 const join = (list: readonly (readonly [string, string])[]) => list.map((pair) => pair.join('=')).join('&')
 
-test('the canonical query is the same in whatever order the pairs were sent, and canonical itself', () => {
+test('the canonical query does not depend on the order of the pairs and is idempotent', () => {
   fc.assert(
     fc.property(pairs, fc.infiniteStream(fc.nat(7)), (list, draws) => {
       const shuffled = list.map((pair) => ({ pair, at: draws.next().value })).toSorted((a, b) => a.at - b.at)
@@ -75,30 +75,30 @@ test('the canonical query is the same in whatever order the pairs were sent, and
   )
 })
 
-test('nothing is lost: the canonical query says the same as the one that was sent', () => {
+test('the canonical query contains the same pairs as the query as sent', () => {
   fc.assert(
     fc.property(pairs, (list) => {
-      const meant = (query: string) =>
+      const decodedPairs = (query: string) =>
         query
           .split('&')
           .filter(Boolean)
           .map((pair) => pair.split('=').map(decodeURIComponent).join('='))
           .toSorted()
       const sent = join(list)
-      assert.deepEqual(meant(canonicalQuery(sent)), meant(sent))
+      assert.deepEqual(decodedPairs(canonicalQuery(sent)), decodedPairs(sent))
     }),
   )
 })
 
-test('the leading edge and the rest of odd queries', () => {
+test('empty pairs, repeated equals signs, plus signs and invalid percent-encodings', () => {
   assert.equal(canonicalQuery(''), '')
   assert.equal(canonicalQuery('&&a=1&'), 'a=1')
   assert.equal(canonicalQuery('a=b=c'), 'a=b%3Dc')
   assert.equal(canonicalQuery('a+b=+'), 'a%2Bb=%2B')
-  for (const broken of ['a=%', 'a=%C3', '%zz=1', '%ff']) assert.throws(() => canonicalQuery(broken), URIError)
+  for (const invalid of ['a=%', 'a=%C3', '%zz=1', '%ff']) assert.throws(() => canonicalQuery(invalid), URIError)
 })
 
-test('a delivery verifies with the standardwebhooks package, and not after any change', () => {
+test('the standardwebhooks package verifies a delivery and rejects any change of it', () => {
   const secret = Buffer.alloc(24, 7)
   const body = '{"eventId":"e","data":{"creditorName":"Zoë"}}'
   const seconds = Math.floor(Date.now() / 1000)
@@ -120,10 +120,10 @@ type WebhookVectors = Readonly<Record<'id' | 'secret' | 'privateKey' | 'publicKe
 }
 const webhook = JSON.parse(read('webhook.json')) as WebhookVectors
 
-test('there are vectors of deliveries', () => assert.ok(webhook.vectors.length >= 4))
+test('the file contains at least four webhook vectors', () => assert.ok(webhook.vectors.length >= 4))
 
 for (const { name, body, v1, v1a } of webhook.vectors)
-  test(`a delivery is signed as openssl signs it, of either kind: ${name}`, () => {
+  test(`v1 and v1a signatures match openssl: ${name}`, () => {
     for (const [text, signature] of [
       [webhook.secret, v1],
       [webhook.privateKey, v1a],
@@ -132,13 +132,13 @@ for (const { name, body, v1, v1a } of webhook.vectors)
         assert.equal(deliverySignature(readSigningKey(text), webhook.id, webhook.timestamp, bytes), signature)
   })
 
-test('a key is written as it was read, and its public half is the one of openssl', () => {
+test('a signing key round-trips, and its public key matches openssl', () => {
   for (const text of [webhook.secret, webhook.privateKey]) assert.equal(signingKeyText(readSigningKey(text)), text)
   assert.equal(verifyingKeyText(readSigningKey(webhook.privateKey)), webhook.publicKey)
   assert.equal(verifyingKeyText(readSigningKey(webhook.secret)), webhook.secret)
 })
 
-test('a private key is read with its public half and without, and for any pair of node:crypto', () => {
+test('a private key of node:crypto is accepted with and without its public key', () => {
   const { privateKey: made, publicKey: pair } = generateKeyPairSync('ed25519')
   const seed = made.export({ format: 'der', type: 'pkcs8' }).subarray(-32)
   const text = `whsk_${seed.toString('base64')}`
@@ -150,7 +150,7 @@ test('a private key is read with its public half and without, and for any pair o
   assert.ok(!verify(null, Buffer.from('e.8.{}'), pair, signature))
 })
 
-test('what is no key is refused', () => {
+test('text that is not a signing key is refused', () => {
   const base64 = (bytes: number) => Buffer.alloc(bytes, 1).toString('base64')
   for (const text of [
     '',

@@ -1,4 +1,4 @@
-/** Simulations: sandbox only. They drive the same rooms and the same bank as real traffic. */
+/** Simulations, in the sandbox only. They run through the same modules and the same bank connector as real payments. */
 import {
   Amount,
   Currency,

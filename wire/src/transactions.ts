@@ -1,4 +1,4 @@
-/** Transactions: everything that moved, or tried to. Get is documented; list is an extension. */
+/** Transactions: deposits, withdrawals and conversions. Get is documented; list is an extension. */
 import {
   Amount,
   Currency,
@@ -44,7 +44,7 @@ export const errorKeys = [
   'RecipientBlocked',
 ] as const
 export const rails = ['Sepa', 'Swift', 'Wallet'] as const
-/** Contract page, Silences: timeline steps. */
+/** Contract page, Silences: the steps of a timeline. */
 export const timelineSteps = [
   'Created',
   'Initiated',
@@ -72,7 +72,7 @@ export type ErrorKey = (typeof errorKeys)[number]
 export type Rail = (typeof rails)[number]
 export type TimelineStep = (typeof timelineSteps)[number]
 
-/** Interface document, Party details: absent fields are absent. */
+/** Interface document, Party details. A field without a value is absent. */
 export const PartyDetails = closed({
   bankName: optional(Type.String()),
   bic: optional(Type.String()),
@@ -99,7 +99,7 @@ export const TimelineEntry = closed({
   step: oneOf(timelineSteps),
 })
 
-/** Interface document, Transaction. A field with nothing to say is absent. */
+/** Interface document, Transaction. An optional field without a value is absent. */
 export const Transaction = closed({
   reference: Type.String(),
   amount: Amount,

@@ -1,4 +1,4 @@
-/** Users: the invitations of a partner's team. Create, get and resend are documented; list and revoke are extensions. */
+/** Users: invitations to the partner's team. Create, get and resend are documented; list and revoke are extensions. */
 import {
   Email,
   Timestamp,
@@ -6,13 +6,13 @@ import {
   Url,
   Uuid,
   closed,
-  line,
   nameCharsMax,
   nullable,
   oneOf,
   optional,
   page,
   pageQuery,
+  singleLine,
 } from './shapes.ts'
 
 export const roles = ['Admin', 'Developer', 'Operator'] as const
@@ -29,7 +29,7 @@ export const InvitationsCreate = closed({
   invitations: Type.Array(
     closed({
       email: Email,
-      fullName: line(nameCharsMax),
+      fullName: singleLine(nameCharsMax),
       role: oneOf(roles),
       redirectUrl: optional(nullable(Url)),
     }),
@@ -51,7 +51,7 @@ export const Invitation = closed({
 })
 export const Invitations = closed({ invitations: Type.Array(Invitation) })
 
-/** Interface document, Invitation resend request. The body may be left out: the earlier redirect then stays. */
+/** Interface document, Invitation resend request. Without a body, the earlier redirect URL stays. */
 export const InvitationResend = closed({ redirectUrl: optional(nullable(Url)) })
 export const InvitationPage = page(Invitation)
 export const InvitationQuery = closed({ ...pageQuery, status: optional(oneOf(invitationStatuses)) })

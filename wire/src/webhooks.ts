@@ -1,4 +1,4 @@
-/** Webhooks: the event types (documented), and the partner's subscriptions, deliveries and feed of events (extensions). */
+/** Webhooks: event types (documented); subscriptions, deliveries, recoveries and the event feed (extensions). */
 import {
   Timestamp,
   Type,
@@ -19,18 +19,19 @@ export const subscriptionsPerPartnerMax = 20
 export const subscriptionStatuses = ['Enabled', 'Disabled'] as const
 export const disabledReasons = ['Partner', 'Gone', 'Failing'] as const
 export const deliveryStatuses = ['Pending', 'Delivered', 'Held'] as const
+/** The signature schemes of Standard Webhooks: HMAC-SHA256 and Ed25519. */
 export const signatures = ['v1', 'v1a'] as const
 export const recoveryStatuses = ['Running', 'Completed'] as const
 export const breakerStates = ['Closed', 'Open'] as const
-/** Alone in `events`, it stands for every event type, those to come included. */
+/** As the only entry of `events`: every event type, including future ones. */
 export const allEvents = '*'
-/** How long the secrets before the newest go on signing. */
+/** After a rotation, earlier secrets continue to sign for this time. */
 export const overlapSecondsMax = 7 * 24 * 60 * 60
 export const overlapSecondsDefault = 24 * 60 * 60
-/** Of one subscription at once; each is a signature in the headers of every delivery. */
-export const secretsAliveMax = 5
-/** What is older is dropped with its deliveries. */
-export const eventDaysKept = 30
+/** Per subscription. Every active secret adds a signature to the headers of each delivery. */
+export const activeSecretsMax = 5
+/** Older events are deleted with their deliveries. */
+export const eventRetentionDays = 30
 
 const instant = (description: string) => Type.String({ format: 'date-time', pattern: timestampPattern, description })
 
@@ -38,7 +39,7 @@ const EventNames = Type.Array(text(100), {
   minItems: 1,
   maxItems: 50,
   uniqueItems: true,
-  description: `Names of events, or ["${allEvents}"] for all`,
+  description: `Event names, or ["${allEvents}"] for every event type, including future ones`,
 })
 
 export const EventType = closed({
@@ -54,12 +55,14 @@ export const SubscriptionCreate = closed({
   url: Url,
   events: optional(EventNames),
   description: optional(text(255)),
-  apiVersion: optional(Type.Integer({ minimum: 2, maximum: 2, description: 'The format of the envelope: 2' })),
+  apiVersion: optional(Type.Integer({ minimum: 2, maximum: 2, description: 'Version of the envelope: 2' })),
   ordered: optional(
-    Type.Boolean({ description: 'Strict order of the events of one reference: one waits for the one before it' }),
+    Type.Boolean({ description: 'Deliver the events of a reference strictly in order, each after the previous one' }),
   ),
   signature: optional(
-    Type.Enum([...signatures], { description: 'v1: HMAC-SHA256 with a shared secret; v1a: Ed25519. Default v1' }),
+    Type.Enum([...signatures], {
+      description: 'v1: HMAC-SHA256 with a shared secret. v1a: Ed25519 with a public key. Default: v1',
+    }),
   ),
 })
 export const SubscriptionUpdate = closed({
@@ -71,7 +74,7 @@ export const SubscriptionUpdate = closed({
 })
 
 const publicKey = optional(
-  Type.String({ description: 'Of v1a only: verifies the signatures of the newest key (whpk_...)' }),
+  Type.String({ description: 'Only for v1a: the public key that verifies signatures of the newest key (whpk_...)' }),
 )
 const subscription = {
   id: Uuid,
@@ -85,7 +88,7 @@ const subscription = {
   status: oneOf(subscriptionStatuses),
   disabledReason: optional(
     Type.Enum([...disabledReasons], {
-      description: 'Partner: by PATCH; Gone: the endpoint answered 410; Failing: nothing succeeded for five days',
+      description: 'Partner: disabled by PATCH. Gone: the endpoint returned 410. Failing: no success for five days',
     }),
   ),
   disabledAt: optional(Timestamp),
@@ -94,7 +97,9 @@ const subscription = {
   warnings: optional(Type.Array(Type.String())),
 }
 export const Subscription = closed(subscription)
-const secret = optional(Type.String({ description: 'Of v1 only, and shown this once (whsec_...)' }))
+const secret = optional(
+  Type.String({ description: 'Only for v1: the signing secret (whsec_...). No later response contains it' }),
+)
 export const SubscriptionCreated = closed({ ...subscription, secret })
 export const SubscriptionPage = page(Subscription)
 export const SubscriptionQuery = closed(pageQuery)
@@ -104,10 +109,12 @@ export const SecretRotate = closed({
     Type.Integer({
       minimum: 0,
       maximum: overlapSecondsMax,
-      description: 'How long the secrets before go on signing, default 86400; 0 where one has leaked',
+      description: 'How long earlier secrets continue to sign. Default: 86400. Use 0 if a secret has leaked',
     }),
   ),
-  signature: optional(Type.Enum([...signatures], { description: 'The kind of the new key; default: as before' })),
+  signature: optional(
+    Type.Enum([...signatures], { description: 'Signature scheme of the new key. Default: the current scheme' }),
+  ),
 })
 export const SecretRotated = closed({
   id: Uuid,
@@ -115,20 +122,22 @@ export const SecretRotated = closed({
   secret,
   publicKey,
   createdAt: Timestamp,
-  overlapUntil: instant('Until then the secrets before it sign as well'),
+  overlapUntil: instant('Earlier secrets also sign until this time'),
 })
 
 export const TestSend = closed({
-  eventType: optional(text(100, { description: 'Default: the first that is subscribed to' })),
+  eventType: optional(text(100, { description: 'Default: the first event type of the subscription' })),
 })
 export const TestResult = closed({
   eventId: Uuid,
   eventType: Type.String(),
-  delivered: Type.Boolean({ description: 'A complete 2xx within the time limit' }),
+  delivered: Type.Boolean({
+    description: 'True if the endpoint returned a complete 2xx response within the time limit',
+  }),
   durationMs: Type.Integer(),
   status: optional(Type.Integer()),
   error: optional(Type.String()),
-  responseBody: optional(Type.String({ description: 'The beginning of the answer' })),
+  responseBody: optional(Type.String({ description: 'The beginning of the response body' })),
 })
 
 export const DeliveryAttempt = closed({
@@ -148,7 +157,7 @@ export const Delivery = closed({
   nextAttemptAt: nullable(Timestamp),
   createdAt: Timestamp,
   deliveredAt: optional(Timestamp),
-  attempts: Type.Array(DeliveryAttempt, { description: 'The newest twenty, oldest first' }),
+  attempts: Type.Array(DeliveryAttempt, { description: 'The newest twenty attempts, oldest first' }),
 })
 export const DeliveryPage = page(Delivery)
 export const DeliveryQuery = closed({
@@ -156,21 +165,21 @@ export const DeliveryQuery = closed({
   status: optional(oneOf(deliveryStatuses)),
   eventType: optional(text(100)),
   reference: optional(text(140)),
-  from: optional(instant('Events from this time on')),
-  to: optional(instant('Events before this time')),
+  from: optional(instant('Only events at or after this time')),
+  to: optional(instant('Only events before this time')),
 })
 
 export const RecoveryStart = closed({
-  since: instant(`At most ${eventDaysKept} days ago`),
-  until: optional(instant('Default: now')),
+  since: instant(`Start of the time range, at most ${eventRetentionDays} days ago`),
+  until: optional(instant('End of the time range. Default: now')),
 })
 export const Recovery = closed({
   id: Uuid,
   status: oneOf(recoveryStatuses),
   since: Timestamp,
   until: Timestamp,
-  examined: Type.Integer({ description: 'Events looked at so far' }),
-  recovered: Type.Integer({ description: 'Deliveries made due again, or made because they were missing' }),
+  examined: Type.Integer({ description: 'Events examined so far' }),
+  recovered: Type.Integer({ description: 'Deliveries rescheduled, or created because they were missing' }),
   createdAt: Timestamp,
   updatedAt: Timestamp,
 })
@@ -178,48 +187,50 @@ export const RecoveryPage = page(Recovery)
 export const RecoveryQuery = closed(pageQuery)
 
 export const FeedQuery = closed({
-  after: optional(text(512, { description: 'The `nextCursor` of the page before; absent: the oldest event kept' })),
+  after: optional(
+    text(512, { description: 'The `nextCursor` of the previous page. Default: start at the oldest stored event' }),
+  ),
   limit: pageQuery.limit,
-  types: optional(text(2000, { description: 'Names of events, separated by commas' })),
+  types: optional(text(2000, { description: 'Event names, separated by commas' })),
   subscriptionId: optional(
     Type.String({
       format: 'uuid',
       pattern: uuidPattern,
-      description: 'Adds `eventId`: the id that the event has in its deliveries there',
+      description: 'Adds `eventId` to each event: its id in the deliveries of this subscription',
     }),
   ),
 })
 export const FeedEvent = closed({
   id: Uuid,
-  sequence: Type.Integer({ description: 'Of this partner, from 1, without a gap' }),
+  sequence: Type.Integer({ description: 'Sequence number within the partner, from 1, without gaps' }),
   eventType: Type.String(),
   reference: Type.String(),
   occurredAt: Timestamp,
   eventId: optional(Uuid),
   data: Type.Record(Type.String(), Type.Unknown(), {
-    description: 'Exactly the `data` of the deliveries',
+    description: 'The same `data` as in the deliveries',
     'x-event-data': true,
   }),
 })
-/** Oldest first; `nextCursor` is there at the end as well: the place to go on from. */
+/** Oldest first. `nextCursor` is also present on the last page, so that a reader can continue from there. */
 export const FeedPage = closed({
   data: Type.Array(FeedEvent),
   nextCursor: Type.String(),
   hasMore: Type.Boolean(),
 })
 
-/** Of this many attempts at most are rates and latencies made: the newest by event. */
+/** Rates and latencies cover at most this many attempts: those of the newest events. */
 export const statisticsAttemptsMax = 10_000
-/** Rows are counted up to here; more is told as this many, and `capped`. */
+/** Counting stops at this many rows. A higher count is reported as this value, with `capped`. */
 export const statisticsCountMax = 100_000
 const latency = nullable(Type.Integer())
 export const SubscriptionStatistics = closed({
-  owed: Type.Integer({ description: 'Deliveries of what is kept: delivered + pending + held' }),
+  owed: Type.Integer({ description: 'Deliveries in the retention period: delivered + pending + held' }),
   delivered: Type.Integer(),
   pending: Type.Integer(),
   held: Type.Integer(),
   capped: Type.Boolean({
-    description: `True where more than ${statisticsCountMax} rows of one kind are there: counted no further`,
+    description: `True if a count reached ${statisticsCountMax}, where counting stops`,
   }),
   oldestPendingAt: nullable(Timestamp),
   failingSince: nullable(Timestamp),
@@ -231,6 +242,6 @@ export const SubscriptionStatistics = closed({
       failures: Type.Integer(),
       latencyMs: closed({ p50: latency, p95: latency, p99: latency }),
     },
-    { description: `Of the newest ${statisticsAttemptsMax} attempts at most, by event` },
+    { description: `At most the newest ${statisticsAttemptsMax} attempts, by event` },
   ),
 })

@@ -16,7 +16,7 @@ export class Refusal extends Error {
   readonly errors: readonly FieldError[]
   readonly headers: Readonly<Record<string, string>>
 
-  constructor(code: ProblemCode, detail: string = problems[code].title, extras: RefusalExtras = {}) {
+  constructor(code: ProblemCode, detail: string = problems[code].detail, extras: RefusalExtras = {}) {
     super(`${code}: ${detail}`)
     this.code = code
     this.detail = detail

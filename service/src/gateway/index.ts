@@ -7,3 +7,4 @@
  */
 export { type Gateway, type GatewayOptions, createGateway } from './gateway.ts'
 export { docsAssets } from './docs.ts'
+export { gatewaySettings } from './settings.ts'

@@ -50,7 +50,7 @@ export function toProblem(error: unknown, context: ProblemContext): ProblemAnswe
   }
   if (error instanceof Unreachable) {
     log.error({ err: error }, 'a service that must answer does not')
-    return problem(error.code, problems[error.code].title, context)
+    return problem(error.code, problems[error.code].detail, context)
   }
   log.error({ err: error }, 'request failed')
   return problem('internal_error', 'Something failed on our side; the request id finds it in our logs.', context)

@@ -1,5 +1,5 @@
 /**
- * Operations: what the person who runs the service sees. `/healthz` (the process lives), `/readyz` (it can serve: the
+ * Observability: what the person who runs the service sees. `/healthz` (the process lives), `/readyz` (it can serve: the
  * database answers and no stop is under way) and `/metrics` (Prometheus), on a port of their own. Owns no tables.
  */
 import { createServer, type Server } from 'node:http'
@@ -8,6 +8,8 @@ import { AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, Histogram, R
 import { type Clock, systemClock } from '../kernel/index.ts'
 import type { Database } from '../postgres/index.ts'
 import { createEndpointMetrics, type EndpointMetrics } from './endpoint-metrics.ts'
+
+export { observabilitySettings } from './settings.ts'
 
 export type Metrics = {
   readonly request: (operation: string, status: number, durationMs: number) => void
@@ -22,7 +24,7 @@ export type OtherProcesses = {
   readonly unready: () => string | undefined
   readonly snapshots: () => Promise<readonly MetricsSnapshot[]>
 }
-export type Operations = {
+export type Observability = {
   readonly metrics: Metrics
   readonly snapshot: () => Promise<MetricsSnapshot>
   /** Resolves to the port; rejects with the socket's error. */
@@ -45,7 +47,7 @@ export type ObservabilityDeps = {
   readonly others?: OtherProcesses
 }
 
-export function createObservability(deps: ObservabilityDeps): Operations {
+export function createObservability(deps: ObservabilityDeps): Observability {
   const { db, clock = systemClock, process: label, others } = deps
   const registry = new Registry()
   if (label !== undefined) registry.setDefaultLabels({ process: label })

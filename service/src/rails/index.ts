@@ -6,3 +6,4 @@
  */
 export type { Acknowledgement, IncomingDebtor, Instruction, Notice, Rail } from './port.ts'
 export { createSandboxBank, type SandboxBank } from './sandbox/service.ts'
+export { railsSettings } from './settings.ts'

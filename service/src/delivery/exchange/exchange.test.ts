@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { afterEach, test } from 'node:test'
 import { type SigningKey, verifyingKeyText } from '@partner-payments/wire'
-import { verifyWebhook, WebhookRefused } from '../../../../sdk/src/index.ts'
+import { verifyWebhook, WebhookVerificationError } from '../../../../sdk/src/index.ts'
 import {
   claimOf,
   connectionFree,
@@ -93,7 +93,7 @@ test('a signature for each key, of either kind; each verifies by itself with its
     verifyWebhook(verifyingKeyText(key), headers, body)
     const others = new Headers(headers)
     others.set('webhook-signature', signatures.toSpliced(index, 1).join(' '))
-    assert.throws(() => verifyWebhook(verifyingKeyText(key), others, body), WebhookRefused)
+    assert.throws(() => verifyWebhook(verifyingKeyText(key), others, body), WebhookVerificationError)
   }
 })
 

@@ -48,7 +48,7 @@ export function createFeed({ db, cursors, eventOutbox }: FeedDeps) {
     if (place + 1n < first)
       throw new Refusal(
         'cursor_expired',
-        `The events ${place + 1n} to ${first - 1n} are older than ${wire.eventDaysKept} days and gone. ` +
+        `The events ${place + 1n} to ${first - 1n} are older than ${wire.eventRetentionDays} days and gone. ` +
           'Without `after`, the feed begins at the oldest that is kept.',
       )
     return place

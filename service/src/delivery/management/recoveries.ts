@@ -49,8 +49,8 @@ function readSpan({ since, until }: Static<typeof wire.RecoveryStart>, now: Date
   const span = { since: new Date(since), until: until === undefined ? now : new Date(until) }
   const refuse = (pointer: string, message: string) => refuseField({ pointer, code: 'out_of_range', message })
   if (span.until > now) throw refuse('/until', 'must not be in the future')
-  if (span.since < after(now, -wire.eventDaysKept * dayMs))
-    throw refuse('/since', `must be at most ${wire.eventDaysKept} days ago`)
+  if (span.since < after(now, -wire.eventRetentionDays * dayMs))
+    throw refuse('/since', `must be at most ${wire.eventRetentionDays} days ago`)
   if (span.since >= span.until) throw refuse('/since', 'must be before until, which is now where it is absent')
   return span
 }

@@ -73,7 +73,7 @@ test('rotations at once are one after another: all of their secrets sign, up to 
   const rotations = Array.from({ length: 7 }, () => hooks.webhooks.rotateSecret(partnerId, subscriptionId))
   const results = await Promise.allSettled(rotations)
   const shown = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value.secret] : []))
-  assert.equal(shown.length, wire.secretsAliveMax - 1)
+  assert.equal(shown.length, wire.activeSecretsMax - 1)
   for (const result of results)
     if (result.status === 'rejected') assert.ok(refused('webhook_secret_limit_reached')(result.reason))
   assert.deepEqual((await verifying(key)).toSorted(), [created.secret, ...shown].toSorted())

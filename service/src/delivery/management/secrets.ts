@@ -85,7 +85,7 @@ export function createSecrets({ sealer }: { readonly sealer: Sealer }) {
     ): Promise<SigningKey | undefined> => {
       await store.endSecrets(tx, subscription, endsAt)
       const alive = await store.liveSecrets(tx, [subscription], now)
-      return alive.length < wire.secretsAliveMax ? add(tx, subscription, kind, now) : undefined
+      return alive.length < wire.activeSecretsMax ? add(tx, subscription, kind, now) : undefined
     },
 
     /** What verifies the newest key of each, where that may be shown: the public keys of `v1a`. */

@@ -174,7 +174,7 @@ export function createSubscriptions({ db, clock, cursors, secrets, urlRules }: S
         if (key === undefined)
           throw new Refusal(
             'webhook_secret_limit_reached',
-            `${wire.secretsAliveMax} secrets sign at once at most: wait until one ends, or rotate with overlapSeconds 0.`,
+            `${wire.activeSecretsMax} secrets sign at once at most: wait until one ends, or rotate with overlapSeconds 0.`,
           )
         await store.updateSubscription(tx, partnerId, { ...row, signature, updatedAt: now }, newId())
         return { id, signature, createdAt: now, overlapUntil, ...shownOf(key) }

@@ -1,0 +1,31 @@
+import { refuseSetting, type Settings, url } from '../kernel/index.ts'
+import { smtpTransport } from './smtp.ts'
+import { readMailbox } from './transport.ts'
+
+const defaultSender = 'Partner Payments <no-reply@localhost>'
+
+export const mailSettings = {
+  SMTP_URL: {
+    default: 'none: mails are written to DATA_DIR/mailbox',
+    description: 'Mail server: `smtp://user:password@host:port` or `smtps://...`',
+    secret: true,
+    read: (value: string | undefined) => {
+      // The transport validates its URL here and connects to nothing yet.
+      if (value !== undefined) smtpTransport(value)
+      return value
+    },
+  },
+  MAIL_FROM: {
+    default: `\`${defaultSender}\``,
+    description: 'Sender of mails',
+    read: (value: string | undefined) =>
+      readMailbox(value ?? defaultSender)
+        ? (value ?? defaultSender)
+        : refuseSetting('must be `Name <address@domain>` or `address@domain`'),
+  },
+  INVITATION_URL: {
+    default: 'none: the mail shows the token without a link',
+    description: 'Target of invitation links without a `redirectUrl`; the token is added as a query parameter',
+    read: url(['http', 'https']),
+  },
+} as const satisfies Settings

@@ -1,0 +1,20 @@
+import { integer, onOff, type Settings, url } from '../kernel/index.ts'
+
+export const databaseSettings = {
+  DATABASE_URL: {
+    default: 'embedded',
+    description: 'URL of an external PostgreSQL (15 or newer) instead of the embedded one',
+    secret: true,
+    read: url(['postgres', 'postgresql']),
+  },
+  DATABASE_CONNECTIONS_MAX: {
+    default: '20',
+    description: 'Database connections of each process',
+    read: integer(2, 1000, 20),
+  },
+  DATABASE_SHARDED: {
+    default: 'off',
+    description: '`on`: the database is sharded by partner (Citus). A batch then holds the calls of one partner',
+    read: onOff('off'),
+  },
+} as const satisfies Settings

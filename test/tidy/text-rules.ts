@@ -1,0 +1,80 @@
+/** Rules for the texts that partners read in the OpenAPI document and in error responses. */
+import type { Finding } from './source.ts'
+
+export const summaryWordsMax = 8
+export const titleWordsMax = 10
+export const sentenceWordsMax = 25
+
+/** A new operation that needs another verb adds the verb here. */
+const summaryVerbs: readonly string[] = [
+  'Create',
+  'Delete',
+  'Invite',
+  'List',
+  'Re-enable',
+  'Redeliver',
+  'Resend',
+  'Retrieve',
+  'Revoke',
+  'Rotate',
+  'Send',
+  'Simulate',
+  'Start',
+  'Update',
+]
+
+const wordsOf = (text: string): readonly string[] => text.split(/\s+/).filter(Boolean)
+
+/** Code spans count as one word, so that a period in a span does not end a sentence. */
+const sentencesOf = (text: string): readonly string[] =>
+  text
+    .replace(/`[^`]*`/g, 'Code')
+    .split(/(?<=\.)\s+/)
+    .filter(Boolean)
+
+/** The reason for which `text` does not consist of short sentences, or undefined. */
+function proseProblem(text: string): string | undefined {
+  if (!text.endsWith('.')) return 'does not end with a period'
+  if (!/^[A-Z`]/.test(text)) return 'does not begin with a capital letter'
+  const long = sentencesOf(text).find((sentence) => wordsOf(sentence).length > sentenceWordsMax)
+  return long === undefined ? undefined : `has a sentence of more than ${sentenceWordsMax} words: ${long}`
+}
+
+function phraseProblem(text: string, wordsMax: number): string | undefined {
+  if (!/^[A-Z]/.test(text)) return 'does not begin with a capital letter'
+  if (/[.;!?]$/.test(text)) return 'ends with punctuation'
+  const { length } = wordsOf(text)
+  return length > wordsMax ? `has ${length} words, at most ${wordsMax} are allowed` : undefined
+}
+
+function summaryProblem(summary: string): string | undefined {
+  const [verb = ''] = wordsOf(summary)
+  if (!summaryVerbs.includes(verb)) return `begins with "${verb}", which is not in the list of verbs`
+  return phraseProblem(summary, summaryWordsMax)
+}
+
+const findings = (where: string, problem: string | undefined): readonly Finding[] =>
+  problem === undefined ? [] : [`${where} ${problem}`]
+
+type OperationTexts = Readonly<Record<string, { readonly summary: string; readonly description: string }>>
+type ProblemTexts = Readonly<Record<string, { readonly title: string; readonly detail: string }>>
+
+export function checkOperationTexts(operations: OperationTexts): readonly Finding[] {
+  const summaries = new Set<string>()
+  return Object.entries(operations).flatMap(([id, { summary, description }]) => {
+    const isDuplicate = summaries.has(summary)
+    summaries.add(summary)
+    return [
+      ...findings(`operations.${id}: the summary`, summaryProblem(summary)),
+      ...findings(`operations.${id}: the summary`, isDuplicate ? 'is the summary of another operation' : undefined),
+      ...findings(`operations.${id}: the description`, proseProblem(description)),
+    ]
+  })
+}
+
+export function checkProblemTexts(problems: ProblemTexts): readonly Finding[] {
+  return Object.entries(problems).flatMap(([code, { title, detail }]) => [
+    ...findings(`problems.${code}: the title`, phraseProblem(title, titleWordsMax)),
+    ...findings(`problems.${code}: the detail`, proseProblem(detail)),
+  ])
+}
