@@ -6,7 +6,7 @@
 import { once } from 'node:events'
 import { createAccounts, defaultIssuers } from '../../service/src/modules/accounts/index.ts'
 import { createUsers } from '../../service/src/modules/users/index.ts'
-import { type Claim, createDeliveryEngine, createEndpointAlerts } from '../../service/src/delivery/index.ts'
+import { type Attempt, createDeliveryEngine, createEndpointAlerts } from '../../service/src/delivery/index.ts'
 import { createMailQueue } from '../../service/src/mail/index.ts'
 import { readMigrations } from '../../service/src/postgres/index.ts'
 import { permissions } from '@partner-payments/wire'
@@ -82,15 +82,15 @@ async function recordDeliveries({ db, clock, log, sealer, cursors, eventOutbox }
   await webhooks.create(partnerId, { url: 'https://hooks.example.com/', events })
   return async () => {
     await db.transaction((tx) => webhooks.fanOut(tx, [partnerId], 30))
-    const begun: Claim[] = []
-    const holder = webhooks.hold(log, {
+    const begun: Attempt[] = []
+    const worker = webhooks.createQueueWorker(log, {
       ...{ begin: (claim) => begun.push(claim), wake: () => undefined, pause: async () => undefined },
       ...{ idleMs: 0, inFlightMax: 1 },
     })
-    await holder.step()
-    holder.stop()
-    for (const claim of begun) await holder.settle(claim, { startedAt: clock.now(), durationMs: 12, status: 503 })
-    await holder.close()
+    await worker.step()
+    worker.stop()
+    for (const claim of begun) await worker.recordResult(claim, { startedAt: clock.now(), durationMs: 12, status: 503 })
+    await worker.close()
   }
 }
 

@@ -11,7 +11,7 @@ import { migrate, readMigrations, sql } from '../../service/src/postgres/index.t
 import { createAccounts, defaultIssuers } from '../../service/src/modules/accounts/index.ts'
 import { createUsers, renderInvitation } from '../../service/src/modules/users/index.ts'
 import {
-  type Claim,
+  type Attempt,
   createDeliveryEngine,
   createEndpointAlerts,
   renderEndpointAlert,
@@ -23,6 +23,7 @@ import { checkPayments, type Ends } from '../model/payments.ts'
 import { createEmptyDatabase } from '../support/empty.ts'
 import { mailServer, readMail } from '../support/mail-server.ts'
 import { balanceOf, createTestService, type Service } from '../support/composition.ts'
+import { reconcile } from '../support/reconcile.ts'
 
 const folder = new URL('fixtures/', import.meta.url)
 const fixtures = readdirSync(folder).toSorted()
@@ -163,26 +164,26 @@ for (const fixture of fixtures)
       })
       const [subscription] = (await webhooks.list(partnerId, {})).data
       assert.equal(subscription?.url, 'https://hooks.example.com/')
-      const [owed] = await webhooks.reconcile(db, partnerId)
+      const [owed] = await reconcile(db, partnerId)
       assert.ok(owed && owed.owed > 0n && owed.pending === owed.owed)
       const { data } = await webhooks.deliveries(partnerId, subscription?.id ?? '', {})
       assert.equal(BigInt(data.length), owed.owed)
       assert.equal(data.flatMap((delivery) => delivery.attempts).length, 1)
       // Old deliveries are delivered in order under their old event ids, and later events after them.
-      const begun: Claim[] = []
-      const holder = webhooks.hold(service.log, {
+      const begun: Attempt[] = []
+      const worker = webhooks.createQueueWorker(service.log, {
         ...{ begin: (claim) => begun.push(claim), wake: () => undefined, pause: async () => undefined, idleMs: 0 },
       })
       while ((await db.transaction((tx) => webhooks.fanOut(tx, [partnerId], 10))).events > 0);
       service.clock.advance(minuteMs)
       const ids = new Set(data.map((delivery) => delivery.eventId))
-      while ((await holder.step()) > 0 || begun.length > 0)
+      while ((await worker.step()) > 0 || begun.length > 0)
         for (const claim of begun.splice(0)) {
           ids.delete(claim.eventId)
-          await holder.settle(claim, { startedAt: clock.now(), durationMs: 1, status: 200 })
+          await worker.recordResult(claim, { startedAt: clock.now(), durationMs: 1, status: 200 })
         }
       assert.deepEqual([...ids], [])
-      const [delivered] = await webhooks.reconcile(db, partnerId)
+      const [delivered] = await reconcile(db, partnerId)
       assert.ok(delivered && delivered.owed > owed.owed && delivered.delivered === delivered.owed)
     })
 

@@ -6,6 +6,7 @@ import { after, type Clock, firstIdOf, type Log } from '../kernel/index.ts'
 import type { EventOutbox } from '../events/index.ts'
 import { type Database, deleteDefault, dropWeek, ensureWeeks, type Tx, type Week, weeksOf } from '../postgres/index.ts'
 import type { Limits } from './limits.ts'
+import { subtractOwed } from './queue/store-endpoint-queues.ts'
 import * as store from './store-retention.ts'
 
 /** Together with the weeks that a migration creates, these last for two months even if retention does not run. */

@@ -3,7 +3,8 @@ import type { Static, webhooks as wire } from '@partner-payments/wire'
 import { notFound, refuseField } from '../../api/index.ts'
 import { type Clock, newId } from '../../kernel/index.ts'
 import type { Database } from '../../postgres/index.ts'
-import * as queue from '../queue/store-deliveries.ts'
+import * as endpointQueues from '../queue/store-endpoint-queues.ts'
+import * as requeue from '../queue/store-requeue.ts'
 import { readEvents, readText, readUrl, type SubscriptionStatus, type UrlRules } from './rules.ts'
 import * as store from './store-subscriptions.ts'
 import type { Subscription, SubscriptionView } from './subscription-view.ts'
@@ -43,8 +44,8 @@ export function createSubscriptionUpdates({ db, clock, urlRules, view }: Deps) {
   const makeDue = (partnerId: string, subscriptionId: string): Promise<number> =>
     db.transaction(async (tx) => {
       const now = clock.now()
-      if (!(await queue.wakeEndpointQueue(tx, partnerId, subscriptionId, now))) return 0
-      return queue.makeDue(tx, { partnerId, subscriptionId }, now, makeDueRowsMax)
+      if (!(await endpointQueues.wakeEndpointQueue(tx, partnerId, subscriptionId, now))) return 0
+      return requeue.makeDue(tx, { partnerId, subscriptionId }, now, makeDueRowsMax)
     })
 
   /** Locks the rows of the partner, the endpoint queue and the subscription in this order, like all other transactions. */
@@ -54,12 +55,13 @@ export function createSubscriptionUpdates({ db, clock, urlRules, view }: Deps) {
       const now = clock.now()
       // Waits for a fan-out that has read the old value of `ordered` and inserts rows by it.
       if (input.ordered !== undefined) await store.lockPartnerRow(tx, partnerId)
-      await queue.wakeEndpointQueue(tx, partnerId, id, now)
+      await endpointQueues.wakeEndpointQueue(tx, partnerId, id, now)
       const before = await store.lockSubscription(tx, partnerId, id)
       if (before === undefined) throw notFound('webhook subscription')
       const row = { ...before, ...changes, ...statusChanges(input.status, before, now), updatedAt: now }
       // The failures of the previous URL do not count against a new one.
-      if (input.status === 'Enabled' || row.url !== before.url) await queue.restartEndpointQueue(tx, partnerId, id, now)
+      if (input.status === 'Enabled' || row.url !== before.url)
+        await endpointQueues.restartEndpointQueue(tx, partnerId, id, now)
       await store.updateSubscription(tx, partnerId, row, newId())
       return view.one(tx, partnerId, row)
     })

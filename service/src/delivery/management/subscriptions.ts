@@ -3,7 +3,7 @@ import { type Static, webhooks as wire } from '@partner-payments/wire'
 import { type Cursors, notFound, type Page, Refusal } from '../../api/index.ts'
 import { type Clock, newId } from '../../kernel/index.ts'
 import type { Database } from '../../postgres/index.ts'
-import * as queue from '../queue/store-deliveries.ts'
+import * as endpointQueues from '../queue/store-endpoint-queues.ts'
 import { readEvents, readText, readUrl, type UrlRules, warningsFor } from './rules.ts'
 import { createSecretRotation } from './secret-rotation.ts'
 import { type Secrets, shownOf } from './secrets.ts'
@@ -55,7 +55,7 @@ export function createSubscriptions(deps: SubscriptionsDeps) {
             `A partner has at most ${wire.subscriptionsPerPartnerMax} webhook subscriptions. Delete one first.`,
           )
         await store.insertSubscription(tx, partnerId, row)
-        await queue.insertEndpointQueue(tx, partnerId, row.id)
+        await endpointQueues.insertEndpointQueue(tx, partnerId, row.id)
         return secrets.add(tx, { partnerId, subscriptionId: row.id }, row.signature, now)
       })
       return { ...row, warnings: warningsFor(row.events), ...shownOf(key) }
@@ -80,7 +80,7 @@ export function createSubscriptions(deps: SubscriptionsDeps) {
       db.transaction(async (tx) => {
         const key = { partnerId, subscriptionId: id }
         const counted = await store.uncountSubscription(tx, partnerId)
-        await queue.deleteEndpointQueue(tx, partnerId, id)
+        await endpointQueues.deleteEndpointQueue(tx, partnerId, id)
         if (!counted || !(await store.markDeleted(tx, partnerId, id, clock.now())))
           throw notFound('webhook subscription')
         await secrets.drop(tx, key)
