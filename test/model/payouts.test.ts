@@ -67,7 +67,10 @@ const action = fc.oneof(
       outcome: fc.constantFrom('sent' as const, 'completed' as const, 'failed' as const),
     }),
   },
-  { weight: 3, arbitrary: fc.record({ do: fc.constantFrom('send' as const, 'notices' as const, 'expire' as const) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constantFrom('send' as const, 'notifications' as const, 'expire' as const) }),
+  },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('workers' as const), count: fc.integer({ min: 1, max: 3 }) }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.constantFrom(...waitsMs) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('abandon' as const, 'freeze' as const) }) },
@@ -159,7 +162,7 @@ async function simulateWithdrawal(day: Day, minor: number, outcome: keyof typeof
 }
 
 /** One step of a worker. The next step finds the work that an armed death leaves undone. */
-const workStep = ({ settlement }: Service, what: 'send' | 'notices' | 'expire'): Promise<number> => {
+const workStep = ({ settlement }: Service, what: 'send' | 'notifications' | 'expire'): Promise<number> => {
   if (what === 'send') return sendDue(settlement)
   return what === 'expire' ? settlement.deposits.expireDue(100) : takeNotices(settlement)
 }
@@ -183,7 +186,7 @@ async function breakBank({ service, arm }: Day, fault: Fault): Promise<void> {
   arm(fault)
   await workStep(service, 'send')
   service.clock.advance(stepMsDefault)
-  await workStep(service, 'notices')
+  await workStep(service, 'notifications')
 }
 
 async function run(day: Day, step: Action): Promise<unknown> {
@@ -200,11 +203,11 @@ async function run(day: Day, step: Action): Promise<unknown> {
     case 'withdraw':
       return simulateWithdrawal(day, step.cents, step.outcome)
     case 'send':
-    case 'notices':
+    case 'notifications':
     case 'expire':
       return workStep(service, step.do)
     case 'workers': {
-      const kinds = ['send', 'notices', 'expire'] as const
+      const kinds = ['send', 'notifications', 'expire'] as const
       return Promise.all(Array.from({ length: step.count }, () => kinds.map((kind) => workStep(service, kind))).flat())
     }
     case 'wait':
@@ -228,7 +231,7 @@ async function finishWork(service: Service): Promise<void> {
   for (let rounds = 0; (await countDue())?.count !== 0n; rounds += 1) {
     assert.ok(rounds < 50, 'the work comes to an end')
     service.clock.advance(2 * minuteMs)
-    for (const kind of ['send', 'notices', 'expire'] as const) await workStep(service, kind)
+    for (const kind of ['send', 'notifications', 'expire'] as const) await workStep(service, kind)
   }
 }
 
