@@ -1,22 +1,22 @@
 /**
- * What is owed already, as the fan-out leaves it, but written at once: events, their numbers in the feed, and a row in the
- * queue for each subscription of the partner.
+ * Writes pending deliveries in bulk, in the same state as the fan-out would: events, their sequences in the feed, and a
+ * queue row for each subscription of the partner.
  */
 import { withClient } from '../postgres.ts'
 import { eventType, payloadOf } from './events.ts'
-import type { Place } from './place.ts'
+import type { Setup } from './setup.ts'
 
 const eventsPerBatch = 20_000
 
 export type Backlog = {
   readonly partnerIds: readonly string[]
   readonly eventsPerPartner: number
-  /** Failed once and to be tried again far in the future; else in line. */
+  /** True: failed once, with a retry far in the future. False: due now. */
   readonly waiting: boolean
   readonly say?: (line: string) => void
 }
 
-/** Ids grow with time, one a millisecond, and end with the partner's number: no two are the same. */
+/** Event ids: one per millisecond, with the number of the partner at the end, so that all are different. */
 const eventId = `(lpad(to_hex($3::bigint + n), 12, '0') || '70008' || lpad(to_hex($4::bigint), 15, '0'))::uuid`
 const reference = `'backlog_' || to_hex($3::bigint + n)`
 
@@ -34,8 +34,8 @@ const statements = [
   from generate_series($2::bigint, $7::bigint) as n
     cross join (select id from delivery.subscriptions where partner_id = $1 order by id) as s`,
 ]
-/** A parameter that a statement does not use has no type: each is given only those that it names. */
-function given(text: string, values: readonly unknown[]): { readonly text: string; readonly values: unknown[] } {
+/** PostgreSQL cannot infer the type of an unused parameter, so each statement gets only those that it uses. */
+function queryOf(text: string, values: readonly unknown[]): { readonly text: string; readonly values: unknown[] } {
   const named = [...new Set([...text.matchAll(/\$(\d)/g)].map(([, digit]) => Number(digit)))].toSorted((a, b) => a - b)
   return {
     text: text.replaceAll(/\$(\d)/g, (_, digit) => `$${named.indexOf(Number(digit)) + 1}`),
@@ -44,36 +44,36 @@ function given(text: string, values: readonly unknown[]): { readonly text: strin
 }
 
 let lastMs = 0
-export async function fillBacklog(place: Place, backlog: Backlog): Promise<void> {
+export async function fillBacklog(setup: Setup, backlog: Backlog): Promise<void> {
   const { partnerIds, eventsPerPartner, waiting, say } = backlog
   const nowMs = Date.now()
-  // No id is given twice: another backlog begins where the last one ended.
+  // A further backlog starts behind the last one, so that no id repeats.
   const baseMs = Math.max(nowMs - eventsPerPartner - 1000, lastMs)
   lastMs = baseMs + eventsPerPartner + 1
   const data = payloadOf('{reference}', new Date(nowMs))
-  await withClient(place.databaseUrl, async (client) => {
+  await withClient(setup.databaseUrl, async (client) => {
     for (const [index, partnerId] of partnerIds.entries()) {
-      const sequence = place.committed.get(partnerId) ?? 0
+      const sequence = setup.committed.get(partnerId) ?? 0
       for (let from = 1; from <= eventsPerPartner; from += eventsPerBatch) {
         const to = Math.min(eventsPerPartner, from + eventsPerBatch - 1)
         const values = [partnerId, from, baseMs, index + 1, data, nowMs / 1000, to, sequence, waiting]
         for (const statement of statements) {
-          const { text, values: used } = given(statement, values)
+          const { text, values: used } = queryOf(statement, values)
           await client.query(text, used)
         }
       }
       const committed = sequence + eventsPerPartner
-      place.committed.set(partnerId, committed)
+      setup.committed.set(partnerId, committed)
       await client.query('update delivery.partners set last_sequence = $2 where partner_id = $1', [
         partnerId,
         committed,
       ])
-      await client.query('update webhooks.endpoint queues set due_at = $2, owed = owed + $3 where partner_id = $1', [
+      await client.query('update delivery.endpoint_queues set due_at = $2, owed = owed + $3 where partner_id = $1', [
         partnerId,
         new Date(nowMs),
         eventsPerPartner,
       ])
-      say?.(`${index + 1} of ${partnerIds.length} partners have their backlog`)
+      say?.(`${index + 1} of ${partnerIds.length} partners have a backlog`)
     }
     if (say) await client.query('vacuum (analyze)')
   })

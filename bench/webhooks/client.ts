@@ -1,35 +1,43 @@
 /**
- * The HTTP client of the service with the same settings and the same way in, but without its guard: what the ceiling and
- * the peers post with. The peers limit the time of an exchange, as whoever delivers must; the ceiling does not.
+ * The HTTP client of the service with the same settings, but without its guard. The raw client and the peers use it. Only
+ * the peers limit the time of an exchange, because every delivery needs a limit.
  */
 import { deliverySignature, type SigningKey } from '@partner-payments/wire'
 import { Agent } from 'undici'
 
-/** `headers`: names and values in turn. */
-export type Post = {
+/** `headers`: names and values, alternating. */
+export type SignedRequest = {
   readonly origin: string
   readonly path: string
   readonly headers: readonly string[]
   readonly body: Buffer
 }
 
-export function signedPost(url: string, key: SigningKey, id: string, data: string): Post {
+export function signRequest(url: string, key: SigningKey, id: string, data: string): SignedRequest {
   const { origin, pathname: path } = new URL(url)
   const body = Buffer.from(`{"eventId":"${id}","data":${data}}`)
   const timestamp = Math.floor(Date.now() / 1000)
   const headers = [
-    ...['content-type', 'application/json', 'user-agent', 'PartnerPayments-Webhooks/2', 'webhook-id', id],
-    ...['webhook-timestamp', String(timestamp), 'webhook-signature', deliverySignature(key, id, timestamp, body)],
+    'content-type',
+    'application/json',
+    'user-agent',
+    'PartnerPayments-Webhooks/2',
+    'webhook-id',
+    id,
+    'webhook-timestamp',
+    String(timestamp),
+    'webhook-signature',
+    deliverySignature(key, id, timestamp, body),
   ]
   return { origin, path, headers, body }
 }
 
 export type Client = {
-  /** The status; the answer is read to its end. */
-  readonly post: (post: Post) => Promise<number>
+  /** Returns the status after reading the whole response. */
+  readonly post: (request: SignedRequest) => Promise<number>
 }
 
-const late = new Error('no complete answer in time')
+const late = new Error('no complete response in time')
 
 export function createClient(timeoutMs?: number): Client {
   const keepAlive = { keepAliveTimeout: 4000, keepAliveMaxTimeout: 60_000 }
@@ -44,7 +52,7 @@ export function createClient(timeoutMs?: number): Client {
           { origin, path, method: 'POST', headers: [...headers], body },
           {
             onRequestStart: (controller) => void (abort = () => controller.abort(late)),
-            onResponseStart: (_controller, given) => void (status = given),
+            onResponseStart: (_controller, statusCode) => void (status = statusCode),
             onResponseData: () => {},
             onResponseEnd: () => {
               clearTimeout(timer)

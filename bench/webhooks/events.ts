@@ -1,9 +1,9 @@
-/** The events that everybody delivers: a withdrawal of the usual size, told apart by its reference. */
+/** The events of the bench: withdrawals of a usual size, distinguished by their reference. */
 import { randomUUID } from 'node:crypto'
 
 export const eventType = 'partner.customer.withdrawal.requested'
 
-/** As the module of payouts fills it. */
+/** Like the events of the payouts module. */
 export const dataOf = (reference: string) => ({
   amount: 1234.56,
   currency: 'EUR',
@@ -25,12 +25,12 @@ export const dataOf = (reference: string) => ({
   partnerCustomerId: null,
 })
 
-/** The text of the payload, as the outbox writes it. */
+/** The text of the payload, as the event outbox stores it. */
 export const payloadOf = (reference: string, at: Date) =>
   JSON.stringify({ eventType, timestamp: at.toISOString(), ...dataOf(reference) })
 
 /** Unique across the run. */
 export const newReference = () => `bench_${randomUUID()}`
 
-/** A count of deliveries that lasts a round at the speed seen last, and no more. */
+/** Deliveries that last one round at this rate, with a small reserve. */
 export const countFor = (rate: number, seconds: number) => Math.ceil(rate * seconds * 1.3) + 200

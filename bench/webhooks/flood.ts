@@ -1,9 +1,9 @@
-/** A round of one sender: more than it can do in its time is there at once, what arrives is counted, the rest drains. */
+/** A round with more deliveries than a contestant can send: counts the arrivals of the measured time, then drains. */
 import type { Server } from '../children.ts'
 import type { Contestant, Sample } from '../contestants.ts'
 import type { Usage } from '../usage.ts'
 import { countFor } from './events.ts'
-import { until } from './place.ts'
+import { until } from './setup.ts'
 import { rateOf, type Received, type Sampled } from './received.ts'
 import type { Endpoints } from './receivers.ts'
 
@@ -12,17 +12,17 @@ export type Flood = {
   readonly name: string
   readonly endpoints: Endpoints
   readonly seconds: number
-  /** Passed over after the first arrival. */
+  /** Time after the first arrival that is not counted. */
   readonly settleMs?: number
   readonly server: () => Pick<Server, 'usage'> | undefined
-  /** Not measured: so many deliveries are made ready, or what is at rest is woken. Answers what it delivered by that. */
+  /** Prepares deliveries, or resumes the process, outside of the measured time. Returns what this delivered. */
   readonly prepare: (deliveries: number) => Promise<readonly Received[]>
-  /** Answers how many deliveries are to come. */
+  /** Starts the deliveries. Returns how many are expected. */
   readonly release: (deliveries: number) => Promise<number>
-  /** All is recorded, and nothing is under way. */
-  readonly finished: (owed: number) => Promise<boolean>
-  /** Neither takes nor gives from now on. */
-  readonly rest: () => Promise<void> | void
+  /** True if all deliveries are recorded and none is under way. */
+  readonly finished: (expected: number) => Promise<boolean>
+  /** Stops the process between rounds. */
+  readonly suspend: () => Promise<void> | void
   readonly check: (taken: Taken) => Promise<readonly string[]>
 }
 
@@ -37,14 +37,14 @@ export function floodContestant(flood: Flood): Contestant {
     const primed = await flood.prepare(deliveries)
     const before = await flood.server()?.usage()
     const begun = performance.now()
-    const owed = await flood.release(deliveries)
-    await until(name, async () => (await endpoints.count()) >= owed && (await flood.finished(owed)))
+    const expected = await flood.release(deliveries)
+    await until(name, async () => (await endpoints.count()) >= expected && (await flood.finished(expected)))
     const after = await flood.server()?.usage()
     const wallSeconds = (performance.now() - begun) / 1000
-    await flood.rest()
+    await flood.suspend()
     const taken = await endpoints.take()
     wrong = await flood.check({ ...taken, received: [...primed, ...taken.received] })
-    // Without the pause: how many are made ready must not depend on what was passed over.
+    // Without `settleMs`, so that the next count does not depend on it.
     lastRate = Math.max(firstRate, rateOf(taken.received, seconds))
     return { rate: rateOf(taken.received, seconds, settleMs), ...used(before, after, wallSeconds) }
   }

@@ -1,7 +1,6 @@
 /**
- * `npm run bench:webhooks`: what a delivery costs, against the client alone, against libraries of jobs, and in bad
- * company. `--quick`: within a minute and a half. Exit code 1 where the audit is wrong; a floor that is missed is only
- * told.
+ * `npm run bench:webhooks`: measures deliveries, compared with the HTTP client alone, with job queue libraries, and beside
+ * failing endpoints. `--quick` takes a minute and a half. Exits with 1 if the audit fails; a missed floor is only reported.
  */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -27,12 +26,12 @@ function readOptions() {
       quick: { type: 'boolean', default: false },
       rounds: text,
       seconds: text,
-      /** Rows in the queue where there are many, and those of the endpoint that hangs. */
+      /** Rows in the full queue, and rows of the endpoint that hangs. */
       pending: text,
       hanging: text,
-      /** Rows of the table, such as `1,5`. */
+      /** Rows of the table, for example `1,5`. */
       only: text,
-      /** A folder: CPU profiles of every measured process are written there. */
+      /** The folder for CPU profiles of every measured process. */
       profile: text,
     },
   })
@@ -40,12 +39,12 @@ function readOptions() {
   const byDefault = forms[form]
   const number = (name: 'rounds' | 'seconds' | 'pending' | 'hanging') => {
     const value = Number(values[name] ?? byDefault[name])
-    if (!Number.isFinite(value) || value <= 0) throw new Error(`--${name} is a number above 0`)
+    if (!Number.isFinite(value) || value <= 0) throw new Error(`--${name} must be a number above 0`)
     return value
   }
   const only = (values.only ?? byDefault.only).split(',').map(Number)
   if (!only.every((row): row is RowNumber => rowNumbers.some((known) => known === row)))
-    throw new Error(`--only are numbers of ${rowNumbers.join()}, separated by commas`)
+    throw new Error(`--only must be numbers of ${rowNumbers.join()}, separated by commas`)
   return {
     form,
     rounds: number('rounds'),
@@ -79,7 +78,7 @@ let interrupted = false
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => {
     interrupted = true
-    // Whatever was waiting for what is ended here fails, and must not cut the cleaning up short.
+    // Requests to the ended processes fail. These errors must not stop the cleanup.
     process.on('uncaughtException', () => {})
     abandonAll()
     void postgres.stop().finally(() => process.exit(130))

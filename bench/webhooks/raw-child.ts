@@ -1,54 +1,54 @@
-/** The ceiling, a process of its own: posts that lie signed in memory, as fast as the client sends them. */
+/** The raw client, as a process: sends requests that are signed in memory, as fast as the client can. */
 import { hash, randomUUID } from 'node:crypto'
 import { readSigningKey } from '@partner-payments/wire'
 import { usageNow } from '../usage.ts'
-import { answerAsked } from './ask.ts'
-import { createClient, type Post, signedPost } from './client.ts'
+import { serveRequests } from './child.ts'
+import { createClient, type SignedRequest, signRequest } from './client.ts'
 import { newReference, payloadOf } from './events.ts'
 
 export type RawPrepare = { readonly urls: readonly string[]; readonly secret: string; readonly count: number }
 export type RawPosted = { readonly endpoint: number; readonly id: string; readonly digest: string }
-type Question =
+type Message =
   | { readonly prepare: RawPrepare }
-  /** Posts under way at once to each endpoint. */
+  /** Concurrent requests to each endpoint. */
   | { readonly go: { readonly inFlight: number } }
   | { readonly usage: true }
 
 const client = createClient()
-let endpointQueues: readonly (readonly Post[])[] = []
+let requestsByEndpoint: readonly (readonly SignedRequest[])[] = []
 
 function prepare({ urls, secret, count }: RawPrepare): readonly RawPosted[] {
   const key = readSigningKey(secret)
   const posted: RawPosted[] = []
   const perEndpoint = Math.ceil(count / urls.length)
-  endpointQueues = urls.map((url, endpoint) =>
+  requestsByEndpoint = urls.map((url, endpoint) =>
     Array.from({ length: perEndpoint }, () => {
       const id = randomUUID()
       const data = payloadOf(newReference(), new Date())
       posted.push({ endpoint, id, digest: hash('sha256', data, 'hex') })
-      return signedPost(url, key, id, data)
+      return signRequest(url, key, id, data)
     }),
   )
   return posted
 }
 
 async function go(inFlight: number): Promise<void> {
-  const post = async (waiting: Iterator<Post>) => {
+  const post = async (waiting: Iterator<SignedRequest>) => {
     for (let next = waiting.next(); next.done !== true; next = waiting.next()) {
       const status = await client.post(next.value)
-      if (status !== 200) throw new Error(`an endpoint answered ${status}`)
+      if (status !== 200) throw new Error(`an endpoint responded with ${status}`)
     }
   }
   await Promise.all(
-    endpointQueues.flatMap((endpointQueue) => {
-      const waiting = endpointQueue.values()
+    requestsByEndpoint.flatMap((requests) => {
+      const waiting = requests.values()
       return Array.from({ length: inFlight }, () => post(waiting))
     }),
   )
 }
 
-answerAsked<Question>((question) => {
-  if ('prepare' in question) return prepare(question.prepare)
-  if ('go' in question) return go(question.go.inFlight)
+serveRequests<Message>((message) => {
+  if ('prepare' in message) return prepare(message.prepare)
+  if ('go' in message) return go(message.go.inFlight)
   return usageNow()
 })

@@ -1,12 +1,12 @@
-/** What came to an endpoint, in the words of both sides. */
+/** What an endpoint has received. Shared by the bench and the endpoint process. */
 
 export type Behaviour = 'ok' | 'hang' | 'error'
 
 export type Received = {
   readonly endpoint: number
-  /** The head of the request was there; by the clock that all processes of a machine share. */
+  /** When the head of the request was complete, by a clock that all processes share. */
   readonly atMs: number
-  /** The header's, and the body's. */
+  /** From the header `webhook-id`. `eventId` is from the body. */
   readonly id: string
   readonly eventId: string
   readonly reference: string
@@ -20,7 +20,7 @@ export type Sampled = {
 }
 
 const head = /^\{"eventId":"([^"]*)","data":/
-/** The envelope taken apart without parsing `data`, whose bytes count. */
+/** Splits the envelope without parsing `data`, because its bytes are compared. */
 export function splitBody(body: string): {
   readonly eventId: string
   readonly data: string
@@ -32,8 +32,8 @@ export function splitBody(body: string): {
 }
 
 /**
- * Arrivals a second for `seconds`, or until the last if that was sooner. From the first one on; from `settleMs` later
- * where enough come for that.
+ * Arrivals per second, for `seconds` or until the last arrival. Starts at the first arrival, or `settleMs` later if enough
+ * follow.
  */
 export function rateOf(received: readonly Received[], seconds: number, settleMs = 0): number {
   const times = Float64Array.from(received, ({ atMs }) => atMs).toSorted()

@@ -1,15 +1,14 @@
 /**
- * Endpoints on loopback, a process of their own: each has a port, counts, and keeps what came in memory. Nothing is
- * verified while it is measured; what is asked for afterwards is made of what was kept. What an answer costs here is
- * taken from the cores of whoever is measured, so requests are found by the little that every sender of this bench
- * writes: well-formed HTTP/1.1 with a content-length, which `node:http` would read at twice the price.
+ * Endpoints on loopback, in one process. Each has a port, counts requests and keeps them in memory. Results are computed
+ * after the measurement. The endpoints share the cores of the contestants, so they parse only what every sender writes:
+ * HTTP/1.1 with a content-length. `node:http` would cost twice as much.
  */
 import { hash } from 'node:crypto'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
-import { answerAsked } from './ask.ts'
+import { serveRequests } from './child.ts'
 import { type Behaviour, type Received, type Sampled, splitBody } from './received.ts'
 
-type Question =
+type Message =
   | { readonly listen: readonly Behaviour[] }
   | { readonly count: true }
   | { readonly take: { readonly sampled: number } }
@@ -18,19 +17,19 @@ type Kept = { readonly endpoint: number; readonly atMs: number; readonly head: B
 let kept: Kept[] = []
 let count = 0
 
-/** The clock that all processes of a machine share. */
+/** A clock that all processes of a machine share. */
 const nowMs = () => Number(process.hrtime.bigint()) / 1e6
 
 const endOfHead = '\r\n\r\n'
 const contentLength = /\r\ncontent-length: *(\d+)/i
 
 /**
- * Calls `take` with each request in turn, and `ended` after those of a chunk. A request may begin and end anywhere, and
- * several may come at once.
+ * Calls `take` with each request, and `ended` after the requests of a chunk. A chunk may contain several requests, and
+ * parts of requests.
  */
 function readRequests(socket: Socket, take: (request: Omit<Kept, 'endpoint'>) => void, ended: (count: number) => void) {
   let rest: Buffer | undefined
-  /** Of the request at the front: its head has been read. */
+  /** The first request, when its head is complete. */
   let open: { readonly atMs: number; readonly headBytes: number; readonly bytes: number } | undefined
   socket.on('data', (chunk: Buffer) => {
     let bytes = rest === undefined ? chunk : Buffer.concat([rest, chunk])
@@ -54,12 +53,13 @@ function readRequests(socket: Socket, take: (request: Omit<Kept, 'endpoint'>) =>
     rest = bytes.length > 0 ? bytes : undefined
     if (requests > 0) ended(requests)
   })
-  // The sender closes its connections as it likes, and dies as it likes.
+  // A sender may close its connections at any time.
   socket.on('error', () => {})
 }
 
-const answer = (status: string) => `HTTP/1.1 ${status}\r\ncontent-length: 0\r\n\r\n`
-const [ok, error] = [answer('200 OK'), answer('500 Internal Server Error')]
+const responseOf = (status: string) => `HTTP/1.1 ${status}\r\ncontent-length: 0\r\n\r\n`
+const ok = responseOf('200 OK')
+const error = responseOf('500 Internal Server Error')
 
 const endpoints = {
   ok: (endpoint: number) => (socket: Socket) =>
@@ -93,7 +93,7 @@ function listen(behaviour: Behaviour, endpoint: number): Promise<number> {
   })
 }
 
-/** By name in lower case; the first line has none. */
+/** Headers by lower-case name, without the request line. */
 const headersOf = (head: Buffer): Readonly<Record<string, string>> =>
   Object.fromEntries(
     head
@@ -107,7 +107,7 @@ const headersOf = (head: Buffer): Readonly<Record<string, string>> =>
   )
 const signedBy = ['webhook-id', 'webhook-timestamp', 'webhook-signature'] as const
 
-/** Everything since it was last asked, and the first few whole, for their signatures. */
+/** Returns all requests since the last call, and a sample of them with headers and body, to verify signatures. */
 function take(sampledMax: number): { readonly received: readonly Received[]; readonly sampled: readonly Sampled[] } {
   const received = kept.map(({ endpoint, atMs, head, body }) => {
     const { eventId, data, reference } = splitBody(body.toString())
@@ -127,8 +127,8 @@ function take(sampledMax: number): { readonly received: readonly Received[]; rea
   return { received, sampled }
 }
 
-answerAsked<Question>((question) => {
-  if ('listen' in question) return Promise.all(question.listen.map(listen))
-  if ('count' in question) return count
-  return take(question.take.sampled)
+serveRequests<Message>((message) => {
+  if ('listen' in message) return Promise.all(message.listen.map(listen))
+  if ('count' in message) return count
+  return take(message.take.sampled)
 })

@@ -1,4 +1,4 @@
-/** What is printed and what is written to `bench/webhooks/results.md`. No names of machines. */
+/** The text that is printed and written to `bench/webhooks/results.md`, without names of machines. */
 import { cores } from '../environment.ts'
 import { judgedColumns, markdownTable, measuredColumns, measuredRows, textTable } from '../report.ts'
 import { type Samples, spreadOf } from '../rounds.ts'
@@ -20,13 +20,13 @@ export type Report = {
 }
 
 const notes = [
-  'Each cell is a median with its smallest and largest; a ratio is taken within a round, then its median.',
-  'All but one contestant are frozen (SIGSTOP) or ended, and a checkpoint is taken before each turn.',
-  'Endpoints are a process on loopback, a port each; they count and keep, and verify nothing while it is measured.',
-  'deliveries: the role `worker`, from the commit of the events: fan-out, signing, the guarded POST and its record.',
-  'raw client: the same HTTP client with 500 under way, posting what lies signed in memory; nothing is read or kept.',
-  'Peers: from the commit of the events, too; one job a delivery, which reads, signs, posts with that client, and records.',
-  'Commit to first byte: from the moment the event and its commit are sent to the head of the request at the endpoint.',
+  'Each cell is a median with the minimum and maximum. A ratio is computed per round, then its median.',
+  'All other contestants are stopped (SIGSTOP) or ended, and PostgreSQL takes a checkpoint before each sample.',
+  'Endpoints are ports of one process on loopback. They count and store requests, and verify nothing during a sample.',
+  'deliveries: the role `worker`, from the commit of the events: fan-out, signing, guarded POST and recording.',
+  'raw client: the same HTTP client with 500 concurrent requests, signed in memory before. It stores nothing.',
+  'Peers: also from the commit of the events. One job per delivery reads, signs, posts with the same client and records.',
+  'Commit to first byte: from sending the commit of the event to the complete request head at the endpoint.',
 ]
 
 function head({ form, rounds, seconds, settings, pending, hanging, only }: Report): readonly string[] {
@@ -42,14 +42,14 @@ function head({ form, rounds, seconds, settings, pending, hanging, only }: Repor
 
 const auditLine = ({ wrong }: Report) =>
   wrong.length === 0
-    ? 'After every sample: each committed event came to each endpoint that wants it, once, byte for byte; none was invented; sampled signatures verify with `standardwebhooks`; owed = delivered + pending + held.'
-    : `THE AUDIT FOUND:\n${wrong.map((what) => `- ${what}`).join('\n')}`
+    ? 'After every sample: each subscribed endpoint received each committed event once, byte for byte, and no other; sampled signatures verify with `standardwebhooks`; owed = delivered + pending + held.'
+    : `THE AUDIT FAILED:\n${wrong.map((what) => `- ${what}`).join('\n')}`
 
 const meanwhileLine = ({ meanwhile: { rates, shares } }: Report): readonly string[] =>
   rates.length === 0
     ? []
     : [
-        `While payouts were made, ${spread(spreadOf(rates))} deliveries a second went out: ${format(spreadOf(shares).median * 100)} % of theirs; the rest drained after it.`,
+        `During the payouts, ${spread(spreadOf(rates))} deliveries per second were sent, ${format(spreadOf(shares).median * 100)} % of their deliveries. The others were sent afterwards.`,
       ]
 
 const judgedRows = ({ samples, only }: Report) =>
@@ -70,9 +70,9 @@ export const renderText = (report: Report): string =>
 
 export const renderMarkdown = (report: Report): string =>
   [
-    '# What `npm run bench:webhooks` measured last',
+    '# Last results of `npm run bench:webhooks`',
     '',
-    'Written by the bench. Figures of a shared machine mean little alone: read the ratios.',
+    'Written by the bench. Absolute figures of a shared machine say little: compare the ratios.',
     '',
     ...head(report).map((text) => `- ${text}`),
     '',

@@ -1,4 +1,4 @@
-/** Databases, endpoints, processes and contestants of one run; only what the wanted rows need is made. */
+/** The databases, endpoints, processes and contestants of one run. Creates only what the selected rows need. */
 import { join } from 'node:path'
 import { type Program, type Server, startServer } from '../children.ts'
 import { auditOf, type Contestant, type Ledger, loadedContestant } from '../contestants.ts'
@@ -6,17 +6,17 @@ import { startLoad } from '../load.ts'
 import { createBeneficiaries, createPartners, privateKeyPem } from '../partners.ts'
 import type { Postgres } from '../postgres.ts'
 import { fillBacklog } from './backlog.ts'
-import { claimsContestant, deliveriesContestant, pacedContestant, payoutsContestant } from './ours.ts'
+import { claimsContestant, deliveriesContestant, pacedContestant, payoutsContestant } from './service-contestants.ts'
 import { bossPeer, graphilePeer } from './peers/fill.ts'
-import { createPlace, type Place } from './place.ts'
+import { createSetup, type Setup } from './setup.ts'
 import { type EndpointKind, startEndpoints } from './receivers.ts'
-import { peerContestant, rawContestant } from './rivals.ts'
+import { peerContestant, rawContestant } from './peer-contestants.ts'
 import { names, type RowNumber } from './table.ts'
 
 export type StageOptions = {
   readonly postgres: Postgres
   readonly seconds: number
-  /** Rows of the table; contestants that none of them needs are not made. */
+  /** Rows of the table. Only their contestants are created. */
   readonly only: ReadonlySet<RowNumber>
   readonly pending: number
   readonly hanging: number
@@ -26,14 +26,14 @@ export type StageOptions = {
 export type Meanwhile = { readonly rates: number[]; readonly shares: number[] }
 export type Stage = {
   readonly contestants: readonly Contestant[]
-  /** What the worker delivered while payouts were made. */
+  /** What the worker delivered during the payouts. */
   readonly meanwhile: Meanwhile
   readonly stop: () => Promise<void>
 }
 
-/** As a payout makes them. */
+/** Endpoints per partner, and so deliveries per event. */
 const perEvent = 2
-/** Under way at once in all: what one process of the service allows itself. */
+/** Concurrent requests, like the limit of one process of the service. */
 const inFlight = 500
 const slowEventsPerSecond = 20
 const pacedEventsPerSecond = 60
@@ -41,7 +41,7 @@ const connections = 64
 
 const times = <T>(count: number, value: T): readonly T[] => Array.from({ length: count }, () => value)
 const healthy = (count: number) => times<EndpointKind>(count, 'ok')
-/** Partners with two endpoints each; every fifth endpoint is dead, one way or another. */
+/** Every fifth endpoint is dead, in one of three ways. */
 const deadKinds = ['refused', 'hang', 'error'] as const
 const someDead = (count: number): readonly EndpointKind[] =>
   Array.from({ length: count }, (_, at) => (at % 5 === 4 ? (deadKinds[Math.floor(at / 5) % 3] ?? 'error') : 'ok'))
@@ -52,9 +52,9 @@ type Building = {
   readonly stops: (() => unknown)[]
   readonly start: (program: Program, databaseUrl: string, name: string) => Promise<Server>
   readonly endpointsOf: (kinds: readonly EndpointKind[]) => ReturnType<typeof startEndpoints>
-  readonly place: (name: string, kinds: readonly EndpointKind[], perPartner: number, active?: number) => Promise<Place>
-  /** The service's worker, frozen. */
-  readonly frozen: (place: Place, name: string) => Promise<Server>
+  readonly setup: (name: string, kinds: readonly EndpointKind[], perPartner: number, active?: number) => Promise<Setup>
+  /** Starts a worker of the service and freezes it. */
+  readonly frozen: (setup: Setup, name: string) => Promise<Server>
 }
 
 function building(options: StageOptions): Building {
@@ -62,7 +62,7 @@ function building(options: StageOptions): Building {
   const stops: (() => unknown)[] = []
   const folder = (name: string) => join(postgres.folder, name)
   const start: Building['start'] = async (program, databaseUrl, name) => {
-    // Without a rail: payouts are not carried on, so that the worker does nothing but deliver.
+    // Without a rail the worker settles no payouts, so that it only delivers.
     const env = program === 'worker' ? { RAIL: 'none' } : {}
     const server = await startServer(program, { databaseUrl, dataDir: folder(name), env, execArgv })
     stops.push(server.stop)
@@ -73,10 +73,11 @@ function building(options: StageOptions): Building {
     stops.push(endpoints.stop)
     return endpoints
   }
-  const place: Building['place'] = async (name, kinds, perPartner, active) => {
-    const [databaseUrl, endpoints] = [await postgres.create(name, 'service'), await endpointsOf(kinds)]
+  const setup: Building['setup'] = async (name, kinds, perPartner, active) => {
+    const databaseUrl = await postgres.create(name, 'service')
+    const endpoints = await endpointsOf(kinds)
     const common = { databaseUrl, dataDir: folder(name), endpoints, perPartner }
-    const made = await createPlace({ ...common, ...(active === undefined ? {} : { active }) })
+    const made = await createSetup({ ...common, ...(active === undefined ? {} : { active }) })
     stops.push(made.close)
     return made
   }
@@ -85,7 +86,7 @@ function building(options: StageOptions): Building {
     worker.freeze()
     return worker
   }
-  return { options, contestants: [], stops, start, endpointsOf, place, frozen }
+  return { options, contestants: [], stops, start, endpointsOf, setup, frozen }
 }
 
 /** Rows 1, 2 and 5: a hundred healthy endpoints. */
@@ -93,11 +94,11 @@ async function addDeliveries(build: Building): Promise<void> {
   const { options, contestants, stops, start } = build
   const { only, postgres, seconds, execArgv, say } = options
   const kinds = healthy(100)
-  say('a hundred healthy endpoints, for the service and for the others')
+  say('a hundred healthy endpoints for each contestant')
   if (only.has(1) || only.has(2)) {
-    const place = await build.place('deliveries', kinds, perEvent)
-    const worker = await build.frozen(place, 'deliveries')
-    contestants.push(deliveriesContestant({ name: names.deliveries, place, seconds, worker }))
+    const setup = await build.setup('deliveries', kinds, perEvent)
+    const worker = await build.frozen(setup, 'deliveries')
+    contestants.push(deliveriesContestant({ name: names.deliveries, setup, seconds, worker }))
   }
   if (only.has(1)) {
     const raw = rawContestant({ endpoints: await build.endpointsOf(kinds), seconds, execArgv }, inFlight)
@@ -121,9 +122,9 @@ async function addDeliveries(build: Building): Promise<void> {
     contestants.push(peer)
   }
   if (only.has(5)) {
-    const place = await build.place('slow', kinds, perEvent)
-    const worker = await build.frozen(place, 'slow')
-    const slow = { name: names.slow, place, worker, eventsPerSecond: slowEventsPerSecond }
+    const setup = await build.setup('slow', kinds, perEvent)
+    const worker = await build.frozen(setup, 'slow')
+    const slow = { name: names.slow, setup, worker, eventsPerSecond: slowEventsPerSecond }
     contestants.push(pacedContestant({ ...slow, seconds: Math.max(seconds, 3) }))
   }
 }
@@ -132,43 +133,44 @@ const peers = [
   { program: 'boss', open: bossPeer },
 ] as const
 
-/** Row 3: 99 healthy endpoints of 33 partners, with a hanging one beside them or without. */
+/** Row 3: 99 healthy endpoints of 33 partners, with and without one that hangs. */
 async function addHanging(build: Building): Promise<void> {
   const { seconds, hanging, say } = build.options
   say(`99 healthy endpoints, alone and beside one that hangs with ${hanging.toLocaleString('en')} pending`)
   const common = { seconds: Math.max(seconds, 3), eventsPerSecond: pacedEventsPerSecond }
-  const alone = await build.place('alone', healthy(99), 3)
-  const beside = await build.place('beside', [...healthy(99), 'hang'], 3, 33)
+  const alone = await build.setup('alone', healthy(99), 3)
+  const beside = await build.setup('beside', [...healthy(99), 'hang'], 3, 33)
   const partnerIds = beside.partnerIds.slice(33)
   await fillBacklog(beside, { partnerIds, eventsPerPartner: hanging, waiting: false, say })
-  for (const [name, place, folder] of [
-    [names.alone, alone, 'alone'],
-    [names.beside, beside, 'beside'],
+  for (const { name, setup, folder } of [
+    { name: names.alone, setup: alone, folder: 'alone' },
+    { name: names.beside, setup: beside, folder: 'beside' },
   ] as const)
-    build.contestants.push(pacedContestant({ ...common, name, place, worker: await build.frozen(place, folder) }))
+    build.contestants.push(pacedContestant({ ...common, name, setup, worker: await build.frozen(setup, folder) }))
 }
 
-/** Row 4: 800 healthy endpoints, with 200 dead ones among them or without. */
+/** Row 4: 800 healthy endpoints, with and without 200 dead ones. */
 async function addDead(build: Building): Promise<void> {
   const { seconds, say } = build.options
-  say('a thousand endpoints of which 200 are dead, and the 800 others alone')
-  const dead = await build.place('dead', someDead(1000), 5)
-  const living = await build.place('living', healthy(800), 4)
-  for (const [name, place, folder] of [
-    [names.dead, dead, 'dead'],
-    [names.living, living, 'living'],
+  say('a thousand endpoints of which 200 are dead, and 800 healthy endpoints')
+  const dead = await build.setup('dead', someDead(1000), 5)
+  const living = await build.setup('living', healthy(800), 4)
+  for (const { name, setup, folder } of [
+    { name: names.dead, setup: dead, folder: 'dead' },
+    { name: names.living, setup: living, folder: 'living' },
   ] as const)
-    build.contestants.push(deliveriesContestant({ name, place, seconds, worker: await build.frozen(place, folder) }))
+    build.contestants.push(deliveriesContestant({ name, setup, seconds, worker: await build.frozen(setup, folder) }))
 }
 
-/** Row 6: the payouts of one partner with two endpoints, and of one without. */
+/** Row 6: payouts of a partner with two endpoints, and of one without. */
 async function addPayouts(build: Building, meanwhile: Meanwhile): Promise<void> {
   const { postgres, seconds, say } = build.options
   say('payouts of a partner with two endpoints, and of one without')
   const load = startLoad(privateKeyPem)
   build.stops.push(load.stop)
   const service = async (name: string) => {
-    const [databaseUrl, dataDir] = [await postgres.create(name, 'service'), join(postgres.folder, name)]
+    const databaseUrl = await postgres.create(name, 'service')
+    const dataDir = join(postgres.folder, name)
     const accounts = await createPartners(databaseUrl, dataDir, 1)
     const server = await build.start('accept', databaseUrl, name)
     const partners = await createBeneficiaries(server.port, accounts)
@@ -178,49 +180,50 @@ async function addPayouts(build: Building, meanwhile: Meanwhile): Promise<void> 
     return { databaseUrl, dataDir, server, partners, ledger, load, connections, ...turn, kind: 'payout' } as const
   }
   const quiet = await service('quiet')
-  const books = auditOf(quiet.databaseUrl, quiet.ledger)
-  build.contestants.push(loadedContestant({ ...quiet, name: names.quiet, audit: books }))
+  const auditLedger = auditOf(quiet.databaseUrl, quiet.ledger)
+  build.contestants.push(loadedContestant({ ...quiet, name: names.quiet, audit: auditLedger }))
   const telling = await service('telling')
   const { databaseUrl, dataDir, ledger } = telling
   const endpoints = await build.endpointsOf(healthy(perEvent))
   const partnerIds = telling.partners.map(({ partnerId }) => partnerId)
-  const place = await createPlace({ databaseUrl, dataDir, endpoints, perPartner: perEvent, partnerIds })
-  build.stops.push(place.close)
-  const worker = await build.frozen(place, 'telling')
+  const setup = await createSetup({ databaseUrl, dataDir, endpoints, perPartner: perEvent, partnerIds })
+  build.stops.push(setup.close)
+  const worker = await build.frozen(setup, 'telling')
   const note = (rate: number, share: number) => {
     meanwhile.rates.push(rate)
     meanwhile.shares.push(share)
   }
-  const options = { ...telling, name: names.telling, place, worker, partnerId: partnerIds[0] ?? '' }
-  build.contestants.push(payoutsContestant({ ...options, books: auditOf(databaseUrl, ledger) }, note))
+  const options = { ...telling, name: names.telling, setup, worker, partnerId: partnerIds[0] ?? '' }
+  build.contestants.push(payoutsContestant({ ...options, auditLedger: auditOf(databaseUrl, ledger) }, note))
 }
 
-/** Row 7: a hundred endpoints of five partners; half of what is pending is in line for them, half waits elsewhere. */
+/** Row 7: a hundred endpoints of five partners. Half of the pending rows are due for them, half wait for others. */
 async function addClaims(build: Building): Promise<void> {
   const { seconds, pending, say } = build.options
-  const [partners, perPartner] = [5, 20]
+  const partners = 5
+  const perPartner = 20
   const ours = partners * perPartner
   say(`a queue with ${pending.toLocaleString('en')} rows, and one with none`)
-  const few = await build.place('few', healthy(ours), perPartner)
-  const many = await build.place('many', healthy(2 * ours), perPartner)
+  const few = await build.setup('few', healthy(ours), perPartner)
+  const many = await build.setup('many', healthy(2 * ours), perPartner)
   const backlog = { eventsPerPartner: Math.ceil(pending / 2 / ours), say }
   await fillBacklog(many, { ...backlog, partnerIds: many.partnerIds.slice(0, partners), waiting: false })
   await fillBacklog(many, { ...backlog, partnerIds: many.partnerIds.slice(partners), waiting: true })
   const lined = { few: few.partnerIds, many: many.partnerIds.slice(0, partners) }
-  // Both are given what is taken, so that the one stays as deep as it is however many rounds there are.
-  const filling = (place: Place, partnerIds: readonly string[]) => (deliveries: number) =>
-    fillBacklog(place, { partnerIds, eventsPerPartner: Math.ceil(deliveries / ours), waiting: false })
-  for (const [name, place, folder] of [
-    [names.few, few, 'few'],
-    [names.many, many, 'many'],
+  // Each round adds what it takes, so that the full queue keeps its size.
+  const filling = (setup: Setup, partnerIds: readonly string[]) => (deliveries: number) =>
+    fillBacklog(setup, { partnerIds, eventsPerPartner: Math.ceil(deliveries / ours), waiting: false })
+  for (const { name, setup, folder } of [
+    { name: names.few, setup: few, folder: 'few' },
+    { name: names.many, setup: many, folder: 'many' },
   ] as const)
     build.contestants.push(
       claimsContestant({
         name,
-        place,
+        setup,
         seconds,
-        fill: filling(place, lined[folder]),
-        start: () => build.start('worker', place.databaseUrl, folder),
+        fill: filling(setup, lined[folder]),
+        start: () => build.start('worker', setup.databaseUrl, folder),
       }),
     )
 }

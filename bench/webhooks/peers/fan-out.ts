@@ -1,10 +1,10 @@
-/** Committed events become jobs, one for each endpoint of the partner: in batches, each in one transaction. */
+/** Creates a job for each committed event and endpoint of its partner, in batches of one transaction each. */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import type { Delivery } from './schema.ts'
 
-/** As the service does. */
+/** Same as the service. */
 const eventsMax = 1000
 const idleMs = 50
 
@@ -22,11 +22,13 @@ export async function startFanOut(databaseUrl: string, addJobs: AddJobs): Promis
       name: 'take',
       text: `with taken as (delete from pending where event_id = any(array(
           select event_id from pending order by event_id limit ${eventsMax} for update skip locked)) returning event_id)
-        select e.id, e.partner from taken join events e on e.id = taken.event_id`,
+        select events.id, events.partner from taken join events on events.id = taken.event_id`,
     })
     const deliveries = taken.rows.flatMap(({ id: eventId, partner }) =>
       (endpoints.get(partner) ?? []).map((endpoint) => ({
-        ...{ deliveryId: randomUUID(), eventId, endpointId: endpoint.id },
+        deliveryId: randomUUID(),
+        eventId,
+        endpointId: endpoint.id,
       })),
     )
     if (deliveries.length > 0) await addJobs(client, deliveries)

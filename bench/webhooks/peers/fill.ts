@@ -1,4 +1,4 @@
-/** The peers' databases: tables, events, and what is still to be done. */
+/** The databases of the peers: tables, events and unfinished work. */
 import { randomUUID } from 'node:crypto'
 import { Logger, makeWorkerUtils } from 'graphile-worker'
 import pg from 'pg'
@@ -8,7 +8,7 @@ import { newReference, payloadOf } from '../events.ts'
 import { queueName, schema } from './schema.ts'
 
 export type Peer = {
-  /** Events that are no jobs yet, and jobs that are not done. */
+  /** Events without a job, and unfinished jobs. */
   readonly left: () => Promise<number>
   readonly close: () => Promise<void>
 }
@@ -50,22 +50,22 @@ export async function prepareTables(
   await withClient(databaseUrl, async (client) => {
     await client.query(schema)
     await client.query(
-      `insert into endpoints select e.id, e.partner, e.url, $4
-      from unnest($1::uuid[], $2::integer[], $3::text[]) as e (id, partner, url)`,
+      `insert into endpoints select input.id, input.partner, input.url, $4
+      from unnest($1::uuid[], $2::integer[], $3::text[]) as input (id, partner, url)`,
       [ids, urls.map((_, at) => Math.floor(at / perPartner)), urls, secret],
     )
   })
   return ids
 }
 
-/** Answers the ids of new events, the next partner's each, in one transaction. */
+/** Commits events in one transaction, for the partners in turn. Returns their ids. */
 export async function commitEvents(databaseUrl: string, partners: number, count: number): Promise<readonly string[]> {
   const ids = Array.from({ length: count }, () => randomUUID())
   const data = ids.map(() => payloadOf(newReference(), new Date()))
   await withClient(databaseUrl, async (client) => {
     await client.query('begin')
     await client.query(
-      'insert into events select * from unnest($1::uuid[], $2::integer[], $3::text[]) as e (id, partner, data)',
+      'insert into events select * from unnest($1::uuid[], $2::integer[], $3::text[]) as input (id, partner, data)',
       [ids, ids.map((_, at) => at % partners), data],
     )
     await client.query('insert into pending select * from unnest($1::uuid[])', [ids])

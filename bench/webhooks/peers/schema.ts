@@ -1,4 +1,4 @@
-/** What the peers' jobs read and write: one's own tables, as one would make them around a library of jobs. */
+/** The tables of the peers, as an application would create them for a job queue library. */
 export const schema = `
   create table events (id uuid primary key, partner integer not null, data text not null);
   create table pending (event_id uuid primary key);
@@ -8,6 +8,6 @@ export const schema = `
     started_at timestamptz not null, duration_ms integer not null, status integer, error text,
     primary key (delivery_id, attempt));`
 
-/** All that a job holds. */
+/** The data of a job. */
 export type Delivery = { readonly deliveryId: string; readonly eventId: string; readonly endpointId: string }
 export const queueName = 'deliver'

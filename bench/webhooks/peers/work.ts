@@ -1,10 +1,10 @@
 /** One delivery as a job: read the payload, sign, post, record the attempt. */
 import { readSigningKey, type SigningKey } from '@partner-payments/wire'
 import pg from 'pg'
-import { createClient, signedPost } from '../client.ts'
+import { createClient, signRequest } from '../client.ts'
 import type { Delivery } from './schema.ts'
 
-/** As the service's. */
+/** Same as the service. */
 const exchangeTimeoutMs = 15_000
 
 type Endpoint = { readonly url: string; readonly key: SigningKey }
@@ -33,7 +33,7 @@ export function createWork(databaseUrl: string, connectionsMax: number) {
   }
 
   return {
-    /** Payloads by the id of their event; one statement for all. */
+    /** Reads the payloads of events in one statement. */
     payloads: async (eventIds: readonly string[]): Promise<ReadonlyMap<string, string>> => {
       const { rows } = await pool.query<{ id: string; data: string }>({
         name: 'payloads',
@@ -46,13 +46,13 @@ export function createWork(databaseUrl: string, connectionsMax: number) {
       const { url, key } = await endpointOf(delivery.endpointId)
       const startedAt = new Date()
       const startMs = performance.now()
-      const [status, error] = await client.post(signedPost(url, key, delivery.deliveryId, data)).then(
+      const [status, error] = await client.post(signRequest(url, key, delivery.deliveryId, data)).then(
         (code) => [code, null] as const,
         (thrown: unknown) => [null, String(thrown)] as const,
       )
       return { ...delivery, startedAt, durationMs: Math.round(performance.now() - startMs), status, error }
     },
-    /** Attempts into their table; one statement for all. */
+    /** Stores attempts in one statement. */
     record: async (attempted: readonly Attempted[]): Promise<void> => {
       const column = <K extends keyof Attempted>(name: K) => attempted.map((row) => row[name])
       await pool.query({
@@ -60,7 +60,7 @@ export function createWork(databaseUrl: string, connectionsMax: number) {
         text: `insert into attempts (delivery_id, attempt, event_id, endpoint_id, started_at, duration_ms, status, error)
           select delivery_id, 1, event_id, endpoint_id, started_at, duration_ms, status, error
           from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::timestamptz[], $5::integer[], $6::integer[], $7::text[])
-            as a (delivery_id, event_id, endpoint_id, started_at, duration_ms, status, error)`,
+            as input (delivery_id, event_id, endpoint_id, started_at, duration_ms, status, error)`,
         values: [
           column('deliveryId'),
           column('eventId'),
@@ -75,7 +75,7 @@ export function createWork(databaseUrl: string, connectionsMax: number) {
   }
 }
 
-/** The library tries the job again by its own rules. */
+/** Throws if an attempt failed, so that the library repeats the job. */
 export function requireSuccess(attempted: readonly Attempted[]): void {
   const failed = attempted.find(({ status }) => status === null || status >= 300)
   if (failed) throw new Error(failed.error ?? `status ${failed.status}`)

@@ -1,7 +1,6 @@
 /**
- * The messages between the engine and its exchange threads. One message carries everything that one turn of the event loop
- * has produced, because a message costs as much as half a delivery, whatever its size. Each field is one array for all
- * requests: an array of objects would repeat the field names for every request.
+ * The messages between the engine and its exchange threads. Each field is one array for all requests. README.md, Threads,
+ * has the reasons.
  */
 import { signingKeyText } from '@partner-payments/wire'
 import type { AttemptResult } from '../queue/schedule.ts'

@@ -41,11 +41,7 @@ export type LocalExchange = Omit<Exchange, 'send'> & {
   readonly send: (request: LocalRequest, onResult: OnResult) => void
 }
 
-/**
- * The agent uses no proxy from the environment and follows no redirects. The time limit covers the whole exchange, so the
- * limits of its parts are off. Without `allowH2: false`, the first request to an endpoint delays the others until the
- * agent has learned whether the endpoint supports HTTP/2.
- */
+/** The time limit covers the whole exchange, so the limits of its parts are off. README.md, The agent, has the reasons. */
 const createAgent = (connect: buildConnector.connector) =>
   new Agent({
     connect,

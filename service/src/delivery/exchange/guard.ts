@@ -1,9 +1,4 @@
-/**
- * The guarded connector refuses connections to addresses that are not public. A `lookup` function cannot do this, because
- * Node never calls it for an address literal. The connector checks every address that the name resolves to, connects to
- * one of them by address (a second lookup could give another result), and checks the peer of the open connection again.
- * A reused connection stays at the address that was checked; every new connection is checked again.
- */
+/** The guarded connector refuses connections to addresses that are not public. README.md, The guard, has the reasons. */
 import { isIP, type Socket } from 'node:net'
 import { callbackify } from 'node:util'
 import { buildConnector } from 'undici'

@@ -1,8 +1,4 @@
-/**
- * Runs exchanges in threads. Signing, TLS and HTTP use a core of their own, and a slow or excessive response of an endpoint
- * takes no time from the engine. One thread serves each origin, so that its connections are shared and counted in one
- * place.
- */
+/** Runs exchanges in threads. One thread serves each origin, so that its connections are shared and counted in one place. */
 import { hash } from 'node:crypto'
 import { Worker } from 'node:worker_threads'
 import { type Clock, type Log, secondMs } from '../../kernel/index.ts'

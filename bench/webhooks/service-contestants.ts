@@ -1,95 +1,95 @@
-/** The service's own contestants: its role `worker` in a process of its own, on a database of the service. */
+/** The contestants of the service: its role `worker` as a process, on a service database. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Server } from '../children.ts'
 import { type Contestant, type Ledger, loadedContestant, type LoadedOptions, type Sample } from '../contestants.ts'
 import { withClient } from '../postgres.ts'
 import { auditOwed, compare, deliveredSince, verifySigned } from './audit.ts'
 import { type Flood, floodContestant, type Taken, used } from './flood.ts'
-import { nowMs, type Place, until } from './place.ts'
+import { nowMs, type Setup, until } from './setup.ts'
 import { percentile, rateOf, type Received } from './received.ts'
 
-export type Ours = {
+export type ServiceContestantOptions = {
   readonly name: string
-  readonly place: Place
+  readonly setup: Setup
   readonly seconds: number
   /** Frozen between samples. */
   readonly worker: Server
 }
 
-/** A worker that was frozen finds its leases, connections and caches cold: one event a partner warms them. */
-async function prime({ place, worker }: Ours): Promise<readonly Received[]> {
+/** Resumes a frozen worker, and renews its leases, connections and caches with one event per partner. */
+async function prime({ setup, worker }: ServiceContestantOptions): Promise<readonly Received[]> {
   worker.thaw()
-  const events = place.partnerIds.length
-  const owed = place.healthyOf(events)
-  await place.commit(events)
-  await until('priming', async () => (await place.endpoints.count()) >= owed && (await isDrained(place)))
-  return (await place.endpoints.take()).received
+  const events = setup.partnerIds.length
+  const owed = setup.healthyDeliveries(events)
+  await setup.commit(events)
+  await until('priming', async () => (await setup.endpoints.count()) >= owed && (await isDrained(setup)))
+  return (await setup.endpoints.take()).received
 }
 
-/** Nothing to fan out, and nothing owed to a healthy endpoint. */
-export function isDrained({ databaseUrl, subscriptions }: Place): Promise<boolean> {
+/** True if no event is pending and healthy endpoints have no queued delivery. */
+export function isDrained({ databaseUrl, subscriptions }: Setup): Promise<boolean> {
   const healthy = subscriptions.filter((each) => each.healthy)
   return withClient(databaseUrl, async (client) => {
     const { rows } = await client.query<{ busy: boolean }>(
       `select exists (select from events.pending) or exists (select from
-          unnest($1::uuid[], $2::uuid[]) as s (partner_id, id) where exists (select from delivery.queue q
-            where q.partner_id = s.partner_id and q.subscription_id = s.id)) as busy`,
+          unnest($1::uuid[], $2::uuid[]) as healthy (partner_id, id) where exists (select from delivery.queue
+            where queue.partner_id = healthy.partner_id and queue.subscription_id = healthy.id)) as busy`,
       [healthy.map(({ partnerId }) => partnerId), healthy.map(({ subscriptionId }) => subscriptionId)],
     )
     return rows[0]?.busy === false
   })
 }
 
-export function checkOf(place: Place, { drained }: { readonly drained: boolean }) {
-  const delivered = deliveredSince(place)
-  const secretOf = (endpoint: number) => place.subscriptions[endpoint]?.secret ?? ''
+export function checkOf(setup: Setup, { drained }: { readonly drained: boolean }) {
+  const delivered = deliveredSince(setup)
+  const secretOf = (endpoint: number) => setup.subscriptions[endpoint]?.secret ?? ''
   return async ({ received, sampled }: Taken): Promise<readonly string[]> => [
     ...compare(received, await delivered()),
-    ...(await auditOwed(place, { drained })),
+    ...(await auditOwed(setup, { drained })),
     ...verifySigned(sampled, secretOf),
   ]
 }
 
-/** As many deliveries a second as can be, from the commit of their events on. */
-export function deliveriesContestant(ours: Ours): Contestant {
-  const { name, place, seconds, worker } = ours
+/** Measures the maximum rate of deliveries, starting with the commit of their events. */
+export function deliveriesContestant(ours: ServiceContestantOptions): Contestant {
+  const { name, setup, seconds, worker } = ours
   const flood: Flood = {
     name,
-    endpoints: place.endpoints,
+    endpoints: setup.endpoints,
     seconds,
     server: () => worker,
     prepare: () => prime(ours),
     release: async (deliveries) => {
-      const perEvent = place.healthyOf(place.partnerIds.length) / place.partnerIds.length
+      const perEvent = setup.healthyDeliveries(setup.partnerIds.length) / setup.partnerIds.length
       const events = Math.ceil(deliveries / perEvent)
-      const owed = place.healthyOf(events)
-      await place.commit(events)
+      const owed = setup.healthyDeliveries(events)
+      await setup.commit(events)
       return owed
     },
-    finished: () => isDrained(place),
-    rest: worker.freeze,
-    check: checkOf(place, { drained: true }),
+    finished: () => isDrained(setup),
+    suspend: worker.freeze,
+    check: checkOf(setup, { drained: true }),
   }
   return floodContestant(flood)
 }
 
-/** Events at an even pace, far below what can be done: how long each takes from its commit to the first byte. */
-export function pacedContestant(ours: Ours & { readonly eventsPerSecond: number }): Contestant {
-  const { name, place, seconds, worker, eventsPerSecond } = ours
-  const check = checkOf(place, { drained: true })
+/** Commits events at an even pace, far below the maximum. Measures the time from each commit to the first byte. */
+export function pacedContestant(ours: ServiceContestantOptions & { readonly eventsPerSecond: number }): Contestant {
+  const { name, setup, seconds, worker, eventsPerSecond } = ours
+  const check = checkOf(setup, { drained: true })
   let wrong: readonly string[] = []
   const sample = async (): Promise<Sample> => {
     const primed = await prime(ours)
     const before = await worker.usage()
     const begun = performance.now()
     const count = Math.ceil(seconds * eventsPerSecond)
-    const owed = place.healthyOf(count)
-    const commits = await paced(place, count, 1000 / eventsPerSecond)
-    await until(name, async () => (await place.endpoints.count()) >= owed && (await isDrained(place)))
+    const owed = setup.healthyDeliveries(count)
+    const commits = await paced(setup, count, 1000 / eventsPerSecond)
+    await until(name, async () => (await setup.endpoints.count()) >= owed && (await isDrained(setup)))
     const after = await worker.usage()
     const wallSeconds = (performance.now() - begun) / 1000
     worker.freeze()
-    const taken = await place.endpoints.take()
+    const taken = await setup.endpoints.take()
     wrong = await check({ ...taken, received: [...primed, ...taken.received] })
     const waits = taken.received.map(({ reference, atMs }) => atMs - (commits.get(reference) ?? Number.NaN))
     return {
@@ -102,32 +102,32 @@ export function pacedContestant(ours: Ours & { readonly eventsPerSecond: number 
   return { name, sample, warmUp: async () => void (await sample()), audit: () => Promise.resolve(wrong) }
 }
 
-/** When the commit of each was sent, by reference. One does not wait for another. */
-async function paced(place: Place, count: number, everyMs: number): Promise<ReadonlyMap<string, number>> {
+/** Commits events at an even pace, without waiting for each other. Returns the time of each commit by reference. */
+async function paced(setup: Setup, count: number, everyMs: number): Promise<ReadonlyMap<string, number>> {
   const begun = nowMs()
   const commits = Array.from({ length: count }, async (_, index) => {
     await sleep(Math.max(0, begun + index * everyMs - nowMs()))
-    const { references, atMs } = await place.commit(1)
+    const { references, atMs } = await setup.commit(1)
     return [references[0] ?? '', atMs] as const
   })
   return new Map(await Promise.all(commits))
 }
 
-/** Deliveries are taken from a queue that is there already; the worker starts for it and ends after it. */
+/** Measures deliveries from an existing queue. The worker starts and ends with each sample. */
 export function claimsContestant(options: {
   readonly name: string
-  readonly place: Place
+  readonly setup: Setup
   readonly seconds: number
   readonly start: () => Promise<Server>
-  /** So many deliveries are put into the queue before a sample. */
+  /** Adds deliveries to the queue before a sample. */
   readonly fill: (deliveries: number) => Promise<void>
 }): Contestant {
-  const { name, place, seconds, start, fill } = options
+  const { name, setup, seconds, start, fill } = options
   const settleMs = 500
   let worker: Server | undefined
   return floodContestant({
     name,
-    endpoints: place.endpoints,
+    endpoints: setup.endpoints,
     seconds,
     settleMs,
     server: () => undefined,
@@ -140,42 +140,42 @@ export function claimsContestant(options: {
       return deliveries
     },
     finished: () => Promise.resolve(true),
-    rest: async () => {
+    suspend: async () => {
       await worker?.stop()
       worker = undefined
     },
-    check: checkOf(place, { drained: false }),
+    check: checkOf(setup, { drained: false }),
   })
 }
 
 export type PayoutsOptions = Omit<LoadedOptions, 'audit' | 'ledger'> & {
-  readonly place: Place
+  readonly setup: Setup
   readonly worker: Server
   readonly ledger: Ledger
   readonly partnerId: string
-  readonly books: () => Promise<readonly string[]>
+  readonly auditLedger: () => Promise<readonly string[]>
 }
 
-/** Payouts by the API while a worker delivers their events; the rest drains afterwards. */
+/** Measures payouts by the API while a worker delivers their events. The remaining deliveries drain afterwards. */
 export function payoutsContestant(
   options: PayoutsOptions,
   meanwhile: (rate: number, share: number) => void,
 ): Contestant {
-  const { place, worker, ledger, partnerId, books, name, seconds } = options
+  const { setup, worker, ledger, partnerId, auditLedger, name, seconds } = options
   const payouts = loadedContestant(options)
-  const check = checkOf(place, { drained: true })
+  const check = checkOf(setup, { drained: true })
   let wrong: readonly string[] = []
   const sample = async () => {
     worker.thaw()
     const before = ledger.accepted
     const found = await payouts.sample()
     const endedMs = nowMs()
-    place.committed.set(partnerId, ledger.accepted)
-    const owed = place.healthyOf(ledger.accepted - before)
-    await until(name, async () => (await place.endpoints.count()) >= owed && (await isDrained(place)))
+    setup.committed.set(partnerId, ledger.accepted)
+    const owed = setup.healthyDeliveries(ledger.accepted - before)
+    await until(name, async () => (await setup.endpoints.count()) >= owed && (await isDrained(setup)))
     worker.freeze()
-    const taken = await place.endpoints.take()
-    wrong = [...(await check(taken)), ...(await books())]
+    const taken = await setup.endpoints.take()
+    wrong = [...(await check(taken)), ...(await auditLedger())]
     const during = taken.received.filter(({ atMs }) => atMs <= endedMs)
     return { ...found, during: during.length / seconds, share: during.length / owed }
   }

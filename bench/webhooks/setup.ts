@@ -1,4 +1,4 @@
-/** A database of the service with partners whose subscriptions lead to our endpoints; events are made by its own outbox. */
+/** A service database with partners that subscribe the endpoints of the bench. Commits events by the event outbox. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createAccess } from '../../service/src/access/index.ts'
 import { readConfig } from '../../service/src/config.ts'
@@ -19,38 +19,38 @@ export type Subscription = {
   readonly secret: string
   readonly healthy: boolean
 }
-export type Place = {
+export type Setup = {
   readonly databaseUrl: string
   readonly endpoints: Endpoints
-  /** In the order of the endpoints; a partner's stand together. */
+  /** In the order of the endpoints, grouped by partner. */
   readonly subscriptions: readonly Subscription[]
   readonly partnerIds: readonly string[]
-  /** Events that are committed, by partner. */
+  /** The number of committed events by partner. */
   readonly committed: Map<string, number>
-  /** One transaction. Answers what each is called, and when they and their commit were sent. */
+  /** Commits events in one transaction. Returns their references, and when the commit was sent. */
   readonly commit: (events: number) => Promise<{ readonly references: readonly string[]; readonly atMs: number }>
-  /** Deliveries that so many events, the next partner's each, make to healthy endpoints. */
-  readonly healthyOf: (events: number) => number
+  /** Deliveries to healthy endpoints that the next `events` events cause. Partners get events in turn. */
+  readonly healthyDeliveries: (events: number) => number
   readonly close: () => Promise<void>
 }
 
 const eventsPerStatement = 2000
-/** The clock that all processes of a machine share. */
+/** A clock that all processes of a machine share. */
 export const nowMs = () => Number(process.hrtime.bigint()) / 1e6
 
-export type PlaceOptions = {
+export type SetupOptions = {
   readonly databaseUrl: string
   readonly dataDir: string
   readonly endpoints: Endpoints
-  /** Endpoints of each partner, one after another. */
+  /** Consecutive endpoints of each partner. */
   readonly perPartner: number
-  /** The first so many partners are given events; the others only what lies there already. */
+  /** Only this many partners get new events. */
   readonly active?: number
-  /** Partners that are there already, instead of new ones. */
+  /** Existing partners. Default: new ones. */
   readonly partnerIds?: readonly string[]
 }
 
-export async function createPlace(options: PlaceOptions): Promise<Place> {
+export async function createSetup(options: SetupOptions): Promise<Setup> {
   const { databaseUrl, dataDir, endpoints } = options
   const config = readConfig({}, serviceEnv(databaseUrl, dataDir))
   const db = createDatabase({ url: databaseUrl, connectionsMax: 6, log: createLog(config.LOG_LEVEL) })
@@ -69,7 +69,8 @@ export async function createPlace(options: PlaceOptions): Promise<Place> {
     subscriptions,
     partnerIds,
     committed,
-    healthyOf: (events) => Array.from({ length: events }, (_, at) => healthy[(last + at) % active] ?? 0).reduce(add, 0),
+    healthyDeliveries: (events) =>
+      Array.from({ length: events }, (_, at) => healthy[(last + at) % active] ?? 0).reduce(add, 0),
     commit: async (count) => {
       const occurredAt = systemClock.now()
       const events = Array.from({ length: count }, () => {
@@ -90,14 +91,14 @@ export async function createPlace(options: PlaceOptions): Promise<Place> {
 
 const add = (sum: number, value: number) => sum + value
 
-/** By the module's own verb, so that URLs, secrets and endpoint queues are as a partner's. */
+/** Creates subscriptions like the API does. */
 async function subscribe(
   db: Database,
   config: ReturnType<typeof readConfig>,
-  { endpoints, perPartner, partnerIds }: PlaceOptions,
+  { endpoints, perPartner, partnerIds }: SetupOptions,
 ): Promise<readonly Subscription[]> {
   const [masterKey] = config.MASTER_KEY
-  if (masterKey === undefined) throw new Error('no master key')
+  if (masterKey === undefined) throw new Error('MASTER_KEY is missing')
   const sealer = createSealer(config.MASTER_KEY)
   const access = createAccess({ db, clock: systemClock, sealer })
   const webhooks = createDeliveryEngine({
@@ -113,7 +114,7 @@ async function subscribe(
       membersWithRoles: async () => [],
     }),
   })
-  const made: Subscription[] = []
+  const subscriptions: Subscription[] = []
   let partnerId = ''
   for (const [endpoint, url] of endpoints.urls.entries()) {
     if (endpoint % perPartner === 0)
@@ -121,17 +122,17 @@ async function subscribe(
         partnerIds?.[endpoint / perPartner] ??
         (await db.transaction((tx) => access.createPartner(tx, `Bench ${endpoint}`)))
     const { id, secret } = await webhooks.create(partnerId, { url, events: [eventType] })
-    if (secret === undefined) throw new Error('an endpoint that is signed for by HMAC has a secret')
-    made.push({ endpoint, partnerId, subscriptionId: id, secret, healthy: endpoints.kinds[endpoint] === 'ok' })
+    if (secret === undefined) throw new Error('a v1 subscription has a secret')
+    subscriptions.push({ endpoint, partnerId, subscriptionId: id, secret, healthy: endpoints.kinds[endpoint] === 'ok' })
   }
-  return made
+  return subscriptions
 }
 
 const waitMsMax = 180_000
-export async function until(what: string, holds: () => Promise<boolean>, everyMs = 25): Promise<void> {
+export async function until(name: string, condition: () => Promise<boolean>, everyMs = 25): Promise<void> {
   const begun = performance.now()
-  while (!(await holds())) {
-    if (performance.now() - begun > waitMsMax) throw new Error(`${what}: not within ${waitMsMax / 1000} s`)
+  while (!(await condition())) {
+    if (performance.now() - begun > waitMsMax) throw new Error(`${name}: not within ${waitMsMax / 1000} s`)
     await sleep(everyMs)
   }
 }

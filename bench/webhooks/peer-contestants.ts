@@ -1,9 +1,9 @@
-/** Whom the service is held against: the client alone, and libraries of jobs. */
+/** The contestants to compare with: the HTTP client alone, and job queue libraries. */
 import { randomBytes } from 'node:crypto'
 import type { Server } from '../children.ts'
 import type { Contestant } from '../contestants.ts'
 import { withClient } from '../postgres.ts'
-import { startAsked } from './ask.ts'
+import { startChild } from './child.ts'
 import { compare, type Expected, keyOf, verifySigned } from './audit.ts'
 import { floodContestant } from './flood.ts'
 import { commitEvents, type Peer, prepareTables } from './peers/fill.ts'
@@ -15,31 +15,31 @@ const secretOf = () => secret
 
 type Common = { readonly endpoints: Endpoints; readonly seconds: number; readonly execArgv: readonly string[] }
 
-/** `inFlight`: posts under way at once in all. */
+/** `inFlight`: concurrent requests to all endpoints. */
 export function rawContestant(
   { endpoints, seconds, execArgv }: Common,
   inFlight: number,
 ): Contestant & {
   readonly stop: () => void
 } {
-  const child = startAsked('raw-child.ts', execArgv)
+  const child = startChild('raw-child.ts', execArgv)
   const { urls } = endpoints
   let posted: readonly RawPosted[] = []
   const contestant = floodContestant({
     name: 'raw client',
     endpoints,
     seconds,
-    server: () => ({ usage: () => child.ask({ usage: true }) }),
+    server: () => ({ usage: () => child.request({ usage: true }) }),
     prepare: async (count) => {
-      posted = await child.ask<readonly RawPosted[]>({ prepare: { urls, secret, count } })
+      posted = await child.request<readonly RawPosted[]>({ prepare: { urls, secret, count } })
       return []
     },
     release: async () => {
-      await child.ask({ go: { inFlight: Math.max(1, Math.floor(inFlight / urls.length)) } })
+      await child.request({ go: { inFlight: Math.max(1, Math.floor(inFlight / urls.length)) } })
       return posted.length
     },
     finished: () => Promise.resolve(true),
-    rest: () => {},
+    suspend: () => {},
     check: async ({ received, sampled }) => [
       ...compare(received, new Map(posted.map(({ endpoint, id, digest }) => [keyOf(endpoint, id), digest]))),
       ...verifySigned(sampled, secretOf),
@@ -56,7 +56,7 @@ export type PeerOptions = Common & {
   readonly start: () => Promise<Server>
 }
 
-/** From the commit of the events on, as the service: jobs are made of them while it counts. */
+/** Measures from the commit of the events, like the service. The time to create the jobs counts. */
 export async function peerContestant(
   options: PeerOptions,
 ): Promise<Contestant & { readonly stop: () => Promise<void> }> {
@@ -81,12 +81,14 @@ export async function peerContestant(
       return eventIds.length * perPartner
     },
     finished: async () => (await peer.left()) === 0,
-    rest: server.freeze,
+    suspend: server.freeze,
     check: async ({ received, sampled }) => {
       const expected = await attempted(databaseUrl, endpointIds, eventIds)
-      const owed = eventIds.length * perPartner
+      const expectedCount = eventIds.length * perPartner
       return [
-        ...(expected.size === owed ? [] : [`${owed} deliveries, ${expected.size} successful attempts`]),
+        ...(expected.size === expectedCount
+          ? []
+          : [`${expectedCount} deliveries, ${expected.size} successful attempts`]),
         ...compare(received, expected),
         ...verifySigned(sampled, secretOf),
       ]
@@ -101,19 +103,21 @@ export async function peerContestant(
   }
 }
 
-/** What the successful attempts of these events carried, and where to; one each. */
+/** The data and endpoint of each successful attempt of these events. */
 async function attempted(
   databaseUrl: string,
   endpointIds: readonly string[],
   eventIds: readonly string[],
 ): Promise<Expected> {
-  const at = new Map(endpointIds.map((id, index) => [id, index]))
+  const indexOf = new Map(endpointIds.map((id, index) => [id, index]))
   const { rows } = await withClient(databaseUrl, (client) =>
     client.query<{ id: string; endpoint: string; digest: string }>(
-      `select a.delivery_id as id, a.endpoint_id as endpoint, encode(sha256(convert_to(e.data, 'UTF8')), 'hex') as digest
-      from attempts a join events e on e.id = a.event_id where a.event_id = any($1::uuid[]) and a.status = 200`,
+      `select attempts.delivery_id as id, attempts.endpoint_id as endpoint,
+        encode(sha256(convert_to(events.data, 'UTF8')), 'hex') as digest
+      from attempts join events on events.id = attempts.event_id
+      where attempts.event_id = any($1::uuid[]) and attempts.status = 200`,
       [eventIds],
     ),
   )
-  return new Map(rows.map(({ id, endpoint, digest }) => [keyOf(at.get(endpoint) ?? -1, id), digest]))
+  return new Map(rows.map(({ id, endpoint, digest }) => [keyOf(indexOf.get(endpoint) ?? -1, id), digest]))
 }
