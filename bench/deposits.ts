@@ -37,8 +37,8 @@ export function depositsContestant(
 }
 
 const statement = `kind = 'deposit.settled'`
-const later = `update rails.sandbox_notices set due_at = now() + interval '1 day'`
-const now = `update rails.sandbox_notices set due_at = now() - interval '1 second'`
+const later = `update rails.sandbox_notifications set due_at = now() + interval '1 day'`
+const now = `update rails.sandbox_notifications set due_at = now() - interval '1 second'`
 
 type State = { readonly open: number; readonly accepted: number; readonly at: string }
 

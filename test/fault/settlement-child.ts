@@ -33,7 +33,7 @@ const loops = startSettlement(service.settlement)
 const waiting = () =>
   service.db.row<{ count: bigint }>(sql`select
     (select count(*) from payouts.payouts where partner_id = ${partnerId} and due_at is not null)
-    + (select count(*) from rails.sandbox_notices where partner_id = ${partnerId}) as count`)
+    + (select count(*) from rails.sandbox_notifications where partner_id = ${partnerId}) as count`)
 while ((await waiting())?.count !== 0n) await pause(5)
 await Promise.all(loops.map((loop) => loop.stop()))
 await service.close()

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { minuteMs } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
-import { sendDue, takeNotices } from '../../service/src/settlement/index.ts'
+import { submitDuePayouts, processBankNotifications } from '../../service/src/settlement/index.ts'
 import { checkPayments } from '../model/payments.ts'
 import { addPartner, balanceOf, createTestService, type Service, ip, pay } from '../support/composition.ts'
 import { killEverywhere } from '../support/crash-points.ts'
@@ -39,7 +39,8 @@ async function scenario() {
 /** What the next worker does, once the dead one's leases have run out. */
 async function goOn(): Promise<void> {
   service.clock.advance(2 * minuteMs)
-  for (let did = 1; did > 0;) did = (await sendDue(service.settlement)) + (await takeNotices(service.settlement))
+  for (let did = 1; did > 0;)
+    did = (await submitDuePayouts(service.settlement)) + (await processBankNotifications(service.settlement))
 }
 
 async function checkEnds(partnerId: string, expected: ReadonlyMap<string, string>): Promise<void> {

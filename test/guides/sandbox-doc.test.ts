@@ -12,7 +12,7 @@ import {
   behaviourOf,
   magicAmounts,
   magicNamePrefix,
-  noticesOfInstruction,
+  notificationsOfInstruction,
 } from '../../service/src/rails/sandbox/script.ts'
 
 const page = readFileSync(new URL('../../docs/sandbox.md', import.meta.url), 'utf8')
@@ -61,7 +61,7 @@ test('amount and name of a row make the bank do the same, and what the row says'
     assert.equal(status, payoutStatus, amount)
     assert.equal(errorKey, 'errorKey' in done ? done.errorKey : '', amount)
     assert.equal(events, endings[ending].events.map(shortName).join(', '), amount)
-    const tells = noticesOfInstruction(done).some(({ kind }) => kind === 'payout.settled')
+    const tells = notificationsOfInstruction(done).some(({ kind }) => kind === 'payout.settled')
     assert.equal(tells, status === 'Completed' || status === 'Returned', amount)
   }
 })

@@ -10,7 +10,7 @@ import { migrate, readMigrations, sql } from '../../service/src/postgres/index.t
 import { createAccounts, defaultIssuers } from '../../service/src/modules/accounts/index.ts'
 import { createUsers } from '../../service/src/modules/users/index.ts'
 import { type Claim, createDeliveryEngine } from '../../service/src/delivery/index.ts'
-import { sendDue, takeNotices } from '../../service/src/settlement/index.ts'
+import { submitDuePayouts, processBankNotifications } from '../../service/src/settlement/index.ts'
 import { checkPayments, type Ends } from '../model/payments.ts'
 import { createEmptyDatabase } from '../support/empty.ts'
 import { balanceOf, createTestService, type Service } from '../support/composition.ts'
@@ -25,6 +25,7 @@ const movedTo: Readonly<Record<string, readonly string[]>> = {
   'delivery.deliveries': ['delivery.queue', 'delivery.deliveries'],
   // The payload of a delivery is its event's.
   'webhooks.messages': ['delivery.queue'],
+  'rails.sandbox_notices': ['rails.sandbox_notifications'],
 }
 
 /** Where the rows of a table are now an array of another. */
@@ -169,8 +170,8 @@ for (const fixture of fixtures)
       const { service, partnerId } = old
       for (let step = 0; step < 6; step += 1) {
         service.clock.advance(minuteMs)
-        await sendDue(service.settlement)
-        await takeNotices(service.settlement)
+        await submitDuePayouts(service.settlement)
+        await processBankNotifications(service.settlement)
       }
       const payments = await checkPayments(service.db, partnerId, ends)
       const pending = payments.filter(({ status }) => status === 'Pending')

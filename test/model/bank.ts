@@ -27,9 +27,9 @@ export function createFrailRail() {
       if (fault === 'died after') throw death()
       return acknowledgement
     },
-    acknowledge: async (notices) => {
+    acknowledge: async (notifications) => {
       if (strikes('died before acknowledging')) throw death()
-      await rail.acknowledge(notices)
+      await rail.acknowledge(notifications)
     },
   })
   return { wrapRail, arm: (fault: Fault) => void armed.push(fault), disarm: () => void armed.splice(0) }

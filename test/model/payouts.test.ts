@@ -10,7 +10,7 @@ import fc from 'fast-check'
 import { Refusal } from '../../service/src/api/index.ts'
 import { minuteMs, newId, secondMs } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
-import { sendDue, takeNotices } from '../../service/src/settlement/index.ts'
+import { submitDuePayouts, processBankNotifications } from '../../service/src/settlement/index.ts'
 import {
   addPartner,
   balanceOf,
@@ -67,7 +67,10 @@ const action = fc.oneof(
       outcome: fc.constantFrom('sent' as const, 'completed' as const, 'failed' as const),
     }),
   },
-  { weight: 3, arbitrary: fc.record({ do: fc.constantFrom('send' as const, 'notices' as const, 'expire' as const) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constantFrom('send' as const, 'notifications' as const, 'expire' as const) }),
+  },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('workers' as const), count: fc.integer({ min: 1, max: 3 }) }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.constantFrom(...waitsMs) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('abandon' as const, 'freeze' as const) }) },
@@ -159,19 +162,19 @@ async function simulateWithdrawal(day: Day, minor: number, outcome: keyof typeof
 }
 
 /** A step of a worker; what an armed death leaves undone is found by the next. */
-const workStep = ({ settlement }: Service, what: 'send' | 'notices' | 'expire'): Promise<number> => {
-  if (what === 'send') return sendDue(settlement)
-  return what === 'expire' ? settlement.deposits.expireDue(100) : takeNotices(settlement)
+const workStep = ({ settlement }: Service, what: 'send' | 'notifications' | 'expire'): Promise<number> => {
+  if (what === 'send') return submitDuePayouts(settlement)
+  return what === 'expire' ? settlement.deposits.expireDue(100) : processBankNotifications(settlement)
 }
 
 /** A worker that slept past its lease finds it gone, whoever has done its work meanwhile. */
 async function freeze({ service, partner }: Day): Promise<void> {
   const claims = await service.payouts.claim(partner.partnerId, 20)
   service.clock.advance(2 * minuteMs)
-  await sendDue(service.settlement)
+  await submitDuePayouts(service.settlement)
   const before = await service.payouts.list(partner.partnerId, { limit: '100' })
   for (const claim of claims) {
-    assert.equal(await service.payouts.beginSending(claim), undefined, 'the lease is lost')
+    assert.equal(await service.payouts.recordAttempt(claim), undefined, 'the lease is lost')
     await service.payouts.recordAcknowledgement(claim, { accepted: true })
     await service.payouts.recordUnreachable(claim)
   }
@@ -183,7 +186,7 @@ async function mishap({ service, arm }: Day, fault: Fault): Promise<void> {
   arm(fault)
   await workStep(service, 'send')
   service.clock.advance(stepMsDefault)
-  await workStep(service, 'notices')
+  await workStep(service, 'notifications')
 }
 
 async function run(day: Day, step: Action): Promise<unknown> {
@@ -200,11 +203,11 @@ async function run(day: Day, step: Action): Promise<unknown> {
     case 'withdraw':
       return simulateWithdrawal(day, step.cents, step.outcome)
     case 'send':
-    case 'notices':
+    case 'notifications':
     case 'expire':
       return workStep(service, step.do)
     case 'workers': {
-      const kinds = ['send', 'notices', 'expire'] as const
+      const kinds = ['send', 'notifications', 'expire'] as const
       return Promise.all(Array.from({ length: step.count }, () => kinds.map((kind) => workStep(service, kind))).flat())
     }
     case 'wait':
@@ -224,11 +227,11 @@ async function quiet(service: Service): Promise<void> {
     service.db.row<{ count: bigint }>(sql`select
       (select count(*) from payouts.payouts where due_at is not null)
       + (select count(*) from deposits.deposits where expires_at is not null)
-      + (select count(*) from rails.sandbox_notices) as count`)
+      + (select count(*) from rails.sandbox_notifications) as count`)
   for (let rounds = 0; (await waiting())?.count !== 0n; rounds += 1) {
     assert.ok(rounds < 50, 'the work comes to an end')
     service.clock.advance(2 * minuteMs)
-    for (const kind of ['send', 'notices', 'expire'] as const) await workStep(service, kind)
+    for (const kind of ['send', 'notifications', 'expire'] as const) await workStep(service, kind)
   }
 }
 

@@ -94,7 +94,7 @@ export async function addPartner({ db, access, deposits, customers, beneficiarie
     customerId: customer.id,
   })
   const ownBeneficiary = await beneficiaries.create(partnerId, { ...account, name: 'Joan Clarke' })
-  if (floatMinor > 0n) await db.transaction((tx) => deposits.bookOwn(tx, partnerId, euros, floatMinor))
+  if (floatMinor > 0n) await db.transaction((tx) => deposits.creditPartner(tx, partnerId, euros, floatMinor))
   return { partnerId, caller, customer, beneficiary, ownBeneficiary }
 }
 

@@ -72,8 +72,8 @@ export const scans: Readonly<Record<string, string>> = {
   'service/src/delivery/store-retention.ts earliestRecovery': 'asks from when on weeks must be kept',
   'service/src/access/store.ts partnersWithExpiredNonces': 'finds which partner has nonces to forget, without a lock',
   'service/src/events/index.ts partnersWithPending': 'finds which partner has events to fan out, without a lock',
-  'service/src/rails/sandbox/store.ts deleteNotices': 'a batch: ofPartners says whose rows it means',
-  'service/src/rails/sandbox/store.ts dueNotices':
+  'service/src/rails/sandbox/store.ts deleteNotifications': 'a batch: ofPartners says whose rows it means',
+  'service/src/rails/sandbox/store.ts dueNotifications':
     'the bank tells what is due in the order of time, whose it is or not',
   'service/src/modules/accounts/store.ts partnerOfBlock':
     'is what finds the partner of an IBAN, by an index of its own',

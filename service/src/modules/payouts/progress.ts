@@ -25,14 +25,14 @@ export type Progress = {
    * The checks are passed and a try at the bank begins: Pending -> Processing, and one more attempt on the books before
    * the bank hears of it. Answers undefined where the lease is lost.
    */
-  readonly beginSending: (claim: PayoutClaim) => Promise<PayoutClaim | undefined>
+  readonly recordAttempt: (claim: PayoutClaim) => Promise<PayoutClaim | undefined>
   /** The bank has answered: Processing -> Sent, or Failed. Nothing where the lease is lost. */
   readonly recordAcknowledgement: (claim: PayoutClaim, acknowledgement: Acknowledgement) => Promise<void>
   /**
    * The bank was asked and does not have the instruction: after many tries the payout fails. True: it is over. Asked
    * before a try only, since after one that broke nobody knows whether it arrived.
    */
-  readonly giveUp: (claim: PayoutClaim) => Promise<boolean>
+  readonly failAfterLastAttempt: (claim: PayoutClaim) => Promise<boolean>
   /** The bank could not be reached: what became of the try is unknown, and it is asked later. */
   readonly recordUnreachable: (claim: PayoutClaim) => Promise<void>
   /** Sent -> Completed: what was reserved is posted. False, here and below: it was no news, and changed nothing. */
@@ -107,7 +107,7 @@ export function createProgress(deps: PayoutsDeps): Progress {
       const rows = await store.claimDue(db, partnerId, { now, leaseId, leaseUntil: after(now, leaseMs), payoutsMax })
       return rows.map((row) => ({ ...row, leaseId })).toSorted((a, b) => (a.id < b.id ? -1 : 1))
     },
-    beginSending: (claim) =>
+    recordAttempt: (claim) =>
       fenced(claim, async (tx, payout) => {
         const now = clock.now()
         const change = { status: 'Processing', errorKey: null, errorDetails: null } as const
@@ -126,7 +126,7 @@ export function createProgress(deps: PayoutsDeps): Progress {
         else await fail(tx, payout, acknowledgement, 'Failed')
       })
     },
-    giveUp: async (claim) => {
+    failAfterLastAttempt: async (claim) => {
       if (claim.sendAttempts <= sendAttemptsMax) return false
       const failure = { errorKey: 'BankUnreachable', details: 'The bank could not be reached.' } as const
       await fenced(claim, (tx, payout) => fail(tx, payout, failure, 'Failed'))
