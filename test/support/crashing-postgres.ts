@@ -1,4 +1,4 @@
-/** A PostgreSQL that is killed and started again on the same data, behind an address that stays. Durable: it must be. */
+/** A durable PostgreSQL that a test kills and restarts on the same data, behind one address. */
 import { chmodSync, mkdtempSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -9,8 +9,8 @@ import { startWire } from './tcp-proxy.ts'
 
 const portOf = (url: string) => Number(new URL(url).port)
 
-export async function startMortalPostgres() {
-  const folder = mkdtempSync(join(tmpdir(), 'partner-payments-mortal-'))
+export async function startRestartablePostgres() {
+  const folder = mkdtempSync(join(tmpdir(), 'partner-payments-crash-'))
   chmodSync(folder, 0o711)
   const start = () => startEmbeddedPostgres({ dataDir: join(folder, 'data'), durable: true })
   let server = await start()
@@ -24,23 +24,23 @@ export async function startMortalPostgres() {
   const wire = await startWire(portOf(server.url))
   const url = Object.assign(new URL(server.url), { port: String(wire.port) }).href
   await applyMigrations(url)
-  const revive = async () => {
+  const startAgain = async () => {
     server = await start()
     wire.lead(portOf(server.url))
   }
   return {
     url,
-    /** As the machine's memory manager or its power does it: no word to anybody. */
+    /** SIGKILL, as the kernel's out-of-memory killer or a power failure ends it. */
     crash: async () => {
       process.kill(server.pid, 'SIGKILL')
       await server.ended
       await server.stop()
-      await revive()
+      await startAgain()
     },
-    /** As an operator does it. */
+    /** An orderly stop, as an operator does it. */
     restart: async () => {
       await server.stop()
-      await revive()
+      await startAgain()
     },
     close: async () => {
       await wire.close()

@@ -3,7 +3,7 @@ import { afterEach, test } from 'node:test'
 import { type SigningKey, verifyingKeyText } from '@partner-payments/wire'
 import { verifyWebhook } from '../../../../sdk/src/index.ts'
 import { claimOf, okAnswer, postBy, sendBy, startPeer } from '../../../../test/support/exchange.ts'
-import { mortalThread } from '../../../../test/support/crashing-thread.ts'
+import { crashingThread } from '../../../../test/support/crashing-thread.ts'
 import { until } from '../../../../test/support/until.ts'
 import { createLog, createManualClock, randomBytes, systemClock } from '../../kernel/index.ts'
 import type { Exchange } from './exchange.ts'
@@ -121,13 +121,13 @@ test('closed, it leaves nothing that keeps a process alive', async () => {
 })
 
 for (const [how, timeoutMs] of [
-  ['DIES', 5000],
+  ['CRASHES', 5000],
   ['HANGS', 300],
 ] as const)
   test(`a thread that ${how.toLowerCase()}: all that it had ends without a word, and another takes its place`, async () => {
     const silent = await receiver(() => undefined)
     const { url } = await answering()
-    const exchange = threads({ program: mortalThread(), timeoutMs, graceMs: 1700 })
+    const exchange = threads({ program: crashingThread(), timeoutMs, graceMs: 1700 })
     // The first may wait for its answer for longer than the fatal one takes to come.
     const sent = [claimOf(silent.url), claimOf(silent.url, eventOf(how))].map((claim) => sendBy(exchange, claim))
     // Sent while there is no thread, they wait for the next.
