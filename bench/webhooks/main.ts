@@ -6,7 +6,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { abandonAll } from '../children.ts'
+import { killAll } from '../children.ts'
 import { startPostgres, type Postgres } from '../postgres.ts'
 import { runRounds } from '../rounds.ts'
 import { renderMarkdown, renderText } from './report.ts'
@@ -81,7 +81,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
     interrupted = true
     // Whatever was waiting for what is ended here fails, and must not cut the cleaning up short.
     process.on('uncaughtException', () => {})
-    abandonAll()
+    killAll()
     void postgres.stop().finally(() => process.exit(130))
   })
 try {
@@ -90,7 +90,7 @@ try {
 } catch (error) {
   if (!interrupted) throw error
 } finally {
-  abandonAll()
+  killAll()
   await postgres.stop()
 }
 say(`${((performance.now() - begun) / 1000).toFixed(0)} s`)

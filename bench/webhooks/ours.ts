@@ -1,7 +1,7 @@
 /** The service's own contestants: its role `worker` in a process of its own, on a database of the service. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Server } from '../children.ts'
-import { type Contestant, type Ledger, loadedContestant, type LoadedOptions, type Sample } from '../contestants.ts'
+import { type Contestant, type Tally, loadedContestant, type LoadedOptions, type Sample } from '../contestants.ts'
 import { withClient } from '../postgres.ts'
 import { auditOwed, compare, deliveredSince, verifySigned } from './audit.ts'
 import { type Flood, floodContestant, type Taken, used } from './flood.ts'
@@ -148,10 +148,10 @@ export function claimsContestant(options: {
   })
 }
 
-export type PayoutsOptions = Omit<LoadedOptions, 'audit' | 'ledger'> & {
+export type PayoutsOptions = Omit<LoadedOptions, 'audit' | 'tally'> & {
   readonly place: Place
   readonly worker: Server
-  readonly ledger: Ledger
+  readonly tally: Tally
   readonly partnerId: string
   readonly books: () => Promise<readonly string[]>
 }
@@ -161,17 +161,17 @@ export function payoutsContestant(
   options: PayoutsOptions,
   meanwhile: (rate: number, share: number) => void,
 ): Contestant {
-  const { place, worker, ledger, partnerId, books, name, seconds } = options
+  const { place, worker, tally, partnerId, books, name, seconds } = options
   const payouts = loadedContestant(options)
   const check = checkOf(place, { drained: true })
   let wrong: readonly string[] = []
   const sample = async () => {
     worker.thaw()
-    const before = ledger.accepted
+    const before = tally.accepted
     const found = await payouts.sample()
     const endedMs = nowMs()
-    place.committed.set(partnerId, ledger.accepted)
-    const owed = place.healthyOf(ledger.accepted - before)
+    place.committed.set(partnerId, tally.accepted)
+    const owed = place.healthyOf(tally.accepted - before)
     await until(name, async () => (await place.endpoints.count()) >= owed && (await isDrained(place)))
     worker.freeze()
     const taken = await place.endpoints.take()

@@ -1,7 +1,7 @@
 /** Databases, endpoints, processes and contestants of one run; only what the wanted rows need is made. */
 import { join } from 'node:path'
 import { type Program, type Server, startServer } from '../children.ts'
-import { auditOf, type Contestant, type Ledger, loadedContestant } from '../contestants.ts'
+import { auditOf, type Contestant, type Tally, loadedContestant } from '../contestants.ts'
 import { startLoad } from '../load.ts'
 import { createBeneficiaries, createPartners, privateKeyPem } from '../partners.ts'
 import type { Postgres } from '../postgres.ts'
@@ -173,15 +173,15 @@ async function addPayouts(build: Building, meanwhile: Meanwhile): Promise<void> 
     const server = await build.start('accept', databaseUrl, name)
     const partners = await createBeneficiaries(server.port, accounts)
     server.freeze()
-    const ledger: Ledger = { accepted: 0, unknown: 0 }
+    const tally: Tally = { accepted: 0, unknown: 0 }
     const turn = { seconds, leadSeconds: 0 }
-    return { databaseUrl, dataDir, server, partners, ledger, load, connections, ...turn, kind: 'payout' } as const
+    return { databaseUrl, dataDir, server, partners, tally, load, connections, ...turn, kind: 'payout' } as const
   }
   const quiet = await service('quiet')
-  const books = auditOf(quiet.databaseUrl, quiet.ledger)
+  const books = auditOf(quiet.databaseUrl, quiet.tally)
   build.contestants.push(loadedContestant({ ...quiet, name: names.quiet, audit: books }))
   const telling = await service('telling')
-  const { databaseUrl, dataDir, ledger } = telling
+  const { databaseUrl, dataDir, tally } = telling
   const endpoints = await build.endpointsOf(healthy(perEvent))
   const partnerIds = telling.partners.map(({ partnerId }) => partnerId)
   const place = await createPlace({ databaseUrl, dataDir, endpoints, perPartner: perEvent, partnerIds })
@@ -192,7 +192,7 @@ async function addPayouts(build: Building, meanwhile: Meanwhile): Promise<void> 
     meanwhile.shares.push(share)
   }
   const options = { ...telling, name: names.telling, place, worker, partnerId: partnerIds[0] ?? '' }
-  build.contestants.push(payoutsContestant({ ...options, books: auditOf(databaseUrl, ledger) }, note))
+  build.contestants.push(payoutsContestant({ ...options, books: auditOf(databaseUrl, tally) }, note))
 }
 
 /** Row 7: a hundred endpoints of five partners; half of what is pending is in line for them, half waits elsewhere. */

@@ -1,5 +1,5 @@
 -- The sandbox bank sends bank notifications, the term of its port (`BankNotification`).
--- Why: a notice is also the mail about a failing endpoint, so one word had two meanings.
+-- Why: the old name also means the email about a failing endpoint.
 -- Names only: no row is rewritten. Processes of the version before must be stopped.
 -- Locks: exclusive, for an instant, on the sandbox bank's notifications.
 
