@@ -38,7 +38,7 @@ export type TestServiceOptions = {
 }
 
 /** Shared by all test services and the recorded fixtures, so that each can open what another sealed. Its bytes must not change. */
-const masterKey = Buffer.alloc(32, 'house')
+const masterKey = Buffer.alloc(32, '686f757365', 'hex')
 export const stepMsDefault = 1000
 const euros = 'EUR' as const
 

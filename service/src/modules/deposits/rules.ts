@@ -10,7 +10,7 @@ export const depositStatuses = [
 ] as const
 export type DepositStatus = (typeof depositStatuses)[number]
 
-export const transitions = {
+const transitions = {
   Created: ['Initiated', 'Failed', 'Expired'],
   Initiated: ['Submitted', 'Failed', 'Expired'],
   Submitted: ['Accepted', 'Failed'],

@@ -98,7 +98,7 @@ const failure = ({ errorKey, details }: { readonly errorKey: ErrorKey; readonly 
 })
 
 /** The payer of every simulated deposit: a valid IBAN and BIC, and no real person. */
-export const sandboxDebtor = {
+const sandboxDebtor = {
   account: 'DE89370400440532013000',
   bic: 'COBADEFFXXX',
   name: 'Sandbox Payer',
