@@ -1,4 +1,4 @@
-/** The processes that are measured: started, asked what they used, frozen while another is measured, ended. */
+/** The measured processes: starts them, reads their resource usage, freezes them while another is measured, ends them. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
@@ -11,15 +11,15 @@ import type { Usage } from './usage.ts'
 export type Server = {
   readonly port: number
   readonly usage: () => Promise<Usage>
-  /** Neither takes nor gives while frozen: its workers must not run in another's sample. */
+  /** A frozen process uses no CPU, so its workers do not disturb another sample. */
   readonly freeze: () => void
   readonly thaw: () => void
   readonly stop: () => Promise<void>
-  /** As a power cut. */
+  /** SIGKILL. */
   readonly kill: () => Promise<void>
 }
 
-/** One master key for all: partners are made by this process, in the databases of those. */
+/** Shared by all measured processes, because this process creates the partners in their databases. */
 export const masterKey = randomBytes(32).toString('base64')
 const startMsMax = 60_000
 const programs = {
@@ -49,39 +49,39 @@ export const serviceEnv = (databaseUrl: string, dataDir: string): Readonly<Recor
 })
 
 const running = new Set<() => void>()
-/** Ends every measured process at once, also those that are frozen and would hear of nothing else. */
-export function abandonAll(): void {
-  for (const abandon of running) abandon()
+/** Kills every measured process at once, frozen ones included. */
+export function killAll(): void {
+  for (const kill of running) kill()
 }
-process.once('exit', abandonAll)
+process.once('exit', killAll)
 
 export type StartOptions = {
   readonly databaseUrl: string
   readonly dataDir: string
   readonly env?: Readonly<Record<string, string>>
-  /** Further words for the program. */
+  /** Further arguments of the program. */
   readonly args?: readonly string[]
-  /** For Node itself, such as `--cpu-prof`. */
+  /** Arguments of Node itself, such as `--cpu-prof`. */
   readonly execArgv?: readonly string[]
 }
 
 export async function startServer(program: Program, options: StartOptions): Promise<Server> {
-  const { databaseUrl, dataDir, env = {}, args: words = [], execArgv = [] } = options
+  const { databaseUrl, dataDir, env = {}, args: moreArgs = [], execArgv = [] } = options
   await mkdir(dataDir, { recursive: true })
   const [file, ...args] = programs[program]
-  const child = fork(join(import.meta.dirname, file), [...args, ...words], {
+  const child = fork(join(import.meta.dirname, file), [...args, ...moreArgs], {
     env: { ...serviceEnv(databaseUrl, dataDir), ...env },
     execArgv: [...execArgv, '--import', join(import.meta.dirname, 'usage.ts')],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    // A group of its own: whatever it starts is frozen, counted and ended with it.
+    // A process group of its own, so that its children are frozen, measured and ended with it.
     detached: true,
   })
   const signal = (name: NodeJS.Signals) => signalGroup(child, name)
   passErrors(child)
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
-  const abandon = () => signal('SIGKILL')
-  running.add(abandon)
-  void exited.then(() => running.delete(abandon))
+  const kill = () => signal('SIGKILL')
+  running.add(kill)
+  void exited.then(() => running.delete(kill))
   const end = (name: NodeJS.Signals) => {
     signal('SIGCONT')
     signal(name)
@@ -92,9 +92,9 @@ export async function startServer(program: Program, options: StartOptions): Prom
     usage: async () => (program === 'processes' ? groupUsage(child.pid ?? 0) : undefined) ?? usageOf(child),
     freeze: () => signal('SIGSTOP'),
     thaw: () => signal('SIGCONT'),
-    // `serve` drains what is under way; nothing here needs what it would still do after that.
+    // `serve` finishes what is in flight; the bench needs nothing that it would do later.
     stop: async () => {
-      const timer = setTimeout(abandon, 20_000)
+      const timer = setTimeout(kill, 20_000)
       await end('SIGTERM')
       clearTimeout(timer)
     },
@@ -107,14 +107,13 @@ function signalGroup({ pid, exitCode, signalCode }: ChildProcess, name: NodeJS.S
   try {
     process.kill(process.platform === 'win32' ? pid : -pid, name)
   } catch {
-    // It has just ended.
+    // The process has just ended.
   }
 }
 
 /**
- * What a process says on standard error, but for the timeouts of workers whose statement was under way when the process
- * was frozen, and what follows on that connection: they are of the bench's making. To a request the same is a 502 or a
- * 504, which ends the bench.
+ * Prints the standard error of a process, without the timeouts of workers that were frozen during a statement: the bench
+ * causes those. A request with such a timeout is answered with 502 or 504, which ends the bench.
  */
 function passErrors(child: ChildProcess): void {
   if (!child.stderr) return
@@ -123,7 +122,7 @@ function passErrors(child: ChildProcess): void {
   })
 }
 
-/** Programs of the bench say it by message, the service in its welcome. */
+/** Programs of the bench send their port as a message; the service prints it in its welcome. */
 function portOf(child: ChildProcess, program: Program): Promise<number> {
   return new Promise((resolve, reject) => {
     const fail = (why: string) => reject(new Error(`${program} ${why}`))
@@ -136,7 +135,7 @@ function portOf(child: ChildProcess, program: Program): Promise<number> {
     child.stdout?.on('data', (chunk: Buffer) => {
       text += chunk.toString()
       const port = /listens on http:\/\/127\.0\.0\.1:(\d+)/.exec(text)?.[1]
-      // The last line of the welcome: the seed is done, too.
+      // The last line of the welcome, printed after the seed.
       if (port !== undefined && text.includes('Ctrl-C')) found(Number(port))
     })
     child.on('message', (message: { readonly port?: number }) => {

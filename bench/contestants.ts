@@ -1,5 +1,5 @@
-/** What runs in a round: each contestant gives one sample when it is its turn, and is checked after it. */
-import { auditBooks, type Counted } from './ledger-audit.ts'
+/** The contestants of a round. Each gives one sample per round and is audited after it. */
+import { auditLedger, type Counted } from './ledger-audit.ts'
 import type { Server } from './children.ts'
 import type { Load, LoadSpec } from './load.ts'
 import { runPgbench, withClient } from './postgres.ts'
@@ -9,7 +9,7 @@ export type Sample = {
   readonly rate: number
   readonly p50Ms?: number
   readonly p99Ms?: number
-  /** Of one core, while the load ran. */
+  /** Share of one core while the load ran. */
   readonly loadCpu?: number
   readonly serverCpu?: number
   readonly rssBytes?: number
@@ -17,33 +17,33 @@ export type Sample = {
 export type Contestant = {
   readonly name: string
   readonly sample: () => Promise<Sample>
-  /** One sample that is not counted; nothing where there is no code to warm. */
+  /** Takes one sample that is not counted. Does nothing if there is no code to warm up. */
   readonly warmUp: () => Promise<void>
-  /** What the books say is wrong. */
+  /** Returns what is wrong in the stored data. */
   readonly audit: () => Promise<readonly string[]>
 }
 
-/** Everything that was sent to one database, by whichever contestant. */
-export type Ledger = { accepted: number; unknown: number }
+/** Everything that all contestants of one database sent to it. */
+export type Tally = { accepted: number; unknown: number }
 const nothingWrong = () => Promise.resolve([])
 
 export function pgbenchContestant(name: string, url: string, { seconds, leadSeconds }: Turn): Contestant {
   const sample = async () => {
-    // It counts whole seconds.
+    // pgbench takes whole seconds.
     if (leadSeconds >= 1) await runPgbench(url, leadSeconds)
     return { rate: await runPgbench(url, Math.ceil(seconds)) }
   }
   return { name, sample, warmUp: () => Promise.resolve(), audit: nothingWrong }
 }
 
-/** `leadSeconds`: at the beginning, not counted. What was frozen for a minute comes back from where the system has put it. */
+/** `leadSeconds` at the beginning are not counted: memory of a process that was frozen for a minute must be paged in. */
 export type Turn = { readonly seconds: number; readonly leadSeconds: number }
 
-/** Enough for a round of the speed seen last, and no more: to sign is what takes the time of the bench. */
+/** Enough requests for a round at the last rate, and no more, because signing takes most of the bench's time. */
 const countFor = (rate: number, { seconds, leadSeconds }: Turn) => Math.ceil(rate * (seconds + leadSeconds) * 1.3) + 200
 const cyclicCount = 3000
 const firstRate = 1500
-/** Signed requests that may be sent again are so within the service's window of 300 s. */
+/** Cyclic requests are signed again before the service's timestamp window of 300 s ends. */
 const freshMs = 200_000
 
 export type LoadedOptions = Turn & {
@@ -54,18 +54,18 @@ export type LoadedOptions = Turn & {
   readonly partners: readonly BenchPartner[]
   readonly references?: readonly string[]
   readonly connections: number
-  /** The same signed requests again and again; takes a load generator of its own, which keeps them. */
+  /** Repeats the same signed requests. Needs a load generator of its own, which keeps them. */
   readonly cyclic?: boolean
   readonly audit?: () => Promise<readonly string[]>
-  /** Where what is accepted is counted. */
-  readonly ledger?: Ledger
+  /** Counts what is accepted. */
+  readonly tally?: Tally
 }
 
 let rounds = 0
 
-/** Closed-loop connections against one server, which is frozen at all other times. */
+/** Closed-loop connections against one server, which is frozen outside its samples. */
 export function loadedContestant(options: LoadedOptions): Contestant {
-  const { name, kind, server, load, partners, references = [], connections, ledger } = options
+  const { name, kind, server, load, partners, references = [], connections, tally } = options
   const { seconds, leadSeconds, cyclic = false } = options
   let lastRate = firstRate
   let signedAtMs = -Infinity
@@ -84,10 +84,10 @@ export function loadedContestant(options: LoadedOptions): Contestant {
     const after = await server.usage()
     server.freeze()
     if (report.problem !== undefined) throw new Error(`${name} refused a request of the bench: ${report.problem}`)
-    // Where the requests ran out before they were counted, the next ones are as many as were answered in that time.
+    // If the requests ran out before the counted time, the next sample signs as many as were answered.
     lastRate = Math.max(report.rate, report.accepted / wallSeconds)
-    if (ledger) ledger.accepted += report.accepted
-    if (ledger) ledger.unknown += report.unknown
+    if (tally) tally.accepted += report.accepted
+    if (tally) tally.unknown += report.unknown
     const serverCpu = (after.cpuSeconds - before.cpuSeconds) / wallSeconds
     const { rate, p50Ms, p99Ms, cpuShare } = report
     return { rate, p50Ms, p99Ms, loadCpu: cpuShare, serverCpu, rssBytes: after.rssBytes }
@@ -95,9 +95,9 @@ export function loadedContestant(options: LoadedOptions): Contestant {
   return { name, sample, warmUp: async () => void (await sample()), audit: options.audit ?? nothingWrong }
 }
 
-export const auditOf = (databaseUrl: string, counted: Counted) => () => auditBooks(databaseUrl, counted)
+export const auditOf = (databaseUrl: string, counted: Counted) => () => auditLedger(databaseUrl, counted)
 
-/** The baseline keeps the same promises; its own tables are looked at. */
+/** Audits the tables of the baseline for the same guarantees. */
 export const baselineAudit = (databaseUrl: string, counted: Counted) => () =>
   withClient(databaseUrl, async (client) => {
     const statement = `select (select count(*) from payouts)::integer as payouts,

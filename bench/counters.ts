@@ -1,22 +1,22 @@
-/** What a payout costs PostgreSQL, from its own counters before and after a sample. */
+/** The cost of a payout to PostgreSQL, from its counters before and after a sample. */
 import { serverCpuSeconds } from './cpu.ts'
 import { withClient } from './postgres.ts'
 
 type Read = {
   readonly walBytes: number
-  /** Transactions that wrote something: as many commits, and at most as many flushes of the log. */
+  /** Writing transactions: each commits once and flushes the WAL at most once. */
   readonly commits: number
-  /** Undefined where the server is not ours, or not on Linux. */
+  /** Undefined if the bench did not start the server, or not on Linux. */
   readonly cpuSeconds: number | undefined
 }
 export type Counters = Read & { readonly payouts: number }
-export type Spent = {
+export type Cost = {
   readonly walBytes: number
   readonly commits: number
   readonly cpuMs: number | undefined
 }
 
-/** Numbers that are true at once, other than those of `pg_stat_...`, which backends report when they find the time. */
+/** Functions with current values. The views `pg_stat_...` lag behind, because backends report to them later. */
 const statement = `
   select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8 as "walBytes",
     pg_snapshot_xmax(pg_current_snapshot())::text::float8 as commits`
@@ -30,7 +30,7 @@ export async function countersOf(databaseUrl: string, serverPid: number | undefi
   })
 }
 
-export function spentPerPayout(before: Counters, after: Counters): Spent {
+export function costPerPayout(before: Counters, after: Counters): Cost {
   const payouts = after.payouts - before.payouts
   const each = (value: (counters: Counters) => number) => (value(after) - value(before)) / payouts
   const cpuKnown = before.cpuSeconds !== undefined && after.cpuSeconds !== undefined

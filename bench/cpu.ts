@@ -1,4 +1,4 @@
-/** What groups of processes have used so far, from `/proc` (Linux); undefined elsewhere. */
+/** CPU time and memory of groups of processes, from `/proc` (Linux); undefined elsewhere. */
 import { readdirSync, readFileSync } from 'node:fs'
 import type { Usage } from './usage.ts'
 
@@ -7,25 +7,25 @@ type Stat = { readonly pid: number; readonly parent: number; readonly group: num
   'cpuSeconds' | 'rssBytes'
 >
 
-/** Of the kernel's interface, whatever the kernel itself counts in. */
+/** The unit of `/proc`, independent of the kernel's own tick. */
 const ticksPerSecond = 100
 const pageBytes = 4096
 
 function statOf(pid: string): Stat | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The name in parentheses may hold anything, so fields are counted from behind it: the parent is field 4.
+    // The name in parentheses may contain any character, so fields are counted after it: the parent is field 4.
     const fields = text
       .slice(text.lastIndexOf(')') + 2)
       .split(' ')
       .map(Number)
     const field = (number: number) => fields[number - 3] ?? 0
-    // Children that have ended are counted by whoever waited for them.
+    // Fields 16 and 17 are the time of ended children.
     const ticks = field(14) + field(15) + field(16) + field(17)
     const cpuSeconds = ticks / ticksPerSecond
     return { pid: Number(pid), parent: field(4), group: field(5), cpuSeconds, rssBytes: field(24) * pageBytes }
   } catch {
-    // It has just ended.
+    // The process has just ended.
     return undefined
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Deposits credited a second: as many as a round needs are opened and paid at the sandbox bank, and followed up to
- * Accepted, not counted; then the bank's statement says that all are settled, and the time in which they are credited is
- * measured. By a process that does nothing but settlement, as the payouts are accepted by one that does nothing else.
+ * Deposits credited per second. Opening the deposits and bringing them to Accepted is not counted. Then the sandbox bank
+ * reports all of them as settled, and the sample measures the time to credit them. The process only runs settlement, as
+ * the process of the payout rows only accepts payouts.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Server } from './children.ts'
@@ -9,10 +9,10 @@ import { type Contestant, loadedContestant, type LoadedOptions } from './contest
 import { withClient } from './postgres.ts'
 
 const waitMsMax = 120_000
-/** As many turns of opening are credited in one: what one opens is credited in half a second, too short to be measured. */
+/** A sample credits the deposits of several openings: crediting one opening takes half a second, too short to measure. */
 const openingsPerSample = 3
 
-/** `worker`: what settles, frozen. */
+/** `worker` is the settlement process, frozen between samples. */
 export function depositsContestant(
   options: Omit<LoadedOptions, 'name' | 'kind'> & { readonly databaseUrl: string; readonly worker: Server },
 ): Contestant {
@@ -20,12 +20,12 @@ export function depositsContestant(
   const opening = loadedContestant({ ...options, name: 'deposits', kind: 'deposit' })
   const sample = async () => {
     for (let count = 0; count < openingsPerSample; count += 1) await opening.sample()
-    await withClient(databaseUrl, (client) => client.query(`${later} where ${statement}`))
+    await withClient(databaseUrl, (client) => client.query(postponeSettlement))
     worker.thaw()
     try {
       await waitFor(databaseUrl, ({ open, accepted }) => open === accepted)
       const { at } = await stateOf(databaseUrl)
-      await withClient(databaseUrl, (client) => client.query(`${now} where ${statement}`))
+      await withClient(databaseUrl, (client) => client.query(releaseSettlement))
       await waitFor(databaseUrl, ({ open }) => open === 0)
       return { rate: await creditRate(databaseUrl, at) }
     } finally {
@@ -36,9 +36,10 @@ export function depositsContestant(
   return { name: 'deposits', sample, warmUp: async () => void (await sample()), audit }
 }
 
-const statement = `kind = 'deposit.settled'`
-const later = `update rails.sandbox_notices set due_at = now() + interval '1 day'`
-const now = `update rails.sandbox_notices set due_at = now() - interval '1 second'`
+const postponeSettlement = `update rails.sandbox_notifications set due_at = now() + interval '1 day'
+  where kind = 'deposit.settled'`
+const releaseSettlement = `update rails.sandbox_notifications set due_at = now() - interval '1 second'
+  where kind = 'deposit.settled'`
 
 type State = { readonly open: number; readonly accepted: number; readonly at: string }
 
@@ -47,26 +48,26 @@ function stateOf(databaseUrl: string): Promise<State> {
     const { rows } = await client.query<State>(`
       select count(*) filter (where status <> 'Completed')::integer as open,
         count(*) filter (where status = 'Accepted')::integer as accepted, now()::text as at from deposits.deposits`)
-    if (rows[0] === undefined) throw new Error('an aggregate answers one row')
+    if (rows[0] === undefined) throw new Error('an aggregate returns one row')
     return rows[0]
   })
 }
 
-/** Seldom, because to look takes from what is measured. */
-const lookMs = 200
+/** Long, because polling uses CPU of the measured machine. */
+const pollMs = 200
 
-async function waitFor(databaseUrl: string, isThere: (state: State) => boolean): Promise<void> {
+async function waitFor(databaseUrl: string, isReached: (state: State) => boolean): Promise<void> {
   const begun = performance.now()
   while (performance.now() - begun < waitMsMax) {
-    if (isThere(await stateOf(databaseUrl))) return
-    await sleep(lookMs)
+    if (isReached(await stateOf(databaseUrl))) return
+    await sleep(pollMs)
   }
-  throw new Error(`deposits were not all moved on in ${waitMsMax / 1000} s`)
+  throw new Error(`not all deposits advanced within ${waitMsMax / 1000} s`)
 }
 
 /**
- * From the first batch to the last one, by the times that the deposits bear, which are those at which a batch began to
- * write: two are under way at once, so that what bears the last two times is not yet in.
+ * The rate from the first batch to the last one. `updated_at` is the time at which a batch begins to write. Two batches
+ * run concurrently, so deposits with the last two times are not counted.
  */
 function creditRate(databaseUrl: string, since: string): Promise<number> {
   return withClient(databaseUrl, async (client) => {

@@ -1,7 +1,6 @@
 /**
- * A database that has seen years of the partner that the load is for: deposits and payouts in turn, all completed, with
- * their timelines, transfers and events, in the balance too, so that the books hold. References and keys lie all over
- * their indexes, as random ones do.
+ * Fills a database with the history of one partner: alternating completed deposits and payouts, with timelines, transfers,
+ * events and balances that pass the audit. References and keys are spread over their indexes, as random ones are.
  */
 import { withClient } from './postgres.ts'
 
@@ -9,17 +8,17 @@ const batchRows = 100_000
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 const amount = 5
 
-/** Five digits in base 32 that grow with `n` and spread evenly over what references begin with. */
+/** Five base-32 digits that grow with `n` and cover all reference prefixes evenly. */
 const spreadDigits = (total: number) =>
   [20, 15, 10, 5, 0]
     .map((bits) => `substr('${alphabet}', 1 + (((n * 33554432 / ${total}) >> ${bits}) & 31)::integer, 1)`)
     .join(' || ')
 
 const reference = (total: number) => `'txn_' || ${spreadDigits(total)} || lpad(n::text, 15, '0')`
-/** Ascending, as the identifiers of the service are, and before every one that it makes today. */
+/** Ascending, as the service's ids are, and lower than every id that it creates today. */
 const id = (kind: string) => `('00000000-0000-7${kind}-8000-' || lpad(to_hex(n), 12, '0'))::uuid`
 
-type Place = { readonly partner: string; readonly balance: string; readonly settlement: string }
+type PartnerAccounts = { readonly partner: string; readonly balance: string; readonly settlement: string }
 
 /** Every odd row is a payout. */
 export const payoutsIn = (rows: number) => Math.ceil(rows / 2)
@@ -29,7 +28,7 @@ const entry = (step: string, status: string) =>
 const timeline = `'[${[entry('Created', 'Pending'), entry('Settled', 'Completed'), entry('Credited', 'Completed')].join()}]'::jsonb`
 const payee = `'Bench Beneficiary', 'NL91ABNA0417164300'`
 
-function inserts({ partner, balance, settlement }: Place, total: number): readonly string[] {
+function inserts({ partner, balance, settlement }: PartnerAccounts, total: number): readonly string[] {
   const [transaction, direct, reserve, post, payout, event] = ['001', '002', '003', '004', '005', '006'].map(id)
   const ref = reference(total)
   const transfer = `insert into ledger.transfers (partner_id, id, kind, debit_account_id, credit_account_id, currency,
@@ -73,16 +72,16 @@ export async function fillRows(
     )
     const account = (name: string) => accounts.rows.find((row) => row.name === name)?.id ?? ''
     const [balance, settlement] = [account('balance'), account('settlement.sandbox')]
-    // What is filled is right by construction; the books are audited as a whole afterwards.
+    // Skips foreign key checks: the rows are correct by construction, and the audit follows.
     await client.query(`set session_replication_role = replica`)
-    const place: Place = {
+    const ids: PartnerAccounts = {
       partner: `'${partnerId}'::uuid`,
       balance: `'${balance}'::uuid`,
       settlement: `'${settlement}'::uuid`,
     }
     for (let from = 1; from <= rows; from += batchRows) {
       const to = Math.min(rows, from + batchRows - 1)
-      for (const insert of inserts(place, rows))
+      for (const insert of inserts(ids, rows))
         await client.query(insert.replace('$series', `generate_series(${from}::bigint, ${to}::bigint) as n`))
       if (to % (batchRows * 10) === 0) say(`${to.toLocaleString('en')} of ${rows.toLocaleString('en')} rows filled`)
     }
@@ -95,8 +94,8 @@ export async function fillRows(
   })
 }
 
-/** References of rows all over the table. */
-export async function someReferences(databaseUrl: string, rows: number, count: number): Promise<readonly string[]> {
+/** Random references of filled rows. */
+export async function randomReferences(databaseUrl: string, rows: number, count: number): Promise<readonly string[]> {
   return withClient(databaseUrl, async (client) => {
     const { rows: found } = await client.query<{ reference: string }>(
       `select ${reference(rows)} as reference from (

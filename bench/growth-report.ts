@@ -1,14 +1,14 @@
 /**
- * What `bench/growth.json` says, drawn and put into words: the plots and the parts of docs/performance.md between its
- * marks. `npm run generate` does it again from the same file, so that neither can differ from what was measured.
+ * Renders `bench/growth.json`: the plots, and the marked parts of docs/performance.md. `npm run generate` repeats it from
+ * the same file, so that plots and page always show the measured values.
  */
 import { drawPlot, type Plot } from './plot.ts'
 import type { Spread } from './rounds.ts'
 import { format, spread } from './table.ts'
 
-/** `spread`: processes, with as many partners as there are. */
+/** `spread` varies processes too, with the largest number of partners. */
 export type Axis = 'partners' | 'rows' | 'connections' | 'batch' | 'processes' | 'spread'
-/** The costs are of one payout. */
+/** Costs are per payout. */
 export type Point = {
   readonly at: number
   readonly rate: Spread
@@ -30,16 +30,16 @@ export type Growth = {
   readonly node: string
   readonly base: Readonly<Record<Axis, number>>
   readonly axes: Readonly<Record<Axis, readonly Point[]>>
-  /** Absent where there is no `pgbench`. */
+  /** Absent if `pgbench` is not on the PATH. */
   readonly pgbench?: { readonly tpcb: Spread; readonly oneRow: Spread }
-  readonly booksAreRight: boolean
+  readonly auditPassed: boolean
 }
 
 const titles: Readonly<Record<Axis, { readonly title: string; readonly x: string }>> = {
-  partners: { title: 'Payouts a second, by partners that pay at once', x: 'partners' },
-  rows: { title: 'Payouts a second, by transactions that are there already', x: 'rows in transactions' },
+  partners: { title: 'Payouts a second, by concurrently paying partners', x: 'partners' },
+  rows: { title: 'Payouts a second, by existing transactions', x: 'rows in transactions' },
   connections: { title: 'Payouts a second, by connections', x: 'closed-loop connections' },
-  batch: { title: 'Payouts a second, by payouts that may share a transaction', x: 'payouts a transaction at most' },
+  batch: { title: 'Payouts a second, by payouts per transaction', x: 'payouts per transaction at most' },
   processes: { title: 'Payouts a second, by API processes', x: 'API processes, one partner' },
   spread: { title: '', x: 'API processes, many partners' },
 }
@@ -70,7 +70,7 @@ export function plots({ axes: measured }: Growth): Readonly<Record<string, strin
     return { name, spots }
   }
   const lines = [latency('p50', ({ p50Ms }) => p50Ms), latency('p99', ({ p99Ms }) => p99Ms)]
-  const title = 'Time to the answer, by connections'
+  const title = 'Response time, by connections'
   const all: readonly (readonly [string, Plot])[] = [
     ...rates,
     [plotFile('processes'), { title: titles.processes.title, xTitle: 'API processes', yTitle, lines: byPartners }],
@@ -102,33 +102,22 @@ function axisTable(axis: Axis, points: readonly Point[]): string {
   return table([titles[axis].x, ...columns], rows)
 }
 
-function head({
-  form,
-  rounds,
-  seconds,
-  cores,
-  postgres,
-  settings,
-  node,
-  base,
-  pgbench,
-  booksAreRight,
-}: Growth): string {
+function head({ form, rounds, seconds, cores, postgres, settings, node, base, pgbench, auditPassed }: Growth): string {
   const set = Object.entries(settings).map(([name, value]) => `${name} ${value}`)
   return [
     `- ${form} form: ${rounds} interleaved rounds of ${seconds} s a point`,
     `- ${cores} cores for everything, PostgreSQL ${postgres} (${set.join(', ')}), Node ${node}`,
-    `- base: ${base.partners} partner, ${base.rows} rows, ${base.connections} connections, ${base.batch} payouts a transaction at most, ${base.processes} process without the workers`,
+    `- base: ${base.partners} partner, ${base.rows} rows, ${base.connections} connections, ${base.batch} payouts per transaction at most, ${base.processes} process without the workers`,
     pgbench
       ? `- in the same rounds: \`pgbench\` TPC-B at scale 1 with 16 clients ${spread(pgbench.tpcb)} a second; one row inserted and committed by one client ${spread(pgbench.oneRow)} a second`
-      : '- no `pgbench` on the PATH: nothing of it was measured',
-    booksAreRight ? '- all ledgers balanced after the last round' : '- LEDGERS DID NOT BALANCE after the last round',
+      : '- `pgbench` is not on the PATH and was not measured',
+    auditPassed ? '- all ledgers balanced after the last round' : '- LEDGERS DID NOT BALANCE after the last round',
   ].join('\n')
 }
 
 const target = 10_000
 
-/** From what a payout cost on one machine to what ten thousand a second would cost; no more than multiplication. */
+/** The cost of 10,000 payouts a second: the measured cost of one payout, multiplied. */
 function arithmetic({ axes: measured, base, pgbench }: Growth): string {
   const point = measured.connections.find(({ at }) => at === base.connections)
   if (!point) return ''
@@ -146,13 +135,13 @@ function arithmetic({ axes: measured, base, pgbench }: Growth): string {
     ['log (WAL)', `${shown(walBytes)} bytes`, times(walBytes, 'MB/s', 1e-6)],
     ['commits', shown(commits), times(commits, '/s')],
     ...(pgbench
-      ? [['small commits of one client, one after another', `${format(pgbench.oneRow.median)} /s`, 'of each database']]
+      ? [['sequential small commits of one client', `${format(pgbench.oneRow.median)} /s`, 'of each database']]
       : []),
   ]
-  return table(['what', 'measured, of one payout', `times ${target.toLocaleString('en')} a second`], rows)
+  return table(['quantity', 'measured per payout', `times ${target.toLocaleString('en')} a second`], rows)
 }
 
-/** The parts of the page, by the name in their marks. */
+/** The parts of the page, by the names in their marks. */
 export function parts(growth: Growth): Readonly<Record<string, string>> {
   return {
     head: head(growth),
@@ -161,7 +150,7 @@ export function parts(growth: Growth): Readonly<Record<string, string>> {
   }
 }
 
-/** Of a page of results: how it was measured, and the rows against floors and aims. */
+/** The part of a results page with the setup and the rows compared with floors and aims. */
 export function comparison(results: string): string {
   const lines = results.split('\n')
   const from = lines.findIndex((line) => line.startsWith('- '))
@@ -169,11 +158,11 @@ export function comparison(results: string): string {
     '',
     lines.findIndex((line) => line.startsWith('| row')),
   )
-  if (from === -1 || to === -1) throw new Error('a page of results has a table of its rows')
+  if (from === -1 || to === -1) throw new Error('a results page contains a table of its rows')
   return lines.slice(from, to).join('\n')
 }
 
-/** The page with its parts as they are now. Throws where a part has no marks: it would not be seen. */
+/** Replaces the marked parts of the page. Throws if a part has no marks. */
 export function fillPage(page: string, named: Readonly<Record<string, string>>): string {
   let filled = page
   for (const [name, text] of Object.entries(named)) {

@@ -1,22 +1,22 @@
 /**
- * `--growth`: how the cost of a payout grows with partners, rows, connections, payouts a transaction and processes. One
- * axis at a time from the same base (one partner, no rows, 64 connections, 128 payouts a transaction at most, one
- * process), and processes with many partners as well; every point is a contestant of the same interleaved rounds.
+ * `--growth`: how the cost of a payout grows with partners, rows, connections, payouts per transaction and processes. Each
+ * axis starts from one base point (see `base`). The axis `spread` varies processes with many partners. Every point is a
+ * contestant of the same interleaved rounds.
  */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { auditBooks } from './ledger-audit.ts'
+import { auditLedger } from './ledger-audit.ts'
 import { type Program, type Server, startServer, type StartOptions } from './children.ts'
 import {
   type Contestant,
-  type Ledger,
   loadedContestant,
   type LoadedOptions,
   type Sample,
+  type Tally,
   type Turn,
 } from './contestants.ts'
 import { cores, findPgbench } from './environment.ts'
-import { type Counters, countersOf, type Spent, spentPerPayout } from './counters.ts'
+import { type Cost, costPerPayout, type Counters, countersOf } from './counters.ts'
 import { fillRows, payoutsIn } from './fill.ts'
 import type { Axis, Growth, Point } from './growth-report.ts'
 import { type Load, startLoad } from './load.ts'
@@ -29,13 +29,14 @@ export type GrowthOptions = {
   readonly quick: boolean
   readonly rounds: number
   readonly seconds: number
-  /** The most rows; the smaller steps are always there. */
+  /** The largest number of rows. Smaller steps are always measured. */
   readonly rows: number
   readonly say: (line: string) => void
 }
 
 const base = { partners: 1, rows: 0, connections: 64, batch: 128, processes: 1, spread: 1 } as const
-const stepsOf = (quick: boolean, rowsMax: number): Readonly<Record<Axis, readonly number[]>> => ({
+type Steps = Readonly<Record<Axis, readonly number[]>>
+const stepsOf = (quick: boolean, rowsMax: number): Steps => ({
   partners: quick ? [1, 10, 100] : [1, 10, 100, 1000],
   rows: [0, ...[100_000, 1_000_000, 10_000_000].filter((rows) => rows <= rowsMax)],
   connections: [1, 4, 16, 64, 256],
@@ -43,127 +44,137 @@ const stepsOf = (quick: boolean, rowsMax: number): Readonly<Record<Axis, readonl
   processes: quick ? [1, 2] : [1, 2, 4],
   spread: quick ? [1, 2] : [1, 2, 4],
 })
+const othersThanBase = (axis: Axis, steps: Steps) => steps[axis].filter((at) => at !== base[axis])
 export const growthFile = join(import.meta.dirname, 'growth.json')
 const basePoint = 'base'
 const fsyncPoint = 'one row, one client'
 const tpcbPoint = 'pgbench 1'
 const axes = Object.keys(base) as readonly Axis[]
-/** The base point is one of every axis; of processes with many partners the first is a point of another axis. */
-const nameOf = (axis: Axis, at: number, steps: Readonly<Record<Axis, readonly number[]>>) => {
+/** All axes share the base point. The first point of `spread` is the last point of `partners`. */
+const nameOf = (axis: Axis, at: number, steps: Steps) => {
   if (at !== base[axis]) return `${axis} ${at}`
   return axis === 'spread' ? `partners ${Math.max(...steps.partners)}` : basePoint
 }
 
-type Built = {
+/** A database of the service, and what all contestants sent to it. */
+type Target = { readonly databaseUrl: string; readonly dataDir: string; readonly tally: Tally }
+type PointOptions = Omit<LoadedOptions, 'name' | 'kind' | 'load' | 'tally' | keyof Turn>
+type Measured = {
   readonly contestants: readonly Contestant[]
-  readonly spent: ReadonlyMap<string, Spent[]>
+  readonly costs: ReadonlyMap<string, Cost[]>
   readonly audit: () => Promise<readonly string[]>
   readonly stop: () => Promise<void>
 }
-/** A database of the service, and what was accepted into it by whichever process. */
-type Home = { readonly databaseUrl: string; readonly dataDir: string; readonly ledger: Ledger }
 
-async function build(options: GrowthOptions, load: Load): Promise<Built> {
-  const { postgres, seconds, say } = options
-  const steps = stepsOf(options.quick, options.rows)
-  const others = (axis: Axis) => steps[axis].filter((at) => at !== base[axis])
+/** The databases, processes and contestants of the run. */
+function createGrowthStage({ postgres, seconds, quick }: GrowthOptions, load: Load) {
   const servers: Server[] = []
-  const homes: Home[] = []
+  const targets: Target[] = []
   const contestants: Contestant[] = []
-  const spent = new Map<string, Spent[]>()
-  const add = (
-    name: string,
-    { ledger, databaseUrl }: Home,
-    rest: Omit<LoadedOptions, 'name' | 'kind' | 'load' | keyof Turn>,
-  ) => {
-    const turn = { seconds, leadSeconds: options.quick ? 0 : 1 }
-    const contestant = loadedContestant({ ...rest, ...turn, name, kind: 'payout', load, ledger })
-    contestants.push({ ...contestant, sample: () => measured(name, contestant, { ledger, databaseUrl }) })
-  }
-  const measured = async (
-    name: string,
-    contestant: Contestant,
-    home: Pick<Home, 'ledger' | 'databaseUrl'>,
-  ): Promise<Sample> => {
-    const read = async (): Promise<Counters> => ({
-      ...(await countersOf(home.databaseUrl, postgres.pid)),
-      payouts: home.ledger.accepted,
-    })
-    const before = await read()
+  const costs = new Map<string, Cost[]>()
+
+  const readCounters = async ({ databaseUrl, tally }: Target): Promise<Counters> => ({
+    ...(await countersOf(databaseUrl, postgres.pid)),
+    payouts: tally.accepted,
+  })
+  const sampleWithCost = async (contestant: Contestant, target: Target): Promise<Sample> => {
+    const before = await readCounters(target)
     const sample = await contestant.sample()
-    const found = spentPerPayout(before, await read())
-    spent.set(name, [...(spent.get(name) ?? []), found])
+    const cost = costPerPayout(before, await readCounters(target))
+    costs.set(contestant.name, [...(costs.get(contestant.name) ?? []), cost])
     return sample
   }
-  const home = async (name: string): Promise<Home> => {
-    const made = {
-      databaseUrl: await postgres.create(name, 'service'),
-      dataDir: join(postgres.folder, name),
-      ledger: { accepted: 0, unknown: 0 },
-    }
-    homes.push(made)
-    return made
-  }
-  const start = async (
-    program: Program,
-    { databaseUrl, dataDir }: Home,
-    more: Pick<StartOptions, 'env' | 'args'> = {},
-  ) => {
-    // One of the points has more connections than the service takes by itself.
-    const env = { REQUESTS_MAX: '1000', ...more.env }
-    const server = await startServer(program, { databaseUrl, dataDir, ...more, env })
-    servers.push(server)
-    return server
-  }
 
-  say('starting the processes, one for each point')
-  const { connections } = base
-  const main = await home('growth')
-  const accounts = await createPartners(main.databaseUrl, main.dataDir, Math.max(...steps.partners))
-  const server = await start('accept', main)
-  const everybody = await createBeneficiaries(server.port, accounts)
-  server.freeze()
-  const partners = everybody.slice(0, base.partners)
-  add(basePoint, main, { server, partners, connections })
-  for (const at of others('partners'))
-    add(`partners ${at}`, main, { server, partners: everybody.slice(0, at), connections })
-  for (const at of others('connections')) add(`connections ${at}`, main, { server, partners, connections: at })
-  for (const at of others('batch')) {
-    const sized = await start('accept', main, { args: [String(at)] })
-    sized.freeze()
-    add(`batch ${at}`, main, { server: sized, partners, connections })
-  }
-  for (const at of others('processes')) {
-    const many = await start('processes', main, { env: { PROCESSES: String(at) } })
-    many.freeze()
-    add(`processes ${at}`, main, { server: many, partners, connections })
-    add(`spread ${at}`, main, { server: many, partners: everybody, connections })
-  }
-  for (const at of others('rows')) {
-    say(`filling ${at.toLocaleString('en')} rows`)
-    const full = await home(`growth_${at}`)
-    const [account] = (await createPartners(full.databaseUrl, full.dataDir, 1)) as [Account]
-    await fillRows(full.databaseUrl, account.partnerId, at, say)
-    full.ledger.accepted += payoutsIn(at)
-    const filled = await start('accept', full)
-    const made = await createBeneficiaries(filled.port, [account])
-    filled.freeze()
-    add(`rows ${at}`, full, { server: filled, partners: made, connections })
-  }
-  if (findPgbench() !== undefined) contestants.push(...(await peers(postgres, seconds)))
   return {
     contestants,
-    spent,
+    costs,
+    createTarget: async (name: string): Promise<Target> => {
+      const target = {
+        databaseUrl: await postgres.create(name, 'service'),
+        dataDir: join(postgres.folder, name),
+        tally: { accepted: 0, unknown: 0 },
+      }
+      targets.push(target)
+      return target
+    },
+    start: async (
+      program: Program,
+      { databaseUrl, dataDir }: Target,
+      more: Pick<StartOptions, 'env' | 'args'> = {},
+    ): Promise<Server> => {
+      // One of the points has more connections than the service serves by default.
+      const env = { REQUESTS_MAX: '1000', ...more.env }
+      const server = await startServer(program, { databaseUrl, dataDir, ...more, env })
+      servers.push(server)
+      return server
+    },
+    addPoint: (name: string, target: Target, point: PointOptions): void => {
+      const turn = { seconds, leadSeconds: quick ? 0 : 1 }
+      const contestant = loadedContestant({ ...point, ...turn, name, kind: 'payout', load, tally: target.tally })
+      contestants.push({ ...contestant, sample: () => sampleWithCost(contestant, target) })
+    },
     audit: async () => {
-      const found = await Promise.all(homes.map(({ databaseUrl, ledger }) => auditBooks(databaseUrl, ledger)))
+      const found = await Promise.all(targets.map(({ databaseUrl, tally }) => auditLedger(databaseUrl, tally)))
       return found.flat()
     },
-    stop: async () => void (await Promise.all(servers.map((each) => each.stop()))),
+    stop: async () => void (await Promise.all(servers.map((server) => server.stop()))),
   }
 }
 
-/** What PostgreSQL does here by itself: TPC-B on the hot row, and how many small commits one client gets through. */
-async function peers(postgres: Postgres, seconds: number): Promise<readonly Contestant[]> {
+type GrowthStage = ReturnType<typeof createGrowthStage>
+
+async function prepare(options: GrowthOptions, load: Load): Promise<Measured> {
+  const { postgres, seconds, say } = options
+  const stage = createGrowthStage(options, load)
+  const steps = stepsOf(options.quick, options.rows)
+  say('starting the processes, one for each point')
+  await addPointsOfMainDatabase(stage, steps)
+  for (const rows of othersThanBase('rows', steps)) await addRowsPoint(stage, rows, say)
+  if (findPgbench() !== undefined) stage.contestants.push(...(await pgbenchContestants(postgres, seconds)))
+  return stage
+}
+
+/** All axes but `rows` share one database. */
+async function addPointsOfMainDatabase(stage: GrowthStage, steps: Steps): Promise<void> {
+  const { connections } = base
+  const main = await stage.createTarget('growth')
+  const accounts = await createPartners(main.databaseUrl, main.dataDir, Math.max(...steps.partners))
+  const server = await stage.start('accept', main)
+  const allPartners = await createBeneficiaries(server.port, accounts)
+  server.freeze()
+  const partners = allPartners.slice(0, base.partners)
+  stage.addPoint(basePoint, main, { server, partners, connections })
+  for (const at of othersThanBase('partners', steps))
+    stage.addPoint(`partners ${at}`, main, { server, partners: allPartners.slice(0, at), connections })
+  for (const at of othersThanBase('connections', steps))
+    stage.addPoint(`connections ${at}`, main, { server, partners, connections: at })
+  for (const at of othersThanBase('batch', steps)) {
+    const limited = await stage.start('accept', main, { args: [String(at)] })
+    limited.freeze()
+    stage.addPoint(`batch ${at}`, main, { server: limited, partners, connections })
+  }
+  for (const at of othersThanBase('processes', steps)) {
+    const processes = await stage.start('processes', main, { env: { PROCESSES: String(at) } })
+    processes.freeze()
+    stage.addPoint(`processes ${at}`, main, { server: processes, partners, connections })
+    stage.addPoint(`spread ${at}`, main, { server: processes, partners: allPartners, connections })
+  }
+}
+
+async function addRowsPoint(stage: GrowthStage, rows: number, say: GrowthOptions['say']): Promise<void> {
+  say(`filling ${rows.toLocaleString('en')} rows`)
+  const target = await stage.createTarget(`growth_${rows}`)
+  const [account] = (await createPartners(target.databaseUrl, target.dataDir, 1)) as [Account]
+  await fillRows(target.databaseUrl, account.partnerId, rows, say)
+  target.tally.accepted += payoutsIn(rows)
+  const server = await stage.start('accept', target)
+  const partners = await createBeneficiaries(server.port, [account])
+  server.freeze()
+  stage.addPoint(`rows ${rows}`, target, { server, partners, connections: base.connections })
+}
+
+/** PostgreSQL alone: TPC-B on a hot row, and small commits of one client. */
+async function pgbenchContestants(postgres: Postgres, seconds: number): Promise<readonly Contestant[]> {
   const url = await postgres.create('growth_pgbench', 'empty')
   await fillPgbench(url, 1)
   const script = join(postgres.folder, 'one-row.sql')
@@ -183,15 +194,15 @@ async function peers(postgres: Postgres, seconds: number): Promise<readonly Cont
   ]
 }
 
-/** Answers what is wrong with the books. */
+/** Measures, writes `growth.json`, and returns what the audit found wrong. */
 export async function runGrowth(options: GrowthOptions): Promise<readonly string[]> {
   const { postgres, rounds, seconds, quick, say } = options
   const load = startLoad(privateKeyPem)
-  const built = await build(options, load)
-  const { samples } = await runRounds(built.contestants, { rounds, warmUps: quick ? 1 : 2 }, postgres, say)
+  const measured = await prepare(options, load)
+  const { samples } = await runRounds(measured.contestants, { rounds, warmUps: quick ? 1 : 2 }, postgres, say)
   load.stop()
-  const wrong = await built.audit()
-  await built.stop()
+  const wrong = await measured.audit()
+  await measured.stop()
   const { server_version: version = '', ...settings } = postgres.settings
   const steps = stepsOf(quick, options.rows)
   const growth: Growth = {
@@ -204,12 +215,15 @@ export async function runGrowth(options: GrowthOptions): Promise<readonly string
     node: process.versions.node,
     base,
     axes: Object.fromEntries(
-      axes.map((axis) => [axis, steps[axis].map((at) => pointOf(at, nameOf(axis, at, steps), samples, built.spent))]),
+      axes.map((axis) => [
+        axis,
+        steps[axis].map((at) => pointOf(at, nameOf(axis, at, steps), samples, measured.costs)),
+      ]),
     ) as unknown as Growth['axes'],
     ...(samples.has(tpcbPoint)
       ? { pgbench: { tpcb: rateOf(tpcbPoint, samples), oneRow: rateOf(fsyncPoint, samples) } }
       : {}),
-    booksAreRight: wrong.length === 0,
+    auditPassed: wrong.length === 0,
   }
   await writeFile(growthFile, `${JSON.stringify(growth, undefined, 2)}\n`)
   return wrong
@@ -223,13 +237,13 @@ const rounded = ({ median, min, max }: ReturnType<typeof spreadOf>) => ({
   max: digits(max),
 })
 
-function pointOf(at: number, name: string, samples: Samples, spent: Built['spent']): Point {
+function pointOf(at: number, name: string, samples: Samples, costs: Measured['costs']): Point {
   const list = samples.get(name) ?? []
   const median = <T>(of: readonly T[], value: (each: T) => number | undefined) => {
     const known = of.map(value).filter((each) => each !== undefined)
     return known.length === 0 ? undefined : digits(spreadOf(known).median)
   }
-  const mine = spent.get(name) ?? []
+  const own = costs.get(name) ?? []
   return {
     at,
     rate: rateOf(name, samples),
@@ -237,8 +251,8 @@ function pointOf(at: number, name: string, samples: Samples, spent: Built['spent
     p99Ms: median(list, ({ p99Ms }) => p99Ms),
     serviceCpuMs: median(list, ({ serverCpu, rate }) => serverCpu && (serverCpu / rate) * 1000),
     loadCpuMs: median(list, ({ loadCpu, rate }) => loadCpu && (loadCpu / rate) * 1000),
-    postgresCpuMs: median(mine, ({ cpuMs }) => cpuMs),
-    walBytes: median(mine, ({ walBytes }) => walBytes),
-    commits: median(mine, ({ commits }) => commits),
+    postgresCpuMs: median(own, ({ cpuMs }) => cpuMs),
+    walBytes: median(own, ({ walBytes }) => walBytes),
+    commits: median(own, ({ commits }) => commits),
   }
 }

@@ -1,12 +1,12 @@
 /**
- * The service's own parts, put together for one comparison each (first argument), in a process of its own:
+ * Parts of the service, composed for one comparison (first argument) in a process of its own:
  *
- *   accept     the whole service as `serve` has it, without its workers: they can run elsewhere (role `worker`)
- *   settle     the loops of `worker` that carry payouts to the bank and take what it tells, and no others
- *   stateless  the same gateway, with a payout handler and an authentication that ask no database
- *              (second argument: how many payouts share a transaction at most)
- *   processes  the same service in as many API processes as PROCESSES says, on one port, also without workers
- *   empty      the same gateway and authentication, nonces in the database, and a transaction handler that asks nothing
+ *   accept     the service as `serve` composes it, without workers, which can run elsewhere (role `worker`);
+ *              the second argument limits the payouts per transaction
+ *   settle     only the settlement loops of `worker`
+ *   stateless  the gateway with a payout handler and an authentication that use no database
+ *   processes  the service without workers in PROCESSES API processes on one port
+ *   empty      the gateway and authentication with nonces in the database, and a transaction handler without a database
  */
 import { join } from 'node:path'
 import { type OperationId, operationIds } from '@partner-payments/wire'
@@ -22,7 +22,7 @@ import { createProcesses } from '../service/src/processes.ts'
 
 const at = '2026-01-01T00:00:00.000Z'
 
-/** What `createFiatPayout` answers, made of the request alone. */
+/** Answers `createFiatPayout` from the request alone. */
 const payoutHandler: Handler<'createFiatPayout'> = async ({ body }) => {
   const currency = readCurrency(body.currency)
   const amount = writeAmount(readAmount(body.amount, currency), currency)
@@ -41,7 +41,7 @@ const payoutHandler: Handler<'createFiatPayout'> = async ({ body }) => {
   }
 }
 
-/** A transaction of the usual size, always the same. */
+/** Answers a constant transaction of typical size. */
 const transactionHandler: Handler<'getTransaction'> = async ({ params }) => {
   const amount = writeAmount(5n, 'EUR')
   return {
@@ -69,14 +69,14 @@ const transactionHandler: Handler<'getTransaction'> = async ({ params }) => {
   }
 }
 
-const unused = () => Promise.reject(new Error('no part of this comparison'))
+const unused = () => Promise.reject(new Error('not part of this comparison'))
 const handlers = {
   ...Object.fromEntries(operationIds.map((id: OperationId) => [id, unused])),
   createFiatPayout: payoutHandler,
   getTransaction: transactionHandler,
 } as unknown as AllHandlers
 
-/** Every credential is read once; every nonce is new. */
+/** Reads every credential once, and accepts every nonce. */
 function withoutDatabase(access: Access): Access {
   const known = new Map<string, ReturnType<Access['credential']>>()
   return {
@@ -125,7 +125,7 @@ const db = createDatabase({
   connectionsMax: config.DATABASE_CONNECTIONS_MAX,
   log: createLog(config.LOG_LEVEL),
 })
-// An orderly exit, so that a profile of the process is written.
+// An orderly exit, so that Node writes the CPU profile.
 process.once('SIGTERM', () => process.exit(0))
 const listen = async () => {
   if (process.argv[2] === 'settle') {

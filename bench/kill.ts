@@ -1,11 +1,11 @@
 /**
- * `--kill`: the service dies by SIGKILL in the middle of a round and starts again. Every payout that was acknowledged is
- * there once under its key; what got no answer is there once or not at all, and is accepted once when it is asked again.
+ * `--kill`: kills the service with SIGKILL in the middle of a round and restarts it. Each acknowledged payout is stored
+ * once under its key. A payout without an answer is stored once or not at all, and a repeated request is accepted once.
  */
 import { createPrivateKey } from 'node:crypto'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { auditBooks } from './ledger-audit.ts'
+import { auditLedger } from './ledger-audit.ts'
 import { startServer } from './children.ts'
 import { startLoad } from './load.ts'
 import { createBeneficiaries, createPartners, privateKeyPem } from './partners.ts'
@@ -16,22 +16,22 @@ const rounds = 3
 const connections = 64
 const secondsMax = 30
 const count = 10_000
-/** Long enough to be in full course, well before the requests run out. */
+/** Late enough to be under full load, and well before the requests run out. */
 const killAfterMs = [1500, 800, 2000]
 
-async function storedOnce(databaseUrl: string, keys: readonly string[]) {
+async function timesStored(databaseUrl: string, keys: readonly string[]) {
   return withClient(databaseUrl, async (client) => {
     const { rows } = await client.query<{ key: string; times: number }>(
-      `select key, count(p.id)::integer as times from unnest($1::text[]) as key
-        left join payouts.payouts p on p.idempotency_key = key group by key`,
+      `select key, count(payout.id)::integer as times from unnest($1::text[]) as key
+        left join payouts.payouts as payout on payout.idempotency_key = key group by key`,
       [keys],
     )
     return new Map(rows.map(({ key, times }) => [key, times]))
   })
 }
 
-/** The same request again, as a partner does who got no answer. */
-async function askAgain(port: number, partner: BenchPartner, idempotencyKey: string): Promise<number> {
+/** Repeats the request, as a partner does without an answer. */
+async function repeatRequest(port: number, partner: BenchPartner, idempotencyKey: string): Promise<number> {
   const path = '/v1/payouts/fiat'
   const { beneficiaryId } = partner
   const body = JSON.stringify({ amount: 0.05, currency: 'EUR', beneficiaryId, idempotencyKey })
@@ -64,22 +64,23 @@ export async function runKill(postgres: Postgres, say: (line: string) => void): 
     const report = await going
     server = await startServer('serve', { databaseUrl, dataDir })
     const named = (indexes: readonly number[] = []) => indexes.map((index) => `${keyPrefix}-${index}`)
-    const [acknowledged, unanswered] = [named(report.acknowledged), named(report.unanswered)]
-    if (unanswered.length === 0) wrong.push(`round ${round + 1}: the kill met no request under way`)
+    const acknowledged = named(report.acknowledged)
+    const unanswered = named(report.unanswered)
+    if (unanswered.length === 0) wrong.push(`round ${round + 1}: the kill met no request in flight`)
     if (report.problem !== undefined) wrong.push(`round ${round + 1}: ${report.problem}`)
-    const times = await storedOnce(databaseUrl, [...acknowledged, ...unanswered])
+    const times = await timesStored(databaseUrl, [...acknowledged, ...unanswered])
     for (const key of acknowledged)
-      if (times.get(key) !== 1) wrong.push(`acknowledged ${key} is there ${times.get(key)} times`)
+      if (times.get(key) !== 1) wrong.push(`acknowledged ${key} is stored ${times.get(key)} times`)
     const found = unanswered.filter((key) => times.get(key) === 1).length
     for (const key of unanswered) {
-      const status = await askAgain(server.port, partner, key)
-      if (status !== 200) wrong.push(`unanswered ${key} was answered ${status} when asked again`)
+      const status = await repeatRequest(server.port, partner, key)
+      if (status !== 200) wrong.push(`unanswered ${key} was answered ${status} when repeated`)
     }
     counted.accepted += acknowledged.length + unanswered.length
-    wrong.push(...(await auditBooks(databaseUrl, counted)).map((what) => `round ${round + 1}: ${what}`))
+    wrong.push(...(await auditLedger(databaseUrl, counted)).map((what) => `round ${round + 1}: ${what}`))
     say(
-      `kill ${round + 1} of ${rounds}: ${acknowledged.length} acknowledged and found once; ` +
-        `${unanswered.length} without an answer, ${found} of them committed, all accepted once when asked again`,
+      `kill ${round + 1} of ${rounds}: ${acknowledged.length} acknowledged and stored once; ` +
+        `${unanswered.length} without an answer, ${found} of them committed, all accepted once when repeated`,
     )
   }
   load.stop()

@@ -1,15 +1,15 @@
 /**
- * The books of a database after a round: money is conserved, balances are what the transfers make them, and what was
- * accepted is stored once and told once. One snapshot; every statement answers with what is wrong, so nothing is good.
+ * Audits a database after a round: balances sum to zero and equal their transfers, and every accepted payout is stored
+ * once with one event. All statements read one snapshot and return violations, so no rows means no error.
  */
 import { withClient } from './postgres.ts'
 
 export type Counted = { readonly accepted: number; readonly unknown: number }
 
-const wrongs: Readonly<Record<string, string>> = {
+const violations: Readonly<Record<string, string>> = {
   'the posted balances of a currency do not sum to zero': `
     select currency, sum(posted)::text as posted from ledger.accounts group by currency having sum(posted) <> 0`,
-  'an account is not the fold of its transfers': `
+  'an account balance differs from its transfers': `
     with moves as (
       select partner_id, debit_account_id as id,
         sum(case when kind in ('direct', 'post') then -amount else 0 end) as posted,
@@ -18,40 +18,42 @@ const wrongs: Readonly<Record<string, string>> = {
       union all
       select partner_id, credit_account_id, sum(amount), 0
       from ledger.transfers where kind in ('direct', 'post') group by 1, 2),
-    folded as (select partner_id, id, sum(posted) as posted, sum(reserved) as reserved from moves group by 1, 2)
-    select a.id, a.name, a.posted::text, f.posted::text as folded from ledger.accounts a
-      left join folded f using (partner_id, id)
-    where a.posted <> coalesce(f.posted, 0) or a.reserved <> coalesce(f.reserved, 0) limit 5`,
+    sums as (select partner_id, id, sum(posted) as posted, sum(reserved) as reserved from moves group by 1, 2)
+    select account.id, account.name, account.posted::text, sums.posted::text as transferred from ledger.accounts as account
+      left join sums using (partner_id, id)
+    where account.posted <> coalesce(sums.posted, 0) or account.reserved <> coalesce(sums.reserved, 0) limit 5`,
   'a balance is negative': `
     select id, name, posted::text, reserved::text from ledger.accounts
     where reserved < 0 or (name = 'balance' and posted < reserved) limit 5`,
-  'a key is there twice': `
+  'an idempotency key is stored twice': `
     select idempotency_key, count(*)::text from payouts.payouts
     group by partner_id, operation, idempotency_key having count(*) > 1 limit 5`,
-  'a payout has not exactly one reserve': `
-    select p.id from payouts.payouts p left join ledger.transfers t
-      on t.partner_id = p.partner_id and t.id = p.reserve_id and t.kind = 'reserve' and t.amount = p.amount
-    where t.id is null limit 5`,
-  'a payout has no transaction, or no first line in its timeline': `
-    select p.id from payouts.payouts p
-      left join transactions.transactions t on t.partner_id = p.partner_id and t.id = p.transaction_id
-    where t.id is null or jsonb_array_length(t.timeline) = 0 or t.reference <> p.reference limit 5`,
+  'a payout does not have exactly one reserve': `
+    select payout.id from payouts.payouts as payout left join ledger.transfers as transfer
+      on transfer.partner_id = payout.partner_id and transfer.id = payout.reserve_id
+        and transfer.kind = 'reserve' and transfer.amount = payout.amount
+    where transfer.id is null limit 5`,
+  'a payout has no transaction, or an empty timeline': `
+    select payout.id from payouts.payouts as payout left join transactions.transactions as transaction
+      on transaction.partner_id = payout.partner_id and transaction.id = payout.transaction_id
+    where transaction.id is null or jsonb_array_length(transaction.timeline) = 0
+      or transaction.reference <> payout.reference limit 5`,
 }
 
 const counts = `
   select (select count(*) from payouts.payouts)::integer as payouts,
     (select count(*) from events.events where type = 'partner.customer.withdrawal.requested')::integer as events,
     (select count(distinct (partner_id, reference)) from events.events
-      where type = 'partner.customer.withdrawal.requested')::integer as told,
+      where type = 'partner.customer.withdrawal.requested')::integer as "references",
     (select count(*) from ledger.transfers where kind = 'reserve')::integer as reserves,
     (select count(*) from transactions.transactions where category = 'Withdrawal')::integer as withdrawals`
 
-/** What is wrong, in words; empty where all is well. `counted` is everything sent to this database so far. */
-export async function auditBooks(databaseUrl: string, counted: Counted): Promise<readonly string[]> {
+/** Returns what is wrong. `counted` is everything that was sent to this database. */
+export async function auditLedger(databaseUrl: string, counted: Counted): Promise<readonly string[]> {
   return withClient(databaseUrl, async (client) => {
     const found: string[] = []
     await client.query('begin isolation level repeatable read read only')
-    for (const [what, statement] of Object.entries(wrongs)) {
+    for (const [what, statement] of Object.entries(violations)) {
       const { rows } = await client.query(statement)
       if (rows.length > 0) found.push(`${what}: ${JSON.stringify(rows)}`)
     }

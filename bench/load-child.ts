@@ -1,6 +1,6 @@
 /**
- * The load generator, a process of its own: signs first, then keeps every connection busy with one request at a time
- * (closed loop), over plain sockets, so that little of the cores goes to it. Told and asked by `load.ts`.
+ * The load generator, in a process of its own. It signs all requests first, then sends one request at a time on each
+ * connection (closed loop). It uses plain sockets, so that it needs little CPU. `load.ts` controls it by messages.
  */
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
@@ -8,7 +8,7 @@ import { type BenchPartner, signedBytes, type Unsigned } from './sign.ts'
 import type { LoadReport, LoadSpec } from './load.ts'
 
 const signersMax = 8
-/** `Retry-After` asks for four times as much. */
+/** A quarter of `Retry-After`. */
 const insistMs = 250
 const percentile = (sorted: Float64Array, share: number) =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
@@ -43,7 +43,7 @@ async function signAll(spec: LoadSpec, key: KeyObject): Promise<readonly Buffer[
   return requests
 }
 
-/** One answer off the front of what has arrived; undefined while it is not whole. Latin-1: one character a byte. */
+/** Reads one answer from the received text; undefined if it is incomplete. In Latin-1 one character is one byte. */
 function takeAnswer(
   text: string,
 ): { readonly status: number; readonly body: string; readonly rest: string } | undefined {
@@ -70,14 +70,14 @@ type Outcome = { readonly index: number; readonly status: number; readonly start
 type Drive = {
   readonly outcomes: Outcome[]
   readonly unknown: number[]
-  /** The index of the next request, or undefined when the round is over. */
+  /** Returns the index of the next request, or undefined after the end of the round. */
   readonly take: () => number | undefined
   problem: string | undefined
   turnedAway: number
   readonly isOver: () => boolean
 }
 
-/** Resolves when there is nothing left to send on this connection, or it broke. */
+/** Resolves when the round is over or the connection breaks. */
 function keepBusy(socket: Socket, requests: readonly Buffer[], drive: Drive, insist: boolean): Promise<void> {
   return new Promise((resolve) => {
     let text = ''
@@ -142,7 +142,7 @@ async function drive(spec: LoadSpec, requests: readonly Buffer[]): Promise<LoadR
     isOver: () => performance.now() >= deadlineMs,
     take: () => {
       if ((issued < spec.count || spec.cyclic) && performance.now() < deadlineMs) return issued++
-      // The rate is that of the time in which every connection was busy.
+      // The rate covers the time in which every connection was busy.
       endMs ??= performance.now()
       return undefined
     },
@@ -177,7 +177,7 @@ process.on('message', (message: { readonly prepare: LoadSpec; readonly privateKe
       return { report: await drive(prepared.spec, prepared.requests) }
     }
     const spec = message.prepare
-    // A cyclic load meets nobody who remembers a nonce: one set of requests serves all rounds while it is fresh.
+    // The server of a cyclic load stores no nonces, so that one set of requests serves all rounds.
     prepared = { spec, requests: await signAll(spec, createPrivateKey(message.privateKeyPem)) }
     return { prepared: true }
   }

@@ -1,4 +1,4 @@
-/** The load generator as the bench sees it: `prepare` is not counted, `go` is. */
+/** Controls the load generator: `prepare` signs requests and is not measured, `go` is measured. */
 import { fork } from 'node:child_process'
 import { join } from 'node:path'
 import { baseEnv } from './environment.ts'
@@ -9,20 +9,20 @@ export type LoadSpec = {
   readonly port: number
   readonly connections: number
   readonly seconds: number
-  /** Before those: not in the rate, nor in the times. What was frozen for long comes back from where the system has put it. */
+  /** Seconds before the measured time, because memory of a frozen process must be paged in. */
   readonly leadSeconds?: number
-  /** How many requests are signed; the round ends early where the service is faster. */
+  /** How many requests are signed. The round ends early if the service is faster. */
   readonly count: number
-  /** The signed requests may be sent again and again: nobody behind the port remembers a nonce. */
+  /** Repeats the signed requests: the server stores no nonces. */
   readonly cyclic: boolean
-  /** The report names what was acknowledged and what got no answer. */
+  /** The report lists acknowledged and unanswered requests. */
   readonly naming: boolean
-  /** What is refused for want of capacity (503) is sent again, until the round is over. */
+  /** Repeats requests refused for lack of capacity (503) until the end of the round. */
   readonly insist?: boolean
   readonly partners: readonly BenchPartner[]
   /** `<keyPrefix>-<index>` is the idempotency key. */
   readonly keyPrefix: string
-  /** Of the transactions that `get` asks for. */
+  /** The transactions that `get` reads. */
   readonly references: readonly string[]
 }
 
@@ -33,12 +33,12 @@ export type LoadReport = {
   readonly refused: number
   /** The connection broke before the answer. */
   readonly unknown: number
-  /** The first answer that was no success. */
+  /** The first unsuccessful answer. */
   readonly problem: string | undefined
   readonly p50Ms: number
   readonly p99Ms: number
   readonly busySeconds: number
-  /** Of one core. */
+  /** Share of one core. */
   readonly cpuShare: number
   readonly acknowledged?: readonly number[]
   readonly unanswered?: readonly number[]

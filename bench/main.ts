@@ -1,12 +1,12 @@
 /**
- * `npm run bench`: what a payout costs, against its peers in interleaved rounds on the same PostgreSQL. `--quick`: the
- * first rows within a minute. `--growth`: how the cost grows instead, into `growth.json`. `--kill`: the service is killed in the middle of rounds instead, and nothing is lost or
- * doubled. Exit code 1 where the books are wrong; a floor that is missed is only told.
+ * `npm run bench`: measures payouts against peers in interleaved rounds on one PostgreSQL. `--quick` measures the first
+ * rows within a minute. `--growth` measures how the cost grows, into `growth.json`. `--kill` kills the service during
+ * rounds and checks its data. Exit code 1 if an audit fails; a missed floor is only printed.
  */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { abandonAll } from './children.ts'
+import { killAll } from './children.ts'
 import { findPgbench } from './environment.ts'
 import { runGrowth } from './growth.ts'
 import { runKill } from './kill.ts'
@@ -37,13 +37,13 @@ function readOptions() {
       quick: flag,
       kill: flag,
       growth: flag,
-      /** Sizes of the full form, to try it out with less. */
+      /** Sizes that replace those of the form. */
       rounds: { type: 'string' },
       seconds: { type: 'string' },
       partners: { type: 'string', default: '1000' },
       rows: { type: 'string' },
       payouts: { type: 'string' },
-      /** A folder: CPU profiles of every measured process are written there. */
+      /** A folder for CPU profiles of every measured process. */
       profile: { type: 'string' },
     },
   })
@@ -76,12 +76,18 @@ async function measure(options: ReturnType<typeof readOptions>, postgres: Postgr
   const full = form === 'full' ? { partners, rows } : undefined
   const execArgv = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`]
   const stage = await buildStage({
-    ...{ postgres, load, turn: { seconds, leadSeconds }, pgbench: pgbench !== undefined, full, execArgv, say },
+    postgres,
+    load,
+    turn: { seconds, leadSeconds },
+    pgbench: pgbench !== undefined,
+    full,
+    execArgv,
+    say,
   })
   const { samples, wrong } = await runRounds(stage.contestants, { rounds, warmUps }, postgres, say)
   const rate = spreadOf((samples.get('payouts') ?? []).map((sample) => sample.rate)).median
-  const overload = await measureOverload(stage.payouts.options, stage.payouts.ledger, { rate, rounds }, say)
-  const memory = await measureMemory(stage.payouts.options, stage.payouts.ledger, payouts, say)
+  const overload = await measureOverload(stage.payouts.options, stage.payouts.tally, { rate, rounds }, say)
+  const memory = await measureMemory(stage.payouts.options, stage.payouts.tally, payouts, say)
   const after = (await stage.payouts.audit()).map((what) => `memory: ${what}`)
   load.stop()
   await stage.stop()
@@ -95,7 +101,7 @@ async function measure(options: ReturnType<typeof readOptions>, postgres: Postgr
 async function grow(options: ReturnType<typeof readOptions>, running: Postgres): Promise<readonly string[]> {
   const { rounds, seconds, rows } = options
   const wrong = await runGrowth({ postgres: running, quick: options.quick, rounds, seconds, rows, say })
-  say(wrong.length === 0 ? 'wrote bench/growth.json; `npm run generate` draws it' : wrong.join('\n'))
+  say(wrong.length === 0 ? 'wrote bench/growth.json; `npm run generate` renders it' : wrong.join('\n'))
   return wrong
 }
 
@@ -106,20 +112,20 @@ let interrupted = false
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => {
     interrupted = true
-    // Whatever was waiting for what is ended here fails, and must not cut the cleaning up short.
+    // Pending work fails when its processes end, and must not interrupt the cleanup.
     process.on('uncaughtException', () => {})
-    abandonAll()
+    killAll()
     void postgres.stop().finally(() => process.exit(130))
   })
 try {
   const work = options.kill ? () => runKill(postgres, say) : () => (options.growth ? grow : measure)(options, postgres)
   const wrong = await work()
-  if (options.kill) say(wrong.length === 0 ? 'nothing lost, nothing doubled' : wrong.join('\n'))
+  if (options.kill) say(wrong.length === 0 ? 'no payout lost or repeated' : wrong.join('\n'))
   if (wrong.length > 0) process.exitCode = 1
 } catch (error) {
   if (!interrupted) throw error
 } finally {
-  abandonAll()
+  killAll()
   await postgres.stop()
 }
 say(`${((performance.now() - begun) / 1000).toFixed(0)} s`)

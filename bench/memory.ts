@@ -1,19 +1,19 @@
-/** Memory of the process over many payouts: a leak shows as a slope, a cache as a step. */
-import type { Ledger, LoadedOptions } from './contestants.ts'
+/** Memory of the process over many payouts: a leak is a slope, a cache is a step. */
+import type { LoadedOptions, Tally } from './contestants.ts'
 import { spreadOf } from './rounds.ts'
 
 const chunkMax = 10_000
-/** Enough points for a first, a middle and a last fifth. */
+/** Enough points for five fifths. */
 const chunksMin = 20
 const mebibyte = 2 ** 20
-/** What a collector that is in no hurry may add between the second fifth and the last. */
+/** The growth from the second fifth to the last one that delayed garbage collection may cause. */
 const growthMax = 1.15
 
 export type Memory = { readonly payouts: number; readonly early: number; readonly late: number; readonly flat: boolean }
 
 export async function measureMemory(
   { server, load, partners, connections }: LoadedOptions,
-  ledger: Ledger,
+  tally: Tally,
   payouts: number,
   say: (line: string) => void,
 ): Promise<Memory> {
@@ -28,7 +28,7 @@ export async function measureMemory(
     await load.prepare({ ...shape, count, connections, seconds: 600, partners, port: server.port, keyPrefix })
     const report = await load.go()
     if (report.problem !== undefined) throw new Error(`memory: ${report.problem}`)
-    ledger.accepted += report.accepted
+    tally.accepted += report.accepted
     accepted += report.accepted
     megabytes.push((await server.usage()).rssBytes / mebibyte)
     if (megabytes.length % 10 === 0) say(`memory: ${accepted} payouts, ${Math.round(megabytes.at(-1) ?? 0)} MiB`)

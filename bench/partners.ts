@@ -1,4 +1,4 @@
-/** Partners to pay for, made by the service's own verbs, and their beneficiaries by the API itself. */
+/** Creates partners with the service's own verbs, and their beneficiaries through the API. */
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
 import { join } from 'node:path'
 import { permissions } from '@partner-payments/wire'
@@ -14,11 +14,11 @@ export const privateKeyPem = keys.privateKey.export({ type: 'pkcs8', format: 'pe
 export const publicKeyPem = keys.publicKey.export({ type: 'spki', format: 'pem' }).toString()
 
 const floatMinor = 1_000_000_000_000n
-const atOnce = 16
+const concurrency = 16
 
 export type Account = Pick<BenchPartner, 'partnerId' | 'apiKey' | 'apiSecret'>
 
-/** Partners with ten thousand million euro each: no payout of the bench is refused for want of money. */
+/** Partners with EUR 10,000,000,000 each, so that no payout is refused for insufficient funds. */
 export async function createPartners(databaseUrl: string, dataDir: string, count: number): Promise<readonly Account[]> {
   const config = readConfig({}, serviceEnv(databaseUrl, dataDir))
   const log = createLog(config.LOG_LEVEL)
@@ -29,7 +29,7 @@ export async function createPartners(databaseUrl: string, dataDir: string, count
     for (let index = 0; index < count; index += 1) {
       const account = await db.transaction(async (tx) => {
         const partnerId = await service.access.createPartner(tx, `Bench ${index}`)
-        await service.deposits.bookOwn(tx, partnerId, 'EUR', floatMinor)
+        await service.deposits.creditPartner(tx, partnerId, 'EUR', floatMinor)
         return service.access.createServiceAccount(tx, { partnerId, name: 'bench', permissions, publicKeyPem })
       })
       made.push(account)
@@ -40,7 +40,7 @@ export async function createPartners(databaseUrl: string, dataDir: string, count
   }
 }
 
-/** A customer and a beneficiary of each. */
+/** Creates a customer and a beneficiary for each account. */
 export async function createBeneficiaries(
   port: number,
   accounts: readonly Account[],
@@ -69,6 +69,6 @@ export async function createBeneficiaries(
       partners.push({ ...account, customerId: guid, beneficiaryId: id })
     }
   }
-  await Promise.all(Array.from({ length: Math.min(atOnce, accounts.length) }, worker))
+  await Promise.all(Array.from({ length: Math.min(concurrency, accounts.length) }, worker))
   return partners
 }

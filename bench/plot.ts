@@ -1,4 +1,4 @@
-/** A line of medians with bars from the smallest to the largest, as SVG text; readable on a light page and on a dark one. */
+/** Draws medians as a line with min-max bars, as SVG text for light and dark pages. */
 
 export type Spot = { readonly label: string; readonly median: number; readonly min: number; readonly max: number }
 export type Plot = {
@@ -13,7 +13,7 @@ const height = 340
 const frame = { left: 72, right: 24, top: 48, bottom: 56 }
 const ticksWanted = 5
 const legendStep = 110
-/** Told apart also by those who see red and green alike; each line has a mark of its own, too. */
+/** Colours that colour-blind readers can tell apart; each line also has its own mark. */
 const style = `
     text { font: 12px system-ui, sans-serif; fill: #24292f }
     .title { font-size: 14px; font-weight: 600 }
@@ -34,18 +34,18 @@ const style = `
 const escape = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 const at = (value: number) => String(Math.round(value * 10) / 10)
 
-/** 1, 2 or 5 times a power of ten. */
+/** A tick distance of 1, 2 or 5 times a power of ten. */
 function stepOf(max: number): number {
   const rough = max / ticksWanted
   const power = 10 ** Math.floor(Math.log10(rough))
   return ([1, 2, 5].find((factor) => factor * power >= rough) ?? 10) * power
 }
 
-function text(x: number, y: number, said: string, attributes = ''): string {
-  return `<text x="${at(x)}" y="${at(y)}"${attributes && ` ${attributes}`}>${escape(said)}</text>`
+function text(x: number, y: number, content: string, attributes = ''): string {
+  return `<text x="${at(x)}" y="${at(y)}"${attributes && ` ${attributes}`}>${escape(content)}</text>`
 }
 
-/** Steps are drawn evenly, whatever lies between their numbers: each is some times the one before. */
+/** Points have equal distances on the x axis, because their values grow by factors. */
 export function drawPlot({ title, xTitle, yTitle, lines }: Plot): string {
   const labels = lines[0]?.spots.map(({ label }) => label) ?? []
   const max = Math.max(...lines.flatMap(({ spots }) => spots.map((spot) => spot.max)))

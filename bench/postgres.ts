@@ -1,4 +1,4 @@
-/** The PostgreSQL under the whole bench: an embedded durable one in a temporary folder, or the one of DATABASE_URL. */
+/** The PostgreSQL of the bench: an embedded durable server in a temporary folder, or the one of DATABASE_URL. */
 import { execFile } from 'node:child_process'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -10,24 +10,24 @@ import { baseEnv, databaseUrl } from './environment.ts'
 
 export type Postgres = {
   readonly folder: string
-  /** Of the embedded server. */
+  /** The process id of the embedded server. */
   readonly pid: number | undefined
-  /** `version`, and the settings that decide what a commit means. */
+  /** The server version, and the settings that affect the durability of a commit. */
   readonly settings: Readonly<Record<string, string>>
-  /** A new database, empty or with the service's schema; answers its URL. */
+  /** Creates a database, empty or with the service's schema, and returns its URL. */
   readonly create: (name: string, schema: 'empty' | 'service') => Promise<string>
-  /** Writes out what earlier samples made dirty, so that no sample pays for its predecessor. */
+  /** Writes dirty pages of earlier samples, so that they do not slow down the next sample. */
   readonly checkpoint: () => Promise<void>
-  /** As the service's own workers do for a table that grows, and `pgbench -i` for its own: the planner knows what is there. */
+  /** Updates planner statistics, as the service's workers do for growing tables, and `pgbench -i` for its tables. */
   readonly analyse: () => Promise<void>
   readonly stop: () => Promise<void>
 }
 
 const run = promisify(execFile)
-/** Of all that are measured in one run, most of them frozen. */
+/** The connections of all measured processes, most of them frozen. */
 const connectionsMax = 500
 
-/** One connection for a moment. int8 comes as text: sums of money and counts are compared as such. */
+/** Opens one connection for `work`. The driver returns int8 as text. */
 export async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url, options: '-c timezone=UTC' })
   client.on('error', () => {})
@@ -53,7 +53,7 @@ async function readSettings(url: string): Promise<Readonly<Record<string, string
 
 export async function startPostgres(): Promise<Postgres> {
   const folder = await mkdtemp(join(tmpdir(), 'partner-payments-bench-'))
-  // The embedded server, which runs as somebody else where this is root, must get through.
+  // The embedded server runs as another user if this is root, and must reach its data folder.
   await chmod(folder, 0o711)
   const embedded =
     databaseUrl === undefined
@@ -96,7 +96,7 @@ async function migrated(url: string): Promise<void> {
   }
 }
 
-/** How libpq is told, so that the password stands in no list of processes. */
+/** libpq reads the connection from the environment, so that the password is in no process list. */
 function libpqEnv(url: string): Readonly<Record<string, string>> {
   const { hostname, port, username, password, pathname } = new URL(url)
   return {
@@ -115,7 +115,7 @@ export async function fillPgbench(url: string, scale: number): Promise<void> {
   await run('pgbench', ['-i', '-q', '-s', String(scale)], { env: libpqEnv(url) })
 }
 
-/** Transactions a second, without the time to connect: TPC-B as `pgbench` comes, or the script in a file. */
+/** Transactions a second, without the time to connect: the built-in TPC-B of `pgbench`, or a script file. */
 export async function runPgbench(
   url: string,
   seconds: number,
@@ -125,6 +125,6 @@ export async function runPgbench(
   const args = ['-c', String(clients), '-j', String(Math.min(2, clients)), '-T', String(seconds), ...file]
   const { stdout } = await run('pgbench', args, { env: libpqEnv(url) })
   const tps = /tps = ([\d.]+) \(without/.exec(stdout)?.[1]
-  if (tps === undefined) throw new Error(`pgbench said no tps:\n${stdout}`)
+  if (tps === undefined) throw new Error(`pgbench printed no tps:\n${stdout}`)
   return Number(tps)
 }

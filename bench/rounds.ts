@@ -1,4 +1,4 @@
-/** Interleaved rounds: A B C, B C A, ... so that what the machine does meanwhile falls on all alike. */
+/** Interleaved rounds (A B C, B C A, ...), so that other load on the machine affects all contestants alike. */
 import type { Contestant, Sample } from './contestants.ts'
 import type { Postgres } from './postgres.ts'
 
@@ -13,22 +13,21 @@ export async function runRounds(
 ): Promise<RoundsResult> {
   const samples = new Map<string, Sample[]>(contestants.map(({ name }) => [name, []]))
   const wrong: string[] = []
-  // Code that has not run yet is slow in any of them (some tens of thousands of requests, until all of it is compiled), and
-  // what is signed for a round is as much as the last one took.
-  for (let time = 0; time < warmUps; time += 1) for (const contestant of contestants) await contestant.warmUp()
+  // Node compiles hot code only after tens of thousands of requests. A warm-up also finds how many requests to sign.
+  for (let warmUp = 0; warmUp < warmUps; warmUp += 1) for (const contestant of contestants) await contestant.warmUp()
   for (let round = 0; round < rounds; round += 1) {
-    // The hosts of the bench have no workers, which would have seen the tables grow.
+    // The measured processes have no workers that would analyse growing tables.
     await postgres.analyse()
     const order = contestants.map((_, at) => contestants[(at + round) % contestants.length] as Contestant)
-    const told: string[] = []
+    const rates: string[] = []
     for (const contestant of order) {
       await postgres.checkpoint()
       const sample = await contestant.sample()
       samples.get(contestant.name)?.push(sample)
-      told.push(`${contestant.name} ${Math.round(sample.rate)}`)
+      rates.push(`${contestant.name} ${Math.round(sample.rate)}`)
       wrong.push(...(await contestant.audit()).map((what) => `round ${round + 1}, ${contestant.name}: ${what}`))
     }
-    say(`round ${round + 1} of ${rounds}: ${told.join(', ')}`)
+    say(`round ${round + 1} of ${rounds}: ${rates.join(', ')}`)
   }
   return { samples, wrong }
 }

@@ -1,9 +1,9 @@
-/** Requests as bytes, signed before they are counted: a partner's own machines sign, not the service's. */
+/** Signed requests as bytes. Signing is not measured, because it is the work of partners. */
 import { type KeyObject, randomUUID, sign } from 'node:crypto'
 import { promisify } from 'node:util'
 import { canonicalString } from '@partner-payments/wire'
 
-/** All that a request needs of a partner. Every partner of the bench has the same RSA key, and an account of its own. */
+/** The partner data of a request. All partners of the bench share one RSA key; each has its own service account. */
 export type BenchPartner = {
   readonly partnerId: string
   readonly apiKey: string
@@ -13,8 +13,8 @@ export type BenchPartner = {
 }
 export type Unsigned = { readonly method: 'GET' | 'POST'; readonly path: string; readonly body?: string }
 
-/** With a callback it runs in Node's thread pool, so that all cores sign. */
-const signAside = promisify<string, Buffer, KeyObject, Buffer>(sign)
+/** The asynchronous form signs in Node's thread pool, on all cores. */
+const signInPool = promisify<string, Buffer, KeyObject, Buffer>(sign)
 
 export async function signedHeaders(
   partner: Pick<BenchPartner, 'apiKey' | 'apiSecret'>,
@@ -25,11 +25,11 @@ export async function signedHeaders(
   const nonce = randomUUID()
   const { apiKey, apiSecret } = partner
   const text = canonicalString({ method, path, query: '', timestamp, nonce, apiSecret, body: Buffer.from(body) })
-  const signature = (await signAside('sha256', Buffer.from(text), key)).toString('base64')
+  const signature = (await signInPool('sha256', Buffer.from(text), key)).toString('base64')
   return { ApiKey: apiKey, Nonce: nonce, Timestamp: timestamp, Signature: signature }
 }
 
-/** One HTTP/1.1 request, kept alive. */
+/** One HTTP/1.1 keep-alive request. */
 export async function signedBytes(partner: BenchPartner, key: KeyObject, request: Unsigned): Promise<Buffer> {
   const { method, path, body } = request
   const headers = {

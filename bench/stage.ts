@@ -1,4 +1,4 @@
-/** Databases, processes and contestants of one run, in the order in which they are needed. */
+/** The databases, processes and contestants of one run. */
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { type BaselinePartner, schema, seed } from './baseline/schema.ts'
@@ -7,14 +7,14 @@ import {
   auditOf,
   baselineAudit,
   type Contestant,
-  type Ledger,
   loadedContestant,
   type LoadedOptions,
   pgbenchContestant,
+  type Tally,
   type Turn,
 } from './contestants.ts'
 import { depositsContestant } from './deposits.ts'
-import { fillRows, payoutsIn, someReferences } from './fill.ts'
+import { fillRows, payoutsIn, randomReferences } from './fill.ts'
 import { type Load, startLoad } from './load.ts'
 import { type Account, createBeneficiaries, createPartners, privateKeyPem, publicKeyPem } from './partners.ts'
 import { fillPgbench, type Postgres, withClient } from './postgres.ts'
@@ -24,15 +24,15 @@ export type StageOptions = {
   readonly load: Load
   readonly turn: Turn
   readonly pgbench: boolean
-  /** Partners, rows and what else takes long to make. */
+  /** The sizes of the slow contestants of the full form. */
   readonly full: { readonly partners: number; readonly rows: number } | undefined
   readonly execArgv: readonly string[]
   readonly say: (line: string) => void
 }
 export type Stage = {
   readonly contestants: readonly Contestant[]
-  /** One partner's payouts, for what is measured after the rounds. */
-  readonly payouts: { readonly options: LoadedOptions; readonly ledger: Ledger; readonly audit: Contestant['audit'] }
+  /** The contestant `payouts`, which overload and memory measure after the rounds. */
+  readonly payouts: { readonly options: LoadedOptions; readonly tally: Tally; readonly audit: Contestant['audit'] }
   readonly stop: () => Promise<void>
 }
 
@@ -40,8 +40,37 @@ const connections = 64
 const referencesCount = 10_000
 
 export async function buildStage(options: StageOptions): Promise<Stage> {
-  const { postgres, load, turn, execArgv, full, say } = options
+  const { postgres, turn, full, say } = options
+  const builder = createBuilder(options)
+  const contestants: Contestant[] = options.pgbench ? await pgbenches(postgres, turn) : []
+  say('starting the service, with its workers and without, and the baseline')
+  const serve = await builder.service('serve', 'serve', 1)
+  const accept = await builder.service('accept', 'accept', 1)
+  contestants.push(
+    await baseline(postgres, builder.common, (url) => builder.start('baseline', url, 'baseline')),
+    loadedContestant({ ...serve, name: 'payouts with settlement', kind: 'payout' }),
+    loadedContestant({ ...accept, name: 'payouts', kind: 'payout' }),
+  )
+  if (full) {
+    contestants.push(await withoutDatabase(builder, accept))
+    say(`creating ${full.partners} partners, and ${full.rows.toLocaleString('en')} rows`)
+    const many = await builder.service('accept', 'partners', full.partners)
+    contestants.push(loadedContestant({ ...many, name: '1,000 partners', kind: 'payout' }))
+    contestants.push(...(await onManyRows(builder, full.rows, say)))
+    contestants.push(await deposits(builder))
+  }
+  const { tally, audit } = accept
+  return {
+    contestants,
+    payouts: { options: { ...accept, name: 'payouts', kind: 'payout' }, tally, audit },
+    stop: builder.stop,
+  }
+}
+
+/** Starts programs on databases of their own. */
+function createBuilder({ postgres, load, turn, execArgv }: StageOptions) {
   const servers: Server[] = []
+  const loads: Load[] = []
   const common = { load, connections, ...turn }
   const folder = (name: string) => join(postgres.folder, name)
   const start = async (program: Program, databaseUrl: string, name: string, env = {}) => {
@@ -49,70 +78,79 @@ export async function buildStage(options: StageOptions): Promise<Stage> {
     servers.push(server)
     return server
   }
-  /** A database of the service with partners, and a program of the service on it. */
-  const service = async (program: Program, name: string, partners: number, fill?: Fill, env = {}) => {
+  /** Creates a database with partners, and starts a program of the service on it. */
+  const service = async (program: Program, name: string, partnerCount: number, fill?: Fill, env = {}) => {
     const databaseUrl = await postgres.create(name, 'service')
-    const accounts = await createPartners(databaseUrl, folder(name), partners)
-    const filled = (await fill?.(databaseUrl, accounts)) ?? 0
+    const accounts = await createPartners(databaseUrl, folder(name), partnerCount)
+    const tally: Tally = { accepted: (await fill?.(databaseUrl, accounts)) ?? 0, unknown: 0 }
     const server = await start(program, databaseUrl, name, env)
-    const ledger: Ledger = { accepted: filled, unknown: 0 }
-    const made = await createBeneficiaries(server.port, accounts)
+    const partners = await createBeneficiaries(server.port, accounts)
     server.freeze()
-    return { ...common, databaseUrl, server, ledger, partners: made, audit: auditOf(databaseUrl, ledger) }
+    return { ...common, databaseUrl, server, tally, partners, audit: auditOf(databaseUrl, tally) }
   }
-
-  const cyclicLoads: Load[] = []
-  const contestants: Contestant[] = options.pgbench ? await pgbenches(postgres, turn) : []
-  say('starting the service, with its workers and without, and the baseline')
-  const serve = await service('serve', 'serve', 1)
-  const accept = await service('accept', 'accept', 1)
-  contestants.push(
-    await baseline(postgres, common, (url) => start('baseline', url, 'baseline')),
-    loadedContestant({ ...serve, name: 'payouts with settlement', kind: 'payout' }),
-    loadedContestant({ ...accept, name: 'payouts', kind: 'payout' }),
-  )
-  if (full) {
-    const stateless = await start('stateless', accept.databaseUrl, 'accept')
-    stateless.freeze()
-    const cyclic = startLoad(privateKeyPem)
-    cyclicLoads.push(cyclic)
-    const { partners } = accept
-    const bare = { ...common, load: cyclic, server: stateless, partners, kind: 'payout', cyclic: true } as const
-    contestants.push(loadedContestant({ ...bare, name: 'no database' }))
-    say(`making ${full.partners} partners, and ${full.rows.toLocaleString('en')} rows`)
-    const many = await service('accept', 'partners', full.partners)
-    contestants.push(loadedContestant({ ...many, name: '1,000 partners', kind: 'payout' }))
-    const fill: Fill = async (url, [account]) => {
-      await fillRows(url, account?.partnerId ?? '', full.rows, say)
-      return payoutsIn(full.rows)
-    }
-    const rows = await service('accept', 'rows', 1, fill)
-    const references = await someReferences(rows.databaseUrl, full.rows, referencesCount)
-    const empty = await start('empty', rows.databaseUrl, 'rows')
-    const get = { ...common, partners: rows.partners, references, kind: 'get' } as const
-    contestants.push(
-      loadedContestant({ ...rows, name: 'many rows', kind: 'payout' }),
-      loadedContestant({ ...get, server: rows.server, name: 'get' }),
-      loadedContestant({ ...get, server: empty, name: 'empty get' }),
-    )
-    const bank = await service('accept', 'deposits', 1, undefined, { SANDBOX_BANK_DELAY_MS: '0' })
-    const { ledger: _deposits, ...opening } = bank
-    const worker = await start('settle', bank.databaseUrl, 'deposits', { SANDBOX_BANK_DELAY_MS: '0' })
-    worker.freeze()
-    contestants.push(depositsContestant({ ...opening, worker }))
-  }
-  const { ledger, audit } = accept
   return {
-    contestants,
-    payouts: { options: { ...accept, name: 'payouts', kind: 'payout' }, ledger, audit },
+    common,
+    start,
+    service,
+    /** A load generator of its own, for requests that it repeats. */
+    startCyclicLoad: (): Load => {
+      const cyclic = startLoad(privateKeyPem)
+      loads.push(cyclic)
+      return cyclic
+    },
     stop: async () => {
-      for (const cyclic of cyclicLoads) cyclic.stop()
+      for (const each of loads) each.stop()
       await Promise.all(servers.map((server) => server.stop()))
     },
   }
 }
 
-/** Answers how many payouts it made. */
+type Builder = ReturnType<typeof createBuilder>
+type BuiltService = Awaited<ReturnType<Builder['service']>>
+
+async function withoutDatabase(builder: Builder, accept: BuiltService): Promise<Contestant> {
+  const server = await builder.start('stateless', accept.databaseUrl, 'accept')
+  server.freeze()
+  return loadedContestant({
+    ...builder.common,
+    load: builder.startCyclicLoad(),
+    server,
+    partners: accept.partners,
+    name: 'no database',
+    kind: 'payout',
+    cyclic: true,
+  })
+}
+
+async function onManyRows(
+  builder: Builder,
+  rowCount: number,
+  say: StageOptions['say'],
+): Promise<readonly Contestant[]> {
+  const fill: Fill = async (url, [account]) => {
+    await fillRows(url, account?.partnerId ?? '', rowCount, say)
+    return payoutsIn(rowCount)
+  }
+  const filled = await builder.service('accept', 'rows', 1, fill)
+  const references = await randomReferences(filled.databaseUrl, rowCount, referencesCount)
+  const empty = await builder.start('empty', filled.databaseUrl, 'rows')
+  const get = { ...builder.common, partners: filled.partners, references, kind: 'get' } as const
+  return [
+    loadedContestant({ ...filled, name: 'many rows', kind: 'payout' }),
+    loadedContestant({ ...get, server: filled.server, name: 'get' }),
+    loadedContestant({ ...get, server: empty, name: 'empty get' }),
+  ]
+}
+
+async function deposits(builder: Builder): Promise<Contestant> {
+  const env = { SANDBOX_BANK_DELAY_MS: '0' }
+  const { tally: _payoutsOnly, ...opening } = await builder.service('accept', 'deposits', 1, undefined, env)
+  const worker = await builder.start('settle', opening.databaseUrl, 'deposits', env)
+  worker.freeze()
+  return depositsContestant({ ...opening, worker })
+}
+
+/** Returns how many payouts it created. */
 type Fill = (databaseUrl: string, accounts: readonly Account[]) => Promise<number>
 
 async function pgbenches(postgres: Postgres, turn: Turn): Promise<Contestant[]> {
@@ -131,11 +169,10 @@ async function baseline(
   start: (databaseUrl: string) => Promise<Server>,
 ): Promise<Contestant> {
   const databaseUrl = await postgres.create('baseline', 'empty')
-  const [partnerId, apiKey, apiSecret] = [randomUUID(), randomUUID(), randomUUID()]
   const partner: BaselinePartner = {
-    partnerId,
-    apiKey,
-    apiSecret,
+    partnerId: randomUUID(),
+    apiKey: randomUUID(),
+    apiSecret: randomUUID(),
     customerId: randomUUID(),
     beneficiaryId: randomUUID(),
   }
@@ -145,7 +182,7 @@ async function baseline(
       await client.query(text, [...values])
   })
   const server = await start(databaseUrl)
-  const ledger: Ledger = { accepted: 0, unknown: 0 }
-  const audit = baselineAudit(databaseUrl, ledger)
-  return loadedContestant({ ...common, server, ledger, audit, partners: [partner], name: 'baseline', kind: 'payout' })
+  const tally: Tally = { accepted: 0, unknown: 0 }
+  const audit = baselineAudit(databaseUrl, tally)
+  return loadedContestant({ ...common, server, tally, audit, partners: [partner], name: 'baseline', kind: 'payout' })
 }

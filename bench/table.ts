@@ -1,4 +1,4 @@
-/** The rows of the issue that the bench answers: what is compared with what, the floor and the aim. */
+/** The rows of the comparison: the contestants, the floor and the aim. */
 import type { Sample } from './contestants.ts'
 import { type Samples, type Spread, spreadOf } from './rounds.ts'
 
@@ -6,12 +6,12 @@ export type Row = {
   readonly title: string
   readonly ours: string
   readonly peer: string
-  /** Ratios by default at least so much; `most`: at most. */
+  /** The lowest acceptable ratio, or the highest one if `most` is set. */
   readonly floor: number
   readonly aim: number
   readonly most?: boolean
   readonly value: (ours: Sample, peer: Sample) => number
-  /** What stands in the columns of both; by default the rate. */
+  /** The figure in the columns of both contestants; by default the rate. */
   readonly shown?: (sample: Sample) => number
 }
 export type Judged = {
@@ -72,11 +72,11 @@ export function judge(row: Row, samples: Samples): Judged {
   const limits = `${most ? 'at most ' : ''}${floor}`
   if (mine.length === 0 || theirs.length === 0)
     return { title, verdict: 'skipped', cells: [title, '', '', 'skipped', limits, String(aim), ''] }
-  // Each sample against its peer of the same round.
+  // Compares samples of the same round.
   const found = spreadOf(mine.map((sample, round) => value(sample, theirs[round] ?? sample)))
   const reaches = (limit: number) => (most ? found.median <= limit : found.median >= limit)
   const verdict = reaches(aim) ? 'aim' : reaches(floor) ? 'floor' : 'missed'
   const figures = (list: readonly Sample[]) => spread(spreadOf(list.map(shown)))
-  const said = { aim: 'aim reached', floor: 'floor reached', missed: 'MISSED' }[verdict]
-  return { title, verdict, cells: [title, figures(mine), figures(theirs), spread(found), limits, String(aim), said] }
+  const text = { aim: 'aim reached', floor: 'floor reached', missed: 'MISSED' }[verdict]
+  return { title, verdict, cells: [title, figures(mine), figures(theirs), spread(found), limits, String(aim), text] }
 }

@@ -1,4 +1,4 @@
-/** Loaded into every measured process before its program (`--import`): answers what it has used when it is asked. */
+/** Loaded into every measured process with `--import`: reports the resource usage on request. */
 export type Usage = { readonly cpuSeconds: number; readonly rssBytes: number; readonly heapBytes: number }
 
 export function usageNow(): Usage {

@@ -1,4 +1,4 @@
-/** The baseline's tables: what one would write down first, with the indexes that its lookups need. */
+/** The tables of the baseline: a straightforward schema with the indexes that its lookups need. */
 export const schema = `
   create table accounts (
     id uuid primary key, partner_id uuid not null, name text not null, currency text not null,
@@ -46,7 +46,7 @@ export type BaselinePartner = {
   readonly beneficiaryId: string
 }
 
-/** One partner with money, a customer and a beneficiary, as statements. */
+/** Statements that insert one partner with money, a customer and a beneficiary. */
 export const seed = (partner: BaselinePartner, publicKeyPem: string, ids: readonly [string, string]) =>
   [
     [

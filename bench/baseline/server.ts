@@ -1,7 +1,7 @@
 /**
- * The straightforward payout service that many a team writes first, as a measure: one HTTP request, one transaction,
- * one statement after another on a pool of connections. The same promises as the service: RSA signature, nonce, window,
- * idempotency key, double entry under a row lock, transaction, timeline, event, all in one durable commit.
+ * The baseline: a straightforward payout service with one transaction per HTTP request and sequential statements on a
+ * connection pool. It gives the same guarantees as the service: RSA signature, nonce, timestamp window, idempotency key,
+ * double entry under a row lock, transaction, timeline and event in one durable commit.
  */
 import { createHash, createPublicKey, type KeyObject, randomUUID, verify } from 'node:crypto'
 import { createServer, type IncomingMessage } from 'node:http'
@@ -38,7 +38,7 @@ async function partnerOf(apiKey: string): Promise<Partner | undefined> {
   return partner
 }
 
-function holds(request: IncomingMessage, raw: Buffer, { secret, key }: Partner): boolean {
+function isSigned(request: IncomingMessage, raw: Buffer, { secret, key }: Partner): boolean {
   const { timestamp = '', nonce = '', signature = '' } = request.headers
   const digest = createHash('sha256').update(raw).digest('hex')
   const text = [request.method, request.url, '', timestamp, nonce, secret, digest].join('\n')
@@ -56,7 +56,7 @@ function valid(value: unknown): value is Body {
   )
 }
 
-/** The driver prepares a named statement once a connection. */
+/** The driver prepares a named statement once per connection. */
 const statement = (client: pg.PoolClient, name: string, text: string, values: readonly unknown[]) =>
   client.query({ name, text, values: [...values] })
 
@@ -65,14 +65,16 @@ async function accept(client: pg.PoolClient, partnerId: string, nonce: string, b
   const { idempotencyKey, beneficiaryId, currency } = body
   const amount = Math.round(body.amount * 100)
   const nonces = 'insert into nonces values ($1, $2, $3) on conflict do nothing'
-  const spent = await statement(client, 'nonce', nonces, [partnerId, nonce, new Date(now.getTime() + 660_000)])
-  if (spent.rowCount === 0) return refuse(401, 'nonce_replayed')
-  const byKey = `select t.reference, p.status from payouts p join transactions t on t.id = p.transaction_id
-    where p.partner_id = $1 and p.idempotency_key = $2`
+  const consumed = await statement(client, 'nonce', nonces, [partnerId, nonce, new Date(now.getTime() + 660_000)])
+  if (consumed.rowCount === 0) return refuse(401, 'nonce_replayed')
+  const byKey = `select transaction.reference, payout.status from payouts as payout
+    join transactions as transaction on transaction.id = payout.transaction_id
+    where payout.partner_id = $1 and payout.idempotency_key = $2`
   const before = await statement(client, 'key', byKey, [partnerId, idempotencyKey])
   if (before.rows[0]) return { status: 200, body: { ...body, ...before.rows[0] } }
-  const payee = `select b.*, c.email from beneficiaries b join customers c on c.id = b.customer_id
-    where b.partner_id = $1 and b.id = $2 and b.currency = $3`
+  const payee = `select beneficiary.*, customer.email from beneficiaries as beneficiary
+    join customers as customer on customer.id = beneficiary.customer_id
+    where beneficiary.partner_id = $1 and beneficiary.id = $2 and beneficiary.currency = $3`
   const [beneficiary] = (await statement(client, 'payee', payee, [partnerId, beneficiaryId, currency])).rows
   if (!beneficiary) return refuse(404, 'not_found')
   const lock = 'select * from accounts where partner_id = $1 and currency = $2 order by id for update'
@@ -92,13 +94,13 @@ async function accept(client: pg.PoolClient, partnerId: string, nonce: string, b
   await statement(client, 'open', open, [...opened, idempotencyKey, creditor, now])
   const timeline = `insert into timeline values ($1, 0, 'Created', 'Pending', $2), ($1, 1, 'Reserved', 'Pending', $2)`
   await statement(client, 'timeline', timeline, [transactionId, now])
-  const hash = JSON.stringify([amount, currency, beneficiaryId])
+  const fingerprint = JSON.stringify([amount, currency, beneficiaryId])
   const payout = `insert into payouts values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'Pending', $10, $10)`
   const kept = [
     payoutId,
     partnerId,
     idempotencyKey,
-    hash,
+    fingerprint,
     transactionId,
     reserveId,
     beneficiaryId,
@@ -137,7 +139,7 @@ async function answer(request: IncomingMessage): Promise<Answer> {
   const { apikey = '', nonce = '', timestamp = '' } = request.headers
   if (Math.abs(Date.now() / 1000 - Number(timestamp)) > 300) return refuse(401, 'timestamp_out_of_window')
   const partner = await partnerOf(String(apikey))
-  if (!partner || !holds(request, raw, partner)) return refuse(401, 'signature_invalid')
+  if (!partner || !isSigned(request, raw, partner)) return refuse(401, 'signature_invalid')
   const body = JSON.parse(raw.toString()) as unknown
   if (!valid(body)) return refuse(400, 'validation_failed')
   return inTransaction((client) => accept(client, partner.id, String(nonce), body))

@@ -5,7 +5,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { abandonAll } from '../children.ts'
+import { killAll } from '../children.ts'
 import { startPostgres, type Postgres } from '../postgres.ts'
 import { runRounds } from '../rounds.ts'
 import { renderMarkdown, renderText } from './report.ts'
@@ -80,7 +80,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
     interrupted = true
     // Requests to the ended processes fail. These errors must not stop the cleanup.
     process.on('uncaughtException', () => {})
-    abandonAll()
+    killAll()
     void postgres.stop().finally(() => process.exit(130))
   })
 try {
@@ -89,7 +89,7 @@ try {
 } catch (error) {
   if (!interrupted) throw error
 } finally {
-  abandonAll()
+  killAll()
   await postgres.stop()
 }
 say(`${((performance.now() - begun) / 1000).toFixed(0)} s`)

@@ -1,7 +1,7 @@
 /** The contestants of the service: its role `worker` as a process, on a service database. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Server } from '../children.ts'
-import { type Contestant, type Ledger, loadedContestant, type LoadedOptions, type Sample } from '../contestants.ts'
+import { type Contestant, type Tally, loadedContestant, type LoadedOptions, type Sample } from '../contestants.ts'
 import { withClient } from '../postgres.ts'
 import { auditOwed, compare, deliveredSince, verifySigned } from './audit.ts'
 import { type Flood, floodContestant, type Taken, used } from './flood.ts'
@@ -148,10 +148,10 @@ export function claimsContestant(options: {
   })
 }
 
-export type PayoutsOptions = Omit<LoadedOptions, 'audit' | 'ledger'> & {
+export type PayoutsOptions = Omit<LoadedOptions, 'audit' | 'tally'> & {
   readonly setup: Setup
   readonly worker: Server
-  readonly ledger: Ledger
+  readonly tally: Tally
   readonly partnerId: string
   readonly auditLedger: () => Promise<readonly string[]>
 }
@@ -161,17 +161,17 @@ export function payoutsContestant(
   options: PayoutsOptions,
   meanwhile: (rate: number, share: number) => void,
 ): Contestant {
-  const { setup, worker, ledger, partnerId, auditLedger, name, seconds } = options
+  const { setup, worker, tally, partnerId, auditLedger, name, seconds } = options
   const payouts = loadedContestant(options)
   const check = checkOf(setup, { drained: true })
   let wrong: readonly string[] = []
   const sample = async () => {
     worker.thaw()
-    const before = ledger.accepted
+    const before = tally.accepted
     const found = await payouts.sample()
     const endedMs = nowMs()
-    setup.committed.set(partnerId, ledger.accepted)
-    const owed = setup.healthyDeliveries(ledger.accepted - before)
+    setup.committed.set(partnerId, tally.accepted)
+    const owed = setup.healthyDeliveries(tally.accepted - before)
     await until(name, async () => (await setup.endpoints.count()) >= owed && (await isDrained(setup)))
     worker.freeze()
     const taken = await setup.endpoints.take()

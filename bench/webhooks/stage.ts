@@ -1,7 +1,7 @@
 /** The databases, endpoints, processes and contestants of one run. Creates only what the selected rows need. */
 import { join } from 'node:path'
 import { type Program, type Server, startServer } from '../children.ts'
-import { auditOf, type Contestant, type Ledger, loadedContestant } from '../contestants.ts'
+import { auditOf, type Contestant, type Tally, loadedContestant } from '../contestants.ts'
 import { startLoad } from '../load.ts'
 import { createBeneficiaries, createPartners, privateKeyPem } from '../partners.ts'
 import type { Postgres } from '../postgres.ts'
@@ -175,15 +175,15 @@ async function addPayouts(build: Building, meanwhile: Meanwhile): Promise<void> 
     const server = await build.start('accept', databaseUrl, name)
     const partners = await createBeneficiaries(server.port, accounts)
     server.freeze()
-    const ledger: Ledger = { accepted: 0, unknown: 0 }
+    const tally: Tally = { accepted: 0, unknown: 0 }
     const turn = { seconds, leadSeconds: 0 }
-    return { databaseUrl, dataDir, server, partners, ledger, load, connections, ...turn, kind: 'payout' } as const
+    return { databaseUrl, dataDir, server, partners, tally, load, connections, ...turn, kind: 'payout' } as const
   }
   const quiet = await service('quiet')
-  const auditLedger = auditOf(quiet.databaseUrl, quiet.ledger)
+  const auditLedger = auditOf(quiet.databaseUrl, quiet.tally)
   build.contestants.push(loadedContestant({ ...quiet, name: names.quiet, audit: auditLedger }))
   const telling = await service('telling')
-  const { databaseUrl, dataDir, ledger } = telling
+  const { databaseUrl, dataDir, tally } = telling
   const endpoints = await build.endpointsOf(healthy(perEvent))
   const partnerIds = telling.partners.map(({ partnerId }) => partnerId)
   const setup = await createSetup({ databaseUrl, dataDir, endpoints, perPartner: perEvent, partnerIds })
@@ -194,7 +194,7 @@ async function addPayouts(build: Building, meanwhile: Meanwhile): Promise<void> 
     meanwhile.shares.push(share)
   }
   const options = { ...telling, name: names.telling, setup, worker, partnerId: partnerIds[0] ?? '' }
-  build.contestants.push(payoutsContestant({ ...options, auditLedger: auditOf(databaseUrl, ledger) }, note))
+  build.contestants.push(payoutsContestant({ ...options, auditLedger: auditOf(databaseUrl, tally) }, note))
 }
 
 /** Row 7: a hundred endpoints of five partners. Half of the pending rows are due for them, half wait for others. */

@@ -1,12 +1,11 @@
 /**
- * What causes which event, in order: the table of the contract, for every payment of the day. The reconciliation holds
- * what arrived against it.
+ * The expected events of each payment outcome, in order. The reconciliation compares the received events with this table.
  */
 import type { Transaction, WebhookEvent } from '@partner-payments/sdk'
 
 export type EventName = WebhookEvent['data']['eventType']
 
-/** How a payment ends, and the events on its way there. */
+/** The final status of a payment and its events, in order. */
 export type Ending = { readonly status: Transaction['status']; readonly events: readonly EventName[] }
 
 const deposit = {
@@ -36,7 +35,7 @@ export const endings = {
   'customer payout settled': { status: 'Completed', events: [...sent, changed] },
   'customer payout sent': { status: 'Pending', events: sent },
   'customer payout rejected': { status: 'Unsuccessful', events: [...sent, withdrawal.failed, changed] },
-  /** In the acknowledgement: the bank never took the instruction. */
+  /** Refused in the acknowledgement: the bank never accepted the instruction. */
   'customer payout refused': {
     status: 'Unsuccessful',
     events: [withdrawal.requested, withdrawal.accepted, withdrawal.failed, changed],
@@ -51,13 +50,13 @@ export const eventNames: readonly EventName[] = [
   changed,
 ] as const
 
-/** What the last word on a payment says of its transaction. */
-export const statusSaidBy: Readonly<Partial<Record<EventName, Transaction['status']>>> = {
+/** The transaction status that a final event implies. */
+export const statusImpliedBy: Readonly<Partial<Record<EventName, Transaction['status']>>> = {
   [deposit.completed]: 'Completed',
   [deposit.failed]: 'Unsuccessful',
   [deposit.expired]: 'Expired',
   [withdrawal.failed]: 'Unsuccessful',
 }
 
-/** `partner.customer.deposit.created` is `created`, for a table that fits a terminal. */
+/** Shortens `partner.customer.deposit.created` to `created`, so that the table fits a terminal. */
 export const shortName = (name: string): string => name.split('.').at(-1) ?? name

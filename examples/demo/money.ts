@@ -1,9 +1,9 @@
-/** Amounts: decimal texts on the wire, `bigint` minor units here. No amount meets a float. */
+/** Amounts: decimal text on the wire, `bigint` minor units here. No amount is ever a float. */
 
-/** Every currency of the day has two decimal digits. */
+/** Every currency of the demo has two decimal digits. */
 const digits = 2
 
-/** `12.50` is 1250n. Throws where the text is no amount. */
+/** Converts `12.50` to 1250n. Throws if the text is not an amount. */
 export function minorOf(text: string): bigint {
   const match = /^(-?)(\d+)(?:\.(\d{1,2}))?$/.exec(text)
   if (match === null) throw new Error(`${text} is not an amount of ${digits} decimal digits`)
@@ -12,7 +12,7 @@ export function minorOf(text: string): bigint {
   return sign === '-' ? -minor : minor
 }
 
-/** For people: 123450n is `1,234.50`. */
+/** Formats 123450n as `1,234.50`. */
 export function amountText(minor: bigint): string {
   const text = (minor < 0n ? -minor : minor).toString().padStart(digits + 1, '0')
   const whole = text.slice(0, -digits).replace(/\B(?=(\d{3})+$)/g, ',')

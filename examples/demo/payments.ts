@@ -1,10 +1,10 @@
-/** The payments of the day: made through the API, noted with what is to become of each. */
+/** The payments of the day, created through the API, each with its expected outcome. */
 import { randomUUID } from 'node:crypto'
 import type { Transaction } from '@partner-payments/sdk'
 import { type Ending, endings } from './causes.ts'
 import { minorOf } from './money.ts'
 import type { Payee } from './people.ts'
-import type { Cast, Stage } from './setup.ts'
+import type { Context, Parties } from './setup.ts'
 
 export type Payment = {
   readonly reference: string
@@ -13,7 +13,7 @@ export type Payment = {
   readonly amount: bigint
   readonly currency: string
   readonly ending: Ending
-  /** Handed to a bank as an instruction. */
+  /** Submitted to a bank as an instruction. */
   readonly instructed: boolean
 }
 
@@ -38,16 +38,16 @@ export const deposits: readonly DepositPlan[] = [
 /** The magic amounts are those of docs/sandbox.md. */
 export const payouts: readonly PayoutPlan[] = [
   {
-    what: 'to be settled',
+    what: 'expected to settle',
     to: 'landlord',
     amount: '250.00',
     currency: 'EUR',
     reference: 'RENT-2026-11',
     ending: 'customer payout settled',
   },
-  { what: 'to be settled', to: 'supplier', amount: '0.30', currency: 'GBP', ending: 'customer payout settled' },
+  { what: 'expected to settle', to: 'supplier', amount: '0.30', currency: 'GBP', ending: 'customer payout settled' },
   {
-    what: 'to be rejected by the bank',
+    what: 'expected to be rejected by the bank',
     to: 'landlord',
     amount: '4001.01',
     currency: 'EUR',
@@ -61,14 +61,14 @@ export const payouts: readonly PayoutPlan[] = [
     ending: 'customer payout refused',
   },
   {
-    what: 'to be settled, then returned',
+    what: 'expected to settle, then to be returned',
     to: 'landlord',
     amount: '4001.05',
     currency: 'EUR',
     ending: 'customer payout settled',
   },
   {
-    what: "the partner's own, to be settled",
+    what: "the partner's own, expected to settle",
     to: 'partner',
     amount: '1000.00',
     currency: 'EUR',
@@ -83,10 +83,10 @@ export const withdrawals: readonly WithdrawalPlan[] = [
   { customer: 'ada', amount: '60.06', currency: 'EUR', outcome: 'sent', ending: 'customer payout sent' },
 ]
 
-export async function makeDeposit({ client }: Stage, cast: Cast, plan: DepositPlan): Promise<Payment> {
+export async function makeDeposit({ client }: Context, parties: Parties, plan: DepositPlan): Promise<Payment> {
   const { customer, amount, currency, outcome, ending } = plan
   const { reference } = await client.simulateDeposit({
-    customerId: cast[customer],
+    customerId: parties[customer],
     amount,
     currency,
     outcome,
@@ -94,27 +94,27 @@ export async function makeDeposit({ client }: Stage, cast: Cast, plan: DepositPl
     websiteReference: `order-${customer}-${outcome}`,
     customFields: { cart: ['a', 'b'] },
   })
-  const noted = { what: `to be ${outcome}`, amount: minorOf(amount), currency, ending: endings[ending] }
-  return { reference, type: 'PartnerCustomerDeposit', instructed: false, ...noted }
+  const expected = { what: `expected outcome ${outcome}`, amount: minorOf(amount), currency, ending: endings[ending] }
+  return { reference, type: 'PartnerCustomerDeposit', instructed: false, ...expected }
 }
 
-export async function makeWithdrawal({ client }: Stage, cast: Cast, plan: WithdrawalPlan): Promise<Payment> {
+export async function makeWithdrawal({ client }: Context, parties: Parties, plan: WithdrawalPlan): Promise<Payment> {
   const { customer, amount, currency, outcome, ending } = plan
-  const body = { customerId: cast[customer], amount, currency, outcome, idempotencyKey: randomUUID() }
+  const body = { customerId: parties[customer], amount, currency, outcome, idempotencyKey: randomUUID() }
   const { reference } = await client.simulateWithdrawal(body)
-  const noted = { what: `to be ${outcome}`, amount: minorOf(amount), currency, ending: endings[ending] }
-  return { reference, type: 'PartnerCustomerWithdraw', instructed: true, ...noted }
+  const expected = { what: `expected outcome ${outcome}`, amount: minorOf(amount), currency, ending: endings[ending] }
+  return { reference, type: 'PartnerCustomerWithdraw', instructed: true, ...expected }
 }
 
 export async function makePayout(
-  { client }: Stage,
-  cast: Cast,
+  { client }: Context,
+  parties: Parties,
   plan: PayoutPlan,
   idempotencyKey = randomUUID(),
 ): Promise<Payment> {
-  const { to, amount, currency, ending, what, reference: wished } = plan
-  const body = { beneficiaryId: cast.payees[to], amount, currency, idempotencyKey }
-  const paid = await client.createFiatPayout(wished === undefined ? body : { ...body, reference: wished })
+  const { to, amount, currency, ending, what, reference } = plan
+  const body = { beneficiaryId: parties.payees[to], amount, currency, idempotencyKey }
+  const paid = await client.createFiatPayout(reference === undefined ? body : { ...body, reference })
   return {
     reference: paid.reference,
     what,

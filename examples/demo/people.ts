@@ -1,4 +1,4 @@
-/** Who takes part in the day. Names and numbers are made up; the IBANs are the registry's own examples. */
+/** The customers and beneficiaries of the demo. Names and numbers are invented; the IBANs are the registry's examples. */
 import type { BeneficiaryCreate, CustomerCreate } from '@partner-payments/sdk'
 
 export const ada: CustomerCreate = {
@@ -29,7 +29,7 @@ export const engines: CustomerCreate = {
   },
 }
 
-/** Whom payouts pay; `owner` is whose beneficiary it is. */
+/** The beneficiaries of payouts. `owner` is the customer that a beneficiary belongs to, or the partner. */
 export const payees = {
   landlord: {
     owner: 'ada',

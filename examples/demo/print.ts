@@ -1,4 +1,4 @@
-/** Progress: one line a thing, with the seconds since the start and what it is about. */
+/** Prints progress: one line with the seconds since the start, a topic and a text. */
 
 export type Print = (topic: string, text: string) => void
 

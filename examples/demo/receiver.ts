@@ -1,4 +1,4 @@
-/** The partner's webhook endpoint: believes only what is signed, over the body as it came, and keeps all of it. */
+/** The partner's webhook endpoint. It verifies the signature over the raw body and keeps every genuine delivery. */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -8,11 +8,11 @@ export type Arrival = WebhookEvent & { readonly body: string }
 
 export type Receiver = {
   readonly url: string
-  /** Everything that arrived and was genuine, in the order of arrival; a retry arrives under the same `eventId`. */
+  /** Every genuine delivery, in the order of arrival. A retry has the same `eventId`. */
   readonly arrivals: readonly Arrival[]
-  /** Why each delivery that was not genuine was refused. */
+  /** The reason of each refused delivery. */
   readonly refused: readonly string[]
-  /** Each event of a transaction once, in the order of first arrival. */
+  /** The events of a transaction without duplicates, in the order of first arrival. */
   readonly eventsOf: (reference: string) => readonly Arrival[]
   readonly useSecret: (secret: string) => void
   readonly close: () => Promise<void>
@@ -42,7 +42,7 @@ export async function startReceiver(): Promise<Receiver> {
   const server = createServer((request, response) => {
     answer(request).then(
       (status) => void response.writeHead(status).end(),
-      // The service was killed in the middle of a delivery: it will deliver it again.
+      // A kill interrupted the delivery; the service repeats it.
       () => void response.destroy(),
     )
   })
@@ -57,8 +57,8 @@ export async function startReceiver(): Promise<Receiver> {
         if (arrival.data.reference === reference && !seen.has(arrival.eventId)) seen.set(arrival.eventId, arrival)
       return [...seen.values()]
     },
-    useSecret: (shown) => {
-      secret = shown
+    useSecret: (issued) => {
+      secret = issued
     },
     close: async () => {
       server.close()

@@ -1,4 +1,4 @@
-/** The service as a child process, as `npm start` runs it, on a data folder and ports of its own. */
+/** Runs the service as `npm start` does, in a child process with its own data folder and ports. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, closeSync, openSync, readFileSync } from 'node:fs'
@@ -7,18 +7,21 @@ import { fileURLToPath } from 'node:url'
 import type { Credentials } from '@partner-payments/sdk'
 import { freePorts } from '../../scripts/ports.ts'
 
+/** Whether `stop` sends SIGTERM, or the terminal has already sent SIGINT. */
+export type StopMode = 'send signal' | 'signal was sent'
+
 export type Service = {
   readonly baseUrl: string
   readonly dataDir: string
   readonly logFile: string
-  /** Resolves when it listens; throws when it ends instead. */
+  /** Resolves when the service listens. Throws if it ends instead. */
   readonly start: () => Promise<void>
-  /** SIGKILL: what a power cut looks like to the service. */
+  /** SIGKILL, which the service cannot handle, as in a power failure. */
   readonly kill: () => Promise<void>
-  /** Asks it to stop and waits; what does not stop is killed. */
-  readonly stop: (asked: 'asks' | 'was asked') => Promise<void>
+  /** Stops the service in order, and kills it after a timeout. */
+  readonly stop: (mode: StopMode) => Promise<void>
   readonly credentials: () => Credentials & { readonly partnerId: string }
-  /** Rejects when the service ends although nobody asked. */
+  /** Rejects if the service ends unexpectedly. */
   readonly failed: Promise<never>
 }
 
@@ -26,13 +29,13 @@ const mainFile = fileURLToPath(new URL('../../service/src/main.ts', import.meta.
 const stopMsMax = 30_000
 const startMsMax = 60_000
 
-/** Only what every program needs: a configuration of the service in this environment is not for the demo. */
+/** The variables that every program needs. The demo ignores a service configuration in this environment. */
 function inherited(): Record<string, string | undefined> {
   const names = /^(?:PATH|HOME|TMPDIR|TEMP|TMP|SystemRoot)$/i
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => names.test(name)))
 }
 
-/** Resolves when the service says that it listens, which is after its database and its workers have started. */
+/** Resolves when the service prints that it listens, after its database and workers have started. */
 async function listening(child: ChildProcess, logFile: string): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const timer = setTimeout(() => reject(new Error(`the service did not start: see ${logFile}`)), startMsMax)
@@ -46,7 +49,7 @@ async function listening(child: ChildProcess, logFile: string): Promise<void> {
   await promise.finally(() => clearTimeout(timer))
 }
 
-/** The folder may be gone by now: a demo that failed has cleaned up before its service ended. */
+/** The file may be deleted: a failed demo cleans up before its service ends. */
 const lastLine = (file: string) =>
   (existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n').at(-1) : undefined) ?? ''
 
@@ -56,7 +59,7 @@ export async function createService(folder: string, bankDelayMs: number): Promis
   const logFile = join(folder, 'service.log')
   const env = {
     ...inherited(),
-    // As under npm: a service whose parent has gone does not stay behind.
+    // Makes the service end with its parent, as under npm.
     npm_lifecycle_event: 'demo',
     DATA_DIR: dataDir,
     PORT: String(port),
@@ -65,7 +68,7 @@ export async function createService(folder: string, bankDelayMs: number): Promis
   }
   let child: ChildProcess | undefined
   const failure = Promise.withResolvers<never>()
-  // Whether anybody waits for it or not, it is no unhandled rejection.
+  // Prevents an unhandled rejection before `failed` is awaited.
   failure.promise.catch(() => undefined)
 
   const end = async (signal: NodeJS.Signals | undefined) => {
@@ -95,7 +98,7 @@ export async function createService(folder: string, bankDelayMs: number): Promis
       await listening(started, logFile)
     },
     kill: () => end('SIGKILL'),
-    stop: (asked) => end(asked === 'asks' ? 'SIGTERM' : undefined),
+    stop: (mode) => end(mode === 'send signal' ? 'SIGTERM' : undefined),
     credentials: () =>
       JSON.parse(readFileSync(join(dataDir, 'sandbox-credentials.json'), 'utf8')) as ReturnType<Service['credentials']>,
     failed: failure.promise,

@@ -1,4 +1,4 @@
-/** The morning: what has to be there before money can move. */
+/** Creates what payments need: a webhook subscription, customers, beneficiaries and an invitation. */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Client, Customer } from '@partner-payments/sdk'
@@ -8,7 +8,7 @@ import type { Print } from './print.ts'
 import type { Receiver } from './receiver.ts'
 import type { Until } from './until.ts'
 
-export type Stage = {
+export type Context = {
   readonly client: Client
   readonly receiver: Receiver
   readonly dataDir: string
@@ -16,42 +16,42 @@ export type Stage = {
   readonly until: Until
 }
 
-export type Cast = {
+export type Parties = {
   readonly subscriptionId: string
   readonly ada: string
   readonly engines: string
   readonly payees: Readonly<Record<Payee, string>>
 }
 
-export async function setUp(stage: Stage): Promise<Cast> {
-  const subscriptionId = await subscribe(stage)
-  const first = await createCustomer(stage, ada)
-  const second = await createCustomer(stage, engines)
-  await updateKyc(stage, first)
+export async function setUp(context: Context): Promise<Parties> {
+  const subscriptionId = await subscribe(context)
+  const first = await createCustomer(context, ada)
+  const second = await createCustomer(context, engines)
+  await updateKyc(context, first)
   const owners = { ada: first.guid, engines: second.guid, partner: undefined }
   const ids = {} as Record<Payee, string>
   for (const [payee, { owner, ...body }] of Object.entries(payees)) {
-    const beneficiary = await stage.client.createBeneficiary({ ...body, customerId: owners[owner] })
+    const beneficiary = await context.client.createBeneficiary({ ...body, customerId: owners[owner] })
     const whose = owner === 'partner' ? "the partner's own" : `of customer-${owner}`
-    stage.print('beneficiary', `${body.name}, ${body.iban}, ${body.currency}, ${whose}`)
+    context.print('beneficiary', `${body.name}, ${body.iban}, ${body.currency}, ${whose}`)
     ids[payee as Payee] = beneficiary.id
   }
-  await invite(stage)
+  await invite(context)
   return { subscriptionId, ada: first.guid, engines: second.guid, payees: ids }
 }
 
-async function subscribe({ client, receiver, print }: Stage): Promise<string> {
+async function subscribe({ client, receiver, print }: Context): Promise<string> {
   const { data } = await client.listEventTypes()
   const listed = data.filter(({ emitted }) => emitted).map(({ name }) => name)
   expect('the event types', listed.toSorted().join(), eventNames.toSorted().join())
   print('webhooks', `${listed.length} event types are listed`)
   const { id, secret } = await client.createSubscription({ url: receiver.url, events: eventNames })
   receiver.useSecret(secret ?? '')
-  print('webhooks', `${receiver.url} is subscribed to all of them`)
+  print('webhooks', `${receiver.url} is subscribed to all event types`)
   return id
 }
 
-async function createCustomer({ client, print }: Stage, body: typeof ada): Promise<Customer> {
+async function createCustomer({ client, print }: Context, body: typeof ada): Promise<Customer> {
   const customer = await client.createCustomer(body)
   const { fullName, legalName, customerType } = customer.kyc
   print('customer', `${fullName ?? legalName}, ${customerType}, ${customer.serviceId}`)
@@ -60,35 +60,35 @@ async function createCustomer({ client, print }: Stage, body: typeof ada): Promi
   return customer
 }
 
-/** A merge; the identification number goes in and never comes back. */
-async function updateKyc({ client, print }: Stage, { guid }: Customer): Promise<void> {
+/** Merges KYC fields. No answer contains the identification number. */
+async function updateKyc({ client, print }: Context, { guid }: Customer): Promise<void> {
   const kyc = { personalIdentificationNumber: 'QQ654321C', city: 'London', mobilePhone: null }
   const updated = await client.updateCustomer(guid, { kyc })
-  for (const seen of [updated, await client.getCustomer(guid)]) {
-    expect('the city', seen.kyc.city, 'London')
-    expect('the phone, cleared', seen.kyc.mobilePhone, undefined)
-    expect('the name, kept', seen.kyc.fullName, ada.kyc?.fullName ?? undefined)
-    expect('the number in an answer', /QQ\d{6}C|personalIdentificationNumber/.test(JSON.stringify(seen)), false)
+  for (const returned of [updated, await client.getCustomer(guid)]) {
+    expect('the city', returned.kyc.city, 'London')
+    expect('the phone, cleared', returned.kyc.mobilePhone, undefined)
+    expect('the name, kept', returned.kyc.fullName, ada.kyc?.fullName ?? undefined)
+    expect('the number in an answer', /QQ\d{6}C|personalIdentificationNumber/.test(JSON.stringify(returned)), false)
   }
-  print('customer', 'KYC updated; the personal identification number does not come back')
+  print('customer', 'KYC updated; no answer contains the personal identification number')
 }
 
-async function invite({ client, dataDir, print, until }: Stage): Promise<void> {
+async function invite({ client, dataDir, print, until }: Context): Promise<void> {
   const email = 'charles@example.com'
   const redirectUrl = 'https://partner.example/join'
   const { invitations } = await client.createInvitations({
     invitations: [{ email, fullName: 'Charles Babbage', role: 'Operator', redirectUrl }],
   })
   expect('the status of the invitation', invitations[0]?.status, 'Pending')
-  const eventOutbox = join(dataDir, 'mailbox')
-  const mail = await until(`a mail to ${email} in ${eventOutbox}`, async () =>
-    (await readdir(eventOutbox).catch(() => [])).find((name) => name.endsWith(`${email}.eml`)),
+  const mailbox = join(dataDir, 'mailbox')
+  const mail = await until(`a mail to ${email} in ${mailbox}`, async () =>
+    (await readdir(mailbox).catch(() => [])).find((name) => name.endsWith(`${email}.eml`)),
   )
-  const link = /^X-Invitation-Link: (\S+)$/m.exec(await readFile(join(eventOutbox, mail), 'utf8'))?.[1]
+  const link = /^X-Invitation-Link: (\S+)$/m.exec(await readFile(join(mailbox, mail), 'utf8'))?.[1]
   expect(`the link in ${mail}`, link?.split('?')[0], redirectUrl)
   print('invitation', `${email} as Operator; the mail is mailbox/${mail}`)
 }
 
-export function expect<T>(what: string, actual: T, wanted: T): void {
-  if (actual !== wanted) throw new Error(`${what}: ${String(actual)}, not ${String(wanted)}`)
+export function expect<T>(what: string, actual: T, expected: T): void {
+  if (actual !== expected) throw new Error(`${what}: ${String(actual)}, expected ${String(expected)}`)
 }

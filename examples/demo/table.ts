@@ -1,4 +1,4 @@
-/** Text in columns, for a terminal. */
+/** Renders a text table for a terminal. */
 
 export type Column = { readonly title: string; readonly align?: 'right' }
 

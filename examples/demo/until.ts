@@ -1,4 +1,4 @@
-/** Waiting for something to become true, with an end, and a word about what is waited for. */
+/** Waits for a condition with a deadline, and names the condition if it is missed. */
 import { setTimeout as pause } from 'node:timers/promises'
 
 const pollMs = 25
@@ -11,7 +11,7 @@ export function createUntil(deadlineMs: number): Until {
     for (;;) {
       const value = await probe()
       if (value !== undefined && value !== false) return value
-      if (performance.now() > end) throw new Error(`not within ${deadlineMs / 1000} s: ${what}`)
+      if (performance.now() > end) throw new Error(`not true after ${deadlineMs / 1000} s: ${what}`)
       await pause(pollMs)
     }
   }

@@ -20,7 +20,7 @@ export async function createSandboxPartner(
   name: string,
 ): Promise<IssuedCredential> {
   const partnerId = await access.createPartner(tx, name)
-  for (const currency of openingCurrencies) await deposits.bookOwn(tx, partnerId, currency, openingBalanceMinor)
+  for (const currency of openingCurrencies) await deposits.creditPartner(tx, partnerId, currency, openingBalanceMinor)
   return access.createServiceAccount(tx, { partnerId, name: `${name} service account`, permissions })
 }
 

@@ -1,6 +1,6 @@
 /**
- * Clocks that are put forward and back by hours while endpoint queues are held and retries wait, and workers whose clocks differ by
- * minutes. Nothing is lost; what happens after a step is delivered at once, and what waits goes when its time has come.
+ * Clocks that step forward and back by hours while workers hold endpoint queues and retries wait, and workers whose clocks
+ * differ by minutes. No event is lost; new events are delivered at once, and retries at their due time.
  */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
@@ -13,7 +13,7 @@ import {
   createScene,
   createSteppedClock,
   inFlightMax,
-  judge,
+  verifyScene,
   type Scene,
   scaled,
   startCounter,
@@ -37,20 +37,20 @@ const running: Loop[] = []
 const counters: Counter[] = []
 const workers = createWorkers(() => hooks)
 afterEach(async () => {
-  clock.mend()
+  clock.reset()
   await Promise.all(running.splice(0).map((loop) => loop.stop()))
   await workers.killAll()
   await Promise.all(counters.splice(0).map((counter) => counter.close()))
 })
 
-/** Workers of one machine: each holds endpoint queues of its own, and all have its clock. */
+/** Workers of one machine: each holds its own endpoint queues, and all use the same clock. */
 function startWorkers(): void {
   const { db, log, webhooks } = hooks
   for (let at = 0; at < workersMax; at += 1)
     running.push(startDelivery({ db, clock, log, webhooks, allowLoopback: true, idleMs: 5, drainMs: 1000 }))
 }
 
-async function scenery(options: CounterOptions = {}): Promise<Scene> {
+async function prepareScene(options: CounterOptions = {}): Promise<Scene> {
   for (let at = 0; at < endpointsMax; at += 1)
     counters.push(await startCounter({ answerMs: () => 10, clock: 'sender', ...options }))
   return createScene(hooks, counters)
@@ -58,21 +58,21 @@ async function scenery(options: CounterOptions = {}): Promise<Scene> {
 
 const someMore = (scene: Scene) => {
   const posts = scene.posts()
-  return until('the next few have come', () => scene.posts() > posts + 10)
+  return until('more events arrive', () => scene.posts() > posts + 10)
 }
 
 /** Every endpoint has accepted an event of each reference. */
 const accepted = (scene: Scene, references: readonly string[]) =>
-  until('the new ones have come', () =>
+  until('the new events are accepted', () =>
     scene.endpoints.every(({ counter }) => {
       const got = new Set(counter.posts.filter((post) => post.accepted).map((post) => post.reference))
       return references.every((reference) => got.has(reference))
     }),
   )
 
-const newOf = async (scene: Scene, act: () => Promise<unknown>) => {
+const emittedBy = async (scene: Scene, emit: () => Promise<unknown>) => {
   const known = new Set(scene.acknowledged)
-  await act()
+  await emit()
   return [...scene.acknowledged].filter((reference) => !known.has(reference))
 }
 
@@ -80,8 +80,8 @@ const refuseOneInFive: Pick<CounterOptions, 'fault'> = {
   fault: (response, nth) => nth % 5 === 0 && response.writeHead(500).end() !== undefined,
 }
 
-test('the clock put forward by hours while endpoint queues are held and retries wait', async (t) => {
-  const scene = await scenery(refuseOneInFive)
+test('a clock that steps forward by hours while queues are held and retries wait loses nothing', async (t) => {
+  const scene = await prepareScene(refuseOneInFive)
   const steps = scaled(3, 20)
   startWorkers()
   await scene.emit(40)
@@ -92,32 +92,32 @@ test('the clock put forward by hours while endpoint queues are held and retries 
   }
   const waiting = setInterval(() => clock.step(minuteMs), 50)
   await scene.delivered().finally(() => clearInterval(waiting))
-  await judge(t, scene, { steps, duplicatesMax: steps * workersMax * endpointsMax * inFlightMax })
+  await verifyScene(t, scene, { steps, duplicatesMax: steps * workersMax * endpointsMax * inFlightMax })
 })
 
-test('the clock put back by hours: what happens then is delivered at once, and what waits when its time has come', async (t) => {
-  const troubled = { is: true }
-  const scene = await scenery({
-    fault: (response, nth) => troubled.is && nth % 5 === 0 && response.writeHead(500).end() !== undefined,
+test('after a clock steps back by hours, new events are delivered at once and retries at their due time', async (t) => {
+  let failing = true
+  const scene = await prepareScene({
+    fault: (response, nth) => failing && nth % 5 === 0 && response.writeHead(500).end() !== undefined,
   })
   const steps = scaled(2, 10)
   startWorkers()
   for (let step = 0; step < steps; step += 1) {
-    troubled.is = true
+    failing = true
     const emitted = scene.emit(40)
     await someMore(scene)
     await emitted
     clock.step(-stepMs)
-    troubled.is = false
-    await accepted(scene, await newOf(scene, () => scene.emit(20)))
+    failing = false
+    await accepted(scene, await emittedBy(scene, () => scene.emit(20)))
   }
   clock.step(steps * stepMs + minuteMs)
   await scene.delivered()
-  await judge(t, scene, { steps, duplicatesMax: steps * workersMax * endpointsMax * inFlightMax })
+  await verifyScene(t, scene, { steps, duplicatesMax: steps * workersMax * endpointsMax * inFlightMax })
 })
 
-test('a worker that dies before its clock is put back: its leases, hours ahead, hold up nobody', async (t) => {
-  const scene = await scenery()
+test('leases of a killed worker whose clock was hours ahead delay no delivery', async (t) => {
+  const scene = await prepareScene()
   const leaseMs = 2000
   const kills = scaled(1, 5)
   for (let kill = 0; kill < kills; kill += 1) {
@@ -130,31 +130,31 @@ test('a worker that dies before its clock is put back: its leases, hours ahead, 
       where partner_id = ${scene.partnerId} and lease_until > ${new Date(clock.now().getTime() + stepMs / 2)}`)) ?? {
       held: 0n,
     }
-    assert.ok(held > 0n, 'it died with leases that end in hours')
+    assert.ok(held > 0n, 'the killed worker holds leases that end in hours')
     const next = workers.spawn({ leaseMs })
     await scene.emit(20)
     await scene.delivered()
     await workers.kill(next)
   }
-  await judge(t, scene, { kills, duplicatesMax: kills * endpointsMax * inFlightMax })
+  await verifyScene(t, scene, { kills, duplicatesMax: kills * endpointsMax * inFlightMax })
 })
 
-test('a subscription made before the clock was put back gets what happens after it', async (t) => {
-  const scene = await scenery()
+test('a subscription created before the clock steps back receives later events', async (t) => {
+  const scene = await prepareScene()
   startWorkers()
   clock.step(-stepMs)
   await scene.emit(20)
   await scene.delivered()
   clock.step(stepMs)
-  await judge(t, scene, { duplicatesMax: workersMax * endpointsMax * inFlightMax })
+  await verifyScene(t, scene, { duplicatesMax: workersMax * endpointsMax * inFlightMax })
 })
 
-test('workers whose clocks differ by minutes, killed in turn', async (t) => {
-  const scene = await scenery()
+test('workers whose clocks differ by minutes, killed in turn, lose nothing', async (t) => {
+  const scene = await prepareScene()
   const limits = { leaseMs: 5 * secondMs }
   const kills = scaled(2, 12)
-  // To whoever is behind, the leases of the other never end; to the other, his have always ended.
-  const handsMax = 2 * kills + 2
+  // The slow clock never sees the other worker's leases end; the fast clock always sees them ended.
+  const takeoversMax = 2 * kills + 2
   const skews = [-2 * minuteMs, 2 * minuteMs]
   const spawn = (at: number) => workers.spawn({ ...limits, skewMs: skews[at % skews.length] ?? 0 })
   await scene.emit(40)
@@ -167,5 +167,5 @@ test('workers whose clocks differ by minutes, killed in turn', async (t) => {
   }
   await scene.delivered()
   await workers.killAll()
-  await judge(t, scene, { kills, duplicatesMax: handsMax * endpointsMax * inFlightMax })
+  await verifyScene(t, scene, { kills, duplicatesMax: takeoversMax * endpointsMax * inFlightMax })
 })

@@ -1,6 +1,6 @@
 /**
- * The API killed while payouts commit, and transactions that roll back. What was acknowledged is told; what was not is
- * there with its event or not at all; what rolled back is never told.
+ * Kills of the API while payouts commit, and transactions that roll back. An acknowledged payout has its event, any other
+ * payout is stored with its event or not at all, and a rolled back event is never delivered.
  */
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
@@ -12,17 +12,16 @@ import { startDelivery } from '../../service/src/delivery/index.ts'
 import { after as later, type Loop, minuteMs, newId, systemClock } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { createClient, type JsonObject, success, textAt } from '../support/client.ts'
-import { type Counter, createScene, judge, keepActing, print, scaled, startCounter } from '../support/faults.ts'
+import { type Counter, createScene, verifyScene, keepEmitting, print, scaled, startCounter } from '../support/faults.ts'
 import { addPartner, balanceOf as balanceIn, createTestService, pay } from '../support/composition.ts'
 import { freePorts, type Program, run, start } from '../support/program.ts'
 import { readCredentials } from '../support/service.ts'
 import { until } from '../support/until.ts'
-import { killEverywhere } from '../support/crash-points.ts'
+import { killAtCrashPoints } from '../support/crash-points.ts'
 import { createHooks, type Hooks } from '../support/webhooks.ts'
 import { balanceOf, createBeneficiary, createCustomer, payoutText } from '../support/world.ts'
 
-/** In the child of one life. */
-const payoutsPerLife = 12
+const payoutsPerRun = 12
 
 let hooks: Hooks
 before(async () => {
@@ -50,14 +49,18 @@ const listen = async () => {
 const payoutsOf = async (partnerId: string) =>
   (await hooks.db.rows(sql`select 1 as one from payouts.payouts where partner_id = ${partnerId}`)).length
 
-/** A gateway, and behind it the API alone, without workers, to be killed and started again where it was. */
-async function mortalApi() {
+/** A gateway, and an API process without workers that a test can kill and restart on the same port. */
+async function restartableApi() {
   const folder = await mkdtemp(join(tmpdir(), 'partner-payments-fault-'))
   const env = {
-    ...{ MASTER_KEY: Buffer.from(hooks.key).toString('base64'), DATABASE_URL: hooks.url, DATA_DIR: folder },
-    ...{ LOG_LEVEL: 'warn', RATE_PER_SECOND: '1000000', RATE_BURST: '10000000' },
+    MASTER_KEY: Buffer.from(hooks.key).toString('base64'),
+    DATABASE_URL: hooks.url,
+    DATA_DIR: folder,
+    LOG_LEVEL: 'warn',
+    RATE_PER_SECOND: '1000000',
+    RATE_BURST: '10000000',
   }
-  const created = await run(['operator', 'partner', 'create', '--name', 'Mortal'], env)
+  const created = await run(['operator', 'partner', 'create', '--name', 'Restartable'], env)
   assert.equal(created.code, 0, created.stderr)
   const credentials = readCredentials(JSON.parse(created.stdout) as JsonObject)
   const [apiPort = '', apiOps = '', PORT = '', OPS_PORT = ''] = await freePorts(4)
@@ -71,7 +74,7 @@ async function mortalApi() {
   return {
     partnerId: credentials.partnerId,
     client: createClient(`http://127.0.0.1:${PORT}`, credentials),
-    killAndRevive: async () => {
+    killAndRestart: async () => {
       await kill(api)
       api = await startApi()
     },
@@ -82,8 +85,8 @@ async function mortalApi() {
   }
 }
 
-test('the API killed while payouts commit: each acknowledged one is told, each other one is whole or absent', async (t) => {
-  const api = await mortalApi()
+test('a kill of the API while payouts commit: acknowledged payouts have events, others are complete or absent', async (t) => {
+  const api = await restartableApi()
   t.after(() => api.close())
   const customerId = textAt(await createCustomer(api.client), 'guid')
   const beneficiary = textAt(await createBeneficiary(api.client, { customerId }), 'id')
@@ -99,32 +102,32 @@ test('the API killed while payouts commit: each acknowledged one is told, each o
   })
   startWorker()
   const kills = scaled(2, 20)
-  const paying = keepActing(t, scene, 16)
+  const emitting = keepEmitting(t, scene, 16)
   for (let kill = 0; kill < kills; kill += 1) {
     const more = scene.acknowledged.size + randomInt(10, 60)
-    await until('some of them are in', () => scene.acknowledged.size >= more)
-    await api.killAndRevive()
+    await until('more payouts are acknowledged', () => scene.acknowledged.size >= more)
+    await api.killAndRestart()
   }
-  await paying.stop()
+  await emitting.stop()
   await scene.delivered()
-  const { committed } = await judge(t, scene, { kills, duplicatesMax: 0 })
-  assert.equal(await payoutsOf(api.partnerId), committed, 'an event for each payout, a payout for each event')
+  const { committed } = await verifyScene(t, scene, { kills, duplicatesMax: 0 })
+  assert.equal(await payoutsOf(api.partnerId), committed, 'one event for each payout')
   const reserved = BigInt(committed) * 100n
   const { posted, available } = float
   assert.deepEqual(await balanceOf(api.client), { posted, reserved, available: available - reserved })
 })
 
-test('killed exactly before and after the commit of payouts: those that were answered are told, the others whole or absent', async (t) => {
+test('a kill exactly before or after a commit: answered payouts have events, others are complete or absent', async (t) => {
   const service = await createTestService({ url: hooks.url, now: later(systemClock.now(), minuteMs) })
   t.after(() => service.close())
   startWorker()
-  const told = { committed: 0, received: 0, distinct: 0, answered: 0, 'committed without an answer': 0 }
-  const points = await killEverywhere(t, 'payout-child.ts', async (runChild) => {
+  const totals = { committed: 0, received: 0, distinct: 0, answered: 0, 'committed without an answer': 0 }
+  const points = await killAtCrashPoints(t, 'payout-child.ts', async (runChild) => {
     const partner = await addPartner(service, 1_000_000n)
     const { partnerId } = partner
     const scene = await createScene(hooks, [await startCounter()], { partnerId })
     counters.push(...scene.endpoints.map((endpoint) => endpoint.counter))
-    const references = Array.from({ length: payoutsPerLife }, () => newId())
+    const references = Array.from({ length: payoutsPerRun }, () => newId())
     const output = await runChild(hooks.url, JSON.stringify({ partner, references }), service.clock.now().toISOString())
     for (const reference of references) {
       scene.attempted.add(reference)
@@ -132,21 +135,21 @@ test('killed exactly before and after the commit of payouts: those that were ans
     }
     await scene.delivered()
     const reserved = BigInt(await payoutsOf(partnerId)) * 100n
-    const { committed, received, distinct } = await judge(t, scene, { duplicatesMax: 0, mayBeNone: true })
-    assert.equal(await payoutsOf(partnerId), committed, 'an event for each payout, a payout for each event')
+    const { committed, received, distinct } = await verifyScene(t, scene, { duplicatesMax: 0, mayBeEmpty: true })
+    assert.equal(await payoutsOf(partnerId), committed, 'one event for each payout')
     assert.equal((await balanceIn(service, partnerId)).reserved, reserved)
-    told.committed += committed
-    told.received += received
-    told.distinct += distinct
-    told.answered += scene.acknowledged.size
-    told['committed without an answer'] += committed - scene.acknowledged.size
+    totals.committed += committed
+    totals.received += received
+    totals.distinct += distinct
+    totals.answered += scene.acknowledged.size
+    totals['committed without an answer'] += committed - scene.acknowledged.size
   })
-  print(t, told)
-  assert.ok(told['committed without an answer'] > 0, 'no life ended between a commit and its answer')
+  print(t, totals)
+  assert.ok(totals['committed without an answer'] > 0, 'some kill falls between a commit and its answer')
   assert.ok(points >= 2, `only ${points} points were passed`)
 })
 
-test('payments that are refused, and transactions that fail after their event was written: never told', async (t) => {
+test('events of refused payments and of rolled back transactions are never delivered', async (t) => {
   const service = await createTestService({ url: hooks.url, now: later(systemClock.now(), minuteMs) })
   t.after(() => service.close())
   const floatMinor = 1_000_000n
@@ -159,30 +162,32 @@ test('payments that are refused, and transactions that fail after their event wa
   startWorker()
   const rounds = scaled(20, 400)
   const rolledBack: string[] = []
-  const never = () => {
+  const rolledBackReference = () => {
     const reference = newId()
     rolledBack.push(reference)
     return reference
   }
-  const given = { code: 'given up' }
+  const abort = { code: 'aborted' }
   for (let round = 0; round < rounds; round += 1)
     await Promise.all([
       scene.emit(3),
-      // In one batch with those that go through.
-      assert.rejects(pay(service, partner, '9999999.00', { reference: never() }), { code: 'insufficient_funds' }),
+      // In one batch with payouts that succeed.
+      assert.rejects(pay(service, partner, '9999999.00', { reference: rolledBackReference() }), {
+        code: 'insufficient_funds',
+      }),
       assert.rejects(
         hooks.db.transaction(async (tx) => {
-          hooks.emitIn(tx, partnerId, never())
-          throw Object.assign(new Error(given.code), given)
+          hooks.emitIn(tx, partnerId, rolledBackReference())
+          throw Object.assign(new Error(abort.code), abort)
         }),
-        given,
+        abort,
       ),
-      // Found out by the server, behind the event and before the commit.
+      // PostgreSQL reports the duplicate key after the event is written and before the commit.
       assert.rejects(
         hooks.db.transaction(async (tx) => {
-          hooks.emitIn(tx, partnerId, never())
+          hooks.emitIn(tx, partnerId, rolledBackReference())
           tx.later(
-            sql`insert into access.partners (id, name, created_at) values (${partnerId}, 'Twin', ${systemClock.now()})`,
+            sql`insert into access.partners (id, name, created_at) values (${partnerId}, 'Duplicate', ${systemClock.now()})`,
           )
         }),
         { code: '23505' },
@@ -191,14 +196,14 @@ test('payments that are refused, and transactions that fail after their event wa
   await scene.delivered()
   for (const { counter } of scene.endpoints)
     for (const post of counter.posts) assert.ok(!rolledBack.includes(post.reference), `${post.reference} rolled back`)
-  const { committed } = await judge(t, scene, { 'rolled back': rolledBack.length, duplicatesMax: 0 })
+  const { committed } = await verifyScene(t, scene, { 'rolled back': rolledBack.length, duplicatesMax: 0 })
   assert.equal(committed, rounds * 3)
   const reserved = BigInt(committed) * 100n
   const left = { posted: floatMinor, reserved, available: floatMinor - reserved }
   assert.deepEqual(await balanceIn(service, partnerId), left)
 })
 
-test('a transaction that a deadlock has rolled back and that is run again: told once', async (t) => {
+test('the event of a transaction that is repeated after a deadlock is delivered once', async (t) => {
   const scene = await createScene(hooks, await listen())
   const others = [await hooks.addPartner(), await hooks.addPartner()] as const
   startWorker()
@@ -226,7 +231,7 @@ test('a transaction that a deadlock has rolled back and that is run again: told 
     await Promise.all([cross(others[0], others[1]), cross(others[1], others[0])])
   }
   await scene.delivered()
-  assert.ok(runs > 2 * rounds, 'one of each two was run again')
-  const { committed } = await judge(t, scene, { runs, duplicatesMax: 0 })
+  assert.ok(runs > 2 * rounds, 'one of each two transactions was repeated')
+  const { committed } = await verifyScene(t, scene, { runs, duplicatesMax: 0 })
   assert.equal(committed, 2 * rounds)
 })

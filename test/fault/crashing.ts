@@ -1,22 +1,22 @@
 /**
- * A process that dies by SIGKILL at a chosen point: the points are counted, at each boundary of a commit and wherever
- * else `point` is called. The signal comes from the process itself, so that the boundary is exact.
+ * Crash points of a child process: before and after each commit, and wherever the child calls `point`. The process kills
+ * itself with SIGKILL at the chosen point, so that the boundary is exact.
  */
 import type { Database, Sql } from '../../service/src/postgres/index.ts'
 
 const writes = (statement: Sql) => /^\s*(?:insert|update|delete)\b/i.test(statement.parts[0] ?? '')
 
-/** `diesAt` 0 never comes. */
-export function createFate(diesAt: number) {
+/** `crashAt` counts from 1; 0 never crashes. */
+export function createCrashPoints(crashAt: number) {
   let passed = 0
   const point = () => {
     passed += 1
-    if (passed === diesAt) process.kill(process.pid, 'SIGKILL')
+    if (passed === crashAt) process.kill(process.pid, 'SIGKILL')
   }
 
-  /** Before and after each commit: of a transaction, and of a statement that writes on its own. Reads change nothing. */
+  /** Adds a point before and after each commit: of a transaction, and of a single statement that writes. */
   const wrapDatabase = (db: Database): Database => {
-    const alone = async <T>(statement: Sql, send: (statement: Sql) => Promise<T>): Promise<T> => {
+    const single = async <T>(statement: Sql, send: (statement: Sql) => Promise<T>): Promise<T> => {
       if (!writes(statement)) return send(statement)
       point()
       const result = await send(statement)
@@ -25,9 +25,9 @@ export function createFate(diesAt: number) {
     }
     return {
       ...db,
-      rows: <T extends object>(statement: Sql) => alone(statement, db.rows<T>),
-      row: <T extends object>(statement: Sql) => alone(statement, db.row<T>),
-      run: (statement) => alone(statement, db.run),
+      rows: <T extends object>(statement: Sql) => single(statement, db.rows<T>),
+      row: <T extends object>(statement: Sql) => single(statement, db.row<T>),
+      run: (statement) => single(statement, db.run),
       transaction: async (work, options) => {
         const result = await db.transaction(async (tx, read) => {
           const done = await work(tx, read)

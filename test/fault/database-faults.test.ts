@@ -1,6 +1,6 @@
 /**
- * PostgreSQL cut off, gone silent on open connections, killed and started again, while payments commit and deliveries go
- * out. What was acknowledged is delivered, and a worker that was away records nothing on endpoint queues that are another's.
+ * PostgreSQL disconnected, silent on open connections, killed and restarted, while payments commit and deliveries run.
+ * Acknowledged payments are delivered, and a disconnected worker records nothing on queues that it has lost.
  */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
@@ -10,14 +10,14 @@ import {
   type Counter,
   createScene,
   inFlightMax,
-  judge,
-  keepActing,
+  verifyScene,
+  keepEmitting,
   type Scene,
   scaled,
   startCounter,
 } from '../support/faults.ts'
 import { addPartner, balanceOf, createTestService, pay } from '../support/composition.ts'
-import { startCrashingPostgres } from '../support/crashing-postgres.ts'
+import { startRestartablePostgres } from '../support/crashing-postgres.ts'
 import { startWire } from '../support/tcp-proxy.ts'
 import { until } from '../support/until.ts'
 import { createHooks, type Hooks } from '../support/webhooks.ts'
@@ -25,7 +25,7 @@ import { createWorkers } from '../support/worker-processes.ts'
 
 const endpointsMax = 4
 const leaseMs = 2000
-/** The engine's own limit for an answer of the database, shortened: 15 s otherwise. */
+/** The engine's timeout of a query; 15 s by default. */
 const queryTimeoutMs = 500
 const perFault = endpointsMax * inFlightMax
 
@@ -47,18 +47,18 @@ const startCounters = async () => {
   return counters
 }
 
-async function wired() {
+async function connectByProxy() {
   const wire = await startWire(Number(new URL(hooks.url).port))
   return { wire, url: Object.assign(new URL(hooks.url), { port: String(wire.port) }).href }
 }
 
 const someMore = (scene: Scene) => {
   const before = scene.posts()
-  return until('the next few have come', () => scene.posts() > before + 10)
+  return until('more events arrive', () => scene.posts() > before + 10)
 }
 
-test('the connections to the database cut while attempts are recorded: recorded late, or attempted again', async (t) => {
-  const { wire, url } = await wired()
+test('attempts whose recording loses the database connection are recorded late or repeated', async (t) => {
+  const { wire, url } = await connectByProxy()
   const scene = await createScene(hooks, await startCounters())
   const cuts = scaled(3, 15)
   await scene.emit(40)
@@ -72,11 +72,11 @@ test('the connections to the database cut while attempts are recorded: recorded 
   await scene.delivered()
   await workers.killAll()
   await wire.close()
-  await judge(t, scene, { cuts, duplicatesMax: cuts * perFault })
+  await verifyScene(t, scene, { cuts, duplicatesMax: cuts * perFault })
 })
 
-test('every connection to the database silent for good, though open: given up, and new ones made', async (t) => {
-  const { wire, url } = await wired()
+test('database connections that stay open but silent are closed and replaced', async (t) => {
+  const { wire, url } = await connectByProxy()
   const scene = await createScene(hooks, await startCounters())
   const silences = scaled(2, 10)
   await scene.emit(40)
@@ -89,11 +89,11 @@ test('every connection to the database silent for good, though open: given up, a
   await scene.delivered()
   await workers.killAll()
   await wire.close()
-  await judge(t, scene, { silences, duplicatesMax: silences * perFault })
+  await verifyScene(t, scene, { silences, duplicatesMax: silences * perFault })
 })
 
-test('a worker whose database is silent past its lease: another takes over, and its late records count for nothing', async (t) => {
-  const { wire, url } = await wired()
+test('a worker whose database is silent past its lease loses its queues, and its late results change nothing', async (t) => {
+  const { wire, url } = await connectByProxy()
   const scene = await createScene(hooks, await startCounters())
   const silences = scaled(1, 6)
   await scene.emit(40)
@@ -104,7 +104,7 @@ test('a worker whose database is silent past its lease: another takes over, and 
     await scene.emit(20)
     const other = workers.spawn({ leaseMs })
     await scene.delivered()
-    // The other is gone before the one that was away comes back, which then has it all to itself.
+    // The second worker ends before the first one reconnects, so that the first works alone.
     await workers.kill(other)
     await wire.mend()
     await scene.emit(40)
@@ -112,11 +112,11 @@ test('a worker whose database is silent past its lease: another takes over, and 
   await scene.delivered()
   await workers.kill(cutOff)
   await wire.close()
-  await judge(t, scene, { silences, duplicatesMax: 2 * silences * perFault })
+  await verifyScene(t, scene, { silences, duplicatesMax: 2 * silences * perFault })
 })
 
-test('PostgreSQL killed and started again under load: each acknowledged payout is told, each other one is whole or absent', async (t) => {
-  const server = await startCrashingPostgres()
+test('PostgreSQL killed and restarted under load: acknowledged payouts have events, others are complete or absent', async (t) => {
+  const server = await startRestartablePostgres()
   t.after(() => server.close())
   const remote = await createHooks({ url: server.url, key: hooks.key, clock: systemClock })
   t.after(() => remote.close())
@@ -128,23 +128,25 @@ test('PostgreSQL killed and started again under load: each acknowledged payout i
   const scene = await createScene(remote, await startCounters(), { partnerId: partner.partnerId, act })
   workers.spawn({ leaseMs }, server.url)
   const kills = scaled(3, 12)
-  const paying = keepActing(t, scene, 8)
+  const emitting = keepEmitting(t, scene, 8)
   for (let kill = 0; kill < kills; kill += 1) {
     await someMore(scene)
     await (kill % 2 === 0 ? server.crash() : server.restart())
     const before = scene.acknowledged.size
     await until('payouts are accepted again', () => scene.acknowledged.size > before + 20)
   }
-  await paying.stop()
+  await emitting.stop()
   await scene.delivered()
   await workers.killAll()
-  const { committed } = await judge(t, scene, { kills, duplicatesMax: kills * perFault })
+  const { committed } = await verifyScene(t, scene, { kills, duplicatesMax: kills * perFault })
   const payouts = await service.db.rows(
     sql`select 1 as one from payouts.payouts where partner_id = ${partner.partnerId}`,
   )
-  assert.equal(payouts.length, committed, 'an event for each payout, a payout for each event')
+  assert.equal(payouts.length, committed, 'one event for each payout')
   const reserved = BigInt(committed) * 100n
   assert.deepEqual(await balanceOf(service, partner.partnerId), {
-    ...{ posted: floatMinor, reserved, available: floatMinor - reserved },
+    posted: floatMinor,
+    reserved,
+    available: floatMinor - reserved,
   })
 })

@@ -1,6 +1,6 @@
 /**
- * The delivery worker as a process: `node delivery-child.ts <dies at> <database url> <key> <partner> <now>`. Works until
- * the partner's endpoints have what they are owed and says how many points it passed, or dies at the given one.
+ * The delivery worker as a process: `node delivery-child.ts <crash at> <database url> <key> <partner> <now>`. Runs until
+ * every event of the partner is delivered and prints how many crash points it passed, or crashes at the given point.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { startDelivery } from '../../service/src/delivery/index.ts'
@@ -9,27 +9,35 @@ import { createSealer } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { createDeliveryEngine } from '../../service/src/delivery/index.ts'
 import { createHooks } from '../support/webhooks.ts'
-import { createFate } from './crashing.ts'
+import { createCrashPoints } from './crashing.ts'
 
-const [, , diesAt = '', url = '', key = '', partnerId = '', now = ''] = process.argv
-const { point, wrapDatabase, passed } = createFate(Number(diesAt))
+const [, , crashAt = '', url = '', key = '', partnerId = '', now = ''] = process.argv
+const { point, wrapDatabase, passed } = createCrashPoints(Number(crashAt))
 const masterKey = Buffer.from(key, 'hex')
 const { db, clock, log, eventOutbox, alerts, close } = await createHooks({ url, key: masterKey, now: new Date(now) })
-const mortal = wrapDatabase(db)
+const crashingDb = wrapDatabase(db)
 const webhooks = createDeliveryEngine({
-  ...{ db: mortal, clock, eventOutbox, sealer: createSealer([masterKey]), cursors: createCursors(masterKey) },
+  db: crashingDb,
+  clock,
+  eventOutbox,
+  sealer: createSealer([masterKey]),
+  cursors: createCursors(masterKey),
   urlRules: { allowHttpLoopback: true },
   alerts,
 })
 const loop = startDelivery({
-  ...{ db: mortal, clock, log, allowLoopback: true, idleMs: 5 },
+  db: crashingDb,
+  clock,
+  log,
+  allowLoopback: true,
+  idleMs: 5,
   webhooks: {
     ...webhooks,
     createQueueWorker: (...given) => {
       const worker = webhooks.createQueueWorker(...given)
       return {
         ...worker,
-        // The endpoint has answered, and nobody knows it yet.
+        // The endpoint has answered, and no database records it.
         recordResult: (claim, result) => {
           point()
           return worker.recordResult(claim, result)

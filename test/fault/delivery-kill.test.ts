@@ -1,6 +1,6 @@
 /**
- * The delivery worker dies by SIGKILL during fan-out, before a POST, after it and while it is recorded; a new worker goes
- * on. Every endpoint gets each event at least once and always under the same eventId, and nothing that never happened.
+ * SIGKILL of the delivery worker during fan-out, before and after a POST, and while it records the result; a new worker
+ * continues. Every endpoint receives each event at least once, always under the same eventId, and no unknown event.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -8,13 +8,13 @@ import { startDelivery } from '../../service/src/delivery/index.ts'
 import { newId, secondMs } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { limitsDefault } from '../../service/src/delivery/index.ts'
-import { killEverywhere } from '../support/crash-points.ts'
+import { killAtCrashPoints } from '../support/crash-points.ts'
 import { print, verifyAt } from '../support/faults.ts'
 import { reconcile } from '../support/reconcile.ts'
 import { until } from '../support/until.ts'
 import { createHooks, type Endpoint, startEndpoint, statusChanged } from '../support/webhooks.ts'
 
-/** Fan-out, the claim of endpoint queues, an answer for each delivery, and a record of several at once; the endpoint queues given back. */
+/** Fan-out, the claim of endpoint queues, four answers, the recording of their results, and the release of the queues. */
 const pointsMin = 2 + 2 + 4 + 2 + 2
 
 let hooks: Awaited<ReturnType<typeof createHooks>>
@@ -28,7 +28,7 @@ after(async () => {
   await hooks.close()
 })
 
-type Owed = { readonly eventId: string; readonly path: string; readonly data: string }
+type Expected = { readonly eventId: string; readonly path: string; readonly data: string }
 
 async function scenario() {
   const partnerId = await hooks.addPartner()
@@ -44,7 +44,7 @@ async function scenario() {
   return { partnerId, secrets, references: [one, other] }
 }
 
-async function goOn(partnerId: string): Promise<void> {
+async function finish(partnerId: string): Promise<void> {
   const { db, clock, log, webhooks } = hooks
   clock.advance(2 * limitsDefault.leaseMs)
   const loop = startDelivery({ db, clock, log, webhooks, allowLoopback: true, idleMs: 5 })
@@ -55,38 +55,43 @@ async function goOn(partnerId: string): Promise<void> {
   await loop.stop()
 }
 
-const told = { owed: 0, received: 0, distinct: 0, duplicates: 0 }
+const totals = { expected: 0, received: 0, distinct: 0, duplicates: 0 }
 
 async function checkReceived({ partnerId, secrets, references }: Awaited<ReturnType<typeof scenario>>): Promise<void> {
-  const owed = await hooks.db.rows<Owed>(sql`
-    select d.wire_event_id as event_id, e.data, substring(s.url from '/hook.*') as path
-    from delivery.deliveries d
-    join delivery.subscriptions s on s.partner_id = d.partner_id and s.id = d.subscription_id
-    join events.events e on e.partner_id = d.partner_id and e.id = d.event_id
-    where d.partner_id = ${partnerId} order by d.wire_event_id`)
+  const deliveries = await hooks.db.rows<Expected>(sql`
+    select delivery.wire_event_id as event_id, event.data, substring(subscription.url from '/hook.*') as path
+    from delivery.deliveries as delivery
+    join delivery.subscriptions as subscription
+      on subscription.partner_id = delivery.partner_id and subscription.id = delivery.subscription_id
+    join events.events as event on event.partner_id = delivery.partner_id and event.id = delivery.event_id
+    where delivery.partner_id = ${partnerId} order by delivery.wire_event_id`)
   const received = endpoint.received.filter(({ reference }) => references.includes(reference))
   const bodies = new Set(received.map(({ path, body }) => `${path} ${body}`))
-  const expected = owed.map(({ eventId, data, path }) => `${path} {"eventId":"${eventId}","data":${data}}`)
-  assert.equal(owed.length, 4)
-  assert.deepEqual([...bodies].toSorted(), expected.toSorted(), 'each of them, the same at every try, and no other')
+  const expected = deliveries.map(({ eventId, data, path }) => `${path} {"eventId":"${eventId}","data":${data}}`)
+  assert.equal(deliveries.length, 4)
+  assert.deepEqual(
+    [...bodies].toSorted(),
+    expected.toSorted(),
+    'each event, with the same body at every attempt, and no other',
+  )
   for (const post of received)
     verifyAt(new Date(Number(post.headers['webhook-timestamp']) * secondMs), secrets.get(post.path) ?? '', post)
-  told.owed += owed.length
-  told.received += received.length
-  told.distinct += bodies.size
-  told.duplicates += received.length - bodies.size
-  assert.ok(received.length <= 2 * owed.length, 'one try of the dead one, one of its successor')
+  totals.expected += deliveries.length
+  totals.received += received.length
+  totals.distinct += bodies.size
+  totals.duplicates += received.length - bodies.size
+  assert.ok(received.length <= 2 * deliveries.length, 'at most one attempt of each worker')
 }
 
-test('killed at any point, the worker has lost no event and invented none', async (t) => {
-  const points = await killEverywhere(t, 'delivery-child.ts', async (runChild) => {
+test('a delivery worker killed at any point loses no event and sends no unknown one', async (t) => {
+  const points = await killAtCrashPoints(t, 'delivery-child.ts', async (runChild) => {
     const scene = await scenario()
     const { partnerId } = scene
     const key = Buffer.from(hooks.key).toString('hex')
     await runChild(hooks.url, key, partnerId, hooks.clock.now().toISOString())
-    await goOn(partnerId)
+    await finish(partnerId)
     await checkReceived(scene)
   })
-  print(t, told)
+  print(t, totals)
   assert.ok(points >= pointsMin, `only ${points} points were passed`)
 })

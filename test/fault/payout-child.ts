@@ -1,13 +1,13 @@
 /**
- * The modules that take payouts as a process: `node payout-child.ts <dies at> <database url> <partner and references, JSON>
- * <now>`. Says each reference once it is answered, then how many points it passed; or dies at the given one.
+ * The payment modules as a process: `node payout-child.ts <crash at> <database url> <partner and references, JSON> <now>`.
+ * Prints each reference when its payout is answered, then how many crash points it passed; or crashes at the given point.
  */
 import { writeSync } from 'node:fs'
 import { createTestService, pay, type TestPartner } from '../support/composition.ts'
-import { createFate } from './crashing.ts'
+import { createCrashPoints } from './crashing.ts'
 
-const [, , diesAt = '', url = '', given = '', now = ''] = process.argv
-const { wrapDatabase, passed } = createFate(Number(diesAt))
+const [, , crashAt = '', url = '', given = '', now = ''] = process.argv
+const { wrapDatabase, passed } = createCrashPoints(Number(crashAt))
 const { partner, references } = JSON.parse(given) as { partner: TestPartner; references: readonly string[] }
 const service = await createTestService({ url, now: new Date(now), wrapDatabase })
 const rounds = 3
@@ -16,7 +16,7 @@ for (let at = 0; at < references.length; at += perRound)
   await Promise.all(
     references.slice(at, at + perRound).map(async (reference) => {
       await pay(service, partner, '1.00', { reference })
-      // At once: what is answered is known before the next point is passed.
+      // Synchronously, so that an answered reference is printed before the next crash point.
       writeSync(1, `${reference}\n`)
     }),
   )

@@ -1,6 +1,6 @@
 /**
- * Endpoints that hang, trickle, send without end, break off, redirect, rest, leave, fail for hours; names that do not
- * resolve, flip, and mix public with private addresses. In the end each has every event, and nobody else has waited.
+ * Endpoints that hang, answer slowly or without end, disconnect, redirect, ask for a pause, or fail for hours; host names
+ * that do not resolve, change, or mix public and private addresses. Each receives every event and delays no other.
  */
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
@@ -11,14 +11,14 @@ import { createResolver } from '../../service/src/delivery/exchange/resolver.ts'
 import { hourMs, type Loop, minuteMs, secondMs } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { type Records, startDnsServer } from '../support/dns-server.ts'
-import { type Counter, type CounterOptions, createScene, judge, scaled, startCounter } from '../support/faults.ts'
+import { type Counter, type CounterOptions, createScene, verifyScene, scaled, startCounter } from '../support/faults.ts'
 import { until } from '../support/until.ts'
 import { createHooks, type Hooks } from '../support/webhooks.ts'
 import { reconcile } from '../support/reconcile.ts'
 
 const guardMsMax = 120_000
 const exchangeTimeoutMs = 500
-/** Time that passes while a request is on its way makes it old for an endpoint that judges by the same clock: these do not. */
+/** The test clock steps while requests are in flight, so endpoints must take their time from the request (`sender`). */
 const stepMs = 4 * minuteMs
 const restMs = 15 * minuteMs
 
@@ -39,7 +39,14 @@ function start(options: Partial<Parameters<typeof startDelivery>[0]> = {}): void
   const { db, clock, log, webhooks } = hooks
   running.push(
     startDelivery({
-      ...{ db, clock, log, webhooks, allowLoopback: true, idleMs: 5, exchangeTimeoutMs, drainMs: 1000 },
+      db,
+      clock,
+      log,
+      webhooks,
+      allowLoopback: true,
+      idleMs: 5,
+      exchangeTimeoutMs,
+      drainMs: 1000,
       threads: options.resolve === undefined ? 1 : 0,
       ...options,
     }),
@@ -52,8 +59,8 @@ async function listen(options: CounterOptions = {}): Promise<Counter> {
   return counter
 }
 
-/** The clock goes on in steps until it holds. */
-const whileTimePasses = (what: string, condition: () => Promise<boolean>) =>
+/** Steps the clock until the condition holds. */
+const advanceUntil = (what: string, condition: () => Promise<boolean>) =>
   until(
     what,
     async () => {
@@ -65,7 +72,7 @@ const whileTimePasses = (what: string, condition: () => Promise<boolean>) =>
     guardMsMax,
   )
 
-/** As much as it is read, up to a gigabyte. */
+/** Sends as much as the client reads, up to a gigabyte. */
 function pour(response: ServerResponse): void {
   const chunk = Buffer.alloc(64 * 1024, 'x')
   let written = 0
@@ -74,7 +81,7 @@ function pour(response: ServerResponse): void {
       written += chunk.length
       if (!response.write(chunk)) return void response.once('drain', more)
     }
-    assert.ok(response.destroyed, 'a gigabyte was read')
+    assert.ok(response.destroyed, 'the client does not read a gigabyte')
   }
   more()
 }
@@ -92,7 +99,7 @@ function breakOff(response: ServerResponse): void {
 
 type Fault = (response: ServerResponse, elsewhere: string) => void
 
-/** What an endpoint does the first times; then it accepts. */
+/** The behaviour of an endpoint at first; later it accepts. */
 const faults: Readonly<Record<string, Fault>> = {
   hangs: () => undefined,
   'hangs in the middle of its answer': (response) => void response.writeHead(200).write('{'),
@@ -113,7 +120,7 @@ const faults: Readonly<Record<string, Fault>> = {
     void response.writeHead(429, { 'retry-after': String(restMs / secondMs) }).end(),
 }
 
-async function troubled(fault: Fault, elsewhere: string, times: number) {
+async function createFaultyScene(fault: Fault, elsewhere: string, times: number) {
   const counter = await listen({
     fault: (response, nth) => {
       if (nth > times) return false
@@ -124,11 +131,12 @@ async function troubled(fault: Fault, elsewhere: string, times: number) {
   return createScene(hooks, [counter])
 }
 
-test('endpoints in every kind of trouble, and one that has none', async (t) => {
+test('endpoints with every kind of fault receive every event and do not delay a healthy one', async (t) => {
   const [times, events] = [scaled(6, 25), scaled(5, 60)]
   const elsewhere = await listen()
   const scenes = new Map<string, Awaited<ReturnType<typeof createScene>>>()
-  for (const [name, fault] of Object.entries(faults)) scenes.set(name, await troubled(fault, elsewhere.url, times))
+  for (const [name, fault] of Object.entries(faults))
+    scenes.set(name, await createFaultyScene(fault, elsewhere.url, times))
   const beganAt = hooks.clock.now().getTime()
   const failingMs = scaled(6, 60) * hourMs
   const failing = await listen({
@@ -142,12 +150,12 @@ test('endpoints in every kind of trouble, and one that has none', async (t) => {
   const healthy = await createScene(hooks, [await listen()])
   scenes.set('answers 500 for hours', await createScene(hooks, [failing]))
   scenes.set('accepts, and sends a gigabyte', await createScene(hooks, [generous]))
-  scenes.set('is well all the time', healthy)
+  scenes.set('is always healthy', healthy)
   for (const scene of scenes.values()) await scene.emit(events)
   start()
-  // They are well before any time has passed: nothing of the others is waited for.
+  // The clock has not moved yet, so the healthy endpoint waited for no other.
   await healthy.delivered()
-  await whileTimePasses('every endpoint has recovered', async () => {
+  await advanceUntil('every endpoint has recovered', async () => {
     await healthy.emit(1)
     for (const { partnerId, endpoints } of scenes.values()) {
       for (const { subscriptionId } of endpoints) {
@@ -161,16 +169,16 @@ test('endpoints in every kind of trouble, and one that has none', async (t) => {
   await healthy.delivered()
   for (const [name, scene] of scenes)
     await t.test(`an endpoint that ${name}`, async (sub) => {
-      const { refused } = await judge(sub, scene, { duplicatesMax: 0 })
-      if (name in faults) assert.equal(refused, times, 'it had its trouble')
+      const { refused } = await verifyScene(sub, scene, { duplicatesMax: 0 })
+      if (name in faults) assert.equal(refused, times, 'the fault occurred')
     })
   assert.equal(elsewhere.posts.length, 0, 'no redirect is followed')
   const resting = scenes.get('answers 429 with Retry-After')?.endpoints[0]?.counter.posts ?? []
   for (const refused of resting.filter((post) => !post.accepted))
     for (const { at } of resting) {
       const ms = at.getTime() - refused.at.getTime()
-      // Those of the same moment were under way together.
-      assert.ok(ms <= stepMs || ms >= restMs, `called again ${ms} ms after it asked for a rest`)
+      // Attempts of the same moment were in flight together.
+      assert.ok(ms <= stepMs || ms >= restMs, `called again ${ms} ms after Retry-After`)
     }
   const { failures } = (await hooks.db.row<{ failures: bigint }>(sql`
     select count(*) as failures from delivery.attempts
@@ -178,13 +186,13 @@ test('endpoints in every kind of trouble, and one that has none', async (t) => {
   assert.equal(failures, 0n)
 })
 
-test('many partners that hang at once hold what is theirs, and others are delivered meanwhile', async (t) => {
+test('endpoints of many partners that hang at once do not stop deliveries to others', async (t) => {
   const hanging: ServerResponse[] = []
-  const released = { is: false }
+  let released = false
   const [partners, events] = [scaled(6, 20), scaled(30, 200)]
   const hold: CounterOptions = {
     accept: (response) => {
-      if (released.is) response.end()
+      if (released) response.end()
       else hanging.push(response)
     },
   }
@@ -194,46 +202,46 @@ test('many partners that hang at once hold what is theirs, and others are delive
     await scene.emit(events)
     stuck.push(scene)
   }
-  // Far fewer places than the hanging ones would take: ten for each endpoint.
+  // Far fewer slots than the hanging endpoints could use, which is ten each.
   const inFlightMax = 60
   start({ inFlightMax, exchangeTimeoutMs: guardMsMax })
-  await until('they have taken nearly all places', () => hanging.length >= (inFlightMax * 19) / 20 - 1)
+  await until('hanging attempts use nearly all slots', () => hanging.length >= (inFlightMax * 19) / 20 - 1)
   const healthy = [await createScene(hooks, [await listen()]), await createScene(hooks, [await listen()])]
   for (const scene of healthy) await scene.emit(events)
   for (const scene of healthy) await scene.delivered()
-  assert.ok(hanging.length <= inFlightMax, 'none of them had an answer until now')
-  released.is = true
+  assert.ok(hanging.length <= inFlightMax, 'no hanging attempt was answered')
+  released = true
   for (const response of hanging) response.end()
   for (const scene of stuck) await scene.delivered()
-  for (const scene of healthy) await judge(t, scene, { duplicatesMax: 0 })
-  for (const scene of stuck) await judge(t, scene, { duplicatesMax: 0 })
+  for (const scene of healthy) await verifyScene(t, scene, { duplicatesMax: 0 })
+  for (const scene of stuck) await verifyScene(t, scene, { duplicatesMax: 0 })
 })
 
-test('names that do not resolve, flip, and mix public with private: never called there, and delivered at last', async (t) => {
+test('host names that do not resolve, change or mix public and private addresses are never called there', async (t) => {
   const zone: { a: Records; aaaa: Records } = { a: 'servfail', aaaa: 'servfail' }
   const dns = await startDnsServer((_name, type) => (type === 'A' ? zone.a : zone.aaaa))
   t.after(() => dns.close())
-  // A connection that is open leads where it was judged to lead: the name is asked again for a new one only.
+  // Closes connections, because only a new connection resolves the name again.
   const counter = await listen({ accept: (response) => void response.writeHead(200, { connection: 'close' }).end() })
   const scene = await createScene(hooks, [counter])
   const { port } = new URL(counter.url)
-  // What a partner may not register in plain HTTP, a test may write: the rest of the way is the same.
+  // Written directly, because the API accepts no plain HTTP host name.
   await hooks.db.run(sql`
     update delivery.subscriptions set url = ${`http://hook.test:${port}/`} where partner_id = ${scene.partnerId}`)
-  // A post that is taken and not answered in time would come again; here the resolver gives up by itself.
+  // A long timeout, so that only the resolver fails and no accepted request is repeated.
   start({ resolve: createResolver({ servers: [dns.server] }), exchangeTimeoutMs: guardMsMax })
   const refusal = 'the endpoint has an address that is not public'
-  const away = 'the host name of the endpoint does not resolve at the moment'
-  const phases: readonly (readonly [Records, Records, string | undefined])[] = [
-    ['servfail', 'servfail', away],
-    ['nxdomain', 'nxdomain', 'the host name of the endpoint does not resolve'],
-    ['silent', 'silent', away],
-    [['127.0.0.1'], [], undefined],
-    [['10.0.0.1'], [], refusal],
-    [['93.184.216.34', '169.254.169.254'], [], refusal],
-    [['93.184.216.34'], ['fd00::1'], refusal],
-    [['127.0.0.1', '192.168.0.1'], [], refusal],
-    [['127.0.0.1'], [], undefined],
+  const unresolved = 'the host name of the endpoint does not resolve at the moment'
+  const phases: readonly { readonly a: Records; readonly aaaa: Records; readonly error?: string }[] = [
+    { a: 'servfail', aaaa: 'servfail', error: unresolved },
+    { a: 'nxdomain', aaaa: 'nxdomain', error: 'the host name of the endpoint does not resolve' },
+    { a: 'silent', aaaa: 'silent', error: unresolved },
+    { a: ['127.0.0.1'], aaaa: [] },
+    { a: ['10.0.0.1'], aaaa: [], error: refusal },
+    { a: ['93.184.216.34', '169.254.169.254'], aaaa: [], error: refusal },
+    { a: ['93.184.216.34'], aaaa: ['fd00::1'], error: refusal },
+    { a: ['127.0.0.1', '192.168.0.1'], aaaa: [], error: refusal },
+    { a: ['127.0.0.1'], aaaa: [] },
   ]
   const rounds = scaled(1, 4)
   const attempts = async (error: string) =>
@@ -242,16 +250,16 @@ test('names that do not resolve, flip, and mix public with private: never called
       select count(*) as count from delivery.attempts where partner_id = ${scene.partnerId} and error = ${error}`)
     )?.count ?? 0n
   for (let round = 0; round < rounds; round += 1)
-    for (const [a, aaaa, error] of phases) {
+    for (const { a, aaaa, error } of phases) {
       Object.assign(zone, { a, aaaa })
       const posts = counter.posts.length
       const before = error === undefined ? 0n : await attempts(error)
       await scene.emit(3)
-      if (error === undefined) await whileTimePasses('delivered', async () => isDelivered(scene.partnerId))
-      else await whileTimePasses(error, async () => (await attempts(error)) > before)
-      if (error !== undefined) assert.equal(counter.posts.length, posts, 'nothing came while the name led elsewhere')
+      if (error === undefined) await advanceUntil('delivered', async () => isDelivered(scene.partnerId))
+      else await advanceUntil(error, async () => (await attempts(error)) > before)
+      if (error !== undefined) assert.equal(counter.posts.length, posts, 'no request while the name resolves elsewhere')
     }
-  await judge(t, scene, { rounds, phases: phases.length, duplicatesMax: 0 })
+  await verifyScene(t, scene, { rounds, phases: phases.length, duplicatesMax: 0 })
 })
 
 async function isDelivered(partnerId: string): Promise<boolean> {

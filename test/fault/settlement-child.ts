@@ -1,18 +1,18 @@
 /**
- * The settlement worker as a process: `node settlement-child.ts <dies at> <database url> <partner> <now>`. Works until
- * the partner's payments have come to their ends and says how many points it passed, or dies at the given one.
+ * The settlement worker as a process: `node settlement-child.ts <crash at> <database url> <partner> <now>`. Runs until
+ * every payment of the partner is final and prints how many crash points it passed, or crashes at the given point.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from '../../service/src/postgres/index.ts'
 import type { Rail } from '../../service/src/rails/index.ts'
 import { startSettlement } from '../../service/src/settlement/index.ts'
 import { createTestService } from '../support/composition.ts'
-import { createFate } from './crashing.ts'
+import { createCrashPoints } from './crashing.ts'
 
-const [, , diesAt = '', url = '', partnerId = '', now = ''] = process.argv
-const { point, wrapDatabase, passed } = createFate(Number(diesAt))
+const [, , crashAt = '', url = '', partnerId = '', now = ''] = process.argv
+const { point, wrapDatabase, passed } = createCrashPoints(Number(crashAt))
 
-/** Between two calls to the bank, and between a call and what is made of its answer. */
+/** Adds a crash point before and after each call to the bank. */
 const wrapRail = (rail: Rail): Rail => {
   const around = async <T>(call: () => Promise<T>): Promise<T> => {
     point()
@@ -23,17 +23,17 @@ const wrapRail = (rail: Rail): Rail => {
   return {
     ...rail,
     instruct: (instruction) => around(() => rail.instruct(instruction)),
-    acknowledge: (notices) => around(() => rail.acknowledge(notices)),
+    acknowledge: (notifications) => around(() => rail.acknowledge(notifications)),
   }
 }
 
-// The bank lets no time pass between its steps: what it tells can overtake what it was asked.
+// A bank without delay: a notification can arrive before the acknowledgement is recorded.
 const service = await createTestService({ url, now: new Date(now), stepMs: 0, wrapDatabase, wrapRail })
 const loops = startSettlement(service.settlement)
 const waiting = () =>
   service.db.row<{ count: bigint }>(sql`select
     (select count(*) from payouts.payouts where partner_id = ${partnerId} and due_at is not null)
-    + (select count(*) from rails.sandbox_notices where partner_id = ${partnerId}) as count`)
+    + (select count(*) from rails.sandbox_notifications where partner_id = ${partnerId}) as count`)
 while ((await waiting())?.count !== 0n) await pause(5)
 await Promise.all(loops.map((loop) => loop.stop()))
 await service.close()

@@ -1,6 +1,6 @@
 /**
- * Workers killed at random, frozen past their lease, and several on the same endpoint queues. A kill exactly between answer and
- * record, and at every other boundary: `delivery-kill.test.ts`.
+ * Workers killed at random, frozen past their lease, and several workers on the same endpoint queues. For kills at exact
+ * boundaries, such as between an answer and its recording, see `delivery-kill.test.ts`.
  */
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
@@ -15,11 +15,11 @@ import {
   type CounterOptions,
   createScene,
   inFlightMax,
-  judge,
+  verifyScene,
   scaled,
   startCounter,
 } from '../support/faults.ts'
-import { mortalThread } from '../support/crashing-thread.ts'
+import { crashingThread } from '../support/crashing-thread.ts'
 import { until } from '../support/until.ts'
 import { createHooks, type Hooks } from '../support/webhooks.ts'
 import { createWorkers } from '../support/worker-processes.ts'
@@ -40,41 +40,41 @@ afterEach(async () => {
   await Promise.all(counters.splice(0).map((counter) => counter.close()))
 })
 
-async function scenery(options: () => CounterOptions) {
+async function prepareScene(options: () => CounterOptions) {
   for (let at = 0; at < endpointsMax; at += 1) counters.push(await startCounter(options()))
   return createScene(hooks, counters)
 }
 
-test('workers killed again and again while others work: nothing lost, duplicates only of what was under way', async (t) => {
-  const scene = await scenery(() => ({ answerMs: () => 5 }))
+test('repeated kills of workers lose nothing and duplicate only attempts in flight', async (t) => {
+  const scene = await prepareScene(() => ({ answerMs: () => 5 }))
   const kills = scaled(4, 25)
   await scene.emit(40)
   let [first, second] = [workers.spawn({ leaseMs }), workers.spawn({ leaseMs, threads: 1 })]
   for (let killed = 0; killed < kills; killed += 1) {
     const before = scene.posts()
-    await until('the next few have come', () => scene.posts() > before + 10)
+    await until('more events arrive', () => scene.posts() > before + 10)
     await workers.kill(first)
     ;[first, second] = [second, workers.spawn({ leaseMs, threads: killed % 2 })]
     await scene.emit(20)
   }
   await scene.delivered()
-  await judge(t, scene, { kills, duplicatesMax: kills * endpointsMax * inFlightMax })
+  await verifyScene(t, scene, { kills, duplicatesMax: kills * endpointsMax * inFlightMax })
 })
 
-test('a worker frozen past its lease: its endpoint queues are taken over, and what it says on waking counts for nothing', async (t) => {
+test('a worker frozen past its lease loses its queues, and its late results change nothing', async (t) => {
   const freezes = scaled(1, 5)
-  const slow = { is: true }
-  const scene = await scenery(() => ({ answerMs: () => (slow.is ? 300 : 5) }))
+  let isSlow = true
+  const scene = await prepareScene(() => ({ answerMs: () => (isSlow ? 300 : 5) }))
   for (let frozen = 0; frozen < freezes; frozen += 1) {
-    slow.is = true
+    isSlow = true
     await scene.emit(20)
     const victim = workers.spawn({ leaseMs, threads: 1 })
     const before = scene.endpoints.map(({ counter }) => counter.posts.length)
-    await until('attempts are under way', () =>
+    await until('attempts are in flight', () =>
       scene.endpoints.every(({ counter }, at) => counter.posts.length >= (before[at] ?? 0) + 5),
     )
     victim.kill('SIGSTOP')
-    slow.is = false
+    isSlow = false
     const other = workers.spawn({ leaseMs })
     await scene.delivered()
     victim.kill('SIGCONT')
@@ -82,55 +82,63 @@ test('a worker frozen past its lease: its endpoint queues are taken over, and wh
     await scene.delivered()
     await Promise.all([workers.kill(victim), workers.kill(other)])
   }
-  await judge(t, scene, { freezes, duplicatesMax: 2 * freezes * endpointsMax * inFlightMax })
+  await verifyScene(t, scene, { freezes, duplicatesMax: 2 * freezes * endpointsMax * inFlightMax })
 })
 
-test('two workers on the same endpoint queues, endpoints that fail one in four: each event accepted once', async (t) => {
-  const scene = await scenery(() => ({
+test('with two workers on the same queues and endpoints that fail one in four, each event is accepted once', async (t) => {
+  const scene = await prepareScene(() => ({
     fault: (response, nth) => nth % 4 === 0 && response.writeHead(500).end() !== undefined,
     answerMs: () => 2,
   }))
   const other = await createHooks({
-    ...{ url: hooks.url, key: hooks.key, clock: systemClock },
+    url: hooks.url,
+    key: hooks.key,
+    clock: systemClock,
     retryDelaysMs: Array.from({ length: 20 }, () => 10),
   })
-  // One with a thread for its exchanges, one without.
+  // One worker sends from a thread, the other from its main thread.
   const loops = [0, 1].map((threads) =>
     startDelivery({
-      ...{ db: other.db, clock: systemClock, log: other.log, webhooks: other.webhooks },
-      ...{ allowLoopback: true, idleMs: 5, threads },
+      db: other.db,
+      clock: systemClock,
+      log: other.log,
+      webhooks: other.webhooks,
+      allowLoopback: true,
+      idleMs: 5,
+      threads,
     }),
   )
   await scene.emit(scaled(50, 1000))
   await scene.delivered()
   await Promise.all(loops.map((loop) => loop.stop()))
   await other.close()
-  const { refused } = await judge(t, scene, { duplicatesMax: 0 })
+  const { refused } = await verifyScene(t, scene, { duplicatesMax: 0 })
   assert.equal(
     refused,
     counters.reduce((sum, { posts }) => sum + Math.floor(posts.length / 4), 0),
   )
 })
 
-test('threads of exchanges die with attempts under way: others take their place, nothing lost', async (t) => {
-  const deaths = scaled(2, 6)
+test('exchange threads that crash with attempts in flight are replaced, and nothing is lost', async (t) => {
+  const crashes = scaled(2, 6)
   const folder = await mkdtemp(join(tmpdir(), 'threads-'))
   for (let at = 0; at < endpointsMax; at += 1) counters.push(await startCounter({ answerMs: () => 20 }))
   const partnerId = await hooks.addPartner()
-  const act = (reference: string) => hooks.emit(partnerId, reference, 'DIES')
+  const act = (reference: string) => hooks.emit(partnerId, reference, 'CRASHES')
   const scene = await createScene(hooks, counters, { partnerId, act })
   const { db, log, webhooks } = hooks
-  for (let died = 0; died < deaths; died += 1) {
-    // The first are at their endpoints by the third message.
-    const threadProgram = mortalThread(3, join(folder, String(died)))
+  for (let crash = 0; crash < crashes; crash += 1) {
+    const marker = join(folder, String(crash))
+    // By the third message the first attempts are in flight.
+    const threadProgram = crashingThread(3, marker)
     const options = { db, clock: systemClock, log, webhooks, allowLoopback: true, idleMs: 5, threads: 2, threadProgram }
     const loop = startDelivery(options)
     t.after(loop.stop)
     await scene.emit(40)
     await scene.delivered()
     await loop.stop()
-    assert.ok(existsSync(join(folder, String(died))), 'one has died')
+    assert.ok(existsSync(marker), 'a thread crashed')
   }
   await rm(folder, { recursive: true })
-  await judge(t, scene, { deaths, duplicatesMax: deaths * endpointsMax * inFlightMax })
+  await verifyScene(t, scene, { crashes, duplicatesMax: crashes * endpointsMax * inFlightMax })
 })

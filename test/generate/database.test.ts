@@ -1,4 +1,4 @@
-/** The picture shows what the database holds, and the same database gives the same picture. */
+/** The generated schema page shows the whole schema, and equal schemas give equal pages. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createLog } from '../../service/src/kernel/index.ts'
@@ -20,7 +20,7 @@ async function withPool<T>(work: (pool: Pool) => Promise<T>): Promise<T> {
   }
 }
 
-test('columns, keys, checks and indexes of every table stand in the picture', async () => {
+test('the page lists columns, keys, checks and indexes of every table', async () => {
   const page = await withPool(generateSchema)
   for (const line of [
     '### ledger.transfers',
@@ -32,15 +32,15 @@ test('columns, keys, checks and indexes of every table stand in the picture', as
   ])
     assert.ok(page.split('\n').includes(line), `${line} in\n${page}`)
   assert.ok(!page.includes('schema_migrations'))
-  assert.ok(!/not_null/.test(page), 'not null is said by the columns')
+  assert.ok(!/not_null/.test(page), 'the column tables already show not null')
 })
 
-test('two databases, one picture', async () => {
+test('two databases with one schema give the same page', async () => {
   const [first, second] = [await withPool(generateSchema), await withPool(generateSchema)]
   assert.equal(first, second)
 })
 
-test('a change of the schema changes the picture, a row does not', async () => {
+test('a schema change changes the page, a new row does not', async () => {
   await withPool(async (pool) => {
     const before = await generateSchema(pool)
     await pool.query("insert into access.partners values (gen_random_uuid(), 'One', '2026-01-01Z')")
@@ -51,7 +51,7 @@ test('a change of the schema changes the picture, a row does not', async () => {
   })
 })
 
-test('an empty database is an error, not an empty page', async () => {
+test('a database without tables is an error', async () => {
   await withPool(async (pool) => {
     const { rows } = await pool.query<{ name: string }>(
       "select nspname as name from pg_namespace where nspname !~ '^pg_' and nspname <> 'information_schema'",

@@ -1,4 +1,4 @@
-/** The code of a guide: its fenced blocks of one language, in order, as one program. */
+/** Joins the fenced code blocks of one language in a guide into one program. */
 import { readFileSync } from 'node:fs'
 
 const fence = /^```(\w+)\n([\s\S]*?)^```$/gm

@@ -1,4 +1,4 @@
-/** The guide is run as it stands: what a newcomer would type is what is tested. */
+/** Runs the code of the first-payout guide unchanged. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { startTestService } from '../support/service.ts'
@@ -13,7 +13,7 @@ before(async () => {
 })
 after(() => service?.dispose())
 
-test('the TypeScript of the guide runs, and money arrives', async () => {
+test('the TypeScript of the guide runs and its payout completes', async () => {
   const { text, blocks } = programOf(guide, 'ts')
   assert.equal(blocks, 7)
   const lines = await runTypeScript(service, text)
@@ -28,7 +28,7 @@ test('the TypeScript of the guide runs, and money arrives', async () => {
   assertLine(lines, /^event transaction\.status\.changed 12\.50 EUR$/)
 })
 
-test('the curl and openssl of the guide run, and money arrives', { skip: skipBash }, async () => {
+test('the curl and openssl commands of the guide run and their payout completes', { skip: skipBash }, async () => {
   const { text, blocks } = programOf(guide, 'bash')
   assert.equal(blocks, 6)
   const lines = await runBash(service, text)

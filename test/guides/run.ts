@@ -1,4 +1,4 @@
-/** Runs the program of a guide as a newcomer would: in the repository, against a service of its own. */
+/** Runs the program of a guide in the repository, against a test service. */
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,15 +10,15 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const runMsMax = 60_000
 
 const missing = ['bash', 'curl', 'openssl'].filter((tool) => spawnSync(tool, ['--version']).error !== undefined)
-export const skipBash = missing.length > 0 ? `not on this machine: ${missing.join(', ')}` : false
+export const skipBash = missing.length > 0 ? `not installed: ${missing.join(', ')}` : false
 
-/** Gives the program on standard input and answers its lines; a failure shows all it wrote. */
+/** Runs the program from standard input and returns its output lines. A failure shows the whole output. */
 async function run(service: TestService, command: string, args: readonly string[], program: string) {
   const child = spawn(command, args, {
     cwd: root,
     timeout: runMsMax,
     env: {
-      // `node` is this very node, wherever the test was started from.
+      // Makes `node` the version that runs this test.
       PATH: `${dirname(process.execPath)}:${process.env.PATH ?? ''}`,
       PARTNER_PAYMENTS_URL: service.baseUrl,
       PARTNER_PAYMENTS_CREDENTIALS: service.credentialsFile,

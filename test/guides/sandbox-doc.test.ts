@@ -1,4 +1,4 @@
-/** docs/sandbox.md says what the sandbox bank does: its tables are held against the code, row by row. */
+/** The tables of docs/sandbox.md match the sandbox bank's code, row by row. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
@@ -12,12 +12,12 @@ import {
   behaviourOf,
   magicAmounts,
   magicNamePrefix,
-  noticesOfInstruction,
+  notificationsOfInstruction,
 } from '../../service/src/rails/sandbox/script.ts'
 
 const page = readFileSync(new URL('../../docs/sandbox.md', import.meta.url), 'utf8')
 
-/** The cells of the table after a mark, without backticks, the heading apart. */
+/** The cells of the table after a mark, without backticks and without the heading. */
 function tableAfter(mark: string): readonly (readonly string[])[] {
   const text = page.split(`<!-- ${mark} -->`)[1]?.trimStart().split('\n\n')[0] ?? ''
   const rows = text.split('\n').map((line) => line.split('|').slice(1, -1))
@@ -31,22 +31,24 @@ function behaviour(amount: string, creditorName: string, currency: Currency = 'E
   return behaviourOf({ amount: minor, currency, creditorName, simulatedOutcome: null })
 }
 
-/** How a payout ends, by what the bank does. */
-const payoutEndings: Readonly<Record<Behaviour['kind'], readonly [string, keyof typeof endings]>> = {
-  settle: ['Completed', 'customer payout settled'],
-  'stay-sent': ['Sent', 'customer payout sent'],
-  refuse: ['Failed', 'customer payout refused'],
-  reject: ['Failed', 'customer payout rejected'],
-  return: ['Returned', 'customer payout settled'],
-  unreachable: ['Completed', 'customer payout settled'],
+/** The final status of a payout and the demo's name of its outcome, by the bank's behaviour. */
+const payoutEndings: Readonly<
+  Record<Behaviour['kind'], { readonly payoutStatus: string; readonly ending: keyof typeof endings }>
+> = {
+  settle: { payoutStatus: 'Completed', ending: 'customer payout settled' },
+  'stay-sent': { payoutStatus: 'Sent', ending: 'customer payout sent' },
+  refuse: { payoutStatus: 'Failed', ending: 'customer payout refused' },
+  reject: { payoutStatus: 'Failed', ending: 'customer payout rejected' },
+  return: { payoutStatus: 'Returned', ending: 'customer payout settled' },
+  unreachable: { payoutStatus: 'Completed', ending: 'customer payout settled' },
 }
 
-test('the table of magic amounts has every amount of the code, and no other', () => {
+test('the table of magic amounts lists exactly the amounts of the code', () => {
   const amounts = magic.map(([amount]) => amount).filter((amount) => amount !== 'any other')
   assert.deepEqual(amounts, Object.keys(magicAmounts))
 })
 
-test('amount and name of a row make the bank do the same, and what the row says', () => {
+test('the amount and the name of a row select the same behaviour, with the result that the row shows', () => {
   assert.equal(magic.length, Object.keys(magicAmounts).length + 1)
   for (const [amount = '', name = '', , status, errorKey, events] of magic) {
     const other = amount === 'any other'
@@ -57,16 +59,16 @@ test('amount and name of a row make the bank do the same, and what the row says'
       assert.deepEqual(behaviour('12.34', name.toUpperCase()), done, name)
       assert.deepEqual(behaviour(amount, 'Ada Lovelace', 'USD'), done, amount)
     }
-    const [payoutStatus, ending] = payoutEndings[done.kind]
+    const { payoutStatus, ending } = payoutEndings[done.kind]
     assert.equal(status, payoutStatus, amount)
     assert.equal(errorKey, 'errorKey' in done ? done.errorKey : '', amount)
     assert.equal(events, endings[ending].events.map(shortName).join(', '), amount)
-    const tells = noticesOfInstruction(done).some(({ kind }) => kind === 'payout.settled')
-    assert.equal(tells, status === 'Completed' || status === 'Returned', amount)
+    const settles = notificationsOfInstruction(done).some(({ kind }) => kind === 'payout.settled')
+    assert.equal(settles, status === 'Completed' || status === 'Returned', amount)
   }
 })
 
-test('the table of simulations has every outcome, with the events that the demo counts', () => {
+test('the table of simulations lists every outcome with the events that the demo expects', () => {
   const rows = tableAfter('simulations')
   const pairs = rows.map(([simulation, outcome]) => `${simulation} ${outcome}`)
   const deposits = simulations.depositOutcomes.map((outcome) => `deposit ${outcome}`)
@@ -84,7 +86,7 @@ test('the table of simulations has every outcome, with the events that the demo 
   }
 })
 
-test("the bank's delay is the one that the page says", () => {
-  const said = /SANDBOX_BANK_DELAY_MS` pass between two steps: (\d+)/.exec(page)?.[1]
-  assert.equal(said, settings.SANDBOX_BANK_DELAY_MS.default)
+test("the page states the default of the bank's delay", () => {
+  const stated = /SANDBOX_BANK_DELAY_MS` pass between two steps: (\d+)/.exec(page)?.[1]
+  assert.equal(stated, settings.SANDBOX_BANK_DELAY_MS.default)
 })

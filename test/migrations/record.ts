@@ -10,7 +10,7 @@ import { type Attempt, createDeliveryEngine, createEndpointAlerts } from '../../
 import { createMailQueue } from '../../service/src/mail/index.ts'
 import { readMigrations } from '../../service/src/postgres/index.ts'
 import { permissions } from '@partner-payments/wire'
-import { sendDue, takeNotices } from '../../service/src/settlement/index.ts'
+import { submitDuePayouts, processBankNotifications } from '../../service/src/settlement/index.ts'
 import {
   addPartner,
   createTestService,
@@ -26,9 +26,9 @@ async function recordPayments(service: Service, partner: TestPartner): Promise<v
   const { settlement, simulations, clock, payouts } = service
   const work = async (steps: number) => {
     for (let step = 0; step < steps; step += 1) {
-      await sendDue(settlement)
+      await submitDuePayouts(settlement)
       clock.advance(stepMsDefault)
-      await takeNotices(settlement)
+      await processBankNotifications(settlement)
     }
     await settlement.deposits.expireDue(100)
   }
@@ -54,7 +54,7 @@ async function recordPayments(service: Service, partner: TestPartner): Promise<v
   await pay(service, partner, '11.00', { beneficiaryId: partner.ownBeneficiary.id, idempotencyKey: 'own' })
   await work(5)
   await pay(service, partner, '12.00', { idempotencyKey: 'under way', reference: 'INV 0' })
-  for (const claim of await payouts.claim(partner.partnerId, 20)) await payouts.beginSending(claim)
+  for (const claim of await payouts.claim(partner.partnerId, 20)) await payouts.recordAttempt(claim)
   await pay(service, partner, '13.00', { idempotencyKey: 'accepted' })
   await simulations.deposit(
     partner.caller,

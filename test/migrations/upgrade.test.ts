@@ -18,7 +18,7 @@ import {
 } from '../../service/src/delivery/index.ts'
 import { createMailQueue, smtpTransport, utc } from '../../service/src/mail/index.ts'
 import { createMailStep } from '../../service/src/mail/worker.ts'
-import { sendDue, takeNotices } from '../../service/src/settlement/index.ts'
+import { submitDuePayouts, processBankNotifications } from '../../service/src/settlement/index.ts'
 import { checkPayments, type Ends } from '../model/payments.ts'
 import { createEmptyDatabase } from '../support/empty.ts'
 import { mailServer, readMail } from '../support/mail-server.ts'
@@ -203,8 +203,8 @@ for (const fixture of fixtures)
       const { service, partnerId } = old
       for (let step = 0; step < 6; step += 1) {
         service.clock.advance(minuteMs)
-        await sendDue(service.settlement)
-        await takeNotices(service.settlement)
+        await submitDuePayouts(service.settlement)
+        await processBankNotifications(service.settlement)
       }
       const payments = await checkPayments(service.db, partnerId, ends)
       const pending = payments.filter(({ status }) => status === 'Pending')

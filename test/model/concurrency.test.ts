@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Refusal } from '../../service/src/api/index.ts'
 import { newId } from '../../service/src/kernel/index.ts'
-import { sendDue, takeNotices } from '../../service/src/settlement/index.ts'
+import { submitDuePayouts, processBankNotifications } from '../../service/src/settlement/index.ts'
 import {
   addPartner,
   balanceOf,
@@ -83,7 +83,7 @@ test('a key refused for insufficient funds stays free: the same request passes o
   const partner = await addPartner(service)
   const request = { idempotencyKey: newId() }
   assert.equal(await accepted(pay(service, partner, '10.00', request)), false)
-  await service.db.transaction((tx) => service.deposits.bookOwn(tx, partner.partnerId, 'EUR', 1000n))
+  await service.db.transaction((tx) => service.deposits.creditPartner(tx, partner.partnerId, 'EUR', 1000n))
   const { replayed } = await pay(service, partner, '10.00', request)
   assert.equal(replayed, false)
 })
@@ -132,18 +132,22 @@ test('twenty concurrent simulated deposits under one key are one deposit', async
   assert.equal(answers.filter(({ replayed }) => !replayed).length, 1)
   assert.equal(new Set(answers.map(({ reference }) => reference)).size, 1)
   service.clock.advance(4 * stepMsDefault)
-  await Promise.all([takeNotices(service.settlement), takeNotices(service.settlement), takeNotices(service.settlement)])
-  assert.equal((await balanceOf(service, partnerId)).posted, 500n, 'one worker credits the deposit, once')
+  await Promise.all([
+    processBankNotifications(service.settlement),
+    processBankNotifications(service.settlement),
+    processBankNotifications(service.settlement),
+  ])
+  assert.equal((await balanceOf(service, partnerId)).posted, 500n, 'credited once, by whichever worker')
   await checkPayments(service.db, partnerId, new Map())
 })
 
 test('concurrent workers send each payout to the bank once', async () => {
   const partner = await addPartner(service, 100_000n)
   await times(25, () => pay(service, partner, '1.00'))
-  await times(5, () => sendDue(service.settlement))
+  await times(5, () => submitDuePayouts(service.settlement))
   service.clock.advance(stepMsDefault)
-  await times(5, () => takeNotices(service.settlement))
-  await takeNotices(service.settlement)
+  await times(5, () => processBankNotifications(service.settlement))
+  await processBankNotifications(service.settlement)
   const { data } = await service.payouts.list(partner.partnerId, { status: 'Completed', limit: '100' })
   assert.equal(data.length, 25)
   assert.ok(data.every(({ sendAttempts }) => sendAttempts === 1))

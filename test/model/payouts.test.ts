@@ -10,7 +10,7 @@ import fc from 'fast-check'
 import { Refusal } from '../../service/src/api/index.ts'
 import { minuteMs, newId, secondMs } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
-import { sendDue, takeNotices } from '../../service/src/settlement/index.ts'
+import { submitDuePayouts, processBankNotifications } from '../../service/src/settlement/index.ts'
 import {
   addPartner,
   balanceOf,
@@ -163,18 +163,18 @@ async function simulateWithdrawal(day: Day, minor: number, outcome: keyof typeof
 
 /** One step of a worker. The next step finds the work that an armed death leaves undone. */
 const workStep = ({ settlement }: Service, what: 'send' | 'notifications' | 'expire'): Promise<number> => {
-  if (what === 'send') return sendDue(settlement)
-  return what === 'expire' ? settlement.deposits.expireDue(100) : takeNotices(settlement)
+  if (what === 'send') return submitDuePayouts(settlement)
+  return what === 'expire' ? settlement.deposits.expireDue(100) : processBankNotifications(settlement)
 }
 
 /** A worker that was frozen past its lease changes nothing, after another worker has done its work. */
 async function freeze({ service, partner }: Day): Promise<void> {
   const claims = await service.payouts.claim(partner.partnerId, 20)
   service.clock.advance(2 * minuteMs)
-  await sendDue(service.settlement)
+  await submitDuePayouts(service.settlement)
   const before = await service.payouts.list(partner.partnerId, { limit: '100' })
   for (const claim of claims) {
-    assert.equal(await service.payouts.beginSending(claim), undefined, 'the lease is lost')
+    assert.equal(await service.payouts.recordAttempt(claim), undefined, 'the lease is lost')
     await service.payouts.recordAcknowledgement(claim, { accepted: true })
     await service.payouts.recordUnreachable(claim)
   }
@@ -227,7 +227,7 @@ async function finishWork(service: Service): Promise<void> {
     service.db.row<{ count: bigint }>(sql`select
       (select count(*) from payouts.payouts where due_at is not null)
       + (select count(*) from deposits.deposits where expires_at is not null)
-      + (select count(*) from rails.sandbox_notices) as count`)
+      + (select count(*) from rails.sandbox_notifications) as count`)
   for (let rounds = 0; (await countDue())?.count !== 0n; rounds += 1) {
     assert.ok(rounds < 50, 'the work comes to an end')
     service.clock.advance(2 * minuteMs)

@@ -1,4 +1,4 @@
-/** What operators and partners learn of an endpoint that is well, and of one that is gone: the whole service, real mails. */
+/** The metrics and the alert email of a healthy endpoint and of one that answers 410, with the whole service. */
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -32,7 +32,7 @@ async function subscribe(url: string): Promise<string> {
   return textAt(success(await client.post('/v1/webhooks', { url, events })), 'id')
 }
 
-test('an endpoint that answers 410: one mail to the Admin, and to nobody else; the metrics add up', async () => {
+test('an endpoint that answers 410 causes one alert email, to the Admin only, and the metrics balance', async () => {
   const people = (['Admin', 'Operator'] as const).map((role) => ({
     email: `${role}@example.com`,
     fullName: role,
@@ -44,14 +44,17 @@ test('an endpoint that answers 410: one mail to the Admin, and to nobody else; t
   const deposit = { customerId, amount: 5, currency: 'EUR', outcome: 'completed' }
   const paid = success(await client.post('/v1/simulations/deposits', deposit))
   await finalTransaction(client, textAt(paid, 'reference'))
-  await until('both were called', () => well.deliveries.length === 1 && gone.deliveries.length === 1)
+  await until('both endpoints are called', () => well.deliveries.length === 1 && gone.deliveries.length === 1)
 
-  const notices = async () => (await mails()).filter((mail) => /^Subject: Webhooks/m.test(mail))
-  await until('the mail', async () => (await notices()).length > 0)
-  await until('it is disabled', async () => success(await client.get(`/v1/webhooks/${goneId}`)).status === 'Disabled')
-  const [notice = '', ...more] = await notices()
+  const alerts = async () => (await mails()).filter((mail) => /^Subject: Webhooks/m.test(mail))
+  await until('the alert email', async () => (await alerts()).length > 0)
+  await until(
+    'the endpoint is disabled',
+    async () => success(await client.get(`/v1/webhooks/${goneId}`)).status === 'Disabled',
+  )
+  const [alert = '', ...more] = await alerts()
   assert.deepEqual(more, [])
-  const { one, text } = readMail(notice.replaceAll(/\r?\n/g, '\r\n'))
+  const { one, text } = readMail(alert.replaceAll(/\r?\n/g, '\r\n'))
   assert.equal(one('To'), 'Admin <Admin@example.com>')
   assert.match(one('Subject'), /^Webhooks to 127\.0\.0\.1:\d+ are disabled: the endpoint answered 410 Gone$/)
   assert.ok(text.includes(goneId))

@@ -1,4 +1,4 @@
-/** The operations port: alive, ready, and the numbers that docs/operations.md explains. */
+/** The operations port: liveness, readiness, and the metrics that docs/operations.md explains. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
@@ -22,7 +22,7 @@ before(async () => {
   service = await startTestService({ env })
   receiver = await startReceiver()
   await createWorld(service.client, receiver.url)
-  // Before a test cuts the wire: an attempt that cannot be recorded is made again only when its lease has ended.
+  // Before a test disconnects the database: an attempt that cannot be recorded is repeated only after its lease.
   await until('a delivery', async () => (await ask('/metrics')).text.includes('outcome="delivered"'))
 })
 after(async () => {
@@ -37,14 +37,14 @@ const ask = async (path: string) => {
   return { status: answer.status, type: answer.headers.get('content-type') ?? '', text: await answer.text() }
 }
 
-test('alive and ready, and not ready while the database is away', async () => {
+test('200 for liveness always; 503 for readiness while the database is unreachable or silent', async () => {
   assert.deepEqual(await ask('/healthz'), { status: 200, type: 'application/json', text: '{"status":"ok"}' })
   assert.deepEqual(await ask('/readyz'), { status: 200, type: 'application/json', text: '{"status":"ok"}' })
   assert.equal((await ask('/')).status, 404)
   await wire.cut()
-  const away = await ask('/readyz')
-  assert.equal(away.status, 503)
-  assert.deepEqual(JSON.parse(away.text), { status: 'unavailable', reason: 'the database cannot be reached' })
+  const unready = await ask('/readyz')
+  assert.equal(unready.status, 503)
+  assert.deepEqual(JSON.parse(unready.text), { status: 'unavailable', reason: 'the database cannot be reached' })
   assert.equal((await ask('/healthz')).status, 200)
   await wire.mend()
   await until('ready again', async () => (await ask('/readyz')).status === 200)
@@ -54,7 +54,7 @@ test('alive and ready, and not ready while the database is away', async () => {
   await until('ready again', async () => (await ask('/readyz')).status === 200)
 })
 
-test('the operations port has nothing of the API, and the API nothing of it', async () => {
+test('404 for the API at the operations port, and for the operations paths at the API', async () => {
   assert.equal((await ask('/v1/accounts')).status, 404)
   for (const path of ['/metrics', '/healthz', '/readyz'])
     assert.equal((await fetch(`${service.baseUrl}${path}`)).status, 404, path)
@@ -63,10 +63,10 @@ test('the operations port has nothing of the API, and the API nothing of it', as
 const names = (text: string, prefix: RegExp) =>
   new Set([...text.matchAll(/^# TYPE (\S+) /gm)].map(([, name = '']) => name).filter((name) => prefix.test(name)))
 
-test('the metrics are Prometheus text, count what happened, and are those that the page explains', async () => {
+test('the metrics are Prometheus text, count requests, and are exactly those of docs/operations.md', async () => {
   success(await service.client.get('/v1/accounts'))
   assert.equal((await fetch(`${service.baseUrl}/v1/accounts`)).status, 401)
-  await until('both are counted', async () =>
+  await until('both requests are counted', async () =>
     (await ask('/metrics')).text.includes('operation="listAccounts",status="401"'),
   )
   const { status, type, text } = await ask('/metrics')
@@ -83,5 +83,5 @@ test('the metrics are Prometheus text, count what happened, and are those that t
   const explained = new Set([...page.matchAll(/^\| `(payments_\w+)`/gm)].map(([, name = '']) => name))
   assert.deepEqual(explained, names(text, /^payments_/))
   for (const [, name = ''] of page.matchAll(/`((?:nodejs|process)_\w+)`/g))
-    assert.ok(names(text, /./).has(name), `${name} is on the page and not in the output`)
+    assert.ok(names(text, /./).has(name), `docs/operations.md names ${name}, which is missing in the output`)
 })

@@ -1,4 +1,4 @@
-/** `--processes`: several processes answer on one port, on the database that comes with the service. */
+/** `--processes`: several processes answer on one port, on the embedded database. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -15,7 +15,7 @@ import { until } from '../support/until.ts'
 import { balanceOf, createBeneficiary, listAll, payoutText } from '../support/world.ts'
 
 const dataDir = await mkdtemp(join(tmpdir(), 'partner-payments-processes-'))
-// The embedded server, which runs as somebody else where this is root, must get through.
+// The embedded server runs as another user if this is root, and must reach its data folder.
 await chmod(dataDir, 0o711)
 const [PORT, OPS_PORT] = (await freePorts(2)) as [string, string]
 const limits = { RATE_PER_SECOND: '1000000', RATE_BURST: '10000000', DATABASE_CONNECTIONS_MAX: '70' }
@@ -51,7 +51,7 @@ const pids = () =>
         return [number, pid]
       }),
   )
-const endedCount = () => logLines().filter(({ msg }) => msg.startsWith('API process ended')).length
+const endedProcesses = () => logLines().filter(({ msg }) => msg.startsWith('API process ended')).length
 const isAlive = (pid: number) => {
   try {
     process.kill(pid, 0)
@@ -65,28 +65,28 @@ const ask = async (path: string) => {
   return { status: answer.status, text: await answer.text() }
 }
 
-/** Sends calls, each on a connection of its own, until some that were sent together met both processes. */
-async function atBoth(calls: () => readonly Call[], check: (answers: readonly Answer[]) => void): Promise<void> {
+/** Sends batches of calls, each call on its own connection, until both processes answer calls of one batch. */
+async function callBoth(calls: () => readonly Call[], check: (answers: readonly Answer[]) => void): Promise<void> {
   await until('both processes answer', async () => {
     const sent = calls().map((call) => ({ ...call, headers: { 'X-Request-Id': randomUUID() } }))
     const answers = await Promise.all(sent.map((call) => client.send(call)))
     check(answers)
     const ids = new Set<string>(sent.map(({ headers }) => headers['X-Request-Id']))
     const answered = () => logLines().filter(({ msg, requestId = '' }) => msg === 'answered' && ids.has(requestId))
-    await until('a line for each', () => answered().length === ids.size)
+    await until('a log line for each call', () => answered().length === ids.size)
     return new Set(answered().map((line) => line.process)).size === 2
   })
 }
 
-test('a start says once where things are, with credentials that work, and speaks for all its processes', async () => {
+test('a start prints its welcome once, the credentials work, and metrics and logs cover all processes', async () => {
   assert.equal(linesOf(service.stdout()).filter((line) => line.includes('listens on')).length, 1)
   assert.deepEqual([...pids().keys()].sort(), [1, 2])
-  // Three pools of 70: the embedded server takes them all.
+  // The embedded server accepts three pools of 70 connections.
   assert.equal(
     logLines().some(({ msg }) => msg.startsWith('the processes may open more')),
     false,
   )
-  await atBoth(
+  await callBoth(
     () => Array.from({ length: 8 }, () => ({ method: 'GET', target: '/v1/accounts' })),
     (answers) => answers.forEach((answer) => success(answer)),
   )
@@ -99,21 +99,22 @@ test('a start says once where things are, with credentials that work, and speaks
     )
   const starts = text.split('\n').filter((line) => line.startsWith('process_start_time_seconds{'))
   assert.deepEqual(starts.map((line) => /process="(\d)"/.exec(line)?.[1]).sort(), ['0', '1', '2'])
-  const ending = await run(['operator', 'partner', 'create', '--name', 'Beside'], env)
-  assert.equal(ending.code, 0, ending.stderr)
-  const beside = createClient(baseUrl, readCredentials(JSON.parse(ending.stdout) as Record<string, string>))
-  success(await beside.get('/v1/accounts'))
+  const created = await run(['operator', 'partner', 'create', '--name', 'Second Partner'], env)
+  assert.equal(created.code, 0, created.stderr)
+  const second = createClient(baseUrl, readCredentials(JSON.parse(created.stdout) as Record<string, string>))
+  success(await second.get('/v1/accounts'))
 })
 
 test('a second service on the port is refused with one line', async () => {
   const other = { ...env, DATA_DIR: `${dataDir}-other`, OPS_PORT: '0', LOG_LEVEL: 'warn' }
   const { code, stdout, stderr } = await run(['serve', '--processes', '2'], other)
   await rm(other.DATA_DIR, { recursive: true, force: true })
-  assert.deepEqual([code, stdout, stderr], [1, '', `127.0.0.1:${PORT} is in use: choose another with PORT\n`])
+  const expected = { code: 1, stdout: '', stderr: `127.0.0.1:${PORT} is in use: choose another with PORT\n` }
+  assert.deepEqual({ code, stdout, stderr }, expected)
 })
 
-test('200 to one and 401 to the rest when both processes get one nonce at once', () =>
-  atBoth(
+test('200 for one and 401 for the others when both processes receive one nonce concurrently', () =>
+  callBoth(
     () => {
       const nonce = randomUUID()
       return Array.from({ length: 8 }, () => ({ method: 'GET', target: '/v1/customers', nonce }))
@@ -125,11 +126,11 @@ test('200 to one and 401 to the rest when both processes get one nonce at once',
     },
   ))
 
-test('200 with one payout and one answer to duplicates sent to both processes', async () => {
+test('200 with one payout and equal answers for concurrent duplicates at both processes', async () => {
   const beneficiary = textAt(await createBeneficiary(client), 'id')
   let rounds = 0
   const before = (await listAll(client, '/v1/payouts')).length
-  await atBoth(
+  await callBoth(
     () => {
       rounds += 1
       const body: Json = payoutText(beneficiary, '3.00')
@@ -140,10 +141,10 @@ test('200 with one payout and one answer to duplicates sent to both processes', 
   assert.equal((await listAll(client, '/v1/payouts')).length, before + rounds)
 })
 
-test('nothing acknowledged is lost when a process is killed under load; it is started again, the other goes on', async () => {
+test('a process killed under load loses no acknowledged payout and is restarted, while the other continues', async () => {
   const beneficiary = textAt(await createBeneficiary(client), 'id')
-  const atRest = async () => (await balanceOf(client)).reserved === 0n
-  await until('earlier payouts settle', atRest, 30_000)
+  const isSettled = async () => (await balanceOf(client)).reserved === 0n
+  await until('earlier payouts settle', isSettled, 30_000)
   const start = await balanceOf(client)
   const before = (await listAll(client, '/v1/payouts')).length
   const acknowledged = new Map<string, Answer>()
@@ -154,7 +155,7 @@ test('nothing acknowledged is lost when a process is killed under load; it is st
       const body = payoutText(beneficiary, '0.01')
       const answer = await client.post('/v1/payouts/fiat', body).catch((error: Error) => error)
       if (answer instanceof Error) {
-        // A connection whose process has died is closed: the partner is not left waiting.
+        // The connection of a killed process is closed, so the request fails without a timeout.
         assert.doesNotMatch(answer.message, /no answer in/)
         unanswered.push(body)
       } else if (success(answer)) acknowledged.set(body, answer)
@@ -163,7 +164,7 @@ test('nothing acknowledged is lost when a process is killed under load; it is st
   const loops = Promise.all(Array.from({ length: 16 }, loop))
   for (const number of [1, 2]) {
     const seen = acknowledged.size
-    await until('payouts are on their way', () => acknowledged.size > seen + 50)
+    await until('more payouts are acknowledged', () => acknowledged.size > seen + 50)
     const pid = pids().get(number)
     assert.ok(pid !== undefined)
     process.kill(pid, 'SIGKILL')
@@ -183,18 +184,19 @@ test('nothing acknowledged is lost when a process is killed under load; it is st
   assert.equal((await balanceOf(client)).available, start.available - BigInt(count))
 })
 
-test('not ready while no process listens, ready again and on the same port after it', async () => {
-  const ended = endedCount()
+test('503 for readiness while no process listens, then 200 and the same port', async () => {
+  const ended = endedProcesses()
   for (const pid of pids().values()) process.kill(pid, 'SIGKILL')
-  await until('both have ended', () => endedCount() === ended + 2)
+  await until('both processes have ended', () => endedProcesses() === ended + 2)
   const answer = await ask('/readyz')
-  assert.deepEqual([answer.status, answer.text.includes('no API process listens')], [503, true])
+  assert.equal(answer.status, 503)
+  assert.ok(answer.text.includes('no API process listens'), answer.text)
   await until('ready again', async () => (await ask('/readyz')).status === 200, 30_000)
   success(await client.get('/v1/accounts'))
 })
 
-test('SIGTERM: the request in flight is answered, nothing is left running, and the next start has all data', async () => {
-  await until('both listen', async () =>
+test('SIGTERM answers the request in flight, ends all processes, and the next start has all data', async () => {
+  await until('both processes listen', async () =>
     (await ask('/metrics')).text.includes('process_start_time_seconds{process="2"}'),
   )
   const email = 'drain@example.com'
@@ -209,12 +211,12 @@ test('SIGTERM: the request in flight is answered, nothing is left running, and t
   assert.equal((await listAll(client, '/v1/customers'))[0]?.email, email)
 })
 
-test('killed outright: its processes end by themselves', async () => {
+test('after SIGKILL of the parent, its processes end', async () => {
   const children = [...pids().values()]
   assert.equal(children.filter(isAlive).length, 2)
   service.signal('SIGKILL')
   await service.ended
-  await until('they have ended', () => !children.some(isAlive))
+  await until('the processes have ended', () => !children.some(isAlive))
   await startService()
   success(await client.get('/v1/accounts'))
 })

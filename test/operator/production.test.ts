@@ -1,4 +1,4 @@
-/** Production, with everything that it asks for: it starts, has nothing of a sandbox, and says truthfully what it cannot do. */
+/** A complete production configuration: it starts, has no sandbox features, and names what is unavailable. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
@@ -31,7 +31,7 @@ let client: Client
 let partnerId: string
 
 const operator = async (...words: readonly string[]): Promise<Record<string, string>> => {
-  // The log at level info would stand beside the refusal that a test reads.
+  // Log lines of level info would mix with the error that a test reads.
   const ending: Ending = await run(['operator', ...words], { ...env, LOG_LEVEL: 'warn' })
   assert.equal(ending.code, 0, ending.stderr)
   return JSON.parse(ending.stdout) as Record<string, string>
@@ -40,7 +40,7 @@ const operator = async (...words: readonly string[]): Promise<Record<string, str
 before(async () => {
   service = await start(['serve'], env)
   const made = await operator('partner', 'create', '--name', 'First Partner')
-  assert.deepEqual(Object.keys(made), ['partnerId'], 'it has no credentials until a service account is made')
+  assert.deepEqual(Object.keys(made), ['partnerId'], 'a partner has no credentials before its first service account')
   partnerId = made.partnerId ?? ''
   const words = ['--partner', partnerId, '--name', 'Back office', '--permissions', 'all']
   const credentials = readCredentials(await operator('service-account', 'create', ...words))
@@ -53,7 +53,7 @@ after(async () => {
   await rm(dataDir, { recursive: true, force: true })
 })
 
-test('no credentials, no key, no mail folder: nothing at all is written to disk', async () => {
+test('production writes no credentials, key or mail to disk', async () => {
   assert.deepEqual(await readdir(dataDir), [])
   assert.doesNotMatch(service.stdout(), /credentials/)
   assert.ok(linesOf(service.stdout()).length < 10)
@@ -65,10 +65,11 @@ test('404 for simulations', async () => {
   assert.equal((await client.post('/v1/simulations/deposits', deposit)).status, 404)
 })
 
-test('422 for a payout: no bank is connected, and the answer says so; nothing is kept of it', async () => {
+test('422 with the reason for a payout without a connected bank, and nothing is stored', async () => {
   const beneficiary = textAt(await createBeneficiary(client), 'id')
   const answer = await client.post('/v1/payouts/fiat', payoutText(beneficiary, '5.00'))
-  assert.deepEqual([answer.status, answer.json.code], [422, 'currency_not_supported'], answer.text)
+  const refusal = { status: answer.status, code: answer.json.code }
+  assert.deepEqual(refusal, { status: 422, code: 'currency_not_supported' }, answer.text)
   assert.match(textAt(answer.json, 'detail'), /No bank is connected/)
   assert.deepEqual(await listAll(client, '/v1/payouts'), [])
   assert.deepEqual(await listAll(client, '/v1/transactions'), [])
@@ -81,15 +82,16 @@ test('400 for a webhook by http or to this machine', async () => {
   }
 })
 
-test('an invitation goes out by mail', async () => {
+test('an invitation is sent by mail', async () => {
   success(await client.post('/v1/users/invitations', { invitations: [invitee()] }))
   await until('the mail', () => mails.received.length === 1)
 })
 
-test('a public key that could never verify is refused in one line, and a revoked account is refused', async () => {
+test('an invalid public key is refused with one line, and a revoked service account is refused', async () => {
   const words = ['operator', 'service-account', 'create', '--partner', partnerId, '--name', 'x', '--permissions', 'all']
   const ending = await run([...words, '--public-key', '/dev/null'], { ...env, LOG_LEVEL: 'warn' })
-  assert.deepEqual([ending.code, ending.stdout], [1, ''])
+  assert.equal(ending.code, 1)
+  assert.equal(ending.stdout, '')
   assert.equal(ending.stderr, 'operator: --public-key /dev/null: must be a public key in PEM (SPKI)\n')
   const second = await operator(...words.slice(1))
   const other = createClient(`http://127.0.0.1:${PORT}`, readCredentials(second))

@@ -1,4 +1,4 @@
-/** What README.md says can be shown: its commands exist, its filters find tests, and its example runs. */
+/** README.md is correct: its commands exist, its test filters find tests, and its example runs. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
@@ -16,10 +16,10 @@ const { scripts } = JSON.parse(readFileSync(join(repository, 'package.json'), 'u
   readonly scripts: Readonly<Record<string, string>>
 }
 
-test('every command is there, and every filter of a test finds some', () => {
+test('every command exists, and every test filter finds files', () => {
   const files = globSync('{wire/src,service/src,sdk/src,test}/**/*.test.ts', { cwd: repository })
   const commands = [...readme.matchAll(/`npm (?:run )?(?<script>\w+)(?: -- (?<words>[^`]+))?`/g)]
-  assert.ok(commands.length > 12, `${commands.length} commands were seen`)
+  assert.ok(commands.length > 12, `${commands.length} commands found`)
   for (const { groups: { script = '', words = '' } = {} } of commands) {
     if (script === 'ci') continue
     assert.ok(Object.hasOwn(scripts, script), `npm run ${script}`)
@@ -31,15 +31,15 @@ test('every command is there, and every filter of a test finds some', () => {
   }
 })
 
-test('every place of the table is there', () => {
+test('every path of the table exists', () => {
   const rows = [...readme.matchAll(/^\| .+ \| (?<where>.+) \| .*`npm .+\|$/gm)]
-  assert.ok(rows.length > 10, `${rows.length} rows were seen`)
+  assert.ok(rows.length > 10, `${rows.length} rows found`)
   for (const { groups: { where = '' } = {} } of rows)
     for (const [, path = ''] of where.matchAll(/`([^`]+)`/g))
       if (!path.startsWith('/')) assert.equal(globSync(path, { cwd: repository }).length, 1, path)
 })
 
-test('the first payout is sent by the code that stands there', async () => {
+test('the example creates a first payout', async () => {
   const code = /```ts\n(?<code>[^]*?)```/.exec(readme)?.groups?.code ?? ''
   const folder = await mkdtemp(join(tmpdir(), 'partner-payments-readme-'))
   const service = await startTestService()

@@ -1,4 +1,4 @@
-/** A day of requests, good and bad, with the log at its most talkative: what must not be in a log is not in it. */
+/** Valid and invalid requests with the log at level debug: the log contains no secret and no personal data. */
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { connect } from 'node:net'
@@ -14,7 +14,7 @@ import { startWire, type Wire } from '../support/tcp-proxy.ts'
 import { until } from '../support/until.ts'
 import { createBeneficiary, createCustomer, finalTransaction, ibans, payoutText } from '../support/world.ts'
 
-/** What must not be seen, by what it is. */
+/** Values that must not be in the log, by name. */
 const secrets = new Map<string, string>()
 const answers: Answer[] = []
 
@@ -85,35 +85,35 @@ function recording(inner: Client): Client {
   }
 }
 
-function hide(what: string, value: string): void {
-  assert.ok(value.length >= 6, `${what} is too short to be looked for: ${value}`)
+function mustNotLog(what: string, value: string): void {
+  assert.ok(value.length >= 6, `${what} is too short for a search: ${value}`)
   secrets.set(what, value)
 }
 
-async function goodDay(): Promise<{ readonly customerId: string; readonly beneficiary: string }> {
+async function sendValidRequests(): Promise<{ readonly customerId: string; readonly beneficiary: string }> {
   for (const [name, value] of Object.entries(kyc))
-    if (name !== 'citizenshipCountryCode') hide(`kyc ${name}`, String(value))
-  hide('email of the customer', email)
+    if (name !== 'citizenshipCountryCode') mustNotLog(`kyc ${name}`, String(value))
+  mustNotLog('email of the customer', email)
   const customerId = textAt(await createCustomer(client, { email, kyc }), 'guid')
   success(await client.put(`/v1/customers/${customerId}`, { kyc: { taxId: 'TAX-OTHER-1' } }))
-  hide('changed taxId', 'TAX-OTHER-1')
+  mustNotLog('changed taxId', 'TAX-OTHER-1')
   const account = success(await client.post(`/v1/customers/${customerId}/account`))
-  listAt(account, 'ibans').forEach((each, at) => hide(`iban ${at} of the customer`, textAt(each, 'iban')))
+  listAt(account, 'ibans').forEach((each, at) => mustNotLog(`iban ${at} of the customer`, textAt(each, 'iban')))
   const beneficiary = textAt(await createBeneficiary(client, { customerId, name: 'Grace Brewster Hopper' }), 'id')
-  hide('iban of the beneficiary', ibans.DE)
-  hide('name of the beneficiary', 'Grace Brewster Hopper')
+  mustNotLog('iban of the beneficiary', ibans.DE)
+  mustNotLog('name of the beneficiary', 'Grace Brewster Hopper')
   const events = ['transaction.status.changed', 'partner.customer.withdrawal.sent']
   for (const path of ['hooks', 'failing']) {
     const url = `${receiver.url.replace('/hooks', `/${path}`)}?token=${hookToken}`
     const subscription = success(await client.post('/v1/webhooks', { url, events }))
-    hide(`secret of ${path}`, textAt(subscription, 'secret'))
+    mustNotLog(`secret of ${path}`, textAt(subscription, 'secret'))
   }
   success(await client.post('/v1/webhooks', { url: 'http://127.0.0.1:1/unreachable', events }))
-  hide('token in the address of a webhook', hookToken)
+  mustNotLog('token in the address of a webhook', hookToken)
   const paid = success(await client.post('/v1/payouts/fiat', payoutText(beneficiary, '11.00')))
   await finalTransaction(client, textAt(paid, 'reference'))
   for (const name of ['now', 'later', 'never']) {
-    hide(`address of ${name}`, `${name}.invited@private.example.com`)
+    mustNotLog(`address of ${name}`, `${name}.invited@private.example.com`)
     const invited = {
       email: `${name}.invited@private.example.com`,
       fullName: 'Joan Elisabeth Clarke',
@@ -121,11 +121,11 @@ async function goodDay(): Promise<{ readonly customerId: string; readonly benefi
     }
     success(await client.post('/v1/users/invitations', { invitations: [invited] }))
   }
-  hide('name of the invited', 'Joan Elisabeth Clarke')
+  mustNotLog('name of the invited', 'Joan Elisabeth Clarke')
   return { customerId, beneficiary }
 }
 
-async function badDay(customerId: string, beneficiary: string): Promise<void> {
+async function sendInvalidRequests(customerId: string, beneficiary: string): Promise<void> {
   const wrong = [
     client.post('/v1/customers', { email: 'not-an-address-at-all', kyc: { ...kyc, shoeSize: 'size-forty-two' } }),
     client.put(`/v1/customers/${customerId}`, { kyc: { dateOfBirth: '10/12/1915-secret' } }),
@@ -147,26 +147,26 @@ async function badDay(customerId: string, beneficiary: string): Promise<void> {
     'unknown field': 'size-forty-two',
     'wrong date': '10/12/1915-secret',
   }
-  for (const [what, value] of Object.entries(given)) hide(what, value)
-  hide('wrong iban', 'DE00370400440532013999')
-  hide('broken JSON', 'broken-json-value')
-  hide('bearer token', 'eyJ-bearer-value')
-  hide('unknown key', 'pk_unknown-key-value')
+  for (const [what, value] of Object.entries(given)) mustNotLog(what, value)
+  mustNotLog('wrong iban', 'DE00370400440532013999')
+  mustNotLog('broken JSON', 'broken-json-value')
+  mustNotLog('bearer token', 'eyJ-bearer-value')
+  mustNotLog('unknown key', 'pk_unknown-key-value')
   for (const answer of await Promise.all(wrong)) assert.ok(answer.status >= 400 || answer.status === 200, answer.text)
   const marked = recording(await impersonation(service))
   success(await marked.get(`/v1/customers/${customerId}`))
   assert.equal((await marked.put(`/v1/customers/${customerId}`, { kyc })).status, 403)
 }
 
-/** One signed by hand, because a signature that nobody has seen cannot be looked for; and bytes that are no HTTP. */
-async function byHand(): Promise<void> {
+/** Sends a request with a known signature, and bytes that are no HTTP request. */
+async function sendRawRequests(): Promise<void> {
   const headers = createSigner(service.credentials)({
     method: 'GET',
     path: '/v1/accounts',
     query: '',
     body: Buffer.alloc(0),
   })
-  hide('signature of a request', headers.Signature)
+  mustNotLog('signature of a request', headers.Signature)
   assert.equal((await fetch(`${service.baseUrl}/v1/accounts`, { headers: { ...headers } })).status, 200)
   const socket = connect(Number(new URL(service.baseUrl).port), '127.0.0.1')
   const text = await new Promise<string>((resolve) => {
@@ -175,15 +175,15 @@ async function byHand(): Promise<void> {
     socket.once('close', () => resolve(received))
     socket.write(`GET /v1/accounts HTTP/1.1\r\nHost: x\r\nSignature: secret-in-a-bad-request\r\nbad header\r\n\r\n`)
   })
-  hide('header of a malformed request', 'secret-in-a-bad-request')
+  mustNotLog('header of a malformed request', 'secret-in-a-bad-request')
   const id = /^X-Request-Id: (\S+)/im.exec(text)?.[1] ?? ''
-  await until('a line for what never became a request', () => lineOf(id) !== undefined)
+  await until('a log line for the malformed request', () => lineOf(id) !== undefined)
 }
 
 const lineOf = (id: string) =>
   linesOf(service.output()).find((line) => line.includes(`"requestId":"${id}"`) && line.includes('"answered"'))
 
-test('no secret, key, signature, KYC value, IBAN, address or token is ever written, and each request has its line', async () => {
+test('the log contains no secret, key, signature, KYC value, IBAN, address or token, and a line for each request', async () => {
   const { apiKey, apiSecret, privateKeyPem } = service.credentials
   const given = {
     apiKey,
@@ -193,42 +193,42 @@ test('no secret, key, signature, KYC value, IBAN, address or token is ever writt
     smtpPassword,
   }
   for (const [what, value] of Object.entries({ ...given, 'database password': new URL(database.url).password }))
-    hide(what, value)
-  const { customerId, beneficiary } = await goodDay()
-  await badDay(customerId, beneficiary)
-  await byHand()
+    mustNotLog(what, value)
+  const { customerId, beneficiary } = await sendValidRequests()
+  await sendInvalidRequests(customerId, beneficiary)
+  await sendRawRequests()
   await until('a delivery failed several times', () => service.output().split('"status":500').length > 2)
   await until(
-    'the mails had their fate',
+    'one mail failed finally and one is retried',
     () => /"mail given up"/.test(service.output()) && /mail not sent/.test(service.output()),
   )
   await until('a mail arrived', () => mails.received.length > 0)
   const token = /\b[A-Za-z0-9_-]{40,}\b/.exec(mails.received[0]?.source.replaceAll('=\r\n', '') ?? '')?.[0] ?? ''
-  hide('invitation token', token)
+  mustNotLog('invitation token', token)
   receiver.deliveries.forEach(({ headers }, at) =>
-    hide(`signature of delivery ${at}`, String(headers['webhook-signature']).split(',')[1] ?? ''),
+    mustNotLog(`signature of delivery ${at}`, String(headers['webhook-signature']).split(',')[1] ?? ''),
   )
   await wire.cut()
-  const doomed = [
+  const unreachable = [
     client.post('/v1/customers', { email, kyc }),
     client.post('/v1/payouts/fiat', payoutText(beneficiary, '1.00')),
   ]
-  for (const answer of await Promise.all(doomed)) assert.equal(answer.status, 502)
+  for (const answer of await Promise.all(unreachable)) assert.equal(answer.status, 502)
   await wire.mend()
-  await until('back', async () => (await client.get('/v1/accounts')).status === 200)
+  await until('the database is reachable', async () => (await client.get('/v1/accounts')).status === 200)
 
   for (const { headers, status } of answers) {
     const id = String(headers['x-request-id'])
-    const line = await until(`a line for ${id}`, () => lineOf(id))
+    const line = await until(`a log line for ${id}`, () => lineOf(id))
     assert.equal((JSON.parse(line) as { status: number }).status, status)
   }
   const output = service.output()
-  assert.ok(linesOf(output).length > 60, 'the log did talk')
+  assert.ok(linesOf(output).length > 60, 'the log has lines')
   for (const word of ['"refused"', '"webhook attempted"', 'Sam Staff', 'the database cannot be reached'])
     assert.ok(output.includes(word), `the log has ${word}`)
   for (const [what, value] of secrets) {
     const at = output.indexOf(value)
     assert.equal(at, -1, `${what} is in the log: ${output.slice(Math.max(0, at - 300), at + 60)}`)
   }
-  assert.ok(secrets.size > 40, `${secrets.size} were looked for`)
+  assert.ok(secrets.size > 40, `${secrets.size} values searched`)
 })

@@ -1,4 +1,4 @@
-/** A start that cannot go well: one line that says what to mend, exit code 1, nothing made and nothing left. */
+/** A start that fails prints one line that says what to change, ends with exit code 1, and leaves nothing behind. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
@@ -35,34 +35,80 @@ async function refused(env: Environment, line: RegExp | string, role = 'serve'):
   else assert.match(lines[0] ?? '', line)
 }
 
-const values: Readonly<Record<string, readonly [string, RegExp | string]>> = {
-  MODE: ['live', 'MODE must be one of sandbox, production (it is "live")'],
-  PORT: ['80a', 'PORT must be a whole number from 0 to 65535 (it is "80a")'],
-  OPS_PORT: ['70000', 'OPS_PORT must be a whole number from 0 to 65535 (it is "70000")'],
-  PUBLIC_URL: ['api.example.com', 'PUBLIC_URL must be a URL of http or https (it is "api.example.com")'],
-  DATABASE_URL: ['mysql://user:hidden@host/x', 'DATABASE_URL must begin with postgres:// or postgresql://'],
-  MASTER_KEY: ['c2hvcnQ=', /^MASTER_KEY must be 32 bytes in Base64 [^=]*$/],
-  LOG_LEVEL: ['loud', 'LOG_LEVEL must be one of debug, info, warn, error, silent (it is "loud")'],
-  TIMESTAMP_WINDOW_SECONDS: ['29', /^TIMESTAMP_WINDOW_SECONDS must be a whole number from 30 to 3600/],
-  MAIL_FROM: ['nobody', 'MAIL_FROM must be `Name <address@domain>` or `address@domain` (it is "nobody")'],
-  SMTP_URL: ['smtp://user:hidden@host?pool=true', /^SMTP_URL (?!.*hidden)/],
-  WEBHOOK_LIMITS: ['inFlightMax=0', /^WEBHOOK_LIMITS must be name=value, names are leaseMs,/],
-  WEBHOOK_RETRY_DELAYS_MS: ['1000,soon', /^WEBHOOK_RETRY_DELAYS_MS must be milliseconds separated by commas/],
-  WEBHOOK_PROXY_URL: ['socks5://user:hidden@proxy:1080', /^WEBHOOK_PROXY_URL must be `http:\/\/` (?!.*hidden)/],
-  SIMULATIONS: ['yes', 'SIMULATIONS must be one of on, off (it is "yes")'],
-  PROCESSES: ['0', 'PROCESSES must be a whole number from 1 to 128 (it is "0")'],
-  RATE_PER_SECONDS: ['5', 'RATE_PER_SECONDS is not a variable of this service: did you mean RATE_PER_SECOND?'],
-  MASTERKEY: [key, 'MASTERKEY is not a variable of this service: did you mean MASTER_KEY?'],
-  LOG_LEVLE: ['debug', 'LOG_LEVLE is not a variable of this service: did you mean LOG_LEVEL?'],
-  WEBHOOK_RETRY_COUNT: ['5', 'WEBHOOK_RETRY_COUNT is not a variable of this service: see docs/configuration.md'],
-}
-for (const [name, [value, line]] of Object.entries(values))
-  test(`${name}=${value} is refused`, () => refused({ [name]: value }, line))
+type Refused = { readonly variable: string; readonly value: string; readonly line: RegExp | string }
 
-test('variables of others are none of our business', () =>
+const values: readonly Refused[] = [
+  { variable: 'MODE', value: 'live', line: 'MODE must be one of sandbox, production (it is "live")' },
+  { variable: 'PORT', value: '80a', line: 'PORT must be a whole number from 0 to 65535 (it is "80a")' },
+  { variable: 'OPS_PORT', value: '70000', line: 'OPS_PORT must be a whole number from 0 to 65535 (it is "70000")' },
+  {
+    variable: 'PUBLIC_URL',
+    value: 'api.example.com',
+    line: 'PUBLIC_URL must be a URL of http or https (it is "api.example.com")',
+  },
+  {
+    variable: 'DATABASE_URL',
+    value: 'mysql://user:hidden@host/x',
+    line: 'DATABASE_URL must begin with postgres:// or postgresql://',
+  },
+  { variable: 'MASTER_KEY', value: 'c2hvcnQ=', line: /^MASTER_KEY must be 32 bytes in Base64 [^=]*$/ },
+  {
+    variable: 'LOG_LEVEL',
+    value: 'loud',
+    line: 'LOG_LEVEL must be one of debug, info, warn, error, silent (it is "loud")',
+  },
+  {
+    variable: 'TIMESTAMP_WINDOW_SECONDS',
+    value: '29',
+    line: /^TIMESTAMP_WINDOW_SECONDS must be a whole number from 30 to 3600/,
+  },
+  {
+    variable: 'MAIL_FROM',
+    value: 'no-address',
+    line: 'MAIL_FROM must be `Name <address@domain>` or `address@domain` (it is "no-address")',
+  },
+  { variable: 'SMTP_URL', value: 'smtp://user:hidden@host?pool=true', line: /^SMTP_URL (?!.*hidden)/ },
+  {
+    variable: 'WEBHOOK_LIMITS',
+    value: 'inFlightMax=0',
+    line: /^WEBHOOK_LIMITS must be name=value, names are leaseMs,/,
+  },
+  {
+    variable: 'WEBHOOK_RETRY_DELAYS_MS',
+    value: '1000,soon',
+    line: /^WEBHOOK_RETRY_DELAYS_MS must be milliseconds separated by commas/,
+  },
+  {
+    variable: 'WEBHOOK_PROXY_URL',
+    value: 'socks5://user:hidden@proxy:1080',
+    line: /^WEBHOOK_PROXY_URL must be `http:\/\/` (?!.*hidden)/,
+  },
+  { variable: 'SIMULATIONS', value: 'yes', line: 'SIMULATIONS must be one of on, off (it is "yes")' },
+  { variable: 'PROCESSES', value: '0', line: 'PROCESSES must be a whole number from 1 to 128 (it is "0")' },
+  {
+    variable: 'RATE_PER_SECONDS',
+    value: '5',
+    line: 'RATE_PER_SECONDS is not a variable of this service: did you mean RATE_PER_SECOND?',
+  },
+  { variable: 'MASTERKEY', value: key, line: 'MASTERKEY is not a variable of this service: did you mean MASTER_KEY?' },
+  {
+    variable: 'LOG_LEVLE',
+    value: 'debug',
+    line: 'LOG_LEVLE is not a variable of this service: did you mean LOG_LEVEL?',
+  },
+  {
+    variable: 'WEBHOOK_RETRY_COUNT',
+    value: '5',
+    line: 'WEBHOOK_RETRY_COUNT is not a variable of this service: see docs/configuration.md',
+  },
+]
+for (const { variable, value, line } of values)
+  test(`${variable}=${value} is refused`, () => refused({ [variable]: value }, line))
+
+test('variables of other programs are ignored', () =>
   refused({ NODE: 'x', HOSTNAME: 'x', OPSGENIE_KEY: 'x', DATABASE_NAME: 'x', RATES: 'x' }, /ECONNREFUSED/))
 
-test('a data folder that cannot be made or written is refused by name', async () => {
+test('a data folder that cannot be created or written is refused by name', async () => {
   const file = join(folder, 'file')
   await writeFile(file, '')
   await refused({ DATA_DIR: join(file, 'below') }, /^DATA_DIR .*file\/below cannot be used: /)
@@ -72,7 +118,7 @@ test('a data folder that cannot be made or written is refused by name', async ()
 const as = (url: string, change: Partial<Pick<URL, 'password' | 'pathname'>>) =>
   Object.assign(new URL(url), change).href
 
-test('a database that is not there is refused, and its password is not shown', async () => {
+test('an unreachable or missing database is refused, and its password is not printed', async () => {
   await refused({}, 'DATABASE_URL: the database cannot be reached: connect ECONNREFUSED 127.0.0.1:1')
   const unknown = 'postgres://a:hidden@no-such-host.invalid/x'
   await refused(
@@ -85,7 +131,7 @@ test('a database that is not there is refused, and its password is not shown', a
   await refused({ DATABASE_URL: missing }, 'DATABASE_URL: database "missing" does not exist')
 })
 
-test('a database that accepts the connection and says nothing is given up', async () => {
+test('a database that accepts the connection and does not answer is refused', async () => {
   const silent = createServer(() => undefined).listen(0, '127.0.0.1')
   await new Promise((resolve) => silent.once('listening', resolve))
   const { port } = silent.address() as { port: number }
@@ -99,7 +145,7 @@ test('a PostgreSQL older than 15 is refused by its version', async () => {
   old.close()
 })
 
-test('roles apart need the database, the key and the address that they share, and a migrated database', async () => {
+test('separate roles require the shared database, key and address, and a migrated database', async () => {
   for (const role of ['gateway', 'api', 'worker']) {
     await refused({}, /^MASTER_KEY is required for separate roles/, role)
     const line = new RegExp(`^DATABASE_URL is required for the role ${role}`)
@@ -115,40 +161,41 @@ test('roles apart need the database, the key and the address that they share, an
   await refused({ MASTER_KEY: key, DATABASE_URL: database.url }, lacks, 'worker')
 })
 
-test('an unknown role and an unexpected argument are refused', async () => {
+test('unknown roles, unknown arguments and unknown operator commands are refused', async () => {
   await refused({}, 'no role server: the roles are serve, gateway, api, worker, migrate, operator', 'server')
   const none = /^the role \w+ takes (no arguments|only the argument --processes N);/
-  const lines: readonly (readonly [string, RegExp])[] = [
-    ['serve --port 80', none],
-    ['serve --processes', none],
-    ['serve 2', none],
-    ['worker --processes 2', none],
-    ['migrate --processes=2', none],
-    ['serve --processes 0', /^--processes must be a whole number from 1 to 128 \(it is "0"\)$/],
-    ['api --processes=x', /^--processes must be a whole number from 1 to 128 \(it is "x"\)$/],
-    ['gateway --processes -1', none],
+  const lines: readonly { readonly words: string; readonly line: RegExp }[] = [
+    { words: 'serve --port 80', line: none },
+    { words: 'serve --processes', line: none },
+    { words: 'serve 2', line: none },
+    { words: 'worker --processes 2', line: none },
+    { words: 'migrate --processes=2', line: none },
+    { words: 'serve --processes 0', line: /^--processes must be a whole number from 1 to 128 \(it is "0"\)$/ },
+    { words: 'api --processes=x', line: /^--processes must be a whole number from 1 to 128 \(it is "x"\)$/ },
+    { words: 'gateway --processes -1', line: none },
   ]
-  for (const [words, line] of lines) {
+  for (const { words, line } of lines) {
     const { code, stdout, stderr } = await run(words.split(' '), usual)
-    assert.deepEqual([code, stdout, linesOf(stderr).length], [1, '', 1], words)
+    assert.deepEqual({ code, stdout, lines: linesOf(stderr).length }, { code: 1, stdout: '', lines: 1 }, words)
     assert.match(linesOf(stderr)[0] ?? '', line, words)
   }
   const dataDir = join(folder, 'untouched')
   for (const words of [[], ['partner', 'drop'], ['partner', 'create', '--nome', 'x']]) {
     const ending = await run(['operator', ...words], { DATA_DIR: dataDir })
-    assert.deepEqual([ending.code, ending.stdout], [1, ''])
+    assert.equal(ending.code, 1)
+    assert.equal(ending.stdout, '')
     assert.match(ending.stderr, /^operator(?: commands:\n {2}operator partner create|: Unknown option '--nome')/)
-    assert.equal(existsSync(dataDir), false, 'no database is made for words that are no command')
+    assert.equal(existsSync(dataDir), false, 'an unknown command creates no database')
   }
 })
 
-const sandboxOnly: readonly (readonly [Environment, string])[] = [
-  [{ MASTER_KEY: '' }, 'MASTER_KEY is required from outside (openssl rand -base64 32)'],
-  [{ SMTP_URL: '' }, 'SMTP_URL is required: invitations are sent by mail'],
-  [{ SIMULATIONS: 'on' }, 'SIMULATIONS must be off'],
-  [{ RAIL: 'sandbox' }, 'RAIL must not be sandbox: the sandbox bank moves no money'],
-  [{ WEBHOOK_HTTP: 'on' }, 'WEBHOOK_HTTP must be off: webhooks go by https only'],
+const sandboxOnly: readonly { readonly env: Environment; readonly reason: string }[] = [
+  { env: { MASTER_KEY: '' }, reason: 'MASTER_KEY is required from outside (openssl rand -base64 32)' },
+  { env: { SMTP_URL: '' }, reason: 'SMTP_URL is required: invitations are sent by mail' },
+  { env: { SIMULATIONS: 'on' }, reason: 'SIMULATIONS must be off' },
+  { env: { RAIL: 'sandbox' }, reason: 'RAIL must not be sandbox: the sandbox bank moves no money' },
+  { env: { WEBHOOK_HTTP: 'on' }, reason: 'WEBHOOK_HTTP must be off: webhooks go by https only' },
 ]
-for (const [env, reason] of sandboxOnly)
+for (const { env, reason } of sandboxOnly)
   test(`production refuses ${JSON.stringify(env)}`, () =>
     refused({ ...production, ...env }, `MODE=production: ${reason}`))

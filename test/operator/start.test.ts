@@ -1,4 +1,4 @@
-/** The service started as a user starts it, with the database that comes with it: ends, restarts, crashes. */
+/** Starts, stops, restarts and kills of the service as a user runs it, with the embedded database. */
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -42,7 +42,7 @@ after(async () => {
   await rm(dataDir, { recursive: true, force: true })
 })
 
-test('a fresh start says where things are in under ten lines, and writes credentials that work', async () => {
+test('a first start prints its addresses in under ten lines, and writes credentials that work', async () => {
   assert.equal(service.stderr(), '')
   assert.ok(linesOf(service.stdout()).length < 10, service.stdout())
   for (const part of [baseUrl, credentialsPath, `:${OPS_PORT}/healthz`])
@@ -54,7 +54,7 @@ test('a fresh start says where things are in under ten lines, and writes credent
   success(await createClient(baseUrl, readFileOf(credentialsPath)).get('/v1/accounts'))
 })
 
-test('a second service on the same folder and a bad command end with one line; the first one is not disturbed', async () => {
+test('a second service on the same folder and a failing command end with one line and do not disturb the first', async () => {
   const [port, opsPort] = (await freePorts(2)) as [string, string]
   const second = await run(['serve'], { DATA_DIR: dataDir, PORT: port, OPS_PORT: opsPort })
   assert.equal(second.code, 1)
@@ -62,18 +62,19 @@ test('a second service on the same folder and a bad command end with one line; t
     `the data folder ${dataDir} is in use by another service (pid ${service.pid}): stop that one first`,
   ])
   assert.equal(second.stdout, '')
-  const nobody = '00000000-0000-7000-8000-000000000000'
-  const words = ['operator', 'impersonate', '--partner', nobody, '--staff', 'Sam']
+  const unknownPartnerId = '00000000-0000-7000-8000-000000000000'
+  const words = ['operator', 'impersonate', '--partner', unknownPartnerId, '--staff', 'Sam']
   const refused = await run(words, env)
-  assert.deepEqual([refused.code, refused.stdout, refused.stderr], [1, '', 'No such partner.\n'])
-  const opened = await run(['operator', 'partner', 'create', '--name', 'Beside'], env)
-  assert.equal(opened.code, 0, opened.stderr)
-  const beside = createClient(baseUrl, readCredentials(JSON.parse(opened.stdout) as Record<string, string>))
-  success(await beside.get('/v1/accounts'))
+  const { code, stdout, stderr } = refused
+  assert.deepEqual({ code, stdout, stderr }, { code: 1, stdout: '', stderr: 'No such partner.\n' })
+  const created = await run(['operator', 'partner', 'create', '--name', 'Second Partner'], env)
+  assert.equal(created.code, 0, created.stderr)
+  const client = createClient(baseUrl, readCredentials(JSON.parse(created.stdout) as Record<string, string>))
+  success(await client.get('/v1/accounts'))
 })
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const)
-  test(`${signal}: the request in flight is answered, nothing is left running, and the next start has all data`, async () => {
+  test(`${signal} answers the request in flight, ends all processes, and the next start has all data`, async () => {
     const credentials = readFileOf(credentialsPath)
     const email = `drain-${signal.toLowerCase()}@example.com`
     const request = await halfRequest(baseUrl, credentials, '/v1/customers', { email })
@@ -86,7 +87,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const)
     const answer = await request.finish()
     assert.match(answer, /HTTP\/1\.1 200 OK\r\n/)
     const { code, stderr } = await service.ended
-    assert.deepEqual([code, stderr], [0, ''])
+    assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
     await until('PostgreSQL has ended', () => !isAlive(pid))
     assert.equal(existsSync(join(dataDir, 'service.pid')), false)
 
@@ -96,7 +97,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const)
     assert.equal((list.data as readonly { email: string }[])[0]?.email, email)
   })
 
-test('killed outright: PostgreSQL ends by itself, and the next start has what was acknowledged', async () => {
+test('after SIGKILL, PostgreSQL ends and the next start has all acknowledged data', async () => {
   const client = createClient(baseUrl, readFileOf(credentialsPath))
   const guid = textAt(await createCustomer(client), 'guid')
   const pid = postgresPid()
@@ -107,21 +108,20 @@ test('killed outright: PostgreSQL ends by itself, and the next start has what wa
   success(await client.get(`/v1/customers/${guid}`))
 })
 
-test('a start that fails after PostgreSQL runs leaves neither it nor a lock behind', async () => {
+test('a start that fails after PostgreSQL started stops PostgreSQL and removes the lock', async () => {
   await stop(service)
   const [other, opsOther] = (await freePorts(2)) as [string, string]
   const holder = launch(['serve'], { DATA_DIR: `${dataDir}-holder`, PORT: other, OPS_PORT: opsOther })
   try {
     await until('the other service listens', () => holder.stdout().includes('Ctrl-C'), 60_000)
-    for (const [variable, port] of [
-      ['PORT', other],
-      ['OPS_PORT', opsOther],
-    ] as const) {
+    for (const { variable, port } of [
+      { variable: 'PORT', port: other },
+      { variable: 'OPS_PORT', port: opsOther },
+    ]) {
       const ending = await run(['serve'], { ...env, [variable]: port })
-      assert.deepEqual(
-        [ending.code, ending.stdout, ending.stderr],
-        [1, '', `127.0.0.1:${port} is in use: choose another with ${variable}\n`],
-      )
+      const { code, stdout, stderr } = ending
+      const line = `127.0.0.1:${port} is in use: choose another with ${variable}\n`
+      assert.deepEqual({ code, stdout, stderr }, { code: 1, stdout: '', stderr: line })
       assert.equal(existsSync(join(dataDir, 'service.pid')), false)
       assert.equal(existsSync(join(dataDir, 'postgres/postmaster.pid')), false)
     }

@@ -1,4 +1,4 @@
-/** The power goes, or an operator stops the service, while payments and deliveries are on their way: nothing is lost. */
+/** The service is killed or stopped while payments and deliveries are in flight, and loses nothing. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
@@ -9,14 +9,14 @@ import { type TestService, type TestServiceOptions, startTestService } from '../
 import { until } from '../support/until.ts'
 import { balanceOf, createBeneficiary, createCustomer, listAll, payoutText } from '../support/world.ts'
 
-/** What a dead process had claimed is taken up again when its lease, a minute, has run out. */
+/** The claims of a killed process are free again when its lease ends, after at most a minute. */
 const leaseMsMax = 90_000
 
 const receiver = await startReceiver()
 after(() => receiver.close())
 
-/** A service that can be ended and started again where it was. */
-async function startMortal(options: TestServiceOptions) {
+/** A service that a test can end and restart on the same data. */
+async function startRestartable(options: TestServiceOptions) {
   const first = await startTestService(options)
   let running: TestService = first
   const env: TestServiceOptions = first.databaseUrl === '' ? {} : { env: { DATABASE_URL: first.databaseUrl } }
@@ -27,13 +27,13 @@ async function startMortal(options: TestServiceOptions) {
   return {
     service: () => running,
     client: (): Client => running.client,
-    revive: async () => {
+    restart: async () => {
       running = await startTestService({ ...options, ...env, dataDir: first.dataDir })
     },
   }
 }
 
-async function makeParties(client: Client, hook: string) {
+async function createParties(client: Client, hook: string) {
   const subscription = { url: `${receiver.url}/${hook}`, events: ['transaction.status.changed'] }
   const secret = textAt(success(await client.post('/v1/webhooks', subscription)), 'secret')
   const customerId = textAt(await createCustomer(client), 'guid')
@@ -42,7 +42,7 @@ async function makeParties(client: Client, hook: string) {
   return { secret, customerId, beneficiary, float }
 }
 
-/** The events that came to one hook, each once. */
+/** The events that one webhook path received, without duplicates. */
 function eventsAt(hook: string, secret: string, references: readonly string[]) {
   const deliveries = receiver.deliveries.filter((each) => each.path === `/hooks/${hook}`)
   const events = receivedEvents({ ...receiver, deliveries }, secret)
@@ -53,13 +53,13 @@ async function allFinal(client: Client): Promise<boolean> {
   return (await listAll(client, '/v1/transactions')).every((transaction) => transaction.status !== 'Pending')
 }
 
-for (const [database, options] of [
-  ['its own', { embedded: true }],
-  ['a given', {}],
-] as const)
-  test(`every payment once, every final event delivered, when the service on ${database} database dies three times`, async () => {
-    const { client, service, revive } = await startMortal(options)
-    const { secret, customerId, beneficiary, float } = await makeParties(client(), database.replace(' ', '-'))
+for (const { database, options } of [
+  { database: 'embedded', options: { embedded: true } },
+  { database: 'external', options: {} },
+])
+  test(`three kills of the service on an ${database} database lose and repeat no payment and no final event`, async () => {
+    const { client, service, restart } = await startRestartable(options)
+    const { secret, customerId, beneficiary, float } = await createParties(client(), database)
     const references: string[] = []
     const keys: string[] = []
     for (let round = 0; round < 3; round += 1) {
@@ -70,13 +70,14 @@ for (const [database, options] of [
       })
       const pay = () => Promise.allSettled(bodies.map((body) => client().post('/v1/payouts/fiat', body)))
       const first = pay()
-      // In the second round some of them are still unanswered when the power goes.
+      // In the second round some requests are still unanswered at the kill.
       if (round !== 1) await first
-      else await until('half of them are in', async () => (await listAll(client(), '/v1/payouts')).length >= 15)
+      else
+        await until('half of the payouts are stored', async () => (await listAll(client(), '/v1/payouts')).length >= 15)
       await service().kill()
       await first
-      await revive()
-      // What a partner does after a lost answer: the same request again, with the same key.
+      await restart()
+      // A partner repeats a request without an answer, with the same key.
       const again = await Promise.all(bodies.map((body) => client().post('/v1/payouts/fiat', body)))
       references.push(...again.map((answer) => textAt(success(answer), 'reference')))
       const deposit: JsonObject = { customerId, amount: 3, currency: 'EUR', outcome: 'completed' }
@@ -88,7 +89,7 @@ for (const [database, options] of [
     assert.deepEqual([...new Set(payouts.map((payout) => payout.status))], ['Completed'])
     const posted = float.posted - 30n * 1111n + 3n * 300n
     assert.deepEqual(await balanceOf(client()), { posted, reserved: 0n, available: posted })
-    const events = () => eventsAt(database.replace(' ', '-'), secret, references)
+    const events = () => eventsAt(database, secret, references)
     await until('every final event arrives', () => events().length >= references.length, leaseMsMax)
     assert.deepEqual(
       events()
@@ -98,15 +99,15 @@ for (const [database, options] of [
     )
   })
 
-test('0 when the service is told to stop in the middle: what was answered stands, what was not is refused or done', async () => {
-  const { client, service, revive } = await startMortal({})
-  const { beneficiary, float } = await makeParties(client(), 'stop')
+test('the service stops under load with exit code 0; answered payouts stand, others are refused or complete', async () => {
+  const { client, service, restart } = await startRestartable({})
+  const { beneficiary, float } = await createParties(client(), 'stop')
   const bodies = Array.from({ length: 60 }, () => payoutText(beneficiary, '2.00'))
   const first = Promise.allSettled(bodies.map((body) => client().post('/v1/payouts/fiat', body)))
-  await until('some of them are in', async () => (await listAll(client(), '/v1/payouts')).length >= 5)
+  await until('some payouts are stored', async () => (await listAll(client(), '/v1/payouts')).length >= 5)
   assert.equal(await service().stop(), 0)
   const answers = await first
-  await revive()
+  await restart()
   const again = await Promise.all(bodies.map((body) => client().post('/v1/payouts/fiat', body)))
   answers.forEach((settled, at) => {
     const replay = again[at]

@@ -1,6 +1,6 @@
 /**
- * A partner's whole day: customers, account numbers, deposits, payouts and withdrawals of every ending, and each of the
- * twelve events at the partner's own endpoint, verified by the library that partners use; then the books are compared.
+ * A partner's whole day: customers, account numbers, and deposits, payouts and withdrawals of every outcome. Each of the
+ * twelve events arrives at the partner's endpoint and verifies with the SDK; then balances are compared with payments.
  */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
@@ -50,13 +50,13 @@ const short = (name: string) => name.replace('partner.customer.', '').replace('t
 
 type Expected = {
   readonly status: string
-  /** Short names, in order; those in brackets may be left out. */
+  /** Short names, in order; names in brackets are optional. */
   readonly events: readonly string[]
   readonly errorKey?: string
 }
 
-/** Waits until the transaction stands as expected and its last event has arrived; answers both. */
-async function ends(reference: string, expected: Expected) {
+/** Waits until the transaction has the expected status and its last event has arrived. Returns both. */
+async function outcomeOf(reference: string, expected: Expected) {
   const last = expected.events.at(-1) ?? ''
   const transaction = await until(`${reference} is ${expected.status}`, async () => {
     const read = await transactionOf(client, reference)
@@ -77,7 +77,7 @@ function assertEvents(events: readonly Event[], expected: Expected): void {
   assert.deepEqual(
     names.filter((name) => !wanted.includes(name)),
     [],
-    'events that should not be',
+    'no unexpected event',
   )
   assert.deepEqual(
     needed.filter((name) => !names.includes(name)),
@@ -93,7 +93,7 @@ function assertEvents(events: readonly Event[], expected: Expected): void {
   if (changed !== undefined) assert.equal(changed.data.status, expected.status)
 }
 
-/** What every event of a transaction says of it. */
+/** Asserts the fields that every event of a transaction has. */
 function assertData(events: readonly Event[], transaction: JsonObject, extra: JsonObject): void {
   for (const { name, data, body } of events) {
     const amount = /"amount":([^,}]+)/.exec(body)?.[1]
@@ -111,55 +111,63 @@ function assertData(events: readonly Event[], transaction: JsonObject, extra: Js
 }
 
 const started = ['deposit.created', 'deposit.initiated', 'deposit.submitted']
-const deposits: readonly (readonly [string, string, Expected])[] = [
-  [
-    'completed',
-    '100.10',
-    { status: 'Completed', events: [...started, 'deposit.accepted', 'deposit.completed', 'changed'] },
-  ],
-  ['failed', '200.20', { status: 'Unsuccessful', events: [...started, 'deposit.failed', 'changed'] }],
-  [
-    'expired',
-    '300.30',
-    { status: 'Expired', errorKey: 'Expired', events: ['deposit.created', 'deposit.expired', 'changed'] },
-  ],
+const deposits: readonly { readonly outcome: string; readonly amount: string; readonly expected: Expected }[] = [
+  {
+    outcome: 'completed',
+    amount: '100.10',
+    expected: { status: 'Completed', events: [...started, 'deposit.accepted', 'deposit.completed', 'changed'] },
+  },
+  {
+    outcome: 'failed',
+    amount: '200.20',
+    expected: { status: 'Unsuccessful', events: [...started, 'deposit.failed', 'changed'] },
+  },
+  {
+    outcome: 'expired',
+    amount: '300.30',
+    expected: { status: 'Expired', errorKey: 'Expired', events: ['deposit.created', 'deposit.expired', 'changed'] },
+  },
 ]
-for (const [outcome, amount, expected] of deposits)
-  test(`a deposit that is ${outcome}`, async () => {
+for (const { outcome, amount, expected } of deposits)
+  test(`the events and the transaction of a simulated deposit that is ${outcome}`, async () => {
     const websiteReference = `order-${outcome}`
     const idempotencyKey = randomUUID()
     const customFields = { cart: ['a', { b: null }], n: 1 }
     const body = { customerId, currency: 'EUR', outcome, websiteReference, idempotencyKey, customFields }
     const answer = await client.post('/v1/simulations/deposits', `{"amount":${amount},${JSON.stringify(body).slice(1)}`)
-    const { transaction, events } = await ends(textAt(success(answer), 'reference'), expected)
+    const { transaction, events } = await outcomeOf(textAt(success(answer), 'reference'), expected)
     assertShape(transactionShape, transaction)
     assertEvents(events, expected)
     assertData(events, transaction, { websiteReference, idempotencyKey, customFields })
     if (expected.errorKey !== undefined) assert.equal(transaction.errorKey, expected.errorKey)
   })
 
-const taken = ['withdrawal.requested', 'withdrawal.accepted', 'withdrawal.sent']
-const settled: Expected = { status: 'Completed', events: [...taken, 'changed'] }
-const turnedDown = (errorKey: string): Expected => ({
+const submitted = ['withdrawal.requested', 'withdrawal.accepted', 'withdrawal.sent']
+const settled: Expected = { status: 'Completed', events: [...submitted, 'changed'] }
+const unsuccessful = (errorKey: string): Expected => ({
   status: 'Unsuccessful',
   errorKey,
   events: ['withdrawal.requested', 'withdrawal.accepted', '[withdrawal.sent]', 'withdrawal.failed', 'changed'],
 })
 /** The magic amounts of docs/sandbox.md. */
-const payouts: readonly (readonly [string, string, Expected])[] = [
-  ['settled', '50.05', settled],
-  ['rejected by the bank', '4001.01', turnedDown('BankRejection')],
-  ['refused for its account', '4001.02', turnedDown('InvalidAccountDetails')],
-  ['refused for its recipient', '4001.03', turnedDown('RecipientBlocked')],
-  ['refused for its currency', '4001.04', turnedDown('CurrencyNotAccepted')],
-  ['settled once the bank can be reached', '4001.06', settled],
-  ['sent, and never heard of again', '4001.07', { status: 'Pending', events: taken }],
+const payouts: readonly { readonly outcome: string; readonly amount: string; readonly expected: Expected }[] = [
+  { outcome: 'settled', amount: '50.05', expected: settled },
+  { outcome: 'rejected by the bank', amount: '4001.01', expected: unsuccessful('BankRejection') },
+  { outcome: 'refused for its account', amount: '4001.02', expected: unsuccessful('InvalidAccountDetails') },
+  { outcome: 'refused for its recipient', amount: '4001.03', expected: unsuccessful('RecipientBlocked') },
+  { outcome: 'refused for its currency', amount: '4001.04', expected: unsuccessful('CurrencyNotAccepted') },
+  { outcome: 'settled once the bank is reachable', amount: '4001.06', expected: settled },
+  {
+    outcome: 'sent without a further notification',
+    amount: '4001.07',
+    expected: { status: 'Pending', events: submitted },
+  },
 ]
-for (const [what, amount, expected] of payouts)
-  test(`a payout to a customer's beneficiary that is ${what}`, async () => {
+for (const { outcome, amount, expected } of payouts)
+  test(`the events and the transaction of a payout that is ${outcome}`, async () => {
     const idempotencyKey = randomUUID()
     const paid = await client.post('/v1/payouts/fiat', payoutText(beneficiary, amount, { idempotencyKey }))
-    const { transaction, events } = await ends(textAt(success(paid), 'reference'), expected)
+    const { transaction, events } = await outcomeOf(textAt(success(paid), 'reference'), expected)
     assertShape(transactionShape, transaction)
     assertEvents(events, expected)
     assertData(events, transaction, { idempotencyKey })
@@ -171,13 +179,13 @@ for (const [what, amount, expected] of payouts)
     }
   })
 
-test('a payout that is settled and then returned: a refund of its own, linked, and the past stays', async () => {
+test('a return after settlement creates a linked refund and leaves the original transaction Completed', async () => {
   const before = await balanceOf(client)
   const paid = success(await client.post('/v1/payouts/fiat', payoutText(beneficiary, '4001.05')))
   const reference = textAt(paid, 'reference')
-  const { events } = await ends(reference, settled)
+  const { events } = await outcomeOf(reference, settled)
   assertEvents(events, settled)
-  const link = await until('the refund is announced', () =>
+  const link = await until('the event of the refund arrives', () =>
     received().find((event) => event.data.originatingTransactionReference === reference),
   )
   const refund = await transactionOf(client, textAt(link.data, 'reference'))
@@ -185,39 +193,39 @@ test('a payout that is settled and then returned: a refund of its own, linked, a
   assert.equal(refund.type, 'PartnerCustomerRefund')
   assert.equal(refund.status, 'Completed')
   assert.equal(refund.direction, 'Inward')
-  assert.equal((await transactionOf(client, reference)).status, 'Completed', 'final is final')
+  assert.equal((await transactionOf(client, reference)).status, 'Completed', 'a final status does not change')
   const record = (await listAll(client, '/v1/payouts', `&idempotencyKey=${textAt(paid, 'idempotencyKey')}`))[0]
   assert.equal(record?.status, 'Returned')
-  assert.equal((await balanceOf(client)).posted, before.posted, 'the money is back')
+  assert.equal((await balanceOf(client)).posted, before.posted, 'the balance is restored')
 })
 
-test("a payout to the partner's own beneficiary says only transaction.status.changed", async () => {
+test("a payout to the partner's own beneficiary emits only transaction.status.changed", async () => {
   const expected: Expected = { status: 'Completed', events: ['changed'] }
   const paid = success(await client.post('/v1/payouts/fiat', payoutText(own, '60.06')))
-  const { transaction, events } = await ends(textAt(paid, 'reference'), expected)
+  const { transaction, events } = await outcomeOf(textAt(paid, 'reference'), expected)
   assertEvents(events, expected)
   assertData(events, transaction, { customerGuid: null })
 })
 
-const withdrawals: readonly (readonly [string, string, Expected])[] = [
-  ['completed', '70.07', settled],
-  ['failed', '80.08', { ...turnedDown('BankRejection') }],
-  ['sent', '90.09', { status: 'Pending', events: taken }],
+const withdrawals: readonly { readonly outcome: string; readonly amount: string; readonly expected: Expected }[] = [
+  { outcome: 'completed', amount: '70.07', expected: settled },
+  { outcome: 'failed', amount: '80.08', expected: unsuccessful('BankRejection') },
+  { outcome: 'sent', amount: '90.09', expected: { status: 'Pending', events: submitted } },
 ]
-for (const [outcome, amount, expected] of withdrawals)
-  test(`a simulated withdrawal that is ${outcome}`, async () => {
+for (const { outcome, amount, expected } of withdrawals)
+  test(`the events and the transaction of a simulated withdrawal that is ${outcome}`, async () => {
     const body = { customerId, currency: 'EUR', outcome, idempotencyKey: randomUUID() }
     const answer = await client.post(
       '/v1/simulations/withdrawals',
       `{"amount":${amount},${JSON.stringify(body).slice(1)}`,
     )
-    const { transaction, events } = await ends(textAt(success(answer), 'reference'), expected)
+    const { transaction, events } = await outcomeOf(textAt(success(answer), 'reference'), expected)
     assertShape(transactionShape, transaction)
     assertEvents(events, expected)
     assertData(events, transaction, { idempotencyKey: body.idempotencyKey })
   })
 
-test('at the end of the day: all twelve events, each eventId once, every delivery recorded', async () => {
+test('at the end of the day, all twelve event types arrived, each eventId once, and every delivery is recorded', async () => {
   const events = received()
   assert.deepEqual([...new Set(events.map((event) => event.name))].sort(), Object.keys(emitted).sort())
   assert.equal(new Set(events.map((event) => event.eventId)).size, events.length)
@@ -233,7 +241,7 @@ test('at the end of the day: all twelve events, each eventId once, every deliver
   })
 })
 
-test('at the end of the day: events arrive in the order in which they occurred, reference by reference', () => {
+test('the events of each reference arrive in the order in which they occurred', () => {
   const events = received()
   for (const reference of new Set(events.map((event) => textAt(event.data, 'reference')))) {
     const arrived = events.filter((event) => event.data.reference === reference)
@@ -245,7 +253,7 @@ test('at the end of the day: events arrive in the order in which they occurred, 
   }
 })
 
-test('at the end of the day: the books add up to the cent', async () => {
+test('at the end of the day, the balance equals the float and all payments, to the cent', async () => {
   const transactions = await client.get('/v1/transactions?limit=100')
   let posted = float.posted
   let reserved = float.reserved

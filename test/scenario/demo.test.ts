@@ -1,4 +1,4 @@
-/** `npm run demo` as a user runs it: the day is lived, and every book agrees. */
+/** `npm run demo` as a user runs it: every check of the reconciliation agrees. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 
 const main = fileURLToPath(new URL('../../examples/demo/main.ts', import.meta.url))
 const runMsMax = 120_000
-const books = ['balances', 'transactions', 'events', 'deliveries', 'double entry', 'ledger', 'bank']
+const checks = ['balances', 'transactions', 'events', 'deliveries', 'double entry', 'ledger', 'bank']
 
 async function runDemo(...args: readonly string[]): Promise<string> {
   const child = spawn(process.execPath, [main, ...args], { stdio: ['ignore', 'pipe', 'pipe'], timeout: runMsMax })
@@ -25,15 +25,15 @@ async function runDemo(...args: readonly string[]): Promise<string> {
 function assertReconciled(out: string): void {
   const verdicts = [...out.matchAll(/^(agrees|DIFFERS) {2,}(\S+(?: \S+)*) {2}/gm)]
   assert.deepEqual(
-    verdicts.map(([, verdict, book]) => `${verdict} ${book}`),
-    books.map((book) => `agrees ${book}`),
+    verdicts.map(([, verdict, check]) => `${verdict} ${check}`),
+    checks.map((check) => `agrees ${check}`),
   )
-  assert.match(out, /\n\nEverything reconciles\.\n$/)
+  assert.match(out, /\n\nAll checks agree\.\n$/)
   const folder = /data in (\S+)/.exec(out)?.[1]
-  assert.ok(folder !== undefined && !existsSync(folder), `${folder} is left behind`)
+  assert.ok(folder !== undefined && !existsSync(folder), `${folder} is not removed`)
 }
 
-test('npm run demo: everything reconciles', async () => {
+test('npm run demo: all checks agree', async () => {
   const out = await runDemo()
   assertReconciled(out)
   const rows = out.match(/^\S+ +Partner\w+ +[\d,.]+ {2}[A-Z]{3} {2}\w+ +[a-z ]+$/gm) ?? []
@@ -42,7 +42,7 @@ test('npm run demo: everything reconciles', async () => {
   assert.match(out, /422 insufficient_funds/)
 })
 
-test('npm run demo -- --kill: killed eight times, everything reconciles all the same', async () => {
+test('npm run demo -- --kill: all checks agree after eight kills', async () => {
   const out = await runDemo('--kill')
   assertReconciled(out)
   assert.equal(out.match(/SIGKILL +number \d/g)?.length, 8)

@@ -1,4 +1,4 @@
-/** Two processes on one database, as behind a load balancer: one nonce, one key, one payment, one event. */
+/** Two processes on one database, as behind a load balancer: they share nonces, keys, payments and events. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
@@ -19,54 +19,54 @@ after(async () => {
   await receiver.close()
 })
 const clients = [one.client, two.client]
-/** Each call on both processes, `times` each, all at once. */
-const everywhere = (times: number, call: (client: typeof one.client, at: number) => Promise<Answer>) =>
+/** Sends `times` concurrent calls to each process. */
+const onBothProcesses = (times: number, call: (client: typeof one.client, at: number) => Promise<Answer>) =>
   Promise.all(clients.flatMap((client) => Array.from({ length: times }, (_, at) => call(client, at))))
 
-test('200 to one and 401 to the rest when both processes get one nonce at once', async () => {
+test('200 for one and 401 for the others when both processes receive one nonce concurrently', async () => {
   for (let round = 0; round < 5; round += 1) {
     const nonce = randomUUID()
-    const answers = await everywhere(5, (client) => client.send({ method: 'GET', target: '/v1/customers', nonce }))
+    const answers = await onBothProcesses(5, (client) => client.send({ method: 'GET', target: '/v1/customers', nonce }))
     assert.equal(answers.filter((answer) => answer.status === 200).length, 1)
     for (const answer of answers.filter((each) => each.status !== 200))
       assertProblem(answer, { status: 401, code: 'nonce_replayed' })
   }
 })
 
-test('200 with one payout to twins at both processes', async () => {
+test('200 with one payout for concurrent duplicates at both processes', async () => {
   const beneficiary = textAt(await createBeneficiary(one.client), 'id')
   for (let round = 0; round < 5; round += 1) {
     const idempotencyKey = randomUUID()
     const body = payoutText(beneficiary, '3.00', { idempotencyKey })
-    const answers = await everywhere(5, (client) => client.post('/v1/payouts/fiat', body))
+    const answers = await onBothProcesses(5, (client) => client.post('/v1/payouts/fiat', body))
     assert.equal(new Set(answers.map((answer) => success(answer) && answer.text)).size, 1)
     assert.equal((await listAll(two.client, '/v1/payouts', `&idempotencyKey=${idempotencyKey}`)).length, 1)
   }
 })
 
-test('200 with one set of IBANs to account creates at both processes', async () => {
+test('200 with one set of IBANs for concurrent account requests at both processes', async () => {
   const guid = textAt(await createCustomer(two.client), 'guid')
-  const answers = await everywhere(5, (client) => client.post(`/v1/customers/${guid}/account`))
+  const answers = await onBothProcesses(5, (client) => client.post(`/v1/customers/${guid}/account`))
   assert.equal(new Set(answers.map((answer) => success(answer).iban)).size, 1)
 })
 
-test('200 to a cursor of the one at the other', async () => {
+test('200 for a cursor that the other process issued', async () => {
   for (let at = 0; at < 3; at += 1) await createCustomer(one.client)
   const cursor = textAt(success(await one.client.get('/v1/customers?limit=1')), 'nextCursor')
   success(await two.client.get(`/v1/customers?limit=1&cursor=${encodeURIComponent(cursor)}`))
 })
 
-test('every payment settles once and every event is one event while both work on them', async () => {
+test('every payment settles once and every event is delivered once while both processes work', async () => {
   const hook: JsonObject = { url: receiver.url, events: ['transaction.status.changed'] }
   const secret = textAt(success(await one.client.post('/v1/webhooks', hook)), 'secret')
   const customerId = textAt(await createCustomer(one.client), 'guid')
   const beneficiary = textAt(await createBeneficiary(one.client, { customerId }), 'id')
-  const isAtRest = async () => (await balanceOf(one.client)).reserved === 0n
-  await until('the earlier payouts settle', isAtRest)
+  const isSettled = async () => (await balanceOf(one.client)).reserved === 0n
+  await until('the earlier payouts settle', isSettled)
   const before = await balanceOf(one.client)
-  const paid = await everywhere(20, (client) => client.post('/v1/payouts/fiat', payoutText(beneficiary, '1.23')))
+  const paid = await onBothProcesses(20, (client) => client.post('/v1/payouts/fiat', payoutText(beneficiary, '1.23')))
   const body: JsonObject = { customerId, amount: 2, currency: 'EUR', outcome: 'completed' }
-  const deposited = await everywhere(10, (client) => client.post('/v1/simulations/deposits', body))
+  const deposited = await onBothProcesses(10, (client) => client.post('/v1/simulations/deposits', body))
   const references = [...paid, ...deposited].map((answer) => textAt(success(answer), 'reference'))
   const events = () =>
     receivedEvents(receiver, secret).filter((event) => references.includes(textAt(event.data, 'reference')))
@@ -81,6 +81,6 @@ test('every payment settles once and every event is one event while both work on
   assert.deepEqual(await balanceOf(two.client), { posted, reserved: 0n, available: posted })
   for (const transaction of await listAll(two.client, '/v1/transactions')) {
     const steps = (transaction.timeline as readonly JsonObject[]).map((entry) => entry.step)
-    assert.equal(new Set(steps).size, steps.length, `no step twice: ${steps.join(', ')}`)
+    assert.equal(new Set(steps).size, steps.length, `no repeated step: ${steps.join(', ')}`)
   }
 })

@@ -1,6 +1,6 @@
 /**
- * The modules that move money, composed as `compose.ts` composes them, on a test database with a manual clock, and the
- * settlement worker's steps to be called one by one. What a test wants to stand between is wrapped, not replaced.
+ * The payment modules, composed as in `compose.ts`, on a test database with a manual clock. A test calls the steps of the
+ * settlement worker one by one. It can wrap the database and the rail, but replaces none of our modules.
  */
 import { permissions, rawNumber } from '@partner-payments/wire'
 import { createAccess } from '../../service/src/access/index.ts'
@@ -19,24 +19,24 @@ import { createSimulations } from '../../service/src/modules/simulations/index.t
 import { createTransactions } from '../../service/src/modules/transactions/index.ts'
 import { createTestDatabase } from './postgres.ts'
 
-export type HouseOptions = {
-  /** Another service's database; without it one is made, and dropped by `close`. */
+export type TestServiceOptions = {
+  /** The database of another test service. Without it, a database is created, and dropped by `close`. */
   readonly url?: string
   readonly now?: Date
   readonly stepMs?: number
   readonly connectionsMax?: number
-  /** Stands between the modules and the database; the bank's own books are not behind it. */
+  /** Wraps the database of the modules. The sandbox bank uses the unwrapped database. */
   readonly wrapDatabase?: (db: Database) => Database
-  /** Stands between the settlement worker and the bank. */
+  /** Wraps the rail of the settlement worker. */
   readonly wrapRail?: (rail: Rail) => Rail
 }
 
-/** One key for all houses, so that one can open what another sealed. */
-const masterKey = Buffer.alloc(32, 'house')
+/** Shared by all test services and the recorded fixtures, so that each can open what another sealed. Its bytes must not change. */
+const masterKey = Buffer.alloc(32, '686f757365', 'hex')
 export const stepMsDefault = 1000
 const euros = 'EUR' as const
 
-export async function createTestService(options: HouseOptions = {}) {
+export async function createTestService(options: TestServiceOptions = {}) {
   const { now = new Date('2026-01-01T00:00:00Z'), stepMs = stepMsDefault, connectionsMax = 8 } = options
   const own = options.url === undefined ? await createTestDatabase() : undefined
   const url = options.url ?? own?.url ?? ''
@@ -64,8 +64,24 @@ export async function createTestService(options: HouseOptions = {}) {
     await own?.drop()
   }
   return {
-    ...{ url, db: plain, clock, log, sealer, cursors, access, ledger, eventOutbox, bank, close },
-    ...{ customers, beneficiaries, transactions, payouts, deposits, simulations, settlement },
+    url,
+    db: plain,
+    clock,
+    log,
+    sealer,
+    cursors,
+    access,
+    ledger,
+    eventOutbox,
+    bank,
+    close,
+    customers,
+    beneficiaries,
+    transactions,
+    payouts,
+    deposits,
+    simulations,
+    settlement,
   }
 }
 
@@ -73,7 +89,7 @@ export type Service = Awaited<ReturnType<typeof createTestService>>
 
 export const ip = '203.0.113.7'
 
-/** A partner with a customer, a beneficiary of that customer, one of its own, and money of its own. */
+/** A partner with a customer, a beneficiary of that customer, a beneficiary of its own, and a float. */
 export async function addPartner({ db, access, deposits, customers, beneficiaries }: Service, floatMinor = 0n) {
   const partnerId = await db.transaction((tx) => access.createPartner(tx, 'Test Partner'))
   const caller: Caller = { partnerId, serviceAccountId: newId(), name: 'Test account', permissions }
@@ -88,13 +104,13 @@ export async function addPartner({ db, access, deposits, customers, beneficiarie
     customerId: customer.id,
   })
   const ownBeneficiary = await beneficiaries.create(partnerId, { ...account, name: 'Joan Clarke' })
-  if (floatMinor > 0n) await db.transaction((tx) => deposits.bookOwn(tx, partnerId, euros, floatMinor))
+  if (floatMinor > 0n) await db.transaction((tx) => deposits.creditPartner(tx, partnerId, euros, floatMinor))
   return { partnerId, caller, customer, beneficiary, ownBeneficiary }
 }
 
 export type TestPartner = Awaited<ReturnType<typeof addPartner>>
 
-/** A payout in euros, to the customer's beneficiary unless another is named. */
+/** Creates a payout in euros, by default to the customer's beneficiary. */
 export function pay(
   service: Service,
   partner: TestPartner,
@@ -106,7 +122,7 @@ export function pay(
   return service.payouts.create(partner.caller, body, ip)
 }
 
-/** The partner's balance; nothing moved yet is zero. */
+/** The partner's balance, zero if the account does not exist. */
 export async function balanceOf({ db, ledger }: Service, partnerId: string, currency: Currency = euros) {
   const balance = (await ledger.balances(db, partnerId)).find((row) => row.currency === currency)
   const { posted, reserved, available } = balance ?? { posted: 0n, reserved: 0n, available: 0n }

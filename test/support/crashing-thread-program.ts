@@ -1,4 +1,4 @@
-/** See `mortal-thread.ts`. */
+/** See `crashing-thread.ts`. */
 import { existsSync, writeFileSync } from 'node:fs'
 import { parentPort } from 'node:worker_threads'
 import '../../service/src/delivery/exchange/thread-program.ts'
@@ -8,7 +8,7 @@ const { searchParams } = new URL(import.meta.url)
 const once = searchParams.get('once')
 let left = Number(searchParams.get('nth'))
 
-const meansIt = () => {
+const mustFail = () => {
   left -= 1
   if (left > 0 || (once !== null && existsSync(once))) return false
   if (once !== null) writeFileSync(once, '')
@@ -16,6 +16,6 @@ const meansIt = () => {
 }
 
 parentPort?.on('message', ({ data }: RequestBatch) => {
-  if (data.some((text) => text.includes('DIES')) && meansIt()) throw new Error('as the test asked')
-  if (data.some((text) => text.includes('HANGS')) && meansIt()) for (;;);
+  if (data.some((text) => text.includes('CRASHES')) && mustFail()) throw new Error('crash requested by the test')
+  if (data.some((text) => text.includes('HANGS')) && mustFail()) for (;;);
 })

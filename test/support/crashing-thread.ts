@@ -1,10 +1,10 @@
-/** Programs of threads of exchanges that fail when they are sent an event with DIES or HANGS in it. */
+/** A thread program that crashes on an event with CRASHES in its body, and stops answering on one with HANGS. */
 
 /**
- * Of how many such messages the last is taken amiss, after what came with it has begun. `once`: a file; where that is
- * there already, nothing happens. Node drops what a worker's URL asks for, hence the module around it.
+ * The thread fails at the `nth` such message. `once` is a marker file: the thread fails only if it does not exist, and
+ * creates it. The wrapping module is needed because Node drops the query of a worker's URL.
  */
-export function mortalThread(nth = 1, once?: string): URL {
+export function crashingThread(nth = 1, once?: string): URL {
   const program = new URL('crashing-thread-program.ts', import.meta.url)
   program.searchParams.set('nth', String(nth))
   if (once !== undefined) program.searchParams.set('once', once)

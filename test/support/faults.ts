@@ -1,6 +1,6 @@
 /**
- * What the tests of faults share: one setting for how far they go, endpoints that count what they are sent, and the
- * judgement that ends every case: each committed event received, none invented, every signature right, the sums right.
+ * Shared by the fault tests: the setting of short or long form, endpoints that record requests, and the final check. It
+ * asserts that every committed event was received, no other event was, every signature verifies, and the sums balance.
  */
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
@@ -13,18 +13,18 @@ import { until } from './until.ts'
 import { type Endpoint, type Hooks, type Received, startEndpoint } from './webhooks.ts'
 import { reconcile } from './reconcile.ts'
 
-/** `npm run test:faults` asks for the long form; `npm test` runs the same code with smaller counts. */
+/** `npm run test:faults` runs the long form; `npm test` runs the same code with smaller counts. */
 export const isLong = process.env.FAULTS === 'long'
 export const scaled = (short: number, long: number): number => (isLong ? long : short)
 
-/** Guards against a hang; nothing is measured by it. */
+/** Guards against a hang. No test measures it. */
 const deliveredMsMax = scaled(30_000, 180_000)
 
-/** As many attempts of an endpoint may be under way at once: `inFlightPerEndpointMax`. */
+/** The most concurrent attempts of one endpoint: `inFlightPerEndpointMax`. */
 export const inFlightMax = 10
 
 export type Post = Received & {
-  /** By the endpoint's own clock. */
+  /** The time of arrival by the endpoint's clock. */
   readonly at: Date
   readonly accepted: boolean
 }
@@ -32,16 +32,16 @@ export type Post = Received & {
 export type Counter = Omit<Endpoint, 'received'> & { readonly posts: readonly Post[] }
 
 export type CounterOptions = {
-  /** True: it has done something else than to accept the event. `nth` counts from 1. */
+  /** Returns true if it handled the request itself, so that the event is not accepted. `nth` counts from 1. */
   readonly fault?: (response: ServerResponse, nth: number, received: Received) => boolean
   readonly answerMs?: (nth: number) => number
-  /** Another way to accept than an empty answer. */
+  /** How to accept an event; by default with an empty answer. */
   readonly accept?: (response: ServerResponse) => void
-  /** `sender`: whatever the time is where the event comes from, as clocks are not what is judged. */
+  /** `sender`: take the time of the webhook-timestamp header, where clocks are not under test. */
   readonly clock?: Clock | 'sender'
 }
 
-/** The machine's clock, which somebody puts forward or back. */
+/** The system clock with an offset that a test steps forward or back. */
 export function createSteppedClock() {
   let offsetMs = 0
   return {
@@ -49,8 +49,7 @@ export function createSteppedClock() {
     step: (ms: number) => {
       offsetMs += ms
     },
-    /** The right time again. */
-    mend: () => {
+    reset: () => {
       offsetMs = 0
     },
   }
@@ -64,7 +63,7 @@ export async function startCounter(options: CounterOptions = {}): Promise<Counte
     const nth = posts.length + 1
     const sentAt = new Date(Number(received.headers['webhook-timestamp']) * secondMs)
     const at = clock === 'sender' ? sentAt : clock.now()
-    // Before it answers: whoever judges the posts must not find one missing that is on record.
+    // Before the answer, so that a delivery that the service has recorded is always in `posts`.
     posts.push({ ...received, at, accepted: !fault(response, nth, received) })
     if (!posts[nth - 1]?.accepted) return
     const ms = answerMs(nth)
@@ -77,14 +76,14 @@ export async function startCounter(options: CounterOptions = {}): Promise<Counte
 export type Hook = { readonly counter: Counter; readonly subscriptionId: string; readonly secrets: string[] }
 
 export type SceneOptions = {
-  /** One who is there already; what happened to him before is none of this scene. */
+  /** An existing partner. Its earlier events do not count. */
   readonly partnerId?: string
-  /** Has an event of this reference happen, and resolves when that is committed. */
+  /** Emits an event of this reference. Resolves after the commit. */
   readonly act?: (reference: string) => Promise<unknown>
   readonly subscribe?: (url: string) => Promise<{ readonly id: string; readonly secret?: string }>
 }
 
-/** A partner whose endpoints want everything. */
+/** A partner whose endpoints subscribe to all events. */
 export async function createScene(hooks: Hooks, counters: readonly Counter[], options: SceneOptions = {}) {
   const { partnerId = await hooks.addPartner() } = options
   const { act = (reference) => hooks.emit(partnerId, reference, 'Completed') } = options
@@ -96,7 +95,7 @@ export async function createScene(hooks: Hooks, counters: readonly Counter[], op
     const { id, secret = '' } = await subscribe(counter.url)
     endpoints.push({ counter, subscriptionId: id, secrets: [secret] })
   }
-  /** References whose commit was acknowledged. */
+  /** References with an acknowledged commit. */
   const acknowledged = new Set<string>()
   const attempted = new Set<string>()
   const emitOne = async () => {
@@ -106,10 +105,14 @@ export async function createScene(hooks: Hooks, counters: readonly Counter[], op
     acknowledged.add(reference)
   }
   return {
-    ...{ hooks, partnerId, endpoints, acknowledged, attempted },
+    hooks,
+    partnerId,
+    endpoints,
+    acknowledged,
+    attempted,
     earlier: earlier.map(({ id }) => id),
     emit: (events: number) => Promise.all(Array.from({ length: events }, emitOne)),
-    /** Ones that may fail: the database may be away. */
+    /** Emits events that may fail, because the database may be unavailable. */
     tryEmit: (events: number) => Promise.allSettled(Array.from({ length: events }, emitOne)),
     posts: () => endpoints.reduce((sum, { counter }) => sum + counter.posts.length, 0),
     delivered: () =>
@@ -129,30 +132,30 @@ export async function createScene(hooks: Hooks, counters: readonly Counter[], op
 
 export type Scene = Awaited<ReturnType<typeof createScene>>
 
-/** So many hands act, through whatever happens, until they are told to stop; `restMs` sets their pace. */
-export function keepActing(t: TestContext, scene: Scene, harness: number, restMs = 0) {
+/** Emits events from concurrent loops until stopped, and continues after failures. `pauseMs` sets the pace. */
+export function keepEmitting(t: TestContext, scene: Scene, loops: number, pauseMs = 0) {
   let stopped = false
-  const hand = async () => {
+  const loop = async () => {
     while (!stopped) {
       const [outcome] = await scene.tryEmit(1)
       if (outcome?.status === 'rejected') await pause(20)
-      else if (restMs > 0) await pause(restMs)
+      else if (pauseMs > 0) await pause(pauseMs)
     }
   }
-  const acting = Promise.all(Array.from({ length: harness }, hand))
-  // Also where the test has failed before it came to that.
+  const running = Promise.all(Array.from({ length: loops }, loop))
+  // The test may fail before it calls `stop`.
   t.after(() => {
     stopped = true
   })
   return {
     stop: async () => {
       stopped = true
-      await acting
+      await running
     },
   }
 }
 
-/** By the stock library, at the time of the endpoint: it refuses what is five minutes old. */
+/** Verifies with the standard library at the endpoint's time; the library refuses a timestamp older than five minutes. */
 export function verifyAt(at: Date, secret: string, post: Received): void {
   mock.timers.enable({ apis: ['Date'], now: at })
   try {
@@ -162,7 +165,7 @@ export function verifyAt(at: Date, secret: string, post: Received): void {
   }
 }
 
-function verify(post: Post, secrets: readonly string[]): void {
+function verifySignature(post: Post, secrets: readonly string[]): void {
   const failures = secrets.flatMap((secret) => {
     try {
       verifyAt(post.at, secret, post)
@@ -176,7 +179,7 @@ function verify(post: Post, secrets: readonly string[]): void {
 
 export type Counts = {
   readonly committed: number
-  readonly owed: number
+  readonly expected: number
   readonly received: number
   readonly distinct: number
   readonly duplicates: number
@@ -184,69 +187,86 @@ export type Counts = {
 }
 
 type Committed = { readonly id: string; readonly reference: string; readonly data: string }
-type Made = { readonly subscriptionId: string; readonly eventId: string; readonly wireEventId: string }
+type Delivery = { readonly subscriptionId: string; readonly eventId: string; readonly wireEventId: string }
 
-function judgePosts({ counter, subscriptionId, secrets }: Hook, events: readonly Committed[], made: readonly Made[]) {
+function verifyPosts(
+  { counter, subscriptionId, secrets }: Hook,
+  events: readonly Committed[],
+  deliveries: readonly Delivery[],
+) {
   const dataOf = new Map(events.map(({ id, data }) => [id, data]))
-  const own = made.filter((row) => row.subscriptionId === subscriptionId)
+  const own = deliveries.filter((row) => row.subscriptionId === subscriptionId)
   const bodies = new Map(
     own.map(({ eventId, wireEventId }) => [wireEventId, `{"eventId":"${wireEventId}","data":${dataOf.get(eventId)}}`]),
   )
-  assert.equal(own.length, events.length, 'on record as delivered: every committed event, once')
+  assert.equal(own.length, events.length, 'the service recorded one delivery of every committed event')
   for (const post of counter.posts) {
-    assert.equal(post.body, bodies.get(post.eventId), 'none invented; the same bytes and the same eventId each time')
+    assert.equal(
+      post.body,
+      bodies.get(post.eventId),
+      'no unknown event, and the same bytes and eventId at every attempt',
+    )
     assert.equal(post.headers['webhook-id'], post.eventId)
-    verify(post, secrets)
+    verifySignature(post, secrets)
   }
   const accepted = counter.posts.filter((post) => post.accepted)
   const distinct = new Set(accepted.map((post) => post.eventId))
-  assert.deepEqual([...distinct].toSorted(), [...bodies.keys()].toSorted(), 'every committed event received')
+  assert.deepEqual(
+    [...distinct].toSorted(),
+    [...bodies.keys()].toSorted(),
+    'the endpoint received every committed event',
+  )
   return { received: accepted.length, distinct: distinct.size, refused: counter.posts.length - accepted.length }
 }
 
-export type JudgeOptions = {
+export type VerifyOptions = {
   readonly duplicatesMax: number
-  /** Nothing may have been committed at all. */
-  readonly mayBeNone?: boolean
+  /** True if the case may end without a committed event. */
+  readonly mayBeEmpty?: boolean
 }
 
-/** Judges all that came of the scene, prints the counts, and answers them. What else is told is printed with them. */
-export async function judge(
+/** Verifies everything that the scene committed and received. Prints and returns the counts; prints `extra` with them. */
+export async function verifyScene(
   t: TestContext,
   scene: Scene,
-  { duplicatesMax, mayBeNone, ...told }: JudgeOptions & { readonly [count: string]: number | boolean },
+  { duplicatesMax, mayBeEmpty, ...extra }: VerifyOptions & { readonly [count: string]: number | boolean },
 ): Promise<Counts> {
   const { hooks, partnerId, endpoints, acknowledged, attempted } = scene
   const events = await hooks.db.rows<Committed>(
     sql`select id, reference, data from events.events
       where partner_id = ${partnerId} and not id = any(${scene.earlier}::uuid[])`,
   )
-  const made = await hooks.db.rows<Made>(sql`
+  const deliveries = await hooks.db.rows<Delivery>(sql`
     select subscription_id, event_id, wire_event_id from delivery.deliveries where partner_id = ${partnerId}`)
   const references = new Set(events.map((event) => event.reference))
   for (const reference of acknowledged) assert.ok(references.has(reference), `${reference} was acknowledged`)
   for (const reference of references) assert.ok(attempted.has(reference), `${reference} was never attempted`)
-  const judged = endpoints.map((hook) => judgePosts(hook, events, made))
-  const total = (of: (one: (typeof judged)[number]) => number) => judged.reduce((sum, one) => sum + of(one), 0)
+  const verified = endpoints.map((hook) => verifyPosts(hook, events, deliveries))
+  const total = (of: (one: (typeof verified)[number]) => number) => verified.reduce((sum, one) => sum + of(one), 0)
   const owed = BigInt(events.length)
   for (const row of await reconcile(hooks.db, partnerId))
-    assert.deepEqual([row.owed, row.delivered, row.pending, row.held], [owed, owed, 0n, 0n], 'the sums')
-  const [received, distinct, refused] = [
-    total((one) => one.received),
-    total((one) => one.distinct),
-    total((one) => one.refused),
-  ]
+    assert.deepEqual(
+      { owed: row.owed, delivered: row.delivered, pending: row.pending, held: row.held },
+      { owed, delivered: owed, pending: 0n, held: 0n },
+      'the sums balance',
+    )
+  const received = total((one) => one.received)
+  const distinct = total((one) => one.distinct)
   const counts = {
-    ...{ committed: events.length, owed: events.length * endpoints.length, received, distinct },
-    ...{ duplicates: received - distinct, refused },
+    committed: events.length,
+    expected: events.length * endpoints.length,
+    received,
+    distinct,
+    duplicates: received - distinct,
+    refused: total((one) => one.refused),
   }
   const unacknowledged = {
     unacknowledged: attempted.size - acknowledged.size,
-    'of those committed': references.size - acknowledged.size,
+    'committed without acknowledgement': references.size - acknowledged.size,
   }
-  print(t, { ...counts, ...(attempted.size > acknowledged.size ? unacknowledged : {}), ...told })
-  assert.ok(events.length > 0 || mayBeNone === true, 'nothing was committed')
-  assert.ok(counts.duplicates <= duplicatesMax, `${counts.duplicates} duplicates, ${duplicatesMax} may be`)
+  print(t, { ...counts, ...(attempted.size > acknowledged.size ? unacknowledged : {}), ...extra })
+  assert.ok(events.length > 0 || mayBeEmpty === true, 'nothing was committed')
+  assert.ok(counts.duplicates <= duplicatesMax, `${counts.duplicates} duplicates, ${duplicatesMax} at most`)
   return counts
 }
 

@@ -1,9 +1,9 @@
-/** Waiting for something to become true, and saying what did not. Tests never sleep for a guessed time. */
+/** Waits for a condition, and names it if it does not become true. Tests never sleep for a guessed time. */
 import { setTimeout as delay } from 'node:timers/promises'
 
 const pollMs = 20
 
-/** Calls `probe` until it gives something other than undefined or false. The last error is part of the failure. */
+/** Calls `probe` until it returns something other than undefined or false. The failure's cause is the last error. */
 export async function until<T>(
   what: string,
   probe: () => Promise<T | undefined | false> | T | undefined | false,
@@ -20,5 +20,5 @@ export async function until<T>(
     }
     await delay(pollMs)
   }
-  throw new Error(`waited ${timeoutMs} ms in vain: ${what}`, { cause: last })
+  throw new Error(`not true after ${timeoutMs} ms: ${what}`, { cause: last })
 }

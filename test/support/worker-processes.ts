@@ -1,4 +1,4 @@
-/** Delivery workers as processes of their own, to be killed, frozen and cut off. */
+/** Delivery workers in processes of their own, which a test can kill, freeze and disconnect. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { Hooks } from './webhooks.ts'
@@ -8,10 +8,10 @@ const script = fileURLToPath(new URL('webhooks-worker.ts', import.meta.url))
 
 export function createWorkers(hooks: () => Hooks) {
   const children: ChildProcess[] = []
-  const dead = (child: ChildProcess) => child.exitCode !== null || child.signalCode !== null
+  const hasEnded = (child: ChildProcess) => child.exitCode !== null || child.signalCode !== null
   const kill = (child: ChildProcess) =>
     new Promise<void>((resolve) => {
-      if (dead(child)) return resolve()
+      if (hasEnded(child)) return resolve()
       child.once('exit', () => resolve())
       child.kill('SIGKILL')
     })

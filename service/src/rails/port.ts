@@ -1,10 +1,10 @@
-/** What a connector must do, in the terms of ISO 20022: instruction (pain.001), acknowledgement (pain.002), notices (camt.054). */
+/** The port of a bank connector, in ISO 20022 terms: instruction (pain.001), acknowledgement (pain.002), notification (camt.054). */
 import type { ErrorKey } from '@partner-payments/wire'
 import type { Currency, Minor } from '../kernel/index.ts'
 
 export type Instruction = {
   readonly partnerId: string
-  /** Unique for ever; the same at every try. */
+  /** Globally unique; the same at every attempt. */
   readonly id: string
   /** At most 35 characters; travels with the payment to the beneficiary's bank. */
   readonly endToEndId: string
@@ -14,7 +14,7 @@ export type Instruction = {
   readonly creditorAccount: string
   readonly creditorBic: string | null
   readonly remittance: string | null
-  /** A simulation's wish; only the sandbox bank reads it. */
+  /** The outcome that a simulation requests. Only the sandbox bank reads it. */
   readonly simulatedOutcome: string | null
 }
 
@@ -30,8 +30,8 @@ export type IncomingDebtor = {
   readonly address: string | null
 }
 
-/** What the bank tells on its own time. `subjectId` is the instruction's id, or the deposit's. */
-export type Notice = { readonly partnerId: string; readonly id: string; readonly subjectId: string } & (
+/** A message that the bank sends asynchronously. `subjectId` is the id of the instruction or of the deposit. */
+export type BankNotification = { readonly partnerId: string; readonly id: string; readonly subjectId: string } & (
   | { readonly kind: 'payout.settled' }
   | { readonly kind: 'payout.rejected' | 'payout.returned'; readonly errorKey: ErrorKey; readonly details: string }
   | { readonly kind: 'deposit.initiated' | 'deposit.submitted' | 'deposit.settled' }
@@ -40,13 +40,14 @@ export type Notice = { readonly partnerId: string; readonly id: string; readonly
 )
 
 export type Rail = {
-  /** `sandbox`, later a bank's name; names the settlement account `settlement.<id>` in the ledger. */
+  /** `sandbox`, later a bank's name. The settlement account in the ledger is `settlement.<id>`. */
   readonly id: string
-  /** Hands an instruction over. Idempotent by `instruction.id`. Throws Unreachable; the outcome is then unknown. */
+  /** Submits an instruction. Idempotent by `instruction.id`. Throws Unreachable; the outcome is then unknown. */
   readonly instruct: (instruction: Instruction) => Promise<Acknowledgement>
-  /** What became of an instruction that may have been handed over; undefined: it never arrived. Throws Unreachable. */
-  readonly find: (partnerId: string, instructionId: string) => Promise<Acknowledgement | undefined>
-  /** Notices that are due and unacknowledged, oldest first; the same ones until acknowledged. Throws Unreachable. */
-  readonly notices: (noticesMax: number) => Promise<readonly Notice[]>
-  readonly acknowledge: (notices: readonly Notice[]) => Promise<void>
+  /** The acknowledgement of an instruction that an earlier attempt may have submitted. Undefined if it never arrived. Throws Unreachable. */
+  readonly enquire: (partnerId: string, instructionId: string) => Promise<Acknowledgement | undefined>
+  /** Reads unacknowledged notifications, oldest first. Returns the same ones until they are acknowledged. Throws Unreachable. */
+  readonly notifications: (notificationsMax: number) => Promise<readonly BankNotification[]>
+  /** Idempotent. Throws Unreachable; the bank then repeats the notifications. */
+  readonly acknowledge: (notifications: readonly BankNotification[]) => Promise<void>
 }

@@ -1,4 +1,4 @@
-/** A worker that dies between the bank and its own books: what the bank tells meanwhile is not lost. */
+/** A worker that is killed after the bank accepted the instruction and before it recorded the acknowledgement. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
@@ -16,7 +16,7 @@ import { createCustomers } from '../modules/customers/index.ts'
 import { createDeposits } from '../modules/deposits/index.ts'
 import { createPayouts } from '../modules/payouts/index.ts'
 import { createTransactions } from '../modules/transactions/index.ts'
-import { sendDue, takeNotices } from './index.ts'
+import { submitDuePayouts, processBankNotifications } from './index.ts'
 
 const stepMs = 1000
 const leaseMsMax = 60_000
@@ -43,11 +43,11 @@ const payouts = createPayouts({ ...shared, cursors, beneficiaries, railId: bank.
 const deposits = createDeposits({ ...shared, access, railId: bank.id })
 const settlement = { log, rail: bank, payouts, deposits, idleMs: 1 }
 
-/** A payout that the bank has and the service does not know to be there: Processing, under the lease of the dead. */
-async function diedAfterTheBank(amount: string) {
+/** A payout that the bank has accepted, still Processing under the lease of the killed worker. */
+async function payoutOfKilledWorker(amount: string) {
   const partnerId = await db.transaction(async (tx) => {
     const id = await access.createPartner(tx, 'Partner')
-    await deposits.bookOwn(tx, id, 'EUR', 1_000_000n)
+    await deposits.creditPartner(tx, id, 'EUR', 1_000_000n)
     return id
   })
   const caller: Caller = { partnerId, serviceAccountId: newId(), name: 'Test', permissions: [] }
@@ -58,7 +58,7 @@ async function diedAfterTheBank(amount: string) {
   const { payout } = await payouts.create(caller, body, '127.0.0.1')
   const [claimed] = await payouts.claim(partnerId, 1)
   assert.ok(claimed)
-  const claim = await payouts.beginSending(claimed)
+  const claim = await payouts.recordAttempt(claimed)
   assert.ok(claim)
   assert.deepEqual(await bank.instruct(claim), { accepted: true })
   const status = async () => (await payouts.get(partnerId, payout.id)).status
@@ -84,24 +84,42 @@ async function timesReceived(partnerId: string, id: string): Promise<number | un
 }
 
 const cases = [
-  ['settled', '10.00', 'Completed', ['requested', 'accepted', 'sent', 'changed'], 999_000n],
-  ['rejected', '4001.01', 'Failed', ['requested', 'accepted', 'sent', 'failed', 'changed'], 1_000_000n],
-  ['returned', '4001.05', 'Returned', ['requested', 'accepted', 'sent', 'changed'], 1_000_000n],
+  {
+    outcome: 'settled',
+    amount: '10.00',
+    finalStatus: 'Completed',
+    events: ['requested', 'accepted', 'sent', 'changed'],
+    posted: 999_000n,
+  },
+  {
+    outcome: 'rejected',
+    amount: '4001.01',
+    finalStatus: 'Failed',
+    events: ['requested', 'accepted', 'sent', 'failed', 'changed'],
+    posted: 1_000_000n,
+  },
+  {
+    outcome: 'returned',
+    amount: '4001.05',
+    finalStatus: 'Returned',
+    events: ['requested', 'accepted', 'sent', 'changed'],
+    posted: 1_000_000n,
+  },
 ] as const
 
-for (const [what, amount, ending, events, posted] of cases)
-  test(`${what} while the acknowledgement was never recorded: the notice stands in for it`, async () => {
-    const { partnerId, payout, claim, status } = await diedAfterTheBank(amount)
+for (const { outcome, amount, finalStatus, events, posted } of cases)
+  test(`a notification that a payout is ${outcome} replaces an acknowledgement that was never recorded`, async () => {
+    const { partnerId, payout, claim, status } = await payoutOfKilledWorker(amount)
     clock.advance(2 * stepMs)
-    while ((await takeNotices(settlement)) > 0);
-    assert.equal(await status(), ending)
+    while ((await processBankNotifications(settlement)) > 0);
+    assert.equal(await status(), finalStatus)
     assert.deepEqual(await eventsOf(partnerId, payout.reference), events)
     assert.deepEqual(await balanceOf(partnerId), [posted, 0n])
-    // The dead worker was only slow, and then its lease ends: neither changes anything.
+    // Neither a late acknowledgement of the old worker nor the end of its lease changes anything.
     await payouts.recordAcknowledgement(claim, { accepted: true })
     clock.advance(leaseMsMax)
-    assert.equal(await sendDue(settlement), 0)
-    assert.equal(await status(), ending)
+    assert.equal(await submitDuePayouts(settlement), 0)
+    assert.equal(await status(), finalStatus)
     assert.deepEqual(await eventsOf(partnerId, payout.reference), events)
     assert.equal(await timesReceived(partnerId, payout.id), 1)
   })

@@ -3,7 +3,7 @@ import { afterEach, test } from 'node:test'
 import { type SigningKey, verifyingKeyText } from '@partner-payments/wire'
 import { verifyWebhook } from '../../../../sdk/src/index.ts'
 import { requestTo, okResponse, send, trySend, startTcpReceiver } from '../../../../test/support/exchange.ts'
-import { mortalThread } from '../../../../test/support/crashing-thread.ts'
+import { crashingThread } from '../../../../test/support/crashing-thread.ts'
 import { until } from '../../../../test/support/until.ts'
 import { createManualClock } from '../../../../test/support/clock.ts'
 import { createLog, randomBytes, systemClock } from '../../kernel/index.ts'
@@ -122,7 +122,7 @@ test('close leaves nothing that keeps the process alive', async () => {
 })
 
 const failures = [
-  { title: 'a thread that dies', message: 'DIES', timeoutMs: 5000 },
+  { title: 'a thread that dies', message: 'CRASHES', timeoutMs: 5000 },
   { title: 'a thread that hangs', message: 'HANGS', timeoutMs: 300 },
 ]
 for (const { title, message, timeoutMs } of failures)
@@ -130,7 +130,7 @@ for (const { title, message, timeoutMs } of failures)
     const silent = await receiver(() => undefined)
     const { url } = await respondingReceiver()
     // The margin is longer than the fatal request takes to arrive.
-    const exchange = threads({ program: mortalThread(), timeoutMs, hangMarginMs: 1700 })
+    const exchange = threads({ program: crashingThread(), timeoutMs, hangMarginMs: 1700 })
     const fatal = requestTo(silent.url, eventOf(message))
     const results = await Promise.all([requestTo(silent.url), fatal].map((request) => trySend(exchange, request)))
     assert.deepEqual(results, [undefined, undefined])

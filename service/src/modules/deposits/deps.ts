@@ -1,4 +1,4 @@
-/** What the verbs of deposits are made with. */
+/** What the deposits module is composed of. */
 import type { Access } from '../../access/index.ts'
 import type { Clock } from '../../kernel/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
@@ -16,10 +16,10 @@ export type DepositsDeps = {
   readonly customers: Customers
   readonly transactions: Transactions
   readonly railId: string
-  /** The database is sharded by partner: a batch is of one. */
+  /** The database is sharded by partner, so a batch holds deposits of one partner. */
   readonly sharded?: boolean
 }
 
-/** Money in: from the bank's settlement account to the partner's balance. */
+/** The accounts of a credit: from the bank's settlement account to the partner's balance. */
 export const credit = ({ railId }: DepositsDeps, partnerId: string) =>
   ({ partnerId, debit: `settlement.${railId}`, credit: 'balance' }) as const

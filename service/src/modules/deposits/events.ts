@@ -1,4 +1,4 @@
-/** Domain -> event `data`, one function an event. A plain string that nobody gave is the empty string. */
+/** Maps a deposit to event `data`, one function for each event. A missing plain string is the empty string. */
 import { parseJsonExactly } from '@partner-payments/wire'
 import { writeAmount } from '../../kernel/index.ts'
 import type { IncomingDebtor } from '../../rails/index.ts'
@@ -34,7 +34,7 @@ const payer = (debtor: IncomingDebtor) => ({
   debtorName: debtor.name,
 })
 
-/** The partner's own object, with its numbers to the digit. */
+/** The partner's own object. Numbers keep all their digits. */
 export function customFieldsOf(deposit: Deposit): Record<string, unknown> | null {
   return deposit.customFields === null ? null : (parseJsonExactly(deposit.customFields) as Record<string, unknown>)
 }

@@ -1,9 +1,9 @@
 /**
- * Deposits: money on its way to a customer. A module without an operation group: simulations open deposits today, and the
- * bank's notices move them on.
+ * Deposits: incoming money for a customer. The module has no operation group: simulations open deposits, and bank
+ * notifications change their status.
  *
- * Table: deposits.deposits. Invariants: `Created -> Initiated -> Submitted -> Accepted -> Completed`, with `Failed` and
- * `Expired` as the ways out; the balance is credited in the transaction that completes it, once; after `Expired` nothing
- * follows. What the bank repeats is no news and changes nothing.
+ * Table: deposits.deposits. Invariants: the status goes `Created -> Initiated -> Submitted -> Accepted -> Completed`, or
+ * ends as `Failed` or `Expired`. The transaction that completes a deposit credits the balance, once. A duplicate bank
+ * notification changes nothing.
  */
 export { type Deposits, type NewDeposit, createDeposits } from './service.ts'

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { type DepositStatus, depositStatuses, mayExpire, mayMove } from './rules.ts'
 
 /** The lifecycle of the interface document, Events: created, initiated, submitted, accepted, failed, completed, expired. */
-const moves: Readonly<Record<DepositStatus, string>> = {
+const transitions: Readonly<Record<DepositStatus, string>> = {
   Created: 'Initiated Failed Expired',
   Initiated: 'Submitted Failed Expired',
   Submitted: 'Accepted Failed',
@@ -13,12 +13,12 @@ const moves: Readonly<Record<DepositStatus, string>> = {
   Expired: '',
 }
 
-test('each move that is there, and no other', () => {
+test('each documented transition is allowed, and no other', () => {
   for (const from of depositStatuses)
     for (const to of depositStatuses)
-      assert.equal(mayMove(from, to), moves[from].split(' ').includes(to), `${from} -> ${to}`)
+      assert.equal(mayMove(from, to), transitions[from].split(' ').includes(to), `${from} -> ${to}`)
 })
 
-test('what the bank has can no longer run out of time', () => {
+test('a deposit cannot expire once the bank has the payment', () => {
   assert.deepEqual(depositStatuses.filter(mayExpire), ['Created', 'Initiated'])
 })

@@ -1,4 +1,4 @@
-/** Pure: the states of a deposit. */
+/** Pure: the statuses of a deposit. */
 export const depositStatuses = [
   'Created',
   'Initiated',
@@ -10,7 +10,7 @@ export const depositStatuses = [
 ] as const
 export type DepositStatus = (typeof depositStatuses)[number]
 
-export const transitions = {
+const transitions = {
   Created: ['Initiated', 'Failed', 'Expired'],
   Initiated: ['Submitted', 'Failed', 'Expired'],
   Submitted: ['Accepted', 'Failed'],
@@ -24,5 +24,5 @@ export function mayMove(from: DepositStatus, to: DepositStatus): boolean {
   return (transitions[from] as readonly DepositStatus[]).includes(to)
 }
 
-/** Once the bank has the payment it can no longer run out of time. */
+/** A deposit cannot expire once the bank has the payment. */
 export const mayExpire = (status: DepositStatus) => mayMove(status, 'Expired')

@@ -12,7 +12,7 @@ import {
 import { Refusal } from '../../api/index.ts'
 import { AssertionFailure, newId } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
-import { takeNotices } from '../../settlement/index.ts'
+import { processBankNotifications } from '../../settlement/index.ts'
 
 let service: Service
 before(async () => {
@@ -22,19 +22,27 @@ after(() => service.close())
 
 const debtor = { account: 'DE1', bic: 'COBADEFFXXX', name: 'Payer', countryCode: 'DE', address: null }
 
-/** A deposit that nobody pays, so that the test is the bank. */
+/** A deposit without scheduled notifications: the test sends them itself. */
 async function open(customFields: Record<string, unknown> | null = null) {
   const partner = await addPartner(service)
   const { partnerId } = partner
   const { row } = await service.deposits.open(
     {
-      ...{ partnerId, operation: 'simulateDeposit', customerRef: partner.customer.serviceId, amount: 700n },
-      ...{ currency: 'EUR', idempotencyKey: null, websiteReference: 'order 1', customFields, ip },
-      ...{ expiresAfterMs: 60_000, variant: '' },
-    } as const,
+      partnerId,
+      operation: 'simulateDeposit',
+      customerRef: partner.customer.serviceId,
+      amount: 700n,
+      currency: 'EUR',
+      idempotencyKey: null,
+      websiteReference: 'order 1',
+      customFields,
+      ip,
+      expiresAfterMs: 60_000,
+      variant: '',
+    },
     () => Promise.resolve(),
   )
-  const notice = { partnerId, id: newId(), subjectId: row.id }
+  const notification = { partnerId, id: newId(), subjectId: row.id }
   const status = async () => {
     const view = await service.transactions.get(partnerId, row.reference)
     return view.timeline.map(({ step }) => step).at(-1)
@@ -42,62 +50,63 @@ async function open(customFields: Record<string, unknown> | null = null) {
   const events = () =>
     service.db.rows<{ type: string; data: string }>(sql`
       select type, data from events.events where partner_id = ${partnerId} and reference = ${row.reference} order by id`)
-  return { partnerId, row, notice, status, events }
+  return { partnerId, row, notification, status, events }
 }
 
-test('the balance is credited when the money has settled, not before, and once', async () => {
-  const { partnerId, notice, status } = await open()
-  await service.deposits.take({ ...notice, kind: 'deposit.initiated' })
-  await service.deposits.take({ ...notice, kind: 'deposit.submitted' })
-  await service.deposits.take({ ...notice, kind: 'deposit.accepted', debtor })
+test('the balance is credited once, when the deposit settles', async () => {
+  const { partnerId, notification, status } = await open()
+  await service.deposits.processNotification({ ...notification, kind: 'deposit.initiated' })
+  await service.deposits.processNotification({ ...notification, kind: 'deposit.submitted' })
+  await service.deposits.processNotification({ ...notification, kind: 'deposit.accepted', debtor })
   assert.equal((await balanceOf(service, partnerId)).posted, 0n)
-  for (let again = 0; again < 3; again += 1) await service.deposits.take({ ...notice, kind: 'deposit.settled' })
+  for (let repetition = 0; repetition < 3; repetition += 1)
+    await service.deposits.processNotification({ ...notification, kind: 'deposit.settled' })
   assert.equal((await balanceOf(service, partnerId)).posted, 700n)
-  await service.deposits.take({ ...notice, kind: 'deposit.failed', details: 'too late' })
+  await service.deposits.processNotification({ ...notification, kind: 'deposit.failed', details: 'too late' })
   assert.equal(await status(), 'Credited')
 })
 
-test('what comes out of turn or is repeated is no news', async () => {
-  const { notice, status, events } = await open()
-  await service.deposits.take({ ...notice, kind: 'deposit.settled' })
-  await service.deposits.take({ ...notice, kind: 'deposit.accepted', debtor })
+test('a notification that is out of order or repeated changes nothing', async () => {
+  const { notification, status, events } = await open()
+  await service.deposits.processNotification({ ...notification, kind: 'deposit.settled' })
+  await service.deposits.processNotification({ ...notification, kind: 'deposit.accepted', debtor })
   assert.equal(await status(), 'Created')
-  await service.deposits.take({ ...notice, kind: 'deposit.initiated' })
-  await service.deposits.take({ ...notice, kind: 'deposit.initiated' })
+  await service.deposits.processNotification({ ...notification, kind: 'deposit.initiated' })
+  await service.deposits.processNotification({ ...notification, kind: 'deposit.initiated' })
   assert.equal((await events()).length, 2)
 })
 
-test('in the moment of its time it expires, and nothing follows', async () => {
-  const { partnerId, notice, status, events } = await open()
+test('a deposit expires exactly at its expiry time, and later notifications change nothing', async () => {
+  const { partnerId, notification, status, events } = await open()
   service.clock.advance(59_999)
   await service.deposits.expireDue(10)
   assert.equal(await status(), 'Created')
   service.clock.advance(1)
   await Promise.all([service.deposits.expireDue(10), service.deposits.expireDue(10)])
-  await service.deposits.take({ ...notice, kind: 'deposit.initiated' })
+  await service.deposits.processNotification({ ...notification, kind: 'deposit.initiated' })
   assert.equal(await status(), 'Expired')
   const types = (await events()).map(({ type }) => type)
   assert.deepEqual(types.slice(1), ['partner.customer.deposit.expired', 'transaction.status.changed'])
   assert.equal((await balanceOf(service, partnerId)).posted, 0n)
 })
 
-test('what the bank has does not expire', async () => {
-  const { notice, status } = await open()
-  await service.deposits.take({ ...notice, kind: 'deposit.initiated' })
-  await service.deposits.take({ ...notice, kind: 'deposit.submitted' })
+test('a submitted deposit does not expire', async () => {
+  const { notification, status } = await open()
+  await service.deposits.processNotification({ ...notification, kind: 'deposit.initiated' })
+  await service.deposits.processNotification({ ...notification, kind: 'deposit.submitted' })
   service.clock.advance(120_000)
   await service.deposits.expireDue(10)
   assert.equal(await status(), 'Submitted')
 })
 
-test("the partner's own fields come back in the events, to the digit", async () => {
-  const { notice, events } = await open({ price: rawNumber('1.10'), big: rawNumber('12345678901234567890') })
-  await service.deposits.take({ ...notice, kind: 'deposit.failed', details: 'no' })
+test("the partner's custom fields are in the events with all digits of their numbers", async () => {
+  const { notification, events } = await open({ price: rawNumber('1.10'), big: rawNumber('12345678901234567890') })
+  await service.deposits.processNotification({ ...notification, kind: 'deposit.failed', details: 'no' })
   for (const { data } of await events())
     assert.ok(data.includes('"customFields":{"price":1.10,"big":12345678901234567890}'), data)
 })
 
-test('one that cannot expire does not hold up the others', async () => {
+test('a deposit whose expiry fails does not stop the expiry of others', async () => {
   const [broken, sound] = [await open(), await open()]
   await service.db.run(sql`
     update customers.customers set kyc_sealed = ${Buffer.from('lost')} where partner_id = ${broken.partnerId}`)
@@ -107,7 +116,7 @@ test('one that cannot expire does not hold up the others', async () => {
   await service.db.run(sql`update deposits.deposits set expires_at = null where partner_id = ${broken.partnerId}`)
 })
 
-test('the same key: the same deposit, or a refusal that names it', async () => {
+test('a repeated key returns the same deposit, or is refused with its reference if the request differs', async () => {
   const { caller, customer } = await addPartner(service)
   const body = {
     customerId: customer.id,
@@ -126,7 +135,7 @@ test('the same key: the same deposit, or a refusal that names it', async () => {
     })
 })
 
-test('refuses a customer that is not there and a currency that the bank does not hold', async () => {
+test('an unknown customer and an unsupported currency are refused', async () => {
   const { caller, customer } = await addPartner(service)
   const body = { customerId: customer.id, amount: 5, currency: 'EUR', outcome: 'completed' } as const
   const code = (expected: string) => (error: unknown) => error instanceof Refusal && error.code === expected
@@ -136,5 +145,5 @@ test('refuses a customer that is not there and a currency that the bank does not
     code('currency_not_supported'),
   )
   service.clock.advance(4 * stepMsDefault)
-  await takeNotices(service.settlement)
+  await processBankNotifications(service.settlement)
 })

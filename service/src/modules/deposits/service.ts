@@ -1,11 +1,11 @@
-/** The verbs of deposits. */
+/** The verbs of the deposits module. */
 import { Unreachable } from '../../api/index.ts'
 import { after, type Currency, type Minor, newId } from '../../kernel/index.ts'
 import { createBatcher, KeyTaken, once, type Tx } from '../../postgres/index.ts'
 import type { Customer } from '../customers/index.ts'
 import { credit, type DepositsDeps } from './deps.ts'
 import * as events from './events.ts'
-import { createTake, type DepositNews, type DepositNotice } from './progress.ts'
+import { createApplyBatch, type DepositNotification, type DepositTrigger } from './progress.ts'
 import * as store from './store.ts'
 
 export type NewDeposit = {
@@ -18,58 +18,58 @@ export type NewDeposit = {
   readonly websiteReference: string | null
   readonly customFields: Record<string, unknown> | null
   readonly ip: string
-  /** How long it may stay unfunded. */
+  /** The time in which the payer must fund the deposit. */
   readonly expiresAfterMs: number
-  /** What makes two requests of one key the same, beyond the fields above. */
+  /** A further part of the request fingerprint, beyond the fields above. */
   readonly variant: string
 }
 
 export type Deposits = {
   /**
-   * Opens a deposit that awaits payment; `opened` joins its transaction. Refuses: not_found (customerId),
+   * Opens a deposit that awaits payment, and calls `opened` in the same transaction. Refuses: not_found (customerId),
    * idempotency_key_reused, request_in_progress.
    */
   readonly open: (
     deposit: NewDeposit,
     opened: (tx: Tx, depositId: string) => Promise<void>,
   ) => Promise<{ readonly row: store.DepositRow; readonly replayed: boolean }>
-  /** What the bank tells moves the deposit on; many travel together. False: it was no news, and changed nothing. */
-  readonly take: (notice: DepositNotice) => Promise<boolean>
-  /** Expires what was not funded in time; answers how many. Throws once the others are done where one fails. */
+  /** Applies a bank notification; concurrent calls share a transaction. False: a duplicate, which changed nothing. */
+  readonly processNotification: (notification: DepositNotification) => Promise<boolean>
+  /** Expires deposits that were not funded in time, and returns how many. If one fails, throws after the others are done. */
   readonly expireDue: (depositsMax: number) => Promise<number>
-  /** Money of the partner's own, booked as a completed deposit (a sandbox's float). */
-  readonly bookOwn: (tx: Tx, partnerId: string, currency: Currency, amount: Minor) => Promise<string>
+  /** Credits the partner's own money as a completed deposit (the float of a sandbox). */
+  readonly creditPartner: (tx: Tx, partnerId: string, currency: Currency, amount: Minor) => Promise<string>
 }
 
 const paymentCountry = 'DE'
-/** Planning and the round trips of a batch of 128 took a tenth of its time. */
-const newsPerBatchMax = 512
-/** The balances come last in a batch: until then the next one is at work as well. */
-const batchesUnderWayMax = 2
+/** A batch of 128 spent a tenth of its time on planning and round trips. */
+const triggersPerBatchMax = 512
+/** A batch locks the balances last, so a second batch can run until then. */
+const concurrentBatchesMax = 2
 
 export function createDeposits(deps: DepositsDeps): Deposits {
   const { db, clock, ledger, transactions, customers } = deps
-  const batched = createBatcher({
+  const applyInBatch = createBatcher({
     db,
-    work: createTake(deps),
-    callsMax: newsPerBatchMax,
-    batchesMax: batchesUnderWayMax,
-    partnerOf: ({ partnerId }: DepositNews) => partnerId,
+    work: createApplyBatch(deps),
+    callsMax: triggersPerBatchMax,
+    batchesMax: concurrentBatchesMax,
+    partnerOf: ({ partnerId }: DepositTrigger) => partnerId,
     sharded: deps.sharded,
-    // For a few hundred rows a plan would read small tables whole, and go on so once they have grown.
+    // On small tables the planner would choose sequential scans, and a cached plan would keep them as the tables grow.
     byIndex: true,
   })
-  const take = async (news: DepositNews): Promise<boolean> => {
+  const apply = async (trigger: DepositTrigger): Promise<boolean> => {
     for (;;) {
-      const taken = await batched(news)
-      if (taken !== 'again') return taken
+      const applied = await applyInBatch(trigger)
+      if (applied !== 'deferred') return applied
     }
   }
   return {
     open: async (deposit, opened) => {
       const { partnerId, operation, idempotencyKey } = deposit
       const customer = await customers.find(db, partnerId, deposit.customerRef, '/customerId')
-      const requestFingerprint = sameness(deposit, customer)
+      const requestFingerprint = fingerprintOf(deposit, customer)
       return once({
         requestFingerprint,
         find: async () =>
@@ -82,19 +82,19 @@ export function createDeposits(deps: DepositsDeps): Deposits {
           }),
       })
     },
-    take,
+    processNotification: apply,
     expireDue: async (depositsMax) => {
       const due = await store.expiredDeposits(db, clock.now(), depositsMax)
       const outcomes = await Promise.allSettled(
-        due.map(({ partnerId, id }) => take({ kind: 'expired', partnerId, subjectId: id })),
+        due.map(({ partnerId, id }) => apply({ kind: 'expired', partnerId, subjectId: id })),
       )
       const failures = outcomes.flatMap((outcome): unknown[] => (outcome.status === 'rejected' ? [outcome.reason] : []))
-      const away = failures.find((failure) => failure instanceof Unreachable)
-      if (away !== undefined) throw away
+      const unreachable = failures.find((failure) => failure instanceof Unreachable)
+      if (unreachable !== undefined) throw unreachable
       if (failures.length > 0) throw new Error(`deposits not expired: ${failures.length}`, { cause: failures[0] })
       return due.length
     },
-    bookOwn: async (tx, partnerId, currency, amount) => {
+    creditPartner: async (tx, partnerId, currency, amount) => {
       const opened = await transactions.open(tx, {
         partnerId,
         reference: null,
@@ -115,7 +115,7 @@ export function createDeposits(deps: DepositsDeps): Deposits {
   }
 }
 
-function sameness(deposit: NewDeposit, customer: Customer): string {
+function fingerprintOf(deposit: NewDeposit, customer: Customer): string {
   const { amount, currency, websiteReference, customFields, variant } = deposit
   return JSON.stringify([customer.id, amount.toString(), currency, websiteReference, customFields, variant])
 }

@@ -4,7 +4,7 @@ import type { Currency, Minor } from '../../kernel/index.ts'
 import { givenBy, ofPartners, unprepared, sql, type Tx } from '../../postgres/index.ts'
 import type { DepositStatus } from './rules.ts'
 
-/** What its steps are judged and told by. */
+/** The columns that status changes and events read. */
 export type Deposit = {
   readonly partnerId: string
   readonly id: string
@@ -39,7 +39,7 @@ const facts = sql`partner_id, id, idempotency_key, transaction_id, reference, cu
   expires_at, expiry_date, created_at`
 const columns = sql`${facts}, operation, request_fingerprint, error_details, updated_at`
 
-/** 1, or 0 where the key is taken; a concurrent holder of the key is waited for. */
+/** Returns 1, or 0 if the key is taken. Waits for a concurrent transaction that inserts the same key. */
 export function insertDeposit(tx: Tx, row: DepositRow): Promise<number> {
   return tx.run(sql`
     insert into deposits.deposits (${columns})
@@ -64,7 +64,7 @@ export function depositByKey(
 
 export type DepositKey = { readonly partnerId: string; readonly id: string }
 
-/** In id order, whatever the order of the keys, so that two batches cannot wait for each other. */
+/** Locks in the order of the ids, so that two batches cannot deadlock. */
 export function lockDeposits(tx: Tx, keys: readonly DepositKey[]): Promise<readonly Deposit[]> {
   return tx.rows<Deposit>(sql`
     select ${facts} from deposits.deposits
@@ -72,7 +72,7 @@ export function lockDeposits(tx: Tx, keys: readonly DepositKey[]): Promise<reado
     order by id for update`)
 }
 
-/** Deposits whose time has run out: the unlocked scan that finds work (it names no partner by design). */
+/** Deposits that are due to expire: the unlocked due-work scan, which names no partner by design. */
 export function expiredDeposits(
   tx: Tx,
   now: Date,
@@ -84,26 +84,27 @@ export function expiredDeposits(
 
 export type DepositChange = DepositKey & {
   readonly status: DepositStatus
-  /** Null: as it is. */
+  /** Null leaves the stored debtor unchanged. */
   readonly debtor: string | null
   readonly errorDetails: string | null
   readonly expiresAt: Date | null
 }
 
-/** Of one batch: mostly the same news. */
+/** Most changes of a batch have the same values in these columns. */
 const givenChanges = givenBy<DepositChange>(
   { partnerId: 'uuid', id: 'uuid', status: 'text', debtor: 'json', errorDetails: 'text', expiresAt: 'timestamptz' },
   [['partnerId'], ['status', 'errorDetails'], ['debtor'], ['expiresAt']],
 )
 
-/** Each deposit once; all of them locked by the caller. Planned for its rows: those of everybody or of one, few or many. */
+/** Each deposit once; the caller holds their locks. Unprepared, so that the plan suits the number of rows and partners. */
 export function updateDeposits(tx: Tx, changes: readonly DepositChange[], now: Date): void {
   const partnerIds = changes.map((change) => change.partnerId)
   tx.later(
     unprepared(sql`
-    update deposits.deposits as d set status = given.status, debtor = coalesce(given.debtor, d.debtor),
+    update deposits.deposits as deposit set status = given.status, debtor = coalesce(given.debtor, deposit.debtor),
       error_details = given.error_details, expires_at = given.expires_at, updated_at = ${now}
     from (${givenChanges(changes)}) as given
-    where ${ofPartners(partnerIds, sql`d.partner_id`)} and d.partner_id = given.partner_id and d.id = given.id`),
+    where ${ofPartners(partnerIds, sql`deposit.partner_id`)}
+      and deposit.partner_id = given.partner_id and deposit.id = given.id`),
   )
 }

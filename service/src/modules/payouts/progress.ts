@@ -25,14 +25,14 @@ type Sending = {
    * Pending -> Processing, after the checks have passed. Counts the attempt before the bank receives the instruction.
    * Answers undefined when the lease is lost.
    */
-  readonly beginSending: (claim: PayoutClaim) => Promise<PayoutClaim | undefined>
+  readonly recordAttempt: (claim: PayoutClaim) => Promise<PayoutClaim | undefined>
   /** Processing -> Sent or Failed, as the bank has answered. Changes nothing when the lease is lost. */
   readonly recordAcknowledgement: (claim: PayoutClaim, acknowledgement: Acknowledgement) => Promise<void>
   /**
    * Fails the payout after many attempts, and answers whether it did. The caller has asked the bank before this attempt,
    * and the bank does not have the instruction: after a broken attempt that would be unknown.
    */
-  readonly giveUp: (claim: PayoutClaim) => Promise<boolean>
+  readonly failAfterLastAttempt: (claim: PayoutClaim) => Promise<boolean>
   /** The bank was unreachable, so that the outcome of the attempt is unknown. Schedules a query. */
   readonly recordUnreachable: (claim: PayoutClaim) => Promise<void>
 }
@@ -87,7 +87,7 @@ function createSending({ db, clock }: PayoutsDeps, moves: Moves): Sending {
       return payout.leaseId === claim.leaseId ? work(tx, payout) : undefined
     })
   return {
-    beginSending: (claim) =>
+    recordAttempt: (claim) =>
       fenced(claim, async (tx, payout) => {
         const now = clock.now()
         const sendAttempts = payout.sendAttempts + 1
@@ -109,7 +109,7 @@ function createSending({ db, clock }: PayoutsDeps, moves: Moves): Sending {
         else await moves.fail(tx, payout, acknowledgement, 'Failed')
       })
     },
-    giveUp: async (claim) => {
+    failAfterLastAttempt: async (claim) => {
       if (claim.sendAttempts <= sendAttemptsMax) return false
       const failure = { errorKey: 'BankUnreachable', details: 'The bank could not be reached.' } as const
       await fenced(claim, (tx, payout) => moves.fail(tx, payout, failure, 'Failed'))

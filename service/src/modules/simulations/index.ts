@@ -1,6 +1,6 @@
 /**
- * Simulations: the sandbox's levers. They drive the same modules and the same bank as real traffic, and exist only there:
- * the gateway answers 404 for the whole group outside the sandbox. Owns no tables.
+ * Simulations: deposits and withdrawals on request, in the sandbox only. They use the same modules and the same bank as
+ * real traffic. Outside the sandbox the gateway answers 404 for the whole group. Owns no tables.
  */
 export { simulationsRoutes } from './routes.ts'
 export { type Simulations, createSimulations } from './service.ts'

@@ -1,4 +1,4 @@
-/** Operation id -> service call and shape. */
+/** Maps operation ids to service calls and response shapes. */
 import type { ResponseOf } from '@partner-payments/wire'
 import { type Answer, type Handlers } from '../../api/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
@@ -11,7 +11,7 @@ export function simulationsRoutes(simulations: Simulations): Handlers<'simulatio
   }
 }
 
-/** The answer at the beginning; the steps follow. */
+/** The status is always `Pending`: the bank runs the steps asynchronously. */
 function toAnswer({ reference, amount, currency, replayed }: Simulated): Answer<ResponseOf<'simulateDeposit'>> {
   return {
     body: { reference, status: 'Pending', amount: writeAmount(amount, currency), currency },

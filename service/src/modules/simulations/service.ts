@@ -1,4 +1,4 @@
-/** The verbs of simulations. */
+/** The verbs of the simulations module. */
 import type { BodyOf } from '@partner-payments/wire'
 import { type Caller, readAmount, readCurrency, Refusal } from '../../api/index.ts'
 import { type Currency, dayMs, type Minor } from '../../kernel/index.ts'
@@ -16,12 +16,12 @@ export type Simulated = {
 export type Simulations = {
   /** Refuses: validation_failed, not_found (customerId), currency_not_supported, idempotency_key_reused, request_in_progress. */
   readonly deposit: (caller: Caller, body: BodyOf<'simulateDeposit'>, ip: string) => Promise<Simulated>
-  /** Refuses as `deposit` does, and insufficient_funds. */
+  /** Refuses with the codes of `deposit`, and with insufficient_funds. */
   readonly withdrawal: (caller: Caller, body: BodyOf<'simulateWithdrawal'>, ip: string) => Promise<Simulated>
 }
 
-/** How long a deposit that somebody pays may take: far longer than the bank's steps. */
-const paidWithinMs = dayMs
+/** Far longer than all steps of the bank take, so that a funded deposit does not expire. */
+const fundedDepositExpiryMs = dayMs
 
 export function createSimulations(deps: {
   readonly bank: SandboxBank
@@ -46,10 +46,10 @@ export function createSimulations(deps: {
           websiteReference: body.websiteReference ?? null,
           customFields: body.customFields ?? null,
           ip,
-          expiresAfterMs: body.outcome === 'expired' ? bank.stepMs : paidWithinMs,
+          expiresAfterMs: body.outcome === 'expired' ? bank.stepMs : fundedDepositExpiryMs,
           variant: body.outcome,
         },
-        (tx, depositId) => bank.planDeposit(tx, partnerId, depositId, body.outcome),
+        (tx, depositId) => bank.scheduleDeposit(tx, partnerId, depositId, body.outcome),
       )
       return { reference: row.reference, amount, currency, replayed }
     },

@@ -6,7 +6,7 @@ import { newId } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
 import type { Instruction } from '../port.ts'
 import { createSandboxBank } from './service.ts'
-import { behaviourOf, magicAmounts, noticesOfDeposit, noticesOfInstruction } from './script.ts'
+import { behaviourOf, magicAmounts, notificationsOfDeposit, notificationsOfInstruction } from './script.ts'
 
 let service: Service
 let partnerId: string
@@ -17,13 +17,21 @@ before(async () => {
 after(() => service.close())
 
 const instruction = (fields: Partial<Instruction> = {}): Instruction => ({
-  ...{ partnerId, id: newId(), endToEndId: 'E2E', amount: 1000n, currency: 'EUR', creditorName: 'Grace Hopper' },
-  ...{ creditorAccount: 'DE89370400440532013000', creditorBic: null, remittance: null, simulatedOutcome: null },
+  partnerId,
+  id: newId(),
+  endToEndId: 'E2E',
+  amount: 1000n,
+  currency: 'EUR',
+  creditorName: 'Grace Hopper',
+  creditorAccount: 'DE89370400440532013000',
+  creditorBic: null,
+  remittance: null,
+  simulatedOutcome: null,
   ...fields,
 })
 const kindOf = (fields: Partial<Instruction>) => behaviourOf(instruction(fields)).kind
 
-test('an exact amount or a name decides, a wish before both, and everything else settles', () => {
+test('the simulated outcome, then the exact amount, then the creditor name selects the behaviour; the default settles', () => {
   assert.equal(kindOf({}), 'settle')
   assert.equal(kindOf({ amount: 400_101n }), 'reject')
   assert.equal(kindOf({ amount: 400_105n, currency: 'USD' }), 'return')
@@ -36,54 +44,56 @@ test('an exact amount or a name decides, a wish before both, and everything else
   assert.equal(Object.keys(magicAmounts).length, 7)
 })
 
-test('what it will tell, step by step', () => {
-  const kinds = (notices: readonly { readonly kind: string }[]) => notices.map(({ kind }) => kind)
-  assert.deepEqual(kinds(noticesOfInstruction(behaviourOf(instruction({ amount: 400_105n })))), [
-    ...['payout.settled', 'payout.returned'],
+test('the notifications of each behaviour and outcome follow one another', () => {
+  const kinds = (notifications: readonly { readonly kind: string }[]) => notifications.map(({ kind }) => kind)
+  assert.deepEqual(kinds(notificationsOfInstruction(behaviourOf(instruction({ amount: 400_105n })))), [
+    'payout.settled',
+    'payout.returned',
   ])
-  assert.deepEqual(noticesOfInstruction(behaviourOf(instruction({ amount: 400_107n }))), [])
-  assert.deepEqual(noticesOfDeposit('expired'), [])
+  assert.deepEqual(notificationsOfInstruction(behaviourOf(instruction({ amount: 400_107n }))), [])
+  assert.deepEqual(notificationsOfDeposit('expired'), [])
   for (const outcome of ['completed', 'failed'] as const) {
-    const steps = noticesOfDeposit(outcome).map(({ afterSteps }) => afterSteps)
+    const steps = notificationsOfDeposit(outcome).map(({ afterSteps }) => afterSteps)
     assert.deepEqual(steps, [...new Set(steps)].toSorted(), 'one after another')
   }
 })
 
-test('told the same ten times at once it does it once, answers each the same, and remembers', async () => {
-  const given = instruction({ amount: 400_102n })
-  const answers = await Promise.all(Array.from({ length: 10 }, () => service.bank.instruct(given)))
+test('ten concurrent submissions of one instruction execute it once and get the same acknowledgement', async () => {
+  const submitted = instruction({ amount: 400_102n })
+  const answers = await Promise.all(Array.from({ length: 10 }, () => service.bank.instruct(submitted)))
   const [first] = answers
   assert.ok(first && !first.accepted && first.errorKey === 'InvalidAccountDetails')
   for (const answer of answers) assert.deepEqual(answer, first)
-  assert.deepEqual(await service.bank.find(partnerId, given.id), first)
+  assert.deepEqual(await service.bank.enquire(partnerId, submitted.id), first)
   const row = await service.db.row<{ timesReceived: number }>(sql`
-    select times_received from rails.sandbox_instructions where partner_id = ${partnerId} and id = ${given.id}`)
+    select times_received from rails.sandbox_instructions where partner_id = ${partnerId} and id = ${submitted.id}`)
   assert.equal(row?.timesReceived, 10)
-  assert.equal(await service.bank.find(partnerId, newId()), undefined)
+  assert.equal(await service.bank.enquire(partnerId, newId()), undefined)
 })
 
-test('turned away twice it has heard of nothing; the third try arrives', async () => {
-  const given = instruction({ amount: 400_106n })
-  for (const _try of [1, 2]) await assert.rejects(service.bank.instruct(given), Unreachable)
-  assert.equal(await service.bank.find(partnerId, given.id), undefined)
-  assert.deepEqual(await service.bank.instruct(given), { accepted: true })
+test('an unreachable bank stores nothing; the third attempt arrives', async () => {
+  const submitted = instruction({ amount: 400_106n })
+  for (const _attempt of [1, 2]) await assert.rejects(service.bank.instruct(submitted), Unreachable)
+  assert.equal(await service.bank.enquire(partnerId, submitted.id), undefined)
+  assert.deepEqual(await service.bank.instruct(submitted), { accepted: true })
 })
 
-test('a notice comes in its time, again and again until it is acknowledged, also to a bank that was started anew', async () => {
+test('a notification is repeated from its due time until it is acknowledged, also after a restart of the bank', async () => {
   const { db, clock } = service
-  const own = await addPartner(service)
-  const given = instruction({ partnerId: own.partnerId, amount: 400_105n })
-  await service.bank.instruct(given)
-  const unprepared = createSandboxBank({ db, clock, stepMs: stepMsDefault })
-  const mine = async () => (await unprepared.notices(100)).filter((notice) => notice.partnerId === own.partnerId)
-  assert.deepEqual(await mine(), [])
+  const partner = await addPartner(service)
+  const submitted = instruction({ partnerId: partner.partnerId, amount: 400_105n })
+  await service.bank.instruct(submitted)
+  const restarted = createSandboxBank({ db, clock, stepMs: stepMsDefault })
+  const unacknowledged = async () =>
+    (await restarted.notifications(100)).filter(({ partnerId: id }) => id === partner.partnerId)
+  assert.deepEqual(await unacknowledged(), [])
   clock.advance(2 * stepMsDefault)
-  const told = await mine()
+  const first = await unacknowledged()
   assert.deepEqual(
-    told.map(({ kind }) => kind),
+    first.map(({ kind }) => kind),
     ['payout.settled', 'payout.returned'],
   )
-  assert.deepEqual(await mine(), told)
-  await unprepared.acknowledge(told.slice(0, 1))
-  assert.deepEqual(await mine(), told.slice(1))
+  assert.deepEqual(await unacknowledged(), first)
+  await restarted.acknowledge(first.slice(0, 1))
+  assert.deepEqual(await unacknowledged(), first.slice(1))
 })

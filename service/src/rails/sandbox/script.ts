@@ -1,22 +1,22 @@
 /**
- * Pure: how the sandbox bank decides. Documented for partners in `docs/sandbox.md`: an exact amount or a name of the
- * creditor chooses the outcome; everything else settles.
+ * Pure: how the sandbox bank chooses an outcome. Documented for partners in `docs/sandbox.md`: an exact amount or a
+ * creditor name selects the outcome; every other instruction settles.
  */
 import type { DepositOutcome, ErrorKey } from '@partner-payments/wire'
 import { amountText, type Currency, type Minor } from '../../kernel/index.ts'
 
 export type Behaviour =
   | { readonly kind: 'settle' }
-  /** Accepted, and then never heard of again. */
+  /** Accepted; no notification follows. */
   | { readonly kind: 'stay-sent' }
-  /** Refused at once, in the acknowledgement. */
+  /** Refused in the acknowledgement. */
   | { readonly kind: 'refuse'; readonly errorKey: ErrorKey; readonly details: string }
   /** Accepted, then rejected instead of settled. */
   | { readonly kind: 'reject'; readonly errorKey: ErrorKey; readonly details: string }
-  /** Settled, then sent back by the beneficiary's bank. */
+  /** Settled, then returned by the beneficiary's bank. */
   | { readonly kind: 'return'; readonly errorKey: ErrorKey; readonly details: string }
-  /** Cannot be reached for the first tries, then settles. */
-  | { readonly kind: 'unreachable'; readonly tries: number }
+  /** Unreachable for the first attempts, then settles. */
+  | { readonly kind: 'unreachable'; readonly attempts: number }
 
 const behaviours = {
   settled: { kind: 'settle' },
@@ -30,10 +30,10 @@ const behaviours = {
     details: 'The account takes another currency.',
   },
   returned: { kind: 'return', errorKey: 'BankRejection', details: "The beneficiary's bank sent the payment back." },
-  unreachable: { kind: 'unreachable', tries: 2 },
+  unreachable: { kind: 'unreachable', attempts: 2 },
 } as const satisfies Record<string, Behaviour>
 
-/** In any currency, to the last digit. */
+/** Exact amounts, in any currency. */
 export const magicAmounts: Readonly<Record<string, keyof typeof behaviours>> = {
   '4001.01': 'rejected',
   '4001.02': 'invalid account',
@@ -43,7 +43,7 @@ export const magicAmounts: Readonly<Record<string, keyof typeof behaviours>> = {
   '4001.06': 'unreachable',
   '4001.07': 'sent',
 }
-/** `Sandbox Rejected`, `Sandbox Invalid Account`, ...: in any case. */
+/** Creditor names such as `Sandbox Rejected`, case-insensitive. */
 export const magicNamePrefix = 'sandbox '
 
 const simulated: Readonly<Record<string, keyof typeof behaviours>> = {
@@ -58,8 +58,8 @@ export function behaviourOf(instruction: {
   readonly creditorName: string
   readonly simulatedOutcome: string | null
 }): Behaviour {
-  const wish = instruction.simulatedOutcome === null ? undefined : simulated[instruction.simulatedOutcome]
-  if (wish) return behaviours[wish]
+  const requested = instruction.simulatedOutcome === null ? undefined : simulated[instruction.simulatedOutcome]
+  if (requested) return behaviours[requested]
   const byAmount = magicAmounts[amountText(instruction.amount, instruction.currency)]
   if (byAmount) return behaviours[byAmount]
   const name = instruction.creditorName.trim().toLowerCase()
@@ -67,14 +67,14 @@ export function behaviourOf(instruction: {
   return Object.hasOwn(behaviours, key) ? behaviours[key as keyof typeof behaviours] : { kind: 'settle' }
 }
 
-export type PlannedNotice = {
+export type PlannedNotification = {
   readonly kind: string
   readonly afterSteps: number
   readonly payload: Readonly<Record<string, unknown>>
 }
 
-/** What the bank will tell of an instruction that it took, in steps of its own delay. */
-export function noticesOfInstruction(behaviour: Behaviour): readonly PlannedNotice[] {
+/** The notifications that follow an accepted instruction. `afterSteps` counts steps of the bank's delay. */
+export function notificationsOfInstruction(behaviour: Behaviour): readonly PlannedNotification[] {
   switch (behaviour.kind) {
     case 'settle':
     case 'unreachable':
@@ -97,8 +97,8 @@ const failure = ({ errorKey, details }: { readonly errorKey: ErrorKey; readonly 
   details,
 })
 
-/** The payer of every simulated deposit: a well-formed account of a bank that exists, and no person. */
-export const sandboxDebtor = {
+/** The payer of every simulated deposit: a valid IBAN and BIC, and no real person. */
+const sandboxDebtor = {
   account: 'DE89370400440532013000',
   bic: 'COBADEFFXXX',
   name: 'Sandbox Payer',
@@ -106,8 +106,8 @@ export const sandboxDebtor = {
   address: 'Sandbox Street 1, 10115 Berlin',
 }
 
-export function noticesOfDeposit(outcome: DepositOutcome): readonly PlannedNotice[] {
-  if (outcome === 'expired') return [] // nobody pays; the deposit runs out of time by itself
+export function notificationsOfDeposit(outcome: DepositOutcome): readonly PlannedNotification[] {
+  if (outcome === 'expired') return [] // no payment arrives, so the deposit expires
   const started = [
     { kind: 'deposit.initiated', afterSteps: 1, payload: {} },
     { kind: 'deposit.submitted', afterSteps: 2, payload: {} },

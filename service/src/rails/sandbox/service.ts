@@ -1,24 +1,24 @@
 /**
- * The sandbox bank: takes instructions, acknowledges, settles, rejects and returns on its own time. Its books are
- * durable, so that it remembers what a killed service told it, and it counts what it was told twice.
+ * The sandbox bank: accepts instructions, and settles, rejects or returns them asynchronously. Its records are durable,
+ * so they survive a kill of the service. It counts how often it receives each instruction.
  */
 import type { DepositOutcome } from '@partner-payments/wire'
 import { Unreachable } from '../../api/index.ts'
 import { after, assert, type Clock, newId } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
-import type { Acknowledgement, Instruction, Notice, Rail } from '../port.ts'
-import { behaviourOf, noticesOfDeposit, noticesOfInstruction, type PlannedNotice } from './script.ts'
+import type { Acknowledgement, BankNotification, Instruction, Rail } from '../port.ts'
+import { behaviourOf, notificationsOfDeposit, notificationsOfInstruction, type PlannedNotification } from './script.ts'
 import * as store from './store.ts'
 
 export type SandboxBank = Rail & {
-  /** Plans the steps of a simulated deposit, in the transaction that opens it. */
-  readonly planDeposit: (tx: Tx, partnerId: string, depositId: string, outcome: DepositOutcome) => Promise<void>
+  /** Schedules the notifications of a simulated deposit, in the transaction that opens it. */
+  readonly scheduleDeposit: (tx: Tx, partnerId: string, depositId: string, outcome: DepositOutcome) => Promise<void>
   /** The bank's delay between two steps. */
   readonly stepMs: number
 }
 
-/** Who was turned away how often, for the `unreachable` behaviour; bounded, and forgotten with the process. */
-const turnedAwayMax = 10_000
+/** Bounds the counts of failed attempts for the `unreachable` behaviour. A restart clears them. */
+const countedInstructionsMax = 10_000
 
 export function createSandboxBank(deps: {
   readonly db: Database
@@ -26,14 +26,32 @@ export function createSandboxBank(deps: {
   readonly stepMs: number
 }): SandboxBank {
   const { db, clock, stepMs } = deps
-  const turnedAway = new Map<string, number>()
+  const attemptsOf = new Map<string, number>()
 
-  const plan = async (tx: Tx, partnerId: string, subjectId: string, notices: readonly PlannedNotice[]) => {
+  const schedule = async (
+    tx: Tx,
+    partnerId: string,
+    subjectId: string,
+    planned: readonly PlannedNotification[],
+  ): Promise<void> => {
     const now = clock.now()
-    for (const { kind, afterSteps, payload } of notices) {
-      const dueAt = after(now, afterSteps * stepMs)
-      await store.insertNotice(tx, { partnerId, id: newId(), subjectId, kind, payload: JSON.stringify(payload), dueAt })
-    }
+    for (const { kind, afterSteps, payload } of planned)
+      await store.insertNotification(tx, {
+        partnerId,
+        id: newId(),
+        subjectId,
+        kind,
+        payload: JSON.stringify(payload),
+        dueAt: after(now, afterSteps * stepMs),
+      })
+  }
+
+  /** Throws Unreachable for the first attempts of an instruction, as its behaviour says. */
+  const failFirstAttempts = (instructionId: string, failures: number): void => {
+    const attempts = (attemptsOf.get(instructionId) ?? 0) + 1
+    if (attemptsOf.size >= countedInstructionsMax) attemptsOf.clear()
+    attemptsOf.set(instructionId, attempts)
+    if (attempts <= failures) throw new Unreachable('downstream_unreachable', 'the sandbox bank cannot be reached')
   }
 
   return {
@@ -41,38 +59,35 @@ export function createSandboxBank(deps: {
     stepMs,
     instruct: async (instruction: Instruction) => {
       const behaviour = behaviourOf(instruction)
-      if (behaviour.kind === 'unreachable') {
-        const tries = (turnedAway.get(instruction.id) ?? 0) + 1
-        if (turnedAway.size >= turnedAwayMax) turnedAway.clear()
-        turnedAway.set(instruction.id, tries)
-        if (tries <= behaviour.tries)
-          throw new Unreachable('downstream_unreachable', 'the sandbox bank cannot be reached')
-      }
-      const refused = behaviour.kind === 'refuse'
-      const answer = refused
-        ? { accepted: false, errorKey: behaviour.errorKey, errorDetails: behaviour.details }
-        : { accepted: true, errorKey: null, errorDetails: null }
+      if (behaviour.kind === 'unreachable') failFirstAttempts(instruction.id, behaviour.attempts)
+      const answer =
+        behaviour.kind === 'refuse'
+          ? { accepted: false, errorKey: behaviour.errorKey, errorDetails: behaviour.details }
+          : { accepted: true, errorKey: null, errorDetails: null }
       return db.transaction(async (tx) => {
         if (await store.receiveInstruction(tx, instruction, answer, clock.now()))
-          await plan(tx, instruction.partnerId, instruction.id, noticesOfInstruction(behaviour))
+          await schedule(tx, instruction.partnerId, instruction.id, notificationsOfInstruction(behaviour))
         const row = await store.instructionById(tx, instruction.partnerId, instruction.id)
-        assert(row, 'an instruction that was received is known')
+        assert(row, 'a received instruction is stored')
         return toAcknowledgement(row)
       })
     },
-    find: async (partnerId, instructionId) => {
+    enquire: async (partnerId, instructionId) => {
       const row = await store.instructionById(db, partnerId, instructionId)
       return row && toAcknowledgement(row)
     },
-    notices: async (noticesMax) =>
-      (await store.dueNotices(db, clock.now(), noticesMax)).map(
-        ({ payload, ...notice }) => ({ ...notice, ...(JSON.parse(payload) as object) }) as Notice,
-      ),
-    acknowledge: async (notices) => {
-      if (notices.length > 0) await store.deleteNotices(db, notices)
+    notifications: async (notificationsMax) =>
+      (await store.dueNotifications(db, clock.now(), notificationsMax)).map(toNotification),
+    acknowledge: async (notifications) => {
+      if (notifications.length > 0) await store.deleteNotifications(db, notifications)
     },
-    planDeposit: (tx, partnerId, depositId, outcome) => plan(tx, partnerId, depositId, noticesOfDeposit(outcome)),
+    scheduleDeposit: (tx, partnerId, depositId, outcome) =>
+      schedule(tx, partnerId, depositId, notificationsOfDeposit(outcome)),
   }
+}
+
+function toNotification({ payload, ...row }: store.NotificationRow): BankNotification {
+  return { ...row, ...(JSON.parse(payload) as object) } as BankNotification
 }
 
 function toAcknowledgement({ accepted, errorKey, errorDetails }: store.InstructionRow): Acknowledgement {

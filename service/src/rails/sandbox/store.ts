@@ -10,7 +10,7 @@ export type InstructionRow = {
   readonly timesReceived: number
 }
 
-/** Answers undefined where the instruction was known: the bank counts it and does nothing more. */
+/** True if the instruction is new. The bank only counts an instruction that it already has. */
 export async function receiveInstruction(
   tx: Tx,
   instruction: Instruction,
@@ -37,9 +37,9 @@ export function instructionById(tx: Tx, partnerId: string, id: string): Promise<
     where partner_id = ${partnerId} and id = ${id}`)
 }
 
-export async function insertNotice(
+export async function insertNotification(
   tx: Tx,
-  notice: {
+  notification: {
     readonly partnerId: string
     readonly id: string
     readonly subjectId: string
@@ -49,11 +49,12 @@ export async function insertNotice(
   },
 ): Promise<void> {
   await tx.run(sql`
-    insert into rails.sandbox_notices (partner_id, id, subject_id, kind, payload, due_at)
-    values (${notice.partnerId}, ${notice.id}, ${notice.subjectId}, ${notice.kind}, ${notice.payload}, ${notice.dueAt})`)
+    insert into rails.sandbox_notifications (partner_id, id, subject_id, kind, payload, due_at)
+    values (${notification.partnerId}, ${notification.id}, ${notification.subjectId}, ${notification.kind},
+      ${notification.payload}, ${notification.dueAt})`)
 }
 
-export type NoticeRow = {
+export type NotificationRow = {
   readonly partnerId: string
   readonly id: string
   readonly subjectId: string
@@ -61,20 +62,20 @@ export type NoticeRow = {
   readonly payload: string
 }
 
-/** The bank tells everybody's notices in the order of their time: a due-work scan (it names no partner by design). */
-export function dueNotices(tx: Tx, now: Date, noticesMax: number): Promise<readonly NoticeRow[]> {
-  return tx.rows<NoticeRow>(sql`
-    select partner_id, id, subject_id, kind, payload from rails.sandbox_notices
-    where due_at <= ${now} order by due_at, id limit ${noticesMax}`)
+/** Notifications of all partners that are due, oldest first: a due-work scan, which names no partner by design. */
+export function dueNotifications(tx: Tx, now: Date, notificationsMax: number): Promise<readonly NotificationRow[]> {
+  return tx.rows<NotificationRow>(sql`
+    select partner_id, id, subject_id, kind, payload from rails.sandbox_notifications
+    where due_at <= ${now} order by due_at, id limit ${notificationsMax}`)
 }
 
-/** Those of many partners at once, as the bank tells them. What is acknowledged is gone: nobody asks for it again. */
-export async function deleteNotices(
+/** Deletes acknowledged notifications of many partners at once. The bank never needs them again. */
+export async function deleteNotifications(
   tx: Tx,
-  notices: readonly { readonly partnerId: string; readonly id: string }[],
+  notifications: readonly { readonly partnerId: string; readonly id: string }[],
 ): Promise<void> {
   await tx.run(sql`
-    delete from rails.sandbox_notices
-    where ${ofPartners(notices.map((notice) => notice.partnerId))}
-      and id = any(${notices.map((notice) => notice.id)}::uuid[])`)
+    delete from rails.sandbox_notifications
+    where ${ofPartners(notifications.map((notification) => notification.partnerId))}
+      and id = any(${notifications.map((notification) => notification.id)}::uuid[])`)
 }

@@ -1,0 +1,127 @@
+/** Bank notifications: read, process in the order of each payment, acknowledge after the commit. */
+import { Unreachable } from '../api/index.ts'
+import type { BankNotification } from '../rails/index.ts'
+import type { SettlementDeps } from './deps.ts'
+
+const notificationsPerStepMax = 5000
+/** Acknowledging in parts frees processed notifications while the rest of the step still runs. */
+const notificationsPerAcknowledgementMax = 500
+/** The most notifications that the bank sends about one payment. */
+const notificationsPerSubjectMax = 5
+const retryPauseMs = 30_000
+
+/** Per payment or deposit, the `performance.now()` until which a failed notification is not retried. */
+export type RetryPauses = Map<string, number>
+
+type Result = { readonly notification: BankNotification; readonly failure?: unknown }
+
+/**
+ * Processes unacknowledged notifications and returns how many succeeded. A failed notification stays unacknowledged,
+ * pauses its own payment or deposit and holds up no other.
+ */
+export async function processBankNotifications(
+  deps: SettlementDeps,
+  retryPauses: RetryPauses = new Map(),
+): Promise<number> {
+  const bySubject = Map.groupBy(await readProcessable(deps, retryPauses), ({ subjectId }) => subjectId)
+  let processed = 0
+  for (let round = 0; bySubject.size > 0; round += 1) {
+    const next = [...bySubject.values()].flatMap((notifications) => notifications[round] ?? [])
+    for (const { notification, failure } of await processRound(deps, next)) {
+      const { subjectId } = notification
+      if (failure instanceof Unreachable) throw failure
+      if (failure === undefined) {
+        retryPauses.delete(subjectId)
+        processed += 1
+      } else retryPauses.set(subjectId, performance.now() + retryPauseMs)
+      const isLast = (bySubject.get(subjectId)?.length ?? 0) <= round + 1
+      if (failure !== undefined || isLast) bySubject.delete(subjectId)
+    }
+  }
+  return processed
+}
+
+/** Paused notifications are among the oldest. The limit grows by their number, so that they displace no others. */
+async function readProcessable({ rail }: SettlementDeps, retryPauses: RetryPauses) {
+  const pausedMax = retryPauses.size * notificationsPerSubjectMax
+  const unacknowledged = await rail.notifications(notificationsPerStepMax + pausedMax)
+  return unacknowledged.filter(({ subjectId }) => (retryPauses.get(subjectId) ?? 0) <= performance.now())
+}
+
+/** At most one notification of each payment. Deposits run in parallel, because they share transactions in batches. */
+async function processRound(deps: SettlementDeps, next: readonly BankNotification[]): Promise<readonly Result[]> {
+  const depositChunks = chunksOf(next.filter(isOfDeposit), notificationsPerAcknowledgementMax)
+  const results = await Promise.all([
+    ...depositChunks.map((chunk) => processDeposits(deps, chunk)),
+    processPayouts(
+      deps,
+      next.filter((notification) => !isOfDeposit(notification)),
+    ),
+  ])
+  return results.flat()
+}
+
+const isOfDeposit = ({ kind }: BankNotification) => kind.startsWith('deposit.')
+
+async function processDeposits(deps: SettlementDeps, notifications: readonly BankNotification[]) {
+  return acknowledge(deps, await Promise.all(notifications.map((notification) => processOne(deps, notification))))
+}
+
+/** One after another: payouts of one partner would only wait for the lock on its balance. */
+async function processPayouts(deps: SettlementDeps, notifications: readonly BankNotification[]) {
+  const results: Result[] = []
+  for (const notification of notifications) results.push(await processOne(deps, notification))
+  return acknowledge(deps, results)
+}
+
+async function processOne(deps: SettlementDeps, notification: BankNotification): Promise<Result> {
+  const { log } = deps
+  const { id: notificationId, subjectId, kind } = notification
+  try {
+    const applied = await apply(deps, notification)
+    // Usually a repetition after a crash. If it contradicts the recorded state, this line is the operator's only trace.
+    if (!applied) log.warn({ notificationId, subjectId, kind }, 'duplicate bank notification ignored')
+    return { notification }
+  } catch (error) {
+    if (!(error instanceof Unreachable)) log.error({ err: error, notificationId, kind }, 'bank notification failed')
+    return { notification, failure: error }
+  }
+}
+
+/** False if the notification changed nothing. */
+function apply({ payouts, deposits }: SettlementDeps, notification: BankNotification): Promise<boolean> {
+  const { partnerId, subjectId } = notification
+  switch (notification.kind) {
+    case 'payout.settled':
+      return payouts.settled(partnerId, subjectId)
+    case 'payout.rejected':
+      return payouts.rejected(partnerId, subjectId, notification)
+    case 'payout.returned':
+      return payouts.returned(partnerId, subjectId, notification)
+    case 'deposit.initiated':
+    case 'deposit.submitted':
+    case 'deposit.accepted':
+    case 'deposit.settled':
+    case 'deposit.failed':
+      return deposits.processNotification(notification)
+  }
+}
+
+/** If the acknowledgement fails, the bank repeats the notifications, and they are then ignored as duplicates. */
+async function acknowledge({ rail, log }: SettlementDeps, results: readonly Result[]): Promise<readonly Result[]> {
+  if (results.length === 0) return results
+  try {
+    const succeeded = results.filter(({ failure }) => failure === undefined)
+    await rail.acknowledge(succeeded.map(({ notification }) => notification))
+    return results
+  } catch (error) {
+    log.error({ err: error, notifications: results.length }, 'bank notifications not acknowledged')
+    return results.map(({ notification, failure = error }) => ({ notification, failure }))
+  }
+}
+
+function chunksOf<T>(list: readonly T[], sizeMax: number): readonly (readonly T[])[] {
+  return Array.from({ length: Math.ceil(list.length / sizeMax) }, (_none, index) =>
+    list.slice(index * sizeMax, (index + 1) * sizeMax),
+  )
+}
