@@ -9,5 +9,11 @@ alter schema outbox rename to events;
 alter table delivery.lanes rename to endpoint_queues;
 alter table delivery.endpoint_queues rename column noticed to last_alert;
 alter table delivery.endpoint_queues rename constraint lanes_noticed_check to endpoint_queues_last_alert_check;
+alter table delivery.endpoint_queues rename constraint lanes_pkey to endpoint_queues_pkey;
+alter table delivery.endpoint_queues
+  rename constraint lanes_partner_id_subscription_id_fkey to endpoint_queues_partner_id_subscription_id_fkey;
+alter table delivery.endpoint_queues rename constraint lanes_failures_check to endpoint_queues_failures_check;
+alter table delivery.endpoint_queues rename constraint lanes_leased to endpoint_queues_leased;
+alter index delivery.lanes_due rename to endpoint_queues_due;
 alter table payouts.payouts rename column request_hash to request_fingerprint;
 alter table deposits.deposits rename column request_hash to request_fingerprint;

@@ -1,6 +1,6 @@
 /**
- * The composition root: the only file that sees every module. Each is made with plain values of what it needs; nothing
- * is looked up, nothing is global.
+ * The composition root: the only file that imports every module. Each part receives what it needs as plain values; there
+ * is no registry and no global state.
  */
 import { createAccess, type Access } from './access/index.ts'
 import type { Config } from './config.ts'
@@ -23,7 +23,7 @@ import { createMailQueue, folderTransport, readMailbox, smtpTransport, startMail
 import type { Observability } from './observability/index.ts'
 import { createEventOutbox, payloadOf, sampleOf } from './events/index.ts'
 import { analyseWhatHasGrown, type Database } from './postgres/index.ts'
-import { createSandboxBank } from './rails/index.ts'
+import { createSandboxBank, type SandboxBank } from './rails/index.ts'
 import { accountsRoutes, createAccounts, defaultIssuers } from './modules/accounts/index.ts'
 import { beneficiariesRoutes, createBeneficiaries } from './modules/beneficiaries/index.ts'
 import { createCustomers, customersRoutes } from './modules/customers/index.ts'
@@ -50,11 +50,11 @@ export type Service = {
   readonly deposits: Deposits
   readonly gateway: (form: GatewayForm) => Promise<Gateway>
   readonly startWorkers: () => readonly Loop[]
-  /** Of the workers, those that carry payouts to the bank and take what it tells. */
+  /** Only the workers that send payouts to the bank and process its notifications. */
   readonly startSettlement: () => readonly Loop[]
   /**
-   * After a crash, what the dead worker held would wait for its leases to end. The embedded database serves one process,
-   * so that whatever is held at its start is held by nobody.
+   * Ends every lease, so that work that a crashed process had leased continues at once. Only at the start of the embedded
+   * database, which serves one process: then no lease has an owner.
    */
   readonly releaseLeases: () => Promise<void>
 }
@@ -67,23 +67,31 @@ export type ServiceDeps = {
   readonly observability?: Observability
   /** See `PayoutsDeps`. */
   readonly payoutsPerBatchMax?: number
-  /** The folder where mails land without SMTP_URL. */
+  /** Mails are written to this folder if SMTP_URL is not set. */
   readonly mailboxFolder: string
 }
 
 const sweepIdleMs = minuteMs
 const growthIdleMs = 2 * secondMs
 
-/** Ledger, modules and the handlers of every operation, lower ranks first. */
-function createRooms({ config, db, clock, log, payoutsPerBatchMax }: ServiceDeps, wakeDelivery: () => void) {
-  const [masterKey] = config.MASTER_KEY as readonly [Buffer]
-  const sealer = createSealer(config.MASTER_KEY)
+export type ModulesDeps = Pick<ServiceDeps, 'config' | 'db' | 'clock' | 'log' | 'payoutsPerBatchMax'> & {
+  /** Called after a commit with events: the fan-out may start at once. */
+  readonly wakeDelivery?: () => void
+  /** Default: the sandbox bank on `db`. */
+  readonly bank?: SandboxBank
+}
+
+/** Everything below the gateway and the workers: ledger, bank, modules, webhook engine. Tests use it as well. */
+export function composeModules(deps: ModulesDeps) {
+  const { config, db, clock, log, payoutsPerBatchMax, wakeDelivery = () => undefined } = deps
   const sharded = config.DATABASE_SHARDED
+  const [masterKey] = config.MASTER_KEY
+  const sealer = createSealer(config.MASTER_KEY)
   const cursors = createCursors(deriveKey(masterKey, 'cursors'))
   const access = createAccess({ db, clock, sealer, sharded })
   const ledger = createLedger({ clock })
   const eventOutbox = createEventOutbox({ wake: wakeDelivery })
-  const bank = createSandboxBank({ db, clock, stepMs: config.SANDBOX_BANK_DELAY_MS })
+  const bank = deps.bank ?? createSandboxBank({ db, clock, stepMs: config.SANDBOX_BANK_DELAY_MS })
   const railId = config.RAIL === 'sandbox' ? bank.id : undefined
 
   const customers = createCustomers({ db, clock, sealer, cursors })
@@ -118,23 +126,41 @@ function createRooms({ config, db, clock, log, payoutsPerBatchMax }: ServiceDeps
 
   const send = createRequestSender({ clock, allowLoopback: config.WEBHOOK_HTTP, proxy: config.WEBHOOK_PROXY_URL })
   const testDeliveries = createTestDeliveries({ db, clock, sealer, send, sample: createSample(access, db) })
-
-  const handlers: AllHandlers = {
-    ...accountsRoutes(accounts),
-    ...beneficiariesRoutes(beneficiaries),
-    ...customersRoutes(customers),
-    ...payoutsRoutes(payouts),
-    ...simulationsRoutes(simulations),
-    ...transactionsRoutes(transactions),
-    ...usersRoutes(users),
-    ...webhooksRoutes(webhooks, testDeliveries),
+  return {
+    sealer,
+    cursors,
+    access,
+    ledger,
+    eventOutbox,
+    bank,
+    customers,
+    mailQueue,
+    users,
+    webhooks,
+    accounts,
+    beneficiaries,
+    transactions,
+    payouts,
+    deposits,
+    simulations,
+    testDeliveries,
   }
-
-  const internalKey = deriveKey(masterKey, 'internal')
-  return { access, bank, deposits, handlers, internalKey, mailQueue, payouts, webhooks }
 }
 
-/** A sample reads as the outbox would write it. */
+export type Modules = ReturnType<typeof composeModules>
+
+const createHandlers = (modules: Modules): AllHandlers => ({
+  ...accountsRoutes(modules.accounts),
+  ...beneficiariesRoutes(modules.beneficiaries),
+  ...customersRoutes(modules.customers),
+  ...payoutsRoutes(modules.payouts),
+  ...simulationsRoutes(modules.simulations),
+  ...transactionsRoutes(modules.transactions),
+  ...usersRoutes(modules.users),
+  ...webhooksRoutes(modules.webhooks, modules.testDeliveries),
+})
+
+/** The payload of a sample, as the event outbox would store it. */
 const createSample =
   (access: Access, db: Database): Sample =>
   async (partnerId, type, now) => {
@@ -143,60 +169,72 @@ const createSample =
   }
 
 export function compose(deps: ServiceDeps): Service {
-  const { config, db, clock, log } = deps
+  const { config, db, log } = deps
   let delivery: Loop | undefined
-  const rooms = createRooms(deps, () => delivery?.wake())
-  const { access, bank, deposits, handlers, internalKey, mailQueue, payouts, webhooks } = rooms
-  const idleMs = config.WORKER_IDLE_MS
-  // Rests after each look: a table that somebody else is analysing is still there the next time.
-  const growth = () => analyseWhatHasGrown(db, log).then(() => 0)
-  const settlement = () =>
-    config.RAIL === 'sandbox' ? startSettlement({ log, rail: bank, payouts, deposits, idleMs }) : []
+  const modules = composeModules({ ...deps, wakeDelivery: () => delivery?.wake() })
+  const { access, bank, deposits, payouts, webhooks } = modules
+  const settlementWorkers = () =>
+    config.RAIL === 'sandbox'
+      ? startSettlement({ log, rail: bank, payouts, deposits, idleMs: config.WORKER_IDLE_MS })
+      : []
   return {
     access,
     deposits,
-    startSettlement: settlement,
-    gateway: (form) => makeGateway(deps, { form, handlers, access, internalKey }),
+    startSettlement: settlementWorkers,
+    gateway: (form) => composeGateway(deps, modules, form),
     releaseLeases: async () => {
       for (const partnerId of await access.partnerIds(db)) {
         await payouts.releaseLeases(partnerId)
         await webhooks.releaseLeases(partnerId)
       }
     },
-    startWorkers: () => [
-      (delivery = startDelivery({
-        db,
-        clock,
-        log,
-        webhooks,
-        idleMs: config.WEBHOOK_IDLE_MS,
-        allowLoopback: config.WEBHOOK_HTTP,
-        proxy: config.WEBHOOK_PROXY_URL,
-        threads: config.WEBHOOK_THREADS,
-        ...(deps.observability ? { observe: { attempt: deps.observability.metrics.delivery } } : {}),
-      })),
-      ...(deps.observability
-        ? [startStatisticsCollector({ db, log, endpointStatistics, observe: deps.observability.metrics.endpoints })]
-        : []),
-      ...settlement(),
-      startMailWorker({
-        db,
-        clock,
-        log,
-        queue: mailQueue,
-        partnerName: access.partnerName,
-        templates: mailTemplates,
-        ...mailParts(deps),
-        idleMs,
-      }),
-      startLoop({ name: 'webhooks.recover', idleMs, log, step: webhooks.recoverStep }),
-      startLoop({ name: 'access.nonces', idleMs: sweepIdleMs, log, step: access.sweepNonces }),
-      startLoop({ name: 'postgres.statistics', idleMs: growthIdleMs, log, step: growth }),
-    ],
+    startWorkers: () => {
+      delivery = startDeliveryWorker(deps, modules)
+      return [delivery, ...settlementWorkers(), ...startOtherWorkers(deps, modules)]
+    },
   }
 }
 
-/** By the kind of the mail. */
+function startDeliveryWorker({ config, db, clock, log, observability }: ServiceDeps, { webhooks }: Modules): Loop {
+  return startDelivery({
+    db,
+    clock,
+    log,
+    webhooks,
+    idleMs: config.WEBHOOK_IDLE_MS,
+    allowLoopback: config.WEBHOOK_HTTP,
+    proxy: config.WEBHOOK_PROXY_URL,
+    threads: config.WEBHOOK_THREADS,
+    ...(observability ? { observe: { attempt: observability.metrics.delivery } } : {}),
+  })
+}
+
+function startOtherWorkers(deps: ServiceDeps, { access, mailQueue, webhooks }: Modules): readonly Loop[] {
+  const { config, db, clock, log, observability } = deps
+  const idleMs = config.WORKER_IDLE_MS
+  // Answers 0, so that the loop pauses: a table that is being analysed is still there at the next look.
+  const analyse = () => analyseWhatHasGrown(db, log).then(() => 0)
+  return [
+    ...(observability
+      ? [startStatisticsCollector({ db, log, endpointStatistics, observe: observability.metrics.endpoints })]
+      : []),
+    startMailWorker({
+      db,
+      clock,
+      log,
+      queue: mailQueue,
+      partnerName: access.partnerName,
+      templates: mailTemplates,
+      ...mailParts(deps),
+      idleMs,
+    }),
+    startLoop({ name: 'webhooks.recover', idleMs, log, step: webhooks.recoverStep }),
+    startLoop({ name: 'access.nonces', idleMs: sweepIdleMs, log, step: access.sweepNonces }),
+    startLoop({ name: 'postgres.statistics', idleMs: growthIdleMs, log, step: analyse }),
+  ]
+}
+
+/** Renders a mail by its kind. */
 const mailTemplates = {
   invitation: renderInvitation,
   invitation_resent: renderInvitation,
@@ -210,17 +248,12 @@ function mailParts({ config, mailboxFolder }: ServiceDeps) {
   }
 }
 
-type GatewayParts = {
-  readonly form: GatewayForm
-  readonly handlers: AllHandlers
-  readonly access: Access
-  readonly internalKey: Uint8Array
-}
-
-async function makeGateway({ config, clock, log, observability }: ServiceDeps, parts: GatewayParts): Promise<Gateway> {
-  const { form, access, ...rest } = parts
+async function composeGateway(deps: ServiceDeps, modules: Modules, form: GatewayForm): Promise<Gateway> {
+  const { config, clock, log, observability } = deps
+  const { access } = modules
   const common = {
-    ...rest,
+    handlers: createHandlers(modules),
+    internalKey: deriveKey(config.MASTER_KEY[0], 'internal'),
     log,
     clock,
     sandbox: config.SIMULATIONS,

@@ -27,8 +27,10 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
 
-const readKeys = (value: string | undefined) =>
-  value?.split(',').map((part) => {
+type MasterKeys = readonly [Buffer, ...Buffer[]]
+
+function readKeys(value: string | undefined): MasterKeys | undefined {
+  const [first, ...others] = (value?.split(',') ?? []).map((part) => {
     const key = Buffer.from(part.trim(), 'base64')
     return key.length === masterKeyBytes
       ? key
@@ -36,6 +38,8 @@ const readKeys = (value: string | undefined) =>
           `must be ${masterKeyBytes} bytes in Base64 (openssl rand -base64 32); separate several by commas: the first one seals`,
         )
   })
+  return first === undefined ? undefined : [first, ...others]
+}
 
 const processSettings = {
   MODE: {
@@ -82,7 +86,8 @@ type Name = keyof typeof settings
 
 type Raw = SettingValues<typeof settings>
 export type Config = Omit<Raw, 'MASTER_KEY' | 'OPS_PORT' | 'WEBHOOK_HTTP' | 'PUBLIC_URL'> & {
-  readonly MASTER_KEY: readonly Buffer[]
+  /** The first one seals, all of them open. */
+  readonly MASTER_KEY: MasterKeys
   readonly OPS_PORT: number
   readonly WEBHOOK_HTTP: boolean
   /** Undefined: built from the host and the port in use. */

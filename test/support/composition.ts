@@ -3,20 +3,13 @@
  * settlement worker one by one. It can wrap the database and the rail, but replaces none of our modules.
  */
 import { permissions, rawNumber } from '@partner-payments/wire'
-import { createAccess } from '../../service/src/access/index.ts'
-import { type Caller, createCursors } from '../../service/src/api/index.ts'
-import { createManualClock } from './clock.ts'
-import { createLog, createSealer, type Currency, deriveKey, newId } from '../../service/src/kernel/index.ts'
-import { createLedger } from '../../service/src/ledger/index.ts'
-import { createEventOutbox } from '../../service/src/events/index.ts'
+import { composeModules } from '../../service/src/compose.ts'
+import { readConfig } from '../../service/src/config.ts'
+import type { Caller } from '../../service/src/api/index.ts'
+import { createLog, type Currency, newId } from '../../service/src/kernel/index.ts'
 import { createDatabase, type Database } from '../../service/src/postgres/index.ts'
 import { createSandboxBank, type Rail } from '../../service/src/rails/index.ts'
-import { createBeneficiaries } from '../../service/src/modules/beneficiaries/index.ts'
-import { createCustomers } from '../../service/src/modules/customers/index.ts'
-import { createDeposits } from '../../service/src/modules/deposits/index.ts'
-import { createPayouts } from '../../service/src/modules/payouts/index.ts'
-import { createSimulations } from '../../service/src/modules/simulations/index.ts'
-import { createTransactions } from '../../service/src/modules/transactions/index.ts'
+import { createManualClock } from './clock.ts'
 import { createTestDatabase } from './postgres.ts'
 
 export type TestServiceOptions = {
@@ -33,6 +26,7 @@ export type TestServiceOptions = {
 
 /** Shared by all test services and the recorded fixtures, so that each can open what another sealed. Its bytes must not change. */
 const masterKey = Buffer.alloc(32, '686f757365', 'hex')
+const config = readConfig({}, { MASTER_KEY: masterKey.toString('base64') })
 export const stepMsDefault = 1000
 const euros = 'EUR' as const
 
@@ -44,45 +38,15 @@ export async function createTestService(options: TestServiceOptions = {}) {
   const plain = createDatabase({ url, connectionsMax, log })
   const db = options.wrapDatabase?.(plain) ?? plain
   const clock = createManualClock(now)
-  const sealer = createSealer([masterKey])
-  const cursors = createCursors(deriveKey(masterKey, 'cursors'))
-  const access = createAccess({ db, clock, sealer })
-  const ledger = createLedger({ clock })
-  const eventOutbox = createEventOutbox()
   const bank = createSandboxBank({ db: plain, clock, stepMs })
+  const modules = composeModules({ config, db, clock, log, bank })
   const rail = options.wrapRail?.(bank) ?? bank
-  const customers = createCustomers({ db, clock, sealer, cursors })
-  const beneficiaries = createBeneficiaries({ db, clock, cursors, customers })
-  const transactions = createTransactions({ db, clock, cursors, eventOutbox, customers })
-  const shared = { db, clock, ledger, eventOutbox, customers, transactions }
-  const payouts = createPayouts({ ...shared, cursors, beneficiaries, railId: bank.id })
-  const deposits = createDeposits({ ...shared, access, railId: bank.id })
-  const simulations = createSimulations({ bank, deposits, payouts })
-  const settlement = { log, rail, payouts, deposits, idleMs: 5 }
+  const settlement = { log, rail, payouts: modules.payouts, deposits: modules.deposits, idleMs: 5 }
   const close = async () => {
     await plain.close()
     await own?.drop()
   }
-  return {
-    url,
-    db: plain,
-    clock,
-    log,
-    sealer,
-    cursors,
-    access,
-    ledger,
-    eventOutbox,
-    bank,
-    close,
-    customers,
-    beneficiaries,
-    transactions,
-    payouts,
-    deposits,
-    simulations,
-    settlement,
-  }
+  return { ...modules, url, db: plain, clock, log, settlement, close }
 }
 
 export type Service = Awaited<ReturnType<typeof createTestService>>

@@ -28,7 +28,7 @@ const replacements: readonly (readonly [pattern: RegExp, word: string])[] = [
   [/\bnotice[s]?(?=\b|[A-Z])/gi, 'bank notification, or alert email'],
   [/(?<!event |event)\boutbo[x]\b/gi, 'event outbox, or sandbox mailbox'],
   [/\bwhoeve[r]\b|\bwhomeve[r]\b/gi, 'the actor'],
-  [/\b(?:(?<!')nobod[y]|somebod[y])\b/gi, 'the actor'],
+  [/\b(?:(?<!')[Nn]obod[y]|[Ss]omebod[y])\b/g, 'the actor'],
 ]
 
 /** Records, and texts that are not ours to word. */

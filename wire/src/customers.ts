@@ -20,7 +20,6 @@ export const customerTypes = ['Individual', 'Business', 'SoleTrader'] as const
 export const CustomerType = oneOf(customerTypes)
 
 /** Interface document, Limits 3: at most five ultimate beneficial owners. */
-export const ownersMax = 5
 const owners = [1, 2, 3, 4, 5] as const
 
 const kycText = {

@@ -156,6 +156,3 @@ export const isEventName = (name: string): name is EventName => Object.hasOwn(ev
 /** Contract page, Silences: the values of `paymentMethod` in events. */
 export const paymentMethods = ['SepaCreditTransfer', 'SepaInstant', 'Swift', 'Wallet', 'Internal'] as const
 export type PaymentMethod = (typeof paymentMethods)[number]
-
-/** Interface document, Events: the body of a delivery has exactly these two fields. */
-export const Envelope = closed({ eventId: Uuid, data: Type.Record(Type.String(), Type.Unknown()) })

@@ -28,8 +28,3 @@ export function roleAllows(role: Role, permission: Permission): boolean {
   const [group, access] = permission.split(':') as [string, string]
   return rules[role](group, access)
 }
-
-/** The roles that have a permission, in the order of `roles`. */
-export function rolesAllowed(permission: Permission): readonly Role[] {
-  return roles.filter((role) => roleAllows(role, permission))
-}

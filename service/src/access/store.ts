@@ -1,7 +1,7 @@
 /** The SQL of access. */
 import type { Permission } from '@partner-payments/wire'
 import type { Nonce } from '../api/index.ts'
-import { givenBy, ofPartners, sql, type Tx } from '../postgres/index.ts'
+import { acrossPartners, givenBy, ofPartners, sql, type Tx } from '../postgres/index.ts'
 
 export type ServiceAccountRow = {
   readonly partnerId: string
@@ -81,10 +81,15 @@ export async function partnersWithExpiredNonces(
   afterId: string,
   partnersMax: number,
 ): Promise<readonly string[]> {
-  const rows = await tx.rows<{ readonly id: string }>(sql`
+  const rows = await tx.rows<{ readonly id: string }>(
+    acrossPartners(
+      'finds partners with expired nonces, without a lock',
+      sql`
     select id from access.partners where id > ${afterId} and exists (
       select from access.nonces where nonces.partner_id = partners.id and nonces.expires_at < ${now})
-    order by id limit ${partnersMax}`)
+    order by id limit ${partnersMax}`,
+    ),
+  )
   return rows.map((row) => row.id)
 }
 

@@ -47,7 +47,7 @@ export function createRetention({ db, clock, eventOutbox, limits }: Deps) {
     const delivered = table === 'delivery.deliveries' ? await store.deliveredBetween(db, week.from, week.to) : []
     return dropWeek(db, table, week, async (tx) => {
       if (week.to > (await horizon(tx, before))) return false
-      await store.subtractOwed(tx, delivered)
+      await subtractOwed(tx, delivered)
       return true
     })
   }
@@ -60,7 +60,7 @@ export function createRetention({ db, clock, eventOutbox, limits }: Deps) {
         return deleteDefault(tx, { table, column, before: end, rowsMax: rowsPerStepMax })
       }
       const dropped = await store.deleteDelivered(tx, end, rowsPerStepMax)
-      await store.subtractOwed(tx, dropped)
+      await subtractOwed(tx, dropped)
       return dropped.reduce((sum, row) => sum + Number(row.count), 0)
     })
 

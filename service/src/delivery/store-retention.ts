@@ -2,31 +2,42 @@
  * SQL of retention. Statements that change several endpoint queues lock them in the order of the subscription ids, before
  * their rows.
  */
-import { columnOf, ofOnePartner, ofPartners, unprepared, sql, type Tx } from '../postgres/index.ts'
+import { acrossPartners, columnOf, ofOnePartner, ofPartners, unprepared, sql, type Tx } from '../postgres/index.ts'
 import type { SubscriptionKey } from './management/store-subscriptions.ts'
+import { subtractOwed } from './queue/store-endpoint-queues.ts'
 
 export type Expired = SubscriptionKey & { readonly eventId: string }
 
 /** Due-work scan: deliveries held since before `before`. */
 export function expiredHeld(tx: Tx, before: Date, rowsMax: number): Promise<readonly Expired[]> {
   return tx.rows<Expired>(
-    unprepared(sql`
+    unprepared(
+      acrossPartners(
+        'finds deliveries that were held too long, without a lock',
+        sql`
       select partner_id, subscription_id, event_id from delivery.queue
-      where status = 'Held' and held_at < ${before} order by held_at limit ${rowsMax}`),
+      where status = 'Held' and held_at < ${before} order by held_at limit ${rowsMax}`,
+      ),
+    ),
   )
 }
 
 /** Due-work scan: old pending deliveries of subscriptions that were disabled before `before`. They count as held. */
 export function expiredOfDisabled(tx: Tx, before: Date, rowsMax: number): Promise<readonly Expired[]> {
   return tx.rows<Expired>(
-    unprepared(sql`
+    unprepared(
+      acrossPartners(
+        'finds deliveries of subscriptions that were disabled too long, without a lock',
+        sql`
       select expired.* from delivery.subscriptions
       cross join lateral (
         select partner_id, subscription_id, event_id from delivery.queue
         where partner_id = subscriptions.partner_id and subscription_id = subscriptions.id and status = 'Pending'
           and created_at < ${before}
         order by event_id limit ${rowsMax}) as expired
-      where subscriptions.disabled_at < ${before} and subscriptions.deleted_at is null limit ${rowsMax}`),
+      where subscriptions.disabled_at < ${before} and subscriptions.deleted_at is null limit ${rowsMax}`,
+      ),
+    ),
   )
 }
 
@@ -61,59 +72,63 @@ export async function dropExpired(tx: Tx, rows: readonly Expired[], before: Date
 
 export type DroppedCount = SubscriptionKey & { readonly count: bigint }
 
-/** Subtracts dropped deliveries from `owed`. Locks the endpoint queues in the order of the subscription ids. */
-export async function subtractOwed(tx: Tx, rows: readonly DroppedCount[]): Promise<void> {
-  if (rows.length === 0) return
-  const column = columnOf(rows.toSorted((a, b) => (a.subscriptionId < b.subscriptionId ? -1 : 1)))
-  await tx.run(sql`
-    select 1 from delivery.endpoint_queues
-    where ${ofPartners(column('partnerId'))} and subscription_id = any(${column('subscriptionId')}::uuid[])
-    order by subscription_id for update`)
-  await tx.run(sql`
-    update delivery.endpoint_queues set owed = endpoint_queues.owed - input.count
-    from unnest(${column('partnerId')}::uuid[], ${column('subscriptionId')}::uuid[], ${column('count')}::bigint[])
-      as input (partner_id, subscription_id, count)
-    where endpoint_queues.partner_id = input.partner_id and endpoint_queues.subscription_id = input.subscription_id
-      and ${ofOnePartner(column('partnerId'), sql`endpoint_queues.partner_id`)}`)
-}
-
 /** Counts the deliveries of events between two ids, that is of one week, by subscription of all partners. */
 export function deliveredBetween(tx: Tx, from: string, to: string): Promise<readonly DroppedCount[]> {
   return tx.rows<DroppedCount>(
-    unprepared(sql`
+    unprepared(
+      acrossPartners(
+        'counts the deliveries of a week that is dropped as a whole',
+        sql`
       select partner_id, subscription_id, count(*) as count from delivery.deliveries
-      where event_id >= ${from} and event_id < ${to} group by partner_id, subscription_id`),
+      where event_id >= ${from} and event_id < ${to} group by partner_id, subscription_id`,
+      ),
+    ),
   )
 }
 
 /** Deletes up to `rowsMax` deliveries of events before an id from the default partition. Returns counts by subscription. */
 export function deleteDelivered(tx: Tx, before: string, rowsMax: number): Promise<readonly DroppedCount[]> {
   return tx.rows<DroppedCount>(
-    unprepared(sql`
+    unprepared(
+      acrossPartners(
+        'deletes old deliveries from the default partition',
+        sql`
       with dropped as (
         delete from delivery.deliveries_default where ctid = any(array(
           select ctid from delivery.deliveries_default where event_id < ${before} limit ${rowsMax}))
         returning partner_id, subscription_id)
-      select partner_id, subscription_id, count(*) as count from dropped group by partner_id, subscription_id`),
+      select partner_id, subscription_id, count(*) as count from dropped group by partner_id, subscription_id`,
+      ),
+    ),
   )
 }
 
 /** Due-work scan: the oldest event in the queue. Probes the index once per endpoint queue, whatever its length. */
 export async function oldestOwed(tx: Tx): Promise<string | undefined> {
   const row = await tx.row<{ eventId: string }>(
-    unprepared(sql`
+    unprepared(
+      acrossPartners(
+        'finds the oldest event with a pending delivery, whose partition must be kept',
+        sql`
       select oldest.event_id from delivery.endpoint_queues cross join lateral (
         select event_id from delivery.queue
         where partner_id = endpoint_queues.partner_id and subscription_id = endpoint_queues.subscription_id
         order by event_id limit 1) as oldest
-      order by oldest.event_id limit 1`),
+      order by oldest.event_id limit 1`,
+      ),
+    ),
   )
   return row?.eventId
 }
 
 /** Due-work scan: the earliest time from which a running recovery needs events. */
 export async function earliestRecovery(tx: Tx): Promise<Date | undefined> {
-  const row = await tx.row<{ since: Date }>(sql`
-    select since from delivery.recoveries where status = 'Running' order by since limit 1`)
+  const row = await tx.row<{ since: Date }>(
+    acrossPartners(
+      'finds the time from which recoveries in progress need partitions',
+      sql`
+    select since from delivery.recoveries where status = 'Running' order by since limit 1`,
+    ),
+  )
   return row?.since
 }

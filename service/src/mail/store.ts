@@ -1,5 +1,5 @@
 /** All SQL of the mail queue. */
-import { columnOf, sql, type Tx } from '../postgres/index.ts'
+import { acrossPartners, columnOf, sql, type Tx } from '../postgres/index.ts'
 
 export type MailRow = {
   readonly id: string
@@ -54,9 +54,14 @@ export async function deleteMailsEndedBefore(tx: Tx, partnerId: string, before: 
 
 /** The unlocked read that finds due work. It names no partner by design. */
 export function partnersWithDueMail(tx: Tx, now: Date, partnersMax: number): Promise<readonly { partnerId: string }[]> {
-  return tx.rows<{ partnerId: string }>(sql`
+  return tx.rows<{ partnerId: string }>(
+    acrossPartners(
+      'finds partners with mail to send, without a lock',
+      sql`
     select partner_id from mail.messages where status = 'pending' and due_at <= ${now}
-    group by partner_id order by min(due_at) limit ${partnersMax}`)
+    group by partner_id order by min(due_at) limit ${partnersMax}`,
+    ),
+  )
 }
 
 /** Counts the attempt at the claim, so that a mail that crashes its worker is counted too. */

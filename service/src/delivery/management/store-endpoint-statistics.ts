@@ -1,5 +1,5 @@
 /** SQL of the statistics for operators. Counts the rows themselves, outside of the path of deliveries. */
-import { sql, type Tx } from '../../postgres/index.ts'
+import { acrossPartners, sql, type Tx } from '../../postgres/index.ts'
 
 export type EndpointCounts = {
   readonly subscriptionId: string
@@ -15,8 +15,13 @@ export type EndpointCounts = {
 
 /** Lists all partners in pages. Names no partner by design. */
 export async function partnersAfter(tx: Tx, afterId: string, partnersMax: number): Promise<readonly string[]> {
-  const rows = await tx.rows<{ partnerId: string }>(sql`
-    select partner_id from delivery.partners where partner_id > ${afterId} order by partner_id limit ${partnersMax}`)
+  const rows = await tx.rows<{ partnerId: string }>(
+    acrossPartners(
+      'walks over all partners to count for operators',
+      sql`
+    select partner_id from delivery.partners where partner_id > ${afterId} order by partner_id limit ${partnersMax}`,
+    ),
+  )
   return rows.map((row) => row.partnerId)
 }
 

@@ -1,6 +1,6 @@
 /** SQL of recoveries and of the feed. A recovery step locks the partner's row, so that steps of a partner run one at a time. */
 import type { webhooks } from '@partner-payments/wire'
-import { noSql, sql, type Tx } from '../../postgres/index.ts'
+import { acrossPartners, noSql, sql, type Tx } from '../../postgres/index.ts'
 import type { SubscriptionKey } from './store-subscriptions.ts'
 
 export type RecoveryRow = {
@@ -85,9 +85,14 @@ export function runningRecoveries(
   tx: Tx,
   rowsMax: number,
 ): Promise<readonly (SubscriptionKey & { readonly id: string })[]> {
-  return tx.rows(sql`
+  return tx.rows(
+    acrossPartners(
+      'finds recoveries in progress, without a lock',
+      sql`
     select partner_id, subscription_id, id from delivery.recoveries
-    where status = 'Running' order by created_at limit ${rowsMax}`)
+    where status = 'Running' order by created_at limit ${rowsMax}`,
+    ),
+  )
 }
 
 /** Returns false if the recovery is no longer at `before`. The transaction must then roll back. */

@@ -1,6 +1,6 @@
 /** SQL of subscriptions, and of the partner's row, which counts them and serialises the fan-out. */
 import type { webhooks } from '@partner-payments/wire'
-import { noSql, ofOnePartner, ofPartners, unprepared, sql, type Tx } from '../../postgres/index.ts'
+import { acrossPartners, noSql, ofOnePartner, ofPartners, unprepared, sql, type Tx } from '../../postgres/index.ts'
 import type { SubscriptionStatus } from './rules.ts'
 
 export type SubscriptionRow = {
@@ -194,9 +194,14 @@ export async function completeOrder(
 
 /** Due-work scan: deleted subscriptions that still have rows. */
 export function deletedSubscriptions(tx: Tx, rowsMax: number): Promise<readonly SubscriptionKey[]> {
-  return tx.rows<SubscriptionKey>(sql`
+  return tx.rows<SubscriptionKey>(
+    acrossPartners(
+      'finds deleted subscriptions whose rows can be dropped, without a lock',
+      sql`
     select partner_id, id as subscription_id from delivery.subscriptions
-    where deleted_at is not null order by deleted_at limit ${rowsMax}`)
+    where deleted_at is not null order by deleted_at limit ${rowsMax}`,
+    ),
+  )
 }
 
 /**

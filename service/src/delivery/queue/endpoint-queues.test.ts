@@ -167,7 +167,8 @@ test('five days of failures: two alerts, then the subscription is disabled with 
     hooks.clock.advance(3_600_000)
   }
   const alerts = await hooks.db.rows<{ kind: string; lastError: string }>(sql`
-    select kind, last_error from delivery.notices where partner_id = ${partnerId} order by id`)
+    select data->>'alert' as kind, data->>'lastError' as last_error from mail.messages
+    where partner_id = ${partnerId} order by id`)
   assert.deepEqual(
     alerts.map((row) => `${row.kind}: ${row.lastError}`),
     ['Failing24h: HTTP 500', 'Failing72h: HTTP 500', 'DisabledFailing: HTTP 500'],

@@ -2,7 +2,7 @@
  * SQL of `delivery.endpoint_queues`, one row for each subscription. Every statement that changes such a row is in this
  * file. A transaction that locks several rows locks them in the order of their subscription ids, so that none deadlock.
  */
-import { columnOf, ofOnePartner, ofPartners, unprepared, sql, type Tx } from '../../postgres/index.ts'
+import { acrossPartners, columnOf, ofOnePartner, ofPartners, unprepared, sql, type Tx } from '../../postgres/index.ts'
 import type { Health } from './health.ts'
 import type { SubscriptionKey } from '../management/store-subscriptions.ts'
 
@@ -65,11 +65,16 @@ export function dueEndpointQueues(
   endpointQueuesMax: number,
 ): Promise<readonly (SubscriptionKey & { readonly isHeld: boolean })[]> {
   return tx.rows(
-    unprepared(sql`
+    unprepared(
+      acrossPartners(
+        'finds endpoint queues with due deliveries, without a lock',
+        sql`
       select partner_id, subscription_id, coalesce(lease_id = ${workerId}, false) as is_held
       from delivery.endpoint_queues
       where due_at <= ${now} and (lease_until is null or lease_until <= ${now} or lease_id = ${workerId})
-      order by due_at limit ${endpointQueuesMax}`),
+      order by due_at limit ${endpointQueuesMax}`,
+      ),
+    ),
   )
 }
 
@@ -240,7 +245,8 @@ export async function subtractOwed(
     update delivery.endpoint_queues as stored set owed = stored.owed - input.dropped
     from unnest(${column('partnerId')}::uuid[], ${column('subscriptionId')}::uuid[], ${column('count')}::bigint[])
       as input (partner_id, subscription_id, dropped)
-    where stored.partner_id = input.partner_id and stored.subscription_id = input.subscription_id`)
+    where stored.partner_id = input.partner_id and stored.subscription_id = input.subscription_id
+      and ${ofOnePartner(partnersOf(rows), sql`stored.partner_id`)}`)
 }
 
 /** Ends every lease of the partner. Only for a start at which no worker is alive. */
@@ -254,13 +260,18 @@ export async function releaseAll(tx: Tx, partnerId: string, now: Date): Promise<
 
 /** Due-work scan: endpoint queues that have pending rows and are never due. It finds none if every writer wakes what it changes. */
 export function sleepingEndpointQueues(tx: Tx, endpointQueuesMax: number): Promise<readonly SubscriptionKey[]> {
-  return tx.rows<SubscriptionKey>(sql`
+  return tx.rows<SubscriptionKey>(
+    acrossPartners(
+      'finds endpoint queues with work that were not woken, without a lock',
+      sql`
     select l.partner_id, l.subscription_id from delivery.endpoint_queues l
     join delivery.subscriptions s on s.partner_id = l.partner_id and s.id = l.subscription_id
     where l.due_at is null and s.status = 'Enabled' and s.deleted_at is null
       and exists (select 1 from delivery.queue d where d.partner_id = l.partner_id
         and d.subscription_id = l.subscription_id and d.status = 'Pending')
-    limit ${endpointQueuesMax}`)
+    limit ${endpointQueuesMax}`,
+    ),
+  )
 }
 
 /** The latest times that a lease and a rest can end at, by the present clock. */
@@ -272,9 +283,14 @@ export function endpointQueuesEndingLater(
   latest: LatestTimes,
   endpointQueuesMax: number,
 ): Promise<readonly SubscriptionKey[]> {
-  return tx.rows<SubscriptionKey>(sql`
+  return tx.rows<SubscriptionKey>(
+    acrossPartners(
+      'finds leases and rests from before the clock was set back, without a lock',
+      sql`
     select partner_id, subscription_id from delivery.endpoint_queues
-    where lease_until > ${latest.leaseUntil} or paused_until > ${latest.pausedUntil} limit ${endpointQueuesMax}`)
+    where lease_until > ${latest.leaseUntil} or paused_until > ${latest.pausedUntil} limit ${endpointQueuesMax}`,
+    ),
+  )
 }
 
 /** Shortens a longer lease to `leaseUntil` and ends a longer rest now. The endpoint queue becomes due when both have ended. */

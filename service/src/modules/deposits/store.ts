@@ -1,7 +1,7 @@
 /** All SQL of deposits. */
 import type { PaymentMethod } from '@partner-payments/wire'
 import type { Currency, Minor } from '../../kernel/index.ts'
-import { givenBy, ofPartners, unprepared, sql, type Tx } from '../../postgres/index.ts'
+import { acrossPartners, givenBy, ofPartners, unprepared, sql, type Tx } from '../../postgres/index.ts'
 import type { DepositStatus } from './rules.ts'
 
 /** The columns that status changes and events read. */
@@ -78,8 +78,13 @@ export function expiredDeposits(
   now: Date,
   rowsMax: number,
 ): Promise<readonly { readonly partnerId: string; readonly id: string }[]> {
-  return tx.rows(sql`
-    select partner_id, id from deposits.deposits where expires_at <= ${now} order by expires_at limit ${rowsMax}`)
+  return tx.rows(
+    acrossPartners(
+      'finds partners with deposits to expire, without a lock',
+      sql`
+    select partner_id, id from deposits.deposits where expires_at <= ${now} order by expires_at limit ${rowsMax}`,
+    ),
+  )
 }
 
 export type DepositChange = DepositKey & {

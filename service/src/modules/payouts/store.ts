@@ -1,7 +1,17 @@
 /** All SQL of payouts. */
 import type { ErrorKey, Rail } from '@partner-payments/wire'
 import type { Currency, Minor } from '../../kernel/index.ts'
-import { type Columns, givenBy, namesOf, noSql, ofPartners, unprepared, sql, type Tx } from '../../postgres/index.ts'
+import {
+  acrossPartners,
+  type Columns,
+  givenBy,
+  namesOf,
+  noSql,
+  ofPartners,
+  unprepared,
+  sql,
+  type Tx,
+} from '../../postgres/index.ts'
 import type { PayoutStatus } from './rules.ts'
 
 export type PayoutRow = {
@@ -118,7 +128,10 @@ export async function partnersWithDue(
   partnersMax: number,
 ): Promise<readonly string[]> {
   const rows = await tx.rows<{ partnerId: string }>(
-    unprepared(sql`
+    unprepared(
+      acrossPartners(
+        'finds partners with payouts due, without a lock',
+        sql`
       with recursive scheduled (partner_id, due_at) as (
         (select partner_id, due_at from payouts.payouts where due_at is not null and partner_id > ${after}
           order by partner_id, due_at limit 1)
@@ -127,7 +140,9 @@ export async function partnersWithDue(
           select payouts.partner_id, payouts.due_at from payouts.payouts
           where payouts.due_at is not null and payouts.partner_id > scheduled.partner_id
           order by payouts.partner_id, payouts.due_at limit 1) as following)
-      select partner_id from scheduled where due_at <= ${now} limit ${partnersMax}`),
+      select partner_id from scheduled where due_at <= ${now} limit ${partnersMax}`,
+      ),
+    ),
   )
   return rows.map((row) => row.partnerId)
 }

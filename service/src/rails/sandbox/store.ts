@@ -1,6 +1,6 @@
 /** All SQL of the sandbox bank. */
 import type { ErrorKey } from '@partner-payments/wire'
-import { ofPartners, sql, type Tx } from '../../postgres/index.ts'
+import { acrossPartners, ofPartners, sql, type Tx } from '../../postgres/index.ts'
 import type { Instruction } from '../port.ts'
 
 export type InstructionRow = {
@@ -64,9 +64,14 @@ export type NotificationRow = {
 
 /** Notifications of all partners that are due, oldest first: a due-work scan, which names no partner by design. */
 export function dueNotifications(tx: Tx, now: Date, notificationsMax: number): Promise<readonly NotificationRow[]> {
-  return tx.rows<NotificationRow>(sql`
+  return tx.rows<NotificationRow>(
+    acrossPartners(
+      'reads due bank notifications in order of time',
+      sql`
     select partner_id, id, subject_id, kind, payload from rails.sandbox_notifications
-    where due_at <= ${now} order by due_at, id limit ${notificationsMax}`)
+    where due_at <= ${now} order by due_at, id limit ${notificationsMax}`,
+    ),
+  )
 }
 
 /** Deletes acknowledged notifications of many partners at once. The bank never needs them again. */
