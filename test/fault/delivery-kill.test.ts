@@ -11,6 +11,7 @@ import { limitsDefault } from '../../service/src/delivery/index.ts'
 import { killEverywhere } from '../support/crash-points.ts'
 import { print, verifyAt } from '../support/faults.ts'
 import { createHooks, type Endpoint, startEndpoint, statusChanged, until } from '../support/webhooks.ts'
+import { reconcile } from '../support/reconcile.ts'
 
 /** Fan-out, the claim of endpoint queues, an answer for each delivery, and a record of several at once; the endpoint queues given back. */
 const pointsMin = 2 + 2 + 4 + 2 + 2
@@ -47,7 +48,7 @@ async function goOn(partnerId: string): Promise<void> {
   clock.advance(2 * limitsDefault.leaseMs)
   const loop = startDelivery({ db, clock, log, webhooks, allowLoopback: true, idleMs: 5 })
   await until('everything is delivered', async () => {
-    const [first, ...rest] = await webhooks.reconcile(db, partnerId)
+    const [first, ...rest] = await reconcile(db, partnerId)
     return [first, ...rest].every((row) => row?.owed === 2n && row.delivered === 2n)
   })
   await loop.stop()

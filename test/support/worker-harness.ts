@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { sql } from '../../service/src/postgres/index.ts'
 import type { AttemptResult, Attempt, SubscriptionKey } from '../../service/src/delivery/index.ts'
+import { reconcile } from './reconcile.ts'
 import { type Hooks, statusChanged } from './webhooks.ts'
 
 export function createWorkerHarness({ webhooks, clock, log }: Hooks, inFlightMax?: number) {
@@ -32,7 +33,7 @@ export type WorkerHarness = ReturnType<typeof createWorkerHarness>
 export const textOf = (claim: Attempt, field: 'reference' | 'status') =>
   (JSON.parse(claim.data) as Readonly<Record<typeof field, string>>)[field]
 
-export function createRoom(hooks: Hooks) {
+export function createDeliveryFixture(hooks: Hooks) {
   const { db, webhooks } = hooks
   return {
     subscribe: async (partnerId: string, events: readonly string[] = [statusChanged]): Promise<SubscriptionKey> => {
@@ -53,12 +54,14 @@ export function createRoom(hooks: Hooks) {
       assert.ok(row)
       return row
     },
-    /** Every subscription of the partner adds up; answers the only one's owed, delivered, pending, held. */
+    /** Checks the counters of all subscriptions of the partner. Returns the counts of the first. */
     counts: async (partnerId: string) => {
-      const rows = await db.transaction((tx) => webhooks.reconcile(tx, partnerId))
+      const rows = await db.transaction((tx) => reconcile(tx, partnerId))
       for (const row of rows) assert.equal(row.delivered + row.pending + row.held, row.owed)
       const [row] = rows
-      return row && [row.owed, row.delivered, row.pending, row.held].map(Number)
+      assert.ok(row)
+      const { owed, delivered, pending, held } = row
+      return { owed: Number(owed), delivered: Number(delivered), pending: Number(pending), held: Number(held) }
     },
   }
 }

@@ -1,19 +1,20 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
-import { createWorkerHarness, createRoom, type WorkerHarness } from '../../../test/support/worker-harness.ts'
+import { createWorkerHarness, createDeliveryFixture, type WorkerHarness } from '../../../test/support/worker-harness.ts'
 import { createHooks, type Hooks } from '../../../test/support/webhooks.ts'
 import { dayMs, firstIdOf, momentOfId, secondMs } from '../kernel/index.ts'
 import { sql, weeksOf } from '../postgres/index.ts'
 import type { SubscriptionKey } from './management/store-subscriptions.ts'
+import { reconcile } from '../../../test/support/reconcile.ts'
 
 let hooks: Hooks
 let harness: WorkerHarness
-let room: ReturnType<typeof createRoom>
+let fixture: ReturnType<typeof createDeliveryFixture>
 // Weeks are of all partners: each test has a database of its own.
 beforeEach(async () => {
   hooks = await createHooks()
   harness = createWorkerHarness(hooks)
-  room = createRoom(hooks)
+  fixture = createDeliveryFixture(hooks)
 })
 afterEach(() => hooks.close())
 
@@ -49,7 +50,7 @@ test('weeks are there ahead of time, and made once, also by two at once', async 
 
 test('after 30 days everything delivered is dropped, by weeks, and what is owed goes down with it', async () => {
   const partnerId = await hooks.addPartner()
-  const key = await room.subscribe(partnerId)
+  const key = await fixture.subscribe(partnerId)
   for (const reference of ['A', 'B', 'C']) await hooks.emit(partnerId, reference, 'Completed')
   await hooks.fanOut(partnerId)
   await deliverAll(key)
@@ -62,12 +63,12 @@ test('after 30 days everything delivered is dropped, by weeks, and what is owed 
   hooks.clock.advance(9 * dayMs)
   await Promise.all([retain(), retain()])
   assert.deepEqual(await allRows(), [0, 0, 0, 0])
-  assert.deepEqual(await room.counts(partnerId), [0, 0, 0, 0])
+  assert.deepEqual(await fixture.counts(partnerId), { owed: 0, delivered: 0, pending: 0, held: 0 })
 })
 
 test('no week goes that an endpoint is owed something of; delivered at last, it goes', async () => {
   const partnerId = await hooks.addPartner()
-  const key = await room.subscribe(partnerId)
+  const key = await fixture.subscribe(partnerId)
   await hooks.emit(partnerId, 'A', 'first', 'second')
   await hooks.fanOut(partnerId)
   const [first] = await harness.claim(key)
@@ -76,15 +77,15 @@ test('no week goes that an endpoint is owed something of; delivered at last, it 
   await retain()
   assert.deepEqual(await allRows(), [2, 2, 1, 0])
   await deliverAll(key)
-  assert.deepEqual(await room.counts(partnerId), [2, 2, 0, 0])
+  assert.deepEqual(await fixture.counts(partnerId), { owed: 2, delivered: 2, pending: 0, held: 0 })
   await retain()
   assert.deepEqual(await allRows(), [0, 0, 0, 0])
-  assert.deepEqual(await room.counts(partnerId), [0, 0, 0, 0])
+  assert.deepEqual(await fixture.counts(partnerId), { owed: 0, delivered: 0, pending: 0, held: 0 })
 })
 
 test('no week goes with events that are not fanned out, or that a recovery has before it', async () => {
   const partnerId = await hooks.addPartner()
-  const { subscriptionId } = await room.subscribe(partnerId)
+  const { subscriptionId } = await fixture.subscribe(partnerId)
   await hooks.emit(partnerId, 'A', 'Completed')
   hooks.clock.advance(60 * dayMs)
   await retain()
@@ -106,7 +107,7 @@ test('no week goes with events that are not fanned out, or that a recovery has b
 
 test('what was held for 30 days is dropped, and so is what a subscription is owed that was disabled as long', async () => {
   const partnerId = await hooks.addPartner()
-  const [held, disabled] = [await room.subscribe(partnerId), await room.subscribe(partnerId)]
+  const [held, disabled] = [await fixture.subscribe(partnerId), await fixture.subscribe(partnerId)]
   for (const reference of ['A', 'B', 'C']) await hooks.emit(partnerId, reference, 'Completed')
   await hooks.fanOut(partnerId)
   await hooks.webhooks.update(partnerId, disabled.subscriptionId, { status: 'Disabled' })
@@ -120,7 +121,7 @@ test('what was held for 30 days is dropped, and so is what a subscription is owe
   await retain()
   // What is pending is not held: it stays, and so does its event.
   assert.equal(await rowsOf('delivery.queue'), 1)
-  const sums = await hooks.webhooks.reconcile(hooks.db, partnerId)
+  const sums = await reconcile(hooks.db, partnerId)
   assert.deepEqual(sums.map((row) => [row.owed, row.pending, row.held]).toSorted(), [
     [0n, 0n, 0n],
     [1n, 1n, 0n],
@@ -132,7 +133,7 @@ test('what was held for 30 days is dropped, and so is what a subscription is owe
 
 test('a soak: months of events, and the tables stay as small as one of them', async () => {
   const partnerId = await hooks.addPartner()
-  const key = await room.subscribe(partnerId)
+  const key = await fixture.subscribe(partnerId)
   const sizes: number[][] = []
   for (let day = 0; day < 120; day += 3) {
     hooks.clock.advance(3 * dayMs)
@@ -147,7 +148,7 @@ test('a soak: months of events, and the tables stay as small as one of them', as
     await deliverAll(key)
     await retain()
     sizes.push(await allRows())
-    assert.equal((await room.counts(partnerId))?.[0], (await allRows())[2])
+    assert.equal((await fixture.counts(partnerId)).owed, (await allRows())[2])
   }
   // 30 days and what is left of a week hold 13 of them at most.
   for (const size of sizes) assert.ok(Math.max(...size) <= 13, String(size))

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { createWorkerHarness, type WorkerHarness } from '../../../../test/support/worker-harness.ts'
 import { createHooks, statusChanged } from '../../../../test/support/webhooks.ts'
+import { reconcile } from '../../../../test/support/reconcile.ts'
 import { Refusal } from '../../api/index.ts'
 import { after as later, hourMs, minuteMs, newId } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
@@ -40,7 +41,7 @@ async function told(key: Key, ...names: readonly string[]) {
 }
 
 async function reconciled(key: Key) {
-  const rows = await hooks.webhooks.reconcile(hooks.db, key.partnerId)
+  const rows = await reconcile(hooks.db, key.partnerId)
   const row = rows.find((each) => each.subscriptionId === key.subscriptionId)
   assert.ok(row)
   assert.equal(row.delivered + row.pending + row.held, row.owed)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { createHooks, statusChanged } from '../../../../test/support/webhooks.ts'
+import { reconcile } from '../../../../test/support/reconcile.ts'
 import { Refusal } from '../../api/index.ts'
 import { after as later, dayMs, firstIdOf, hourMs, minuteMs, newId } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
@@ -34,7 +35,7 @@ async function recover({ partnerId, subscriptionId }: Key, since = ago(hourMs)) 
 
 /** owed, delivered, pending, held; the first is the sum of the others, always. */
 async function counts({ partnerId, subscriptionId }: Key) {
-  const rows = await hooks.webhooks.reconcile(hooks.db, partnerId)
+  const rows = await reconcile(hooks.db, partnerId)
   const row = rows.find((each) => each.subscriptionId === subscriptionId)
   assert.ok(row)
   const { owed, delivered, pending, held } = row

@@ -1,7 +1,7 @@
 /** A queue that PostgreSQL analysed while it was empty, and that is long now. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { createWorkerHarness, createRoom } from '../../../../test/support/worker-harness.ts'
+import { createWorkerHarness, createDeliveryFixture } from '../../../../test/support/worker-harness.ts'
 import { createTestDatabase } from '../../../../test/support/postgres.ts'
 import { until } from '../../../../test/support/until.ts'
 import { createHooks, type Hooks } from '../../../../test/support/webhooks.ts'
@@ -61,11 +61,11 @@ const insertFutureRows = ({ db, clock }: Hooks, { partnerId, subscriptionId }: S
     from generate_series(1, ${count}::integer) as n`)
 
 async function grow(hooks: Hooks): Promise<readonly SubscriptionKey[]> {
-  const room = createRoom(hooks)
+  const fixture = createDeliveryFixture(hooks)
   const keys: SubscriptionKey[] = []
   for (let i = 0; i < partners; i += 1) {
     const partnerId = await hooks.addPartner()
-    keys.push(await room.subscribe(partnerId), await room.subscribe(partnerId))
+    keys.push(await fixture.subscribe(partnerId), await fixture.subscribe(partnerId))
   }
   for (const one of keys) await insertFutureRows(hooks, one, 100)
   await hooks.db.run(sql`delete from delivery.queue where sequence > 0`)

@@ -1,32 +1,38 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { createWorkerHarness, createRoom, type WorkerHarness, textOf } from '../../../../test/support/worker-harness.ts'
+import {
+  createWorkerHarness,
+  createDeliveryFixture,
+  type WorkerHarness,
+  textOf,
+} from '../../../../test/support/worker-harness.ts'
 import { createHooks, type Hooks, statusChanged } from '../../../../test/support/webhooks.ts'
 import { type Page } from '../../api/index.ts'
 import { after as later, hourMs, newId } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
 import { type AttemptResult } from './schedule.ts'
 import type { Attempt } from './attempt.ts'
+import { reconcile } from '../../../../test/support/reconcile.ts'
 import { limitsDefault, retryDelaysMsDefault } from '../limits.ts'
 import { type SubscriptionKey } from '../management/store-subscriptions.ts'
 
 let hooks: Hooks
 let harness: WorkerHarness
-let room: ReturnType<typeof createRoom>
+let fixture: ReturnType<typeof createDeliveryFixture>
 before(async () => {
   hooks = await createHooks()
   harness = createWorkerHarness(hooks)
-  room = createRoom(hooks)
+  fixture = createDeliveryFixture(hooks)
 })
 after(() => hooks.close())
 
 const { subscribe, claim, record, list, endpointQueueOf, counts } = {
-  subscribe: (...given: Parameters<typeof room.subscribe>) => room.subscribe(...given),
+  subscribe: (...given: Parameters<typeof fixture.subscribe>) => fixture.subscribe(...given),
   claim: (key: SubscriptionKey, by = harness) => by.claim(key),
   record: (one: Attempt | undefined, more: Partial<AttemptResult> = {}, by = harness) => by.record(one, more),
-  list: (key: SubscriptionKey) => room.list(key),
-  endpointQueueOf: (key: SubscriptionKey) => room.endpointQueueOf(key),
-  counts: (partnerId: string) => room.counts(partnerId),
+  list: (key: SubscriptionKey) => fixture.list(key),
+  endpointQueueOf: (key: SubscriptionKey) => fixture.endpointQueueOf(key),
+  counts: (partnerId: string) => fixture.counts(partnerId),
 }
 const statuses = (page: Page<{ readonly status: string }>) => page.data.map((row) => row.status)
 
@@ -93,7 +99,7 @@ test('ten concurrent fan-outs: each event is delivered once, in order', async ()
     await record(one)
   }
   assert.deepEqual(seen, names)
-  assert.deepEqual(await counts(partnerId), [40, 40, 0, 0])
+  assert.deepEqual(await counts(partnerId), { owed: 40, delivered: 40, pending: 0, held: 0 })
 })
 
 test('deliveries of one reference go one at a time and in order; references are independent', async () => {
@@ -152,7 +158,7 @@ test('a delivery is attempted twelve times by the schedule and then held; enabli
     held?.attempts.map((attempt) => attempt.attempt),
     [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12],
   )
-  assert.deepEqual(await counts(partnerId), [1, 0, 0, 1])
+  assert.deepEqual(await counts(partnerId), { owed: 1, delivered: 0, pending: 0, held: 1 })
 
   await patient.webhooks.update(partnerId, key.subscriptionId, { status: 'Enabled' })
   const [again] = await own.claim(key)
@@ -164,7 +170,7 @@ test('a delivery is attempted twelve times by the schedule and then held; enabli
   patient.clock.advance(6001)
   const [final] = await own.claim(key)
   assert.equal(await record(final, {}, own), 'delivered')
-  assert.deepEqual(await counts(partnerId), [1, 1, 0, 0])
+  assert.deepEqual(await counts(partnerId), { owed: 1, delivered: 1, pending: 0, held: 0 })
   await own.close()
   await patient.close()
 })
@@ -340,7 +346,7 @@ test('concurrent claims, results, fan-outs, disabling and deleting do not deadlo
   }
   await Promise.all([work(), work(), work(), toggle()])
   while ((await hooks.fanOut(partnerId)) > 0);
-  const rows = await hooks.db.transaction((tx) => hooks.webhooks.reconcile(tx, partnerId))
+  const rows = await hooks.db.transaction((tx) => reconcile(tx, partnerId))
   assert.equal(rows.length, 3)
   for (const row of rows) {
     assert.ok(row.delivered > 0n)

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { createWorkerHarness, createRoom, type WorkerHarness, textOf } from '../../../../test/support/worker-harness.ts'
+import {
+  createWorkerHarness,
+  createDeliveryFixture,
+  type WorkerHarness,
+  textOf,
+} from '../../../../test/support/worker-harness.ts'
 import { createHooks, type Hooks } from '../../../../test/support/webhooks.ts'
 import { createCursors, type Page } from '../../api/index.ts'
 import { createSealer } from '../../kernel/index.ts'
@@ -12,21 +17,21 @@ import { type SubscriptionKey } from '../management/store-subscriptions.ts'
 
 let hooks: Hooks
 let harness: WorkerHarness
-let room: ReturnType<typeof createRoom>
+let fixture: ReturnType<typeof createDeliveryFixture>
 before(async () => {
   hooks = await createHooks()
   harness = createWorkerHarness(hooks)
-  room = createRoom(hooks)
+  fixture = createDeliveryFixture(hooks)
 })
 after(() => hooks.close())
 
 const { subscribe, claim, record, list, endpointQueueOf, counts } = {
-  subscribe: (...given: Parameters<typeof room.subscribe>) => room.subscribe(...given),
+  subscribe: (...given: Parameters<typeof fixture.subscribe>) => fixture.subscribe(...given),
   claim: (key: SubscriptionKey, by = harness) => by.claim(key),
   record: (one: Attempt | undefined, more: Partial<AttemptResult> = {}, by = harness) => by.record(one, more),
-  list: (key: SubscriptionKey) => room.list(key),
-  endpointQueueOf: (key: SubscriptionKey) => room.endpointQueueOf(key),
-  counts: (partnerId: string) => room.counts(partnerId),
+  list: (key: SubscriptionKey) => fixture.list(key),
+  endpointQueueOf: (key: SubscriptionKey) => fixture.endpointQueueOf(key),
+  counts: (partnerId: string) => fixture.counts(partnerId),
 }
 const statuses = (page: Page<{ readonly status: string }>) => page.data.map((row) => row.status)
 
@@ -49,7 +54,7 @@ test('410 disables the subscription and holds its deliveries, also of later even
   assert.deepEqual(await claim(key), [])
   const { dueAt, leaseId } = await endpointQueueOf(key)
   assert.deepEqual([dueAt, leaseId], [null, null])
-  assert.deepEqual(await counts(partnerId), [4, 1, 0, 3])
+  assert.deepEqual(await counts(partnerId), { owed: 4, delivered: 1, pending: 0, held: 3 })
   const held = await hooks.webhooks.deliveries(partnerId, key.subscriptionId, { status: 'Held' })
   assert.deepEqual(
     held.data.map((row) => [row.reference, row.nextAttemptAt]),
@@ -71,7 +76,7 @@ test('410 disables the subscription and holds its deliveries, also of later even
     }
   }
   assert.deepEqual(seen, ['A', 'C', 'D'])
-  assert.deepEqual(await counts(partnerId), [4, 4, 0, 0])
+  assert.deepEqual(await counts(partnerId), { owed: 4, delivered: 4, pending: 0, held: 0 })
 })
 
 test('410 from a URL that the partner has replaced does not disable the subscription', async () => {
@@ -171,7 +176,7 @@ test('five days of failures: two alerts, then the subscription is disabled with 
     select status, disabled_reason from delivery.subscriptions where partner_id = ${partnerId}`)
   assert.deepEqual(row, { status: 'Disabled', disabledReason: 'Failing' })
   // Probes do not count in the retry schedule, so the delivery was not held for its attempts.
-  assert.deepEqual(await counts(partnerId), [1, 0, 0, 1])
+  assert.deepEqual(await counts(partnerId), { owed: 1, delivered: 0, pending: 0, held: 1 })
   await hooks.webhooks.update(partnerId, key.subscriptionId, { status: 'Enabled' })
   const [one] = await claim(key)
   assert.equal(await record(one), 'delivered')
@@ -212,7 +217,8 @@ test('with a sharded database every statement is about one partner, and everythi
   for (let turn = 0; turn < 2; turn += 1)
     for (const key of keys) await Promise.all((await worker.claim(key)).map((one) => worker.record(one)))
   await worker.close()
-  for (const partnerId of partners) assert.deepEqual(await counts(partnerId), [2, 2, 0, 0])
+  for (const partnerId of partners)
+    assert.deepEqual(await counts(partnerId), { owed: 2, delivered: 2, pending: 0, held: 0 })
   assert.ok(statements.length > 20)
   assert.deepEqual(
     statements.filter((text) => /partner_id = any/.test(text)),

@@ -101,7 +101,7 @@ test('failures: one alert after a day and one after three, disabled after five; 
   }
   assert.deepEqual(alerts, ['24 Failing24h', '72 Failing72h', '120 Failing'])
   one.attempt('delivered')
-  assert.deepEqual([one.health().failingSince, one.health().noticed], [null, null])
+  assert.deepEqual([one.health().failingSince, one.health().lastAlert], [null, null])
   const late = endpoint()
   late.attempt('failed')
   late.wait(4 * dayMs)

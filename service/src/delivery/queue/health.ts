@@ -18,7 +18,7 @@ export type Health = {
   /** How many attempts may be in flight during a slow start. Null: no slow start. */
   readonly slowStart: number | null
   /** The last alert since `failingSince`. */
-  readonly noticed: FailingAlert | null
+  readonly lastAlert: FailingAlert | null
 }
 
 export const healthy: Health = {
@@ -27,7 +27,7 @@ export const healthy: Health = {
   failingSince: null,
   probeMs: null,
   slowStart: null,
-  noticed: null,
+  lastAlert: null,
 }
 
 /** Counts of recent attempts, in slices of time, so that the size does not grow with the rate. Only in memory. */
@@ -115,7 +115,7 @@ function afterSuccess(before: Health, window: Window, limits: Limits): Health {
     failingSince: null,
     probeMs: null,
     slowStart: allowed === null || allowed >= limits.inFlightPerEndpointMax ? null : allowed,
-    noticed: null,
+    lastAlert: null,
   }
 }
 
@@ -124,12 +124,12 @@ function withAlert(health: Health, now: Date, limits: Limits): Omit<HealthChange
   const failingMs = now.getTime() - (health.failingSince ?? now).getTime()
   if (failingMs >= limits.failingDisableMs) return { health, disable: 'Failing' }
   const alert =
-    failingMs >= limits.failingSecondNoticeMs && health.noticed !== 'Failing72h'
+    failingMs >= limits.failingSecondNoticeMs && health.lastAlert !== 'Failing72h'
       ? 'Failing72h'
-      : failingMs >= limits.failingNoticeMs && health.noticed === null
+      : failingMs >= limits.failingNoticeMs && health.lastAlert === null
         ? 'Failing24h'
         : undefined
-  return alert === undefined ? { health } : { health: { ...health, noticed: alert }, alert }
+  return alert === undefined ? { health } : { health: { ...health, lastAlert: alert }, alert }
 }
 
 export const sameHealth = (a: Health, b: Health): boolean =>
@@ -139,4 +139,4 @@ export const sameHealth = (a: Health, b: Health): boolean =>
     a.failingSince?.getTime() === b.failingSince?.getTime() &&
     a.probeMs === b.probeMs &&
     a.slowStart === b.slowStart &&
-    a.noticed === b.noticed)
+    a.lastAlert === b.lastAlert)

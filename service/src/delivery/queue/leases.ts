@@ -1,4 +1,4 @@
-/** How a worker comes to hold endpoint queues: find those that are due, claim them, renew the leases, notice wake-ups. */
+/** How a worker comes to hold endpoint queues: find those that are due, claim them, renew the leases, and take note of wake-ups. */
 import { after, type Clock, type Log } from '../../kernel/index.ts'
 import type { Database } from '../../postgres/index.ts'
 import * as memory from './endpoint-queue.ts'
@@ -45,7 +45,7 @@ export function createLeases({ db, clock, log, limits, perShard, workerId, held 
     return claimed.length
   }
 
-  const noticeWakeUps = async (keys: readonly SubscriptionKey[]): Promise<void> => {
+  const acknowledgeWakeUps = async (keys: readonly SubscriptionKey[]): Promise<void> => {
     const now = clock.now()
     const woken = await perShard(keys, (some) => store.acknowledgeWakeUps(db, some, workerId))
     for (const { partnerId: _partnerId, subscriptionId, ...health } of woken) {
@@ -59,10 +59,10 @@ export function createLeases({ db, clock, log, limits, perShard, workerId, held 
   return {
     claim,
 
-    /** Finds endpoint queues that are due: claims the free ones, and notices wake-ups of held ones. Returns the claimed. */
+    /** Finds endpoint queues that are due: claims the free ones, and acknowledges wake-ups of held ones. Returns how many it claimed. */
     claimDue: async (): Promise<number> => {
       const due = await store.dueEndpointQueues(db, workerId, clock.now(), endpointQueuesPerClaimMax)
-      await noticeWakeUps(due.filter((key) => key.isHeld && held.has(key.subscriptionId)))
+      await acknowledgeWakeUps(due.filter((key) => key.isHeld && held.has(key.subscriptionId)))
       return claim(due)
     },
 

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { createWorkerHarness, createRoom, type WorkerHarness, textOf } from '../../../../test/support/worker-harness.ts'
+import {
+  createWorkerHarness,
+  createDeliveryFixture,
+  type WorkerHarness,
+  textOf,
+} from '../../../../test/support/worker-harness.ts'
 import { until } from '../../../../test/support/until.ts'
 import { createHooks, type Hooks } from '../../../../test/support/webhooks.ts'
 import { sql } from '../../postgres/index.ts'
@@ -10,18 +15,18 @@ import { type SubscriptionKey } from '../management/store-subscriptions.ts'
 
 let hooks: Hooks
 let harness: WorkerHarness
-let room: ReturnType<typeof createRoom>
+let fixture: ReturnType<typeof createDeliveryFixture>
 before(async () => {
   hooks = await createHooks({ retryDelaysMs: [1000, 1000] })
   harness = createWorkerHarness(hooks)
-  room = createRoom(hooks)
+  fixture = createDeliveryFixture(hooks)
 })
 after(() => hooks.close())
 
 const named = (claims: readonly Attempt[]) => claims.map((claim) => textOf(claim, 'status'))
 
 async function ordered(): Promise<SubscriptionKey> {
-  const key = await room.subscribe(await hooks.addPartner())
+  const key = await fixture.subscribe(await hooks.addPartner())
   await hooks.webhooks.update(key.partnerId, key.subscriptionId, { ordered: true })
   return key
 }
@@ -78,7 +83,7 @@ test('a held delivery blocks its reference, also for the next worker, until it i
     const [a1] = await harness.claim(key)
     await harness.record(a1, { status: 500 })
   }
-  assert.deepEqual(await room.counts(key.partnerId), [3, 1, 1, 1])
+  assert.deepEqual(await fixture.counts(key.partnerId), { owed: 3, delivered: 1, pending: 1, held: 1 })
   assert.deepEqual(await harness.claim(key), [])
   const next = createWorkerHarness(hooks)
   hooks.clock.advance(2 * limitsDefault.leaseMs)
@@ -101,7 +106,7 @@ test('after a restart each reference continues where it stopped', async () => {
   await hooks.fanOut(key.partnerId)
   const seen: Record<string, string[]> = { A: [], B: [], C: [] }
   let worker = createWorkerHarness(hooks)
-  for (let turn = 0; (await room.counts(key.partnerId))?.[1] !== 90; turn += 1) {
+  for (let turn = 0; (await fixture.counts(key.partnerId)).delivered !== 90; turn += 1) {
     const claims = await worker.claim(key)
     for (const claim of claims) {
       const own = seen[textOf(claim, 'reference')]
@@ -123,7 +128,7 @@ test('after a restart each reference continues where it stopped', async () => {
 })
 
 test('a switch to ordered takes effect at once: rows that were read before are read again', async () => {
-  const key = await room.subscribe(await hooks.addPartner())
+  const key = await fixture.subscribe(await hooks.addPartner())
   await hooks.emit(key.partnerId, 'A', 'a1', 'a2')
   await hooks.fanOut(key.partnerId)
   const [a1] = await harness.claim(key)
@@ -138,7 +143,7 @@ test('a switch to ordered takes effect at once: rows that were read before are r
 })
 
 test('thousands of rows are marked as ordered in steps; after a restart the marking completes before any attempt', async () => {
-  const key = await room.subscribe(await hooks.addPartner())
+  const key = await fixture.subscribe(await hooks.addPartner())
   const crowd = 4500
   await hooks.emit(key.partnerId, 'A', 'a1', ...Array.from({ length: crowd }, () => 'more'), 'a2')
   await hooks.emit(key.partnerId, 'B', 'b1')
@@ -181,7 +186,7 @@ test('after a switch back and forth the rows from between are marked as well', a
 })
 
 test('a switch to ordered waits for a fan-out that has read the subscription before', async () => {
-  const key = await room.subscribe(await hooks.addPartner())
+  const key = await fixture.subscribe(await hooks.addPartner())
   await hooks.emit(key.partnerId, 'A', 'a1', 'a2')
   let isDone = false
   const isWaiting = async () => {
@@ -203,7 +208,7 @@ test('a switch to ordered waits for a fan-out that has read the subscription bef
 })
 
 test('a second switch during the marking of the first marks the rows again', async () => {
-  const key = await room.subscribe(await hooks.addPartner())
+  const key = await fixture.subscribe(await hooks.addPartner())
   await hooks.emit(key.partnerId, 'A', ...Array.from({ length: 3000 }, () => 'more'))
   await hooks.fanOut(key.partnerId, 10_000)
   const set = (isOrdered: boolean) => hooks.webhooks.update(key.partnerId, key.subscriptionId, { ordered: isOrdered })
@@ -225,7 +230,7 @@ test('a redelivery is ordered, too', async () => {
   await hooks.emit(key.partnerId, 'A', 'a1')
   await hooks.fanOut(key.partnerId)
   await drain(harness, key)
-  const { data } = await room.list(key)
+  const { data } = await fixture.list(key)
   await hooks.webhooks.redeliver(key.partnerId, key.subscriptionId, data[0]?.eventId ?? '')
   assert.deepEqual(await markedOf(key), { marked: 1 })
   const [a1] = await harness.claim(key)

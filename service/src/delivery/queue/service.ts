@@ -4,7 +4,7 @@
  */
 import { after, assert, type Clock, type Log } from '../../kernel/index.ts'
 import type { EventOutbox } from '../../events/index.ts'
-import type { Database, Tx } from '../../postgres/index.ts'
+import type { Database } from '../../postgres/index.ts'
 import { createFanOut } from './fan-out.ts'
 import { clocksDifferMsMax, type Limits, readLimits, retryDelaysMsDefault } from '../limits.ts'
 import { createResultBatches } from './result-batches.ts'
@@ -12,7 +12,6 @@ import { createRetention } from '../retention.ts'
 import { withJitter } from './schedule.ts'
 import type { Secrets } from '../management/secrets.ts'
 import * as store from './store-endpoint-queues.ts'
-import { reconcile } from './store-reconciliation.ts'
 import * as subscriptions from '../management/store-subscriptions.ts'
 import { createQueueWorker, type QueueWorkerOptions } from './worker.ts'
 
@@ -62,9 +61,6 @@ export function createDeliveryQueue(deps: DeliveryQueueDeps & { readonly secrets
     releaseLeases: (partnerId: string): Promise<void> => store.releaseAll(db, partnerId, clock.now()),
 
     sweep: createSweep({ db, clock, limits }),
-
-    /** Per subscription: the counter of deliveries, and the rows that it has to agree with. */
-    reconcile: (tx: Tx, partnerId: string) => reconcile(tx, partnerId),
 
     ...createRetention({ db, clock, eventOutbox, limits }),
 

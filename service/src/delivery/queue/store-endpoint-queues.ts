@@ -6,7 +6,7 @@ import { columnOf, ofOnePartner, ofPartners, unprepared, sql, type Tx } from '..
 import type { Health } from './health.ts'
 import type { SubscriptionKey } from '../management/store-subscriptions.ts'
 
-const healthColumns = sql`paused_until, failures, failing_since, probe_ms, slow_start, noticed`
+const healthColumns = sql`paused_until, failures, failing_since, probe_ms, slow_start, last_alert`
 
 const partnersOf = (keys: readonly SubscriptionKey[]) => keys.map((key) => key.partnerId)
 const idsOf = (keys: readonly SubscriptionKey[]) => keys.map((key) => key.subscriptionId)
@@ -49,7 +49,7 @@ export async function restartEndpointQueue(
 ): Promise<boolean> {
   const changed = await tx.run(sql`
     update delivery.endpoint_queues set due_at = least(due_at, ${now}::timestamptz), paused_until = null, failures = 0,
-      failing_since = null, probe_ms = null, slow_start = 1, noticed = null
+      failing_since = null, probe_ms = null, slow_start = 1, last_alert = null
     where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
   return changed === 1
 }
@@ -184,11 +184,11 @@ export async function saveHealth(
   await tx.run(sql`
     update delivery.endpoint_queues as stored set paused_until = input.paused_until, failures = input.failures,
       failing_since = input.failing_since, probe_ms = input.probe_ms, slow_start = input.slow_start,
-      noticed = input.noticed
+      last_alert = input.last_alert
     from unnest(${partnersOf(rows)}::uuid[], ${idsOf(rows)}::uuid[], ${column('pausedUntil')}::timestamptz[],
       ${column('failures')}::integer[], ${column('failingSince')}::timestamptz[], ${column('probeMs')}::integer[],
-      ${column('slowStart')}::integer[], ${column('noticed')}::text[])
-      as input (partner_id, subscription_id, paused_until, failures, failing_since, probe_ms, slow_start, noticed)
+      ${column('slowStart')}::integer[], ${column('lastAlert')}::text[])
+      as input (partner_id, subscription_id, paused_until, failures, failing_since, probe_ms, slow_start, last_alert)
     where stored.partner_id = input.partner_id and stored.subscription_id = input.subscription_id
       and stored.lease_id = ${workerId} and ${ofOnePartner(partnersOf(rows), sql`stored.partner_id`)}`)
 }

@@ -1,5 +1,5 @@
-/** SQL of the check that the counter of each endpoint queue agrees with its rows. */
-import { sql, type Tx } from '../../postgres/index.ts'
+/** The counter `owed` of each endpoint queue of a partner, and the rows that it has to agree with. */
+import { sql, type Tx } from '../../service/src/postgres/index.ts'
 
 export type Reconciliation = {
   readonly subscriptionId: string
