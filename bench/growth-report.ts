@@ -122,7 +122,7 @@ function head({
     pgbench
       ? `- in the same rounds: \`pgbench\` TPC-B at scale 1 with 16 clients ${spread(pgbench.tpcb)} a second; one row inserted and committed by one client ${spread(pgbench.oneRow)} a second`
       : '- no `pgbench` on the PATH: nothing of it was measured',
-    `- the books of every database after the last round: ${booksAreRight ? 'right' : 'WRONG'}`,
+    booksAreRight ? '- all ledgers balanced after the last round' : '- LEDGERS DID NOT BALANCE after the last round',
   ].join('\n')
 }
 
