@@ -177,8 +177,8 @@ export function discardRows(queue: State, now: Date): void {
 }
 
 /**
- * Adds rows that fan-out has just committed, so that they need not be read. Refuses them, and marks the endpoint queue to
- * be read, if a row before them may be unread, if the subscription changed or is ordered, or if there is no space.
+ * Adds rows that fan-out has just committed, so that they need not be read. Refuses them if a row before them may be
+ * unread, if the subscription changed or is ordered, or if there is no space. Then new rows have to be read.
  */
 export function addNewDeliveries(
   queue: State,
@@ -288,7 +288,7 @@ export function addRead(queue: State, delivery: QueuedDelivery): void {
 
 /**
  * Sets where the deliveries go, and cancels a closing. The object of an unchanged target stays the same, because threads
- * know a target by it. False: the subscription became ordered, and rows that were read before must be discarded.
+ * identify a target by it. False: the subscription became ordered, and rows that were read before must be discarded.
  */
 export function setTarget(queue: State, target: Target): boolean {
   const becameOrdered = target.ordered && !queue.target.ordered

@@ -1,6 +1,6 @@
 /**
- * SQL that makes deliveries due again: enabling, redelivery and recovery use it. The caller has locked the endpoint queue,
- * so a delivery with an attempt under way can only move from the queue to the deliveries, never back.
+ * SQL that makes deliveries due again, for enabling, redelivery and recovery. The caller has locked the endpoint queue. So
+ * an attempt in flight can move its delivery from the queue to the deliveries, but nothing moves it back meanwhile.
  */
 import { columnOf, unprepared, sql, type Tx } from '../../postgres/index.ts'
 import type { SubscriptionKey } from '../management/store-subscriptions.ts'
