@@ -24,14 +24,14 @@ const loop = startDelivery({
   ...{ db: mortal, clock, log, allowLoopback: true, idleMs: 5 },
   webhooks: {
     ...webhooks,
-    hold: (...given) => {
-      const holder = webhooks.hold(...given)
+    createQueueWorker: (...given) => {
+      const worker = webhooks.createQueueWorker(...given)
       return {
-        ...holder,
+        ...worker,
         // The endpoint has answered, and nobody knows it yet.
-        settle: (claim, result) => {
+        recordResult: (claim, result) => {
           point()
-          return holder.settle(claim, result)
+          return worker.recordResult(claim, result)
         },
       }
     },

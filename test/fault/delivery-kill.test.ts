@@ -10,6 +10,7 @@ import { sql } from '../../service/src/postgres/index.ts'
 import { limitsDefault } from '../../service/src/delivery/index.ts'
 import { killEverywhere } from '../support/crash-points.ts'
 import { print, verifyAt } from '../support/faults.ts'
+import { reconcile } from '../support/reconcile.ts'
 import { until } from '../support/until.ts'
 import { createHooks, type Endpoint, startEndpoint, statusChanged } from '../support/webhooks.ts'
 
@@ -48,7 +49,7 @@ async function goOn(partnerId: string): Promise<void> {
   clock.advance(2 * limitsDefault.leaseMs)
   const loop = startDelivery({ db, clock, log, webhooks, allowLoopback: true, idleMs: 5 })
   await until('everything is delivered', async () => {
-    const [first, ...rest] = await webhooks.reconcile(db, partnerId)
+    const [first, ...rest] = await reconcile(db, partnerId)
     return [first, ...rest].every((row) => row?.owed === 2n && row.delivered === 2n)
   })
   await loop.stop()

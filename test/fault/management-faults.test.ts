@@ -22,6 +22,7 @@ import {
 import { until } from '../support/until.ts'
 import { createHooks, type Hooks } from '../support/webhooks.ts'
 import { createWorkers } from '../support/worker-processes.ts'
+import { reconcile } from '../support/reconcile.ts'
 
 const leaseMs = 2000
 
@@ -118,7 +119,7 @@ test('a subscription disabled and enabled under load: nothing goes to it meanwhi
   const replace = succession()
   const acting = keepActing(t, scene, 4, 10)
   const sums = async () => {
-    const [row] = await hooks.webhooks.reconcile(hooks.db, scene.partnerId)
+    const [row] = await reconcile(hooks.db, scene.partnerId)
     assert.ok(row)
     assert.equal(row.owed, row.delivered + row.pending + row.held, 'the sums at any time')
     return row

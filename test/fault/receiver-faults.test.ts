@@ -14,6 +14,7 @@ import { type Records, startDnsServer } from '../support/dns-server.ts'
 import { type Counter, type CounterOptions, createScene, judge, scaled, startCounter } from '../support/faults.ts'
 import { until } from '../support/until.ts'
 import { createHooks, type Hooks } from '../support/webhooks.ts'
+import { reconcile } from '../support/reconcile.ts'
 
 const guardMsMax = 120_000
 const exchangeTimeoutMs = 500
@@ -254,7 +255,7 @@ test('names that do not resolve, flip, and mix public with private: never called
 })
 
 async function isDelivered(partnerId: string): Promise<boolean> {
-  const rows = await hooks.webhooks.reconcile(hooks.db, partnerId)
+  const rows = await reconcile(hooks.db, partnerId)
   const row = await hooks.db.row(sql`select 1 as one from events.pending where partner_id = ${partnerId} limit 1`)
   return row === undefined && rows.every(({ owed, delivered }) => owed > 0n && owed === delivered)
 }

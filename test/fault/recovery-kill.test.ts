@@ -10,6 +10,7 @@ import { sql } from '../../service/src/postgres/index.ts'
 import { killEverywhere } from '../support/crash-points.ts'
 import { createScene, judge, startCounter } from '../support/faults.ts'
 import { createHooks } from '../support/webhooks.ts'
+import { reconcile } from '../support/reconcile.ts'
 
 /** Three steps and a half of it, two points each. */
 const events = 1700
@@ -62,7 +63,7 @@ test('killed at any point, a recovery has counted nothing twice and forgotten no
       [done.status, done.examined, done.recovered],
       ['Completed', BigInt(events + heldOnes), BigInt(events + heldOnes)],
     )
-    const [row] = await webhooks.reconcile(hooks.db, partnerId)
+    const [row] = await reconcile(hooks.db, partnerId)
     assert.deepEqual([row?.owed, row?.pending, row?.held], [BigInt(events + heldOnes), BigInt(events + heldOnes), 0n])
     const { db, clock, log } = hooks
     const loop = startDelivery({ db, clock, log, webhooks, allowLoopback: true, idleMs: 5 })

@@ -6,7 +6,7 @@
 import { once } from 'node:events'
 import { createAccounts, defaultIssuers } from '../../service/src/modules/accounts/index.ts'
 import { createUsers } from '../../service/src/modules/users/index.ts'
-import { type Claim, createDeliveryEngine } from '../../service/src/delivery/index.ts'
+import { type Attempt, createDeliveryEngine } from '../../service/src/delivery/index.ts'
 import { readMigrations } from '../../service/src/postgres/index.ts'
 import { permissions } from '@partner-payments/wire'
 import { sendDue, takeNotices } from '../../service/src/settlement/index.ts'
@@ -71,15 +71,15 @@ async function subscribe({ db, clock, log, sealer, cursors, eventOutbox }: Servi
   await webhooks.create(partnerId, { url: 'https://hooks.example.com/', events })
   return async () => {
     await db.transaction((tx) => webhooks.fanOut(tx, [partnerId], 30))
-    const begun: Claim[] = []
-    const holder = webhooks.hold(log, {
+    const begun: Attempt[] = []
+    const worker = webhooks.createQueueWorker(log, {
       ...{ begin: (claim) => begun.push(claim), wake: () => undefined, pause: async () => undefined },
       ...{ idleMs: 0, inFlightMax: 1 },
     })
-    await holder.step()
-    holder.stop()
-    for (const claim of begun) await holder.settle(claim, { startedAt: clock.now(), durationMs: 12, status: 503 })
-    await holder.close()
+    await worker.step()
+    worker.stop()
+    for (const claim of begun) await worker.recordResult(claim, { startedAt: clock.now(), durationMs: 12, status: 503 })
+    await worker.close()
   }
 }
 

@@ -9,11 +9,12 @@ import { minuteMs } from '../../service/src/kernel/index.ts'
 import { migrate, readMigrations, sql } from '../../service/src/postgres/index.ts'
 import { createAccounts, defaultIssuers } from '../../service/src/modules/accounts/index.ts'
 import { createUsers } from '../../service/src/modules/users/index.ts'
-import { type Claim, createDeliveryEngine } from '../../service/src/delivery/index.ts'
+import { type Attempt, createDeliveryEngine } from '../../service/src/delivery/index.ts'
 import { sendDue, takeNotices } from '../../service/src/settlement/index.ts'
 import { checkPayments, type Ends } from '../model/payments.ts'
 import { createEmptyDatabase } from '../support/empty.ts'
 import { balanceOf, createTestService, type Service } from '../support/composition.ts'
+import { reconcile } from '../support/reconcile.ts'
 
 const folder = new URL('fixtures/', import.meta.url)
 const fixtures = readdirSync(folder).toSorted()
@@ -130,14 +131,14 @@ for (const fixture of fixtures)
       })
       const [subscription] = (await webhooks.list(partnerId, {})).data
       assert.equal(subscription?.url, 'https://hooks.example.com/')
-      const [owed] = await webhooks.reconcile(db, partnerId)
+      const [owed] = await reconcile(db, partnerId)
       assert.ok(owed && owed.owed > 0n && owed.pending === owed.owed)
       const { data } = await webhooks.deliveries(partnerId, subscription?.id ?? '', {})
       assert.equal(BigInt(data.length), owed.owed)
       assert.equal(data.flatMap((delivery) => delivery.attempts).length, 1)
       // What was owed is delivered, in its order, under the ids of then, and the rest of the events after it.
-      const begun: Claim[] = []
-      const holder = webhooks.hold(service.log, {
+      const begun: Attempt[] = []
+      const holder = webhooks.createQueueWorker(service.log, {
         ...{ begin: (claim) => begun.push(claim), wake: () => undefined, pause: async () => undefined, idleMs: 0 },
       })
       while ((await db.transaction((tx) => webhooks.fanOut(tx, [partnerId], 10))).events > 0);
@@ -146,10 +147,10 @@ for (const fixture of fixtures)
       while ((await holder.step()) > 0 || begun.length > 0)
         for (const claim of begun.splice(0)) {
           ids.delete(claim.eventId)
-          await holder.settle(claim, { startedAt: clock.now(), durationMs: 1, status: 200 })
+          await holder.recordResult(claim, { startedAt: clock.now(), durationMs: 1, status: 200 })
         }
       assert.deepEqual([...ids], [])
-      const [delivered] = await webhooks.reconcile(db, partnerId)
+      const [delivered] = await reconcile(db, partnerId)
       assert.ok(delivered && delivered.owed > owed.owed && delivered.delivered === delivered.owed)
     })
 

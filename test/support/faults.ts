@@ -11,6 +11,7 @@ import { after as later, type Clock, newId, secondMs, systemClock } from '../../
 import { sql } from '../../service/src/postgres/index.ts'
 import { until } from './until.ts'
 import { type Endpoint, type Hooks, type Received, startEndpoint } from './webhooks.ts'
+import { reconcile } from './reconcile.ts'
 
 /** `npm run test:faults` asks for the long form; `npm test` runs the same code with smaller counts. */
 export const isLong = process.env.FAULTS === 'long'
@@ -118,7 +119,7 @@ export async function createScene(hooks: Hooks, counters: readonly Counter[], op
           const row = await hooks.db.row<{ pending: bigint }>(
             sql`select count(*) as pending from events.pending where partner_id = ${partnerId}`,
           )
-          const rows = await hooks.webhooks.reconcile(hooks.db, partnerId)
+          const rows = await reconcile(hooks.db, partnerId)
           return row?.pending === 0n && rows.every(({ owed, delivered }) => owed === delivered)
         },
         deliveredMsMax,
@@ -228,7 +229,7 @@ export async function judge(
   const judged = endpoints.map((hook) => judgePosts(hook, events, made))
   const total = (of: (one: (typeof judged)[number]) => number) => judged.reduce((sum, one) => sum + of(one), 0)
   const owed = BigInt(events.length)
-  for (const row of await hooks.webhooks.reconcile(hooks.db, partnerId))
+  for (const row of await reconcile(hooks.db, partnerId))
     assert.deepEqual([row.owed, row.delivered, row.pending, row.held], [owed, owed, 0n, 0n], 'the sums')
   const [received, distinct, refused] = [
     total((one) => one.received),

@@ -15,6 +15,7 @@ import { createEventOutbox, type EventOutbox } from '../../service/src/events/in
 import { createDatabase, sql, type Tx } from '../../service/src/postgres/index.ts'
 import { createDeliveryEngine, type DeliveryEngineDeps } from '../../service/src/delivery/index.ts'
 import { createTestDatabase } from './postgres.ts'
+import { reconcile } from './reconcile.ts'
 
 export const statusChanged = 'transaction.status.changed'
 
@@ -93,10 +94,10 @@ export type Hooks = Awaited<ReturnType<typeof createHooks>>
 
 /** The reconciled counts of one subscription. Fails unless `owed` is the sum of the others. */
 export async function reconciledCounts(
-  { db, webhooks }: Pick<Hooks, 'db' | 'webhooks'>,
+  { db }: Pick<Hooks, 'db'>,
   { partnerId, subscriptionId }: { readonly partnerId: string; readonly subscriptionId: string },
 ) {
-  const rows = await webhooks.reconcile(db, partnerId)
+  const rows = await reconcile(db, partnerId)
   const row = rows.find((candidate) => candidate.subscriptionId === subscriptionId)
   assert.ok(row)
   const { owed, delivered, pending, held } = row

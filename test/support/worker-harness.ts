@@ -1,41 +1,42 @@
 /** A delivery worker without HTTP that tests drive step by step, and readers of the resulting state. */
 import assert from 'node:assert/strict'
 import { sql } from '../../service/src/postgres/index.ts'
-import type { AttemptResult, Claim, SubscriptionKey } from '../../service/src/delivery/index.ts'
+import type { AttemptResult, Attempt, SubscriptionKey } from '../../service/src/delivery/index.ts'
+import { reconcile } from './reconcile.ts'
 import { type Hooks, statusChanged } from './webhooks.ts'
 
 export function createWorkerHarness({ webhooks, clock, log }: Hooks, inFlightMax?: number) {
-  const begun: Claim[] = []
-  const holder = webhooks.hold(log, {
-    begin: (claim) => begun.push(claim),
+  const begun: Attempt[] = []
+  const worker = webhooks.createQueueWorker(log, {
+    begin: (attempt) => begun.push(attempt),
     wake: () => undefined,
     pause: async () => undefined,
     idleMs: 0,
     inFlightMax,
   })
   return {
-    ...holder,
+    ...worker,
     /** Runs all steps. Returns the attempts of the subscription that have started since the last call. */
-    claim: async ({ subscriptionId }: SubscriptionKey): Promise<readonly Claim[]> => {
-      while ((await holder.step()) > 0);
-      const own = begun.filter((claim) => claim.subscriptionId === subscriptionId)
-      for (const claim of own) begun.splice(begun.indexOf(claim), 1)
+    claim: async ({ subscriptionId }: SubscriptionKey): Promise<readonly Attempt[]> => {
+      while ((await worker.step()) > 0);
+      const own = begun.filter((attempt) => attempt.subscriptionId === subscriptionId)
+      for (const attempt of own) begun.splice(begun.indexOf(attempt), 1)
       return own
     },
     /** Records the result of an attempt. Default: status 200. */
-    record: (claim: Claim | undefined, result: Partial<AttemptResult> = {}) => {
-      assert.ok(claim)
-      return holder.settle(claim, { startedAt: clock.now(), durationMs: 5, status: 200, ...result })
+    record: (attempt: Attempt | undefined, result: Partial<AttemptResult> = {}) => {
+      assert.ok(attempt)
+      return worker.recordResult(attempt, { startedAt: clock.now(), durationMs: 5, status: 200, ...result })
     },
   }
 }
 
 export type WorkerHarness = ReturnType<typeof createWorkerHarness>
 
-export const textOf = (claim: Claim, field: 'reference' | 'status') =>
-  (JSON.parse(claim.data) as Readonly<Record<typeof field, string>>)[field]
+export const textOf = (attempt: Attempt, field: 'reference' | 'status') =>
+  (JSON.parse(attempt.data) as Readonly<Record<typeof field, string>>)[field]
 
-export function createRoom(hooks: Hooks) {
+export function createDeliveryFixture(hooks: Hooks) {
   const { db, webhooks } = hooks
   return {
     subscribe: async (partnerId: string, events: readonly string[] = [statusChanged]): Promise<SubscriptionKey> => {
@@ -56,12 +57,14 @@ export function createRoom(hooks: Hooks) {
       assert.ok(row)
       return row
     },
-    /** Checks the sums of all subscriptions of the partner. Returns `owed`, delivered, pending and held of the first. */
+    /** Checks the counters of all subscriptions of the partner. Returns the counts of the first. */
     counts: async (partnerId: string) => {
-      const rows = await db.transaction((tx) => webhooks.reconcile(tx, partnerId))
+      const rows = await db.transaction((tx) => reconcile(tx, partnerId))
       for (const row of rows) assert.equal(row.delivered + row.pending + row.held, row.owed)
       const [row] = rows
-      return row && [row.owed, row.delivered, row.pending, row.held].map(Number)
+      assert.ok(row)
+      const { owed, delivered, pending, held } = row
+      return { owed: Number(owed), delivered: Number(delivered), pending: Number(pending), held: Number(held) }
     },
   }
 }

@@ -26,7 +26,7 @@ export const scans: Readonly<Record<string, string>> = {
     'a batch: the list of its keys, or ofPartners, says whose rows it means',
   'service/src/delivery/queue/store-endpoint-queues.ts renewEndpointQueues':
     'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/delivery/queue/store-endpoint-queues.ts hearEndpointQueues':
+  'service/src/delivery/queue/store-endpoint-queues.ts acknowledgeWakeUps':
     'a batch: the list of its keys, or ofPartners, says whose rows it means',
   'service/src/delivery/queue/store-endpoint-queues.ts lockHeld':
     'a batch: the list of its keys, or ofPartners, says whose rows it means',
@@ -38,19 +38,19 @@ export const scans: Readonly<Record<string, string>> = {
     'a batch: the list of its keys, or ofPartners, says whose rows it means',
   'service/src/delivery/queue/store-endpoint-queues.ts addOwed':
     'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/delivery/queue/store-queue.ts standsBehind':
+  'service/src/delivery/queue/store-queue.ts earlierOfReference':
     'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/delivery/queue/store-queue.ts freshRows':
+  'service/src/delivery/queue/store-queue.ts newRows':
     'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/delivery/queue/store-queue.ts dueRows':
+  'service/src/delivery/queue/store-queue.ts scheduledRows':
     'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/delivery/queue/store-queue.ts firstsOf':
+  'service/src/delivery/queue/store-queue.ts firstRowsOfReferences':
     'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/delivery/queue/store-queue.ts stillOurs':
+  'service/src/delivery/queue/store-queue.ts fence':
     'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/delivery/queue/store-queue.ts settleDelivered':
+  'service/src/delivery/queue/store-queue.ts recordDelivered':
     'a batch: the list of its keys, or ofPartners, says whose rows it means',
-  'service/src/delivery/queue/store-queue.ts settleFailed':
+  'service/src/delivery/queue/store-queue.ts recordFailed':
     'a batch: the list of its keys, or ofPartners, says whose rows it means',
   'service/src/delivery/management/store-secrets.ts liveSecrets':
     'a batch: the list of its keys, or ofPartners, says whose rows it means',
@@ -65,7 +65,7 @@ export const scans: Readonly<Record<string, string>> = {
   'service/src/events/index.ts oldestPending': 'asks what the oldest event is that a week must be kept for',
   'service/src/delivery/store-retention.ts expiredHeld': 'finds what was held too long, without a lock',
   'service/src/delivery/store-retention.ts expiredOfDisabled': 'finds what was held too long, without a lock',
-  'service/src/delivery/store-retention.ts subtractOwed':
+  'service/src/delivery/queue/store-endpoint-queues.ts subtractOwed':
     'a batch: the list of its keys, or ofPartners, says whose rows it means',
   'service/src/delivery/store-retention.ts deleteDelivered': 'empties the default partition, which holds all partners',
   'service/src/delivery/store-retention.ts deliveredBetween': 'counts a week that is dropped as a whole',
@@ -80,9 +80,9 @@ export const scans: Readonly<Record<string, string>> = {
     'is what finds the partner of an IBAN, by an index of its own',
   'service/src/modules/deposits/store.ts expiredDeposits': 'finds which partner has deposits to expire, without a lock',
   'service/src/modules/payouts/store.ts partnersWithDue': 'finds which partner has payouts due, without a lock',
-  'service/src/delivery/queue/store-deliveries.ts endpointQueuesFromTheFuture':
+  'service/src/delivery/queue/store-endpoint-queues.ts endpointQueuesEndingLater':
     'finds leases and rests from before the clock was put back, without a lock',
-  'service/src/delivery/queue/store-deliveries.ts sleepingEndpointQueues':
+  'service/src/delivery/queue/store-endpoint-queues.ts sleepingEndpointQueues':
     'finds lanes that nobody woke, without a lock',
   'service/src/delivery/management/store-subscriptions.ts deletedSubscriptions':
     'finds what is to be dropped, without a lock',

@@ -27,7 +27,7 @@ after(() => hooks.close())
 const running: Loop[] = []
 const endpoints: Endpoint[] = []
 afterEach(async () => {
-  // No partner's work is left to the next test.
+  // So that the next test has no deliveries of this one.
   await Promise.all(running.splice(0).map((loop) => loop.stop()))
   await Promise.all(endpoints.splice(0).map((endpoint) => endpoint.close()))
   await hooks.db.run(sql`
@@ -45,7 +45,7 @@ function start(options: Partial<DeliveryOptions> = {}) {
     idleMs: 20,
     exchangeTimeoutMs: 5000,
     drainMs: 50,
-    // As the service does; a resolver of the test's own does not reach another thread.
+    // As in the service. A resolver of a test cannot be sent to another thread.
     threads: options.resolve === undefined ? 1 : 0,
     ...options,
   })
@@ -75,7 +75,7 @@ async function subscribe(partnerId: string, url: string) {
   return { id, secret, deliveries, settled }
 }
 
-/** One event to one endpoint; answers the delivery once it was attempted. */
+/** Sends one event to one endpoint. Returns the delivery after its first attempt. */
 async function deliverOne(
   respond: (response: ServerResponse, received: Received) => void,
   options: Partial<DeliveryOptions> = {},
@@ -92,7 +92,7 @@ async function deliverOne(
   return { delivery, attempt, endpoint }
 }
 
-test('a delivery verifies with the standardwebhooks package on the raw body, which is exactly eventId and data', async () => {
+test('the standardwebhooks package verifies the raw body, which is exactly eventId and data', async () => {
   const endpoint = await listen()
   const partnerId = await hooks.addPartner()
   const { secret, settled, deliveries } = await subscribe(partnerId, endpoint.url)
@@ -119,7 +119,7 @@ test('a delivery verifies with the standardwebhooks package on the raw body, whi
   assert.throws(() => new Webhook(secret).verify(`${got.body} `, got.headers as Record<string, string>))
 })
 
-test('per reference the endpoint sees the events in order, one at a time', async () => {
+test('the endpoint gets the events of a reference in order, one at a time', async () => {
   const open = new Set<string>()
   const overlapping: string[] = []
   const endpoint = await listen((response, { reference }) => {
@@ -145,7 +145,7 @@ test('per reference the endpoint sees the events in order, one at a time', async
     )
 })
 
-test('a failure is retried under the same eventId with a signature of its own time', async () => {
+test('a retry has the same eventId and a new signature time', async () => {
   let failures = 1
   const endpoint = await listen((response) => response.writeHead(failures-- > 0 ? 500 : 200).end('broken'))
   const partnerId = await hooks.addPartner()
@@ -163,7 +163,7 @@ test('a failure is retried under the same eventId with a signature of its own ti
   new Webhook(secret).verify(second.body, second.headers as Record<string, string>)
 })
 
-test('an endpoint that hangs, and one that trickles, fail at the end of the time for the whole exchange', async () => {
+test('an endpoint that hangs and one that trickles fail at the time limit of the exchange', async () => {
   const hanging = await deliverOne(() => undefined, { exchangeTimeoutMs: 200 })
   assert.deepEqual([hanging.attempt.error, hanging.attempt.status], ['no complete response within 200 ms', null])
   const timers: NodeJS.Timeout[] = []
@@ -180,7 +180,7 @@ test('an endpoint that hangs, and one that trickles, fail at the end of the time
   assert.equal(trickling.delivery.status, 'Pending')
 })
 
-test('an answer that is cut off is a failure, whatever its status said', async () => {
+test('an incomplete answer is a failure, whatever its status', async () => {
   const { attempt, delivery } = await deliverOne((response) => {
     response.writeHead(200, { 'content-length': '100' })
     response.write('ten bytes.', () => response.destroy())
@@ -191,7 +191,7 @@ test('an answer that is cut off is a failure, whatever its status said', async (
   assert.equal(attempt.responseBody, 'ten bytes.')
 })
 
-test('of a gigabyte 64 KiB are read, and 8 KiB kept as text', async () => {
+test('64 KiB of a gigabyte are read, and 8 KiB kept as text', async () => {
   const total = 2 ** 30
   let written = 0
   const { attempt, delivery } = await deliverOne((response) => {
@@ -222,7 +222,7 @@ test('410 disables the subscription', async () => {
   assert.deepEqual([attempt.status, delivery.status], [410, 'Held'])
 })
 
-test('429 with Retry-After is waited for', async () => {
+test('429 with Retry-After delays the next attempt', async () => {
   const { attempt, delivery } = await deliverOne((response) => response.writeHead(429, { 'retry-after': '900' }).end())
   assert.equal(attempt.status, 429)
   assert.equal(delivery.nextAttemptAt?.getTime(), hooks.clock.now().getTime() + 900_000)
@@ -241,7 +241,7 @@ test('an endpoint that is not HTTP, and one without a listener, fail', async () 
   assert.equal((await deliveries())[0]?.attempts[0]?.error, 'the endpoint refused the connection')
 })
 
-test('a slow endpoint does not hold up another', async () => {
+test('a slow endpoint does not delay another', async () => {
   const open: ServerResponse[] = []
   const slow = await listen((response) => open.push(response))
   const fast = await listen()
@@ -252,12 +252,12 @@ test('a slow endpoint does not hold up another', async () => {
   start({ inFlightMax: 12 })
   await settled(40)
   assert.equal(fast.received.length, 40)
-  // The last free ones are not for the one that takes all.
+  // The last free slots are not for the partner that holds most.
   assert.ok(slow.received.length >= 6 && slow.received.length <= 10, `${slow.received.length} at once`)
   open.forEach((response) => response.end())
 })
 
-test('two workers at once: each delivery is attempted once', async () => {
+test('two concurrent workers attempt each delivery once', async () => {
   const under = new Set<string>()
   const twice: string[] = []
   const endpoint = await listen((response, { eventId }) => {
@@ -280,7 +280,7 @@ test('two workers at once: each delivery is attempted once', async () => {
   }
 })
 
-test('a worker killed after the endpoint took the event, before it was recorded: delivered again, same eventId', async () => {
+test('a worker killed before it records a delivery: delivered again under the same eventId', async () => {
   const script = fileURLToPath(new URL('../../../test/support/webhooks-worker.ts', import.meta.url))
   const partnerId = await hooks.addPartner()
   let kill: (() => void) | undefined
@@ -312,7 +312,7 @@ test('a worker killed after the endpoint took the event, before it was recorded:
   assert.equal(first?.body, second?.body)
 })
 
-test('stop lets an attempt under way end and be recorded', async () => {
+test('stop waits for an attempt in flight and records it', async () => {
   const open: ServerResponse[] = []
   const endpoint = await listen((response) => open.push(response))
   const partnerId = await hooks.addPartner()
@@ -326,7 +326,7 @@ test('stop lets an attempt under way end and be recorded', async () => {
   assert.equal((await deliveries())[0]?.status, 'Delivered')
 })
 
-test('stop abandons what does not end, and gives its lease back: the next worker attempts it at once', async () => {
+test('stop abandons a slow attempt and releases its endpoint queue: the next worker attempts it at once', async () => {
   let answering = false
   const endpoint = await listen((response) => answering && response.end())
   const partnerId = await hooks.addPartner()
@@ -345,7 +345,7 @@ test('stop abandons what does not end, and gives its lease back: the next worker
   assert.equal(endpoint.received[0]?.eventId, endpoint.received[1]?.eventId)
 })
 
-test('one partner whose fan-out fails does not hold up another', async () => {
+test('a fan-out that fails for one partner does not delay another', async () => {
   const [broken, sound] = [await hooks.addPartner(), await hooks.addPartner()]
   const endpoint = await listen()
   await subscribe(broken, endpoint.url)
@@ -363,7 +363,7 @@ test('one partner whose fan-out fails does not hold up another', async () => {
   await hooks.fanOut(broken)
 })
 
-test('a subscription whose secret does not open does not hold up another', async () => {
+test('a subscription whose secret cannot be decrypted does not delay another', async () => {
   const endpoint = await listen()
   const partnerId = await hooks.addPartner()
   const broken = await subscribe(partnerId, endpoint.url)

@@ -1,4 +1,4 @@
-/** The module's sides, as one value: what partners do, and what the workers do with dues. */
+/** The delivery engine as one value: what partners manage, and what the workers run. */
 import type { Cursors } from '../api/index.ts'
 import type { Clock, Sealer } from '../kernel/index.ts'
 import type { EventOutbox } from '../events/index.ts'
@@ -24,13 +24,13 @@ export type DeliveryEngine = Subscriptions & DeliveryQueue & History & Recoverie
 export function createDeliveryEngine(given: DeliveryEngineDeps): DeliveryEngine {
   const secrets = createSecrets(given)
   const deps = { ...given, secrets }
-  const deliveries = createDeliveryQueue(deps)
+  const deliveryQueue = createDeliveryQueue(deps)
   return {
     ...createSubscriptions(deps),
     ...createHistory(deps),
     ...createRecoveries(deps),
     ...createFeed(deps),
-    ...deliveries,
-    sweep: async () => (await deliveries.sweep()) + (await secrets.sweep(given.db, given.clock.now())),
+    ...deliveryQueue,
+    sweep: async () => (await deliveryQueue.sweep()) + (await secrets.sweep(given.db, given.clock.now())),
   }
 }

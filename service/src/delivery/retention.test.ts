@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
-import { createWorkerHarness, createRoom, type WorkerHarness } from '../../../test/support/worker-harness.ts'
+import { createWorkerHarness, createDeliveryFixture, type WorkerHarness } from '../../../test/support/worker-harness.ts'
+import { reconcile } from '../../../test/support/reconcile.ts'
 import { createHooks, type Hooks, reconciledCounts } from '../../../test/support/webhooks.ts'
 import { after as later, dayMs, firstIdOf, momentOfId, secondMs } from '../kernel/index.ts'
 import { sql, weeksOf } from '../postgres/index.ts'
@@ -8,12 +9,12 @@ import type { SubscriptionKey } from './management/store-subscriptions.ts'
 
 let hooks: Hooks
 let harness: WorkerHarness
-let fixture: ReturnType<typeof createRoom>
+let fixture: ReturnType<typeof createDeliveryFixture>
 // Weeks hold the data of all partners, so each test has a database of its own.
 beforeEach(async () => {
   hooks = await createHooks()
   harness = createWorkerHarness(hooks)
-  fixture = createRoom(hooks)
+  fixture = createDeliveryFixture(hooks)
 })
 afterEach(() => hooks.close())
 
@@ -131,7 +132,7 @@ test('deliveries held for 30 days are dropped, also those of a subscription disa
   await retain()
   // The pending delivery stays, and its event as well.
   assert.equal(await rowsOf('delivery.queue'), 1)
-  const sums = await hooks.webhooks.reconcile(hooks.db, partnerId)
+  const sums = await reconcile(hooks.db, partnerId)
   assert.deepEqual(sums.map((row) => [row.owed, row.pending, row.held]).toSorted(), [
     [0n, 0n, 0n],
     [1n, 1n, 0n],

@@ -6,6 +6,7 @@ import { after, type Clock, firstIdOf, type Log } from '../kernel/index.ts'
 import type { EventOutbox } from '../events/index.ts'
 import { type Database, deleteDefault, dropWeek, ensureWeeks, type Tx, type Week, weeksOf } from '../postgres/index.ts'
 import type { Limits } from './limits.ts'
+import { subtractOwed } from './queue/store-endpoint-queues.ts'
 import * as store from './store-retention.ts'
 
 /** Together with the weeks that a migration creates, these last for two months even if retention does not run. */
@@ -46,7 +47,7 @@ export function createRetention({ db, clock, eventOutbox, limits }: Deps) {
     const delivered = table === 'delivery.deliveries' ? await store.deliveredBetween(db, week.from, week.to) : []
     return dropWeek(db, table, week, async (tx) => {
       if (week.to > (await horizon(tx, before))) return false
-      await store.subtractOwed(tx, delivered)
+      await subtractOwed(tx, delivered)
       return true
     })
   }
@@ -59,7 +60,7 @@ export function createRetention({ db, clock, eventOutbox, limits }: Deps) {
         return deleteDefault(tx, { table, column, before: end, rowsMax: rowsPerStepMax })
       }
       const dropped = await store.deleteDelivered(tx, end, rowsPerStepMax)
-      await store.subtractOwed(tx, dropped)
+      await subtractOwed(tx, dropped)
       return dropped.reduce((sum, row) => sum + Number(row.count), 0)
     })
 

@@ -1,9 +1,9 @@
-/** The loops: fan out, send, sweep. HTTP happens between transactions, never inside one. */
+/** The loops of a worker process: fan-out, sending, sweep, retention. No HTTP exchange happens inside a transaction. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { assert, type Clock, type Log, type Loop, minuteMs, nilId, secondMs, startLoop } from '../kernel/index.ts'
 import type { AttemptResult, Verdict } from './queue/schedule.ts'
-import type { Claim } from './queue/endpoint-queue.ts'
-import type { Holder } from './queue/worker.ts'
+import type { Attempt } from './queue/attempt.ts'
+import type { QueueWorker } from './queue/worker.ts'
 import type { DeliveryEngine } from './engine.ts'
 import type { Database } from '../postgres/index.ts'
 import { createExchange, type Exchange, exchangeTimeoutMsDefault } from './exchange/exchange.ts'
@@ -12,7 +12,7 @@ import { type Resolve, systemResolve } from './exchange/guard.ts'
 import { createThreads } from './exchange/threads.ts'
 
 export type DeliveryObserver = {
-  /** One attempt came to its end; `stale` ones were recorded by nobody. */
+  /** An attempt ended. The result of a `stale` one was discarded. */
   readonly attempt?: (outcome: Verdict | 'stale', durationMs: number, subscriptionId: string) => void
   readonly fannedOut?: (events: number) => void
 }
@@ -22,45 +22,39 @@ export type DeliveryOptions = {
   readonly clock: Clock
   readonly log: Log
   readonly webhooks: DeliveryEngine
-  /** Only where the service itself listens on loopback alone. */
+  /** Only if the service itself listens on loopback alone. */
   readonly allowLoopback: boolean
   readonly observe?: DeliveryObserver
-  /** Threads that make the exchanges; 0, unless given: this one does. */
+  /** Threads that make the exchanges. 0, the default: this thread makes them. */
   readonly threads?: number
-  /** What runs in them, where it is not the exchange alone. */
+  /** The program of those threads, if it is not the default one. */
   readonly threadProgram?: URL
-  /** Without threads only. */
+  /** Only without threads. */
   readonly resolve?: Resolve
   readonly proxy?: Proxy | undefined
   readonly exchangeTimeoutMs?: number
-  /** Attempts under way at once in this process. */
+  /** Attempts in flight in this process. */
   readonly inFlightMax?: number
   readonly idleMs?: number
-  /** How long `stop` waits for attempts under way before it abandons them. */
+  /** How long `stop` waits for attempts in flight before it abandons them. */
   readonly drainMs?: number
 }
 
 const partnersPerFanOutMax = 50
-/** Of all partners of one fan-out together, and at least so many of each. */
+/** Of all partners of one fan-out together. */
 const eventsPerFanOutMax = 1000
 const eventsPerPartnerMin = 20
-/** Finding nothing costs one probe of an index, and this is what an event waits at most when nobody gives a hint. */
+/** The longest wait of an event whose commit woke no loop. A look at an empty queue costs one probe of an index. */
 const idleMsDefault = 50
 const sweepIdleMs = 10 * secondMs
 const retainIdleMs = 10 * minuteMs
 
-type Sending = {
-  readonly holder: Holder
-  readonly drain: (ms: number) => Promise<void>
-}
-
-/** Whoever makes the exchanges: threads, or this one. */
 function createExchangeOf(options: DeliveryOptions): Exchange {
   const { clock, log, allowLoopback, proxy, resolve, threads = 0 } = options
   const { exchangeTimeoutMs: timeoutMs = exchangeTimeoutMsDefault } = options
   if (threads === 0)
     return createExchange({ clock, allowLoopback, resolve: resolve ?? systemResolve, timeoutMs, proxy })
-  assert(resolve === undefined, 'a function does not reach another thread')
+  assert(resolve === undefined, 'a function cannot be sent to another thread')
   return createThreads({
     count: threads,
     clock,
@@ -70,85 +64,105 @@ function createExchangeOf(options: DeliveryOptions): Exchange {
   })
 }
 
-function createSending(options: DeliveryOptions, wake: () => void): Sending {
+type Sender = {
+  readonly worker: QueueWorker
+  /** Stops starting attempts, waits up to `ms` for those in flight, and releases everything. */
+  readonly drain: (ms: number) => Promise<void>
+}
+
+/** A queue worker and the exchanges that make its attempts. */
+function createSender(options: DeliveryOptions, wake: () => void): Sender {
   const { webhooks, log, observe, inFlightMax, idleMs = idleMsDefault } = options
   const exchange = createExchangeOf(options)
-  let underWay = 0
-  let idle: (() => void) | undefined
+  let exchanges = 0
+  let onIdle: (() => void) | undefined
 
-  const settle = async (claim: Claim, result: AttemptResult) => {
-    const outcome = await holder.settle(claim, result)
-    observe?.attempt?.(outcome, result.durationMs, claim.subscriptionId)
-    const { subscriptionId, eventId } = claim
-    if (outcome === 'stale') log.warn({ eventId, subscriptionId }, 'an attempt outlived its lease: not recorded')
+  const record = async (attempt: Attempt, result: AttemptResult) => {
+    const outcome = await worker.recordResult(attempt, result)
+    observe?.attempt?.(outcome, result.durationMs, attempt.subscriptionId)
+    const { subscriptionId, eventId } = attempt
+    if (outcome === 'stale')
+      log.warn({ eventId, subscriptionId }, 'stale result discarded: the delivery changed, or the lease was lost')
     else log.debug({ eventId, subscriptionId, outcome, status: result.status }, 'webhook attempted')
   }
 
-  const end = async (claim: Claim, result: AttemptResult | undefined) => {
+  const end = async (attempt: Attempt, result: AttemptResult | undefined) => {
     try {
-      if (result === undefined) holder.giveBack(claim)
-      else await settle(claim, result)
+      if (result === undefined) worker.returnToQueue(attempt)
+      else await record(attempt, result)
     } catch (error) {
-      // It is read and attempted again: nothing is lost by not knowing.
-      log.error({ err: error, eventId: claim.eventId }, 'attempt not recorded')
+      // Nothing is lost: the delivery is read and attempted again.
+      log.error({ err: error, eventId: attempt.eventId }, 'result of an attempt could not be recorded')
     } finally {
-      underWay -= 1
-      if (underWay === 0) idle?.()
+      exchanges -= 1
+      if (exchanges === 0) onIdle?.()
     }
   }
 
-  const begin = (claim: Claim) => {
-    underWay += 1
-    exchange.send(claim, (result) => void end(claim, result))
+  const begin = (attempt: Attempt) => {
+    exchanges += 1
+    exchange.send(attempt, (result) => void end(attempt, result))
   }
 
-  const holder = webhooks.hold(log, { begin, wake, pause: (ms) => pause(ms), idleMs, inFlightMax })
+  const worker = webhooks.createQueueWorker(log, { begin, wake, pause: (ms) => pause(ms), idleMs, inFlightMax })
   return {
-    holder,
+    worker,
     drain: async (ms) => {
-      holder.stop()
+      worker.stop()
       const timer = setTimeout(exchange.abandon, ms)
-      if (underWay > 0) await new Promise<void>((resolve) => (idle = resolve))
+      if (exchanges > 0) await new Promise<void>((resolve) => (onIdle = resolve))
       clearTimeout(timer)
-      await holder.close()
+      await worker.close()
       await exchange.close()
     },
   }
 }
 
-type FanOut = { readonly db: Database; readonly log: Log; readonly webhooks: DeliveryEngine; readonly holder: Holder }
+type FanOutDeps = {
+  readonly db: Database
+  readonly log: Log
+  readonly webhooks: DeliveryEngine
+  readonly worker: QueueWorker
+}
 
 const eventsMaxOf = (partners: number) => Math.max(eventsPerPartnerMin, Math.floor(eventsPerFanOutMax / partners))
 
-/**
- * Partners take turns: each step goes on behind the last one. `more`: there may be some that it has left; what comes
- * meanwhile gathers, since a transaction for one event costs as much as for twenty.
- */
-function createFanOutStep({ db, log, webhooks, holder }: FanOut) {
-  let after = nilId
+/** Fans out for the partners together, or one by one if that fails, so that one failure does not delay the others. */
+function createFanOutOf({ db, log, webhooks, worker }: FanOutDeps) {
   const fanOut = async (partnerIds: readonly string[]): Promise<number> => {
     const eventsMax = eventsMaxOf(partnerIds.length)
-    const took = await db.transaction((tx) => webhooks.fanOut(tx, partnerIds, eventsMax, holder.workerId))
-    if (took.woken.length > 0) holder.hint(took.woken)
-    return took.events
+    const { events, deliveries } = await db.transaction((tx) =>
+      webhooks.fanOut(tx, partnerIds, eventsMax, worker.workerId),
+    )
+    if (deliveries.length > 0) worker.addNewDeliveries(deliveries)
+    return events
   }
-  /** One partner's trouble is not the others'. */
-  const alone = (partnerId: string) =>
+  const fanOutOne = (partnerId: string) =>
     fanOut([partnerId]).catch((error: unknown) => {
       log.error({ err: error, partnerId }, 'fan-out failed')
       return 0
     })
-  const fanOutAll = async (partnerIds: readonly string[]): Promise<number> => {
+  return async (partnerIds: readonly string[]): Promise<number> => {
     if (!webhooks.sharded && partnerIds.length > 1)
       try {
         return await fanOut(partnerIds)
       } catch (error) {
-        log.warn({ err: error }, 'fan-out goes on partner by partner')
+        log.warn({ err: error }, 'fan-out of several partners failed; retrying partner by partner')
       }
     let events = 0
-    for (const partnerId of partnerIds) events += await alone(partnerId)
+    for (const partnerId of partnerIds) events += await fanOutOne(partnerId)
     return events
   }
+}
+
+/**
+ * Partners take turns: each step continues behind the last partner of the step before. `more`: there may be events left.
+ * New events collect meanwhile, because a transaction for one event costs as much as for twenty.
+ */
+function createFanOutStep(deps: FanOutDeps) {
+  const { webhooks } = deps
+  const fanOut = createFanOutOf(deps)
+  let after = nilId
   return async () => {
     let partnerIds = await webhooks.partnersToFanOut(after, partnersPerFanOutMax)
     if (partnerIds.length === 0 && after !== nilId) {
@@ -158,23 +172,22 @@ function createFanOutStep({ db, log, webhooks, holder }: FanOut) {
     const last = partnerIds.at(-1)
     if (last === undefined) return { events: 0, more: false }
     after = partnerIds.length < partnersPerFanOutMax ? nilId : last
-    const events = await fanOutAll(partnerIds)
+    const events = await fanOut(partnerIds)
     return { events, more: after !== nilId || events >= eventsMaxOf(partnerIds.length) }
   }
 }
 
-/** `wake`: there may be events. `stop`: nothing more is claimed; attempts under way end, or are given back. */
+/** `wake`: there may be new events. `stop`: no attempt starts; those in flight end within `drainMs` or are abandoned. */
 export function startDelivery(options: DeliveryOptions): Loop {
   const { webhooks, log, observe, idleMs = idleMsDefault, drainMs = exchangeTimeoutMsDefault } = options
-  const sending = createSending(options, () => send.wake())
-  const { holder } = sending
-  const fanOutNext = createFanOutStep({ ...options, holder })
+  const { worker, drain } = createSender(options, () => send.wake())
+  const fanOutNext = createFanOutStep({ ...options, worker })
   const fanOutStep = async () => {
     const { events, more } = await fanOutNext()
     if (events > 0) observe?.fannedOut?.(events)
     return more ? 1 : 0
   }
-  const send = startLoop({ name: 'delivery.send', idleMs, step: holder.step, log })
+  const send = startLoop({ name: 'delivery.send', idleMs, step: worker.step, log })
   const fanOut = startLoop({ name: 'delivery.fan-out', idleMs, step: fanOutStep, log })
   const sweep = startLoop({ name: 'delivery.sweep', idleMs: sweepIdleMs, step: webhooks.sweep, log })
   const retain = startLoop({ name: 'delivery.retain', idleMs: retainIdleMs, step: () => webhooks.retain(log), log })
@@ -183,7 +196,7 @@ export function startDelivery(options: DeliveryOptions): Loop {
     wake: fanOut.wake,
     stop: async () => {
       await Promise.all([fanOut.stop(), send.stop(), sweep.stop(), retain.stop()])
-      await sending.drain(drainMs)
+      await drain(drainMs)
     },
   }
 }

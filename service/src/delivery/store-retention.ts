@@ -2,7 +2,8 @@
  * SQL of retention. Statements that change several endpoint queues lock them in the order of the subscription ids, before
  * their rows.
  */
-import { columnOf, ofPartners, unprepared, sql, type Tx } from '../postgres/index.ts'
+import { columnOf, unprepared, sql, type Tx } from '../postgres/index.ts'
+import { subtractOwed } from './queue/store-endpoint-queues.ts'
 import type { SubscriptionKey } from './management/store-subscriptions.ts'
 
 export type Expired = SubscriptionKey & { readonly eventId: string }
@@ -60,21 +61,6 @@ export async function dropExpired(tx: Tx, rows: readonly Expired[], before: Date
 }
 
 export type DroppedCount = SubscriptionKey & { readonly count: bigint }
-
-/** Subtracts dropped deliveries from `owed`. Locks the endpoint queues in the order of the subscription ids. */
-export async function subtractOwed(tx: Tx, rows: readonly DroppedCount[]): Promise<void> {
-  if (rows.length === 0) return
-  const column = columnOf(rows.toSorted((a, b) => (a.subscriptionId < b.subscriptionId ? -1 : 1)))
-  await tx.run(sql`
-    select 1 from delivery.endpoint_queues
-    where ${ofPartners(column('partnerId'))} and subscription_id = any(${column('subscriptionId')}::uuid[])
-    order by subscription_id for update`)
-  await tx.run(sql`
-    update delivery.endpoint_queues set owed = endpoint_queues.owed - input.count
-    from unnest(${column('partnerId')}::uuid[], ${column('subscriptionId')}::uuid[], ${column('count')}::bigint[])
-      as input (partner_id, subscription_id, count)
-    where endpoint_queues.partner_id = input.partner_id and endpoint_queues.subscription_id = input.subscription_id`)
-}
 
 /** Counts the deliveries of events between two ids, that is of one week, by subscription of all partners. */
 export function deliveredBetween(tx: Tx, from: string, to: string): Promise<readonly DroppedCount[]> {

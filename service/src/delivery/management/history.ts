@@ -4,7 +4,7 @@ import { type Cursors, notFound, type Page } from '../../api/index.ts'
 import { after, type Clock, dayMs, firstIdOf, momentOfId } from '../../kernel/index.ts'
 import type { Database } from '../../postgres/index.ts'
 import { type DeliveryStatus, statusesStored, statusSeen, type SubscriptionStatus } from './rules.ts'
-import * as queue from '../queue/store-deliveries.ts'
+import { wakeEndpointQueue } from '../queue/store-endpoint-queues.ts'
 import * as store from './store-history.ts'
 import * as requeue from '../queue/store-requeue.ts'
 import type { SubscriptionKey } from './store-subscriptions.ts'
@@ -153,7 +153,7 @@ const createRedelivery =
     const { eventId } = await load(key, wireEventId)
     await db.transaction(async (tx) => {
       const now = clock.now()
-      if (!(await queue.wakeEndpointQueue(tx, partnerId, id, now))) throw notFound('webhook subscription')
+      if (!(await wakeEndpointQueue(tx, partnerId, id, now))) throw notFound('webhook subscription')
       // Under this lock a delivery can only move from the queue to the delivered ones. Search in the same order.
       if (await requeue.hurry(tx, key, eventId, now)) return
       const moved = await requeue.takeDelivered(tx, key, eventId)

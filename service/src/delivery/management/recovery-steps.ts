@@ -5,7 +5,6 @@
 import { after, assert, type Clock, derivedTimeId, firstIdOf, hourMs, momentOfId } from '../../kernel/index.ts'
 import type { EventOutbox, OwnedEvent } from '../../events/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
-import * as queue from '../queue/store-deliveries.ts'
 import * as endpointQueues from '../queue/store-endpoint-queues.ts'
 import * as requeue from '../queue/store-requeue.ts'
 import { wants } from './rules.ts'
@@ -102,7 +101,7 @@ export function createRecoverySteps(deps: RecoveryStepDeps) {
       const now = clock.now()
       // Locks the partner, the endpoint queue and the subscription. Under the first lock, no other step is under way.
       await lockPartnerRow(tx, partnerId)
-      if (!(await queue.wakeEndpointQueue(tx, partnerId, subscriptionId, now))) return false
+      if (!(await endpointQueues.wakeEndpointQueue(tx, partnerId, subscriptionId, now))) return false
       const subscription = await lockSubscription(tx, partnerId, subscriptionId)
       const recovery = await store.recoveryById(tx, key, id)
       if (subscription === undefined || recovery?.status !== 'Running') return false

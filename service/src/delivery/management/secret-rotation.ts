@@ -3,7 +3,7 @@ import { type Static, webhooks as wire } from '@partner-payments/wire'
 import { notFound, Refusal } from '../../api/index.ts'
 import { after, type Clock, newId, secondMs } from '../../kernel/index.ts'
 import type { Database } from '../../postgres/index.ts'
-import * as queue from '../queue/store-deliveries.ts'
+import { wakeEndpointQueue } from '../queue/store-endpoint-queues.ts'
 import { type Secrets, shownOf } from './secrets.ts'
 import * as store from './store-subscriptions.ts'
 
@@ -19,7 +19,7 @@ export function createSecretRotation({ db, clock, secrets }: Deps) {
       db.transaction(async (tx) => {
         const now = clock.now()
         // The worker that holds the endpoint queue reads the keys again.
-        await queue.wakeEndpointQueue(tx, partnerId, id, now)
+        await wakeEndpointQueue(tx, partnerId, id, now)
         const row = await store.lockSubscription(tx, partnerId, id)
         if (row === undefined) throw notFound('webhook subscription')
         const overlapUntil = after(now, (input.overlapSeconds ?? wire.overlapSecondsDefault) * secondMs)

@@ -3,7 +3,8 @@ import type { Static, webhooks as wire } from '@partner-payments/wire'
 import { notFound, refuseField } from '../../api/index.ts'
 import { type Clock, newId } from '../../kernel/index.ts'
 import type { Database } from '../../postgres/index.ts'
-import * as queue from '../queue/store-deliveries.ts'
+import * as queue from '../queue/store-endpoint-queues.ts'
+import * as requeue from '../queue/store-requeue.ts'
 import { readEvents, readText, readUrl, type SubscriptionStatus, type UrlRules } from './rules.ts'
 import * as store from './store-subscriptions.ts'
 import type { Subscription, SubscriptionView } from './subscription-view.ts'
@@ -44,7 +45,7 @@ export function createSubscriptionUpdates({ db, clock, urlRules, view }: Deps) {
     db.transaction(async (tx) => {
       const now = clock.now()
       if (!(await queue.wakeEndpointQueue(tx, partnerId, subscriptionId, now))) return 0
-      return queue.makeDue(tx, { partnerId, subscriptionId }, now, makeDueRowsMax)
+      return requeue.makeDue(tx, { partnerId, subscriptionId }, now, makeDueRowsMax)
     })
 
   /** Locks the rows of the partner, the endpoint queue and the subscription in this order, like all other transactions. */

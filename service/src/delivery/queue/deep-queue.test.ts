@@ -1,18 +1,18 @@
-/** A queue that has grown deep since PostgreSQL last looked at it, when it was empty. */
+/** A queue that PostgreSQL analysed while it was empty, and that is long now. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { createWorkerHarness, createRoom } from '../../../../test/support/worker-harness.ts'
+import { createWorkerHarness, createDeliveryFixture } from '../../../../test/support/worker-harness.ts'
 import { createTestDatabase } from '../../../../test/support/postgres.ts'
 import { until } from '../../../../test/support/until.ts'
 import { createHooks, type Hooks } from '../../../../test/support/webhooks.ts'
 import { createLog, randomBytes } from '../../kernel/index.ts'
 import { createDatabase, type Database, sql } from '../../postgres/index.ts'
-import type { Claim } from './endpoint-queue.ts'
+import type { Attempt } from './attempt.ts'
 import type { SubscriptionKey } from '../management/store-subscriptions.ts'
 
 const partners = 2
-const restingPerEndpointQueue = 50_000
-/** As many as go to an endpoint at once. */
+const futureRowsPerEndpointQueue = 50_000
+/** As many as may be in flight to one endpoint. */
 const events = 10
 const readMax = 1_000
 
@@ -29,15 +29,15 @@ after(async () => {
   await drop()
 })
 
-/** What `work` has made PostgreSQL read of the queue: rows, and entries of indexes. A connection tells it when it ends. */
+/** The rows and index entries of the queue that PostgreSQL read for `work`. A connection reports its counts when it ends. */
 async function readOfQueue<T>(work: (hooks: Hooks) => Promise<T>, sharded = false): Promise<readonly [number, T]> {
-  const told = async () => {
+  const readCount = async () => {
     const row = await watch.row<{ count: bigint }>(sql`
       select (t.seq_tup_read + (select sum(idx_tup_read) from pg_stat_user_indexes where relid = t.relid))::bigint as count
       from pg_stat_user_tables t where t.relid = 'delivery.queue'::regclass`)
     return Number(row?.count)
   }
-  const begun = await told()
+  const before = await readCount()
   const hooks = await createHooks({ url, key, sharded })
   const result = await work(hooks)
   await hooks.close()
@@ -47,11 +47,11 @@ async function readOfQueue<T>(work: (hooks: Hooks) => Promise<T>, sharded = fals
       where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()`)
     return row?.count === 0n
   })
-  return [(await told()) - begun, result]
+  return [(await readCount()) - before, result]
 }
 
-/** Rows that nobody attempts soon. */
-const rest = ({ db, clock }: Hooks, { partnerId, subscriptionId }: SubscriptionKey, count: number) =>
+/** Inserts rows that are due in the distant future. */
+const insertFutureRows = ({ db, clock }: Hooks, { partnerId, subscriptionId }: SubscriptionKey, count: number) =>
   db.run(sql`
     insert into delivery.queue (partner_id, subscription_id, event_id, sequence, wire_event_id, type, reference, status,
       due_at, attempt_count, failures, held_at, created_at)
@@ -61,16 +61,16 @@ const rest = ({ db, clock }: Hooks, { partnerId, subscriptionId }: SubscriptionK
     from generate_series(1, ${count}::integer) as n`)
 
 async function grow(hooks: Hooks): Promise<readonly SubscriptionKey[]> {
-  const room = createRoom(hooks)
+  const fixture = createDeliveryFixture(hooks)
   const keys: SubscriptionKey[] = []
   for (let i = 0; i < partners; i += 1) {
     const partnerId = await hooks.addPartner()
-    keys.push(await room.subscribe(partnerId), await room.subscribe(partnerId))
+    keys.push(await fixture.subscribe(partnerId), await fixture.subscribe(partnerId))
   }
-  for (const one of keys) await rest(hooks, one, 100)
+  for (const one of keys) await insertFutureRows(hooks, one, 100)
   await hooks.db.run(sql`delete from delivery.queue where sequence > 0`)
   await hooks.db.pool.query('analyze delivery.queue')
-  for (const one of keys) await rest(hooks, one, restingPerEndpointQueue)
+  for (const one of keys) await insertFutureRows(hooks, one, futureRowsPerEndpointQueue)
   for (const partnerId of new Set(keys.map((one) => one.partnerId))) {
     for (let i = 0; i < events; i += 1) await hooks.emit(partnerId, `E-${i}`)
     await hooks.fanOut(partnerId)
@@ -78,30 +78,30 @@ async function grow(hooks: Hooks): Promise<readonly SubscriptionKey[]> {
   return keys
 }
 
-test('a comparison of whole keys has one index to go by', async () => {
+test('only the primary key of the queue begins with the partner, apart from partial indexes', async () => {
   const rows = await watch.rows<{ name: string }>(sql`
     select i.indexrelid::regclass::text as name from pg_index i
     join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
     where i.indrelid = 'delivery.queue'::regclass and i.indpred is null and a.attname = 'partner_id'`)
   assert.deepEqual(
     rows.map(({ name }) => name),
-    ['webhooks.queue_pkey'],
-    'PostgreSQL takes it for as good as the primary key, and may read all rows of a endpoint queue by it',
+    ['delivery.queue_pkey'],
+    'PostgreSQL may prefer another index to the primary key, and read all rows of an endpoint queue',
   )
 })
 
 for (const sharded of [false, true])
-  test(`what is settled is looked up by its keys, ${sharded ? 'sharded' : 'partners together'}`, async () => {
+  test(`recording results reads the rows by their keys, ${sharded ? 'partner by partner' : 'partners together'}`, async () => {
     const [, keys] = await readOfQueue(grow)
     const [read, outcomes] = await readOfQueue(async (hooks) => {
       const harness = createWorkerHarness(hooks)
-      const claims: Claim[] = []
+      const claims: Attempt[] = []
       for (const one of keys) claims.push(...(await harness.claim(one)))
       const recorded = claims.map((claim, n) => harness.record(claim, n % 4 === 0 ? { status: 500 } : {}))
       return Promise.all(recorded)
     }, sharded)
     const count = (outcome: string) => outcomes.filter((one) => one === outcome).length
     assert.deepEqual([count('delivered'), count('failed')], [30, 10])
-    // Mostly what was read of the endpoint queues to fill them; a join with the queue reads all of it, 200,000 rows and more.
-    assert.ok(read < readMax, `${read} rows and entries of indexes were read for ${outcomes.length} attempts`)
+    // Mostly for the prefetch. A join with the whole queue would read at least 200,000 rows.
+    assert.ok(read < readMax, `${read} rows and index entries were read for ${outcomes.length} attempts`)
   })

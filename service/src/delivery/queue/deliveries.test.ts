@@ -1,32 +1,38 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { createWorkerHarness, createRoom, type WorkerHarness, textOf } from '../../../../test/support/worker-harness.ts'
+import {
+  createWorkerHarness,
+  createDeliveryFixture,
+  type WorkerHarness,
+  textOf,
+} from '../../../../test/support/worker-harness.ts'
 import { createHooks, type Hooks, statusChanged } from '../../../../test/support/webhooks.ts'
 import { type Page } from '../../api/index.ts'
 import { after as later, hourMs, newId } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
 import { type AttemptResult } from './schedule.ts'
-import { type Claim } from './endpoint-queue.ts'
+import type { Attempt } from './attempt.ts'
+import { reconcile } from '../../../../test/support/reconcile.ts'
 import { limitsDefault, retryDelaysMsDefault } from '../limits.ts'
 import { type SubscriptionKey } from '../management/store-subscriptions.ts'
 
 let hooks: Hooks
 let harness: WorkerHarness
-let room: ReturnType<typeof createRoom>
+let fixture: ReturnType<typeof createDeliveryFixture>
 before(async () => {
   hooks = await createHooks()
   harness = createWorkerHarness(hooks)
-  room = createRoom(hooks)
+  fixture = createDeliveryFixture(hooks)
 })
 after(() => hooks.close())
 
 const { subscribe, claim, record, list, endpointQueueOf, counts } = {
-  subscribe: (...given: Parameters<typeof room.subscribe>) => room.subscribe(...given),
+  subscribe: (...given: Parameters<typeof fixture.subscribe>) => fixture.subscribe(...given),
   claim: (key: SubscriptionKey, by = harness) => by.claim(key),
-  record: (one: Claim | undefined, more: Partial<AttemptResult> = {}, by = harness) => by.record(one, more),
-  list: (key: SubscriptionKey) => room.list(key),
-  endpointQueueOf: (key: SubscriptionKey) => room.endpointQueueOf(key),
-  counts: (partnerId: string) => room.counts(partnerId),
+  record: (one: Attempt | undefined, more: Partial<AttemptResult> = {}, by = harness) => by.record(one, more),
+  list: (key: SubscriptionKey) => fixture.list(key),
+  endpointQueueOf: (key: SubscriptionKey) => fixture.endpointQueueOf(key),
+  counts: (partnerId: string) => fixture.counts(partnerId),
 }
 const statuses = (page: Page<{ readonly status: string }>) => page.data.map((row) => row.status)
 
@@ -52,14 +58,14 @@ test('an event becomes one delivery for each subscription that wants it, with it
   assert.deepEqual([await claim(elsewhere), await claim(stranger)], [[], []])
 })
 
-test('a partner without subscriptions: its events leave the queue', async () => {
+test('fan-out takes the events of a partner without subscriptions, too', async () => {
   const partnerId = await hooks.addPartner()
   await hooks.emit(partnerId, 'REF-1', 'Completed')
   assert.equal(await hooks.fanOut(partnerId), 1)
   assert.ok(!(await hooks.webhooks.partnersToFanOut(newId().replace(/^.{8}/, '00000000'), 1000)).includes(partnerId))
 })
 
-test('a fan-out that rolls back leaves the events where they were', async () => {
+test('a fan-out that rolls back takes no events', async () => {
   const partnerId = await hooks.addPartner()
   const key = await subscribe(partnerId)
   await hooks.emit(partnerId, 'REF-1', 'Completed')
@@ -76,7 +82,7 @@ test('a fan-out that rolls back leaves the events where they were', async () => 
   assert.equal((await claim(key)).length, 1)
 })
 
-test('ten fan-outs at once: each event is delivered once, in order', async () => {
+test('ten concurrent fan-outs: each event is delivered once, in order', async () => {
   const partnerId = await hooks.addPartner()
   const key = await subscribe(partnerId)
   const names = Array.from({ length: 40 }, (_, index) => `s${index}`)
@@ -93,10 +99,10 @@ test('ten fan-outs at once: each event is delivered once, in order', async () =>
     await record(one)
   }
   assert.deepEqual(seen, names)
-  assert.deepEqual(await counts(partnerId), [40, 40, 0, 0])
+  assert.deepEqual(await counts(partnerId), { owed: 40, delivered: 40, pending: 0, held: 0 })
 })
 
-test('per reference one at a time and in order; references do not wait for each other', async () => {
+test('deliveries of one reference go one at a time and in order; references are independent', async () => {
   const partnerId = await hooks.addPartner()
   const key = await subscribe(partnerId)
   await hooks.emit(partnerId, 'A', 'a1', 'a2', 'a3')
@@ -112,14 +118,14 @@ test('per reference one at a time and in order; references do not wait for each 
   await record(a1)
   const [a2] = await claim(key)
   assert.equal(a2 && textOf(a2, 'status'), 'a2')
-  // Once the earlier one has failed, the later one goes on.
+  // A failed attempt lets the later deliveries pass.
   await record(a2, { status: 500 })
   const [a3] = await claim(key)
   assert.equal(a3 && textOf(a3, 'status'), 'a3')
 })
 
-test('the retry schedule by the clock: twelve attempts, then held; enabling makes it due again', async () => {
-  // As long as the breaker is closed: one delivery alone would open it.
+test('a delivery is attempted twelve times by the schedule and then held; enabling makes it due again', async () => {
+  // With a breaker that stays closed: one failing delivery would open it.
   const patient = await createHooks({
     url: hooks.url,
     key: hooks.key,
@@ -152,7 +158,7 @@ test('the retry schedule by the clock: twelve attempts, then held; enabling make
     held?.attempts.map((attempt) => attempt.attempt),
     [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12],
   )
-  assert.deepEqual(await counts(partnerId), [1, 0, 0, 1])
+  assert.deepEqual(await counts(partnerId), { owed: 1, delivered: 0, pending: 0, held: 1 })
 
   await patient.webhooks.update(partnerId, key.subscriptionId, { status: 'Enabled' })
   const [again] = await own.claim(key)
@@ -164,12 +170,12 @@ test('the retry schedule by the clock: twelve attempts, then held; enabling make
   patient.clock.advance(6001)
   const [final] = await own.claim(key)
   assert.equal(await record(final, {}, own), 'delivered')
-  assert.deepEqual(await counts(partnerId), [1, 1, 0, 0])
+  assert.deepEqual(await counts(partnerId), { owed: 1, delivered: 1, pending: 0, held: 0 })
   await own.close()
   await patient.close()
 })
 
-test('a worker that dies between answer and record: attempted again under the same id, never lost', async () => {
+test('a worker dies before it records a result: the delivery is attempted again under the same id', async () => {
   const partnerId = await hooks.addPartner()
   const key = await subscribe(partnerId)
   await hooks.emit(partnerId, 'REF-1', 'first', 'second')
@@ -182,7 +188,7 @@ test('a worker that dies between answer and record: attempted again under the sa
   hooks.clock.advance(2)
   const [again, ...others] = await claim(key)
   assert.deepEqual([again?.eventId, again?.data, others], [abandoned.eventId, abandoned.data, []])
-  // The first worker wakes up after all: fenced off, and the attempt under way is not disturbed.
+  // The first worker continues. The fence stops it, and the attempt in flight is not disturbed.
   assert.equal(await record(abandoned, {}, frozen), 'stale')
   assert.deepEqual(await frozen.claim(key), [])
   assert.deepEqual(await claim(key), [])
@@ -191,7 +197,7 @@ test('a worker that dies between answer and record: attempted again under the sa
   assert.deepEqual([first?.status, first?.attemptCount, first?.attempts.length], ['Pending', 1, 1])
 })
 
-test('a lease that ended but was not taken over still records: nobody else has the delivery', async () => {
+test('a result is recorded after the end of the lease if no other worker has claimed the endpoint queue', async () => {
   const partnerId = await hooks.addPartner()
   const key = await subscribe(partnerId)
   await hooks.emit(partnerId, 'REF-1', 'Completed')
@@ -201,7 +207,7 @@ test('a lease that ended but was not taken over still records: nobody else has t
   assert.equal(await record(slow), 'delivered')
 })
 
-test('an attempt given back is due at once, and costs none', async () => {
+test('a delivery that is returned to the queue is due at once, and no attempt is counted', async () => {
   const partnerId = await hooks.addPartner()
   const key = await subscribe(partnerId)
   await hooks.emit(partnerId, 'REF-1', 'Completed')
@@ -210,7 +216,7 @@ test('an attempt given back is due at once, and costs none', async () => {
   const [one] = await leaving.claim(key)
   assert.ok(one)
   leaving.stop()
-  leaving.giveBack(one)
+  leaving.returnToQueue(one)
   await leaving.close()
   const [two] = await claim(key)
   assert.equal(two?.eventId, one.eventId)
@@ -218,27 +224,27 @@ test('an attempt given back is due at once, and costs none', async () => {
   assert.equal((await list(key)).data[0]?.attemptCount, 1)
 })
 
-test('an endpoint has a cap, several workers have one together, and its queue does not stand before others', async () => {
+test('the limit of attempts in flight to an endpoint holds for all workers together, and other endpoints do not wait', async () => {
   const partnerId = await hooks.addPartner()
   const [busy, quiet] = [await subscribe(partnerId), await subscribe(partnerId, ['partner.customer.deposit.created'])]
   for (let i = 0; i < 30; i += 1) await hooks.emit(partnerId, `R-${i}`, 'Completed')
   await hooks.fanOut(partnerId)
   const workers = Array.from({ length: 6 }, () => createWorkerHarness(hooks))
-  const took = await Promise.all(workers.map((worker) => worker.claim(busy)))
-  const holder = workers[took.findIndex((claims) => claims.length > 0)]
-  const claims = took.flat()
+  const claimsOf = await Promise.all(workers.map((worker) => worker.claim(busy)))
+  const owner = workers[claimsOf.findIndex((claims) => claims.length > 0)]
+  const claims = claimsOf.flat()
   assert.equal(claims.length, limitsDefault.inFlightPerEndpointMax)
   assert.equal(new Set(claims.map((one) => one.deliveryId)).size, claims.length)
-  assert.ok(holder)
-  assert.deepEqual(await holder.claim(busy), [])
-  // While it is held nobody else looks at it, though twenty are waiting.
+  assert.ok(owner)
+  assert.deepEqual(await owner.claim(busy), [])
+  // A held endpoint queue is not due, although twenty deliveries wait.
   assert.ok((await endpointQueueOf(busy)).dueAt?.getTime() ?? 0 > hooks.clock.now().getTime())
-  assert.deepEqual(await holder.claim(quiet), [])
-  await record(claims[0], {}, holder)
-  assert.equal((await holder.claim(busy)).length, 1)
+  assert.deepEqual(await owner.claim(quiet), [])
+  await record(claims[0], {}, owner)
+  assert.equal((await owner.claim(busy)).length, 1)
 })
 
-test('a deleted subscription: what it is owed is dropped, in batches, and its row last', async () => {
+test('the deliveries of a deleted subscription are dropped in batches, and its row last', async () => {
   const partnerId = await hooks.addPartner()
   const [gone, stays] = [await subscribe(partnerId), await subscribe(partnerId)]
   await hooks.emit(partnerId, 'A', 'Completed')
@@ -259,7 +265,7 @@ test('a deleted subscription: what it is owed is dropped, in batches, and its ro
   assert.equal((await claim(stays)).length, 2)
 })
 
-test('the sweep wakes a endpoint queue that sleeps on work', async () => {
+test('the sweep wakes an endpoint queue that has pending rows and is never due', async () => {
   const partnerId = await hooks.addPartner()
   const key = await subscribe(partnerId)
   await hooks.emit(partnerId, 'A', 'Completed')
@@ -271,7 +277,7 @@ test('the sweep wakes a endpoint queue that sleeps on work', async () => {
   assert.equal((await claim(key)).length, 1)
 })
 
-test('the sweep ends leases and rests of before the clock was put back, and leaves those of now', async () => {
+test('the sweep shortens leases and rests from before the clock was put back, and no others', async () => {
   const partnerId = await hooks.addPartner()
   const keys = [await subscribe(partnerId), await subscribe(partnerId)]
   await hooks.emit(partnerId, 'A', 'Completed')
@@ -285,7 +291,7 @@ test('the sweep ends leases and rests of before the clock was put back, and leav
   assert.equal(await hooks.webhooks.sweep(), 0)
   await until(hours, hours)
   assert.equal(await hooks.webhooks.sweep(), 2)
-  for (const key of keys) assert.deepEqual(await claim(key), [], 'whoever has the lease may still be there')
+  for (const key of keys) assert.deepEqual(await claim(key), [], 'the holder of the lease may still be alive')
   hooks.clock.advance(limitsDefault.leaseMs)
   for (const key of keys) assert.equal((await claim(key)).length, 1)
 })
@@ -315,7 +321,7 @@ test('deliveries are listed newest first, in pages, with their attempts', async 
   assert.deepEqual(delivered.data, [])
 })
 
-test('claims, records, fan-outs, disabling and deleting at once: no deadlock, and the sums hold', async () => {
+test('concurrent claims, results, fan-outs, disabling and deleting do not deadlock, and the counters agree with the rows', async () => {
   const partnerId = await hooks.addPartner()
   const keys = [await subscribe(partnerId), await subscribe(partnerId), await subscribe(partnerId)]
   const doomed = await subscribe(partnerId)
@@ -340,7 +346,7 @@ test('claims, records, fan-outs, disabling and deleting at once: no deadlock, an
   }
   await Promise.all([work(), work(), work(), toggle()])
   while ((await hooks.fanOut(partnerId)) > 0);
-  const rows = await hooks.db.transaction((tx) => hooks.webhooks.reconcile(tx, partnerId))
+  const rows = await hooks.db.transaction((tx) => reconcile(tx, partnerId))
   assert.equal(rows.length, 3)
   for (const row of rows) {
     assert.ok(row.delivered > 0n)

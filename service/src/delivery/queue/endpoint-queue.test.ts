@@ -1,17 +1,13 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { suite, test } from 'node:test'
+import { limitsDefault } from '../limits.ts'
+import * as memory from './endpoint-queue.ts'
+import type { NewDeliveries, QueuedDelivery, Target } from './attempt.ts'
+import type { EndpointQueue } from './endpoint-queue.ts'
 import { healthy } from './health.ts'
-import {
-  accept,
-  createEndpointQueue,
-  type Fresh,
-  type EndpointQueue,
-  type Owed,
-  type Target,
-} from './endpoint-queue.ts'
 
 const now = new Date('2026-01-01T00:00:00Z')
-const later = new Date('2026-01-01T01:00:00Z')
+const inOneHour = new Date('2026-01-01T01:00:00Z')
 const key = { partnerId: 'p', subscriptionId: 's' }
 const target: Target = {
   url: 'https://example.com/',
@@ -22,45 +18,142 @@ const target: Target = {
   updatedAt: now,
 }
 
-const owed = (sequence: bigint): Owed => ({
-  ...{
-    subscriptionId: 's',
-    eventId: `e${sequence}`,
-    wireEventId: `w${sequence}`,
-    type: 't',
-    reference: `r${sequence}`,
-  },
-  ...{ sequence, data: '{}', dueAt: null, attemptCount: 0, failures: 0 },
-})
-/** Numbers 5 to 8 of the feed, of which the subscription wants two. */
-const fresh: Fresh = { ...key, updatedAt: now, after: 4n, upTo: 8n, rows: [owed(5n), owed(7n)] }
-const endpointQueueAt = (more: Partial<EndpointQueue> = {}): EndpointQueue =>
-  Object.assign(createEndpointQueue(key, target, healthy, later, now), { cursor: 4n, mayHaveFresh: false, ...more })
-
-test('what is new is taken where all before it is known, and nothing is known twice', () => {
-  const endpointQueue = endpointQueueAt()
-  assert.ok(accept(endpointQueue, fresh, now, 100))
-  assert.deepEqual([endpointQueue.fresh.map(({ sequence }) => sequence), endpointQueue.cursor], [[5n, 7n], 8n])
-  const ahead = endpointQueueAt({ cursor: 5n })
-  assert.ok(accept(ahead, fresh, now, 100))
-  assert.deepEqual(
-    ahead.fresh.map(({ sequence }) => sequence),
-    [7n],
-  )
+const delivery = (sequence: bigint, more: Partial<QueuedDelivery> = {}): QueuedDelivery => ({
+  subscriptionId: 's',
+  eventId: `e${sequence}`,
+  wireEventId: `w${sequence}`,
+  type: 't',
+  reference: `r${sequence}`,
+  sequence,
+  data: '{}',
+  dueAt: null,
+  attemptCount: 0,
+  failures: 0,
+  ...more,
 })
 
-for (const [why, more, place] of [
-  ['something before it is unknown', { cursor: 3n }, 100],
-  ['there is something to read', { mayHaveFresh: true }, 100],
-  ['the order is to be asked', { target: { ...target, ordered: true } }, 100],
-  ['the subscription has changed since', { target: { ...target, updatedAt: new Date(0) } }, 100],
-  ['a key has ended', { target: { ...target, until: now } }, 100],
-  ['the endpoint queue is to be given back', { closing: { closed: false, dueAt: null } }, 100],
-  ['the endpoint queue rests', { health: { ...healthy, pausedUntil: later } }, 100],
-  ['there is no place', {}, 1],
-] as const)
-  test(`what is new is left to be read where ${why}`, () => {
-    const endpointQueue = endpointQueueAt(more)
-    assert.ok(!accept(endpointQueue, fresh, now, place))
-    assert.deepEqual([endpointQueue.fresh, endpointQueue.mayHaveFresh, endpointQueue.committed], [[], true, 8n])
+/** An endpoint queue that has been read up to number 4 of the feed, and has no rows. */
+function emptyQueue(by: Target = target, committedUpTo = 4n): EndpointQueue {
+  const queue = memory.createEndpointQueue(key, healthy, inOneHour, now, committedUpTo)
+  memory.setTarget(queue, by)
+  const request = memory.beginRead(queue, now)
+  memory.endRead(queue, request, { newRows: [], scheduledRows: [] }, 64, now)
+  return queue
+}
+
+const sequencesOf = (rows: readonly QueuedDelivery[]) => rows.map(({ sequence }) => sequence)
+const eventOf = (queue: EndpointQueue) => memory.startAttempt(queue, now, limitsDefault)?.delivery.eventId
+
+suite('deliveries from fan-out', () => {
+  /** Numbers 5 to 8 of the feed, of which the subscription wants two. */
+  const added: NewDeliveries = { ...key, updatedAt: now, after: 4n, upTo: 8n, rows: [delivery(5n), delivery(7n)] }
+
+  test('are added if every row before them is known', () => {
+    const queue = emptyQueue()
+    assert.ok(memory.addNewDeliveries(queue, added, now, 100))
+    assert.deepEqual(sequencesOf(queue.newRows), [5n, 7n])
+    assert.deepEqual([queue.readUpTo, queue.mayHaveNewRows], [8n, false])
   })
+
+  test('are added without those that have been read', () => {
+    const queue = emptyQueue(target, 5n)
+    assert.ok(memory.addNewDeliveries(queue, added, now, 100))
+    assert.deepEqual(sequencesOf(queue.newRows), [7n])
+  })
+
+  const resting = () => {
+    const queue = emptyQueue()
+    memory.setHealth(queue, { ...healthy, pausedUntil: inOneHour })
+    return queue
+  }
+  const closing = () => {
+    const queue = emptyQueue()
+    memory.close(queue, { closed: false, dueAt: null }, now)
+    return queue
+  }
+  const refusals: readonly { why: string; queue: EndpointQueue; rowsMax?: number }[] = [
+    { why: 'a row before them may be unread', queue: emptyQueue(target, 3n) },
+    { why: 'new rows have to be read', queue: memory.createEndpointQueue(key, healthy, inOneHour, now) },
+    { why: 'the subscription is ordered', queue: emptyQueue({ ...target, ordered: true }) },
+    { why: 'the subscription changed', queue: emptyQueue({ ...target, updatedAt: new Date(0) }) },
+    { why: 'a key has ended', queue: emptyQueue({ ...target, until: now }) },
+    { why: 'the endpoint queue is closing', queue: closing() },
+    { why: 'the endpoint queue rests', queue: resting() },
+    { why: 'there is no space', queue: emptyQueue(), rowsMax: 1 },
+  ]
+  for (const { why, queue, rowsMax = 100 } of refusals)
+    test(`are left to be read if ${why}`, () => {
+      assert.ok(!memory.addNewDeliveries(queue, added, now, rowsMax))
+      assert.deepEqual([queue.newRows, queue.mayHaveNewRows, queue.committedUpTo], [[], true, 8n])
+    })
+})
+
+suite('attempts', () => {
+  test('start one at a time for each reference, in the order of the rows', () => {
+    const queue = emptyQueue()
+    for (const row of [delivery(5n, { reference: 'a' }), delivery(6n, { reference: 'a' }), delivery(7n)])
+      memory.addRead(queue, row)
+    assert.deepEqual([eventOf(queue), eventOf(queue), eventOf(queue)], ['e5', 'e7', undefined])
+    memory.endAttempt(queue, delivery(5n, { reference: 'a' }))
+    assert.equal(eventOf(queue), 'e6')
+  })
+
+  test('start with the scheduled rows', () => {
+    const queue = emptyQueue()
+    memory.addRead(queue, delivery(7n))
+    memory.addRead(queue, delivery(5n, { dueAt: now }))
+    assert.deepEqual([eventOf(queue), eventOf(queue)], ['e5', 'e7'])
+  })
+
+  test('do not start shortly before the lease ends, nor after a stale result', () => {
+    const queue = emptyQueue()
+    memory.addRead(queue, delivery(5n))
+    memory.renewLease(queue, new Date(now.getTime() + limitsDefault.leaseMarginMs))
+    assert.equal(eventOf(queue), undefined)
+    memory.doubtLease(queue, now)
+    memory.addRead(queue, delivery(5n))
+    assert.ok(memory.isLeaseUncertain(queue))
+    assert.equal(eventOf(queue), undefined)
+    memory.renewLease(queue, inOneHour)
+    assert.equal(eventOf(queue), 'e5')
+  })
+})
+
+suite('reads', () => {
+  test('an attempt that ends during a read leaves its row known, because the read may show it as before', () => {
+    const queue = emptyQueue()
+    memory.addRead(queue, delivery(5n))
+    assert.equal(eventOf(queue), 'e5')
+    memory.beginRead(queue, now)
+    memory.endAttempt(queue, delivery(5n))
+    assert.ok(memory.isKnown(queue, delivery(5n)))
+    memory.beginRead(queue, now)
+    assert.ok(!memory.isKnown(queue, delivery(5n)))
+  })
+
+  test('a full read leaves more to read; the next due time is that of the first future row', () => {
+    const queue = memory.createEndpointQueue(key, healthy, inOneHour, now, 9n)
+    const first = memory.beginRead(queue, now)
+    const scheduledRows = [delivery(1n, { dueAt: now }), delivery(2n, { dueAt: inOneHour })]
+    memory.endRead(queue, first, { newRows: [delivery(5n), delivery(6n)], scheduledRows }, 2, now)
+    assert.deepEqual([queue.readUpTo, queue.mayHaveNewRows, queue.nextDueAt], [6n, true, inOneHour])
+    const second = memory.beginRead(queue, now)
+    assert.deepEqual([second.after, second.readsNew, second.readsScheduled], [6n, true, false])
+    memory.endRead(queue, second, { newRows: [delivery(7n)], scheduledRows: [] }, 2, now)
+    assert.deepEqual([queue.readUpTo, queue.mayHaveNewRows, queue.nextDueAt], [9n, false, inOneHour])
+  })
+
+  test('a change during a read is read by the next one', () => {
+    const queue = emptyQueue()
+    const request = memory.beginRead(queue, now)
+    memory.wakeUp(queue, healthy, now)
+    memory.endRead(queue, request, { newRows: [], scheduledRows: [] }, 64, now)
+    assert.ok(memory.needsRead(queue, now, limitsDefault))
+  })
+
+  test('a subscription that became ordered makes the rows in memory unusable', () => {
+    const queue = emptyQueue()
+    assert.ok(memory.setTarget(queue, { ...target, url: 'https://example.org/' }))
+    assert.ok(!memory.setTarget(queue, { ...target, ordered: true }))
+  })
+})

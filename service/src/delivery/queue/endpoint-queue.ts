@@ -1,228 +1,336 @@
-/** Pure: a endpoint queue in the memory of the worker that holds it: what it knows to be owed, what is under way, what is next. */
+/**
+ * The state of one endpoint queue in the memory of the worker that holds it. Pure. Every change of that state is a function
+ * of this file: elsewhere its fields are read-only.
+ */
+import { nilId } from '../../kernel/index.ts'
+import { isSameTarget, type NewDeliveries, type QueuedDelivery, type Target, targetUnread } from './attempt.ts'
 import { createWindow, type Health, type Window } from './health.ts'
 import type { Limits } from '../limits.ts'
 import type { SubscriptionKey } from '../management/store-subscriptions.ts'
-import type { OwedRow } from './store-queue.ts'
-import type { SigningKey } from '@partner-payments/wire'
+import type { QueueRow } from './store-queue.ts'
 
-/** A delivery that waits in memory, with its payload. */
-export type Owed = OwedRow & { readonly data: string }
-
-export type Target = {
-  readonly url: string
-  readonly ordered: boolean
-  readonly keys: readonly SigningKey[]
-  /** When the first of the keys ends. */
-  readonly until: Date | null
-  /** It has become ordered, and what it is owed is still to be marked so: nothing of it may be read. */
-  readonly orderPending: string | null
-  /** Of the subscription, as it was read. */
-  readonly updatedAt: Date
+export type StartedAttempt = {
+  readonly delivery: QueuedDelivery
+  /** The probe of an open breaker. */
+  readonly isProbe: boolean
 }
 
-/** The one that is known is kept, so that whoever sends to it need not learn it again. */
-export const sameTarget = (a: Target, b: Target): boolean =>
-  a.url === b.url &&
-  a.ordered === b.ordered &&
-  a.updatedAt.getTime() === b.updatedAt.getTime() &&
-  a.until?.getTime() === b.until?.getTime() &&
-  a.keys.length === b.keys.length &&
-  a.keys.every((key, index) => key === b.keys[index])
+/** How the endpoint queue is released. `closed`: nothing can be attempted until the subscription changes. */
+export type Closing = { readonly closed: boolean; readonly dueAt: Date | null }
 
-/** Not asked for yet. */
-export const unread: Target = {
-  ...{ url: '', ordered: false, keys: [], until: null, orderPending: null, updatedAt: new Date(0) },
-}
+/** The rows up to the event `last` are marked, for the switch `orderPending`. */
+export type OrderMarking = { readonly orderPending: string; readonly last: string }
 
-/** What a subscription is newly owed: all of it between two numbers of its partner's feed. */
-export type Fresh = SubscriptionKey & {
-  /** Of the subscription, when this was made for it. */
-  readonly updatedAt: Date
-  readonly after: bigint
-  readonly upTo: bigint
-  readonly rows: readonly Owed[]
-}
-
-/** One attempt to make. */
-export type Claim = SubscriptionKey & {
-  /** Of the event, within the service. */
-  readonly deliveryId: string
-  /** Where it goes, and what signs it. */
-  readonly target: Target
-  /** On the wire. */
-  readonly eventId: string
-  /** The exact JSON text of `data`. */
-  readonly data: string
-  /** Attempts made before. */
-  readonly attemptCount: number
-}
-
-/** An attempt under way. */
-export type UnderWay = { readonly owed: Owed; readonly isProbe: boolean }
-
-/** The end of a lease that may not be ours any more. */
-export const doubtful = new Date(0)
-
-export type EndpointQueue = {
+type State = {
   readonly key: SubscriptionKey
   target: Target
   health: Health
   readonly window: Window
   leaseUntil: Date
-  /** Due again, and new: in the order in which they go. */
-  again: Owed[]
-  fresh: Owed[]
-  readonly inFlight: Map<string, UnderWay>
-  /** References with an attempt under way. */
-  readonly references: Set<string>
-  /** New rows are known up to this number of the feed; what is behind it is read from there on. */
-  cursor: bigint
-  /** There may be new rows behind the cursor. */
-  mayHaveFresh: boolean
-  /** Whoever reads from now on sees all up to this number. */
-  committed: bigint
-  /** When the next one is due again: null for never; a time that has come makes it read. */
-  dueAt: Date | null
-  /** Recorded or given back while rows are being read: what was read of them is of before. */
-  readonly settled: Set<string>
-  /** Nothing begins any more: it is given back, like this, once nothing is under way. */
-  closing: { readonly closed: boolean; readonly dueAt: Date | null } | undefined
-  /** Since when it has had nothing to do, by the stopwatch. */
+  /** Rows with a due time that has come, and rows without one. Each list is in the order of its attempts. */
+  scheduledRows: QueuedDelivery[]
+  newRows: QueuedDelivery[]
+  readonly inFlight: Map<string, StartedAttempt>
+  /** The references of the attempts in flight. */
+  readonly busyReferences: Set<string>
+  /** New rows up to this number of the feed have been read. */
+  readUpTo: bigint
+  /** There may be new rows behind `readUpTo`. */
+  mayHaveNewRows: boolean
+  /** A read that begins now sees every row up to this number. */
+  committedUpTo: bigint
+  /** When scheduled rows have to be read next. Null: never. */
+  nextDueAt: Date | null
+  /** Events whose attempts ended since the last read began. That read may show them as they were before. */
+  readonly endedSinceRead: Set<string>
+  /** Of an ordered subscription: the row before has been delivered, and the next row of the reference has to be read. */
+  readonly unblockedReferences: Set<string>
+  /** How far the rows of a subscription that became ordered are marked. */
+  orderMarking: OrderMarking | undefined
+  /** No attempt starts any more. The endpoint queue is released like this when none is in flight. */
+  closing: Closing | undefined
+  /** Since when there is nothing to do, by the monotonic clock. */
   idleSince: number | undefined
 }
 
-export function createEndpointQueue(
+export type EndpointQueue = Readonly<State>
+
+/** The end of a lease that the worker may have lost. */
+const leaseUncertain = new Date(0)
+
+/** As the worker has just claimed it: nothing is read. `committedUpTo`: the highest number that fan-out announced, if any. */
+export const createEndpointQueue = (
   key: SubscriptionKey,
-  target: Target,
   health: Health,
   leaseUntil: Date,
   now: Date,
-): EndpointQueue {
-  return {
-    ...{ key, target, health, leaseUntil, window: createWindow(), again: [], fresh: [], inFlight: new Map() },
-    ...{ references: new Set(), cursor: 0n, mayHaveFresh: true, dueAt: now, settled: new Set(), closing: undefined },
-    ...{ committed: 0n, idleSince: undefined },
-  }
-}
+  committedUpTo = 0n,
+): EndpointQueue => ({
+  key,
+  target: targetUnread,
+  health,
+  window: createWindow(),
+  leaseUntil,
+  scheduledRows: [],
+  newRows: [],
+  inFlight: new Map(),
+  busyReferences: new Set(),
+  readUpTo: 0n,
+  mayHaveNewRows: true,
+  committedUpTo,
+  nextDueAt: now,
+  endedSinceRead: new Set(),
+  unblockedReferences: new Set(),
+  orderMarking: undefined,
+  closing: undefined,
+  idleSince: undefined,
+})
 
-/** All of the endpoint queue is read again, as if it had just been claimed. */
-export function forget(endpointQueue: EndpointQueue, now: Date): void {
-  Object.assign(endpointQueue, { again: [], fresh: [], cursor: 0n, mayHaveFresh: true, dueAt: now })
-}
-
-export const isPaused = ({ health }: EndpointQueue, now: Date): boolean =>
+export const isResting = ({ health }: EndpointQueue, now: Date): boolean =>
   health.pausedUntil !== null && health.pausedUntil > now
 
-/** Attempts that may be under way at once: one while the breaker is open, a few after it closed. */
-export const capOf = ({ health }: EndpointQueue, limits: Limits): number =>
+/** One attempt at a time while the breaker is open, a few after it closed. */
+const inFlightMaxOf = ({ health }: EndpointQueue, limits: Limits): number =>
   health.probeMs === null ? Math.min(health.slowStart ?? Infinity, limits.inFlightPerEndpointMax) : 1
 
-export const hasRoom = (endpointQueue: EndpointQueue, now: Date, limits: Limits): boolean =>
-  endpointQueue.closing === undefined &&
-  endpointQueue.inFlight.size < capOf(endpointQueue, limits) &&
-  !isPaused(endpointQueue, now) &&
-  endpointQueue.leaseUntil.getTime() - now.getTime() > limits.leaseMarginMs
+const mayStartAttempt = (queue: EndpointQueue, now: Date, limits: Limits): boolean =>
+  queue.closing === undefined &&
+  queue.inFlight.size < inFlightMaxOf(queue, limits) &&
+  !isResting(queue, now) &&
+  queue.leaseUntil.getTime() - now.getTime() > limits.leaseMarginMs
 
-const isNext = ({ references }: EndpointQueue) => {
-  // One of a reference at a time, in their order: an earlier one that waits in the list stands before the later ones.
-  const waiting = new Set(references)
-  return ({ reference }: Owed): boolean => {
-    if (waiting.has(reference)) return false
-    waiting.add(reference)
+/** Whether the rows given to it, in their order, may start: one of each reference at a time, the earlier one first. */
+const createReferenceFilter = ({ busyReferences }: EndpointQueue) => {
+  const references = new Set(busyReferences)
+  return ({ reference }: QueuedDelivery): boolean => {
+    if (references.has(reference)) return false
+    references.add(reference)
     return true
   }
 }
 
-function takeNext(endpointQueue: EndpointQueue): Owed | undefined {
-  const first = endpointQueue.again.length > 0 ? endpointQueue.again : endpointQueue.fresh
-  // Nearly always, and without a list of what is passed over.
-  if (first[0] !== undefined && !endpointQueue.references.has(first[0].reference)) return first.shift()
-  const mayGo = isNext(endpointQueue)
-  for (const list of [endpointQueue.again, endpointQueue.fresh]) {
-    const at = list.findIndex(mayGo)
-    if (at >= 0) return list.splice(at, 1)[0]
+function takeNext(queue: State): QueuedDelivery | undefined {
+  const first = queue.scheduledRows.length > 0 ? queue.scheduledRows : queue.newRows
+  // The usual case needs no filter.
+  if (first[0] !== undefined && !queue.busyReferences.has(first[0].reference)) return first.shift()
+  const mayStart = createReferenceFilter(queue)
+  for (const rows of [queue.scheduledRows, queue.newRows]) {
+    const at = rows.findIndex(mayStart)
+    if (at >= 0) return rows.splice(at, 1)[0]
   }
   return undefined
 }
 
-/** Takes the next one that may go, and has it under way. */
-export function begin(endpointQueue: EndpointQueue): UnderWay | undefined {
-  const owed = takeNext(endpointQueue)
-  if (owed === undefined) return undefined
-  const attempt = { owed, isProbe: endpointQueue.health.probeMs !== null }
-  endpointQueue.inFlight.set(owed.eventId, attempt)
-  endpointQueue.references.add(owed.reference)
-  return attempt
+/** Starts the next attempt. Undefined if none may start. */
+export function startAttempt(queue: State, now: Date, limits: Limits): StartedAttempt | undefined {
+  const delivery = mayStartAttempt(queue, now, limits) ? takeNext(queue) : undefined
+  if (delivery === undefined) return undefined
+  const started = { delivery, isProbe: queue.health.probeMs !== null }
+  queue.inFlight.set(delivery.eventId, started)
+  queue.busyReferences.add(delivery.reference)
+  queue.idleSince = undefined
+  return started
 }
 
-/** It is no longer under way. */
-export function end(endpointQueue: EndpointQueue, { eventId, reference }: Pick<Owed, 'eventId' | 'reference'>): void {
-  endpointQueue.inFlight.delete(eventId)
-  endpointQueue.references.delete(reference)
-  endpointQueue.settled.add(eventId)
+export function endAttempt(queue: State, { eventId, reference }: Pick<QueueRow, 'eventId' | 'reference'>): void {
+  queue.inFlight.delete(eventId)
+  queue.busyReferences.delete(reference)
+  queue.endedSinceRead.add(eventId)
 }
 
-/** How many could go now, counted up to `max`. */
-export function readyCount(endpointQueue: EndpointQueue, max: number): number {
-  const mayGo = isNext(endpointQueue)
+/** How many rows could start now, counted up to `max`. */
+export function countStartable(queue: EndpointQueue, max: number): number {
+  const mayStart = createReferenceFilter(queue)
   let count = 0
-  for (const list of [endpointQueue.again, endpointQueue.fresh])
-    for (const owed of list) {
-      if (mayGo(owed)) count += 1
+  for (const rows of [queue.scheduledRows, queue.newRows])
+    for (const delivery of rows) {
+      if (mayStart(delivery)) count += 1
       if (count >= max) return count
     }
   return count
 }
 
-/** Waiting rows that a endpoint queue keeps at most: those of references that are under way pile up before others. */
+/** Rows that an endpoint queue keeps in memory. Rows of a busy reference collect before rows of others are found. */
 const waitingMax = 400
 
-export const waitingOf = ({ again, fresh }: EndpointQueue): number => again.length + fresh.length
+export const waitingCount = ({ scheduledRows, newRows }: EndpointQueue): number => scheduledRows.length + newRows.length
 
-/** Whether rows should be read for it: fewer wait than may go at once, and there may be more. */
-export function isHungry(endpointQueue: EndpointQueue, now: Date, limits: Limits): boolean {
-  if (isPaused(endpointQueue, now) || endpointQueue.closing !== undefined) return false
-  const dueAgain = endpointQueue.dueAt !== null && endpointQueue.dueAt <= now
-  if (!endpointQueue.mayHaveFresh && !dueAgain) return false
+const isScheduledReadDue = ({ nextDueAt }: EndpointQueue, now: Date): boolean => nextDueAt !== null && nextDueAt <= now
+
+/** Whether rows should be read: fewer wait than may start at once, and there may be more. */
+export function needsRead(queue: EndpointQueue, now: Date, limits: Limits): boolean {
+  if (isResting(queue, now) || queue.closing !== undefined) return false
+  if (!queue.mayHaveNewRows && !isScheduledReadDue(queue, now)) return false
   return (
-    waitingOf(endpointQueue) < waitingMax &&
-    readyCount(endpointQueue, limits.inFlightPerEndpointMax) < limits.inFlightPerEndpointMax
+    waitingCount(queue) < waitingMax &&
+    countStartable(queue, limits.inFlightPerEndpointMax) < limits.inFlightPerEndpointMax
   )
 }
 
+/** Drops the rows in memory. All rows are read again, as after a claim. */
+export function discardRows(queue: State, now: Date): void {
+  queue.scheduledRows = []
+  queue.newRows = []
+  queue.readUpTo = 0n
+  queue.mayHaveNewRows = true
+  queue.nextDueAt = now
+}
+
 /**
- * Takes what is new from the hands of the fan-out, so that it need not be read. Not where something before it is unknown,
- * nor where the order or the place of the deliveries is to be asked first. False: it is to be read.
+ * Adds rows that fan-out has just committed, so that they need not be read. Refuses them if a row before them may be
+ * unread, if the subscription changed or is ordered, or if there is no space. Then new rows have to be read.
  */
-export function accept(
-  endpointQueue: EndpointQueue,
-  { after, upTo, rows, updatedAt }: Fresh,
+export function addNewDeliveries(
+  queue: State,
+  { after, upTo, rows, updatedAt }: NewDeliveries,
   now: Date,
   rowsMax: number,
 ): boolean {
-  endpointQueue.committed = upTo
-  const { target, cursor } = endpointQueue
+  queue.committedUpTo = upTo
+  const { target, readUpTo } = queue
   const isCurrent = target.updatedAt.getTime() === updatedAt.getTime() && (target.until === null || target.until > now)
-  const isNextOf = !endpointQueue.mayHaveFresh && cursor >= after && !target.ordered
-  const hasPlace =
-    waitingOf(endpointQueue) + rows.length <= Math.min(waitingMax, rowsMax) &&
-    !endpointQueue.closing &&
-    !isPaused(endpointQueue, now)
-  if (!isCurrent || !isNextOf || !hasPlace) {
-    endpointQueue.mayHaveFresh = true
+  const isComplete = !queue.mayHaveNewRows && readUpTo >= after && !target.ordered
+  const hasSpace =
+    waitingCount(queue) + rows.length <= Math.min(waitingMax, rowsMax) && !queue.closing && !isResting(queue, now)
+  if (!isCurrent || !isComplete || !hasSpace) {
+    queue.mayHaveNewRows = true
     return false
   }
-  endpointQueue.fresh.push(...rows.filter(({ sequence }) => sequence > cursor))
-  endpointQueue.cursor = upTo > cursor ? upTo : cursor
+  queue.newRows.push(...rows.filter(({ sequence }) => sequence > readUpTo))
+  queue.readUpTo = upTo > readUpTo ? upTo : readUpTo
   return true
 }
 
-const isKnown = (endpointQueue: EndpointQueue, eventId: string): boolean =>
-  endpointQueue.inFlight.has(eventId) ||
-  endpointQueue.settled.has(eventId) ||
-  endpointQueue.again.some((owed) => owed.eventId === eventId) ||
-  endpointQueue.fresh.some((owed) => owed.eventId === eventId)
+/** What to read of an endpoint queue, as its state was when the read began. */
+export type ReadRequest = SubscriptionKey & {
+  readonly after: bigint
+  readonly ordered: boolean
+  readonly readsNew: boolean
+  readonly readsScheduled: boolean
+  readonly committedUpTo: bigint
+  readonly unblockedReferences: readonly string[]
+}
 
-/** The rows that are new to the endpoint queue. */
-export const unknownOf = <T extends OwedRow>(endpointQueue: EndpointQueue, rows: readonly T[]): readonly T[] =>
-  rows.filter((row) => !isKnown(endpointQueue, row.eventId))
+/** Begins a read. What marks the endpoint queue to be read from here on concerns rows that this read may miss. */
+export function beginRead(queue: State, now: Date): ReadRequest {
+  const request = {
+    ...queue.key,
+    after: queue.readUpTo,
+    ordered: queue.target.ordered,
+    readsNew: queue.mayHaveNewRows,
+    readsScheduled: isScheduledReadDue(queue, now),
+    committedUpTo: queue.committedUpTo,
+    unblockedReferences: [...queue.unblockedReferences],
+  }
+  queue.unblockedReferences.clear()
+  queue.endedSinceRead.clear()
+  queue.mayHaveNewRows = false
+  if (request.readsScheduled) queue.nextDueAt = null
+  return request
+}
+
+/** Ends a read that found these rows, up to `rowsMax` of each kind. */
+export function endRead(
+  queue: State,
+  request: ReadRequest,
+  found: { readonly newRows: readonly QueueRow[]; readonly scheduledRows: readonly QueueRow[] },
+  rowsMax: number,
+  now: Date,
+): void {
+  const isComplete = found.newRows.length < rowsMax
+  const last = found.newRows.at(-1)?.sequence ?? 0n
+  if (request.readsNew) {
+    if (last > queue.readUpTo) queue.readUpTo = last
+    if (isComplete && request.committedUpTo > queue.readUpTo) queue.readUpTo = request.committedUpTo
+  }
+  if (!isComplete) queue.mayHaveNewRows = true
+  if (request.readsScheduled) scheduleRead(queue, nextDueAfter(found.scheduledRows, rowsMax, now))
+}
+
+/** When scheduled rows have to be read next. Rows that are due now and fill the read mean that there may be more. */
+function nextDueAfter(rows: readonly QueueRow[], rowsMax: number, now: Date): Date | null {
+  const next = rows.find((row) => row.dueAt !== null && row.dueAt > now)
+  if (next !== undefined) return next.dueAt
+  return rows.length === rowsMax ? now : null
+}
+
+export function unblockReference(queue: State, reference: string): void {
+  queue.unblockedReferences.add(reference)
+}
+
+/** The subscription became ordered: drops the rows in memory, which were read under the other rule. Cancels a closing. */
+export function beginOrderMarking(queue: State, orderPending: string, now: Date): void {
+  discardRows(queue, now)
+  queue.closing = undefined
+  if (queue.orderMarking?.orderPending !== orderPending) queue.orderMarking = { orderPending, last: nilId }
+}
+
+export function setOrderMarking(queue: State, marking: OrderMarking | undefined): void {
+  queue.orderMarking = marking
+}
+
+/** Scheduled rows are read at `dueAt`, or earlier if that is planned. */
+export function scheduleRead(queue: State, dueAt: Date | null): void {
+  if (dueAt !== null && (queue.nextDueAt === null || dueAt < queue.nextDueAt)) queue.nextDueAt = dueAt
+}
+
+/** Whether the row is in memory or in flight, or its attempt ended while rows were read. */
+export const isKnown = (queue: EndpointQueue, { eventId }: QueueRow): boolean =>
+  queue.inFlight.has(eventId) ||
+  queue.endedSinceRead.has(eventId) ||
+  queue.scheduledRows.some((delivery) => delivery.eventId === eventId) ||
+  queue.newRows.some((delivery) => delivery.eventId === eventId)
+
+export function addRead(queue: State, delivery: QueuedDelivery): void {
+  const rows = delivery.dueAt === null ? queue.newRows : queue.scheduledRows
+  rows.push(delivery)
+}
+
+/**
+ * Sets where the deliveries go, and cancels a closing. The object of an unchanged target stays the same, because threads
+ * identify a target by it. False: the subscription became ordered, and rows that were read before must be discarded.
+ */
+export function setTarget(queue: State, target: Target): boolean {
+  const becameOrdered = target.ordered && !queue.target.ordered
+  if (!isSameTarget(queue.target, target)) queue.target = target
+  queue.closing = undefined
+  return !becameOrdered
+}
+
+/** Drops the rows in memory and starts no attempt any more. */
+export function close(queue: State, closing: Closing, now: Date): void {
+  discardRows(queue, now)
+  queue.closing = closing
+}
+
+/** After a wake-up: another transaction changed rows or health, so both are taken from the database. */
+export function wakeUp(queue: State, health: Health, now: Date): void {
+  queue.health = health
+  queue.closing = undefined
+  queue.nextDueAt = now
+  queue.mayHaveNewRows = true
+  // A row that blocked others of its reference may be gone.
+  if (queue.target.ordered) queue.readUpTo = 0n
+}
+
+export function setHealth(queue: State, health: Health): void {
+  queue.health = health
+}
+
+export function renewLease(queue: State, leaseUntil: Date): void {
+  queue.leaseUntil = leaseUntil
+}
+
+/** A result was stale, so another worker may hold the endpoint queue. No attempt starts until the lease is renewed. */
+export function doubtLease(queue: State, now: Date): void {
+  queue.leaseUntil = leaseUncertain
+  discardRows(queue, now)
+}
+
+export const isLeaseUncertain = ({ leaseUntil }: EndpointQueue): boolean => leaseUntil === leaseUncertain
+
+/** For how long there has been nothing to do, counted from the first call on. */
+export function idleMs(queue: State, nowMs: number): number {
+  queue.idleSince ??= nowMs
+  return nowMs - queue.idleSince
+}

@@ -1,36 +1,41 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { createWorkerHarness, createRoom, type WorkerHarness, textOf } from '../../../../test/support/worker-harness.ts'
+import {
+  createWorkerHarness,
+  createDeliveryFixture,
+  type WorkerHarness,
+  textOf,
+} from '../../../../test/support/worker-harness.ts'
 import { createHooks, type Hooks } from '../../../../test/support/webhooks.ts'
 import { createCursors, type Page } from '../../api/index.ts'
 import { createSealer } from '../../kernel/index.ts'
 import { type Database, type Sql, sql, type Tx } from '../../postgres/index.ts'
 import { type AttemptResult } from './schedule.ts'
-import { type Claim } from './endpoint-queue.ts'
+import type { Attempt } from './attempt.ts'
 import { createDeliveryEngine } from '../engine.ts'
 import { type SubscriptionKey } from '../management/store-subscriptions.ts'
 
 let hooks: Hooks
 let harness: WorkerHarness
-let room: ReturnType<typeof createRoom>
+let fixture: ReturnType<typeof createDeliveryFixture>
 before(async () => {
   hooks = await createHooks()
   harness = createWorkerHarness(hooks)
-  room = createRoom(hooks)
+  fixture = createDeliveryFixture(hooks)
 })
 after(() => hooks.close())
 
 const { subscribe, claim, record, list, endpointQueueOf, counts } = {
-  subscribe: (...given: Parameters<typeof room.subscribe>) => room.subscribe(...given),
+  subscribe: (...given: Parameters<typeof fixture.subscribe>) => fixture.subscribe(...given),
   claim: (key: SubscriptionKey, by = harness) => by.claim(key),
-  record: (one: Claim | undefined, more: Partial<AttemptResult> = {}, by = harness) => by.record(one, more),
-  list: (key: SubscriptionKey) => room.list(key),
-  endpointQueueOf: (key: SubscriptionKey) => room.endpointQueueOf(key),
-  counts: (partnerId: string) => room.counts(partnerId),
+  record: (one: Attempt | undefined, more: Partial<AttemptResult> = {}, by = harness) => by.record(one, more),
+  list: (key: SubscriptionKey) => fixture.list(key),
+  endpointQueueOf: (key: SubscriptionKey) => fixture.endpointQueueOf(key),
+  counts: (partnerId: string) => fixture.counts(partnerId),
 }
 const statuses = (page: Page<{ readonly status: string }>) => page.data.map((row) => row.status)
 
-test('410 disables the subscription and holds what it is owed, later events too; enabling delivers', async () => {
+test('410 disables the subscription and holds its deliveries, also of later events; enabling delivers them', async () => {
   const partnerId = await hooks.addPartner()
   const key = await subscribe(partnerId)
   for (const reference of ['A', 'B', 'C']) await hooks.emit(partnerId, reference, 'Completed')
@@ -40,7 +45,7 @@ test('410 disables the subscription and holds what it is owed, later events too;
   assert.equal((await hooks.webhooks.get(partnerId, key.subscriptionId)).status, 'Disabled')
   assert.deepEqual(statuses(await list(key)), ['Held', 'Held', 'Held'])
   assert.deepEqual(await claim(key), [])
-  // What was under way when it was disabled still counts.
+  // Results of attempts that were in flight are recorded.
   assert.equal(await record(b), 'delivered')
   assert.equal(await record(c, { status: 500 }), 'failed')
   await hooks.emit(partnerId, 'D', 'Completed')
@@ -49,7 +54,7 @@ test('410 disables the subscription and holds what it is owed, later events too;
   assert.deepEqual(await claim(key), [])
   const { dueAt, leaseId } = await endpointQueueOf(key)
   assert.deepEqual([dueAt, leaseId], [null, null])
-  assert.deepEqual(await counts(partnerId), [4, 1, 0, 3])
+  assert.deepEqual(await counts(partnerId), { owed: 4, delivered: 1, pending: 0, held: 3 })
   const held = await hooks.webhooks.deliveries(partnerId, key.subscriptionId, { status: 'Held' })
   assert.deepEqual(
     held.data.map((row) => [row.reference, row.nextAttemptAt]),
@@ -63,7 +68,7 @@ test('410 disables the subscription and holds what it is owed, later events too;
   await hooks.webhooks.update(partnerId, key.subscriptionId, { status: 'Enabled' })
   const seen: string[] = []
   for (let due = await claim(key); due.length > 0; due = await claim(key)) {
-    // A slow start: one at once, then two.
+    // Slow start: one attempt in flight, then two.
     assert.equal(due.length, 1 + Number(seen.length === 1))
     for (const one of due) {
       seen.push(textOf(one, 'reference'))
@@ -71,10 +76,10 @@ test('410 disables the subscription and holds what it is owed, later events too;
     }
   }
   assert.deepEqual(seen, ['A', 'C', 'D'])
-  assert.deepEqual(await counts(partnerId), [4, 4, 0, 0])
+  assert.deepEqual(await counts(partnerId), { owed: 4, delivered: 4, pending: 0, held: 0 })
 })
 
-test('410 of an endpoint that the partner has left meanwhile disables nothing', async () => {
+test('410 from a URL that the partner has replaced does not disable the subscription', async () => {
   const partnerId = await hooks.addPartner()
   const key = await subscribe(partnerId)
   await hooks.emit(partnerId, 'A', 'Completed')
@@ -85,7 +90,7 @@ test('410 of an endpoint that the partner has left meanwhile disables nothing', 
   assert.equal((await hooks.webhooks.get(partnerId, key.subscriptionId)).status, 'Enabled')
 })
 
-test('429 with Retry-After rests the whole endpoint, and is no step of the schedule', async () => {
+test('429 with Retry-After pauses the whole endpoint, and does not count in the retry schedule', async () => {
   const partnerId = await hooks.addPartner()
   const key = await subscribe(partnerId)
   for (let i = 0; i < 12; i += 1) await hooks.emit(partnerId, `R-${i}`, 'Completed')
@@ -94,7 +99,7 @@ test('429 with Retry-After rests the whole endpoint, and is no step of the sched
   assert.equal(await record(first, { status: 429, retryAfter: '600' }), 'rested')
   for (const one of others) await record(one)
   assert.deepEqual(await claim(key), [])
-  // It rests in the database, with nobody to hold it.
+  // No worker holds it during the rest.
   const { dueAt, leaseId, pausedUntil } = await endpointQueueOf(key)
   assert.deepEqual([dueAt, leaseId], [pausedUntil, null])
   hooks.clock.advance(599_000)
@@ -106,33 +111,33 @@ test('429 with Retry-After rests the whole endpoint, and is no step of the sched
   assert.deepEqual(rested, { attemptCount: 1, failures: 0 })
 })
 
-test('one result that cannot be recorded: its endpoint rests, the others of its batch stand', async () => {
+test('a result that cannot be recorded pauses its endpoint; the other results of the batch are recorded', async () => {
   const partnerId = await hooks.addPartner()
-  const [poisoned, sound] = [await subscribe(partnerId), await subscribe(partnerId)]
+  const [failing, sound] = [await subscribe(partnerId), await subscribe(partnerId)]
   await hooks.emit(partnerId, 'A', 'Completed')
   await hooks.fanOut(partnerId)
-  const [one] = await claim(poisoned)
+  const [one] = await claim(failing)
   const [two] = await claim(sound)
   const outcomes = await Promise.allSettled([record(one, { responseBody: 'a\u0000' }), record(two)])
   assert.deepEqual(
     outcomes.map((outcome) => outcome.status),
     ['rejected', 'fulfilled'],
   )
-  assert.deepEqual(await claim(poisoned), [])
+  assert.deepEqual(await claim(failing), [])
   hooks.clock.advance(29_000)
-  assert.deepEqual(await claim(poisoned), [])
+  assert.deepEqual(await claim(failing), [])
   hooks.clock.advance(1_001)
-  const [again] = await claim(poisoned)
+  const [again] = await claim(failing)
   assert.equal(again?.eventId, one?.eventId)
   assert.equal(await record(again), 'delivered')
 })
 
-test('an open breaker lets one through, by whoever holds the endpoint queue next, and then a few', async () => {
+test('an open breaker lets one probe through, also from the next holder; a slow start follows', async () => {
   const partnerId = await hooks.addPartner()
   const key = await subscribe(partnerId)
   for (let i = 0; i < 30; i += 1) await hooks.emit(partnerId, `R-${i}`, 'Completed')
   await hooks.fanOut(partnerId)
-  // What was under way when it opened ends as well.
+  // Attempts that were in flight when it opened end as well.
   for (let claims = await claim(key); claims.length > 0; claims = await claim(key))
     for (const one of claims) await record(one, { status: 500 })
   const { leaseId, probeMs, pausedUntil } = await endpointQueueOf(key)
@@ -152,7 +157,7 @@ test('an open breaker lets one through, by whoever holds the endpoint queue next
   await next.close()
 })
 
-test('five days of failing: told twice, disabled, told again, in the transactions that find out', async () => {
+test('five days of failures: two alerts, then the subscription is disabled with a third, each in the transaction of its result', async () => {
   const partnerId = await hooks.addPartner()
   const key = await subscribe(partnerId)
   await hooks.emit(partnerId, 'A', 'Completed')
@@ -161,32 +166,32 @@ test('five days of failing: told twice, disabled, told again, in the transaction
     for (const one of await claim(key)) await record(one, { status: 500 })
     hooks.clock.advance(3_600_000)
   }
-  const told = await hooks.db.rows<{ kind: string; lastError: string }>(sql`
+  const alerts = await hooks.db.rows<{ kind: string; lastError: string }>(sql`
     select kind, last_error from delivery.notices where partner_id = ${partnerId} order by id`)
   assert.deepEqual(
-    told.map((row) => `${row.kind}: ${row.lastError}`),
+    alerts.map((row) => `${row.kind}: ${row.lastError}`),
     ['Failing24h: HTTP 500', 'Failing72h: HTTP 500', 'DisabledFailing: HTTP 500'],
   )
   const row = await hooks.db.row(sql`
     select status, disabled_reason from delivery.subscriptions where partner_id = ${partnerId}`)
   assert.deepEqual(row, { status: 'Disabled', disabledReason: 'Failing' })
-  // It was probed, and so not one attempt was lost of what it is owed.
-  assert.deepEqual(await counts(partnerId), [1, 0, 0, 1])
+  // Probes do not count in the retry schedule, so the delivery was not held for its attempts.
+  assert.deepEqual(await counts(partnerId), { owed: 1, delivered: 0, pending: 0, held: 1 })
   await hooks.webhooks.update(partnerId, key.subscriptionId, { status: 'Enabled' })
   const [one] = await claim(key)
   assert.equal(await record(one), 'delivered')
 })
 
-test('where the database is sharded each statement is of one partner, and all is delivered the same', async () => {
+test('with a sharded database every statement is about one partner, and everything is delivered', async () => {
   const statements: string[] = []
   const watch = (tx: Tx): Tx => {
-    const see = (statement: Sql) => void statements.push(statement.parts.join('?'))
+    const note = (statement: Sql) => void statements.push(statement.parts.join('?'))
     return {
       ...tx,
-      rows: (statement) => (see(statement), tx.rows(statement)),
-      row: (statement) => (see(statement), tx.row(statement)),
-      run: (statement) => (see(statement), tx.run(statement)),
-      later: (statement) => (see(statement), tx.later(statement)),
+      rows: (statement) => (note(statement), tx.rows(statement)),
+      row: (statement) => (note(statement), tx.row(statement)),
+      run: (statement) => (note(statement), tx.run(statement)),
+      later: (statement) => (note(statement), tx.later(statement)),
     }
   }
   const { db } = hooks
@@ -212,7 +217,8 @@ test('where the database is sharded each statement is of one partner, and all is
   for (let turn = 0; turn < 2; turn += 1)
     for (const key of keys) await Promise.all((await worker.claim(key)).map((one) => worker.record(one)))
   await worker.close()
-  for (const partnerId of partners) assert.deepEqual(await counts(partnerId), [2, 2, 0, 0])
+  for (const partnerId of partners)
+    assert.deepEqual(await counts(partnerId), { owed: 2, delivered: 2, pending: 0, held: 0 })
   assert.ok(statements.length > 20)
   assert.deepEqual(
     statements.filter((text) => /partner_id = any/.test(text)),

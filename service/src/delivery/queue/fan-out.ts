@@ -1,67 +1,76 @@
-/** Events become what subscriptions are owed: the feed, the queue, and endpoint queues that are due. */
+/** Fan-out: gives events their numbers in the feed, and creates a delivery for each subscription that wants an event. */
 import { after, type Clock, derivedTimeId } from '../../kernel/index.ts'
 import type { EventOutbox, OwnedEvent } from '../../events/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import type { Fresh } from './endpoint-queue.ts'
+import type { NewDeliveries } from './attempt.ts'
 import { subscribedMarginMs } from '../limits.ts'
 import { wants as wantsType } from '../management/rules.ts'
 import * as endpointQueues from './store-endpoint-queues.ts'
 import * as queue from './store-queue.ts'
-import * as store from '../management/store-subscriptions.ts'
+import * as subscriptions from '../management/store-subscriptions.ts'
 
 export type FannedOut = {
+  /** How many events. */
   readonly events: number
-  /** What there is to attempt for each enabled subscription. */
-  readonly woken: readonly Fresh[]
+  /** The deliveries of enabled subscriptions. */
+  readonly deliveries: readonly NewDeliveries[]
 }
 
+type Subscription = subscriptions.Wanting
+
 /**
- * What happened before a subscription was there is none of its business, however late it is fanned out; but an event too
- * many is better than one too few. One made at a time to come was made before the clock was put back: all is after it.
+ * A subscription gets no event from before its creation, however late fan-out comes to it. The margin allows for clocks
+ * that differ. A creation in the future means that the clock was put back; then every event is after it.
  */
-const wants = (
-  { events, createdAt }: Pick<store.Wanting, 'events' | 'createdAt'>,
-  event: OwnedEvent,
-  now: Date,
-): boolean =>
+const wants = ({ events, createdAt }: Subscription, event: OwnedEvent, now: Date): boolean =>
   wantsType(events, event.type) && (createdAt <= after(event.occurredAt, subscribedMarginMs) || createdAt > now)
 
-type Numbered = { readonly event: OwnedEvent; readonly sequence: bigint }
+type NumberedEvent = { readonly event: OwnedEvent; readonly sequence: bigint }
 
-/** The numbers of the events: each partner's own, one after another. */
-async function numbered(tx: Tx, events: readonly OwnedEvent[]): Promise<ReadonlyMap<string, readonly Numbered[]>> {
+/** The next numbers of each partner, without gaps, in the order of the events. */
+async function numberEvents(
+  tx: Tx,
+  events: readonly OwnedEvent[],
+): Promise<ReadonlyMap<string, readonly NumberedEvent[]>> {
   const byPartner = Map.groupBy(events, (event) => event.partnerId)
-  const counts = new Map([...byPartner].map(([partnerId, of]) => [partnerId, of.length]))
-  const lasts = await store.takeNumbers(tx, counts)
+  const counts = new Map([...byPartner].map(([partnerId, own]) => [partnerId, own.length]))
+  const lasts = await subscriptions.takeNumbers(tx, counts)
   return new Map(
-    [...byPartner].map(([partnerId, of]) => {
-      const before = (lasts.get(partnerId) ?? 0n) - BigInt(of.length)
-      return [partnerId, of.map((event, index) => ({ event, sequence: before + BigInt(index + 1) }))]
+    [...byPartner].map(([partnerId, own]) => {
+      const before = (lasts.get(partnerId) ?? 0n) - BigInt(own.length)
+      return [partnerId, own.map((event, index) => ({ event, sequence: before + BigInt(index + 1) }))]
     }),
   )
 }
 
-/** What a subscription is owed of its partner's new events. */
-function freshOf(
-  { partnerId, id: subscriptionId, ...wanting }: store.Wanting,
-  numbers: readonly Numbered[],
-  now: Date,
-): Fresh {
-  const rows = numbers
-    .filter(({ event }) => wants(wanting, event, now))
+function newDeliveriesOf(subscription: Subscription, events: readonly NumberedEvent[], now: Date): NewDeliveries {
+  const { partnerId, id: subscriptionId, updatedAt } = subscription
+  const rows = events
+    .filter(({ event }) => wants(subscription, event, now))
     .map(({ event: { id: eventId, type, reference, data }, sequence }) => ({
-      ...{ subscriptionId, eventId, sequence, wireEventId: derivedTimeId(eventId, subscriptionId), type, reference },
-      ...{ data, dueAt: null, attemptCount: 0, failures: 0 },
+      subscriptionId,
+      eventId,
+      sequence,
+      wireEventId: derivedTimeId(eventId, subscriptionId),
+      type,
+      reference,
+      data,
+      dueAt: null,
+      attemptCount: 0,
+      failures: 0,
     }))
-  const [before, upTo] = [(numbers[0]?.sequence ?? 1n) - 1n, numbers.at(-1)?.sequence ?? 0n]
-  return { partnerId, subscriptionId, updatedAt: wanting.updatedAt, after: before, upTo, rows }
+  const after = (events[0]?.sequence ?? 1n) - 1n
+  const upTo = events.at(-1)?.sequence ?? 0n
+  return { partnerId, subscriptionId, updatedAt, after, upTo, rows }
 }
+
+const nothing: FannedOut = { events: 0, deliveries: [] }
 
 export function createFanOut({ clock, eventOutbox }: { readonly clock: Clock; readonly eventOutbox: EventOutbox }) {
   /**
-   * Turns up to `eventsMax` events of each of the partners into one delivery for each subscription that wants them, also
-   * while it is disabled. None of a partner whom another worker is at: one at a time keeps the order of the events.
-   * `workerId`: who hears of what is new by the answer, and needs no wake-up for the endpoint queues that it holds.
+   * Takes up to `eventsMax` events of each partner. A disabled subscription gets its deliveries, too. A partner whose row
+   * another worker has locked is skipped: one fan-out at a time keeps the order of its events. `workerId`: the worker that
+   * gets the result, so that its endpoint queues need no wake-up.
    */
   return async (
     tx: Tx,
@@ -69,32 +78,36 @@ export function createFanOut({ clock, eventOutbox }: { readonly clock: Clock; re
     eventsMax: number,
     workerId: string | null = null,
   ): Promise<FannedOut> => {
-    const locked = await store.lockPartners(tx, partnerIds)
-    if (locked.length === 0) return { events: 0, woken: [] }
-    const [events, wanting] = await Promise.all([
+    const locked = await subscriptions.lockPartners(tx, partnerIds)
+    if (locked.length === 0) return nothing
+    const [events, candidates] = await Promise.all([
       eventOutbox.take(tx, locked, eventsMax),
-      store.subscriptionsOf(tx, locked),
+      subscriptions.subscriptionsOf(tx, locked),
     ])
-    if (events.length === 0) return { events: 0, woken: [] }
-    const numbers = await numbered(tx, events)
-    queue.insertFeed(
-      tx,
-      [...numbers].flatMap(([partnerId, of]) =>
-        of.map(({ event, sequence }) => ({ partnerId, sequence, eventId: event.id })),
-      ),
+    if (events.length === 0) return nothing
+    const numbered = await numberEvents(tx, events)
+    const feedRows = [...numbered].flatMap(([partnerId, own]) =>
+      own.map(({ event, sequence }) => ({ partnerId, sequence, eventId: event.id })),
     )
+    queue.insertFeed(tx, feedRows)
     const now = clock.now()
-    const owed = wanting
-      .map((one) => ({
-        ...freshOf(one, numbers.get(one.partnerId) ?? [], now),
-        ...{ wake: one.status === 'Enabled', ordered: one.ordered },
+    const added = candidates
+      .map((subscription) => ({
+        ...newDeliveriesOf(subscription, numbered.get(subscription.partnerId) ?? [], now),
+        ordered: subscription.ordered,
+        wake: subscription.status === 'Enabled',
       }))
       .filter(({ rows }) => rows.length > 0)
-    if (owed.length === 0) return { events: events.length, woken: [] }
-    const counted = owed.map((of) => ({ ...of, count: of.rows.length }))
-    endpointQueues.lockEndpointQueues(tx, owed)
-    endpointQueues.addOwed(tx, counted, workerId, now)
-    queue.insertQueue(tx, owed, now)
-    return { events: events.length, woken: owed.filter(({ wake }) => wake) }
+    if (added.length === 0) return { events: events.length, deliveries: [] }
+    const counts = added.map(({ partnerId, subscriptionId, rows, wake }) => ({
+      partnerId,
+      subscriptionId,
+      count: rows.length,
+      wake,
+    }))
+    endpointQueues.lockEndpointQueues(tx, added)
+    endpointQueues.addOwed(tx, counts, workerId, now)
+    queue.insertQueue(tx, added, now)
+    return { events: events.length, deliveries: added.filter(({ wake }) => wake) }
   }
 }

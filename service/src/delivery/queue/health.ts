@@ -1,23 +1,24 @@
-/** Pure: what a endpoint queue learns from its attempts. The breaker, slow start, rests, and since when nothing has succeeded. */
+/** The health of an endpoint queue: breaker, slow start, rests, and since when no attempt has succeeded. Pure. */
 import { after } from '../../kernel/index.ts'
 import type { Limits } from '../limits.ts'
 import { type Verdict, withJitter } from './schedule.ts'
 
-export type Notice = 'Failing24h' | 'Failing72h'
+/** The kind of an alert email to the partner. */
+export type FailingAlert = 'Failing24h' | 'Failing72h'
 
-/** What the row of a endpoint queue remembers. */
+/** Saved in the row of the endpoint queue, for its next holder. */
 export type Health = {
-  /** No attempt before: the endpoint asked for a rest, or the breaker is open and this is when its probe goes. */
+  /** No attempt starts before: the endpoint asked for a rest, or the breaker is open and its next probe is due then. */
   readonly pausedUntil: Date | null
-  /** In a row. */
+  /** Consecutive failures. */
   readonly failures: number
   readonly failingSince: Date | null
-  /** The breaker is open, and waits so long between probes. */
+  /** The pause between two probes while the breaker is open. Null: closed. */
   readonly probeMs: number | null
-  /** Attempts at once that a slow start allows. */
+  /** How many attempts may be in flight during a slow start. Null: no slow start. */
   readonly slowStart: number | null
-  /** The last step of the notices sent since `failingSince`. */
-  readonly noticed: Notice | null
+  /** The last alert since `failingSince`. */
+  readonly lastAlert: FailingAlert | null
 }
 
 export const healthy: Health = {
@@ -26,67 +27,66 @@ export const healthy: Health = {
   failingSince: null,
   probeMs: null,
   slowStart: null,
-  noticed: null,
+  lastAlert: null,
 }
 
-/** Attempts of the last minutes in slices, so that it stays small however many there are. Only in memory. */
-export type Window = { readonly slices: { readonly from: number; made: number; failed: number }[] }
+/** Counts of recent attempts, in slices of time, so that the size does not grow with the rate. Only in memory. */
+export type Window = { readonly slices: { readonly fromMs: number; attempts: number; failures: number }[] }
 
 export const createWindow = (): Window => ({ slices: [] })
 const slicesPerWindow = 10
 
-function note({ slices }: Window, failed: boolean, nowMs: number, windowMs: number): void {
+function countAttempt({ slices }: Window, failed: boolean, nowMs: number, windowMs: number): void {
   const last = slices.at(-1)
-  if (last === undefined || nowMs - last.from >= windowMs / slicesPerWindow)
-    slices.push({ from: nowMs, made: 0, failed: 0 })
-  while ((slices[0]?.from ?? nowMs) <= nowMs - windowMs) slices.shift()
+  if (last === undefined || nowMs - last.fromMs >= windowMs / slicesPerWindow)
+    slices.push({ fromMs: nowMs, attempts: 0, failures: 0 })
+  while ((slices[0]?.fromMs ?? nowMs) <= nowMs - windowMs) slices.shift()
   const current = slices.at(-1)
   if (current !== undefined) {
-    current.made += 1
-    current.failed += failed ? 1 : 0
+    current.attempts += 1
+    current.failures += failed ? 1 : 0
   }
 }
 
 const isMostlyFailing = ({ slices }: Window, limits: Limits): boolean => {
-  const made = slices.reduce((sum, slice) => sum + slice.made, 0)
-  const failed = slices.reduce((sum, slice) => sum + slice.failed, 0)
-  return made >= limits.breakerAttemptsMin && failed * 100 >= made * limits.breakerPercent
+  const attempts = slices.reduce((sum, slice) => sum + slice.attempts, 0)
+  const failures = slices.reduce((sum, slice) => sum + slice.failures, 0)
+  return attempts >= limits.breakerAttemptsMin && failures * 100 >= attempts * limits.breakerPercent
 }
 
-export type Outcome = {
+export type HealthChange = {
   readonly health: Health
-  /** Whether it is a step of the delivery's schedule. */
-  readonly spends: boolean
-  /** The subscription is to be disabled. */
+  /** Whether the attempt is a step of the delivery's retry schedule. */
+  readonly countsAsFailure: boolean
+  /** Why the subscription has to be disabled. */
   readonly disable?: 'Gone' | 'Failing'
-  readonly notice?: Notice
+  readonly alert?: FailingAlert
 }
 
-export type Learned = {
+export type EndedAttempt = {
   readonly verdict: Verdict
   /** It was the probe of an open breaker. */
   readonly isProbe: boolean
   readonly restMs: number
   readonly now: Date
-  /** In [0, 1). */
+  /** In [0, 1), for the jitter. */
   readonly fraction: number
 }
 
 const later = (a: Date | null, b: Date): Date => (a !== null && a > b ? a : b)
 
-export function learn(before: Health, window: Window, learned: Learned, limits: Limits): Outcome {
-  const { verdict, isProbe, restMs, now, fraction } = learned
-  if (verdict !== 'rested') note(window, verdict !== 'delivered', now.getTime(), limits.breakerWindowMs)
-  if (verdict === 'delivered') return { health: afterSuccess(before, window, limits), spends: false }
-  if (verdict === 'gone') return { health: before, spends: true, disable: 'Gone' }
+export function nextHealth(before: Health, window: Window, attempt: EndedAttempt, limits: Limits): HealthChange {
+  const { verdict, isProbe, restMs, now, fraction } = attempt
+  if (verdict !== 'rested') countAttempt(window, verdict !== 'delivered', now.getTime(), limits.breakerWindowMs)
+  if (verdict === 'delivered') return { health: afterSuccess(before, window, limits), countsAsFailure: false }
+  if (verdict === 'gone') return { health: before, countsAsFailure: true, disable: 'Gone' }
   const failing = { ...before, failingSince: before.failingSince ?? now }
-  if (verdict === 'rested')
-    return {
-      ...judge({ ...failing, pausedUntil: later(before.pausedUntil, after(now, restMs)) }, now, limits),
-      spends: false,
-    }
+  if (verdict === 'rested') {
+    const resting = { ...failing, pausedUntil: later(before.pausedUntil, after(now, restMs)) }
+    return { ...withAlert(resting, now, limits), countsAsFailure: false }
+  }
   const failures = before.failures + 1
-  const pause = (probeMs: number): Health => ({
+  const open = (probeMs: number): Health => ({
     ...failing,
     failures,
     probeMs,
@@ -94,40 +94,42 @@ export function learn(before: Health, window: Window, learned: Learned, limits: 
     pausedUntil: later(before.pausedUntil, after(now, withJitter(probeMs, fraction))),
   })
   if (before.probeMs !== null) {
-    // What was under way when the breaker opened fails by itself; only the probe tells something new.
-    const health = isProbe ? pause(Math.min(before.probeMs * 2, limits.probeMsMax)) : { ...failing, failures }
-    return { ...judge(health, now, limits), spends: !isProbe }
+    // Attempts that were in flight when the breaker opened change neither the probe nor its time.
+    const health = isProbe ? open(Math.min(before.probeMs * 2, limits.probeMsMax)) : { ...failing, failures }
+    return { ...withAlert(health, now, limits), countsAsFailure: !isProbe }
   }
   const opens = failures >= limits.breakerFailures || isMostlyFailing(window, limits)
-  return { ...judge(opens ? pause(limits.probeMsMin) : { ...failing, failures }, now, limits), spends: true }
+  const health = opens ? open(limits.probeMsMin) : { ...failing, failures }
+  return { ...withAlert(health, now, limits), countsAsFailure: true }
 }
 
-/** Closes the breaker: from then on one at once more for each success, as far as it goes. */
+/** Closes the breaker. The slow start begins with two attempts in flight and allows one more after each success. */
 function afterSuccess(before: Health, window: Window, limits: Limits): Health {
   if (sameHealth(before, healthy)) return before
-  const opened = before.probeMs !== null
-  if (opened) window.slices.length = 0
-  const allowed = opened ? 2 : before.slowStart === null ? null : before.slowStart + 1
+  const wasOpen = before.probeMs !== null
+  if (wasOpen) window.slices.length = 0
+  const allowed = wasOpen ? 2 : before.slowStart === null ? null : before.slowStart + 1
   return {
-    pausedUntil: opened ? null : before.pausedUntil,
+    pausedUntil: wasOpen ? null : before.pausedUntil,
     failures: 0,
     failingSince: null,
     probeMs: null,
     slowStart: allowed === null || allowed >= limits.inFlightPerEndpointMax ? null : allowed,
-    noticed: null,
+    lastAlert: null,
   }
 }
 
-function judge(health: Health, now: Date, limits: Limits): Omit<Outcome, 'spends'> {
+/** Disables a subscription that has failed for long, or alerts the partner once at each step before. */
+function withAlert(health: Health, now: Date, limits: Limits): Omit<HealthChange, 'countsAsFailure'> {
   const failingMs = now.getTime() - (health.failingSince ?? now).getTime()
   if (failingMs >= limits.failingDisableMs) return { health, disable: 'Failing' }
-  const notice =
-    failingMs >= limits.failingSecondNoticeMs && health.noticed !== 'Failing72h'
+  const alert =
+    failingMs >= limits.failingSecondNoticeMs && health.lastAlert !== 'Failing72h'
       ? 'Failing72h'
-      : failingMs >= limits.failingNoticeMs && health.noticed === null
+      : failingMs >= limits.failingNoticeMs && health.lastAlert === null
         ? 'Failing24h'
         : undefined
-  return notice === undefined ? { health } : { health: { ...health, noticed: notice }, notice }
+  return alert === undefined ? { health } : { health: { ...health, lastAlert: alert }, alert }
 }
 
 export const sameHealth = (a: Health, b: Health): boolean =>
@@ -137,4 +139,4 @@ export const sameHealth = (a: Health, b: Health): boolean =>
     a.failingSince?.getTime() === b.failingSince?.getTime() &&
     a.probeMs === b.probeMs &&
     a.slowStart === b.slowStart &&
-    a.noticed === b.noticed)
+    a.lastAlert === b.lastAlert)

@@ -1,32 +1,37 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { createWorkerHarness, createRoom, type WorkerHarness, textOf } from '../../../../test/support/worker-harness.ts'
+import {
+  createWorkerHarness,
+  createDeliveryFixture,
+  type WorkerHarness,
+  textOf,
+} from '../../../../test/support/worker-harness.ts'
 import { until } from '../../../../test/support/until.ts'
 import { createHooks, type Hooks } from '../../../../test/support/webhooks.ts'
 import { sql } from '../../postgres/index.ts'
-import { type Claim } from './endpoint-queue.ts'
+import type { Attempt } from './attempt.ts'
 import { limitsDefault } from '../limits.ts'
 import { type SubscriptionKey } from '../management/store-subscriptions.ts'
 
 let hooks: Hooks
 let harness: WorkerHarness
-let room: ReturnType<typeof createRoom>
+let fixture: ReturnType<typeof createDeliveryFixture>
 before(async () => {
   hooks = await createHooks({ retryDelaysMs: [1000, 1000] })
   harness = createWorkerHarness(hooks)
-  room = createRoom(hooks)
+  fixture = createDeliveryFixture(hooks)
 })
 after(() => hooks.close())
 
-const named = (claims: readonly Claim[]) => claims.map((claim) => textOf(claim, 'status'))
+const named = (claims: readonly Attempt[]) => claims.map((claim) => textOf(claim, 'status'))
 
 async function ordered(): Promise<SubscriptionKey> {
-  const key = await room.subscribe(await hooks.addPartner())
+  const key = await fixture.subscribe(await hooks.addPartner())
   await hooks.webhooks.update(key.partnerId, key.subscriptionId, { ordered: true })
   return key
 }
 
-/** What the endpoint queue is owed, by whether it is in the index by reference. */
+/** The rows of the endpoint queue, by whether they are in the index by reference. */
 async function markedOf({ partnerId, subscriptionId }: SubscriptionKey): Promise<Readonly<Record<string, number>>> {
   const rows = await hooks.db.rows<{ ordered: boolean; count: bigint }>(sql`
     select ordered, count(*) as count from delivery.queue
@@ -34,7 +39,7 @@ async function markedOf({ partnerId, subscriptionId }: SubscriptionKey): Promise
   return Object.fromEntries(rows.map(({ ordered: isMarked, count }) => [isMarked ? 'marked' : 'not', Number(count)]))
 }
 
-/** Delivers what there is, of which one at a time may go. */
+/** Delivers everything. No two attempts are in flight. */
 async function drain(worker: WorkerHarness, key: SubscriptionKey): Promise<readonly string[]> {
   const seen: string[] = []
   for (let claims = await worker.claim(key); claims.length > 0; claims = await worker.claim(key)) {
@@ -45,27 +50,27 @@ async function drain(worker: WorkerHarness, key: SubscriptionKey): Promise<reado
   return seen
 }
 
-test('nothing of a reference goes while an earlier one is pending; other references go on', async () => {
+test('a delivery waits while an earlier one of its reference is pending; other references do not wait', async () => {
   const key = await ordered()
   await hooks.emit(key.partnerId, 'A', 'a1', 'a2', 'a3')
   await hooks.emit(key.partnerId, 'B', 'b1', 'b2')
   await hooks.fanOut(key.partnerId)
   const [a1, b1, ...none] = await harness.claim(key)
-  assert.deepEqual([named([a1, b1] as Claim[]), none], [['a1', 'b1'], []])
+  assert.deepEqual([named([a1, b1] as Attempt[]), none], [['a1', 'b1'], []])
   await harness.record(a1, { status: 500 })
   await harness.record(b1)
   const [b2, ...more] = await harness.claim(key)
-  assert.deepEqual([named([b2] as Claim[]), more], [['b2'], []])
+  assert.deepEqual([named([b2] as Attempt[]), more], [['b2'], []])
   await harness.record(b2)
   assert.deepEqual(await harness.claim(key), [])
   hooks.clock.advance(1300)
   const [again, ...others] = await harness.claim(key)
-  assert.deepEqual([named([again] as Claim[]), others], [['a1'], []])
+  assert.deepEqual([named([again] as Attempt[]), others], [['a1'], []])
   await harness.record(again)
   assert.deepEqual(await drain(harness, key), ['a2', 'a3'])
 })
 
-test('what is held blocks its reference, also for the worker that comes next, until it is due again', async () => {
+test('a held delivery blocks its reference, also for the next worker, until it is due again', async () => {
   const key = await ordered()
   await hooks.emit(key.partnerId, 'A', 'a1', 'a2')
   await hooks.emit(key.partnerId, 'B', 'b1')
@@ -78,7 +83,7 @@ test('what is held blocks its reference, also for the worker that comes next, un
     const [a1] = await harness.claim(key)
     await harness.record(a1, { status: 500 })
   }
-  assert.deepEqual(await room.counts(key.partnerId), [3, 1, 1, 1])
+  assert.deepEqual(await fixture.counts(key.partnerId), { owed: 3, delivered: 1, pending: 1, held: 1 })
   assert.deepEqual(await harness.claim(key), [])
   const next = createWorkerHarness(hooks)
   hooks.clock.advance(2 * limitsDefault.leaseMs)
@@ -87,26 +92,26 @@ test('what is held blocks its reference, also for the worker that comes next, un
   await hooks.emit(key.partnerId, 'B', 'b2')
   await hooks.fanOut(key.partnerId)
   const [b2, ...none] = await next.claim(key)
-  assert.deepEqual([named([b2] as Claim[]), none], [['b2'], []])
+  assert.deepEqual([named([b2] as Attempt[]), none], [['b2'], []])
   await next.record(b2)
   await hooks.webhooks.update(key.partnerId, key.subscriptionId, { status: 'Enabled' })
   assert.deepEqual(await drain(next, key), ['a1', 'a2', 'a3'])
   await next.close()
 })
 
-test('a restart in the middle: the reference goes on where it was', async () => {
+test('after a restart each reference continues where it stopped', async () => {
   const key = await ordered()
   const statuses = Array.from({ length: 30 }, (_, index) => `${index}`)
   for (const reference of ['A', 'B', 'C']) await hooks.emit(key.partnerId, reference, ...statuses)
   await hooks.fanOut(key.partnerId)
   const seen: Record<string, string[]> = { A: [], B: [], C: [] }
   let worker = createWorkerHarness(hooks)
-  for (let turn = 0; (await room.counts(key.partnerId))?.[1] !== 90; turn += 1) {
+  for (let turn = 0; (await fixture.counts(key.partnerId)).delivered !== 90; turn += 1) {
     const claims = await worker.claim(key)
     for (const claim of claims) {
       const own = seen[textOf(claim, 'reference')]
       if (own?.at(-1) !== textOf(claim, 'status')) own?.push(textOf(claim, 'status'))
-      // One in five fails, one in seven is never answered: its worker dies with it.
+      // One turn in five fails. One in seven is not recorded, because its worker dies.
       if (turn % 7 === 6) continue
       await worker.record(claim, { status: turn % 5 === 4 ? 500 : 200 })
     }
@@ -122,8 +127,8 @@ test('a restart in the middle: the reference goes on where it was', async () => 
   await worker.close()
 })
 
-test('strict from the moment it is asked for: what was read for the other rule is read again', async () => {
-  const key = await room.subscribe(await hooks.addPartner())
+test('a switch to ordered takes effect at once: rows that were read before are read again', async () => {
+  const key = await fixture.subscribe(await hooks.addPartner())
   await hooks.emit(key.partnerId, 'A', 'a1', 'a2')
   await hooks.fanOut(key.partnerId)
   const [a1] = await harness.claim(key)
@@ -137,8 +142,8 @@ test('strict from the moment it is asked for: what was read for the other rule i
   assert.deepEqual(await harness.claim(key), [])
 })
 
-test('what thousands are owed is put in order in steps; a restart in the middle goes on, and nothing passes', async () => {
-  const key = await room.subscribe(await hooks.addPartner())
+test('thousands of rows are marked as ordered in steps; after a restart the marking completes before any attempt', async () => {
+  const key = await fixture.subscribe(await hooks.addPartner())
   const crowd = 4500
   await hooks.emit(key.partnerId, 'A', 'a1', ...Array.from({ length: crowd }, () => 'more'), 'a2')
   await hooks.emit(key.partnerId, 'B', 'b1')
@@ -147,7 +152,7 @@ test('what thousands are owed is put in order in steps; a restart in the middle 
   const [a1] = await first.claim(key)
   await first.record(a1, { status: 500 })
   await hooks.webhooks.update(key.partnerId, key.subscriptionId, { ordered: true })
-  // One step of the marking, and the worker is no more.
+  // The worker dies after one step of the marking.
   await first.step()
   const { marked = 0, not = 0 } = await markedOf(key)
   assert.ok(marked > 0 && not > 0, `${marked} marked, ${not} not`)
@@ -160,7 +165,7 @@ test('what thousands are owed is put in order in steps; a restart in the middle 
   await next.close()
 })
 
-test('switched to and fro: what came in between is marked as well', async () => {
+test('after a switch back and forth the rows from between are marked as well', async () => {
   const key = await ordered()
   const set = (isOrdered: boolean) => hooks.webhooks.update(key.partnerId, key.subscriptionId, { ordered: isOrdered })
   await hooks.emit(key.partnerId, 'A', 'a1')
@@ -180,8 +185,8 @@ test('switched to and fro: what came in between is marked as well', async () => 
   assert.deepEqual(await drain(harness, key), ['a1', 'a2', 'a3'])
 })
 
-test('a fan-out that has read the other rule is waited for', async () => {
-  const key = await room.subscribe(await hooks.addPartner())
+test('a switch to ordered waits for a fan-out that has read the subscription before', async () => {
+  const key = await fixture.subscribe(await hooks.addPartner())
   await hooks.emit(key.partnerId, 'A', 'a1', 'a2')
   let isDone = false
   const isWaiting = async () => {
@@ -193,7 +198,7 @@ test('a fan-out that has read the other rule is waited for', async () => {
     await hooks.webhooks.fanOut(tx, [key.partnerId], 1000)
     const switched = hooks.webhooks.update(key.partnerId, key.subscriptionId, { ordered: true })
     void switched.finally(() => (isDone = true))
-    await until('the switch has an end', async () => isDone || (await isWaiting()))
+    await until('the switch waits or ends', async () => isDone || (await isWaiting()))
     if (isDone) await harness.claim(key)
     return { update: switched }
   })
@@ -202,8 +207,8 @@ test('a fan-out that has read the other rule is waited for', async () => {
   assert.deepEqual(await markedOf(key), { marked: 2 })
 })
 
-test('a switch that comes while rows are marked for the one before it: they are marked again', async () => {
-  const key = await room.subscribe(await hooks.addPartner())
+test('a second switch during the marking of the first marks the rows again', async () => {
+  const key = await fixture.subscribe(await hooks.addPartner())
   await hooks.emit(key.partnerId, 'A', ...Array.from({ length: 3000 }, () => 'more'))
   await hooks.fanOut(key.partnerId, 10_000)
   const set = (isOrdered: boolean) => hooks.webhooks.update(key.partnerId, key.subscriptionId, { ordered: isOrdered })
@@ -220,12 +225,12 @@ test('a switch that comes while rows are marked for the one before it: they are 
   await worker.close()
 })
 
-test('what is sent again stands in the order, too', async () => {
+test('a redelivery is ordered, too', async () => {
   const key = await ordered()
   await hooks.emit(key.partnerId, 'A', 'a1')
   await hooks.fanOut(key.partnerId)
   await drain(harness, key)
-  const { data } = await room.list(key)
+  const { data } = await fixture.list(key)
   await hooks.webhooks.redeliver(key.partnerId, key.subscriptionId, data[0]?.eventId ?? '')
   assert.deepEqual(await markedOf(key), { marked: 1 })
   const [a1] = await harness.claim(key)

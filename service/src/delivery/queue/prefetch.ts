@@ -1,192 +1,128 @@
-/** Fills the endpoint queues of a worker from the queue: one reading at a time, for all that are hungry. */
-import { type Clock, type Log, nilId } from '../../kernel/index.ts'
-import type { EndpointQueue, Target } from './endpoint-queue.ts'
+/** Reads rows of the queue into the memory of the endpoint queues: one read at a time, for all that need one. */
+import { after } from '../../kernel/index.ts'
+import type { Closing, EndpointQueue } from './endpoint-queue.ts'
 import * as memory from './endpoint-queue.ts'
-import type { EndpointQueues } from './endpoint-queues.ts'
-import type { OwedRow } from './store-queue.ts'
-import type { SubscriptionKey } from '../management/store-subscriptions.ts'
+import type { HeldQueues } from './held-queues.ts'
+import { type Limits, troubleRestMs } from '../limits.ts'
+import { createOrderMarking } from './order-marking.ts'
+import type { Releases } from './releases.ts'
+import { createRowReader, type FoundRow, type FoundRows, type RowReader, type RowReaderDeps } from './row-reader.ts'
+import type { QueueRow } from './store-queue.ts'
+import { createTargetReader, type TargetDeps, type TargetsRead } from './targets.ts'
 
-/** Rows that are read of a endpoint queue at once. */
-const rowsPerEndpointQueueMax = 64
+export type PrefetchDeps = TargetDeps &
+  RowReaderDeps & { readonly limits: Limits; readonly held: HeldQueues; readonly releases: Releases }
 
-type Found = { readonly endpointQueue: EndpointQueue; readonly row: OwedRow; readonly again: boolean }
+/** Of one endpoint queue and one kind (new, scheduled) in one read. */
+const rowsPerReadMax = 64
 
-export type Refilled = {
-  /** New to the endpoint queues, or due; 0: there is nothing to read. */
-  readonly rows: number
-  /** Disabled or deleted. */
-  readonly closed: readonly EndpointQueue[]
-  /** They cannot be worked now. */
-  readonly troubled: readonly EndpointQueue[]
-}
+export function createPrefetch(deps: PrefetchDeps) {
+  const { clock, limits, held, releases } = deps
+  const readInto = createReadInto(deps)
 
-type Deps = { readonly verbs: EndpointQueues; readonly clock: Clock; readonly log: Log }
-
-export function createReading({ verbs, clock, log }: Deps) {
-  /** References of ordered endpoint queues of which the first has gone: what follows may be among the rows passed over. */
-  const unblocked = new Map<EndpointQueue, Set<string>>()
-
-  /** How far what endpoint queues are owed is marked as ordered, for which switch. */
-  const marked = new WeakMap<EndpointQueue, { readonly orderPending: string; readonly last: string }>()
-
-  /** The next part of it; before all is marked, nothing of the endpoint queue is known to it. False: it cannot be done now. */
-  const mark = async (endpointQueue: EndpointQueue, orderPending: string): Promise<boolean> => {
-    const before = marked.get(endpointQueue)
-    const after = before?.orderPending === orderPending ? before.last : nilId
-    memory.forget(endpointQueue, clock.now())
-    try {
-      const last = await verbs.mark(endpointQueue.key, orderPending, after)
-      if (last === undefined) marked.delete(endpointQueue)
-      else marked.set(endpointQueue, { orderPending, last })
-      return true
-    } catch (error) {
-      log.error(
-        { err: error, subscriptionId: endpointQueue.key.subscriptionId },
-        'a endpoint queue cannot be put in order',
-      )
-      return false
-    }
-  }
-
-  /** One endpoint queue's trouble (a secret that does not open, say) is not the others'. */
-  const targetsOf = async (
-    endpointQueues: readonly EndpointQueue[],
-  ): Promise<{ targets: ReadonlyMap<string, Target>; troubled: EndpointQueue[] }> => {
-    const keysOf = (some: readonly EndpointQueue[]) => some.map((endpointQueue) => endpointQueue.key)
-    const troubled: EndpointQueue[] = []
-    try {
-      return { targets: await verbs.targets(keysOf(endpointQueues)), troubled }
-    } catch (error) {
-      if (endpointQueues.length > 1) log.debug({ err: error }, 'targets are read one by one')
-    }
-    const all: (readonly [string, Target])[] = []
-    for (const endpointQueue of endpointQueues) {
-      try {
-        all.push(...(await verbs.targets(keysOf([endpointQueue]))))
-      } catch (error) {
-        log.error(
-          { err: error, subscriptionId: endpointQueue.key.subscriptionId },
-          'a subscription cannot be delivered to',
-        )
-        troubled.push(endpointQueue)
-      }
-    }
-    return { targets: new Map(all), troubled }
-  }
-
-  /** Asks for what each endpoint queue wants. Whatever is said of a endpoint queue from here on is said of rows that may be missed. */
-  const fetch = async (endpointQueues: readonly EndpointQueue[]) => {
+  /** Reads for all endpoint queues that need it. Returns how many rows there were. */
+  return async (): Promise<number> => {
+    const queues = [...held.toRead].filter(held.isHeld)
+    held.toRead.clear()
+    if (queues.length === 0) return 0
     const now = clock.now()
-    const wanted = endpointQueues.map((endpointQueue) => ({
-      ...endpointQueue.key,
-      ...{
-        after: endpointQueue.cursor,
-        ordered: endpointQueue.target.ordered,
-        fresh: endpointQueue.mayHaveFresh,
-        committed: endpointQueue.committed,
-      },
-      due: endpointQueue.dueAt !== null && endpointQueue.dueAt <= now,
-    }))
-    for (const endpointQueue of endpointQueues) {
-      endpointQueue.settled.clear()
-      endpointQueue.mayHaveFresh = false
-      if (endpointQueue.dueAt !== null && endpointQueue.dueAt <= now) endpointQueue.dueAt = null
-    }
-    const passed = endpointQueues.flatMap((endpointQueue) => {
-      const references = [...(unblocked.get(endpointQueue) ?? [])]
-      unblocked.delete(endpointQueue)
-      return references.map((reference) => ({ ...endpointQueue.key, reference }))
-    })
-    const [{ fresh, due }, firsts] = await Promise.all([
-      verbs.read(wanted, rowsPerEndpointQueueMax),
-      verbs.firsts(passed),
-    ])
-    const group = <T extends OwedRow>(rows: readonly T[]) => Map.groupBy(rows, (row) => row.subscriptionId)
-    const [freshOf, dueOf, firstsOf] = [group(fresh), group(due), group(firsts)]
-    const of = ({ subscriptionId: id }: SubscriptionKey) => ({
-      ...{ news: freshOf.get(id) ?? [], again: dueOf.get(id) ?? [], firsts: firstsOf.get(id) ?? [] },
-    })
-    return { now, asked: new Map(wanted.map((one) => [one.subscriptionId, one])), of }
-  }
-
-  /** What of it may go, as the endpoint queue knows from now on. */
-  const learn = (
-    endpointQueue: EndpointQueue,
-    { now, asked, of }: Awaited<ReturnType<typeof fetch>>,
-  ): readonly Found[] => {
-    const { news, again, firsts } = of(endpointQueue.key)
-    const { fresh = false, due = false, committed = 0n } = asked.get(endpointQueue.key.subscriptionId) ?? {}
-    const isAll = news.length < rowsPerEndpointQueueMax
-    if (fresh) endpointQueue.cursor = latest(endpointQueue.cursor, isAll ? committed : 0n, news.at(-1)?.sequence ?? 0n)
-    if (!isAll) endpointQueue.mayHaveFresh = true
-    if (due) endpointQueue.dueAt = earlier(endpointQueue.dueAt, dueAfter(again, now))
-    const mayGo = (row: OwedRow) => row.dueAt === null || row.dueAt <= now
-    const rows = [...firsts, ...again, ...news.filter((row) => !row.blocked)].filter(mayGo)
-    return [...new Map(rows.map((row) => [row.eventId, { endpointQueue, row, again: row.dueAt !== null }])).values()]
-  }
-
-  const fill = async (found: readonly Found[]): Promise<void> => {
-    const news = found.filter(({ endpointQueue, row }) => memory.unknownOf(endpointQueue, [row]).length > 0)
-    if (news.length === 0) return
-    const owed = await verbs.withData(news.map(({ endpointQueue, row }) => ({ ...endpointQueue.key, row })))
-    const byKey = new Map(owed.map((one) => [`${one.subscriptionId} ${one.eventId}`, one]))
-    for (const { endpointQueue, row, again } of news) {
-      const one = byKey.get(`${row.subscriptionId} ${row.eventId}`)
-      // While the payloads were read, too, attempts have ended.
-      if (one === undefined) log.error({ eventId: row.eventId }, 'an event that is owed is not there')
-      else if (memory.unknownOf(endpointQueue, [one]).length > 0)
-        (again ? endpointQueue.again : endpointQueue.fresh).push(one)
-    }
-  }
-
-  return {
-    /** Where it goes is asked at the same time: a partner who changes an endpoint expects that at once. */
-    refill: async (endpointQueues: readonly EndpointQueue[]): Promise<Refilled> => {
-      const [{ targets, troubled }, fetched] = await Promise.all([targetsOf(endpointQueues), fetch(endpointQueues)])
-      const closed: EndpointQueue[] = []
-      const found: Found[] = []
-      let rows = 0
-      for (const endpointQueue of endpointQueues) {
-        const target = targets.get(endpointQueue.key.subscriptionId)
-        if (target === undefined) {
-          if (!troubled.includes(endpointQueue)) closed.push(endpointQueue)
-          continue
-        }
-        if (target.orderPending !== null) {
-          endpointQueue.closing = undefined
-          if (!(await mark(endpointQueue, target.orderPending))) troubled.push(endpointQueue)
-          rows += 1
-          continue
-        }
-        // Strict from now on: what was read, for the other rule, is read again.
-        const isStale = target.ordered && !endpointQueue.target.ordered
-        endpointQueue.target = memory.sameTarget(endpointQueue.target, target) ? endpointQueue.target : target
-        endpointQueue.closing = undefined
-        rows += fetched.of(endpointQueue.key).news.length
-        if (isStale) memory.forget(endpointQueue, clock.now())
-        else found.push(...learn(endpointQueue, fetched))
+    const rows = await readInto(queues).catch((error: unknown) => {
+      for (const queue of queues) {
+        memory.discardRows(queue, now)
+        held.toRead.add(queue)
       }
-      await fill(found)
-      return { rows: rows + found.length, closed, troubled }
-    },
-
-    unblock: (endpointQueue: EndpointQueue, reference: string): void => {
-      const references = unblocked.get(endpointQueue) ?? new Set()
-      unblocked.set(endpointQueue, references.add(reference))
-    },
-    isBlocked: (endpointQueue: EndpointQueue): boolean => unblocked.has(endpointQueue),
+      throw error
+    })
+    await releases.release(queues.filter((queue) => queue.closing !== undefined && queue.inFlight.size === 0))
+    for (const queue of queues.filter(held.isHeld)) {
+      held.startable.add(queue)
+      if (memory.needsRead(queue, now, limits)) held.toRead.add(queue)
+    }
+    return rows
   }
 }
 
-export type Reading = ReturnType<typeof createReading>
+export type Prefetch = ReturnType<typeof createPrefetch>
 
-/** When the next one is due: the last ones read are later than now, or there are more where they came from. */
-function dueAfter(rows: readonly OwedRow[], now: Date): Date | null {
-  const next = rows.find((row) => row.dueAt !== null && row.dueAt > now)
-  if (next !== undefined) return next.dueAt
-  return rows.length === rowsPerEndpointQueueMax ? now : null
+type AfterTarget =
+  /** The rows that were read may be used. */
+  | 'deliverable'
+  /** They were read under the other rule and have to be read again. */
+  | 'becameOrdered'
+  /** The rows of the subscription have to be marked before any is read. */
+  | 'needsMarking'
+  | 'closed'
+
+/** Reads targets and rows at the same time, because a change of an endpoint must take effect at once. */
+function createReadInto(deps: PrefetchDeps) {
+  const { clock } = deps
+  const readTargets = createTargetReader(deps)
+  const rowReader = createRowReader(deps)
+  const markOrder = createOrderMarking(deps)
+  const addWithPayloads = createAddWithPayloads(deps, rowReader)
+  const rest = (): Closing => ({ closed: false, dueAt: after(clock.now(), troubleRestMs) })
+
+  const applyTarget = (queue: EndpointQueue, { targets, failed }: TargetsRead): AfterTarget => {
+    const { subscriptionId } = queue.key
+    const target = targets.get(subscriptionId)
+    if (target === undefined) {
+      memory.close(queue, failed.has(subscriptionId) ? rest() : { closed: true, dueAt: null }, clock.now())
+      return 'closed'
+    }
+    if (target.orderPending !== null) {
+      memory.beginOrderMarking(queue, target.orderPending, clock.now())
+      return 'needsMarking'
+    }
+    if (memory.setTarget(queue, target)) return 'deliverable'
+    memory.discardRows(queue, clock.now())
+    return 'becameOrdered'
+  }
+
+  return async (queues: readonly EndpointQueue[]): Promise<number> => {
+    const now = clock.now()
+    const requests = queues.map((queue) => ({ queue, request: memory.beginRead(queue, now) }))
+    const [targets, foundOf] = await Promise.all([
+      readTargets(queues.map((queue) => queue.key)),
+      rowReader.read(
+        requests.map(({ request }) => request),
+        rowsPerReadMax,
+      ),
+    ])
+    const rows: FoundRow[] = []
+    let count = 0
+    for (const { queue, request } of requests) {
+      const found = foundOf(queue.key.subscriptionId)
+      const state = applyTarget(queue, targets)
+      if (state === 'needsMarking') {
+        if (!(await markOrder(queue))) memory.close(queue, rest(), clock.now())
+        count += 1
+      } else if (state !== 'closed') count += found.newRows.length
+      if (state !== 'deliverable') continue
+      memory.endRead(queue, request, found, rowsPerReadMax, now)
+      for (const row of attemptableRows(found, now)) rows.push({ endpointQueue: queue, row })
+    }
+    await addWithPayloads(rows)
+    return count + rows.length
+  }
 }
 
-const latest = (...numbers: readonly bigint[]): bigint => numbers.reduce((a, b) => (a > b ? a : b))
+/** Each row once. */
+function attemptableRows({ firstRows, scheduledRows, newRows }: FoundRows, now: Date): Iterable<QueueRow> {
+  const rows = [...firstRows, ...scheduledRows, ...newRows.filter((row) => !row.blocked)]
+  const isDue = ({ dueAt }: QueueRow) => dueAt === null || dueAt <= now
+  return new Map(rows.filter(isDue).map((row) => [row.eventId, row])).values()
+}
 
-const earlier = (a: Date | null, b: Date | null): Date | null => (a === null ? b : b === null || a < b ? a : b)
+function createAddWithPayloads({ log }: PrefetchDeps, { readPayloads }: RowReader) {
+  return async (rows: readonly FoundRow[]): Promise<void> => {
+    const unknown = rows.filter(({ endpointQueue, row }) => !memory.isKnown(endpointQueue, row))
+    if (unknown.length === 0) return
+    const payloads = await readPayloads(unknown)
+    for (const { endpointQueue, row } of unknown) {
+      const data = payloads.get(row.eventId)
+      if (data === undefined) log.error({ eventId: row.eventId }, 'the event of a queued delivery is missing')
+      // Checked again, because attempts have ended while the payloads were read.
+      else if (!memory.isKnown(endpointQueue, row)) memory.addRead(endpointQueue, { ...row, data })
+    }
+  }
+}

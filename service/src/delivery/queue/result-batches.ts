@@ -1,27 +1,27 @@
-/** What came of attempts, written down many at a time: each stands or falls alone, and a stale one changes nothing. */
+/** Records results, many in one transaction. Each result is recorded or stale by itself; a stale one changes nothing. */
 import type { Clock } from '../../kernel/index.ts'
 import { createBatcher, type Database, type Tx } from '../../postgres/index.ts'
-import type { Health, Notice } from './health.ts'
+import type { FailingAlert, Health } from './health.ts'
 import { addNotice } from '../management/alerts.ts'
 import type { Next, Verdict } from './schedule.ts'
 import * as endpointQueues from './store-endpoint-queues.ts'
 import * as queue from './store-queue.ts'
-import * as store from '../management/store-subscriptions.ts'
+import { disable as disableSubscription } from '../management/store-subscriptions.ts'
 
-export type Recording = queue.Attempted & {
+export type AttemptToRecord = queue.AttemptRecord & {
   readonly workerId: string
   readonly url: string
   readonly verdict: Verdict
   /** Undefined: delivered. */
   readonly next: Next | undefined
-  /** Of the endpoint queue, where the attempt changed it. */
+  /** Of the endpoint queue, if the attempt changed it. */
   readonly health: Health | undefined
   readonly disable: 'Gone' | 'Failing' | undefined
-  readonly notice: Notice | undefined
+  readonly alert: FailingAlert | undefined
 }
 
-const callsMax = 200
-/** The next one is written while the one before it commits. */
+const resultsPerBatchMax = 200
+/** One batch is written while the one before it commits. */
 const batchesMax = 2
 
 type Deps = {
@@ -30,49 +30,60 @@ type Deps = {
   readonly sharded: boolean
 }
 
-export function createRecord({ db, clock, sharded }: Deps) {
-  const settle = async (tx: Tx, workerId: string, calls: readonly Recording[], now: Date) => {
-    const holder = { workerId, sharded }
-    const delivered = calls.filter(({ next }) => next === undefined)
-    const failed = calls.flatMap((call) => (call.next === undefined ? [] : [{ ...call, ...call.next, call }]))
-    return [
-      ...(delivered.length === 0 ? [] : await queue.settleDelivered(tx, holder, delivered, now)),
-      ...(failed.length === 0 ? [] : (await queue.settleFailed(tx, holder, failed, now)).map(({ call }) => call)),
-    ]
+export function createResultBatches({ db, clock, sharded }: Deps) {
+  /** Of one worker. Returns those that were not stale. */
+  const recordAll = async (tx: Tx, workerId: string, results: readonly AttemptToRecord[], now: Date) => {
+    const worker = { workerId, sharded }
+    const delivered = results.filter(({ next }) => next === undefined)
+    const failed = results.flatMap((result) =>
+      result.next === undefined ? [] : [{ ...result, ...result.next, original: result }],
+    )
+    const recorded: AttemptToRecord[] = []
+    if (delivered.length > 0) recorded.push(...(await queue.recordDelivered(tx, worker, delivered, now)))
+    if (failed.length > 0)
+      for (const { original } of await queue.recordFailed(tx, worker, failed, now)) recorded.push(original)
+    return recorded
   }
 
-  const tell = async (tx: Tx, call: Recording, now: Date) => {
-    const { partnerId, subscriptionId, url, disable, notice, health, result } = call
-    const lastError = result.error ?? `HTTP ${result.status}`
-    const told = { partnerId, subscriptionId, url, failingSince: health?.failingSince ?? null, lastError }
-    if (disable !== undefined && (await store.disable(tx, { partnerId, subscriptionId }, url, disable, now)))
-      await addNotice(tx, { ...told, kind: `Disabled${disable}` }, now)
-    if (notice !== undefined) await addNotice(tx, { ...told, kind: notice }, now)
+  const saveHealth = async (tx: Tx, workerId: string, recorded: readonly AttemptToRecord[]): Promise<void> => {
+    // The results of an endpoint queue come in the order of its changes of health, so the last one is the present one.
+    const changed = new Map<string, AttemptToRecord & { readonly health: Health }>()
+    for (const result of recorded)
+      if (result.health !== undefined) changed.set(result.subscriptionId, { ...result, health: result.health })
+    if (changed.size > 0) await endpointQueues.saveHealth(tx, workerId, [...changed.values()])
   }
 
-  const work = async (tx: Tx, calls: readonly Recording[]): Promise<readonly (Verdict | 'stale')[]> => {
+  const disableAndAlert = async (tx: Tx, result: AttemptToRecord, now: Date): Promise<void> => {
+    const { partnerId, subscriptionId, url, disable, alert, health } = result
+    const lastError = result.result.error ?? `HTTP ${result.result.status}`
+    const details = { partnerId, subscriptionId, url, failingSince: health?.failingSince ?? null, lastError }
+    if (disable !== undefined && (await disableSubscription(tx, { partnerId, subscriptionId }, url, disable, now)))
+      await addNotice(tx, { ...details, kind: `Disabled${disable}` }, now)
+    if (alert !== undefined) await addNotice(tx, { ...details, kind: alert }, now)
+  }
+
+  const work = async (tx: Tx, results: readonly AttemptToRecord[]): Promise<readonly (Verdict | 'stale')[]> => {
     const now = clock.now()
-    const settled = new Set<Recording>()
-    for (const [workerId, of] of Map.groupBy(calls, (call) => call.workerId)) {
-      for (const call of await settle(tx, workerId, of, now)) settled.add(call)
-      // The last word on each endpoint queue: they come in the order in which they were learnt.
-      const taught = new Map(
-        of.flatMap((call) =>
-          call.health !== undefined && settled.has(call)
-            ? [[call.subscriptionId, { ...call, health: call.health }] as const]
-            : [],
-        ),
-      )
-      if (taught.size > 0) await endpointQueues.saveHealth(tx, workerId, [...taught.values()])
+    const recorded = new Set<AttemptToRecord>()
+    for (const [workerId, own] of Map.groupBy(results, (result) => result.workerId)) {
+      for (const result of await recordAll(tx, workerId, own, now)) recorded.add(result)
+      const inOrder = own.filter((result) => recorded.has(result))
+      await saveHealth(tx, workerId, inOrder)
     }
-    const failed = calls.filter((call) => call.next !== undefined && settled.has(call))
+    const failed = results.filter((result) => result.next !== undefined && recorded.has(result))
     if (failed.length > 0) queue.insertAttempts(tx, failed)
-    for (const call of calls) if ((call.disable ?? call.notice) && settled.has(call)) await tell(tx, call, now)
-    return calls.map((call) => (settled.has(call) ? call.verdict : 'stale'))
+    for (const result of results)
+      if ((result.disable ?? result.alert) && recorded.has(result)) await disableAndAlert(tx, result, now)
+    return results.map((result) => (recorded.has(result) ? result.verdict : 'stale'))
   }
 
-  return createBatcher<Recording, Verdict | 'stale'>({
-    ...{ db, work, callsMax, batchesMax, apart: sharded, byIndex: true },
-    partnerOf: (call) => call.partnerId,
+  return createBatcher<AttemptToRecord, Verdict | 'stale'>({
+    db,
+    work,
+    callsMax: resultsPerBatchMax,
+    batchesMax,
+    apart: sharded,
+    byIndex: true,
+    partnerOf: (result) => result.partnerId,
   })
 }

@@ -1,129 +1,127 @@
-/** The end of an attempt: what it means is learnt, recorded, and forgotten. */
+/** The end of an attempt: evaluate its result, record it, and update the endpoint queue in memory. */
 import { Unreachable } from '../../api/index.ts'
 import { after, type Clock } from '../../kernel/index.ts'
-import { sameHealth } from './health.ts'
 import { evaluateAttempt } from './attempt-outcome.ts'
-import type { Claim, EndpointQueue, UnderWay } from './endpoint-queue.ts'
+import type { Attempts } from './attempts.ts'
+import type { Attempt, QueuedDelivery } from './attempt.ts'
+import type { EndpointQueue } from './endpoint-queue.ts'
 import * as memory from './endpoint-queue.ts'
+import { sameHealth } from './health.ts'
 import { type Limits, troubleRestMs } from '../limits.ts'
-import type { Reading } from './prefetch.ts'
-import type { Recording } from './result-batches.ts'
+import type { AttemptToRecord } from './result-batches.ts'
 import type { AttemptResult, Verdict } from './schedule.ts'
 import type { Slots } from './slots.ts'
 
 /** Together about six seconds, well within a lease. */
-const recordWaitMsMin = 100
-const recordWaitMsMax = 3200
+const retryWaitMsMin = 100
+const retryWaitMsMax = 3200
 
-type Deps = {
-  readonly record: (recording: Recording) => Promise<Verdict | 'stale'>
+type RecordAttempt = (attempt: AttemptToRecord) => Promise<Verdict | 'stale'>
+
+export type ResultRecordingDeps = {
+  readonly record: RecordAttempt
   readonly clock: Clock
   readonly limits: Limits
   readonly retryDelaysMs: readonly number[]
-}
-
-type WorkerHarness = {
-  readonly workerId: string
-  readonly endpointQueues: ReadonlyMap<string, EndpointQueue>
-  readonly underWay: Map<Claim, UnderWay & { readonly endpointQueue: EndpointQueue }>
-  readonly slots: Slots
-  readonly reading: Pick<Reading, 'unblock'>
   readonly pause: (ms: number) => Promise<void>
-  /** A place is free; in the endpoint queue, where that is still held, something may begin. */
-  readonly freed: (endpointQueue: EndpointQueue | undefined) => void
+  readonly workerId: string
+  readonly attempts: Attempts
+  readonly slots: Slots
+  /** A slot is free. The endpoint queue may be able to start an attempt; undefined if it was lost. */
+  readonly onSlotFree: (endpointQueue: EndpointQueue | undefined) => void
 }
 
-export function createSettling(
-  deps: Deps,
-  { workerId, endpointQueues, underWay, slots, reading, pause, freed }: WorkerHarness,
-) {
-  const { record, clock, limits, retryDelaysMs } = deps
+export function createResultRecording(deps: ResultRecordingDeps) {
+  const { record, clock, limits, retryDelaysMs, pause, workerId, attempts, slots, onSlotFree } = deps
 
-  /** Undefined where the endpoint queue was lost meanwhile; it may have been claimed again, and know nothing of this attempt. */
-  const attemptOf = (claimed: Claim) => {
-    const under = underWay.get(claimed)
-    return under && endpointQueues.get(claimed.subscriptionId) === under.endpointQueue ? under : undefined
-  }
-
-  /** What the attempt means, for its delivery and for its endpoint queue, whose memory learns it at once. */
-  const judge = (claimed: Claim, result: AttemptResult): Recording => {
-    const under = attemptOf(claimed)
-    const before = under && { ...under, health: under.endpointQueue.health, window: under.endpointQueue.window }
-    const { health, ...judged } = evaluateAttempt(before, result, { now: clock.now(), limits, retryDelaysMs })
-    if (under) under.endpointQueue.health = health
-    const { partnerId, subscriptionId, deliveryId: eventId, attemptCount } = claimed
-    const { url } = claimed.target
-    const taught = before && !sameHealth(before.health, health) ? health : undefined
-    return { partnerId, subscriptionId, eventId, url, attemptCount, workerId, result, health: taught, ...judged }
-  }
-
-  const end = (claimed: Claim) => {
-    const under = attemptOf(claimed)
-    underWay.delete(claimed)
-    if (under) memory.end(under.endpointQueue, under.owed)
-    return under
-  }
-
-  const settled = (claimed: Claim, next: Recording['next'], outcome: Verdict | 'stale' | 'unrecorded'): void => {
-    const under = end(claimed)
-    if (next === undefined) slots.recorded()
-    else slots.giveBack(claimed.partnerId)
-    if (under) {
-      const { endpointQueue, owed } = under
-      if (outcome === 'unrecorded') {
-        // Whatever kept it from being recorded may keep it again: nobody is to be called without end.
-        memory.forget(endpointQueue, clock.now())
-        endpointQueue.closing = { closed: false, dueAt: after(clock.now(), troubleRestMs) }
-      } else if (outcome === 'stale') {
-        // Somebody else has had it, or has the endpoint queue: the lease is asked for at once, and the rows are read again.
-        endpointQueue.leaseUntil = memory.doubtful
-        memory.forget(endpointQueue, clock.now())
-      } else if (next === undefined) {
-        if (endpointQueue.target.ordered) reading.unblock(endpointQueue, owed.reference)
-      } else if (next.dueAt !== null && (endpointQueue.dueAt === null || next.dueAt < endpointQueue.dueAt))
-        endpointQueue.dueAt = next.dueAt
+  /** The health in memory changes at once, so that the next attempt starts by it. */
+  const evaluate = (attempt: Attempt, result: AttemptResult): AttemptToRecord => {
+    const started = attempts.find(attempt)
+    const queue = started?.endpointQueue
+    const before = started && queue && { ...started, health: queue.health, window: queue.window }
+    const { health, ...outcome } = evaluateAttempt(before, result, { now: clock.now(), limits, retryDelaysMs })
+    if (queue) memory.setHealth(queue, health)
+    const { partnerId, subscriptionId, deliveryId: eventId, attemptCount, target } = attempt
+    const changedHealth = before && !sameHealth(before.health, health) ? health : undefined
+    return {
+      partnerId,
+      subscriptionId,
+      eventId,
+      url: target.url,
+      attemptCount,
+      workerId,
+      result,
+      health: changedHealth,
+      ...outcome,
     }
-    freed(under?.endpointQueue)
   }
 
-  /** While the database is away what is known is kept. A commit whose answer was lost is found done: `stale`. */
-  const recordSurely = async (recording: Recording): Promise<Verdict | 'stale'> => {
-    for (let waitMs = recordWaitMsMin; ; waitMs *= 2) {
-      try {
-        return await record(recording)
-      } catch (error) {
-        if (!(error instanceof Unreachable) || waitMs > recordWaitMsMax) throw error
-        await pause(waitMs)
-      }
-    }
+  const end = (attempt: Attempt, { next }: AttemptToRecord, outcome: Recorded): void => {
+    const ended = attempts.end(attempt)
+    if (next === undefined) slots.endRecording()
+    else slots.release(attempt.partnerId)
+    if (ended) updateQueue(ended.endpointQueue, ended.delivery, next, outcome, clock.now())
+    onSlotFree(ended?.endpointQueue)
   }
 
   return {
     /**
-     * Records the attempt; its place at the endpoint is kept until then. `stale`: it changed nothing. Throws what kept it
-     * from being recorded.
+     * Records the result. The attempt counts as in flight at its endpoint until then. `stale`: the result changed nothing.
+     * Throws the error that kept it from being recorded.
      */
-    settle: async (claimed: Claim, result: AttemptResult): Promise<Verdict | 'stale'> => {
-      const recording = judge(claimed, result)
-      let outcome: Verdict | 'stale' | 'unrecorded' = 'unrecorded'
-      if (recording.next === undefined) {
-        // Another endpoint may have its place in the process while it is recorded; this one's is kept.
-        slots.deliver(claimed.partnerId)
-        freed(undefined)
+    recordResult: async (attempt: Attempt, result: AttemptResult): Promise<Verdict | 'stale'> => {
+      const toRecord = evaluate(attempt, result)
+      let outcome: Recorded = 'unrecorded'
+      if (toRecord.next === undefined) {
+        // The slot in the process is free for other endpoints while the result is recorded.
+        slots.beginRecording(attempt.partnerId)
+        onSlotFree(undefined)
       }
       try {
-        outcome = await recordSurely(recording)
+        outcome = await recordWithRetries(record, toRecord, pause)
         return outcome
       } finally {
-        settled(claimed, recording.next, outcome)
+        end(attempt, toRecord, outcome)
       }
     },
 
-    /** The attempt was not made, or its answer is not waited for. It is due at once. */
-    giveBack: (claimed: Claim): void => {
-      const under = end(claimed)
-      slots.giveBack(claimed.partnerId)
-      if (under) memory.forget(under.endpointQueue, clock.now())
+    /** The attempt was not made, or the worker does not wait for its result. The delivery is due at once. */
+    returnToQueue: (attempt: Attempt): void => {
+      const ended = attempts.end(attempt)
+      slots.release(attempt.partnerId)
+      if (ended) memory.discardRows(ended.endpointQueue, clock.now())
     },
+  }
+}
+
+type Recorded = Verdict | 'stale' | 'unrecorded'
+
+function updateQueue(
+  queue: EndpointQueue,
+  { reference }: QueuedDelivery,
+  next: AttemptToRecord['next'],
+  outcome: Recorded,
+  now: Date,
+): void {
+  // The same error may come again. The rest keeps the endpoint from being called without end.
+  if (outcome === 'unrecorded') memory.close(queue, { closed: false, dueAt: after(now, troubleRestMs) }, now)
+  else if (outcome === 'stale') memory.doubtLease(queue, now)
+  else if (next !== undefined) memory.scheduleRead(queue, next.dueAt)
+  else if (queue.target.ordered) memory.unblockReference(queue, reference)
+}
+
+/** Retries while the database is unreachable. If a commit succeeded and its answer was lost, the retry finds it: `stale`. */
+async function recordWithRetries(
+  record: RecordAttempt,
+  attempt: AttemptToRecord,
+  pause: (ms: number) => Promise<void>,
+): Promise<Verdict | 'stale'> {
+  for (let waitMs = retryWaitMsMin; ; waitMs *= 2) {
+    try {
+      return await record(attempt)
+    } catch (error) {
+      if (!(error instanceof Unreachable) || waitMs > retryWaitMsMax) throw error
+      await pause(waitMs)
+    }
   }
 }

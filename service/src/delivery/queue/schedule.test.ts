@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hourMs } from '../../kernel/index.ts'
 import { jitterMax, limitNames, readLimits, retryDelaysMsDefault } from '../limits.ts'
-import { nextOf, retryAfterMs, verdictOf } from './schedule.ts'
+import { nextAfterFailure, retryAfterMs, verdictOf } from './schedule.ts'
 
 test('only a complete 2xx is success', () => {
   assert.equal(verdictOf({ status: 204 }), 'delivered')
@@ -12,28 +12,28 @@ test('only a complete 2xx is success', () => {
   assert.equal(verdictOf({ status: 410 }), 'gone')
 })
 
-test('a rest is asked for by 429 and 503 alone', () => {
+test('only 429 and 503 can ask for a rest', () => {
   assert.deepEqual(
     [200, 410, 429, 500, 503].map((status) => verdictOf({ status }, 1000)),
     ['delivered', 'gone', 'rested', 'failed', 'rested'],
   )
 })
 
-test('the schedule: eleven pauses with up to a fifth added, then held', () => {
+test('the schedule has eleven pauses with up to a fifth added; then the delivery is held', () => {
   const now = new Date('2026-01-01T00:00:00.000Z')
   retryDelaysMsDefault.forEach((delayMs, failures) => {
-    const early = nextOf(failures, now, 0, retryDelaysMsDefault)
-    const late = nextOf(failures, now, 0.999_999, retryDelaysMsDefault)
+    const early = nextAfterFailure(failures, now, 0, retryDelaysMsDefault)
+    const late = nextAfterFailure(failures, now, 0.999_999, retryDelaysMsDefault)
     assert.equal(early.dueAt?.getTime(), now.getTime() + delayMs)
     const added = (late.dueAt?.getTime() ?? 0) - now.getTime() - delayMs
     assert.ok(added > delayMs * 0.19 && added <= delayMs * jitterMax)
   })
-  assert.deepEqual(nextOf(11, now, 0, retryDelaysMsDefault), { status: 'Held', dueAt: null, failures: 12 })
+  assert.deepEqual(nextAfterFailure(11, now, 0, retryDelaysMsDefault), { status: 'Held', dueAt: null, failures: 12 })
   const hours = retryDelaysMsDefault.reduce((sum, ms) => sum + ms, 0) / hourMs
   assert.ok(hours > 70 && hours < 72)
 })
 
-test('Retry-After: seconds or a date, an hour at most, nonsense asks for nothing', () => {
+test('Retry-After is read as seconds or a date, an hour at most; other texts are ignored', () => {
   const now = new Date('2026-01-01T00:00:00.000Z')
   const read = (text: string | undefined) => retryAfterMs(text, now, hourMs)
   assert.equal(read('120'), 120_000)
@@ -43,7 +43,7 @@ test('Retry-After: seconds or a date, an hour at most, nonsense asks for nothing
     assert.equal(read(text), 0)
 })
 
-test('limits: whole numbers from 1 on, or nothing starts', () => {
+test('a limit that is not a positive whole number is refused', () => {
   assert.equal(readLimits({ inFlightMax: 7 }).inFlightMax, 7)
   for (const name of limitNames)
     for (const value of [0, -1, 1.5, NaN]) assert.throws(() => readLimits({ [name]: value }), new RegExp(name))

@@ -1,37 +1,33 @@
 /**
- * The verbs of what subscriptions are owed, as the delivery worker uses them: fan out, hold endpoint queues, record, sweep.
- * Every delivery is attempted at least once, and until the endpoint says 2xx or the schedule ends; then it is held.
+ * The delivery queue, as the worker process uses it: fan-out, queue workers, the sweep, retention. A delivery is attempted
+ * until the endpoint answers 2xx or the retry schedule ends. Then it is held.
  */
 import { after, assert, type Clock, type Log } from '../../kernel/index.ts'
 import type { EventOutbox } from '../../events/index.ts'
-import type { Database, Tx } from '../../postgres/index.ts'
+import type { Database } from '../../postgres/index.ts'
 import { createFanOut } from './fan-out.ts'
-import { createQueueWorker, type QueueWorkerOptions } from './worker.ts'
-import { createEndpointQueues } from './endpoint-queues.ts'
 import { clocksDifferMsMax, type Limits, readLimits, retryDelaysMsDefault } from '../limits.ts'
-import { createRecord } from './result-batches.ts'
+import { createResultBatches } from './result-batches.ts'
 import { createRetention } from '../retention.ts'
 import { withJitter } from './schedule.ts'
 import type { Secrets } from '../management/secrets.ts'
-import * as queue from './store-deliveries.ts'
-import * as store from '../management/store-subscriptions.ts'
-import { releaseAll } from './store-endpoint-queues.ts'
-
-export type SubscriptionKey = store.SubscriptionKey
+import * as store from './store-endpoint-queues.ts'
+import * as subscriptions from '../management/store-subscriptions.ts'
+import { createQueueWorker, type QueueWorkerOptions } from './worker.ts'
 
 export type DeliveryQueueDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly eventOutbox: EventOutbox
-  /** Where the database is sharded by partner, a batch is of one. */
+  /** The database is sharded by partner: every statement is about one partner. */
   readonly sharded?: boolean
-  /** The pauses between attempts; the sandbox shortens them. One attempt more than there are pauses. */
+  /** The pauses between attempts. The sandbox shortens them. There is one attempt more than pauses. */
   readonly retryDelaysMs?: readonly number[]
   readonly limits?: Partial<Limits>
 }
 
 const purgeRowsMax = 1000
-const sweepEndpointQueuesMax = 100
+const endpointQueuesPerSweepMax = 100
 
 export function createDeliveryQueue(deps: DeliveryQueueDeps & { readonly secrets: Pick<Secrets, 'signingKeys'> }) {
   const { db, clock, eventOutbox, secrets, sharded = false, retryDelaysMs = retryDelaysMsDefault } = deps
@@ -40,56 +36,70 @@ export function createDeliveryQueue(deps: DeliveryQueueDeps & { readonly secrets
     'a retry delay is a whole number of milliseconds',
   )
   const limits = readLimits(deps.limits ?? {})
-  const endpointQueues = createEndpointQueues({ db, clock, eventOutbox, secrets, sharded, limits })
-  const record = createRecord({ db, clock, sharded })
-
-  const endWhatLastsTooLong = async (): Promise<number> => {
-    const now = clock.now()
-    const restMsMax = Math.max(limits.retryAfterMsMax, withJitter(limits.probeMsMax, 1))
-    const foundPast = {
-      leaseUntil: after(now, limits.leaseMs + clocksDifferMsMax),
-      pausedUntil: after(now, restMsMax + clocksDifferMsMax),
-    }
-    const keys = await queue.endpointQueuesFromTheFuture(db, foundPast, sweepEndpointQueuesMax)
-    const latest = { leaseUntil: after(now, limits.leaseMs), pausedUntil: foundPast.pausedUntil }
-    for (const key of keys) await queue.bringToNow(db, key, latest, now)
-    return keys.length
+  const workerDeps = {
+    db,
+    clock,
+    eventOutbox,
+    secrets,
+    sharded,
+    limits,
+    retryDelaysMs,
+    record: createResultBatches({ db, clock, sharded }),
   }
 
   return {
-    /** Due-work scan: partners with events to fan out, behind `after` by id. */
+    /** Due-work scan: partners with events to fan out that follow `after` in the order of their ids. */
     partnersToFanOut: (after: string, partnersMax: number) => eventOutbox.partnersWithPending(db, after, partnersMax),
 
     fanOut: createFanOut({ clock, eventOutbox }),
 
-    /** A worker's hands. Each worker has its own. */
-    hold: (log: Log, options: QueueWorkerOptions) =>
-      createQueueWorker({ endpointQueues, record, clock, log, limits, retryDelaysMs }, options),
-
-    /** Frees what dead workers hold. Only where no other worker can be alive: the embedded database has one process. */
-    releaseLeases: (partnerId: string): Promise<void> => releaseAll(db, partnerId, clock.now()),
+    createQueueWorker: (log: Log, options: QueueWorkerOptions) => createQueueWorker({ ...workerDeps, log }, options),
 
     /**
-     * Housekeeping: drops the remains of deleted subscriptions in batches, wakes a endpoint queue that sleeps on work, and ends what
-     * was promised to last before the clock was put back.
+     * Ends the leases of dead workers. Only where no other worker can be alive: the embedded database has one process.
      */
-    sweep: async (): Promise<number> => {
-      let did = 0
-      for (const key of await store.deletedSubscriptions(db, sweepEndpointQueuesMax))
-        did += await db.transaction((tx) => store.purge(tx, key, purgeRowsMax))
-      for (const { partnerId, subscriptionId } of await queue.sleepingEndpointQueues(db, sweepEndpointQueuesMax))
-        if (await queue.wakeEndpointQueue(db, partnerId, subscriptionId, clock.now())) did += 1
-      return did + (await endWhatLastsTooLong())
-    },
+    releaseLeases: (partnerId: string): Promise<void> => store.releaseAll(db, partnerId, clock.now()),
 
-    /** Per subscription: what was ever owed, and what became of it; delivered + pending + held = owed. */
-    reconcile: (tx: Tx, partnerId: string) => queue.reconcile(tx, partnerId),
+    sweep: createSweep({ db, clock, limits }),
 
     ...createRetention({ db, clock, eventOutbox, limits }),
 
     limits,
     sharded,
   }
+}
+
+type SweepDeps = { readonly db: Database; readonly clock: Clock; readonly limits: Limits }
+
+function createSweep({ db, clock, limits }: SweepDeps) {
+  const purgeDeleted = async (): Promise<number> => {
+    let dropped = 0
+    for (const key of await subscriptions.deletedSubscriptions(db, endpointQueuesPerSweepMax))
+      dropped += await db.transaction((tx) => subscriptions.purge(tx, key, purgeRowsMax))
+    return dropped
+  }
+
+  const wakeSleeping = async (): Promise<number> => {
+    let woken = 0
+    for (const { partnerId, subscriptionId } of await store.sleepingEndpointQueues(db, endpointQueuesPerSweepMax))
+      if (await store.wakeEndpointQueue(db, partnerId, subscriptionId, clock.now())) woken += 1
+    return woken
+  }
+
+  /** A lease or a rest that ends too late was written before the clock was put back. */
+  const shortenLongLeasesAndRests = async (): Promise<number> => {
+    const now = clock.now()
+    const restMsMax = Math.max(limits.retryAfterMsMax, withJitter(limits.probeMsMax, 1))
+    const latest = { leaseUntil: after(now, limits.leaseMs), pausedUntil: after(now, restMsMax + clocksDifferMsMax) }
+    const tooLate = { ...latest, leaseUntil: after(latest.leaseUntil, clocksDifferMsMax) }
+    const keys = await store.endpointQueuesEndingLater(db, tooLate, endpointQueuesPerSweepMax)
+    for (const key of keys) await store.shortenLeaseAndRest(db, key, latest, now)
+    return keys.length
+  }
+
+  /** Drops the rows of deleted subscriptions in batches, and repairs endpoint queues. Returns how much there was to do. */
+  return async (): Promise<number> =>
+    (await purgeDeleted()) + (await wakeSleeping()) + (await shortenLongLeasesAndRests())
 }
 
 export type DeliveryQueue = ReturnType<typeof createDeliveryQueue>

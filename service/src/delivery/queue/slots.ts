@@ -1,19 +1,19 @@
 /**
- * Pure: the attempts that a process may have under way, shared among partners; as many again may have been delivered and
- * wait for their record, so that endpoints and database work side by side. A partner may have twice what is still
- * free: one alone has two thirds of all, and who comes later his part of the rest. A endpoint queue with nothing under way may have
- * its first, since a slow endpoint must not cost its partner the others. The last twentieth is for partners with nothing
- * under way at all, one attempt each.
+ * The attempts that a process may have in flight, shared among partners. Pure. A partner may hold twice as many slots as
+ * are free, so one partner alone gets two thirds of them. An endpoint queue without an attempt in flight may start one in
+ * any case, because a slow endpoint must not delay its partner's others. The last twentieth is for partners without any
+ * attempt in flight, one each.
  */
 const shareOfFree = 2
-const newcomersPart = 20
+const newPartnersPart = 20
 
 export function createSlots(max: number) {
   const taken = new Map<string, number>()
   let total = 0
-  let delivered = 0
-  const free = () => max - total - Math.max(0, delivered - max)
-  const giveBack = (partnerId: string): void => {
+  /** Delivered, and not recorded yet. As many as `max` do not count, so that endpoints and database work side by side. */
+  let recording = 0
+  const free = () => max - total - Math.max(0, recording - max)
+  const release = (partnerId: string): void => {
     total -= 1
     const left = (taken.get(partnerId) ?? 1) - 1
     if (left === 0) taken.delete(partnerId)
@@ -22,23 +22,23 @@ export function createSlots(max: number) {
   return {
     taken: () => total,
     free,
-    isFor: (partnerId: string, inEndpointQueue: number): boolean => {
+    mayTake: (partnerId: string, inFlightOfQueue: number): boolean => {
       const left = free()
       const own = taken.get(partnerId) ?? 0
       if (own === 0) return left > 0
-      return left > max / newcomersPart && (inEndpointQueue === 0 || own < left * shareOfFree)
+      return left > max / newPartnersPart && (inFlightOfQueue === 0 || own < left * shareOfFree)
     },
     take: (partnerId: string): void => {
       total += 1
       taken.set(partnerId, (taken.get(partnerId) ?? 0) + 1)
     },
-    giveBack,
-    /** Its place is free, its record is still to be made. */
-    deliver: (partnerId: string): void => {
-      giveBack(partnerId)
-      delivered += 1
+    release,
+    /** Releases the slot of a delivered attempt before it is recorded. */
+    beginRecording: (partnerId: string): void => {
+      release(partnerId)
+      recording += 1
     },
-    recorded: (): void => void (delivered -= 1),
+    endRecording: (): void => void (recording -= 1),
   }
 }
 

@@ -1,34 +1,81 @@
-/** SQL of the endpoint queues that workers hold. Several are locked in the order of their subscriptions' ids, everywhere. */
-import { ofOnePartner, ofPartners, unprepared, sql, type Tx } from '../../postgres/index.ts'
+/**
+ * SQL of `delivery.endpoint_queues`, one row for each subscription. Every statement that changes such a row is in this
+ * file. A transaction that locks several rows locks them in the order of their subscription ids, so that none deadlock.
+ */
+import { columnOf, ofOnePartner, ofPartners, unprepared, sql, type Tx } from '../../postgres/index.ts'
 import type { Health } from './health.ts'
 import type { SubscriptionKey } from '../management/store-subscriptions.ts'
 
-const healthColumns = sql`paused_until, failures, failing_since, probe_ms, slow_start, noticed`
+const healthColumns = sql`paused_until, failures, failing_since, probe_ms, slow_start, last_alert`
 
 const partnersOf = (keys: readonly SubscriptionKey[]) => keys.map((key) => key.partnerId)
 const idsOf = (keys: readonly SubscriptionKey[]) => keys.map((key) => key.subscriptionId)
 
+export async function insertEndpointQueue(tx: Tx, partnerId: string, subscriptionId: string): Promise<void> {
+  await tx.run(sql`
+    insert into delivery.endpoint_queues (partner_id, subscription_id, owed) values (${partnerId}, ${subscriptionId}, 0)`)
+}
+
+export async function deleteEndpointQueue(tx: Tx, partnerId: string, subscriptionId: string): Promise<void> {
+  await tx.run(sql`
+    delete from delivery.endpoint_queues where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
+}
+
 /**
- * Due-work scan: endpoint queues that have something due and that nobody else holds, longest waiting first. `mine`: held by this
- * worker, and somebody has woken them.
+ * Locks the endpoint queue and makes it due, so that a worker looks at what the transaction changes next. False if there
+ * is no such endpoint queue.
+ */
+export async function wakeEndpointQueue(
+  tx: Tx,
+  partnerId: string,
+  subscriptionId: string,
+  now: Date,
+): Promise<boolean> {
+  const changed = await tx.run(sql`
+    update delivery.endpoint_queues set due_at = least(due_at, ${now}::timestamptz)
+    where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
+  return changed === 1
+}
+
+/**
+ * Resets the health: no rest, a closed breaker, and a slow start, because everything that was held becomes due at once.
+ * Locks the endpoint queue and makes it due. False if there is no such endpoint queue.
+ */
+export async function restartEndpointQueue(
+  tx: Tx,
+  partnerId: string,
+  subscriptionId: string,
+  now: Date,
+): Promise<boolean> {
+  const changed = await tx.run(sql`
+    update delivery.endpoint_queues set due_at = least(due_at, ${now}::timestamptz), paused_until = null, failures = 0,
+      failing_since = null, probe_ms = null, slow_start = 1, last_alert = null
+    where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
+  return changed === 1
+}
+
+/**
+ * Due-work scan: endpoint queues that are due and have no other holder, longest waiting first. `isHeld`: this worker holds
+ * the endpoint queue, and another transaction has woken it.
  */
 export function dueEndpointQueues(
   tx: Tx,
   workerId: string,
   now: Date,
   endpointQueuesMax: number,
-): Promise<readonly (SubscriptionKey & { readonly mine: boolean })[]> {
+): Promise<readonly (SubscriptionKey & { readonly isHeld: boolean })[]> {
   return tx.rows(
     unprepared(sql`
-      select partner_id, subscription_id, coalesce(lease_id = ${workerId}, false) as mine from delivery.endpoint_queues
+      select partner_id, subscription_id, coalesce(lease_id = ${workerId}, false) as is_held
+      from delivery.endpoint_queues
       where due_at <= ${now} and (lease_until is null or lease_until <= ${now} or lease_id = ${workerId})
       order by due_at limit ${endpointQueuesMax}`),
   )
 }
 
 /**
- * Leases endpoint queues that nobody holds and that do not rest. While it is held a endpoint queue is due when its lease ends, so that a dead
- * worker's endpoint queues are found like any others; anything earlier means that somebody has woken it.
+ * Leases endpoint queues that are free and not resting. A held endpoint queue is due when its lease ends, so that the scan
+ * finds those of a dead worker as well. An earlier `due_at` means that another transaction has woken it.
  */
 export function claimEndpointQueues(
   tx: Tx,
@@ -48,7 +95,10 @@ export function claimEndpointQueues(
     returning partner_id, subscription_id, ${healthColumns}`)
 }
 
-/** Answers those that are still held. One whose lease had ended may have been woken, and looks the same: it stays due. */
+/**
+ * Returns the ids of those that the worker still holds. After the end of a lease `due_at` does not tell whether the
+ * endpoint queue was woken. It stays due then.
+ */
 export async function renewEndpointQueues(
   tx: Tx,
   keys: readonly SubscriptionKey[],
@@ -68,8 +118,8 @@ export async function renewEndpointQueues(
   return rows.map((row) => row.subscriptionId)
 }
 
-/** The worker has heard that somebody woke these, and looks. Answers their state, which may have been changed as well. */
-export function hearEndpointQueues(
+/** Clears the wake-ups of held endpoint queues. Returns their health, which the same transaction may have changed. */
+export function acknowledgeWakeUps(
   tx: Tx,
   keys: readonly SubscriptionKey[],
   workerId: string,
@@ -85,15 +135,15 @@ export function hearEndpointQueues(
 }
 
 export type Release = SubscriptionKey & {
-  /** What the worker knows of: new rows up to this number, */
-  readonly after: bigint
-  /** and the time at which one is due again. */
+  /** The worker has read the new rows up to this number of the feed. */
+  readonly readUpTo: bigint
+  /** When the next row that the worker has read is due. */
   readonly dueAt: Date | null
-  /** Nothing can be attempted: only who changes that wakes the endpoint queue. */
+  /** Nothing can be attempted until a change of the subscription wakes the endpoint queue. */
   readonly closed: boolean
 }
 
-/** Locks the endpoint queues that are still held: whoever was waking one has committed after that, and his rows are seen. */
+/** Locks those that the worker still holds. A transaction that was waking one has committed then, and its rows are visible. */
 export async function lockHeld(tx: Tx, keys: readonly SubscriptionKey[], workerId: string): Promise<readonly string[]> {
   const rows = await tx.rows<{ subscriptionId: string }>(sql`
     select subscription_id from delivery.endpoint_queues
@@ -102,44 +152,48 @@ export async function lockHeld(tx: Tx, keys: readonly SubscriptionKey[], workerI
   return rows.map((row) => row.subscriptionId)
 }
 
-/** Free again; due when there is something to do. The endpoint queues are locked. */
+/** Ends the leases. The endpoint queues are due when there is something to do. The caller has locked them (`lockHeld`). */
 export async function releaseEndpointQueues(tx: Tx, rows: readonly Release[], now: Date): Promise<void> {
+  const column = columnOf(rows)
   await tx.run(
     unprepared(sql`
-      update delivery.endpoint_queues l set lease_id = null, lease_until = null,
-        due_at = case when w.c then null when l.due_at < l.lease_until or l.lease_until <= ${now} then l.due_at
-          when (select true from delivery.queue q where q.partner_id = w.p and q.subscription_id = w.s
-            and q.status = 'Pending' and q.due_at is null and q.sequence > w.a limit 1)
-          then greatest(l.paused_until, ${now}::timestamptz)
-          when w.d is not null then greatest(w.d, l.paused_until) end
-      from unnest(${partnersOf(rows)}::uuid[], ${idsOf(rows)}::uuid[], ${rows.map((row) => row.after)}::bigint[],
-        ${rows.map((row) => row.dueAt)}::timestamptz[], ${rows.map((row) => row.closed)}::boolean[]) as w (p, s, a, d, c)
-      where l.partner_id = w.p and l.subscription_id = w.s and ${ofOnePartner(partnersOf(rows), sql`l.partner_id`)}`),
+      update delivery.endpoint_queues as stored set lease_id = null, lease_until = null,
+        due_at = case when input.closed then null
+          when stored.due_at < stored.lease_until or stored.lease_until <= ${now} then stored.due_at
+          when (select true from delivery.queue as unread where unread.partner_id = input.partner_id
+            and unread.subscription_id = input.subscription_id and unread.status = 'Pending' and unread.due_at is null
+            and unread.sequence > input.read_up_to limit 1)
+          then greatest(stored.paused_until, ${now}::timestamptz)
+          when input.due_at is not null then greatest(input.due_at, stored.paused_until) end
+      from unnest(${column('partnerId')}::uuid[], ${column('subscriptionId')}::uuid[], ${column('readUpTo')}::bigint[],
+        ${column('dueAt')}::timestamptz[], ${column('closed')}::boolean[])
+        as input (partner_id, subscription_id, read_up_to, due_at, closed)
+      where stored.partner_id = input.partner_id and stored.subscription_id = input.subscription_id
+        and ${ofOnePartner(partnersOf(rows), sql`stored.partner_id`)}`),
   )
 }
 
-/** What attempts have taught about endpoint queues that are still held. Locks them in order first. */
+/** Saves the health of endpoint queues that the worker still holds. Locks them in their order first. */
 export async function saveHealth(
   tx: Tx,
   workerId: string,
   rows: readonly (SubscriptionKey & { readonly health: Health })[],
 ): Promise<void> {
   await lockHeld(tx, rows, workerId)
-  const healths = rows.map((row) => row.health)
+  const column = columnOf(rows.map((row) => row.health))
   await tx.run(sql`
-    update delivery.endpoint_queues l set paused_until = w.u, failures = w.f, failing_since = w.i, probe_ms = w.m,
-      slow_start = w.l, noticed = w.n
-    from unnest(${partnersOf(rows)}::uuid[], ${idsOf(rows)}::uuid[], ${healths.map((h) => h.pausedUntil)}::timestamptz[],
-      ${healths.map((h) => h.failures)}::integer[], ${healths.map((h) => h.failingSince)}::timestamptz[],
-      ${healths.map((h) => h.probeMs)}::integer[], ${healths.map((h) => h.slowStart)}::integer[],
-      ${healths.map((h) => h.noticed)}::text[]) as w (p, s, u, f, i, m, l, n)
-    where l.partner_id = w.p and l.subscription_id = w.s and l.lease_id = ${workerId}
-      and ${ofOnePartner(partnersOf(rows), sql`l.partner_id`)}`)
+    update delivery.endpoint_queues as stored set paused_until = input.paused_until, failures = input.failures,
+      failing_since = input.failing_since, probe_ms = input.probe_ms, slow_start = input.slow_start,
+      last_alert = input.last_alert
+    from unnest(${partnersOf(rows)}::uuid[], ${idsOf(rows)}::uuid[], ${column('pausedUntil')}::timestamptz[],
+      ${column('failures')}::integer[], ${column('failingSince')}::timestamptz[], ${column('probeMs')}::integer[],
+      ${column('slowStart')}::integer[], ${column('lastAlert')}::text[])
+      as input (partner_id, subscription_id, paused_until, failures, failing_since, probe_ms, slow_start, last_alert)
+    where stored.partner_id = input.partner_id and stored.subscription_id = input.subscription_id
+      and stored.lease_id = ${workerId} and ${ofOnePartner(partnersOf(rows), sql`stored.partner_id`)}`)
 }
 
-export type Fanned = SubscriptionKey & { readonly count: number }
-
-/** In the order of their ids. */
+/** Sent with the next statement of the transaction. */
 export function lockEndpointQueues(tx: Tx, keys: readonly SubscriptionKey[]): void {
   tx.later(sql`
     select 1 from delivery.endpoint_queues
@@ -147,30 +201,94 @@ export function lockEndpointQueues(tx: Tx, keys: readonly SubscriptionKey[]): vo
     order by subscription_id for update`)
 }
 
-/**
- * So many more are owed, and the endpoint queues are due, not before their rest is over. One that is held by `workerId` is not
- * touched in that: its holder is told directly. The endpoint queues are locked.
- */
-export function addOwed(
-  tx: Tx,
-  rows: readonly (Fanned & { readonly wake: boolean })[],
-  workerId: string | null,
-  now: Date,
-): void {
-  tx.later(sql`
-    update delivery.endpoint_queues l set owed = l.owed + w.n,
-      due_at = case when not w.k or (l.lease_id = ${workerId}::uuid and l.lease_until > ${now}) then l.due_at
-        else least(l.due_at, greatest(${now}::timestamptz, l.paused_until)) end
-    from unnest(${partnersOf(rows)}::uuid[], ${idsOf(rows)}::uuid[], ${rows.map((row) => row.count)}::bigint[],
-      ${rows.map((row) => row.wake)}::boolean[]) as w (p, s, n, k)
-    where l.partner_id = w.p and l.subscription_id = w.s and ${ofOnePartner(partnersOf(rows), sql`l.partner_id`)}`)
+export type Addition = SubscriptionKey & {
+  /** Rows that the transaction adds to the queue. */
+  readonly count: number
+  /** They can be attempted, so the endpoint queue becomes due. */
+  readonly wake: boolean
 }
 
-/** Frees whatever is held. Only where no worker is alive. */
+/**
+ * Counts rows that are added to the queue and makes their endpoint queues due, but not before their rest is over. Those
+ * that `workerId` holds do not become due: the caller hands the rows to that worker. The endpoint queues are locked.
+ */
+export function addOwed(tx: Tx, rows: readonly Addition[], workerId: string | null, now: Date): void {
+  const column = columnOf(rows)
+  tx.later(sql`
+    update delivery.endpoint_queues as stored set owed = stored.owed + input.added,
+      due_at = case when not input.wake or (stored.lease_id = ${workerId}::uuid and stored.lease_until > ${now})
+        then stored.due_at
+        else least(stored.due_at, greatest(${now}::timestamptz, stored.paused_until)) end
+    from unnest(${column('partnerId')}::uuid[], ${column('subscriptionId')}::uuid[], ${column('count')}::bigint[],
+      ${column('wake')}::boolean[]) as input (partner_id, subscription_id, added, wake)
+    where stored.partner_id = input.partner_id and stored.subscription_id = input.subscription_id
+      and ${ofOnePartner(partnersOf(rows), sql`stored.partner_id`)}`)
+}
+
+/** Counts rows that were dropped from the queue or from the deliveries. Locks the endpoint queues in their order first. */
+export async function subtractOwed(
+  tx: Tx,
+  rows: readonly (SubscriptionKey & { readonly count: bigint })[],
+): Promise<void> {
+  if (rows.length === 0) return
+  const column = columnOf(rows)
+  await tx.run(sql`
+    select 1 from delivery.endpoint_queues
+    where ${ofPartners(partnersOf(rows))} and subscription_id = any(${idsOf(rows)}::uuid[])
+    order by subscription_id for update`)
+  await tx.run(sql`
+    update delivery.endpoint_queues as stored set owed = stored.owed - input.dropped
+    from unnest(${column('partnerId')}::uuid[], ${column('subscriptionId')}::uuid[], ${column('count')}::bigint[])
+      as input (partner_id, subscription_id, dropped)
+    where stored.partner_id = input.partner_id and stored.subscription_id = input.subscription_id`)
+}
+
+/** Ends every lease of the partner. Only for a start at which no worker is alive. */
 export async function releaseAll(tx: Tx, partnerId: string, now: Date): Promise<void> {
   await tx.run(sql`
     update delivery.endpoint_queues set lease_id = null, lease_until = null, due_at = ${now}
     where partner_id = ${partnerId} and subscription_id = any(array(
       select subscription_id from delivery.endpoint_queues
       where partner_id = ${partnerId} and lease_id is not null order by subscription_id for update))`)
+}
+
+/** Due-work scan: endpoint queues that have pending rows and are never due. It finds none if every writer wakes what it changes. */
+export function sleepingEndpointQueues(tx: Tx, endpointQueuesMax: number): Promise<readonly SubscriptionKey[]> {
+  return tx.rows<SubscriptionKey>(sql`
+    select l.partner_id, l.subscription_id from delivery.endpoint_queues l
+    join delivery.subscriptions s on s.partner_id = l.partner_id and s.id = l.subscription_id
+    where l.due_at is null and s.status = 'Enabled' and s.deleted_at is null
+      and exists (select 1 from delivery.queue d where d.partner_id = l.partner_id
+        and d.subscription_id = l.subscription_id and d.status = 'Pending')
+    limit ${endpointQueuesMax}`)
+}
+
+/** The latest times that a lease and a rest can end at, by the present clock. */
+export type LatestTimes = { readonly leaseUntil: Date; readonly pausedUntil: Date }
+
+/** Due-work scan: endpoint queues whose lease or rest ends later than the given times. */
+export function endpointQueuesEndingLater(
+  tx: Tx,
+  latest: LatestTimes,
+  endpointQueuesMax: number,
+): Promise<readonly SubscriptionKey[]> {
+  return tx.rows<SubscriptionKey>(sql`
+    select partner_id, subscription_id from delivery.endpoint_queues
+    where lease_until > ${latest.leaseUntil} or paused_until > ${latest.pausedUntil} limit ${endpointQueuesMax}`)
+}
+
+/** Shortens a longer lease to `leaseUntil` and ends a longer rest now. The endpoint queue becomes due when both have ended. */
+export async function shortenLeaseAndRest(
+  tx: Tx,
+  { partnerId, subscriptionId }: SubscriptionKey,
+  latest: LatestTimes,
+  now: Date,
+): Promise<void> {
+  const restsTooLong = sql`paused_until > ${latest.pausedUntil}`
+  await tx.run(sql`
+    update delivery.endpoint_queues set lease_until = least(lease_until, ${latest.leaseUntil}::timestamptz),
+      paused_until = case when ${restsTooLong} then null else paused_until end,
+      due_at = least(due_at, coalesce(least(lease_until, ${latest.leaseUntil}::timestamptz),
+        case when ${restsTooLong} then ${now}::timestamptz end))
+    where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
 }

@@ -1,123 +1,133 @@
 /**
- * SQL of the queue: what is made, read and settled there, for many endpoint queues and many partners at once. A row is looked up by
- * its whole key, from a list of keys; statements are planned anew, since the queue is empty at one time and endless at
- * another.
+ * SQL of the queue and the feed, for many endpoint queues and partners at once. A row is looked up by its whole key, from
+ * a list of keys. Statements that read the queue are unprepared: a plan made for an empty queue would be kept for a long one.
  */
-import { noSql, ofOnePartner, unprepared, type Sql, sql, type Tx } from '../../postgres/index.ts'
+import { columnOf, noSql, ofOnePartner, unprepared, type Sql, sql, type Tx } from '../../postgres/index.ts'
 import type { AttemptResult } from './schedule.ts'
 import type { SubscriptionKey } from '../management/store-subscriptions.ts'
 
-export type OwedRow = {
+export type QueueRow = {
   readonly subscriptionId: string
   readonly eventId: string
   readonly sequence: bigint
   readonly wireEventId: string
   readonly type: string
   readonly reference: string
-  /** Null: not attempted yet. */
+  /** Null for a new row: it has not been attempted and is due. */
   readonly dueAt: Date | null
   readonly attemptCount: number
   readonly failures: number
 }
 
-export type QueueInsert = SubscriptionKey & { readonly ordered: boolean; readonly rows: readonly OwedRow[] }
+export type QueueInsert = SubscriptionKey & { readonly ordered: boolean; readonly rows: readonly QueueRow[] }
 
-const column = <T, K extends keyof T>(rows: readonly T[], name: K): readonly T[K][] => rows.map((row) => row[name])
-
-/** New rows: of each subscription those that it is owed. */
-export function insertQueue(tx: Tx, owed: readonly QueueInsert[], now: Date): void {
-  const rows = owed.flatMap((of) => of.rows)
-  const partnerIds = owed.flatMap((of) => of.rows.map(() => of.partnerId))
-  const ordered = owed.flatMap((of) => of.rows.map(() => of.ordered))
+/** The new rows of each subscription. */
+export function insertQueue(tx: Tx, inserts: readonly QueueInsert[], now: Date): void {
+  const column = columnOf(inserts.flatMap((insert) => insert.rows))
+  const partnerIds = inserts.flatMap((insert) => insert.rows.map(() => insert.partnerId))
+  const ordered = inserts.flatMap((insert) => insert.rows.map(() => insert.ordered))
   tx.later(sql`
-    insert into delivery.queue (partner_id, subscription_id, event_id, sequence, wire_event_id, type, reference, status,
-      due_at, attempt_count, failures, held_at, created_at, ordered)
-    select p, s, e, n, i, t, r, 'Pending', null, 0, 0, null, ${now}::timestamptz, o from unnest(${partnerIds}::uuid[],
-      ${column(rows, 'subscriptionId')}::uuid[], ${column(rows, 'eventId')}::uuid[],
-      ${column(rows, 'sequence')}::bigint[], ${column(rows, 'wireEventId')}::uuid[], ${column(rows, 'type')}::text[],
-      ${column(rows, 'reference')}::text[], ${ordered}::boolean[]) as w (p, s, e, n, i, t, r, o)`)
+    insert into delivery.queue (partner_id, subscription_id, event_id, sequence, wire_event_id, type, reference, ordered,
+      status, due_at, attempt_count, failures, held_at, created_at)
+    select input.*, 'Pending', null, 0, 0, null, ${now}::timestamptz
+    from unnest(${partnerIds}::uuid[], ${column('subscriptionId')}::uuid[], ${column('eventId')}::uuid[],
+      ${column('sequence')}::bigint[], ${column('wireEventId')}::uuid[], ${column('type')}::text[],
+      ${column('reference')}::text[], ${ordered}::boolean[])
+      as input (partner_id, subscription_id, event_id, sequence, wire_event_id, type, reference, ordered)`)
 }
 
 export type FeedInsert = { readonly partnerId: string; readonly sequence: bigint; readonly eventId: string }
 
 export function insertFeed(tx: Tx, rows: readonly FeedInsert[]): void {
+  const column = columnOf(rows)
   tx.later(sql`
     insert into delivery.feed (partner_id, sequence, event_id)
-    select * from unnest(${column(rows, 'partnerId')}::uuid[], ${column(rows, 'sequence')}::bigint[],
-      ${column(rows, 'eventId')}::uuid[]) as w`)
+    select * from unnest(${column('partnerId')}::uuid[], ${column('sequence')}::bigint[], ${column('eventId')}::uuid[])`)
 }
 
-/** Which rows of a endpoint queue are asked for: those behind `after`, in strict order of references or not. */
-export type Wanted = SubscriptionKey & { readonly after: bigint; readonly ordered: boolean }
+/** The rows of an endpoint queue that have a higher number than `after`. `ordered`: without those behind an earlier one. */
+export type RowsRequest = SubscriptionKey & { readonly after: bigint; readonly ordered: boolean }
 
-const owedColumns = sql`subscription_id, event_id, sequence, wire_event_id, type, reference, due_at, attempt_count, failures`
+const queueColumns = sql`subscription_id, event_id, sequence, wire_event_id, type, reference, due_at, attempt_count, failures`
 
 /**
- * Whether an earlier one of its reference is still there, pending or held; all rows of the endpoint queue are marked as ordered, and
- * so in the index by reference. A subquery with a limit, which PostgreSQL
- * probes row by row: as `not exists` it became an anti join over the whole queue, and a claim from 200,000 rows did not
- * end within 15 s. In an order that only the index by reference has.
+ * Whether an earlier row of the same reference is in the queue, pending or held. A subquery with a limit, because as
+ * `not exists` it became an anti join over the whole queue: a claim from 200,000 rows took more than 15 s. Ordered by
+ * what only the index by reference has, which holds all rows of an ordered endpoint queue.
  */
-const standsBehind = () => sql`(select true from delivery.queue e
-  where e.partner_id = w.p and e.subscription_id = w.s and e.reference = q.reference and e.sequence < q.sequence
-    and e.ordered
-  order by e.sequence limit 1)`
+const earlierOfReference = () => sql`(select true from delivery.queue as earlier
+  where earlier.partner_id = input.partner_id and earlier.subscription_id = input.subscription_id
+    and earlier.reference = candidate.reference and earlier.sequence < candidate.sequence and earlier.ordered
+  order by earlier.sequence limit 1)`
 
-const wantedList = (wanted: readonly Wanted[]): Sql => sql`
-  unnest(${column(wanted, 'partnerId')}::uuid[], ${column(wanted, 'subscriptionId')}::uuid[],
-    ${column(wanted, 'after')}::bigint[], ${column(wanted, 'ordered')}::boolean[]) as w (p, s, a, o)`
+const requestList = (requests: readonly RowsRequest[]): Sql => {
+  const column = columnOf(requests)
+  return sql`
+    unnest(${column('partnerId')}::uuid[], ${column('subscriptionId')}::uuid[], ${column('after')}::bigint[],
+      ${column('ordered')}::boolean[]) as input (partner_id, subscription_id, after, ordered)`
+}
 
-/** New rows of each endpoint queue by their number, up to `rowsMax`; `blocked`: an earlier one of the reference is there. */
-export function freshRows(
+/** New rows of each endpoint queue by their number, up to `rowsMax`. `blocked`: behind an earlier row of its reference. */
+export function newRows(
   tx: Tx,
-  wanted: readonly Wanted[],
+  requests: readonly RowsRequest[],
   rowsMax: number,
-): Promise<readonly (OwedRow & { readonly blocked: boolean })[]> {
-  const blocked = wanted.some(({ ordered }) => ordered) ? sql`w.o and ${standsBehind()} is not null` : sql`false`
+): Promise<readonly (QueueRow & { readonly blocked: boolean })[]> {
+  const blocked = requests.some(({ ordered }) => ordered)
+    ? sql`input.ordered and ${earlierOfReference()} is not null`
+    : sql`false`
   return tx.rows(
     unprepared(sql`
-      select f.* from ${wantedList(wanted)}
+      select found.* from ${requestList(requests)}
       cross join lateral (
-        select ${owedColumns}, ${blocked} as blocked from delivery.queue q
-        where partner_id = w.p and subscription_id = w.s and status = 'Pending' and due_at is null and sequence > w.a
-          and ${ofOnePartner(column(wanted, 'partnerId'), sql`partner_id`)}
-        order by sequence limit ${rowsMax}) as f`),
+        select ${queueColumns}, ${blocked} as blocked from delivery.queue as candidate
+        where partner_id = input.partner_id and subscription_id = input.subscription_id and status = 'Pending'
+          and due_at is null and sequence > input.after
+          and ${ofOnePartner(columnOf(requests)('partnerId'), sql`partner_id`)}
+        order by sequence limit ${rowsMax}) as found`),
   )
 }
 
-/** Rows of each endpoint queue that are due again, now or later, by time, up to `rowsMax`; none that an earlier one stands before. */
-export function dueRows(tx: Tx, wanted: readonly Wanted[], rowsMax: number): Promise<readonly OwedRow[]> {
-  const free = wanted.some(({ ordered }) => ordered) ? sql`and (not w.o or ${standsBehind()} is null)` : noSql
+/**
+ * Rows of each endpoint queue that have a due time, past or future, by that time, up to `rowsMax`. Of an ordered endpoint
+ * queue without those behind an earlier row of their reference.
+ */
+export function scheduledRows(tx: Tx, requests: readonly RowsRequest[], rowsMax: number): Promise<readonly QueueRow[]> {
+  const notBlocked = requests.some(({ ordered }) => ordered)
+    ? sql`and (not input.ordered or ${earlierOfReference()} is null)`
+    : noSql
   return tx.rows(
     unprepared(sql`
-      select f.* from ${wantedList(wanted)}
+      select found.* from ${requestList(requests)}
       cross join lateral (
-        select ${owedColumns} from delivery.queue q
-        where partner_id = w.p and subscription_id = w.s and status = 'Pending' and due_at is not null
-          and ${ofOnePartner(column(wanted, 'partnerId'), sql`partner_id`)} ${free}
-        order by due_at, sequence limit ${rowsMax}) as f`),
+        select ${queueColumns} from delivery.queue as candidate
+        where partner_id = input.partner_id and subscription_id = input.subscription_id and status = 'Pending'
+          and due_at is not null
+          and ${ofOnePartner(columnOf(requests)('partnerId'), sql`partner_id`)} ${notBlocked}
+        order by due_at, sequence limit ${rowsMax}) as found`),
   )
 }
 
-/** The first of each reference that is still there, where it is pending. Of endpoint queues whose rows are marked as ordered. */
-export async function firstsOf(
-  tx: Tx,
-  wanted: readonly (SubscriptionKey & { readonly reference: string })[],
-): Promise<readonly OwedRow[]> {
-  const rows = await tx.rows<OwedRow & { readonly status: string }>(
+export type ReferenceKey = SubscriptionKey & { readonly reference: string }
+
+/** The first row of each reference if it is pending. Only of endpoint queues whose rows are all marked as ordered. */
+export async function firstRowsOfReferences(tx: Tx, references: readonly ReferenceKey[]): Promise<readonly QueueRow[]> {
+  const column = columnOf(references)
+  const rows = await tx.rows<QueueRow & { readonly status: string }>(
     unprepared(sql`
-      select f.* from unnest(${column(wanted, 'partnerId')}::uuid[], ${column(wanted, 'subscriptionId')}::uuid[],
-        ${column(wanted, 'reference')}::text[]) as w (p, s, r)
+      select found.* from unnest(${column('partnerId')}::uuid[], ${column('subscriptionId')}::uuid[],
+        ${column('reference')}::text[]) as input (partner_id, subscription_id, reference)
       cross join lateral (
-        select ${owedColumns}, status from delivery.queue
-        where partner_id = w.p and subscription_id = w.s and reference = w.r and ordered
-          and ${ofOnePartner(column(wanted, 'partnerId'), sql`partner_id`)}
-        order by sequence limit 1) as f`),
+        select ${queueColumns}, status from delivery.queue as candidate
+        where partner_id = input.partner_id and subscription_id = input.subscription_id
+          and candidate.reference = input.reference and ordered
+          and ${ofOnePartner(column('partnerId'), sql`partner_id`)}
+        order by sequence limit 1) as found`),
   )
   return rows.filter(({ status }) => status === 'Pending')
 }
 
-/** Marks what a endpoint queue is owed, `rowsMax` rows behind `after`, as ordered. Answers the last one; undefined: there is no more. */
+/** Marks `rowsMax` rows behind `after` as ordered. Returns the event of the last one, or undefined if there are no more. */
 export async function markOrdered(
   tx: Tx,
   { partnerId, subscriptionId }: SubscriptionKey,
@@ -139,108 +149,121 @@ export async function markOrdered(
   return row === undefined || Number(row.count) < rowsMax ? undefined : (row.last ?? undefined)
 }
 
-/** An attempt that was made: whose, and the count of attempts that it began with, which is the fence. */
-export type Attempted = SubscriptionKey & {
+/** An attempt that was made. `attemptCount` is the count of attempts before it, and part of the fence. */
+export type AttemptRecord = SubscriptionKey & {
   readonly eventId: string
   readonly attemptCount: number
   readonly result: AttemptResult
 }
 
-/** Who settles. */
-export type Holder = { readonly workerId: string; readonly sharded: boolean }
+export type RecordingWorker = { readonly workerId: string; readonly sharded: boolean }
 
 /**
- * Leads to each row by its key. The queue is mostly analysed while it is empty: PostgreSQL then takes it for one row, and
- * joins the list to all rows of all endpoint queues, by a hash, by merging or by comparing each with each. A comparison of whole
- * keys leaves it one way, the primary key, once for each of the list, as long as no other index begins with the partner,
- * nothing else of the row is compared with a constant and no table is read as a whole (`byIndex`). A shard is found by such a constant only; there the list of
- * events keeps the reading to the index.
+ * Finds each row by the primary key. The queue is mostly analysed while it is empty. PostgreSQL then expects one row, and
+ * joins the list with all rows of all endpoint queues. A comparison of whole keys leaves it only the primary key, under
+ * the conditions that README.md lists ("How a result finds its row"). A shard is found by a constant only; there the list
+ * of events keeps the read on the index.
  */
-const byKey = (sharded: boolean, rows: readonly Attempted[]): Sql =>
+const byWholeKey = (sharded: boolean, rows: readonly AttemptRecord[]): Sql =>
   sharded
-    ? sql`${ofOnePartner(column(rows, 'partnerId'), sql`q.partner_id`)} and q.partner_id = w.p
-        and q.subscription_id = w.s and q.event_id = w.e and q.event_id = any(${column(rows, 'eventId')}::uuid[])`
-    : sql`(q.partner_id, q.subscription_id, q.event_id) >= (w.p, w.s, w.e)
-        and (q.partner_id, q.subscription_id, q.event_id) <= (w.p, w.s, w.e)`
+    ? sql`${ofOnePartner(columnOf(rows)('partnerId'), sql`queued.partner_id`)} and queued.partner_id = input.partner_id
+        and queued.subscription_id = input.subscription_id and queued.event_id = input.event_id
+        and queued.event_id = any(${columnOf(rows)('eventId')}::uuid[])`
+    : sql`(queued.partner_id, queued.subscription_id, queued.event_id)
+          >= (input.partner_id, input.subscription_id, input.event_id)
+        and (queued.partner_id, queued.subscription_id, queued.event_id)
+          <= (input.partner_id, input.subscription_id, input.event_id)`
 
-/** The row as it was when the attempt began, on a endpoint queue that the worker still holds. */
-const stillOurs = ({ workerId, sharded }: Holder, rows: readonly Attempted[]): Sql => sql`
-  ${byKey(sharded, rows)} and q.attempt_count = w.c and exists (select 1 from delivery.endpoint_queues l
-    where l.partner_id = w.p and l.subscription_id = w.s and l.lease_id = ${workerId})`
+/** The fence: the row is as it was when the attempt began, and the worker still holds the endpoint queue. */
+const fence = ({ workerId, sharded }: RecordingWorker, rows: readonly AttemptRecord[]): Sql => sql`
+  ${byWholeKey(sharded, rows)} and queued.attempt_count = input.attempt_count
+  and exists (select 1 from delivery.endpoint_queues as held where held.partner_id = input.partner_id
+    and held.subscription_id = input.subscription_id and held.lease_id = ${workerId})`
 
-const attemptedColumns = (rows: readonly Attempted[]): Sql => sql`${column(rows, 'partnerId')}::uuid[],
-  ${column(rows, 'subscriptionId')}::uuid[], ${column(rows, 'eventId')}::uuid[], ${column(rows, 'attemptCount')}::integer[]`
+const fenceColumns = (rows: readonly AttemptRecord[]): Sql => {
+  const column = columnOf(rows)
+  return sql`${column('partnerId')}::uuid[], ${column('subscriptionId')}::uuid[], ${column('eventId')}::uuid[],
+    ${column('attemptCount')}::integer[]`
+}
 
-/** When it began, how long it took, what was answered, and from where. */
-const resultColumns = (rows: readonly Attempted[]): Sql => {
-  const results = column(rows, 'result')
-  return sql`${column(results, 'startedAt')}::timestamptz[], ${column(results, 'durationMs')}::integer[],
+const resultColumns = (rows: readonly AttemptRecord[]): Sql => {
+  const results = columnOf(rows)('result')
+  const column = columnOf(results)
+  return sql`${column('startedAt')}::timestamptz[], ${column('durationMs')}::integer[],
     ${results.map((result) => result.status ?? null)}::integer[],
     ${results.map((result) => result.responseBody ?? null)}::text[],
     ${results.map((result) => result.address ?? null)}::text[]`
 }
 
-/** Moves rows to what was delivered, with the attempt that did it. Answers those that it moved: the others are stale. */
-export async function settleDelivered<T extends Attempted>(
+/** Moves delivered rows to `deliveries`, with the attempt that delivered. Returns those it moved; the others are stale. */
+export async function recordDelivered<T extends AttemptRecord>(
   tx: Tx,
-  holder: Holder,
+  worker: RecordingWorker,
   rows: readonly T[],
   now: Date,
 ): Promise<readonly T[]> {
-  // Stale ones are rare: nothing is told of the others one by one.
-  const told = await tx.row<{ moved: readonly number[] | null }>(
+  // Stale rows are rare. Without one PostgreSQL returns null, not the position of each row.
+  const answer = await tx.row<{ moved: readonly number[] | null }>(
     unprepared(sql`
       with gone as (
-        delete from delivery.queue q
-        using unnest(${attemptedColumns(rows)}, ${resultColumns(rows)})
-          with ordinality as w (p, s, e, c, began, took, code, body, peer, nth)
-        where ${stillOurs(holder, rows)} returning q.*, began, took, code, body, peer, nth),
+        delete from delivery.queue as queued
+        using unnest(${fenceColumns(rows)}, ${resultColumns(rows)})
+          with ordinality as input (partner_id, subscription_id, event_id, attempt_count, started_at, duration_ms,
+            response_status, response_body, address, position)
+        where ${fence(worker, rows)}
+        returning queued.*, input.started_at, input.duration_ms, input.response_status, input.response_body,
+          input.address, input.position),
       kept as (
         insert into delivery.deliveries (partner_id, subscription_id, event_id, sequence, wire_event_id, type, reference,
           attempt_count, created_at, delivered_at, started_at, duration_ms, status, response_body, address)
         select partner_id, subscription_id, event_id, sequence, wire_event_id, type, reference, attempt_count + 1,
-          created_at, ${now}::timestamptz, began, took, code, body, peer from gone)
-      select case when count(*) < ${rows.length}::integer then coalesce(array_agg(nth::integer), '{}') end as moved
+          created_at, ${now}::timestamptz, started_at, duration_ms, response_status, response_body, address from gone)
+      select case when count(*) < ${rows.length}::integer
+        then coalesce(array_agg(position::integer), '{}') end as moved
       from gone`),
   )
-  const moved = told?.moved ?? undefined
-  return moved === undefined ? rows : moved.flatMap((nth) => rows[nth - 1] ?? [])
+  const moved = answer?.moved ?? undefined
+  return moved === undefined ? rows : moved.flatMap((position) => rows[position - 1] ?? [])
 }
 
-type Key = { readonly subscriptionId: string; readonly eventId: string }
-const keyText = ({ subscriptionId, eventId }: Key) => `${subscriptionId} ${eventId}`
+type EventKey = { readonly subscriptionId: string; readonly eventId: string }
+const eventKey = ({ subscriptionId, eventId }: EventKey) => `${subscriptionId} ${eventId}`
 
-export type FailedAttempt = Attempted & {
+export type FailedAttempt = AttemptRecord & {
   readonly status: 'Pending' | 'Held'
   readonly failures: number
   readonly dueAt: Date | null
 }
 
-/** Due again, or held. Answers those that it changed: the others are stale. */
-export async function settleFailed<T extends FailedAttempt>(
+/** Schedules failed rows again, or holds them. Returns those it changed; the others are stale. */
+export async function recordFailed<T extends FailedAttempt>(
   tx: Tx,
-  holder: Holder,
+  worker: RecordingWorker,
   rows: readonly T[],
   now: Date,
 ): Promise<readonly T[]> {
-  const settled = await tx.rows<Key>(
+  const column = columnOf(rows)
+  const changed = await tx.rows<EventKey>(
     unprepared(sql`
-      update delivery.queue q set attempt_count = q.attempt_count + 1, failures = w.f, status = w.t, due_at = w.d,
-        held_at = case when w.t = 'Held' then ${now}::timestamptz end
-      from unnest(${attemptedColumns(rows)}, ${column(rows, 'failures')}::integer[], ${column(rows, 'status')}::text[],
-        ${column(rows, 'dueAt')}::timestamptz[]) as w (p, s, e, c, f, t, d)
-      where ${stillOurs(holder, rows)} returning q.subscription_id, q.event_id`),
+      update delivery.queue as queued set attempt_count = queued.attempt_count + 1, failures = input.failures,
+        status = input.status, due_at = input.due_at,
+        held_at = case when input.status = 'Held' then ${now}::timestamptz end
+      from unnest(${fenceColumns(rows)}, ${column('failures')}::integer[], ${column('status')}::text[],
+        ${column('dueAt')}::timestamptz[])
+        as input (partner_id, subscription_id, event_id, attempt_count, failures, status, due_at)
+      where ${fence(worker, rows)} returning queued.subscription_id, queued.event_id`),
   )
-  const keys = new Set(settled.map(keyText))
-  return rows.filter((row) => keys.has(keyText(row)))
+  const keys = new Set(changed.map(eventKey))
+  return rows.filter((row) => keys.has(eventKey(row)))
 }
 
-/** Of those that did not deliver. */
-export function insertAttempts(tx: Tx, rows: readonly Attempted[]): void {
+/** Attempts that did not deliver. */
+export function insertAttempts(tx: Tx, rows: readonly AttemptRecord[]): void {
+  const column = columnOf(rows)
   tx.later(sql`
     insert into delivery.attempts (partner_id, subscription_id, event_id, attempt, started_at, duration_ms, status,
       response_body, address, error)
-    select * from unnest(${column(rows, 'partnerId')}::uuid[], ${column(rows, 'subscriptionId')}::uuid[],
-      ${column(rows, 'eventId')}::uuid[], ${rows.map((row) => row.attemptCount + 1)}::integer[], ${resultColumns(rows)},
-      ${rows.map(({ result }) => result.error ?? null)}::text[]) as w`)
+    select * from unnest(${column('partnerId')}::uuid[], ${column('subscriptionId')}::uuid[],
+      ${column('eventId')}::uuid[], ${rows.map((row) => row.attemptCount + 1)}::integer[], ${resultColumns(rows)},
+      ${rows.map(({ result }) => result.error ?? null)}::text[])`)
 }

@@ -1,11 +1,37 @@
 /**
- * SQL of what is made due again: by enabling, by redelivery, by recovery. The caller has locked the endpoint queue, so that a
- * delivery under way can only move from the queue to the delivered, never back.
+ * SQL that makes deliveries due again, for enabling, redelivery and recovery. The caller has locked the endpoint queue. So
+ * an attempt in flight can move its delivery from the queue to the deliveries, but nothing moves it back meanwhile.
  */
-import { sql, type Tx } from '../../postgres/index.ts'
+import { columnOf, unprepared, sql, type Tx } from '../../postgres/index.ts'
 import type { SubscriptionKey } from '../management/store-subscriptions.ts'
 
-/** Of these events: held ones are due again. Answers how many. */
+/**
+ * Makes held deliveries due, and those that wait for a retry, up to `rowsMax` in their order. The schedule of each starts
+ * over. Returns how many.
+ */
+export function makeDue(tx: Tx, key: SubscriptionKey, now: Date, rowsMax: number): Promise<number> {
+  const { partnerId, subscriptionId } = key
+  return tx.run(
+    unprepared(sql`
+      update delivery.queue set status = 'Pending', held_at = null, failures = 0, due_at = ${now}
+      where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and event_id = any(array(
+        (select event_id from delivery.queue
+          where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and status = 'Held'
+          order by event_id limit ${rowsMax})
+        union all
+        (select event_id from delivery.queue
+          where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and status = 'Pending'
+            and due_at > ${now}
+          order by due_at desc limit ${rowsMax})
+        union all
+        (select event_id from delivery.queue
+          where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and status = 'Pending'
+            and due_at <= ${now} and failures > 0
+          order by due_at limit ${rowsMax}) limit ${rowsMax}))`),
+  )
+}
+
+/** Makes the held deliveries of these events due. Returns how many. */
 export function makeHeldDue(
   tx: Tx,
   { partnerId, subscriptionId }: SubscriptionKey,
@@ -18,7 +44,7 @@ export function makeHeldDue(
       and event_id = any(${eventIds}::uuid[]) and status = 'Held'`)
 }
 
-/** False where it is not in the queue: it was delivered, or was never there. */
+/** Makes one delivery due. False if it is not in the queue: it was delivered, or it never was in the queue. */
 export async function hurry(
   tx: Tx,
   { partnerId, subscriptionId }: SubscriptionKey,
@@ -31,7 +57,7 @@ export async function hurry(
   return changed === 1
 }
 
-export type Moved = {
+export type RemovedDelivery = {
   readonly sequence: bigint
   readonly wireEventId: string
   readonly type: string
@@ -40,13 +66,13 @@ export type Moved = {
   readonly createdAt: Date
 }
 
-/** Takes a delivery out of the delivered; the attempt that it carries stays in the log. */
+/** Removes a row from the deliveries. The attempt that its row holds moves to the attempts. */
 export function takeDelivered(
   tx: Tx,
   { partnerId, subscriptionId }: SubscriptionKey,
   eventId: string,
-): Promise<Moved | undefined> {
-  return tx.row<Moved>(sql`
+): Promise<RemovedDelivery | undefined> {
+  return tx.row<RemovedDelivery>(sql`
     with gone as (
       delete from delivery.deliveries
       where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and event_id = ${eventId} returning *),
@@ -58,16 +84,16 @@ export function takeDelivered(
     select sequence, wire_event_id, type, reference, attempt_count, created_at from gone`)
 }
 
-export type QueueInsert = Moved & { readonly eventId: string }
+export type QueueInsert = RemovedDelivery & { readonly eventId: string }
 
-/** Due at `now`; what is in the queue already stays as it is. Answers how many went in. */
+/** Inserts rows that are due at `now`. Rows that are in the queue already do not change. Returns how many were inserted. */
 export function insertDue(
   tx: Tx,
   { partnerId, subscriptionId }: SubscriptionKey,
   rows: readonly QueueInsert[],
   now: Date,
 ): Promise<number> {
-  const column = <K extends keyof QueueInsert>(name: K) => rows.map((row) => row[name])
+  const column = columnOf(rows)
   return tx.run(sql`
     insert into delivery.queue (partner_id, subscription_id, event_id, sequence, wire_event_id, type, reference,
       attempt_count, created_at, status, due_at, failures, ordered)

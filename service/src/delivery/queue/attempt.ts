@@ -1,0 +1,60 @@
+/** What an attempt consists of: a delivery from the queue, and the target that it goes to. */
+import type { SigningKey } from '@partner-payments/wire'
+import type { SubscriptionKey } from '../management/store-subscriptions.ts'
+import type { QueueRow } from './store-queue.ts'
+
+/** A row of the queue with the payload of its event. */
+export type QueuedDelivery = QueueRow & { readonly data: string }
+
+/** Where a subscription's deliveries go, and what signs them. */
+export type Target = {
+  readonly url: string
+  readonly ordered: boolean
+  readonly keys: readonly SigningKey[]
+  /** When the first of the keys ends. */
+  readonly until: Date | null
+  /** Set while the rows of a subscription that became ordered are being marked. None of them may be read before that ends. */
+  readonly orderPending: string | null
+  /** Of the subscription, when it was read. */
+  readonly updatedAt: Date
+}
+
+export const isSameTarget = (a: Target, b: Target): boolean =>
+  a.url === b.url &&
+  a.ordered === b.ordered &&
+  a.updatedAt.getTime() === b.updatedAt.getTime() &&
+  a.until?.getTime() === b.until?.getTime() &&
+  a.keys.length === b.keys.length &&
+  a.keys.every((key, index) => key === b.keys[index])
+
+/** Before the first read. */
+export const targetUnread: Target = {
+  url: '',
+  ordered: false,
+  keys: [],
+  until: null,
+  orderPending: null,
+  updatedAt: new Date(0),
+}
+
+/** Every delivery that fan-out created for a subscription between two numbers of the partner's feed. */
+export type NewDeliveries = SubscriptionKey & {
+  /** Of the subscription, when fan-out read it. */
+  readonly updatedAt: Date
+  readonly after: bigint
+  readonly upTo: bigint
+  readonly rows: readonly QueuedDelivery[]
+}
+
+/** An attempt to make. */
+export type Attempt = SubscriptionKey & {
+  /** The id of the event within the service. */
+  readonly deliveryId: string
+  readonly target: Target
+  /** The id of the delivery that the partner sees. */
+  readonly eventId: string
+  /** The exact JSON text of `data`. */
+  readonly data: string
+  /** Attempts made before. */
+  readonly attemptCount: number
+}
