@@ -33,8 +33,8 @@ export function createWorkerHarness({ webhooks, clock, log }: Hooks, inFlightMax
 
 export type WorkerHarness = ReturnType<typeof createWorkerHarness>
 
-export const textOf = (claim: Attempt, field: 'reference' | 'status') =>
-  (JSON.parse(claim.data) as Readonly<Record<typeof field, string>>)[field]
+export const textOf = (attempt: Attempt, field: 'reference' | 'status') =>
+  (JSON.parse(attempt.data) as Readonly<Record<typeof field, string>>)[field]
 
 export function createDeliveryFixture(hooks: Hooks) {
   const { db, webhooks } = hooks
