@@ -2,7 +2,7 @@
  * The twelve emitted events and the Version 2 envelope. Source: interface document, Events. A nullable field (S?, TS?)
  * is always present. Names, order and nullability are part of the contract.
  */
-import { Amount, type Static, Timestamp, Type, Uuid, closed, nullable } from './shapes.ts'
+import { Amount, type Static, Timestamp, Type, closed, nullable } from './shapes.ts'
 
 const Text = Type.String()
 const NullableText = nullable(Text)

@@ -3,7 +3,7 @@
  * Operator has the groups listed below. `docs/permissions.md` is generated from these rules.
  */
 import type { Permission } from './operations.ts'
-import { type Role, roles } from './users.ts'
+import type { Role } from './users.ts'
 
 /** Strings instead of `Tag`, because the contract also names groups without operations (fx, checkout, ...). */
 const operatorGroups: ReadonlySet<string> = new Set([

@@ -2,7 +2,7 @@
  * SQL of retention. Statements that change several endpoint queues lock them in the order of the subscription ids, before
  * their rows.
  */
-import { acrossPartners, columnOf, ofOnePartner, ofPartners, unprepared, sql, type Tx } from '../postgres/index.ts'
+import { acrossPartners, columnOf, unprepared, sql, type Tx } from '../postgres/index.ts'
 import type { SubscriptionKey } from './management/store-subscriptions.ts'
 import { subtractOwed } from './queue/store-endpoint-queues.ts'
 
