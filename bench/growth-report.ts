@@ -102,18 +102,7 @@ function axisTable(axis: Axis, points: readonly Point[]): string {
   return table([titles[axis].x, ...columns], rows)
 }
 
-function head({
-  form,
-  rounds,
-  seconds,
-  cores,
-  postgres,
-  settings,
-  node,
-  base,
-  pgbench,
-  auditPassed,
-}: Growth): string {
+function head({ form, rounds, seconds, cores, postgres, settings, node, base, pgbench, auditPassed }: Growth): string {
   const set = Object.entries(settings).map(([name, value]) => `${name} ${value}`)
   return [
     `- ${form} form: ${rounds} interleaved rounds of ${seconds} s a point`,
