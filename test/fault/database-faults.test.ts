@@ -17,7 +17,7 @@ import {
   startCounter,
 } from '../support/faults.ts'
 import { addPartner, balanceOf, createTestService, pay } from '../support/composition.ts'
-import { startRestartablePostgres } from '../support/crashing-postgres.ts'
+import { startCrashingPostgres } from '../support/crashing-postgres.ts'
 import { startWire } from '../support/tcp-proxy.ts'
 import { until } from '../support/until.ts'
 import { createHooks, type Hooks } from '../support/webhooks.ts'
@@ -116,7 +116,7 @@ test('a worker whose database is silent past its lease loses its queues, and its
 })
 
 test('PostgreSQL killed and restarted under load: acknowledged payouts have events, others are complete or absent', async (t) => {
-  const server = await startRestartablePostgres()
+  const server = await startCrashingPostgres()
   t.after(() => server.close())
   const remote = await createHooks({ url: server.url, key: hooks.key, clock: systemClock })
   t.after(() => remote.close())

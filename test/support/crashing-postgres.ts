@@ -1,4 +1,4 @@
-/** A durable PostgreSQL that a test kills and restarts on the same data, behind one address. */
+/** A durable PostgreSQL server that tests kill and restart on the same data. Its address stays the same. */
 import { chmodSync, mkdtempSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -9,8 +9,8 @@ import { startWire } from './tcp-proxy.ts'
 
 const portOf = (url: string) => Number(new URL(url).port)
 
-export async function startRestartablePostgres() {
-  const folder = mkdtempSync(join(tmpdir(), 'partner-payments-crash-'))
+export async function startCrashingPostgres() {
+  const folder = mkdtempSync(join(tmpdir(), 'partner-payments-crashing-'))
   chmodSync(folder, 0o711)
   const start = () => startEmbeddedPostgres({ dataDir: join(folder, 'data'), durable: true })
   let server = await start()
@@ -30,14 +30,14 @@ export async function startRestartablePostgres() {
   }
   return {
     url,
-    /** SIGKILL, as the kernel's out-of-memory killer or a power failure ends it. */
+    /** SIGKILL and restart, as after a power cut or when memory runs out. */
     crash: async () => {
       process.kill(server.pid, 'SIGKILL')
       await server.ended
       await server.stop()
       await startAgain()
     },
-    /** An orderly stop, as an operator does it. */
+    /** Shutdown and restart, as by an operator. */
     restart: async () => {
       await server.stop()
       await startAgain()
