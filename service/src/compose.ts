@@ -14,13 +14,14 @@ import {
   type Log,
   type Loop,
   minuteMs,
+  momentOfId,
   present,
   secondMs,
   startLoop,
 } from './kernel/index.ts'
 import { createLedger } from './ledger/index.ts'
 import { createMailQueue, folderTransport, readMailbox, smtpTransport, startMailWorker } from './mail/index.ts'
-import type { Observability } from './observability/index.ts'
+import { type Observability, type QueueProbe, startQueueAges } from './observability/index.ts'
 import { createEventOutbox, payloadOf, sampleOf } from './events/index.ts'
 import { analyseWhatHasGrown, type Database } from './postgres/index.ts'
 import { createSandboxBank, type SandboxBank } from './rails/index.ts'
@@ -175,7 +176,14 @@ export function compose(deps: ServiceDeps): Service {
   const { access, bank, deposits, payouts, webhooks } = modules
   const settlementWorkers = () =>
     config.RAIL === 'sandbox'
-      ? startSettlement({ log, rail: bank, payouts, deposits, idleMs: config.WORKER_IDLE_MS })
+      ? startSettlement({
+          log,
+          rail: bank,
+          payouts,
+          deposits,
+          idleMs: config.WORKER_IDLE_MS,
+          observe: deps.observability?.metrics,
+        })
       : []
   return {
     access,
@@ -209,14 +217,18 @@ function startDeliveryWorker({ config, db, clock, log, observability }: ServiceD
   })
 }
 
-function startOtherWorkers(deps: ServiceDeps, { access, mailQueue, webhooks }: Modules): readonly Loop[] {
+function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[] {
+  const { access, mailQueue, webhooks } = modules
   const { config, db, clock, log, observability } = deps
   const idleMs = config.WORKER_IDLE_MS
   // Answers 0, so that the loop pauses: a table that is being analysed is still there at the next look.
   const analyse = () => analyseWhatHasGrown(db, log).then(() => 0)
   return [
     ...(observability
-      ? [startStatisticsCollector({ db, log, endpointStatistics, observe: observability.metrics.endpoints })]
+      ? [
+          startStatisticsCollector({ db, log, endpointStatistics, observe: observability.metrics.endpoints }),
+          startQueueAges({ clock, log, probes: queueProbes(db, modules), observe: observability.metrics.queueAge }),
+        ]
       : []),
     startMailWorker({
       db,
@@ -227,10 +239,30 @@ function startOtherWorkers(deps: ServiceDeps, { access, mailQueue, webhooks }: M
       templates: mailTemplates,
       ...mailParts(deps),
       idleMs,
+      observe: observability?.metrics.mail,
     }),
     startLoop({ name: 'webhooks.recover', idleMs, log, step: webhooks.recoverStep }),
     startLoop({ name: 'access.nonces', idleMs: sweepIdleMs, log, step: access.sweepNonces }),
     startLoop({ name: 'postgres.statistics', idleMs: growthIdleMs, log, step: analyse }),
+  ]
+}
+
+/** The queues whose oldest due work a metric shows. */
+function queueProbes(db: Database, modules: Modules): readonly QueueProbe[] {
+  const { eventOutbox, payouts, deposits, bank, mailQueue, webhooks } = modules
+  return [
+    {
+      name: 'events',
+      oldestDue: async () => {
+        const id = await eventOutbox.oldestPending(db)
+        return id === undefined ? null : momentOfId(id)
+      },
+    },
+    { name: 'payouts', oldestDue: payouts.oldestDue },
+    { name: 'bank_notifications', oldestDue: bank.oldestNotification },
+    { name: 'expiring_deposits', oldestDue: deposits.oldestExpired },
+    { name: 'mail', oldestDue: (now) => mailQueue.oldestDue(db, now) },
+    { name: 'recoveries', oldestDue: () => webhooks.oldestRecovery() },
   ]
 }
 
@@ -260,6 +292,7 @@ async function composeGateway(deps: ServiceDeps, modules: Modules, form: Gateway
     bodyBytesMax: config.BODY_BYTES_MAX,
     requestsMax: config.REQUESTS_MAX,
     headerBytesMax: config.HEADER_BYTES_MAX,
+    trustedProxies: config.TRUSTED_PROXIES,
     ...(observability ? { observe: observability.metrics.request } : {}),
   }
   const signed = {

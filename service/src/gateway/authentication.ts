@@ -48,6 +48,7 @@ export function createAuthentication(options: AuthenticationOptions, admission: 
       await throttle()
       const { method, path, query } = request
       const caller = await verifySignature(signed, { method, path, query, body })
+      request.trace.caller = caller
       // After the signature, so that a forged request cannot use up the limit of another account.
       limiter.take(caller)
       return { caller, nonce: signed.nonce, body, rateLimitHeaders: limiter.headers(caller), release }

@@ -17,6 +17,7 @@ import { createServer, type Page, type Pipeline, type RawRequest, type Reply, ty
 export type GatewayOptions = {
   readonly bodyBytesMax: number
   readonly headerBytesMax: number
+  readonly trustedProxies?: ServerOptions['trustedProxies']
   /** Requests in progress at once, counted from the end of their bodies. */
   readonly requestsMax: number
   readonly log: Log
@@ -135,6 +136,7 @@ function internal(options: GatewayOptions & Internal, tokens: InternalTokens, ad
   const verified = async <T>(request: RawRequest, work: (verified: Verified) => T | Promise<T>): Promise<T> => {
     const body = await readBody(request.message, options.bodyBytesMax)
     const { caller, ip } = tokens.verify(request.headers, { method: request.method, url: request.url, body })
+    request.trace.caller = caller
     const release = admission.admit()
     try {
       return await work({ caller, ip, body })

@@ -5,6 +5,7 @@ import { type Log } from '../kernel/index.ts'
 
 export type ProblemAnswer = {
   readonly status: number
+  readonly code: ProblemCode
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
@@ -23,6 +24,7 @@ function problem(
   const { errors = [], headers = {} } = extras
   return {
     status,
+    code,
     headers: {
       'content-type': 'application/problem+json',
       // RFC 9110 section 11.6.1: a 401 names the authentication scheme.

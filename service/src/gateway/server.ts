@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { type OperationId, operationIds, operations, type ProblemCode, problems } from '@partner-payments/wire'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { Refusal } from '../api/index.ts'
+import { type Caller, Refusal } from '../api/index.ts'
 import { type Log, newId, systemClock } from '../kernel/index.ts'
 import type { Headers } from './signature.ts'
 import { type AdmissionControl, retryHeaders } from './admission.ts'
@@ -21,10 +21,17 @@ export type RawRequest = {
   readonly requestId: string
   readonly ip: string
   readonly message: IncomingMessage
+  /** Filled in on the way of the request, for its log line. */
+  readonly trace: RequestTrace
 }
+
+/** What the log line of a request says beyond its status. */
+export type RequestTrace = { caller?: Caller; code?: ProblemCode }
 
 export type Reply = {
   readonly status: number
+  /** Of a problem. */
+  readonly code?: ProblemCode
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Buffer
 }
@@ -40,6 +47,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The Content-Type header, which the server hides from Fastify. */
     contentType: string | undefined
+    trace: RequestTrace
   }
 }
 
@@ -57,6 +65,8 @@ export type ServerOptions = {
   readonly pipeline: Pipeline
   readonly log: Log
   readonly headerBytesMax: number
+  /** Addresses and networks whose X-Forwarded-For is believed. */
+  readonly trustedProxies?: readonly string[] | undefined
   /** In an api process: the request target that the partner sent to the gateway. */
   readonly targetOf?: ((headers: Headers) => string | undefined) | undefined
   readonly pages: readonly Page[]
@@ -89,6 +99,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     keepAliveTimeout: keepAliveTimeoutMs,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
+    trustProxy: options.trustedProxies === undefined ? false : [...options.trustedProxies],
     exposeHeadRoutes: false,
     genReqId: requestIdOf,
     rewriteUrl: (request: IncomingMessage) => targetOf?.(request.headers) ?? request.url ?? '/',
@@ -120,8 +131,10 @@ function leaveBodyUnread(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _payload, done) => done(null))
   app.decorateRequest('contentType')
+  app.decorateRequest('trace')
   app.addHook('onRequest', (request, _reply, done) => {
     request.contentType = request.raw.headers['content-type']
+    request.trace = {}
     delete request.raw.headers['content-type']
     done()
   })
@@ -181,12 +194,24 @@ type Answered = {
   readonly operation: OperationId | 'unknown'
   readonly status: number
   readonly durationMs: number
+  /** Of the client; see TRUSTED_PROXIES. */
+  readonly ip?: string | undefined
+  readonly trace?: RequestTrace
 }
 
 /** Writes one log line and one observation for every response. */
-function answered({ log, observe }: ServerOptions, { durationMs, ...rest }: Answered): void {
+function answered({ log, observe }: ServerOptions, { durationMs, trace = {}, ...rest }: Answered): void {
   observe?.(rest.operation, rest.status, durationMs)
-  log.info({ ...rest, durationMs: Math.round(durationMs) }, 'answered')
+  const { caller, code } = trace
+  log.info(
+    {
+      ...rest,
+      durationMs: Math.round(durationMs),
+      ...(code === undefined ? {} : { code }),
+      ...(caller === undefined ? {} : { partnerId: caller.partnerId, serviceAccountId: caller.serviceAccountId }),
+    },
+    'answered',
+  )
 }
 
 type Handle = (request: RawRequest, reply: FastifyReply) => Promise<Reply | undefined>
@@ -199,9 +224,11 @@ function answering(options: ServerOptions, operation: OperationId | 'unknown', h
     reply.raw.once('close', () => {
       const durationMs = performance.now() - started
       const status = reply.raw.headersSent ? reply.raw.statusCode : clientClosedStatus
-      answered(options, { requestId: request.id, operation, status, durationMs })
+      const { id: requestId, ip, trace } = request
+      answered(options, { requestId, operation, status, durationMs, ip, trace })
     })
     if (options.admission.isFull()) {
+      request.trace.code = 'overloaded'
       send(reply, request.id, overloaded(request))
       return reply
     }
@@ -211,6 +238,7 @@ function answering(options: ServerOptions, operation: OperationId | 'unknown', h
     } catch (error) {
       answer = problemOf(error, request, log)
     }
+    if (answer?.code !== undefined) request.trace.code = answer.code
     if (answer) send(reply, request.id, answer)
     return reply
   }
@@ -247,6 +275,7 @@ function toRaw(request: FastifyRequest): RawRequest {
     requestId: request.id,
     ip: request.ip,
     message: request.raw,
+    trace: request.trace,
   }
 }
 
@@ -277,7 +306,8 @@ function refuseOnSocket(error: Error & { readonly code?: string }, socket: Socke
   const code: ProblemCode = error.code === 'HPE_HEADER_OVERFLOW' ? 'headers_too_large' : 'malformed_request'
   const { status, title, detail } = problems[code]
   const requestId = newId()
-  answered(options, { requestId, operation: 'unknown', status, durationMs: 0 })
+  const trace = { code }
+  answered(options, { requestId, operation: 'unknown', status, durationMs: 0, ip: socket.remoteAddress, trace })
   const body = JSON.stringify({ type: problemType(code), title, status, detail, instance: '/', code, requestId })
   const lines = [
     `HTTP/1.1 ${status} ${title}`,

@@ -1,4 +1,14 @@
-import { integer, type Mode, onOff, portMax, type Settings, text, url } from '../kernel/index.ts'
+import ipaddr from 'ipaddr.js'
+import { integer, type Mode, onOff, portMax, refuseSetting, type Settings, text, url } from '../kernel/index.ts'
+
+function readProxies(value: string | undefined): readonly string[] | undefined {
+  return value?.split(',').map((part) => {
+    const network = part.trim()
+    return ipaddr.isValid(network) || ipaddr.isValidCIDR(network)
+      ? network
+      : refuseSetting('must be IP addresses or networks (10.0.0.0/8), separated by commas')
+  })
+}
 
 export const gatewaySettings = {
   HOST: { default: '127.0.0.1', description: 'Address that the API listens on', read: text('127.0.0.1') },
@@ -7,6 +17,12 @@ export const gatewaySettings = {
     default: 'http://HOST:PORT',
     description: 'URL under which partners reach the API; written into the sandbox credentials',
     read: url(['http', 'https']),
+  },
+  TRUSTED_PROXIES: {
+    default: 'none: the address of a client is that of its connection',
+    description:
+      'Addresses and networks (CIDR) of proxies, separated by commas. The client address is read from their `X-Forwarded-For`',
+    read: readProxies,
   },
   TIMESTAMP_WINDOW_SECONDS: {
     default: '300',

@@ -52,6 +52,18 @@ export async function deleteMailsEndedBefore(tx: Tx, partnerId: string, before: 
     delete from mail.messages where partner_id = ${partnerId} and ended_at < ${before}`)
 }
 
+/** When the oldest due mail of all partners became due. */
+export async function oldestDue(tx: Tx, now: Date): Promise<Date | null> {
+  const row = await tx.row<{ dueAt: Date }>(
+    acrossPartners(
+      'reads the age of the oldest due mail, for a metric',
+      sql`
+    select due_at from mail.messages where status = 'pending' and due_at <= ${now} order by due_at limit 1`,
+    ),
+  )
+  return row?.dueAt ?? null
+}
+
 /** The unlocked read that finds due work. It names no partner by design. */
 export function partnersWithDueMail(tx: Tx, now: Date, partnersMax: number): Promise<readonly { partnerId: string }[]> {
   return tx.rows<{ partnerId: string }>(

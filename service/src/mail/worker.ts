@@ -34,6 +34,8 @@ export type MailWorkerDeps = {
   readonly transport: MailTransport
   readonly from: Mailbox
   readonly idleMs?: number
+  /** One attempt has ended. */
+  readonly observe?: ((outcome: 'sent' | 'postponed' | 'given_up') => void) | undefined
 }
 
 /** Far above the longest conversation with a mail server: only a worker that died loses a lease. */
@@ -77,7 +79,7 @@ export function createMailStep(deps: MailWorkerDeps): () => Promise<number> {
 }
 
 /** Sends one mail and records the outcome. Throws only if the outcome could not be recorded. */
-function createAttempt({ db, clock, log, queue, templates, transport, from }: MailWorkerDeps) {
+function createAttempt({ db, clock, log, queue, templates, transport, from, observe }: MailWorkerDeps) {
   const domain = from.address.slice(from.address.lastIndexOf('@') + 1)
 
   const send = async (mail: ClaimedMail, partnerName: string): Promise<void> => {
@@ -103,6 +105,7 @@ function createAttempt({ db, clock, log, queue, templates, transport, from }: Ma
     const cause = error instanceof MailRefused ? error.cause : error
     const { code, responseCode } = (cause ?? {}) as { readonly code?: unknown; readonly responseCode?: unknown }
     const fields = { ...fieldsOf(mail), attempts: mail.attempts, code, responseCode }
+    observe?.(dueAt === null ? 'given_up' : 'postponed')
     if (!(await queue.recordFailure(db, mail, text, dueAt))) log.info(fields, 'mail not sent, and its lease was lost')
     else if (dueAt === null) log.error(fields, 'mail given up')
     else log.warn({ ...fields, dueAt: dueAt.toISOString() }, 'mail not sent, will retry')
@@ -114,6 +117,7 @@ function createAttempt({ db, clock, log, queue, templates, transport, from }: Ma
     } catch (error) {
       return recordFailure(mail, error)
     }
+    observe?.('sent')
     if (!(await queue.recordSent(db, mail))) log.info(fieldsOf(mail), 'mail sent, and its lease was lost')
   }
 }

@@ -9,6 +9,7 @@ import { type Clock, systemClock } from '../kernel/index.ts'
 import type { Database } from '../postgres/index.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 
+export { type QueueProbe, startQueueAges } from './queue-ages.ts'
 export { observabilitySettings } from './settings.ts'
 
 /** The metrics of one process, for another process that serves them. */

@@ -10,4 +10,14 @@ export type SettlementDeps = {
   readonly payouts: Payouts
   readonly deposits: Deposits
   readonly idleMs: number
+  readonly observe?: SettlementObserver | undefined
+}
+
+export type SettlementObserver = {
+  readonly instruction: (
+    rail: string,
+    outcome: 'accepted' | 'refused' | 'unreachable' | 'failed',
+    durationMs: number,
+  ) => void
+  readonly bankNotification: (rail: string, outcome: 'applied' | 'duplicate' | 'failed') => void
 }

@@ -28,16 +28,21 @@ async function submitOrLog(deps: SettlementDeps, claim: PayoutClaim): Promise<vo
 }
 
 async function submit(deps: SettlementDeps, claim: PayoutClaim): Promise<void> {
-  const { payouts, rail, log } = deps
+  const { payouts, rail, log, observe } = deps
   const isRetry = claim.sendAttempts > 0
   const attempt = await payouts.recordAttempt(claim)
   if (!attempt) return
+  const startMs = performance.now()
+  const ended = (outcome: 'accepted' | 'refused' | 'unreachable' | 'failed') =>
+    observe?.instruction(rail.id, outcome, performance.now() - startMs)
   try {
     const acknowledgement = isRetry
       ? await enquireAndResubmit(deps, attempt)
       : await rail.instruct(instructionOf(attempt))
     if (acknowledgement) await payouts.recordAcknowledgement(attempt, acknowledgement)
+    ended(acknowledgement?.accepted ? 'accepted' : 'refused')
   } catch (error) {
+    ended(error instanceof Unreachable ? 'unreachable' : 'failed')
     if (!(error instanceof Unreachable)) throw error
     log.warn({ err: error, payoutId: attempt.id, attempt: attempt.sendAttempts }, 'bank unreachable')
     await payouts.recordUnreachable(attempt)

@@ -75,14 +75,16 @@ async function processPayouts(deps: SettlementDeps, notifications: readonly Bank
 }
 
 async function processOne(deps: SettlementDeps, notification: BankNotification): Promise<Result> {
-  const { log } = deps
+  const { log, rail, observe } = deps
   const { id: notificationId, subjectId, kind } = notification
   try {
     const applied = await apply(deps, notification)
+    observe?.bankNotification(rail.id, applied ? 'applied' : 'duplicate')
     // Usually a repetition after a crash. If it contradicts the recorded state, this line is the operator's only trace.
     if (!applied) log.warn({ notificationId, subjectId, kind }, 'duplicate bank notification ignored')
     return { notification }
   } catch (error) {
+    observe?.bankNotification(rail.id, 'failed')
     if (!(error instanceof Unreachable)) log.error({ err: error, notificationId, kind }, 'bank notification failed')
     return { notification, failure: error }
   }

@@ -81,6 +81,17 @@ export async function deleteRecoveries(tx: Tx, { partnerId, subscriptionId }: Su
 }
 
 /** Due-work scan: running recoveries, oldest first. */
+/** When the oldest recovery in progress was created. */
+export async function oldestRunningRecovery(tx: Tx): Promise<Date | null> {
+  const row = await tx.row<{ createdAt: Date }>(
+    acrossPartners(
+      'reads the age of the oldest recovery in progress, for a metric',
+      sql`select created_at from delivery.recoveries where status = 'Running' order by created_at limit 1`,
+    ),
+  )
+  return row?.createdAt ?? null
+}
+
 export function runningRecoveries(
   tx: Tx,
   rowsMax: number,

@@ -37,6 +37,8 @@ export type Deposits = {
   readonly processNotification: (notification: DepositNotification) => Promise<boolean>
   /** Expires deposits that were not funded in time, and returns how many. If one fails, throws after the others are done. */
   readonly expireDue: (depositsMax: number) => Promise<number>
+  /** When the oldest deposit that is still to be expired was due; null: none. */
+  readonly oldestExpired: (now: Date) => Promise<Date | null>
   /** Credits the partner's own money as a completed deposit (the float of a sandbox). */
   readonly creditPartner: (tx: Tx, partnerId: string, currency: Currency, amount: Minor) => Promise<string>
 }
@@ -94,6 +96,7 @@ export function createDeposits(deps: DepositsDeps): Deposits {
       if (failures.length > 0) throw new Error(`deposits not expired: ${failures.length}`, { cause: failures[0] })
       return due.length
     },
+    oldestExpired: (now) => store.oldestExpired(db, now),
     creditPartner: async (tx, partnerId, currency, amount) => {
       const opened = await transactions.open(tx, {
         partnerId,

@@ -73,6 +73,17 @@ export function lockDeposits(tx: Tx, keys: readonly DepositKey[]): Promise<reado
 }
 
 /** Deposits that are due to expire: the unlocked due-work scan, which names no partner by design. */
+/** When the oldest deposit that is still to be expired was due. */
+export async function oldestExpired(tx: Tx, now: Date): Promise<Date | null> {
+  const row = await tx.row<{ expiresAt: Date }>(
+    acrossPartners(
+      'reads the age of the oldest deposit to expire, for a metric',
+      sql`select expires_at from deposits.deposits where expires_at <= ${now} order by expires_at limit 1`,
+    ),
+  )
+  return row?.expiresAt ?? null
+}
+
 export function expiredDeposits(
   tx: Tx,
   now: Date,

@@ -18,6 +18,8 @@ type Claiming = {
   /** The due-work scan: the partners that have due payouts. */
   readonly partnersWithDue: (partnersMax: number) => Promise<readonly string[]>
   readonly claim: (partnerId: string, payoutsMax: number) => Promise<readonly PayoutClaim[]>
+  /** Since when the oldest due payout waits; null: none is due. */
+  readonly oldestDue: (now: Date) => Promise<Date | null>
 }
 
 type Sending = {
@@ -61,6 +63,7 @@ function createClaiming({ db, clock }: PayoutsDeps): Claiming {
   let scannedUpTo = nilId
   return {
     releaseLeases: (partnerId) => store.releaseLeases(db, partnerId, clock.now()),
+    oldestDue: (now) => store.oldestDue(db, now),
     partnersWithDue: async (partnersMax) => {
       const behind = await store.partnersWithDue(db, clock.now(), scannedUpTo, partnersMax)
       const wrapsAround = behind.length < partnersMax && scannedUpTo !== nilId

@@ -121,6 +121,19 @@ export function lockPayout(tx: Tx, partnerId: string, id: string): Promise<Payou
  * The partners behind `after`, in the order of their ids, that have due payouts. Names no partner and takes no lock. Probes
  * the index once for each partner with scheduled payouts, however many payouts it has.
  */
+/** When the oldest due payout of all partners became due. */
+export async function oldestDue(tx: Tx, now: Date): Promise<Date | null> {
+  const row = await tx.row<{ dueAt: Date }>(
+    unprepared(
+      acrossPartners(
+        'reads the age of the oldest due payout, for a metric',
+        sql`select due_at from payouts.payouts where due_at <= ${now} order by due_at limit 1`,
+      ),
+    ),
+  )
+  return row?.dueAt ?? null
+}
+
 export async function partnersWithDue(
   tx: Tx,
   now: Date,

@@ -13,6 +13,8 @@ import * as store from './store.ts'
 export type SandboxBank = Rail & {
   /** Schedules the notifications of a simulated deposit, in the transaction that opens it. */
   readonly scheduleDeposit: (tx: Tx, partnerId: string, depositId: string, outcome: DepositOutcome) => Promise<void>
+  /** Since when the oldest notification is unacknowledged; null: none is due. */
+  readonly oldestNotification: (now: Date) => Promise<Date | null>
   /** The bank's delay between two steps. */
   readonly stepMs: number
 }
@@ -78,6 +80,7 @@ export function createSandboxBank(deps: {
     },
     notifications: async (notificationsMax) =>
       (await store.dueNotifications(db, clock.now(), notificationsMax)).map(toNotification),
+    oldestNotification: (now) => store.oldestDue(db, now),
     acknowledge: async (notifications) => {
       if (notifications.length > 0) await store.deleteNotifications(db, notifications)
     },

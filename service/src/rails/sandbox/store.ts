@@ -62,6 +62,17 @@ export type NotificationRow = {
   readonly payload: string
 }
 
+/** When the oldest unacknowledged notification became due. */
+export async function oldestDue(tx: Tx, now: Date): Promise<Date | null> {
+  const row = await tx.row<{ dueAt: Date }>(
+    acrossPartners(
+      'reads the age of the oldest bank notification, for a metric',
+      sql`select due_at from rails.sandbox_notifications where due_at <= ${now} order by due_at limit 1`,
+    ),
+  )
+  return row?.dueAt ?? null
+}
+
 /** Notifications of all partners that are due, oldest first: a due-work scan, which names no partner by design. */
 export function dueNotifications(tx: Tx, now: Date, notificationsMax: number): Promise<readonly NotificationRow[]> {
   return tx.rows<NotificationRow>(
