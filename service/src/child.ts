@@ -8,7 +8,7 @@ import { compose } from './compose.ts'
 import { type Config, ConfigError, readConfig } from './config.ts'
 import { createLog, systemClock } from './kernel/index.ts'
 import { createObservability } from './observability/index.ts'
-import { connectDatabase, explain, gatewayForms, listening, type Started, stopper } from './process.ts'
+import { connectDatabase, explain, gatewayForms, listening, type Started, stopper, tracingOf } from './process.ts'
 import type { ChildMessage, ParentMessage, RequestRole } from './processes.ts'
 
 const send = (message: ChildMessage) => process.send?.(message)
@@ -25,13 +25,14 @@ async function main(): Promise<void> {
   })
   if (config.DATABASE_URL === undefined) throw new ConfigError('an API process is started by its parent')
   const db = await connectDatabase(config.DATABASE_URL, { config, log, started })
+  const tracing = tracingOf(config, role, started)
   const observability = createObservability({ db, process: number })
   process.on('message', (message: ParentMessage) => {
     if (message.type !== 'metrics') return
     void observability.snapshot().then((metrics) => send({ type: 'metrics', id: message.id, metrics }))
   })
   const mailboxFolder = join(config.DATA_DIR, 'mailbox')
-  const service = compose({ config, db, clock: systemClock, log, observability, mailboxFolder })
+  const service = compose({ config, db, clock: systemClock, log, observability, tracing, mailboxFolder })
   const gateway = await service.gateway(gatewayForms[role])
   const port = await listening('PORT', config.HOST, config.PORT, gateway.listen)
   started.push({ name: 'gateway', stop: gateway.close })

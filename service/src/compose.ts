@@ -18,12 +18,13 @@ import {
   present,
   secondMs,
   startLoop,
+  type Tracing,
 } from './kernel/index.ts'
 import { createLedger } from './ledger/index.ts'
 import { createMailQueue, folderTransport, readMailbox, smtpTransport, startMailWorker } from './mail/index.ts'
 import { type Observability, type QueueProbe, startQueueAges } from './observability/index.ts'
 import { createEventOutbox, payloadOf, sampleOf } from './events/index.ts'
-import { analyseWhatHasGrown, type Database } from './postgres/index.ts'
+import { analyseWhatHasGrown, type Database, tracedDatabase } from './postgres/index.ts'
 import { createSandboxBank, type SandboxBank } from './rails/index.ts'
 import { accountsRoutes, createAccounts, defaultIssuers } from './modules/accounts/index.ts'
 import { beneficiariesRoutes, createBeneficiaries } from './modules/beneficiaries/index.ts'
@@ -42,7 +43,7 @@ import {
   type Sample,
 } from './delivery/index.ts'
 import { webhooksRoutes } from './modules/webhooks/index.ts'
-import { startSettlement } from './settlement/index.ts'
+import { type SettlementObserver, startSettlement } from './settlement/index.ts'
 
 type GatewayForm = 'standalone' | 'gateway' | 'api'
 
@@ -66,6 +67,7 @@ export type ServiceDeps = {
   readonly clock: Clock
   readonly log: Log
   readonly observability?: Observability
+  readonly tracing?: Tracing | undefined
   /** See `PayoutsDeps`. */
   readonly payoutsPerBatchMax?: number
   /** Mails are written to this folder if SMTP_URL is not set. */
@@ -169,8 +171,10 @@ const createSample =
     return payloadOf(type, now, sampleOf(type, { partnerId, partnerName, now }))
   }
 
-export function compose(deps: ServiceDeps): Service {
-  const { config, db, log } = deps
+export function compose(given: ServiceDeps): Service {
+  const { config, log, tracing } = given
+  const db = tracing ? tracedDatabase(given.db, tracing) : given.db
+  const deps = { ...given, db }
   let delivery: Loop | undefined
   const modules = composeModules({ ...deps, wakeDelivery: () => delivery?.wake() })
   const { access, bank, deposits, payouts, webhooks } = modules
@@ -182,7 +186,7 @@ export function compose(deps: ServiceDeps): Service {
           payouts,
           deposits,
           idleMs: config.WORKER_IDLE_MS,
-          observe: deps.observability?.metrics,
+          observe: settlementObserver(deps),
         })
       : []
   return {
@@ -203,7 +207,8 @@ export function compose(deps: ServiceDeps): Service {
   }
 }
 
-function startDeliveryWorker({ config, db, clock, log, observability }: ServiceDeps, { webhooks }: Modules): Loop {
+function startDeliveryWorker(deps: ServiceDeps, { webhooks }: Modules): Loop {
+  const { config, db, clock, log, observability, tracing } = deps
   return startDelivery({
     db,
     clock,
@@ -213,9 +218,22 @@ function startDeliveryWorker({ config, db, clock, log, observability }: ServiceD
     allowLoopback: config.WEBHOOK_HTTP,
     proxy: config.WEBHOOK_PROXY_URL,
     threads: config.WEBHOOK_THREADS,
-    ...(observability ? { observe: { attempt: observability.metrics.delivery } } : {}),
+    observe: {
+      attempt: (outcome, durationMs, subscriptionId) => {
+        observability?.metrics.delivery(outcome, durationMs, subscriptionId)
+        tracing?.ended('webhook attempt', durationMs, { outcome, subscriptionId })
+      },
+    },
   })
 }
+
+const settlementObserver = ({ observability, tracing }: ServiceDeps): SettlementObserver => ({
+  instruction: (rail, outcome, durationMs) => {
+    observability?.metrics.instruction(rail, outcome, durationMs)
+    tracing?.ended('bank instruction', durationMs, { rail, outcome })
+  },
+  bankNotification: (rail, outcome) => observability?.metrics.bankNotification(rail, outcome),
+})
 
 function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[] {
   const { access, mailQueue, webhooks } = modules
@@ -281,7 +299,7 @@ function mailParts({ config, mailboxFolder }: ServiceDeps) {
 }
 
 async function composeGateway(deps: ServiceDeps, modules: Modules, form: GatewayForm): Promise<Gateway> {
-  const { config, clock, log, observability } = deps
+  const { config, clock, log, observability, tracing } = deps
   const { access } = modules
   const common = {
     handlers: createHandlers(modules),
@@ -293,6 +311,7 @@ async function composeGateway(deps: ServiceDeps, modules: Modules, form: Gateway
     requestsMax: config.REQUESTS_MAX,
     headerBytesMax: config.HEADER_BYTES_MAX,
     trustedProxies: config.TRUSTED_PROXIES,
+    tracing,
     ...(observability ? { observe: observability.metrics.request } : {}),
   }
   const signed = {

@@ -26,7 +26,16 @@ import {
   requireMigrated,
   startEmbeddedPostgres,
 } from './postgres/index.ts'
-import { connectDatabase, connectionsOf, explain, gatewayForms, listening, type Started, stopper } from './process.ts'
+import {
+  connectDatabase,
+  connectionsOf,
+  explain,
+  gatewayForms,
+  listening,
+  type Started,
+  stopper,
+  tracingOf,
+} from './process.ts'
 import { createProcesses, type Processes, type RequestRole } from './processes.ts'
 import { credentialsFile, seedSandbox } from './seed.ts'
 
@@ -90,8 +99,9 @@ async function run(role: Role, args: readonly string[], context: Context): Promi
     return stop()
   }
   const processes = answersRequests(role) && config.PROCESSES > 1 ? createProcesses({ role, config, log }) : undefined
+  const tracing = tracingOf(config, role, started)
   const observability = createObservability({ db, ...(processes ? { process: '0', others: processes } : {}) })
-  const service = compose({ config, db, clock: systemClock, log, observability, mailboxFolder })
+  const service = compose({ config, db, clock: systemClock, log, observability, tracing, mailboxFolder })
   onSignals(observability, stop, log)
   embedded?.ended.then(
     () => databaseEnded(started, stop, log),

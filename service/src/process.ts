@@ -1,7 +1,8 @@
 /** What every process of the service does: connect to the database, listen, stop in order, explain a failure in one line. */
 import { type Config, ConfigError } from './config.ts'
+import { createTracing } from './observability/index.ts'
 import { Refusal, Unreachable } from './api/index.ts'
-import { type Log } from './kernel/index.ts'
+import { type Log, type Tracing } from './kernel/index.ts'
 import { createDatabase, type Database, EmbeddedPostgresError, MigrationError } from './postgres/index.ts'
 
 /** A started part. Parts are stopped in the reverse order of their start. */
@@ -68,6 +69,15 @@ export async function connectDatabase(
   if (facts !== undefined && wanted > facts.connectionsMax)
     log.warn({ wanted, max: facts.connectionsMax }, 'the processes may open more connections than the server accepts')
   return db
+}
+
+/** The traces of the process, if a collector is configured. Pushes their end to `started`. */
+export function tracingOf(config: Config, role: string, started: Started[]): Tracing | undefined {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_TRACES_SAMPLER_ARG: ratio } = config
+  if (endpoint === undefined) return undefined
+  const tracing = createTracing(endpoint, role, ratio)
+  started.push({ name: 'traces', stop: tracing.close })
+  return tracing
 }
 
 export async function listening(

@@ -95,6 +95,12 @@ export function checkCycles(sources: readonly Source[]): readonly Finding[] {
 /** Who may use a package; `tests` are all test files and test/, scripts/, bench/, examples/. */
 export const packageUsers: Readonly<Record<string, readonly string[]>> = {
   '@fastify/reply-from': ['gateway'],
+  '@opentelemetry/api': ['observability'],
+  '@opentelemetry/context-async-hooks': ['observability'],
+  '@opentelemetry/core': ['observability'],
+  '@opentelemetry/exporter-trace-otlp-http': ['observability'],
+  '@opentelemetry/resources': ['observability'],
+  '@opentelemetry/sdk-trace': ['observability'],
   'fast-check': [],
   fastify: ['gateway'],
   'graphile-worker': [],

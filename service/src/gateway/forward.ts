@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream'
 import replyFrom from '@fastify/reply-from'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { type Caller, Unreachable } from '../api/index.ts'
-import type { Log } from '../kernel/index.ts'
+import type { Log, Tracing } from '../kernel/index.ts'
 import type { InternalTokens } from './internal-token.ts'
 import { toProblem } from './problems.ts'
 import type { RawRequest, Reply } from './server.ts'
@@ -32,8 +32,9 @@ export function createForwarder(options: {
   readonly apiTimeoutMs: number
   readonly tokens: InternalTokens
   readonly log: Log
+  readonly tracing?: Tracing | undefined
 }): Forwarder {
-  const { apiUrl, apiTimeoutMs, tokens, log } = options
+  const { apiUrl, apiTimeoutMs, tokens, log, tracing } = options
   return {
     mount: (app) => {
       void app.register(replyFrom, {
@@ -56,6 +57,7 @@ export function createForwarder(options: {
           ...(body.length > 0 ? { body, contentType: contentType ?? 'application/octet-stream' } : {}),
           rewriteRequestHeaders: () => ({
             ...upstreamHeaders(request, body),
+            ...tracing?.outgoingHeaders(),
             ...tokens.issue(caller, request.ip, { method, url, body }),
           }),
           rewriteHeaders: (headers) => ({ ...headers, ...responseHeaders }),

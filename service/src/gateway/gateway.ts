@@ -18,6 +18,7 @@ export type GatewayOptions = {
   readonly bodyBytesMax: number
   readonly headerBytesMax: number
   readonly trustedProxies?: ServerOptions['trustedProxies']
+  readonly tracing?: ServerOptions['tracing']
   /** Requests in progress at once, counted from the end of their bodies. */
   readonly requestsMax: number
   readonly log: Log

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 import { type OperationId, operationIds, operations, type ProblemCode, problems } from '@partner-payments/wire'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { type Caller, Refusal } from '../api/index.ts'
-import { type Log, newId, systemClock } from '../kernel/index.ts'
+import { type Log, newId, systemClock, type Tracing } from '../kernel/index.ts'
 import type { Headers } from './signature.ts'
 import { type AdmissionControl, retryHeaders } from './admission.ts'
 import { type ProblemAnswer, problemType, toProblem } from './problems.ts'
@@ -67,6 +67,7 @@ export type ServerOptions = {
   readonly headerBytesMax: number
   /** Addresses and networks whose X-Forwarded-For is believed. */
   readonly trustedProxies?: readonly string[] | undefined
+  readonly tracing?: Tracing | undefined
   /** In an api process: the request target that the partner sent to the gateway. */
   readonly targetOf?: ((headers: Headers) => string | undefined) | undefined
   readonly pages: readonly Page[]
@@ -234,7 +235,7 @@ function answering(options: ServerOptions, operation: OperationId | 'unknown', h
     }
     let answer: Reply | undefined
     try {
-      answer = await handle(toRaw(request), reply)
+      answer = await traced(options.tracing, operation, request, () => handle(toRaw(request), reply))
     } catch (error) {
       answer = problemOf(error, request, log)
     }
@@ -242,6 +243,24 @@ function answering(options: ServerOptions, operation: OperationId | 'unknown', h
     if (answer) send(reply, request.id, answer)
     return reply
   }
+}
+
+/** The request as a span of its caller's trace. A refusal is no failure of the span; its code is an attribute. */
+function traced(
+  tracing: Tracing | undefined,
+  operation: OperationId | 'unknown',
+  request: FastifyRequest,
+  work: () => Promise<Reply | undefined>,
+): Promise<Reply | undefined> {
+  if (tracing === undefined) return work()
+  const attributes = { 'http.request.method': request.method, operation, requestId: request.id }
+  return tracing.span({ name: operation, kind: 'server', attributes, incoming: request.headers }, async (add) => {
+    const answer = await work()
+    const { caller } = request.trace
+    if (caller) add({ partnerId: caller.partnerId })
+    if (answer) add({ 'http.response.status_code': answer.status, ...(answer.code ? { code: answer.code } : {}) })
+    return answer
+  })
 }
 
 /** Built without an Error: under overload these responses must cost as little as possible. */

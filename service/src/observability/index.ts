@@ -11,6 +11,7 @@ import { createMetrics, type Metrics } from './metrics.ts'
 
 export { type QueueProbe, startQueueAges } from './queue-ages.ts'
 export { observabilitySettings } from './settings.ts'
+export { createTracing } from './tracing.ts'
 
 /** The metrics of one process, for another process that serves them. */
 export type MetricsSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>

@@ -11,4 +11,5 @@ export { EmbeddedPostgresError, findRunningPostgres, startEmbeddedPostgres } fro
 export * from './batch.ts'
 export * from './partitions.ts'
 export { databaseSettings } from './settings.ts'
+export { tracedDatabase } from './traced.ts'
 export { withoutTransaction } from './without-transaction.ts'

@@ -3,11 +3,11 @@
  * modules and owns no tables; a claim is a column of the payout. Design and invariants: README.md in this folder.
  */
 import { type Loop, startLoop } from '../kernel/index.ts'
-import type { SettlementDeps } from './deps.ts'
+import type { SettlementDeps, SettlementObserver } from './deps.ts'
 import { submitDuePayouts } from './instructions.ts'
 import { processBankNotifications, type RetryPauses } from './notifications.ts'
 
-export { processBankNotifications, type RetryPauses, type SettlementDeps, submitDuePayouts }
+export { processBankNotifications, type RetryPauses, type SettlementDeps, type SettlementObserver, submitDuePayouts }
 
 const expiredDepositsPerStepMax = 100
 

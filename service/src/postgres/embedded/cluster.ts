@@ -92,6 +92,8 @@ type NewCluster = {
   readonly method: LaunchMethod
   readonly ids: UserIds | undefined
   readonly log: ServerLog
+  /** Of the server's package. */
+  readonly version: string
 }
 
 const draftPrefix = 'postgres.new'
@@ -108,16 +110,18 @@ const removeDrafts = (dataDir: string): void => {
   }
 }
 
-const initdbArguments = (draft: string, durable: boolean): readonly string[] => [
+/** The builtin provider came with PostgreSQL 17. */
+const builtinLocaleSince = 17
+
+const initdbArguments = (draft: string, durable: boolean, major: number): readonly string[] => [
   `--pgdata=${draft}/cluster`,
   `--pwfile=${draft}/password`,
   '--username=postgres',
   '--auth=scram-sha-256',
   '--encoding=UTF8',
-  // The builtin provider sorts by code point, independent of the platform and of the version of the C library.
+  // Sorts by code point, independent of the platform and of the version of the C library.
   '--locale=C',
-  '--locale-provider=builtin',
-  '--builtin-locale=C.UTF-8',
+  ...(major >= builtinLocaleSince ? ['--locale-provider=builtin', '--builtin-locale=C.UTF-8'] : []),
   '--data-checksums',
   '--no-instructions',
   ...(durable ? [] : ['--no-sync']),
@@ -128,14 +132,14 @@ const initdbArguments = (draft: string, durable: boolean): readonly string[] => 
  * attempt has its own draft, because the initdb of a killed service removes its folder when it ends.
  */
 export const createCluster = async (options: NewCluster): Promise<void> => {
-  const { dataDir, cluster, password, durable, method, ids, log } = options
+  const { dataDir, cluster, password, durable, method, ids, log, version } = options
   removeDrafts(dataDir)
   const draft = mkdtempSync(join(dataDir, `${draftPrefix}-`))
   mkdirSync(join(draft, 'cluster'), { mode: 0o700 })
   writeFileSync(join(draft, 'password'), password, { mode: 0o600 })
   for (const path of [draft, join(draft, 'cluster'), join(draft, 'password')]) changeOwner(path, ids)
   log.mark()
-  const args = initdbArguments(`${method.data}/${basename(draft)}`, durable)
+  const args = initdbArguments(`${method.data}/${basename(draft)}`, durable, Number.parseInt(version, 10))
   const code = await exitCodeOf(launch(method, 'initdb', args, log.file))
   if (code !== 0) {
     const line = log.failure()

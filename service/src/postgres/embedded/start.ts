@@ -73,7 +73,7 @@ const startLocked = async (
     changeClusterOwner(cluster, ids)
   } else {
     options.log?.(`creating a PostgreSQL cluster in ${cluster}`)
-    await createCluster({ ...settings, password, ids, log })
+    await createCluster({ ...settings, password, ids, log, version: binaries.version })
   }
   const { child, pid, port } = await startServer(settings, log)
   const ended = new Promise<void>((resolve) => void child.once('exit', () => resolve()))
