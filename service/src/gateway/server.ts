@@ -135,7 +135,6 @@ function leaveBodyUnread(app: FastifyInstance): void {
   app.decorateRequest('trace')
   app.addHook('onRequest', (request, _reply, done) => {
     request.contentType = request.raw.headers['content-type']
-    request.trace = {}
     delete request.raw.headers['content-type']
     done()
   })
@@ -222,6 +221,8 @@ function answering(options: ServerOptions, operation: OperationId | 'unknown', h
   const { log } = options
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const started = performance.now()
+    // Here, not in a hook: a request whose URL the router cannot read passes no hook.
+    request.trace = {}
     reply.raw.once('close', () => {
       const durationMs = performance.now() - started
       const status = reply.raw.headersSent ? reply.raw.statusCode : clientClosedStatus
