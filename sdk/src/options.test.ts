@@ -1,5 +1,6 @@
 /** The options of a single call. */
 import assert from 'node:assert/strict'
+import { getEventListeners } from 'node:events'
 import { test } from 'node:test'
 import { drop, inSequence, json, problem, startScriptedApi } from '../../test/support/scripted-api.ts'
 import { ApiConnectionError, ApiTimeoutError, RateLimitError, ServerError } from './problem.ts'
@@ -74,6 +75,14 @@ test('signal aborts a request in progress, without a retry', async (context) => 
   const { client, requests } = await startScriptedApi(context, () => controller.abort(new Error('enough')))
   await assert.rejects(client.accounts.list({ signal: controller.signal }), /enough/)
   assert.equal(requests.length, 1)
+})
+
+test('a signal of many calls keeps no listener of a finished call', async (context) => {
+  const { client } = await startScriptedApi(context, inSequence(drop, json(200, {})))
+  const { signal } = new AbortController()
+  await client.accounts.list({ signal })
+  await client.accounts.list({ signal })
+  assert.equal(getEventListeners(signal, 'abort').length, 0)
 })
 
 test('the backoff has jitter and grows', async (context) => {

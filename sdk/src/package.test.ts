@@ -60,7 +60,10 @@ const { generateKeyPairSync } = require('node:crypto')
 const { NotFoundError, createClient, operations, signTestWebhook, verifyWebhook } = sdk
 async function main() {
   const server = createServer((request, response) => {
+    if (request.url.startsWith('/v1/payouts')) return
     if (request.url.startsWith('/v1/transactions')) return response.writeHead(404).end('{"code":"not_found"}')
+    if (Math.abs(Number(request.headers.timestamp) * 1000 - Date.now()) > 300000)
+      return response.writeHead(401).end('{"code":"timestamp_out_of_window"}')
     const first = !request.url.includes('cursor')
     response.end(JSON.stringify({ data: [{ guid: first ? 'a' : 'b' }], hasMore: first, nextCursor: first ? 'c' : null }))
   })
@@ -71,15 +74,18 @@ async function main() {
     apiKey: 'k',
     apiSecret: 's',
     privateKeyPem: privateKey.export({ type: 'pkcs8', format: 'pem' }),
+    now: () => Date.now() - 3600000,
   })
   const guids = []
   for await (const { guid } of client.customers.listAll()) guids.push(guid)
   const error = await client.transactions.get('R').catch((thrown) => thrown)
+  const late = await client.payouts.list({}, { timeoutMs: 50, retries: 1 }).catch((thrown) => thrown)
+  server.closeAllConnections()
   server.close()
   const secret = 'whsec_' + Buffer.alloc(24, 1).toString('base64')
   const { headers, body } = signTestWebhook({ secret, payload: { eventType: 'x', amount: '1.10' } })
   const { amount } = verifyWebhook(secret, headers, body).data
-  console.log(guids.join(), error instanceof NotFoundError, amount, Object.keys(operations).length > 0)
+  console.log(guids.join(), error instanceof NotFoundError, late.name, late.attempts, amount, Object.keys(operations).length > 0)
 }
 main()
 `
@@ -96,7 +102,7 @@ for (const { node, version } of nodes()) {
   for (const [name, code] of Object.entries(programs)) {
     test(`an empty project runs ${name} with Node ${version}`, () => {
       writeFileSync(join(partner, name), code)
-      assert.equal(run(node, [name], partner), 'a,b true 1.10 true\n')
+      assert.equal(run(node, [name], partner), 'a,b true ApiTimeoutError 2 1.10 true\n')
     })
   }
 }

@@ -87,20 +87,39 @@ async function exchange({ fetch: send, sign, clock }: Transport, call: Call, abo
 
 const parseBody = (text: string, route: Route) => (text === '' ? undefined : parseExactly(text, route.responseAmounts))
 
+/**
+ * A signal that ends with the attempt. AbortSignal.any would keep a listener on a signal that the caller uses for many
+ * calls, and Node 20 may collect it before the timeout.
+ */
+function limitAttempt(timeoutMs: number, signal: AbortSignal | undefined) {
+  const controller = new AbortController()
+  const stop = () => controller.abort(signal?.reason)
+  const timer = setTimeout(() => controller.abort(new DOMException('timeout', 'TimeoutError')), timeoutMs)
+  if (signal?.aborted === true) stop()
+  signal?.addEventListener('abort', stop, { once: true })
+  const end = () => {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', stop)
+  }
+  return { signal: controller.signal, end }
+}
+
 /** Throws ApiProblem, ApiTimeoutError, ApiConnectionError, or the reason of the signal of the caller. */
 async function attempt(transport: Transport, call: Call, number: number): Promise<ApiResponse<unknown>> {
   const { timeoutMs, signal, requestId } = call
   const log = logOf(call, number)
-  const timeout = AbortSignal.timeout(timeoutMs)
+  const limit = limitAttempt(timeoutMs, signal)
   const startedAt = performance.now()
   emit(transport.hooks.onRequest, log)
   let result: ApiProblem | ApiResponse<unknown>
   try {
-    result = await exchange(transport, call, signal === undefined ? timeout : AbortSignal.any([signal, timeout]))
+    result = await exchange(transport, call, limit.signal)
   } catch (error) {
     if (signal?.aborted === true) throw error
-    if (timeout.aborted) throw new ApiTimeoutError(number, requestId, error, timeoutMs)
+    if (limit.signal.aborted) throw new ApiTimeoutError(number, requestId, error, timeoutMs)
     throw new ApiConnectionError(number, requestId, error)
+  } finally {
+    limit.end()
   }
   const code = result instanceof ApiProblem ? { code: result.code } : {}
   emit(transport.hooks.onResponse, {
