@@ -66,7 +66,7 @@ async function awaitFinal({ client, receiver, print, until }: Context, payments:
     const last = ending.events.at(-1)
     return until(`${reference} (${what}) is ${ending.status}, and ${last} has arrived`, async () => {
       if (!receiver.eventsOf(reference).some(({ data }) => data.eventType === last)) return false
-      return (await client.getTransaction(reference)).status === ending.status
+      return (await client.transactions.get(reference)).status === ending.status
     })
   })
   await Promise.all(finals)
@@ -114,7 +114,7 @@ async function replay(context: Context, parties: Parties, note: (payment: Paymen
 async function refuse({ client, print }: Context, parties: Parties): Promise<void> {
   const beneficiaryId = parties.payees.landlord
   const body = { beneficiaryId, amount: '9999999.99', currency: 'EUR', idempotencyKey: randomUUID() }
-  const problem = await client.createFiatPayout(body).then(
+  const problem = await client.payouts.create(body).then(
     () => undefined,
     (error: unknown) => error,
   )
@@ -127,7 +127,7 @@ async function refuse({ client, print }: Context, parties: Parties): Promise<voi
 async function showTimeline({ client, print }: Context, payments: readonly Payment[]): Promise<void> {
   const shown = payments.find(({ what }) => what.includes('returned'))
   if (shown === undefined) throw new Error('the day has no returned payout')
-  const { reference, status, type, rail, timeline } = await client.getTransaction(shown.reference)
+  const { reference, status, type, rail, timeline } = await client.transactions.get(shown.reference)
   print('timeline', `${reference}: ${type}, ${rail}, ${status}`)
   for (const step of timeline) print('', `  ${step.createdAt}  ${step.step.padEnd(9)}  ${step.status}`)
 }

@@ -85,7 +85,7 @@ export const withdrawals: readonly WithdrawalPlan[] = [
 
 export async function makeDeposit({ client }: Context, parties: Parties, plan: DepositPlan): Promise<Payment> {
   const { customer, amount, currency, outcome, ending } = plan
-  const { reference } = await client.simulateDeposit({
+  const { reference } = await client.simulations.createDeposit({
     customerId: parties[customer],
     amount,
     currency,
@@ -101,7 +101,7 @@ export async function makeDeposit({ client }: Context, parties: Parties, plan: D
 export async function makeWithdrawal({ client }: Context, parties: Parties, plan: WithdrawalPlan): Promise<Payment> {
   const { customer, amount, currency, outcome, ending } = plan
   const body = { customerId: parties[customer], amount, currency, outcome, idempotencyKey: randomUUID() }
-  const { reference } = await client.simulateWithdrawal(body)
+  const { reference } = await client.simulations.createWithdrawal(body)
   const expected = { what: `expected outcome ${outcome}`, amount: minorOf(amount), currency, ending: endings[ending] }
   return { reference, type: 'PartnerCustomerWithdraw', instructed: true, ...expected }
 }
@@ -114,7 +114,7 @@ export async function makePayout(
 ): Promise<Payment> {
   const { to, amount, currency, ending, what, reference } = plan
   const body = { beneficiaryId: parties.payees[to], amount, currency, idempotencyKey }
-  const paid = await client.createFiatPayout(reference === undefined ? body : { ...body, reference })
+  const paid = await client.payouts.create(reference === undefined ? body : { ...body, reference })
   return {
     reference: paid.reference,
     what,

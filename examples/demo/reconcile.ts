@@ -14,21 +14,8 @@ export type Check = {
   readonly differences: readonly string[]
 }
 
-export type Page<T> = { readonly data: readonly T[]; readonly nextCursor: string | null }
-
 /** The float of the sandbox, in each currency. */
 export const float = { amount: 100_000_000n, currencies: ['EUR', 'GBP', 'USD'] } as const
-
-export async function readAll<T>(read: (cursor: string | undefined) => Promise<Page<T>>): Promise<readonly T[]> {
-  const items: T[] = []
-  let cursor: string | undefined
-  do {
-    const page = await read(cursor)
-    items.push(...page.data)
-    cursor = page.nextCursor ?? undefined
-  } while (cursor !== undefined)
-  return items
-}
 
 export type Reconciliation = {
   readonly checks: readonly Check[]
@@ -45,8 +32,8 @@ export async function reconcile(
     const all = await deliveriesOf(client, parties.subscriptionId)
     return all.every(({ status }) => status === 'Delivered') && all
   })
-  const { data: balances } = await client.listAccounts()
-  const transactions = await readAll((cursor) => client.listTransactions({ limit: 100, cursor }))
+  const { data: balances } = await client.accounts.list()
+  const transactions = await Array.fromAsync(client.transactions.listAll())
   const checks = [
     checkBalances(balances, payments),
     checkTransactions(transactions, payments),
@@ -57,7 +44,7 @@ export async function reconcile(
 }
 
 const deliveriesOf = (client: Client, subscriptionId: string) =>
-  readAll<Delivery>((cursor) => client.listDeliveries(subscriptionId, { limit: 100, cursor }))
+  Array.fromAsync(client.webhooks.listAllDeliveries(subscriptionId))
 
 const compare = (what: string, actual: string, expected: string) =>
   actual === expected ? [] : [`${what}: ${actual}, expected ${expected}`]

@@ -31,7 +31,7 @@ export async function setUp(context: Context): Promise<Parties> {
   const owners = { ada: first.guid, engines: second.guid, partner: undefined }
   const ids = {} as Record<Payee, string>
   for (const [payee, { owner, ...body }] of Object.entries(payees)) {
-    const beneficiary = await context.client.createBeneficiary({ ...body, customerId: owners[owner] })
+    const beneficiary = await context.client.beneficiaries.create({ ...body, customerId: owners[owner] })
     const whose = owner === 'partner' ? "the partner's own" : `of customer-${owner}`
     context.print('beneficiary', `${body.name}, ${body.iban}, ${body.currency}, ${whose}`)
     ids[payee as Payee] = beneficiary.id
@@ -41,21 +41,21 @@ export async function setUp(context: Context): Promise<Parties> {
 }
 
 async function subscribe({ client, receiver, print }: Context): Promise<string> {
-  const { data } = await client.listEventTypes()
+  const { data } = await client.webhooks.listEventTypes()
   const listed = data.filter(({ emitted }) => emitted).map(({ name }) => name)
   expect('the event types', listed.toSorted().join(), eventNames.toSorted().join())
   print('webhooks', `${listed.length} event types are listed`)
-  const { id, secret } = await client.createSubscription({ url: receiver.url, events: eventNames })
+  const { id, secret } = await client.webhooks.create({ url: receiver.url, events: eventNames })
   receiver.useSecret(secret ?? '')
   print('webhooks', `${receiver.url} is subscribed to all event types`)
   return id
 }
 
 async function createCustomer({ client, print }: Context, body: typeof ada): Promise<Customer> {
-  const customer = await client.createCustomer(body)
+  const customer = await client.customers.create(body)
   const { fullName, legalName, customerType } = customer.kyc
   print('customer', `${fullName ?? legalName}, ${customerType}, ${customer.serviceId}`)
-  const { ibans } = await client.createCustomerAccount(customer.guid)
+  const { ibans } = await client.accounts.createForCustomer(customer.guid)
   print('account', ibans.map(({ iban }) => iban).join(', '))
   return customer
 }
@@ -63,8 +63,8 @@ async function createCustomer({ client, print }: Context, body: typeof ada): Pro
 /** Merges KYC fields. No answer contains the identification number. */
 async function updateKyc({ client, print }: Context, { guid }: Customer): Promise<void> {
   const kyc = { personalIdentificationNumber: 'QQ654321C', city: 'London', mobilePhone: null }
-  const updated = await client.updateCustomer(guid, { kyc })
-  for (const returned of [updated, await client.getCustomer(guid)]) {
+  const updated = await client.customers.update(guid, { kyc })
+  for (const returned of [updated, await client.customers.get(guid)]) {
     expect('the city', returned.kyc.city, 'London')
     expect('the phone, cleared', returned.kyc.mobilePhone, undefined)
     expect('the name, kept', returned.kyc.fullName, ada.kyc?.fullName ?? undefined)
@@ -76,7 +76,7 @@ async function updateKyc({ client, print }: Context, { guid }: Customer): Promis
 async function invite({ client, dataDir, print, until }: Context): Promise<void> {
   const email = 'charles@example.com'
   const redirectUrl = 'https://partner.example/join'
-  const { invitations } = await client.createInvitations({
+  const { invitations } = await client.users.createInvitations({
     invitations: [{ email, fullName: 'Charles Babbage', role: 'Operator', redirectUrl }],
   })
   expect('the status of the invitation', invitations[0]?.status, 'Pending')

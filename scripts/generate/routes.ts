@@ -1,23 +1,27 @@
 /** Generates `sdk/src/generated/operations.ts`: the routes of the operations for the SDK. */
 import { type Operation, type OperationId, eventNames, operationIds, operations } from '@partner-payments/wire'
 import type { Route } from '../../sdk/src/call.ts'
+import { cursorOf, namespaces } from './methods.ts'
 import { type Schema, amountPaths, eventShape, isSchema } from './shapes.ts'
 
 /** POST operations that are idempotent without a key, as their descriptions state. */
 const idempotentPosts: ReadonlySet<OperationId> = new Set(['createCustomerAccount', 'enableSubscription'])
 
 /** GET, PUT and DELETE are idempotent by RFC 9110. PATCH sets the given values and is idempotent too. */
-function retryOf(id: OperationId, { method, body }: Operation): Route['retry'] {
-  if (method !== 'POST' || idempotentPosts.has(id)) return 'always'
-  const hasKey = isSchema(body) && isSchema(body.properties) && 'idempotencyKey' in body.properties
-  return hasKey ? 'withIdempotencyKey' : 'never'
+function retryOf(id: OperationId, operation: Operation): Route['retry'] {
+  if (operation.method !== 'POST' || idempotentPosts.has(id)) return 'always'
+  return takesKey(operation) ? 'withIdempotencyKey' : 'never'
 }
+
+const takesKey = ({ body }: Operation) =>
+  isSchema(body) && isSchema(body.properties) && 'idempotencyKey' in body.properties
 
 const list = (values: readonly string[]) => `[${values.map((value) => `'${value}'`).join(', ')}]`
 
 function route(id: OperationId): string {
   const operation: Operation = operations[id]
   const { method, path, params = {}, body, query, response } = operation
+  const cursor = cursorOf(operation)
   const input = body !== undefined ? 'body' : query !== undefined ? 'query' : 'none'
   const fields = [
     `method: '${method}'`,
@@ -25,11 +29,15 @@ function route(id: OperationId): string {
     `params: ${list(Object.keys(params))}`,
     `input: '${input}'`,
     `retry: '${retryOf(id, operation)}'`,
+    `cursor: ${cursor === undefined ? 'undefined' : `'${cursor}'`}`,
     `requestAmounts: ${list(amountPaths(body as Schema | undefined))}`,
     `responseAmounts: ${list(amountPaths(response as Schema | undefined))}`,
   ]
   return `  ${id}: {\n${fields.map((field) => `    ${field},`).join('\n')}\n  },`
 }
+
+const namespace = ({ tag, methods }: (typeof namespaces)[number]) =>
+  `  ${tag}: {\n${methods.map(({ id, name }) => `    ${name}: '${id}',`).join('\n')}\n  },`
 
 export function sdkOperations(): string {
   const eventPaths = [...new Set(eventNames.flatMap((name) => amountPaths(eventShape(name), ['data'])))]
@@ -41,6 +49,11 @@ ${operationIds.map(route).join('\n')}
 } as const satisfies Record<string, Route>
 
 export type OperationId = keyof typeof operations
+
+/** The operation of each method of a namespace. */
+export const methods = {
+${namespaces.map(namespace).join('\n')}
+} as const satisfies Record<string, Record<string, OperationId>>
 
 /** The paths of amounts in a webhook delivery. */
 export const eventAmounts: readonly string[] = ${list(eventPaths)}

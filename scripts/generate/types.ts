@@ -1,5 +1,5 @@
 /** Generates `sdk/src/generated/types.ts`: the TypeScript types of the schemas and of the client methods. */
-import { type Operation, eventNames, events, operationIds, operations } from '@partner-payments/wire'
+import { type Operation, type OperationId, eventNames, events, operationIds, operations } from '@partner-payments/wire'
 import {
   type Schema,
   amountPaths,
@@ -12,6 +12,7 @@ import {
   pascalCase,
   shapes,
 } from './shapes.ts'
+import { type Method, type Namespace, cursorOf, namespaces } from './methods.ts'
 
 /** `in`: a request, which accepts `undefined` and amounts as strings or numbers. `out`: a response. */
 type Direction = 'in' | 'out'
@@ -80,58 +81,75 @@ function directions(): ReadonlyMap<string, Direction> {
   ])
 }
 
+const queryName = (id: string) => `${id.charAt(0).toUpperCase()}${id.slice(1)}Query`
+
 /** The type of a query. Accepts `limit` also as a number. */
-function queryType(query: Schema): string {
-  const fields = Object.entries(query.properties as Record<string, Schema>)
-  const lines = fields.map(([name, field]) => {
-    const doc = typeof field.description === 'string' ? `    /** ${field.description} */\n` : ''
-    return `${doc}    readonly ${key(name)}?: ${name === 'limit' ? 'number | string' : place(field, 'in', '    ')} | undefined`
+function queryType(id: OperationId): string | undefined {
+  const { query }: Operation = operations[id]
+  if (query === undefined) return undefined
+  const { properties } = query as unknown as Schema
+  const fields = Object.entries(properties as Record<string, Schema>)
+  const lines = fields.flatMap(([name, field]) => {
+    const doc = typeof field.description === 'string' ? [`  /** ${field.description} */`] : []
+    const type = name === 'limit' ? 'number | string' : place(field, 'in', '  ')
+    return [...doc, `  readonly ${key(name)}?: ${type} | undefined`]
   })
-  return `{\n${lines.join('\n')}\n  }`
+  return `export type ${queryName(id)} = {\n${lines.join('\n')}\n}`
 }
 
 /** Breaks a text into lines for a doc comment. */
 function wrap(text: string): readonly string[] {
-  return text.match(/.{1,112}(?: |$)/g)?.map((line) => line.trimEnd()) ?? []
+  return text.match(/.{1,110}(?: |$)/g)?.map((line) => line.trimEnd()) ?? []
 }
 
-function method(id: string, operation: Operation): string {
-  const {
-    params = {},
-    query,
-    body,
-    bodyOptional,
-    response,
-    summary,
-    description,
-    permission,
-    refusals,
-    sandboxOnly,
-  } = operation
-  const args = [
-    ...Object.keys(params).map((name) => `${name}: string`),
-    ...(body === undefined
-      ? []
-      : [`body${bodyOptional === true ? '?' : ''}: ${place(body as unknown as Schema, 'in', '  ')}`]),
-    ...(query === undefined ? [] : [`query?: ${queryType(query as unknown as Schema)}`]),
-    'options?: CallOptions',
-  ]
-  const result = response === undefined ? 'void' : place(response as unknown as Schema, 'out', '  ')
+const resultType = ({ response }: Operation) =>
+  response === undefined ? 'void' : place(response as unknown as Schema, 'out', '  ')
+
+function docOf({ summary, description, permission, refusals, sandboxOnly, method: verb, path }: Operation) {
   const lines = [
     `${summary}.`,
     '',
     ...wrap(description),
     '',
-    `\`${operation.method} ${operation.path}\`, permission \`${permission}\`${sandboxOnly === true ? ', sandbox only' : ''}.`,
+    `\`${verb} ${path}\`, permission \`${permission}\`${sandboxOnly === true ? ', sandbox only' : ''}.`,
     ...(refusals.length === 0 ? [] : wrap(`Problem codes: ${refusals.join(', ')}.`)),
   ]
-  return [
-    '  /**',
-    ...lines.map((line) => `   * ${line}`.trimEnd()),
-    '   */',
-    `  readonly ${id}: (${args.join(', ')}) => Promise<${result}>`,
-  ].join('\n')
+  return ['    /**', ...lines.map((line) => `     * ${line}`.trimEnd()), '     */'].join('\n')
 }
+
+function bodyArgument({ body, bodyOptional }: Operation): string | undefined {
+  if (body === undefined) return undefined
+  return `body${bodyOptional === true ? '?' : ''}: ${place(body as unknown as Schema, 'in', '    ')}`
+}
+
+/** A body with a required idempotency key may omit the key if the options have it. */
+function keyInOptions({ body }: Operation): string | undefined {
+  const required = (body as unknown as Schema | undefined)?.required as readonly string[] | undefined
+  if (required?.includes('idempotencyKey') !== true) return undefined
+  return `body: Omit<${place(body as unknown as Schema, 'in', '    ')}, 'idempotencyKey'>, options: CallOptionsWithKey`
+}
+
+function method({ id, name }: Method): string {
+  const operation: Operation = operations[id]
+  const params = Object.keys(operation.params ?? {}).map((each) => `${each}: string`)
+  const query = operation.query === undefined ? [] : [`query?: ${queryName(id)}`]
+  const result = resultType(operation)
+  const body = bodyArgument(operation)
+  const args = [...params, ...(body === undefined ? [] : [body]), ...query, 'options?: CallOptions'].join(', ')
+  const otherArgs = keyInOptions(operation)
+  const type = `(${args}) => Promise<${result}>`
+  const lines = [docOf(operation)]
+  if (otherArgs === undefined) lines.push(`    readonly ${name}: ${type}`)
+  else lines.push(`    readonly ${name}: (${type}) & ((${otherArgs}) => Promise<${result}>)`)
+  if (cursorOf(operation) !== undefined)
+    lines.push(
+      `    /** Like \`${name}\`, and requests page after page. The default of \`limit\` is 100. */`,
+      `    readonly ${name.replace(/^list/, 'listAll')}: (${args}) => Pages<${result}>`,
+    )
+  return lines.join('\n')
+}
+
+const namespace = ({ tag, methods }: Namespace) => `  readonly ${tag}: {\n${methods.map(method).join('\n')}\n  }`
 
 function namedTypes(): string {
   const used = directions()
@@ -152,7 +170,8 @@ function eventTypes(): string {
 
 export function sdkTypes(): string {
   return `// Generated by \`npm run generate\` from wire/src/operations.ts. Edit the table, not this file.
-import type { CallOptions } from '../call.ts'
+import type { CallOptions, CallOptionsWithKey } from '../call.ts'
+import type { Pages } from '../pages.ts'
 
 /** An exact decimal as a string, for example \`'12.50'\`. It never passes through a binary float. */
 export type Amount = string
@@ -164,9 +183,16 @@ ${namedTypes()}
 
 ${eventTypes()}
 
-/** One method per operation. Arguments: path parameters, then the body or the query, then options. */
-export type OperationMethods = {
-${operationIds.map((id) => method(id, operations[id])).join('\n')}
+${operationIds.flatMap((id) => queryType(id) ?? []).join('\n\n')}
+
+/** The result of each operation. */
+export type OperationResults = {
+${operationIds.map((id) => `  readonly ${id}: ${resultType(operations[id])}`).join('\n')}
+}
+
+/** One method per operation, in a namespace per group. Arguments: path parameters, then the body or the query, then options. */
+export type Namespaces = {
+${namespaces.map(namespace).join('\n')}
 }
 `
 }

@@ -1,4 +1,4 @@
-/** The route of an operation, and how a call is turned into a path and a query. */
+/** The route of an operation, and how a call is turned into a path, a query and a body. */
 import { canonicalQuery } from './sign.ts'
 
 export type Route = {
@@ -9,6 +9,8 @@ export type Route = {
   readonly input: 'body' | 'query' | 'none'
   /** When a failed request may be sent again. */
   readonly retry: 'always' | 'withIdempotencyKey' | 'never'
+  /** The query parameter that takes the cursor of the next page. */
+  readonly cursor: 'cursor' | 'after' | undefined
   /** The paths of amounts in the request and response bodies, such as `data.*.amount`. */
   readonly requestAmounts: readonly string[]
   readonly responseAmounts: readonly string[]
@@ -17,7 +19,17 @@ export type Route = {
 export type CallOptions = {
   /** Aborts the call, including its pauses between attempts. */
   readonly signal?: AbortSignal | undefined
+  /** The timeout of one attempt. Default: that of the client. */
+  readonly timeoutMs?: number | undefined
+  /** The maximum number of attempts after the first. Default: that of the client. */
+  readonly retries?: number | undefined
+  /** The idempotency key, for an operation that takes one. Equivalent to `idempotencyKey` in the body. */
+  readonly idempotencyKey?: string | undefined
+  /** The `X-Request-Id` of every attempt: 1 to 64 letters, digits, `.`, `_` or `-`. Default: a new UUID. */
+  readonly requestId?: string | undefined
 }
+
+export type CallOptionsWithKey = CallOptions & { readonly idempotencyKey: string }
 
 export type CallInput = {
   readonly params?: Readonly<Record<string, string>> | undefined
@@ -46,4 +58,37 @@ export function buildQuery(query: CallInput['query'] = {}): string {
     value === undefined ? [] : [`${encodeURIComponent(name)}=${encodeURIComponent(String(value))}`],
   )
   return canonicalQuery(pairs.join('&'))
+}
+
+type BodyWithKey = { readonly idempotencyKey?: unknown } | undefined
+
+const keyOf = (body: unknown) => (body as BodyWithKey)?.idempotencyKey
+
+/** Adds the idempotency key of the options to the body. Throws a TypeError if the body has another one. */
+export function buildBody(route: Route, body: unknown, key: string | undefined): unknown {
+  if (key === undefined) return body
+  if (route.retry !== 'withIdempotencyKey')
+    throw new TypeError(`${route.method} ${route.path} takes no idempotency key`)
+  const given = keyOf(body)
+  if (given !== undefined && given !== key)
+    throw new TypeError('the body and the options have different idempotency keys')
+  return { ...(body as object), idempotencyKey: key }
+}
+
+/** A POST is retried only if it is idempotent: by its definition or by an idempotency key. */
+export function isIdempotent({ retry }: Route, body: unknown): boolean {
+  return retry === 'withIdempotencyKey' ? typeof keyOf(body) === 'string' : retry === 'always'
+}
+
+/** Reads the arguments of a method: path parameters, then body or query, then options. */
+export function readArguments(
+  route: Route,
+  args: readonly unknown[],
+): { readonly input: CallInput; readonly options: CallOptions | undefined } {
+  const count = route.params.length
+  const params = Object.fromEntries(route.params.map((name, index) => [name, args[index] as string]))
+  const options = args[route.input === 'none' ? count : count + 1] as CallOptions | undefined
+  if (route.input === 'body') return { input: { params, body: args[count] }, options }
+  if (route.input === 'query') return { input: { params, query: args[count] as CallInput['query'] }, options }
+  return { input: { params }, options }
 }

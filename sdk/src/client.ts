@@ -1,10 +1,11 @@
-/** The API client: one method per operation, all based on one generic call. */
-import { type ApiResponse, type CallInput, type CallOptions, type Route, buildPath, buildQuery } from './call.ts'
-import { type OperationId, operations } from './generated/operations.ts'
-import type { OperationMethods } from './generated/types.ts'
-import { parseExactly, stringifyExactly } from './json.ts'
-import { ApiProblem, ApiConnectionError, readProblem } from './problem.ts'
-import { withRetries } from './retry.ts'
+/** The API client: a namespace per operation group, with one method per operation. */
+import { type ApiResponse, type CallInput, type CallOptions, type Route, readArguments } from './call.ts'
+import { createClock } from './clock.ts'
+import { type OperationId, methods, operations } from './generated/operations.ts'
+import type { Namespaces, OperationResults } from './generated/types.ts'
+import type { Hooks } from './hooks.ts'
+import { type Page, createPages } from './pages.ts'
+import { type Transport, sendCall } from './send.ts'
 import { type Credentials, createSigner } from './sign.ts'
 
 export type ClientOptions = Credentials & {
@@ -17,95 +18,80 @@ export type ClientOptions = Credentials & {
   readonly backoffMs?: number
   /** The timeout of one attempt. Default: 30,000. */
   readonly timeoutMs?: number
+  readonly hooks?: Hooks
+  /** The local clock in milliseconds. Default: `Date.now`. */
+  readonly now?: () => number
 }
 
-/** The result type of a client method. */
-export type ResultOf<K extends OperationId> = Awaited<ReturnType<OperationMethods[K]>>
-
-export type Client = OperationMethods & {
+export type Client = Namespaces & {
   /** Calls an operation and also returns the status and the headers, such as `Location` and `Idempotent-Replayed`. */
   readonly call: <K extends OperationId>(
-    id: K,
+    operation: K,
     input?: CallInput,
     options?: CallOptions,
-  ) => Promise<ApiResponse<ResultOf<K>>>
+  ) => Promise<ApiResponse<OperationResults[K]>>
 }
 
-type Attempt = { readonly route: Route; readonly url: URL; readonly body: Uint8Array; readonly signal: AbortSignal }
+/** The maximum of the service, so that a long list takes the fewest requests. */
+const limitDefault = 100
 
-const noBody = new Uint8Array(0)
-const successStatuses: ReadonlySet<number> = new Set([200, 204])
+type Method = (...args: readonly unknown[]) => unknown
 
-/** A POST is retried only if it is idempotent: by its definition or by an idempotency key. */
-function isIdempotent({ retry }: Route, body: unknown): boolean {
-  if (retry !== 'withIdempotencyKey') return retry === 'always'
-  return typeof (body as { readonly idempotencyKey?: unknown } | undefined)?.idempotencyKey === 'string'
+function createMethod(transport: Transport, operation: OperationId): Method {
+  return async (...args) => {
+    const { input, options } = readArguments(operations[operation], args)
+    return (await sendCall(transport, operation, input, options)).body
+  }
 }
 
-/** Reads the arguments of a method: path parameters, then body or query, then options. */
-function readArguments(route: Route, args: readonly unknown[]): readonly [CallInput, CallOptions | undefined] {
-  const count = route.params.length
-  const params = Object.fromEntries(route.params.map((name, index) => [name, args[index] as string]))
-  const options = args[route.input === 'none' ? count : count + 1] as CallOptions | undefined
-  if (route.input === 'body') return [{ params, body: args[count] }, options]
-  if (route.input === 'query') return [{ params, query: args[count] as CallInput['query'] }, options]
-  return [{ params }, options]
+function createListAll(transport: Transport, operation: OperationId, cursorName: string): Method {
+  return (...args) => {
+    const { input, options } = readArguments(operations[operation], args)
+    return createPages(async (cursor) => {
+      const query = { limit: limitDefault, ...input.query, ...(cursor !== undefined && { [cursorName]: cursor }) }
+      return (await sendCall(transport, operation, { ...input, query }, options)).body as Page
+    })
+  }
+}
+
+function createNamespace(transport: Transport, names: Readonly<Record<string, OperationId>>) {
+  return Object.fromEntries(
+    Object.entries(names).flatMap(([name, operation]): (readonly [string, Method])[] => {
+      const { cursor }: Route = operations[operation]
+      const method = [name, createMethod(transport, operation)] as const
+      if (cursor === undefined) return [method]
+      return [method, [name.replace(/^list/, 'listAll'), createListAll(transport, operation, cursor)]]
+    }),
+  )
+}
+
+function parseBaseUrl(text: unknown): URL {
+  if (typeof text !== 'string' || !/^https?:\/\//.test(text) || !URL.canParse(text))
+    throw new TypeError('baseUrl is not an http or https URL such as "https://api.example.com"')
+  return new URL(text)
 }
 
 /**
- * Methods throw ApiProblem for a problem response, ApiConnectionError if no usable response arrives, TypeError for an
- * invalid call, and the reason of the signal if the call is aborted.
+ * Methods throw a subclass of ApiProblem for a problem response, ApiConnectionError if no usable response arrives,
+ * TypeError for an invalid call, and the reason of the signal if the call is aborted. Throws a TypeError that names what
+ * is wrong with the options.
  */
 export function createClient(options: ClientOptions): Client {
-  const { fetch: send = fetch, retries = 3, backoffMs = 250, timeoutMs = 30_000 } = options
-  const baseUrl = new URL(options.baseUrl.replace(/\/+$/, ''))
-  const prefix = baseUrl.pathname.replace(/\/+$/, '')
-  const sign = createSigner(options)
-
-  const attempt = async ({ route, url, body, signal }: Attempt): Promise<ApiResponse<unknown>> => {
-    const { pathname: path, search } = url
-    // Each attempt has its own nonce and timestamp, because the service accepts a nonce once.
-    const signature = sign({ method: route.method, path, query: search.slice(1), body })
-    const headers = { accept: 'application/json', ...(body.length > 0 && { 'content-type': 'application/json' }) }
-    const response = await send(url, {
-      method: route.method,
-      headers: { ...headers, ...signature },
-      ...(body.length > 0 && { body }),
-      // A signed request is never redirected to another host or path.
-      redirect: 'manual',
-      signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
-    })
-    if (!successStatuses.has(response.status)) throw await readProblem(response)
-    const text = await response.text()
-    const responseBody = text === '' ? undefined : parseExactly(text, route.responseAmounts)
-    return { status: response.status, headers: response.headers, body: responseBody }
+  const { fetch: send = fetch, retries = 3, backoffMs = 250, timeoutMs = 30_000, hooks = {}, now = Date.now } = options
+  const transport: Transport = {
+    baseUrl: parseBaseUrl(options.baseUrl),
+    fetch: send,
+    sign: createSigner(options),
+    clock: createClock(now),
+    hooks,
+    retries,
+    backoffMs,
+    timeoutMs,
   }
-
-  const run = async (id: OperationId, input: CallInput = {}, { signal }: CallOptions = {}) => {
-    const route: Route = operations[id]
-    const url = new URL(prefix + buildPath(route, input.params), baseUrl)
-    url.search = buildQuery(input.query)
-    const requestBody = input.body
-    const body = requestBody === undefined ? noBody : Buffer.from(stringifyExactly(requestBody, route.requestAmounts))
-    const abortSignal = signal ?? new AbortController().signal
-    return withRetries(
-      async (previousAttempts) => {
-        try {
-          return await attempt({ route, url, body, signal: abortSignal })
-        } catch (error) {
-          if (abortSignal.aborted || error instanceof ApiProblem) throw error
-          throw new ApiConnectionError(previousAttempts + 1, error)
-        }
-      },
-      { retries: isIdempotent(route, requestBody) ? retries : 0, backoffMs, signal },
-    )
-  }
-
-  const methods = Object.fromEntries(
-    (Object.keys(operations) as OperationId[]).map((id) => [
-      id,
-      async (...args: readonly unknown[]) => (await run(id, ...readArguments(operations[id], args))).body,
-    ]),
+  const namespaces = Object.fromEntries(
+    Object.entries(methods).map(([name, names]) => [name, createNamespace(transport, names)]),
   )
-  return { ...methods, call: run } as Client
+  const call = (operation: OperationId, input?: CallInput, callOptions?: CallOptions) =>
+    sendCall(transport, operation, input, callOptions)
+  return { ...namespaces, call } as unknown as Client
 }

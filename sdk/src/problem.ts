@@ -1,4 +1,4 @@
-/** The errors of a call: a problem response, or no usable response. */
+/** The errors of a call. Each has the id of its request. */
 import type { Problem } from './generated/types.ts'
 
 export type FieldError = NonNullable<Problem['errors']>[number]
@@ -6,17 +6,37 @@ export type FieldError = NonNullable<Problem['errors']>[number]
 /** A code of the problem catalogue, or `http_<status>` if a proxy responded without a code. */
 export type ProblemCode = Problem['code'] | `http_${number}`
 
-/** An unsuccessful response. Branch on `code`; quote `requestId` when you contact support. */
+export type ProblemResponse = {
+  readonly status: number
+  readonly headers: Headers
+  readonly body: Partial<Problem>
+  /** The id that the request was sent with. */
+  readonly requestId: string
+}
+
+/** RFC 9110 section 10.2.3: `Retry-After` is a number of seconds or a date. */
+function readRetryAfter(headers: Headers): number | undefined {
+  const value = headers.get('retry-after')
+  if (value === null) return undefined
+  if (/^\d+$/.test(value)) return Number(value)
+  const at = Date.parse(value)
+  return Number.isNaN(at) ? undefined : Math.max(0, Math.ceil((at - Date.now()) / 1000))
+}
+
+/** An unsuccessful response. Its subclass depends on the status. Branch on `code`; quote `requestId` to support. */
 export class ApiProblem extends Error {
-  override readonly name = 'ApiProblem'
+  override readonly name: string = 'ApiProblem'
   readonly code: ProblemCode
   readonly status: number
   readonly detail: string
+  /** The invalid fields, each with a JSON pointer. */
   readonly errors: readonly FieldError[]
-  readonly requestId: string | undefined
+  readonly requestId: string
+  /** The `Retry-After` header of the response, in seconds. */
+  readonly retryAfterSeconds: number | undefined
   readonly headers: Headers
 
-  constructor(status: number, headers: Headers, body: Partial<Problem>) {
+  constructor({ status, headers, body, requestId }: ProblemResponse) {
     const code = body.code ?? `http_${status}`
     const detail = body.detail ?? body.title ?? 'The response has no problem body.'
     super(`${status} ${code}: ${detail}`)
@@ -24,27 +44,91 @@ export class ApiProblem extends Error {
     this.status = status
     this.detail = detail
     this.errors = body.errors ?? []
-    this.requestId = body.requestId ?? headers.get('x-request-id') ?? undefined
+    this.requestId = body.requestId ?? headers.get('x-request-id') ?? requestId
+    this.retryAfterSeconds = readRetryAfter(headers)
     this.headers = headers
   }
 }
+
+/** 400: the request is malformed or has invalid fields. `errors` has a JSON pointer to each field. */
+export class ValidationError extends ApiProblem {
+  override readonly name = 'ValidationError'
+}
+
+/** 401: the credentials, the signature, the timestamp or the nonce were refused. */
+export class AuthenticationError extends ApiProblem {
+  override readonly name = 'AuthenticationError'
+}
+
+/** 403: the service account lacks a permission. */
+export class PermissionError extends ApiProblem {
+  override readonly name = 'PermissionError'
+}
+
+/** 404: the resource does not exist, or belongs to another partner. */
+export class NotFoundError extends ApiProblem {
+  override readonly name = 'NotFoundError'
+}
+
+/** 409: the state of the resource does not permit the request. */
+export class ConflictError extends ApiProblem {
+  override readonly name = 'ConflictError'
+}
+
+/** 422: a business rule refused a valid request, for example `insufficient_funds`. */
+export class UnprocessableError extends ApiProblem {
+  override readonly name = 'UnprocessableError'
+}
+
+/** 429: too many requests. `retryAfterSeconds` states when to send the request again. */
+export class RateLimitError extends ApiProblem {
+  override readonly name = 'RateLimitError'
+}
+
+/** 5xx: the service failed. Retry with the same idempotency key. */
+export class ServerError extends ApiProblem {
+  override readonly name = 'ServerError'
+}
+
+const classes: ReadonlyMap<number, typeof ApiProblem> = new Map<number, typeof ApiProblem>([
+  [400, ValidationError],
+  [401, AuthenticationError],
+  [403, PermissionError],
+  [404, NotFoundError],
+  [409, ConflictError],
+  [422, UnprocessableError],
+  [429, RateLimitError],
+])
 
 /**
  * No usable response arrived. The operation may have taken effect: retry it with the same idempotency key, or look it up
  * before you send another request.
  */
 export class ApiConnectionError extends Error {
-  override readonly name = 'ApiConnectionError'
+  override readonly name: string = 'ApiConnectionError'
   readonly attempts: number
+  readonly requestId: string
 
-  constructor(attempts: number, cause: unknown) {
-    super(`no usable response after ${attempts} attempt${attempts === 1 ? '' : 's'}`, { cause })
+  constructor(attempts: number, requestId: string, cause: unknown, what = 'no usable response') {
+    super(`${what} after ${attempts} attempt${attempts === 1 ? '' : 's'}`, { cause })
     this.attempts = attempts
+    this.requestId = requestId
+  }
+}
+
+/** The last attempt had no complete response within `timeoutMs`. */
+export class ApiTimeoutError extends ApiConnectionError {
+  override readonly name = 'ApiTimeoutError'
+  readonly timeoutMs: number
+
+  constructor(attempts: number, requestId: string, cause: unknown, timeoutMs: number) {
+    super(attempts, requestId, cause, `no complete response within ${timeoutMs} ms`)
+    this.timeoutMs = timeoutMs
   }
 }
 
 /** Ignores a body that is not JSON, such as the HTML page of a proxy. */
-export async function readProblem(response: Response): Promise<ApiProblem> {
+export async function readProblem(response: Response, requestId: string): Promise<ApiProblem> {
   const text = await response.text()
   let body: unknown
   try {
@@ -52,6 +136,8 @@ export async function readProblem(response: Response): Promise<ApiProblem> {
   } catch {
     body = undefined
   }
+  const { status, headers } = response
+  const ProblemOfStatus = classes.get(status) ?? (status >= 500 ? ServerError : ApiProblem)
   const isObject = typeof body === 'object' && body !== null
-  return new ApiProblem(response.status, response.headers, isObject ? (body as Partial<Problem>) : {})
+  return new ProblemOfStatus({ status, headers, body: isObject ? (body as Partial<Problem>) : {}, requestId })
 }

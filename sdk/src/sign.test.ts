@@ -78,5 +78,8 @@ test('generates a new nonce and timestamp for each request', () => {
 test('refuses a key that is not RSA', () => {
   const { privateKey } = generateKeyPairSync('ed25519')
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
-  assert.throws(() => createSigner({ apiKey: 'a', apiSecret, privateKeyPem: pem }), /not an RSA private key/)
+  assert.throws(
+    () => createSigner({ apiKey: 'a', apiSecret, privateKeyPem: pem }),
+    /not an RSA private key, but a key of type ed25519/,
+  )
 })

@@ -1,5 +1,6 @@
 /** Request signatures. Sources: interface document, Authentication; the OpenAPI document for the canonical query. */
-import { type KeyObject, createHash, createPrivateKey, randomUUID, sign } from 'node:crypto'
+import { createHash, randomUUID, sign } from 'node:crypto'
+import { readPrivateKey } from './key.ts'
 
 export type Signer = (request: SignedRequest) => SignatureHeaders
 
@@ -27,6 +28,8 @@ export type Credentials = {
   readonly apiSecret: string
   /** PKCS#8 or PKCS#1, PEM. */
   readonly privateKeyPem: string
+  /** The passphrase of an encrypted private key. */
+  readonly privateKeyPassphrase?: string
 }
 
 /** RFC 3986 section 2.3. `encodeURIComponent` leaves five characters that are not unreserved. */
@@ -61,10 +64,11 @@ export function canonicalString(request: Required<SignedRequest>, apiSecret: str
   return [method, path, canonicalQuery(query), timestamp, nonce, apiSecret, digest].join('\n')
 }
 
-/** Throws a TypeError if the key is not an RSA private key. Parses the key once. */
-export function createSigner({ apiKey, apiSecret, privateKeyPem }: Credentials): Signer {
-  const key: KeyObject = createPrivateKey(privateKeyPem)
-  if (key.asymmetricKeyType !== 'rsa') throw new TypeError('privateKeyPem is not an RSA private key')
+/** Throws a TypeError that names what is wrong with the credentials. Parses the key once. */
+export function createSigner({ apiKey, apiSecret, privateKeyPem, privateKeyPassphrase }: Credentials): Signer {
+  for (const [name, value] of Object.entries({ apiKey, apiSecret }))
+    if (typeof value !== 'string' || value === '') throw new TypeError(`${name} is missing`)
+  const key = readPrivateKey(privateKeyPem, privateKeyPassphrase)
   return (request) => {
     const timestamp = request.timestamp ?? String(Math.floor(Date.now() / 1000))
     const nonce = request.nonce ?? randomUUID()

@@ -1,0 +1,100 @@
+/** Runs the code of the README of the SDK, and the corrected clock of the SDK, against the service. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { after, before, test } from 'node:test'
+import { type RetryLog, ConflictError, PermissionError, createClient } from '@partner-payments/sdk'
+import { methods, operations } from '../../sdk/src/generated/operations.ts'
+import { readCredentials, startTestService } from '../support/service.ts'
+import { programOf } from './extract.ts'
+import { assertLine, runTypeScript } from './run.ts'
+
+const readme = new URL('../../sdk/README.md', import.meta.url)
+
+let service: Awaited<ReturnType<typeof startTestService>>
+before(async () => {
+  service = await startTestService()
+})
+after(() => service?.dispose())
+
+test('the code of the README runs', async () => {
+  const { text, blocks } = programOf(readme, 'ts')
+  assert.equal(blocks, 9)
+  const lines = await runTypeScript(service, text)
+  assertLine(lines, /^payout 12\.50 EUR Pending, IBANs$/)
+  assertLine(lines, /^replayed: true, true$/)
+  assertLine(lines, /^found the customer$/)
+  assertLine(lines, /^refused: insufficient_funds$/)
+  assertLine(lines, /^not found: request true$/)
+  assertLine(lines, /^invalid: \/email$/)
+  assertLine(lines, /^with options: 1\.00$/)
+  assertLine(lines, /^log: GET \/v1\/accounts 1, 200 ok true$/)
+  assertLine(lines, /^verified partner\.customer\.deposit\.completed 100\.00$/)
+  assertLine(lines, /^same event: true$/)
+})
+
+test('the table of the README has every method', () => {
+  const table = readFileSync(readme, 'utf8').split('<!-- methods -->')[1]?.split('\n\n')[0] ?? ''
+  const rows = [...table.matchAll(/^\| `(?<namespace>\w+)` \| (?<names>.+) \|$/gm)].map(({ groups }) => [
+    groups?.namespace,
+    (groups?.names ?? '').replaceAll('`', ''),
+  ])
+  const expected = Object.entries(methods).map(([namespace, names]) => [
+    namespace,
+    Object.entries(names)
+      .flatMap(([name, id]) =>
+        operations[id].cursor === undefined ? [name] : [name, name.replace(/^list/, 'listAll')],
+      )
+      .join(' '),
+  ])
+  assert.deepEqual(rows, expected)
+})
+
+for (const skewMs of [-3_600_000, 3_600_000]) {
+  test(`a client whose clock is wrong by ${skewMs} ms corrects it by the Date of the service`, async () => {
+    const retries: RetryLog[] = []
+    const client = createClient({
+      ...service.credentials,
+      baseUrl: service.baseUrl,
+      now: () => Date.now() + skewMs,
+      hooks: { onRetry: (log) => retries.push(log) },
+    })
+    await client.customers.create({ email: 'clock@example.com' })
+    await client.accounts.list()
+    assert.deepEqual(
+      retries.map(({ reason, operation }) => [reason, operation]),
+      [['timestamp_out_of_window', 'createCustomer']],
+    )
+  })
+}
+
+test('listAll returns every customer of the service once, over several pages', async () => {
+  const client = createClient({ ...service.credentials, baseUrl: service.baseUrl })
+  const partnerCustomerIdentifier = 'pages'
+  const created: string[] = []
+  for (let count = 0; count < 5; count += 1)
+    created.push((await client.customers.create({ partnerCustomerIdentifier })).guid)
+  const all = client.customers.listAll({ partnerCustomerIdentifier, limit: 2 })
+  const guids = (await Array.fromAsync(all)).map(({ guid }) => guid)
+  assert.deepEqual(guids, created.toReversed())
+  assert.equal((await Array.fromAsync(all.pages())).length, 3)
+})
+
+test('refusals of the service have the class of their status and the request id of the caller', async () => {
+  const client = createClient({ ...service.credentials, baseUrl: service.baseUrl })
+  const invitation = {
+    email: 'twice@example.com',
+    fullName: 'T',
+    role: 'Operator',
+    redirectUrl: 'https://a.example',
+  } as const
+  await client.users.createInvitations({ invitations: [invitation] })
+  await assert.rejects(
+    client.users.createInvitations({ invitations: [invitation] }, { requestId: 'mine-1' }),
+    (error) => error instanceof ConflictError && error.code === 'invitation_exists' && error.requestId === 'mine-1',
+  )
+  const account = ['--partner', service.credentials.partnerId, '--name', 'Reader', '--permissions', 'accounts:read']
+  const reader = await service.operator('service-account', 'create', ...account)
+  const limited = createClient({ ...readCredentials(reader), baseUrl: service.baseUrl })
+  await limited.accounts.list()
+  await assert.rejects(limited.customers.list(), PermissionError)
+})
