@@ -11,6 +11,9 @@ export const timestampPattern = '^(?!0000)\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d
 /** One `@`, no white space, lengths of RFC 5321 section 4.5.3.1. Only a delivered email proves an address. */
 export const emailPattern = '^[^\\s@]{1,64}@[^\\s@.]+(\\.[^\\s@.]+)+$'
 export const serviceIdPattern = '^cus_[0-9a-hjkmnp-tv-z]{16}$'
+const customerRefPattern = `${uuidPattern}|${serviceIdPattern}`
+/** A string of these patterns is an identifier whose case has no meaning. The gateway converts it to lower case. */
+export const identifierPatterns: ReadonlySet<string> = new Set([uuidPattern, customerRefPattern])
 
 export const referenceCharsMax = 140
 export const idempotencyKeyCharsMax = 255
@@ -70,7 +73,7 @@ export const oneOf = <const T extends readonly string[]>(values: readonly [...T]
 
 /** Identifies a customer by its `guid` or its `serviceId`. */
 export const CustomerRef = Type.String({
-  pattern: `${uuidPattern}|${serviceIdPattern}`,
+  pattern: customerRefPattern,
   description: "The customer's guid or serviceId",
 })
 
