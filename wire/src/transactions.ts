@@ -12,6 +12,7 @@ import {
   optional,
   page,
   pageQuery,
+  timeInput,
 } from './shapes.ts'
 
 export const transactionCategories = ['Deposit', 'Withdrawal', 'Conversion'] as const
@@ -140,6 +141,6 @@ export const TransactionQuery = closed({
   customerId: optional(CustomerRef),
   beneficiaryId: optional(Uuid),
   idempotencyKey: optional(IdempotencyKey),
-  createdFrom: optional(Timestamp),
-  createdTo: optional(Timestamp),
+  createdFrom: optional(timeInput('Only transactions created at or after this time')),
+  createdTo: optional(timeInput('Only transactions created before this time')),
 })

@@ -364,9 +364,9 @@ export type RecoveryPage = {
 }
 
 export type RecoveryStart = {
-  /** Start of the time range, at most 30 days ago */
+  /** Start of the time range, at most 30 days ago. An RFC 3339 time in UTC; digits behind the milliseconds are dropped */
   readonly since: string
-  /** End of the time range. Default: now */
+  /** End of the time range. Default: now. An RFC 3339 time in UTC; digits behind the milliseconds are dropped */
   readonly until?: string | undefined
 }
 
@@ -1103,7 +1103,9 @@ export type OperationMethods = {
     readonly customerId?: string | undefined
     readonly beneficiaryId?: string | undefined
     readonly idempotencyKey?: string | undefined
+    /** Only transactions created at or after this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped */
     readonly createdFrom?: string | undefined
+    /** Only transactions created before this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped */
     readonly createdTo?: string | undefined
   }, options?: CallOptions) => Promise<TransactionPage>
   /**
@@ -1196,9 +1198,9 @@ export type OperationMethods = {
     readonly status?: 'Pending' | 'Delivered' | 'Held' | undefined
     readonly eventType?: string | undefined
     readonly reference?: string | undefined
-    /** Only events at or after this time */
+    /** Only events at or after this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped */
     readonly from?: string | undefined
-    /** Only events before this time */
+    /** Only events before this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped */
     readonly to?: string | undefined
   }, options?: CallOptions) => Promise<DeliveryPage>
   /**

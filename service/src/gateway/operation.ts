@@ -107,7 +107,7 @@ const unchanged = (value: unknown): unknown => value
 
 /** Reads query parameters, decoded by RFC 3986. Refuses unknown, duplicate and empty parameters. */
 function compileQuery(operation: Operation): (query: string) => unknown {
-  const validate = compileValidator(operation.query ?? NoFields)
+  const validate = compileValidator(operation.query ?? NoFields, 'parameter')
   const normalize = compileNormalizer(operation.query ?? NoFields) ?? unchanged
   return (query) => {
     const values = new Map<string, string>()
