@@ -8,7 +8,7 @@ import type {
   TransactionDirection,
   TransactionType,
 } from '@partner-payments/wire'
-import { type Cursors, notFound, type Page, type Refusal } from '../../api/index.ts'
+import { type Cursors, notFound, type Page, readTime, type Refusal } from '../../api/index.ts'
 import {
   assert,
   type Clock,
@@ -233,8 +233,8 @@ function createReads({ db, cursors, customers, sharded }: TransactionsDeps): Pic
         customerId,
         beneficiaryId: query.beneficiaryId ?? null,
         idempotencyKey: query.idempotencyKey ?? null,
-        createdFrom: query.createdFrom ?? null,
-        createdTo: query.createdTo ?? null,
+        createdFrom: query.createdFrom === undefined ? null : readTime(query.createdFrom),
+        createdTo: query.createdTo === undefined ? null : readTime(query.createdTo),
       }
       const rows = await store.listTransactions(db, partnerId, filter, request.afterId, request.limit + 1)
       return cursors.page(list, request, rows.map(view))

@@ -57,8 +57,8 @@ export type TransactionFilter = {
   readonly customerId: string | null
   readonly beneficiaryId: string | null
   readonly idempotencyKey: string | null
-  readonly createdFrom: string | null
-  readonly createdTo: string | null
+  readonly createdFrom: Date | null
+  readonly createdTo: Date | null
 }
 
 const types: Columns<TransactionRow> = {
