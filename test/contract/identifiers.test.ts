@@ -1,8 +1,8 @@
 /** Identifiers in upper case: every operation treats them as the same identifiers in lower case. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { identifierPatterns } from '@partner-payments/wire'
-import { listAt, success, textAt } from '../support/client.ts'
+import { events, identifierPatterns } from '@partner-payments/wire'
+import { listAt, objectAt, success, textAt } from '../support/client.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { type Subject, subjects } from '../support/requests.ts'
 import { startTestService } from '../support/service.ts'
@@ -92,6 +92,33 @@ test('200 with the identifier in lower case when a body has it in upper case', a
   assert.equal(textAt(created, 'customerId'), world.customer)
   const update = { id: textAt(created, 'id').toUpperCase(), alias: 'grace' }
   assert.equal(textAt(success(await client.put('/v1/beneficiaries', update)), 'id'), textAt(created, 'id'))
+})
+
+test('200 with the guid as customerId of records, and the serviceId as customerId of events', async () => {
+  const beneficiary = success(await client.get(`/v1/beneficiaries/${world.beneficiary}`))
+  const payout = success(await client.get(`/v1/payouts/${world.payout}`))
+  assert.deepEqual([beneficiary.customerId, payout.customerId], [world.customer, world.customer])
+  const types = 'partner.customer.withdrawal.requested,partner.customer.deposit.created'
+  const found = listAt(success(await client.get(`/v1/events?types=${types}`))).map((event) => objectAt(event, 'data'))
+  assert.ok(found.length >= 2)
+  for (const { customerId, customerGuid } of found)
+    assert.deepEqual([customerId, customerGuid], [world.serviceId, world.customer])
+})
+
+test('the description of every customerId says which identifier it is', () => {
+  const described: (string | undefined)[] = []
+  const visit = (schema: unknown): void => {
+    if (typeof schema !== 'object' || schema === null) return
+    for (const [name, inner] of Object.entries(schema)) {
+      if (name === 'customerId') described.push((inner as { readonly description?: string }).description)
+      visit(inner)
+    }
+  }
+  visit(subjects.map(({ operation: { body, query, response } }) => [body, query, response]))
+  visit(Object.values(events).map(({ data }) => (data as { readonly properties?: unknown }).properties))
+  assert.ok(described.length > 15)
+  const allowed = ["The customer's guid", "The customer's serviceId", "The customer's guid or serviceId"]
+  for (const description of described) assert.ok(allowed.includes(description ?? ''), String(description))
 })
 
 /** DELETE last, because it removes what the other requests need. */

@@ -56,7 +56,7 @@ export const timeInput = (description: string) =>
   })
 const calendarDatePattern = '^\\d{4}-\\d{2}-\\d{2}$'
 export const CalendarDate = Type.String({ format: 'date', pattern: calendarDatePattern })
-const countryCodePattern = '^[A-Z]{2}$'
+export const countryCodePattern = '^[A-Z]{2}$'
 const currencyPattern = '^[A-Z]{3,5}$'
 /** ISO 3166-1 alpha-2. The module that receives the code checks that the country exists. */
 export const CountryCode = Type.String({ pattern: countryCodePattern })
@@ -64,7 +64,9 @@ export const CountryCode = Type.String({ pattern: countryCodePattern })
 export const Currency = Type.String({ pattern: currencyPattern })
 export const Email = Type.String({ format: 'email', pattern: emailPattern, maxLength: emailCharsMax })
 export const Url = text(urlCharsMax, { format: 'uri' })
-export const Reference = singleLine(referenceCharsMax)
+/** A URL normalises `.` and `..` away (RFC 3986 section 5.2.4), so that no URL could name such a payment. */
+const referencePattern = `^(?!\\.{1,2}$)${singleLinePattern.slice(1)}`
+export const Reference = text(referenceCharsMax, { pattern: referencePattern })
 export const IdempotencyKey = singleLine(idempotencyKeyCharsMax)
 
 /** An exact JSON number. The money rules of the service check its range and its precision. */
@@ -81,6 +83,9 @@ export const CustomFields = Type.Refine(
   (value) => !isRawNumber(value) && JSON.stringify(value).length <= customFieldsBytesMax,
   () => 'must be an object of at most 4096 bytes',
 )
+
+/** `customerId` in records. Requests take the guid or the serviceId; events have the serviceId. */
+export const CustomerGuid = Type.String({ format: 'uuid', pattern: uuidPattern, description: "The customer's guid" })
 
 export const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
 export const optional = Type.Optional
@@ -120,6 +125,10 @@ export const patternMeanings: Readonly<Record<string, Meaning>> = {
   [currencyPattern]: { is: 'a currency code in upper case', example: 'EUR' },
   [emailPattern]: { is: 'an email address', example: 'name@example.com' },
   [singleLinePattern]: { is: 'one line of text without control characters' },
+  [referencePattern]: {
+    is: 'one line of text without control characters, and neither "." nor ".."',
+    example: 'INV-2026-0042',
+  },
   [limitPattern]: { is: `an integer from 1 to ${listLimitMax}` },
 }
 /** For formats without a pattern. */

@@ -13,6 +13,7 @@ import {
   page,
   pageQuery,
   timeInput,
+  timestampPattern,
 } from './shapes.ts'
 
 export const transactionCategories = ['Deposit', 'Withdrawal', 'Conversion'] as const
@@ -118,7 +119,11 @@ export const Transaction = closed({
   hasFx: Type.Boolean(),
   fxQuoteExpiryTime: optional(Timestamp),
   createdAt: Timestamp,
-  updatedAt: Timestamp,
+  updatedAt: Type.String({
+    format: 'date-time',
+    pattern: timestampPattern,
+    description: 'The time of the newest change. Each entry of `timeline` is a change',
+  }),
   endToEndId: optional(Type.String()),
   sessionId: optional(Type.String()),
   websiteReference: optional(Type.String()),

@@ -24,6 +24,7 @@ export type BalancePage = {
 
 export type Beneficiary = {
   readonly id: string
+  /** The customer's guid */
   readonly customerId?: string
   readonly alias?: string
   readonly name: string
@@ -47,6 +48,7 @@ export type BeneficiaryCreate = {
   readonly bic?: string | undefined
   /** Required for token currencies */
   readonly walletAddress?: string | undefined
+  /** Country of the account. Must be a country of the IBAN. Default: the country of the IBAN */
   readonly country?: string | undefined
   readonly currency: string
 }
@@ -76,6 +78,7 @@ export type Customer = {
 export type CustomerAccount = {
   readonly country: string
   readonly iban: string
+  /** The partner's own identifier of the customer. Without one: the customer's serviceId */
   readonly partnerCustomerId: string
   readonly ibans: readonly {
     readonly country: string
@@ -319,6 +322,7 @@ export type PayoutRecord = {
   readonly reference: string
   readonly status: PayoutStatus
   readonly beneficiaryId?: string
+  /** The customer's guid */
   readonly customerId?: string
   readonly endToEndId: string
   readonly rail?: string
@@ -548,6 +552,7 @@ export type Transaction = {
   readonly hasFx: boolean
   readonly fxQuoteExpiryTime?: string
   readonly createdAt: string
+  /** The time of the newest change. Each entry of `timeline` is a change */
   readonly updatedAt: string
   readonly endToEndId?: string
   readonly sessionId?: string
@@ -580,6 +585,7 @@ export type PartnerCustomerDepositCreated = {
   readonly idempotencyKey: string | null
   readonly reference: string
   readonly websiteReference: string | null
+  /** The customer's serviceId */
   readonly customerId: string
   readonly customerGuid: string | null
   readonly partnerCustomerId: string | null
@@ -604,6 +610,7 @@ export type PartnerCustomerDepositInitiated = {
   readonly idempotencyKey: string | null
   readonly reference: string
   readonly websiteReference: string | null
+  /** The customer's serviceId */
   readonly customerId: string
   readonly customerGuid: string | null
   readonly partnerCustomerId: string | null
@@ -625,6 +632,7 @@ export type PartnerCustomerDepositSubmitted = {
   readonly idempotencyKey: string | null
   readonly reference: string
   readonly websiteReference: string | null
+  /** The customer's serviceId */
   readonly customerId: string
   readonly customerGuid: string | null
   readonly partnerCustomerId: string | null
@@ -646,6 +654,7 @@ export type PartnerCustomerDepositAccepted = {
   readonly idempotencyKey: string | null
   readonly reference: string
   readonly websiteReference: string | null
+  /** The customer's serviceId */
   readonly customerId: string
   readonly customerGuid: string | null
   readonly partnerCustomerId: string | null
@@ -671,6 +680,7 @@ export type PartnerCustomerDepositFailed = {
   readonly idempotencyKey: string | null
   readonly reference: string
   readonly websiteReference: string | null
+  /** The customer's serviceId */
   readonly customerId: string
   readonly customerGuid: string | null
   readonly partnerCustomerId: string | null
@@ -693,6 +703,7 @@ export type PartnerCustomerDepositCompleted = {
   readonly idempotencyKey: string | null
   readonly reference: string
   readonly websiteReference: string | null
+  /** The customer's serviceId */
   readonly customerId: string
   readonly customerGuid: string | null
   readonly partnerCustomerId: string | null
@@ -719,6 +730,7 @@ export type PartnerCustomerDepositExpired = {
   readonly idempotencyKey: string | null
   readonly reference: string
   readonly websiteReference: string | null
+  /** The customer's serviceId */
   readonly customerId: string
   readonly customerGuid: string | null
   readonly partnerCustomerId: string | null
@@ -737,6 +749,7 @@ export type PartnerCustomerWithdrawalRequested = {
   readonly idempotencyKey: string | null
   readonly reference: string
   readonly websiteReference: string | null
+  /** The customer's serviceId */
   readonly customerId: string
   readonly creditorAccount: string
   readonly creditorAddress: string | null
@@ -761,6 +774,7 @@ export type PartnerCustomerWithdrawalAccepted = {
   readonly idempotencyKey: string | null
   readonly reference: string
   readonly websiteReference: string | null
+  /** The customer's serviceId */
   readonly customerId: string
   readonly creditorAccount: string
   readonly creditorAddress: string | null
@@ -785,6 +799,7 @@ export type PartnerCustomerWithdrawalSent = {
   readonly idempotencyKey: string | null
   readonly reference: string
   readonly websiteReference: string | null
+  /** The customer's serviceId */
   readonly customerId: string
   readonly creditorAccount: string
   readonly creditorAddress: string | null
@@ -809,6 +824,7 @@ export type PartnerCustomerWithdrawalFailed = {
   readonly idempotencyKey: string | null
   readonly reference: string
   readonly websiteReference: string | null
+  /** The customer's serviceId */
   readonly customerId: string
   readonly creditorAccount: string
   readonly creditorAddress: string | null
@@ -958,8 +974,9 @@ export type OperationMethods = {
    * Create a beneficiary.
    *
    * Registers a payee. With `customerId` the beneficiary belongs to that customer, otherwise to the partner itself.
-   * Fiat currencies require `iban`; tokens require `walletAddress`. These destination fields cannot be changed
-   * later. Not idempotent: a repeated request creates a second beneficiary.
+   * Fiat currencies require `iban`; tokens require `walletAddress`. A `country` that contradicts the IBAN is
+   * refused. These destination fields cannot be changed later. Not idempotent: a repeated request creates a second
+   * beneficiary.
    *
    * `POST /v1/beneficiaries`, permission `beneficiaries:write`.
    * Problem codes: validation_failed, not_found, currency_not_supported.

@@ -84,7 +84,26 @@ function formErrors(given: {
       code: 'invalid_value',
       message: 'must be an ISO 3166-1 alpha-2 country code, for example DE',
     })
+  else if (country !== undefined && iban !== null && isValidIBAN(iban) && !countriesOf(iban).includes(country))
+    errors.push({
+      pointer: '/country',
+      code: 'invalid_value',
+      message: `contradicts the IBAN; must be ${countriesOf(iban).join(' or ')}, or omitted`,
+    })
   return errors
+}
+
+/** Territories whose banks use the IBAN of another country (SWIFT, IBAN Registry). */
+const territories: Readonly<Record<string, readonly string[]>> = {
+  FI: ['AX'],
+  FR: ['BL', 'GF', 'GP', 'MF', 'MQ', 'NC', 'PF', 'PM', 'RE', 'TF', 'WF', 'YT'],
+  GB: ['GG', 'IM', 'JE'],
+}
+
+/** The countries of an account: that of its IBAN, and the territories that use the same IBAN. */
+function countriesOf(iban: string): readonly string[] {
+  const country = iban.slice(0, 2)
+  return [country, ...(territories[country] ?? [])]
 }
 
 /** Refuses (400) an update without a field. */

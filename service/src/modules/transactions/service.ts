@@ -140,7 +140,8 @@ export function createTransactions(deps: TransactionsDeps): Transactions {
       const row = await store.lockTransaction(tx, partnerId, id)
       const { status } = present(row, 'the transaction of a payment exists')
       assert(status !== 'Pending', 'a return follows an end')
-      await store.appendToTimeline(tx, partnerId, id, entries([step], status, clock.now()))
+      const now = clock.now()
+      await store.appendToTimeline(tx, { partnerId, id }, entries([step], status, now), now)
     },
     ...createReads(deps),
   }
@@ -206,7 +207,7 @@ function toStoreMove({ partnerId, id, steps, conclusion }: Move, now: Date): sto
     errorKey,
     debtor: json(debtor),
     entries: entries(steps, status, now),
-    updatedAt: conclusion ? now : null,
+    updatedAt: now,
   }
 }
 
