@@ -78,6 +78,13 @@ for (const signature of ['v1', 'v1a'])
     }
   })
 
+test('200 to a service account that an operator created with the partner in upper case', async () => {
+  const partner = service.credentials.partnerId.toUpperCase()
+  const words = ['--partner', partner, '--name', 'Upper', '--permissions', 'payouts:read']
+  const created = service.clientOf(await service.operator('service-account', 'create', ...words))
+  success(await created.get('/v1/payouts'))
+})
+
 test('200 with the first answer when a payout is repeated with its beneficiary in upper case', async () => {
   const body = payoutText(world.beneficiary, '3.00')
   const first = success(await client.post('/v1/payouts/fiat', body))

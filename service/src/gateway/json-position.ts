@@ -11,7 +11,7 @@ export type JsonFault = {
 const whiteSpace = /[ \t\n\r]*/y
 const scalar = /(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)(?![\w.+-])/y
 /** A string up to the first character that it must not contain. */
-const stringStart = /"[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\u0000-\u001f]*)*/y
+const stringStart = /"[ !#-[\]-\u{10ffff}]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[ !#-[\]-\u{10ffff}]*)*/uy
 
 type State = 'value' | 'first item' | 'name' | 'first name' | 'colon' | 'after'
 const expectations: Readonly<Record<Exclude<State, 'after'>, string>> = {
