@@ -98,7 +98,11 @@ export function sharedResponses() {
 
 const fieldErrors: Readonly<Partial<Record<ProblemCode, FieldError>>> = {
   validation_failed: { pointer: '/amount', code: 'too_precise', message: 'must have at most 2 decimal digits in EUR' },
-  unknown_field: { pointer: '/kyc/uboFirstName6', code: 'unknown_field', message: 'is not a field of this operation' },
+  unknown_field: {
+    pointer: '/redirectUri',
+    code: 'unknown_field',
+    message: 'is not a field of this operation; known fields: redirectUrl',
+  },
   duplicate_key: { pointer: '/amount', code: 'duplicate_key', message: 'appears more than once' },
 }
 

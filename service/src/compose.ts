@@ -97,7 +97,7 @@ export function composeModules(deps: ModulesDeps) {
   const bank = deps.bank ?? createSandboxBank({ db, clock, stepMs: config.SANDBOX_BANK_DELAY_MS })
   const railId = config.RAIL === 'sandbox' ? bank.id : undefined
 
-  const customers = createCustomers({ db, clock, sealer, cursors })
+  const customers = createCustomers({ db, clock, sealer, cursors, log })
   const mailQueue = createMailQueue({ clock, sealer })
   const users = createUsers({
     db,

@@ -25,9 +25,10 @@ const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 function required(options: Options, name: string): string {
   const value = options[name]
   if (value === undefined || value === '') throw new ConfigError(`operator: --${name} is required`)
-  if ((name === 'partner' || name === 'id') && !uuid.test(value))
-    throw new ConfigError(`operator: --${name} must be a UUID`)
-  return value
+  if (name !== 'partner' && name !== 'id') return value
+  if (!uuid.test(value)) throw new ConfigError(`operator: --${name} must be a UUID`)
+  // The API secret is sealed for the partner's id as the database returns it.
+  return value.toLowerCase()
 }
 
 function readPermissions(text: string): readonly Permission[] {

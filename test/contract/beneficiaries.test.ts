@@ -30,6 +30,14 @@ test('200 to create for a customer and for the partner itself: the given fields 
   }
 })
 
+test('400 with a pointer when the country contradicts the IBAN', async () => {
+  const body = { name: 'Grace Hopper', iban: ibans.DE, country: 'FR', currency: 'EUR' }
+  const problem = assertProblem(await client.post('/v1/beneficiaries', body), { status: 400, pointer: '/country' })
+  assert.match(textAt(problem, 'detail'), /must be DE, or omitted$/)
+  const overseas = await createBeneficiary(client, { iban: ibans.FR, country: 'MQ' })
+  assert.equal(overseas.country, 'MQ')
+})
+
 test('200 to an IBAN with spaces, stored in its electronic form', async () => {
   const spaced = await createBeneficiary(client, { iban: 'NL91 ABNA 0417 1643 00' })
   assert.equal(spaced.iban, ibans.NL)

@@ -52,6 +52,17 @@ test('200 to a payout: exactly the documented fields, Location, and the given re
   assert.equal(success(await client.get(location)).reference, reference)
 })
 
+test('400 with a pointer when the reference is "." or "..", which no URL can name', async () => {
+  for (const reference of ['.', '..']) {
+    const problem = assertProblem(await pay('1.00', { reference }), { status: 400, pointer: '/reference' })
+    assert.match(textAt(problem, 'detail'), /neither "\." nor "\.\."/)
+  }
+  for (const reference of ['...', `.${randomUUID()}`]) {
+    const location = String((await pay('1.00', { reference })).headers.location)
+    assert.equal(success(await client.get(location)).reference, reference)
+  }
+})
+
 test('200 with a generated reference when none is given', async () => {
   const first = textAt(success(await pay('1.00')), 'reference')
   const second = textAt(success(await pay('1.00')), 'reference')

@@ -16,6 +16,8 @@ type Payment = {
   readonly status: string
   readonly errorKey: string | null
   readonly updatedAt: Date
+  /** The time of the newest entry of the timeline. */
+  readonly newestEntryAt: Date
   readonly timeline: readonly string[]
 }
 
@@ -69,14 +71,17 @@ const paymentsOf = (tx: Tx, partnerId: string) =>
     select id, reference, type, status, error_key, updated_at, array(
       select entry ->> 'step' || ':' || (entry ->> 'status')
       from jsonb_array_elements(transactions.timeline) with ordinality as entries (entry, position)
-      order by position) as timeline
+      order by position) as timeline,
+      (select max((entry ->> 'createdAt')::timestamptz)
+        from jsonb_array_elements(transactions.timeline) as entries (entry)) as newest_entry_at
     from transactions.transactions where partner_id = ${partnerId} order by id`)
 
-function checkTimeline({ reference, type, status, errorKey, timeline }: Payment): void {
+function checkTimeline({ reference, type, status, errorKey, timeline, updatedAt, newestEntryAt }: Payment): void {
   const allowed = timelines[type]
   assert.ok(allowed, `a type that these modules do not create: ${type}`)
   assert.match(timeline.join(' '), allowed, `the timeline of ${reference} (${type})`)
   assert.equal(timeline.at(-1)?.split(':')[1], status, `the last entry of ${reference} has its status`)
+  assert.deepEqual(updatedAt, newestEntryAt, `updatedAt of ${reference} moves with its timeline`)
   assert.equal(errorKey !== null, status === 'Unsuccessful' || status === 'Expired', `the errorKey of ${reference}`)
 }
 
@@ -136,12 +141,12 @@ export async function checkPayments(tx: Tx, partnerId: string, ends: Ends): Prom
   const events = await eventsOf(tx, partnerId)
   for (const payment of payments) {
     checkTimeline(payment)
-    const { type, reference, timeline, status, errorKey, updatedAt } = payment
+    const { type, reference, timeline, status, errorKey } = payment
     const due = timeline.flatMap((entry) => causes[type]?.[entry] ?? [])
     assert.deepEqual(events.get(reference) ?? [], due, `the events of ${reference} (${timeline.join(' ')})`)
     if (status === 'Pending') continue
     const entries = timeline.filter((entry) => entry !== 'Returned:Completed')
-    const now = JSON.stringify([status, errorKey, updatedAt, entries])
+    const now = JSON.stringify([status, errorKey, entries])
     assert.equal(now, ends.get(payment.id) ?? now, `${reference} changed after its end`)
     ends.set(payment.id, now)
   }

@@ -7,7 +7,9 @@ const Iban = Type.String()
 export const CustomerAccount = closed({
   country: CountryCode,
   iban: Iban,
-  partnerCustomerId: Type.String(),
+  partnerCustomerId: Type.String({
+    description: "The partner's own identifier of the customer. Without one: the customer's serviceId",
+  }),
   ibans: Type.Array(closed({ country: CountryCode, iban: Iban })),
 })
 

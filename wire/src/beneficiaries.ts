@@ -2,12 +2,14 @@
 import {
   CountryCode,
   Currency,
+  CustomerGuid,
   CustomerRef,
   Timestamp,
   Type,
   Uuid,
   aliasCharsMax,
   closed,
+  countryCodePattern,
   nameCharsMax,
   optional,
   page,
@@ -26,7 +28,12 @@ export const BeneficiaryCreate = closed({
   iban: optional(text(42, { description: 'ISO 13616 IBAN. Required for fiat currencies. Spaces are removed' })),
   bic: optional(text(11, { description: 'ISO 9362 BIC' })),
   walletAddress: optional(text(128, { description: 'Required for token currencies' })),
-  country: optional(CountryCode),
+  country: optional(
+    Type.String({
+      pattern: countryCodePattern,
+      description: 'Country of the account. Must be a country of the IBAN. Default: the country of the IBAN',
+    }),
+  ),
   currency: Currency,
 })
 
@@ -35,7 +42,7 @@ export const BeneficiaryUpdate = closed({ id: Uuid, alias: optional(Alias), name
 
 export const Beneficiary = closed({
   id: Uuid,
-  customerId: optional(Uuid),
+  customerId: optional(CustomerGuid),
   alias: optional(Type.String()),
   name: Type.String(),
   iban: optional(Type.String()),

@@ -18,9 +18,13 @@ const common = {
   reference: Text,
   websiteReference: NullableText,
 }
-const customer = { ...common, customerId: Text }
+const customer = { ...common, customerId: Type.String({ description: "The customer's serviceId" }) }
+const CustomerGuid = nullable(Type.String({ description: "The customer's guid" }))
 const session = { endToEndId: Text, paymentMethod: Text, sessionId: Text }
-const customerIds = { customerGuid: NullableText, partnerCustomerId: NullableText }
+const customerIds = {
+  customerGuid: CustomerGuid,
+  partnerCustomerId: nullable(Type.String({ description: "The partner's own identifier of the customer" })),
+}
 const debtor = {
   debtorAccount: Text,
   debtorAddress: NullableText,
@@ -138,7 +142,7 @@ export const events = {
     'a transaction moves to a new status (deposits and withdrawals alike)',
     closed({
       ...common,
-      customerGuid: NullableText,
+      customerGuid: CustomerGuid,
       originatingTransactionReference: NullableText,
       partnerGuid: NullableText,
       status: Text,

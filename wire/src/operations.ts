@@ -189,8 +189,9 @@ export const operations = {
     summary: 'Create a beneficiary',
     description:
       'Registers a payee. With `customerId` the beneficiary belongs to that customer, otherwise to the partner ' +
-      'itself. Fiat currencies require `iban`; tokens require `walletAddress`. These destination fields cannot be ' +
-      'changed later. Not idempotent: a repeated request creates a second beneficiary.',
+      'itself. Fiat currencies require `iban`; tokens require `walletAddress`. A `country` that contradicts the IBAN ' +
+      'is refused. These destination fields cannot be changed later. Not idempotent: a repeated request creates a ' +
+      'second beneficiary.',
     refusals: ['validation_failed', 'not_found', 'currency_not_supported'],
   },
   listBeneficiaries: {

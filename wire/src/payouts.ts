@@ -2,6 +2,7 @@
 import {
   Amount,
   Currency,
+  CustomerGuid,
   IdempotencyKey,
   Reference,
   Timestamp,
@@ -53,7 +54,7 @@ export const PayoutRecord = closed({
   ...documented,
   idempotencyKey: optional(Type.String()),
   beneficiaryId: optional(Uuid),
-  customerId: optional(Uuid),
+  customerId: optional(CustomerGuid),
   endToEndId: Type.String(),
   rail: optional(Type.String()),
   errorKey: optional(Type.String()),

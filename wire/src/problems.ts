@@ -60,7 +60,7 @@ export const problems = {
   nonce_invalid: {
     status: 401,
     title: 'Invalid nonce',
-    detail: '`Nonce` is not a GUID. Generate a new GUID for each request.',
+    detail: '`Nonce` is not a GUID such as 019aa8c4-6e4f-7a12-8d3e-2b1c5f7a9e10. Generate a new GUID for each request.',
   },
   nonce_replayed: {
     status: 401,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { singleLinePattern, timestampPattern } from './shapes.ts'
+import { Reference, singleLinePattern, timestampPattern } from './shapes.ts'
 
 const line = new RegExp(singleLinePattern, 'u')
 
@@ -9,6 +9,12 @@ test('a single line has a visible character and no control character', () => {
     assert.ok(line.test(text), JSON.stringify(text))
   for (const text of ['', ' ', '\u00a0\u2003\ufeff', 'a\nb', '\ta', 'a\u0000', 'a\u007f', '\r'])
     assert.ok(!line.test(text), JSON.stringify(text))
+})
+
+test('a reference is a single line other than "." and "..", which no URL can name', () => {
+  const reference = new RegExp((Reference as unknown as { readonly pattern: string }).pattern, 'u')
+  for (const text of ['...', '.a', 'a.', '. .', 'INV-1', ' .']) assert.ok(reference.test(text), JSON.stringify(text))
+  for (const text of ['.', '..', '', ' ', 'a\nb']) assert.ok(!reference.test(text), JSON.stringify(text))
 })
 
 test('an invalid line of the maximum body size is refused in linear time', () => {

@@ -8,9 +8,17 @@ import { type Decimal, isDecimal, isRawNumber } from './decimal.ts'
 export const uuidPattern = '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$'
 /** Excludes year 0, which PostgreSQL and the calendar of RFC 3339 do not have. */
 export const timestampPattern = '^(?!0000)\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$'
+/**
+ * A time in a request: RFC 3339 in UTC, any fraction. PostgreSQL cannot store a leap second. The format `date-time` checks
+ * the calendar.
+ */
+export const timeInputPattern = '^(?!0000)\\d{4}-\\d{2}-\\d{2}[Tt]\\d{2}:\\d{2}:[0-5]\\d(?:\\.\\d+)?(?:[Zz]|[+-]00:00)$'
 /** One `@`, no white space, lengths of RFC 5321 section 4.5.3.1. Only a delivered email proves an address. */
 export const emailPattern = '^[^\\s@]{1,64}@[^\\s@.]+(\\.[^\\s@.]+)+$'
 export const serviceIdPattern = '^cus_[0-9a-hjkmnp-tv-z]{16}$'
+const customerRefPattern = `${uuidPattern}|${serviceIdPattern}`
+/** A string of these patterns is an identifier whose case has no meaning. The gateway converts it to lower case. */
+export const identifierPatterns: ReadonlySet<string> = new Set([uuidPattern, customerRefPattern])
 
 export const referenceCharsMax = 140
 export const idempotencyKeyCharsMax = 255
@@ -39,21 +47,33 @@ export const singleLine = (charsMax: number, options: Record<string, unknown> = 
 
 export const Uuid = Type.String({ format: 'uuid', pattern: uuidPattern })
 export const Timestamp = Type.String({ format: 'date-time', pattern: timestampPattern })
-export const CalendarDate = Type.String({ format: 'date', pattern: '^\\d{4}-\\d{2}-\\d{2}$' })
+/** Digits behind the milliseconds are dropped. */
+export const timeInput = (description: string) =>
+  Type.String({
+    format: 'date-time',
+    pattern: timeInputPattern,
+    description: `${description}. An RFC 3339 time in UTC; digits behind the milliseconds are dropped`,
+  })
+const calendarDatePattern = '^\\d{4}-\\d{2}-\\d{2}$'
+export const CalendarDate = Type.String({ format: 'date', pattern: calendarDatePattern })
+export const countryCodePattern = '^[A-Z]{2}$'
+const currencyPattern = '^[A-Z]{3,5}$'
 /** ISO 3166-1 alpha-2. The module that receives the code checks that the country exists. */
-export const CountryCode = Type.String({ pattern: '^[A-Z]{2}$' })
+export const CountryCode = Type.String({ pattern: countryCodePattern })
 /** ISO 4217 alpha-3, or the code of a configured token. */
-export const Currency = Type.String({ pattern: '^[A-Z]{3,5}$' })
+export const Currency = Type.String({ pattern: currencyPattern })
 export const Email = Type.String({ format: 'email', pattern: emailPattern, maxLength: emailCharsMax })
 export const Url = text(urlCharsMax, { format: 'uri' })
-export const Reference = singleLine(referenceCharsMax)
+/** A URL normalises `.` and `..` away (RFC 3986 section 5.2.4), so that no URL could name such a payment. */
+const referencePattern = `^(?!\\.{1,2}$)${singleLinePattern.slice(1)}`
+export const Reference = text(referenceCharsMax, { pattern: referencePattern })
 export const IdempotencyKey = singleLine(idempotencyKeyCharsMax)
 
 /** An exact JSON number. The money rules of the service check its range and its precision. */
 export const Amount = Type.Refine(
   Type.Unsafe<Decimal>({ 'x-json-type': 'number' }),
   (value) => isDecimal(value),
-  () => 'must be a JSON number',
+  () => 'must be a JSON number, for example 12.50',
 )
 
 /** A JSON object of at most 4 KiB that the partner attaches to a payment and that the events of the payment return. */
@@ -64,13 +84,16 @@ export const CustomFields = Type.Refine(
   () => 'must be an object of at most 4096 bytes',
 )
 
+/** `customerId` in records. Requests take the guid or the serviceId; events have the serviceId. */
+export const CustomerGuid = Type.String({ format: 'uuid', pattern: uuidPattern, description: "The customer's guid" })
+
 export const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
 export const optional = Type.Optional
 export const oneOf = <const T extends readonly string[]>(values: readonly [...T]) => Type.Enum<[...T]>(values)
 
 /** Identifies a customer by its `guid` or its `serviceId`. */
 export const CustomerRef = Type.String({
-  pattern: `${uuidPattern}|${serviceIdPattern}`,
+  pattern: customerRefPattern,
   description: "The customer's guid or serviceId",
 })
 
@@ -80,12 +103,37 @@ export const page = <T extends TSchema>(item: T) =>
 
 export const listLimitMax = 100
 export const listLimitDefault = 25
+const limitPattern = '^([1-9]|[1-9][0-9]|100)$'
 /** Query values are strings. This schema checks `limit` as a string; the cursor code parses it. */
 export const pageQuery = {
-  limit: optional(
-    Type.String({ pattern: '^([1-9]|[1-9][0-9]|100)$', description: 'Items per page, 1 to 100, default 25' }),
-  ),
+  limit: optional(Type.String({ pattern: limitPattern, description: 'Items per page, 1 to 100, default 25' })),
   cursor: optional(text(512, { description: 'The `nextCursor` of the previous page' })),
+}
+
+/** What a string of a pattern or a format is. Refusals quote it after "must be". */
+export type Meaning = { readonly is: string; readonly example?: string }
+const uuidExample = '019aa8c4-6e4f-7a12-8d3e-2b1c5f7a9e10'
+export const patternMeanings: Readonly<Record<string, Meaning>> = {
+  [uuidPattern]: { is: 'a UUID', example: uuidExample },
+  [customerRefPattern]: { is: "the customer's guid or serviceId", example: `${uuidExample} or cus_4f6h8jk2m9npqrst` },
+  [timeInputPattern]: {
+    is: 'an RFC 3339 time in UTC of the years 0001 to 9999, without leap seconds',
+    example: '2026-11-22T09:30:00Z',
+  },
+  [calendarDatePattern]: { is: 'a date YYYY-MM-DD', example: '1990-12-31' },
+  [countryCodePattern]: { is: 'an ISO 3166-1 alpha-2 country code in upper case', example: 'DE' },
+  [currencyPattern]: { is: 'a currency code in upper case', example: 'EUR' },
+  [emailPattern]: { is: 'an email address', example: 'name@example.com' },
+  [singleLinePattern]: { is: 'one line of text without control characters' },
+  [referencePattern]: {
+    is: 'one line of text without control characters, and neither "." nor ".."',
+    example: 'INV-2026-0042',
+  },
+  [limitPattern]: { is: `an integer from 1 to ${listLimitMax}` },
+}
+/** For formats without a pattern. */
+export const formatMeanings: Readonly<Record<string, Meaning>> = {
+  uri: { is: 'an absolute URL', example: 'https://partner.example.com/webhooks' },
 }
 
 export { Type, type Static, type TSchema }

@@ -12,6 +12,8 @@ import {
   optional,
   page,
   pageQuery,
+  timeInput,
+  timestampPattern,
 } from './shapes.ts'
 
 export const transactionCategories = ['Deposit', 'Withdrawal', 'Conversion'] as const
@@ -117,7 +119,11 @@ export const Transaction = closed({
   hasFx: Type.Boolean(),
   fxQuoteExpiryTime: optional(Timestamp),
   createdAt: Timestamp,
-  updatedAt: Timestamp,
+  updatedAt: Type.String({
+    format: 'date-time',
+    pattern: timestampPattern,
+    description: 'The time of the newest change. Each entry of `timeline` is a change',
+  }),
   endToEndId: optional(Type.String()),
   sessionId: optional(Type.String()),
   websiteReference: optional(Type.String()),
@@ -140,6 +146,6 @@ export const TransactionQuery = closed({
   customerId: optional(CustomerRef),
   beneficiaryId: optional(Uuid),
   idempotencyKey: optional(IdempotencyKey),
-  createdFrom: optional(Timestamp),
-  createdTo: optional(Timestamp),
+  createdFrom: optional(timeInput('Only transactions created at or after this time')),
+  createdTo: optional(timeInput('Only transactions created before this time')),
 })

@@ -11,6 +11,7 @@ import {
   page,
   pageQuery,
   text,
+  timeInput,
   timestampPattern,
   uuidPattern,
 } from './shapes.ts'
@@ -32,8 +33,6 @@ export const overlapSecondsDefault = 24 * 60 * 60
 export const activeSecretsMax = 5
 /** Older events are deleted with their deliveries. */
 export const eventRetentionDays = 30
-
-const instant = (description: string) => Type.String({ format: 'date-time', pattern: timestampPattern, description })
 
 const EventNames = Type.Array(text(100), {
   minItems: 1,
@@ -122,7 +121,11 @@ export const SecretRotated = closed({
   secret,
   publicKey,
   createdAt: Timestamp,
-  overlapUntil: instant('Earlier secrets also sign until this time'),
+  overlapUntil: Type.String({
+    format: 'date-time',
+    pattern: timestampPattern,
+    description: 'Earlier secrets also sign until this time',
+  }),
 })
 
 export const TestSend = closed({
@@ -165,13 +168,13 @@ export const DeliveryQuery = closed({
   status: optional(oneOf(deliveryStatuses)),
   eventType: optional(text(100)),
   reference: optional(text(140)),
-  from: optional(instant('Only events at or after this time')),
-  to: optional(instant('Only events before this time')),
+  from: optional(timeInput('Only events at or after this time')),
+  to: optional(timeInput('Only events before this time')),
 })
 
 export const RecoveryStart = closed({
-  since: instant(`Start of the time range, at most ${eventRetentionDays} days ago`),
-  until: optional(instant('End of the time range. Default: now')),
+  since: timeInput(`Start of the time range, at most ${eventRetentionDays} days ago`),
+  until: optional(timeInput('End of the time range. Default: now')),
 })
 export const Recovery = closed({
   id: Uuid,

@@ -25,6 +25,7 @@ export type BalancePage = {
 
 export type Beneficiary = {
   readonly id: string
+  /** The customer's guid */
   readonly customerId?: string
   readonly alias?: string
   readonly name: string
@@ -48,6 +49,7 @@ export type BeneficiaryCreate = {
   readonly bic?: string | undefined
   /** Required for token currencies */
   readonly walletAddress?: string | undefined
+  /** Country of the account. Must be a country of the IBAN. Default: the country of the IBAN */
   readonly country?: string | undefined
   readonly currency: string
 }
@@ -77,6 +79,7 @@ export type Customer = {
 export type CustomerAccount = {
   readonly country: string
   readonly iban: string
+  /** The partner's own identifier of the customer. Without one: the customer's serviceId */
   readonly partnerCustomerId: string
   readonly ibans: readonly {
     readonly country: string
@@ -320,6 +323,7 @@ export type PayoutRecord = {
   readonly reference: string
   readonly status: PayoutStatus
   readonly beneficiaryId?: string
+  /** The customer's guid */
   readonly customerId?: string
   readonly endToEndId: string
   readonly rail?: string
@@ -365,9 +369,9 @@ export type RecoveryPage = {
 }
 
 export type RecoveryStart = {
-  /** Start of the time range, at most 30 days ago */
+  /** Start of the time range, at most 30 days ago. An RFC 3339 time in UTC; digits behind the milliseconds are dropped */
   readonly since: string
-  /** End of the time range. Default: now */
+  /** End of the time range. Default: now. An RFC 3339 time in UTC; digits behind the milliseconds are dropped */
   readonly until?: string | undefined
 }
 
@@ -549,6 +553,7 @@ export type Transaction = {
   readonly hasFx: boolean
   readonly fxQuoteExpiryTime?: string
   readonly createdAt: string
+  /** The time of the newest change. Each entry of `timeline` is a change */
   readonly updatedAt: string
   readonly endToEndId?: string
   readonly sessionId?: string
@@ -581,6 +586,7 @@ export type PartnerCustomerDepositCreated = {
   readonly idempotencyKey: string | null
   readonly reference: string
   readonly websiteReference: string | null
+  /** The customer's serviceId */
   readonly customerId: string
   readonly customerGuid: string | null
   readonly partnerCustomerId: string | null
@@ -605,6 +611,7 @@ export type PartnerCustomerDepositInitiated = {
   readonly idempotencyKey: string | null
   readonly reference: string
   readonly websiteReference: string | null
+  /** The customer's serviceId */
   readonly customerId: string
   readonly customerGuid: string | null
   readonly partnerCustomerId: string | null
@@ -626,6 +633,7 @@ export type PartnerCustomerDepositSubmitted = {
   readonly idempotencyKey: string | null
   readonly reference: string
   readonly websiteReference: string | null
+  /** The customer's serviceId */
   readonly customerId: string
   readonly customerGuid: string | null
   readonly partnerCustomerId: string | null
@@ -647,6 +655,7 @@ export type PartnerCustomerDepositAccepted = {
   readonly idempotencyKey: string | null
   readonly reference: string
   readonly websiteReference: string | null
+  /** The customer's serviceId */
   readonly customerId: string
   readonly customerGuid: string | null
   readonly partnerCustomerId: string | null
@@ -672,6 +681,7 @@ export type PartnerCustomerDepositFailed = {
   readonly idempotencyKey: string | null
   readonly reference: string
   readonly websiteReference: string | null
+  /** The customer's serviceId */
   readonly customerId: string
   readonly customerGuid: string | null
   readonly partnerCustomerId: string | null
@@ -694,6 +704,7 @@ export type PartnerCustomerDepositCompleted = {
   readonly idempotencyKey: string | null
   readonly reference: string
   readonly websiteReference: string | null
+  /** The customer's serviceId */
   readonly customerId: string
   readonly customerGuid: string | null
   readonly partnerCustomerId: string | null
@@ -720,6 +731,7 @@ export type PartnerCustomerDepositExpired = {
   readonly idempotencyKey: string | null
   readonly reference: string
   readonly websiteReference: string | null
+  /** The customer's serviceId */
   readonly customerId: string
   readonly customerGuid: string | null
   readonly partnerCustomerId: string | null
@@ -738,6 +750,7 @@ export type PartnerCustomerWithdrawalRequested = {
   readonly idempotencyKey: string | null
   readonly reference: string
   readonly websiteReference: string | null
+  /** The customer's serviceId */
   readonly customerId: string
   readonly creditorAccount: string
   readonly creditorAddress: string | null
@@ -762,6 +775,7 @@ export type PartnerCustomerWithdrawalAccepted = {
   readonly idempotencyKey: string | null
   readonly reference: string
   readonly websiteReference: string | null
+  /** The customer's serviceId */
   readonly customerId: string
   readonly creditorAccount: string
   readonly creditorAddress: string | null
@@ -786,6 +800,7 @@ export type PartnerCustomerWithdrawalSent = {
   readonly idempotencyKey: string | null
   readonly reference: string
   readonly websiteReference: string | null
+  /** The customer's serviceId */
   readonly customerId: string
   readonly creditorAccount: string
   readonly creditorAddress: string | null
@@ -810,6 +825,7 @@ export type PartnerCustomerWithdrawalFailed = {
   readonly idempotencyKey: string | null
   readonly reference: string
   readonly websiteReference: string | null
+  /** The customer's serviceId */
   readonly customerId: string
   readonly creditorAccount: string
   readonly creditorAddress: string | null
@@ -906,7 +922,9 @@ export type ListTransactionsQuery = {
   readonly customerId?: string | undefined
   readonly beneficiaryId?: string | undefined
   readonly idempotencyKey?: string | undefined
+  /** Only transactions created at or after this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped */
   readonly createdFrom?: string | undefined
+  /** Only transactions created before this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped */
   readonly createdTo?: string | undefined
 }
 
@@ -925,9 +943,9 @@ export type ListDeliveriesQuery = {
   readonly status?: 'Pending' | 'Delivered' | 'Held' | undefined
   readonly eventType?: string | undefined
   readonly reference?: string | undefined
-  /** Only events at or after this time */
+  /** Only events at or after this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped */
   readonly from?: string | undefined
-  /** Only events before this time */
+  /** Only events before this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped */
   readonly to?: string | undefined
 }
 
@@ -1031,8 +1049,9 @@ export type Namespaces = {
      * Create a beneficiary.
      *
      * Registers a payee. With `customerId` the beneficiary belongs to that customer, otherwise to the partner
-     * itself. Fiat currencies require `iban`; tokens require `walletAddress`. These destination fields cannot be
-     * changed later. Not idempotent: a repeated request creates a second beneficiary.
+     * itself. Fiat currencies require `iban`; tokens require `walletAddress`. A `country` that contradicts the IBAN
+     * is refused. These destination fields cannot be changed later. Not idempotent: a repeated request creates a
+     * second beneficiary.
      *
      * `POST /v1/beneficiaries`, permission `beneficiaries:write`.
      * Problem codes: validation_failed, not_found, currency_not_supported.

@@ -3,6 +3,9 @@ import { type Decimal, decimalText, type FieldError } from '@partner-payments/wi
 import { amountMajorMax, type Currency, currencies, isCurrency, type Minor } from '../kernel/index.ts'
 import { refuseField } from './refusal.ts'
 
+const expectedRange = `must be greater than 0 and at most ${amountMajorMax}.00`
+const supported = Object.keys(currencies).join(', ')
+
 /** No longer literal can be a valid amount. The bound also limits the cost of a hostile exponent. */
 const literalCharsMax = 64
 const literal = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,3}))?$/
@@ -27,12 +30,12 @@ function exactDigits(
 export function readAmount(value: Decimal, currency: Currency, pointer = '/amount'): Minor {
   const refuse = (code: FieldError['code'], message: string) => refuseField({ pointer, code, message })
   const exact = exactDigits(decimalText(value))
-  if (exact === undefined) throw refuse('out_of_range', 'is out of range')
-  if (exact.negative || exact.digits === 0n) throw refuse('out_of_range', 'must be greater than 0')
+  if (exact === undefined) throw refuse('out_of_range', expectedRange)
+  if (exact.negative || exact.digits === 0n) throw refuse('out_of_range', expectedRange)
   const { digits } = currencies[currency]
   if (exact.scale > digits) throw refuse('too_precise', `must have at most ${digits} decimal digits in ${currency}`)
   const minor = exact.digits * 10n ** BigInt(digits - exact.scale)
-  if (minor > amountMajorMax * 10n ** BigInt(digits)) throw refuse('out_of_range', 'must be at most 10000000.00')
+  if (minor > amountMajorMax * 10n ** BigInt(digits)) throw refuse('out_of_range', expectedRange)
   return minor
 }
 
@@ -46,7 +49,8 @@ const iso4217 = new Set(Intl.supportedValuesOf('currency').filter((code) => !cod
 export function readCurrency(code: string, pointer = '/currency'): Currency {
   if (isCurrency(code)) return code
   const field = { pointer, code: 'invalid_value' } as const
-  if (!iso4217.has(code)) throw refuseField({ ...field, message: 'is not an ISO 4217 alpha-3 currency code' })
-  const message = `is not supported; use one of ${Object.keys(currencies).join(', ')}`
+  if (!iso4217.has(code))
+    throw refuseField({ ...field, message: `is not an ISO 4217 currency code; must be one of ${supported}` })
+  const message = `is not supported; must be one of ${supported}`
   throw refuseField({ ...field, message }, 'currency_not_supported')
 }

@@ -27,7 +27,11 @@ export function createCursors(key: Uint8Array): Cursors {
     const position = bytes.subarray(macBytes).toString('latin1')
     const given = bytes.subarray(0, macBytes)
     if (given.length !== macBytes || !timingSafeEqual(given, mac(list, position)))
-      throw refuseField({ pointer, code: 'invalid_value', message: 'is not a cursor of this list' })
+      throw refuseField({
+        pointer,
+        code: 'invalid_value',
+        message: 'is not a cursor of this list; send the `nextCursor` of its previous page unchanged',
+      })
     return position
   }
   const write = (list: string, position: string) =>

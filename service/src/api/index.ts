@@ -1,5 +1,5 @@
 /**
- * The vocabulary that the gateway and the modules share: caller, handlers, refusals, amounts, list cursors, nonces.
+ * The vocabulary that the gateway and the modules share: caller, handlers, refusals, amounts, times, list cursors, nonces.
  * Contains no HTTP and no SQL.
  */
 export * from './amounts.ts'
@@ -8,3 +8,4 @@ export * from './cursor.ts'
 export * from './handlers.ts'
 export * from './nonce.ts'
 export * from './refusal.ts'
+export * from './times.ts'

@@ -30,6 +30,12 @@ export function refuseField(error: FieldError, code: ProblemCode = 'validation_f
   return new Refusal(code, `${error.pointer || 'The body'}: ${error.message}`, { errors: [error] })
 }
 
+/** Refuses (400 validation_failed) all fields in one answer. Without an error it does nothing. */
+export function refuseFields(errors: readonly FieldError[]): void {
+  const [first] = errors
+  if (first) throw new Refusal('validation_failed', `${first.pointer || 'The body'}: ${first.message}`, { errors })
+}
+
 /** The same answer for an unknown id and for an id of another partner. */
 export function notFound(what: string, pointer?: string): Refusal {
   const detail = `No such ${what}.`

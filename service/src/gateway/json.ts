@@ -4,6 +4,7 @@
  */
 import { parseJsonExactly } from '@partner-payments/wire'
 import { refuseField, Refusal } from '../api/index.ts'
+import { findJsonFault } from './json-position.ts'
 import { escapePointer } from './pointer.ts'
 
 const nestingMax = 32
@@ -24,10 +25,20 @@ export function readJson(bytes: Uint8Array): unknown {
     value = parseJsonExactly(text)
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
-    throw new Refusal('malformed_json', 'The body is not valid JSON.')
+    throw notJson(text)
   }
   checkCharacters(value, '')
   return value
+}
+
+function notJson(text: string): Refusal {
+  const fault = findJsonFault(text)
+  if (fault === undefined) return new Refusal('malformed_json')
+  const { line, column, expected } = fault
+  return new Refusal(
+    'malformed_json',
+    `The body is not valid JSON at line ${line}, column ${column}: expected ${expected}.`,
+  )
 }
 
 type Level = { readonly keys: Set<string> | undefined; at: string | number }

@@ -1,8 +1,8 @@
 /**
- * One operation, compiled: permission -> impersonation -> path parameters -> schema -> handler -> response filter. The
- * contract defines this order.
+ * One operation, compiled: permission -> impersonation -> path parameters -> schema -> normal form -> handler -> response
+ * filter. The contract defines this order.
  */
-import { NoFields, type Operation, type OperationId, operationIds, operations } from '@partner-payments/wire'
+import { closed, NoFields, type Operation, type OperationId, operationIds, operations } from '@partner-payments/wire'
 import {
   type AllHandlers,
   type Answer,
@@ -15,6 +15,7 @@ import {
 } from '../api/index.ts'
 import { requireJson } from './body.ts'
 import { readJson } from './json.ts'
+import { compileNormalizer } from './normal-form.ts'
 import { escapePointer } from './pointer.ts'
 import { compileProjector } from './project.ts'
 import { compileCheck, compileValidator } from './validate.ts'
@@ -60,6 +61,8 @@ function compileOperation(id: OperationId, { handlers, sandbox }: Options): Comp
   )
   const validateBody = compileValidator(operation.body ?? NoFields)
   const readQuery = compileQuery(operation)
+  const normalizeParams = compileNormalizer(closed(operation.params ?? {})) ?? unchanged
+  const normalizeBody = compileNormalizer(operation.body ?? NoFields) ?? unchanged
   const project = operation.response ? compileProjector(operation.response) : undefined
   const handler = handlers[id] as unknown as (call: Call<OperationId>) => Promise<Answer<unknown>>
   const isWrite = operation.permission.endsWith(':write')
@@ -72,7 +75,7 @@ function compileOperation(id: OperationId, { handlers, sandbox }: Options): Comp
     requireJson(contentType)
     const value = readJson(body)
     validateBody(value)
-    return operation.body ? value : undefined
+    return operation.body ? normalizeBody(value) : undefined
   }
 
   return {
@@ -85,7 +88,8 @@ function compileOperation(id: OperationId, { handlers, sandbox }: Options): Comp
       for (const [name, check] of paramChecks) if (!check(params[name])) throw new Refusal('not_found')
     },
     run: async (request, nonce) => {
-      const { caller, params, requestId, ip } = request
+      const { caller, requestId, ip } = request
+      const params = normalizeParams(request.params)
       const call = { caller, params, query: readQuery(request.query), body: readBody(request), requestId, ip, nonce }
       const answer = await handler(call as unknown as Call<OperationId>)
       const headers = answer.headers ?? {}
@@ -99,9 +103,12 @@ function compileOperation(id: OperationId, { handlers, sandbox }: Options): Comp
   }
 }
 
+const unchanged = (value: unknown): unknown => value
+
 /** Reads query parameters, decoded by RFC 3986. Refuses unknown, duplicate and empty parameters. */
 function compileQuery(operation: Operation): (query: string) => unknown {
-  const validate = compileValidator(operation.query ?? NoFields)
+  const validate = compileValidator(operation.query ?? NoFields, 'parameter')
+  const normalize = compileNormalizer(operation.query ?? NoFields) ?? unchanged
   return (query) => {
     const values = new Map<string, string>()
     for (const pair of query.split('&').filter(Boolean)) {
@@ -117,7 +124,7 @@ function compileQuery(operation: Operation): (query: string) => unknown {
     // Makes own properties, so that `__proto__` is an unknown field too.
     const given = Object.fromEntries(values)
     validate(given, '/query')
-    return given
+    return normalize(given)
   }
 }
 

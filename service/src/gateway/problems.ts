@@ -2,6 +2,7 @@
 import { type FieldError, type ProblemCode, problems } from '@partner-payments/wire'
 import { Refusal, Unreachable } from '../api/index.ts'
 import { type Log } from '../kernel/index.ts'
+import { isDataException } from '../postgres/index.ts'
 
 export type ProblemAnswer = {
   readonly status: number
@@ -44,6 +45,9 @@ function problem(
   }
 }
 
+const unrepresentable =
+  'The request contains a value that cannot be stored. Check the range of its times, numbers and identifiers.'
+
 export function toProblem(error: unknown, context: ProblemContext): ProblemAnswer {
   const { log } = context
   if (error instanceof Refusal) {
@@ -53,6 +57,10 @@ export function toProblem(error: unknown, context: ProblemContext): ProblemAnswe
   if (error instanceof Unreachable) {
     log.error({ err: error }, 'a dependency does not answer')
     return problem(error.code, problems[error.code].detail, context)
+  }
+  if (isDataException(error)) {
+    log.error({ err: error }, 'the database cannot represent a value that the schema accepted')
+    return problem('validation_failed', unrepresentable, context)
   }
   log.error({ err: error }, 'request failed')
   return problem('internal_error', problems.internal_error.detail, context)

@@ -47,7 +47,7 @@ export function readSignatureHeaders(headers: Headers): SignatureHeaders {
   if (apiKey === '' || nonceAsSent === '' || timestamp === '' || signature === '')
     throw new Refusal('signature_required')
   if (!/^\d{1,12}$/.test(timestamp))
-    throw new Refusal('timestamp_out_of_window', 'Timestamp must be Unix time in seconds.')
+    throw new Refusal('timestamp_out_of_window', 'Timestamp must be Unix time in seconds, for example 1767225600.')
   const nonce = readNonce(nonceAsSent)
   if (nonce === undefined) throw new Refusal('nonce_invalid')
   if (!base64.test(signature) || signature.length % 4 !== 0) throw new Refusal('signature_invalid')

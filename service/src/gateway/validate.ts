@@ -1,9 +1,10 @@
-/** Compiles schemas into validators. Each validation failure becomes a pointer and a code. */
+/** Compiles schemas into validators. Each failure becomes a pointer, a code, and a message that states what is expected. */
 import { type FieldError, type FieldErrorCode, isRawNumber, type TSchema } from '@partner-payments/wire'
 import { Compile } from 'typebox/compile'
 import type { TLocalizedValidationError } from 'typebox/error'
 import { Settings } from 'typebox/system'
 import { Refusal } from '../api/index.ts'
+import { expectationOf, knownNames } from './expectation.ts'
 import { escapePointer, valueAt } from './pointer.ts'
 
 /** The errors in one response: enough to correct a form, bounded against a hostile body. */
@@ -13,11 +14,11 @@ Settings.Set({ maxErrors: errorsMax })
 /** Refuses (400): unknown_field if every error is one, else validation_failed. `prefix` begins each pointer. */
 type Validator = (value: unknown, prefix?: string) => void
 
-export function compileValidator(schema: TSchema): Validator {
+export function compileValidator(schema: TSchema, part: Part = 'field'): Validator {
   const compiled = Compile(schema)
   return (value, prefix = '') => {
     if (compiled.Check(value)) return
-    const errors = unique(compiled.Errors(value).flatMap((error) => toFieldErrors(error, value)))
+    const errors = unique(compiled.Errors(value).flatMap((error) => toFieldErrors(error, value, { schema, part })))
     const shown = errors.slice(0, errorsMax).map((error) => ({ ...error, pointer: prefix + error.pointer }))
     const code =
       shown.length > 0 && shown.every((error) => error.code === 'unknown_field') ? 'unknown_field' : 'validation_failed'
@@ -33,8 +34,6 @@ export function compileCheck(schema: TSchema): (value: unknown) => boolean {
 }
 
 const codes: Readonly<Record<string, FieldErrorCode>> = {
-  type: 'wrong_type',
-  '~refine': 'wrong_type',
   maxLength: 'too_long',
   pattern: 'invalid_format',
   format: 'invalid_format',
@@ -44,44 +43,60 @@ const codes: Readonly<Record<string, FieldErrorCode>> = {
   maximum: 'out_of_range',
   minItems: 'too_few',
   maxItems: 'too_many',
-  uniqueItems: 'invalid_value',
 }
 
-function toFieldErrors(error: TLocalizedValidationError, root: unknown): readonly FieldError[] {
+type Part = 'field' | 'parameter'
+
+function toFieldErrors(
+  error: TLocalizedValidationError,
+  root: unknown,
+  { schema, part }: { readonly schema: TSchema; readonly part: Part },
+): readonly FieldError[] {
   const { keyword, instancePath: pointer, params, message } = error
-  const children = (names: readonly string[], code: FieldErrorCode, text: string) =>
-    names.map((name) => ({ pointer: `${pointer}/${escapePointer(name)}`, code, message: text }))
+  const refused = valueAt(schema, error.schemaPath.slice(1)) as TSchema
+  const expected = expectationOf(fieldAt(schema, error.schemaPath))
+  const child = (name: string, code: FieldErrorCode, text: string): FieldError => ({
+    pointer: `${pointer}/${escapePointer(name)}`,
+    code,
+    message: text,
+  })
   // A number is represented as an object: where an object is required, report its type and not the missing fields.
   if (isRawNumber(valueAt(root, pointer)) && (keyword === 'required' || keyword === 'additionalProperties'))
-    return [{ pointer, code: 'wrong_type', message: 'must be object' }]
+    return [{ pointer, code: 'wrong_type', message: expected }]
   switch (keyword) {
     case 'required':
-      return children((params as { requiredProperties: string[] }).requiredProperties, 'required', 'is required')
+      return (params as { requiredProperties: string[] }).requiredProperties.map((name) =>
+        child(name, 'required', `is required; ${expectationOf(propertyOf(refused, name))}`),
+      )
     case 'additionalProperties':
-      return children(
-        (params as { additionalProperties: string[] }).additionalProperties,
-        'unknown_field',
-        'is not a field of this operation',
+      return (params as { additionalProperties: string[] }).additionalProperties.map((name) =>
+        child(name, 'unknown_field', `is not a ${part} of this operation; ${knownNames(refused, part)}`),
       )
     case 'minLength':
-      return [{ pointer, code: 'empty', message: 'must not be empty' }]
+      return [{ pointer, code: 'empty', message: `must not be empty; ${expected}` }]
     // These repeat an error of a nullable field or of a closed object that is reported by itself.
     case 'anyOf':
     case 'boolean':
       return []
     case 'type':
       if ((params as { type: unknown }).type === 'null') return []
+      return [{ pointer, code: 'wrong_type', message: expected }]
+    case 'uniqueItems':
+      return [{ pointer, code: 'invalid_value', message: 'must not contain an item twice' }]
+    // The schema states its own message.
+    case '~refine':
       return [{ pointer, code: 'wrong_type', message }]
     default:
-      return [
-        {
-          pointer,
-          code: codes[keyword] ?? 'invalid_value',
-          message: keyword === 'pattern' ? 'has the wrong format' : message,
-        },
-      ]
+      return [{ pointer, code: codes[keyword] ?? 'invalid_value', message: expected }]
   }
 }
+
+/** The schema of the field that was refused: for a branch of a nullable field, the nullable schema. */
+const fieldAt = (schema: TSchema, schemaPath: string): TSchema =>
+  valueAt(schema, schemaPath.slice(1).replace(/\/anyOf\/\d+$/, '')) as TSchema
+
+const propertyOf = (schema: TSchema, name: string): TSchema =>
+  (schema as unknown as { readonly properties: Readonly<Record<string, TSchema>> }).properties[name] as TSchema
 
 /** The first error of each field, which is the most specific. */
 function unique(errors: readonly FieldError[]): readonly FieldError[] {

@@ -54,6 +54,12 @@ export function classify(error: unknown): unknown {
   return away ? new Unreachable('downstream_unreachable', 'the database cannot be reached', error) : error
 }
 
+/**
+ * SQLSTATE class 22: a value that PostgreSQL cannot represent, for example a time out of range. The schemas refuse such
+ * values with a pointer; this class shows that one of them is incomplete.
+ */
+export const isDataException = (error: unknown): boolean => stateOf(error)?.startsWith('22') === true
+
 export const isRetryable = (error: unknown): boolean => {
   const state = stateOf(error)
   return state === sqlState.serializationFailure || state === sqlState.deadlock

@@ -1,5 +1,5 @@
 /** The pull feed: every event of a partner, in the order of fan-out, with or without a subscription. */
-import { isEventName, parseJsonExactly, type Static, webhooks as wire } from '@partner-payments/wire'
+import { eventNames, isEventName, parseJsonExactly, type Static, webhooks as wire } from '@partner-payments/wire'
 import { type Cursors, notFound, Refusal, refuseField } from '../../api/index.ts'
 import { derivedTimeId } from '../../kernel/index.ts'
 import type { EventOutbox } from '../../events/index.ts'
@@ -36,7 +36,7 @@ function readTypes(text: string | undefined): readonly string[] | undefined {
     throw refuseField({
       pointer: '/query/types',
       code: 'invalid_value',
-      message: 'has an unknown event type; GET /v1/webhooks/event-types lists them',
+      message: `must be event types separated by commas, each one of ${eventNames.join(', ')}`,
     })
   return types
 }

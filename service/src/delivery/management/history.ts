@@ -1,6 +1,6 @@
 /** The deliveries of a subscription, as its partner reads them, and redelivery. */
 import { type Static, webhooks as wire } from '@partner-payments/wire'
-import { type Cursors, notFound, type Page } from '../../api/index.ts'
+import { type Cursors, notFound, type Page, readTime } from '../../api/index.ts'
 import { after, type Clock, dayMs, firstIdOf, momentOfId } from '../../kernel/index.ts'
 import type { Database } from '../../postgres/index.ts'
 import { type DeliveryStatus, statusesStored, statusSeen, type SubscriptionStatus } from './rules.ts'
@@ -81,8 +81,8 @@ function filterOf(query: DeliveryQuery, subscription: SubscriptionStatus, afterI
     statuses: status === undefined ? wire.deliveryStatuses : statusesStored(status, subscription),
     type: eventType,
     reference,
-    from: from === undefined ? null : firstIdOf(new Date(from)),
-    before: earliest(afterId, to === undefined ? null : firstIdOf(new Date(to))),
+    from: from === undefined ? null : firstIdOf(readTime(from)),
+    before: earliest(afterId, to === undefined ? null : firstIdOf(readTime(to))),
   }
 }
 

@@ -1,6 +1,6 @@
 /** The operations of a partner on recoveries. A recovery redelivers every undelivered event in a time range. */
 import { type Static, webhooks as wire } from '@partner-payments/wire'
-import { type Cursors, notFound, type Page, Refusal, refuseField } from '../../api/index.ts'
+import { type Cursors, notFound, type Page, readTime, Refusal, refuseField } from '../../api/index.ts'
 import { after, dayMs, newId } from '../../kernel/index.ts'
 import { createRecoverySteps, type RecoveryStepDeps } from './recovery-steps.ts'
 import * as store from './store-recoveries.ts'
@@ -15,7 +15,7 @@ const recoveriesKeptMax = 100
 
 /** Refuses (400): an empty range, an `until` in the future, and a `since` before the retention period. */
 function readRange({ since, until }: Static<typeof wire.RecoveryStart>, now: Date) {
-  const range = { since: new Date(since), until: until === undefined ? now : new Date(until) }
+  const range = { since: readTime(since), until: until === undefined ? now : readTime(until) }
   const refuse = (pointer: string, message: string) => refuseField({ pointer, code: 'out_of_range', message })
   if (range.until > now) throw refuse('/until', 'must not be in the future')
   if (range.since < after(now, -wire.eventRetentionDays * dayMs))

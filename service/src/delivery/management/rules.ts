@@ -18,7 +18,7 @@ export function readUrl(text: string, { allowHttpLoopback }: UrlRules): string {
     refuseField({ pointer: '/url', code, message })
   // `new URL` repairs white space, backslashes and missing slashes. Refuse them, so that the stored URL is as given.
   if (!/^https?:\/\/[^/\\\s]/i.test(text) || /[\s\\\p{Cc}]/u.test(text) || !URL.canParse(text))
-    throw refuse('must be an absolute https URL', 'invalid_format')
+    throw refuse('must be an absolute https URL, for example https://partner.example.com/webhooks', 'invalid_format')
   const url = new URL(text)
   if (url.username !== '' || url.password !== '') throw refuse('must not contain credentials')
   if (url.hash !== '' || text.includes('#')) throw refuse('must not contain a fragment')

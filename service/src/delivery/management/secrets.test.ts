@@ -24,6 +24,18 @@ async function subscribed(more: { readonly signature?: 'v1' | 'v1a' } = {}) {
   return { partnerId, subscriptionId: created.id, created }
 }
 
+/** It has no opened keys in memory. */
+const engineOfAnotherProcess = () =>
+  createDeliveryEngine({
+    db: hooks.db,
+    clock: hooks.clock,
+    eventOutbox: hooks.eventOutbox,
+    sealer: createSealer([hooks.key]),
+    cursors: createCursors(hooks.key),
+    urlRules: { allowHttpLoopback: true },
+    alerts: hooks.alerts,
+  })
+
 /** What verifies the current signatures, newest first, as another process reads it. */
 async function verifyingKeys(key: { readonly partnerId: string; readonly subscriptionId: string }) {
   const secrets = createSecrets({ sealer: createSealer([hooks.key]) })
@@ -83,15 +95,7 @@ test('concurrent rotations each issue a secret that signs, up to the limit', asy
 
 test('a rotation in one process takes effect in another', async () => {
   const { created: _created, ...key } = await subscribed()
-  const other = createDeliveryEngine({
-    db: hooks.db,
-    clock: hooks.clock,
-    eventOutbox: hooks.eventOutbox,
-    sealer: createSealer([hooks.key]),
-    cursors: createCursors(hooks.key),
-    urlRules: { allowHttpLoopback: true },
-    alerts: hooks.alerts,
-  })
+  const other = engineOfAnotherProcess()
   const secrets = createSecrets({ sealer: createSealer([hooks.key]) })
   const keysOf = async () =>
     (await secrets.signingKeys(hooks.db, [key], hooks.clock.now())).get(key.subscriptionId)?.keys.map(verifyingKeyText)
@@ -157,4 +161,25 @@ test('404 for a subscription that is unknown, deleted or of another partner', as
   await assert.rejects(hooks.webhooks.rotateSecret(stranger, subscriptionId), refused('not_found'))
   await hooks.webhooks.remove(partnerId, subscriptionId)
   await assert.rejects(hooks.webhooks.rotateSecret(partnerId, subscriptionId), refused('not_found'))
+})
+
+test('a key that cannot be decrypted removes no other subscription from the list, and a rotation replaces it', async () => {
+  const { created: intact, ...key } = await subscribed({ signature: 'v1a' })
+  const { partnerId } = key
+  const broken = await hooks.webhooks.create(partnerId, { ...input, signature: 'v1a' })
+  await hooks.db.run(sql`
+    update delivery.secrets set secret_sealed = (select secret_sealed from delivery.secrets
+      where partner_id = ${partnerId} and subscription_id = ${intact.id})
+    where partner_id = ${partnerId} and subscription_id = ${broken.id}`)
+  const webhooks = engineOfAnotherProcess()
+  const { data } = await webhooks.list(partnerId, {})
+  const shown = data.map(({ id, publicKey, warnings }) => ({ id, publicKey, warnings: warnings.length }))
+  assert.deepEqual(shown, [
+    { id: broken.id, publicKey: undefined, warnings: 1 },
+    { id: intact.id, publicKey: intact.publicKey, warnings: 0 },
+  ])
+  assert.equal((await webhooks.enable(partnerId, broken.id)).id, broken.id)
+  const rotated = await webhooks.rotateSecret(partnerId, broken.id, { overlapSeconds: 0 })
+  const { publicKey, warnings } = await webhooks.get(partnerId, broken.id)
+  assert.deepEqual({ publicKey, warnings }, { publicKey: rotated.publicKey, warnings: [] })
 })

@@ -8,6 +8,15 @@ import type { SubscriptionKey } from './store-subscriptions.ts'
 /** The keys that sign, newest first, and when the first of them expires. */
 export type Signing = { readonly keys: readonly SigningKey[]; readonly until: Date | null }
 
+/**
+ * By subscription. One whose key cannot be decrypted is `unreadable`, and does not fail the others. The worker that reads
+ * the keys to sign logs the error.
+ */
+export type PublicKeys = {
+  readonly found: ReadonlyMap<string, string>
+  readonly unreadable: ReadonlySet<string>
+}
+
 /** Twenty subscriptions of five hundred partners. */
 const openKeysMax = 10_000
 
@@ -51,17 +60,20 @@ export function createSigningKeys(sealer: Sealer) {
   }
 
   /** The public key of the newest key of each subscription, if that key is `v1a`. */
-  const publicKeys = async (
-    tx: Tx,
-    subscriptions: readonly SubscriptionKey[],
-    now: Date,
-  ): Promise<ReadonlyMap<string, string>> => {
+  const publicKeys = async (tx: Tx, subscriptions: readonly SubscriptionKey[], now: Date): Promise<PublicKeys> => {
     const found = new Map<string, string>()
-    for (const [id, { keys }] of await signingKeys(tx, subscriptions, now)) {
-      const [newest] = keys
-      if (newest?.kind === 'v1a') found.set(id, verifyingKeyText(newest))
+    const unreadable = new Set<string>()
+    if (subscriptions.length === 0) return { found, unreadable }
+    const bySubscription = Map.groupBy(await store.liveSecrets(tx, subscriptions, now), (row) => row.subscriptionId)
+    for (const [id, [newest]] of bySubscription) {
+      try {
+        const key = newest && open(newest)
+        if (key?.kind === 'v1a') found.set(id, verifyingKeyText(key))
+      } catch {
+        unreadable.add(id)
+      }
     }
-    return found
+    return { found, unreadable }
   }
 
   return { signingKeys, publicKeys }

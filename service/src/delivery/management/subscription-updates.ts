@@ -74,7 +74,11 @@ export function createSubscriptionUpdates({ db, clock, urlRules, view }: Deps) {
    */
   const update = async (partnerId: string, id: string, input: Input): Promise<Subscription> => {
     if (Object.values(input).every((field) => field === undefined))
-      throw refuseField({ pointer: '', code: 'required', message: 'must have at least one field to change' })
+      throw refuseField({
+        pointer: '',
+        code: 'required',
+        message: 'must have at least one of url, events, description, ordered and status',
+      })
     const subscription = await change(partnerId, id, input)
     // Each batch is a transaction of its own. A repeated call continues where an interrupted one stopped.
     if (input.status === 'Enabled') while ((await makeDue(partnerId, id)) === makeDueRowsMax);

@@ -24,13 +24,18 @@ export type SubscriptionView = {
   readonly many: (tx: Tx, partnerId: string, rows: readonly store.SubscriptionRow[]) => Promise<Subscription[]>
 }
 
+/** Only a rotation without overlap ends the unreadable key at once. */
+const unreadableKeyWarning =
+  'The signing key cannot be read, so that deliveries wait. Rotate the secret with `overlapSeconds` 0.'
+
 export function createSubscriptionView(clock: Clock, secrets: Secrets): SubscriptionView {
   const many: SubscriptionView['many'] = async (tx, partnerId, rows) => {
     const keys = rows.filter((row) => row.signature === 'v1a').map((row) => ({ partnerId, subscriptionId: row.id }))
-    const publicKeys = await secrets.publicKeys(tx, keys, clock.now())
+    const { found, unreadable } = await secrets.publicKeys(tx, keys, clock.now())
     return rows.map((row) => {
-      const publicKey = publicKeys.get(row.id)
-      const subscription = { ...row, warnings: warningsFor(row.events) }
+      const publicKey = found.get(row.id)
+      const warnings = [...warningsFor(row.events), ...(unreadable.has(row.id) ? [unreadableKeyWarning] : [])]
+      const subscription = { ...row, warnings }
       return publicKey === undefined ? subscription : { ...subscription, publicKey }
     })
   }

@@ -97,7 +97,11 @@ function createConcurrencyLimit() {
 function readType(given: string | undefined, subscribed: readonly string[]): EventName {
   const type = given ?? eventNames.find((name) => wants(subscribed, name)) ?? 'transaction.status.changed'
   if (!isEventName(type))
-    throw refuseField({ pointer: '/eventType', code: 'invalid_value', message: 'is not an emitted event type' })
+    throw refuseField({
+      pointer: '/eventType',
+      code: 'invalid_value',
+      message: `must be one of ${eventNames.join(', ')}`,
+    })
   return type
 }
 

@@ -22,7 +22,7 @@ before(async () => {
   database = await createTestDatabase()
   db = createDatabase({ url: database.url, connectionsMax: 12, log: createLog('silent') })
   const keys = { sealer: createSealer([randomBytes(32)]), cursors: createCursors(randomBytes(32)) }
-  customers = createCustomers({ db, clock, ...keys })
+  customers = createCustomers({ db, clock, ...keys, log: createLog('silent') })
 })
 after(async () => {
   await db?.close()

@@ -26,7 +26,18 @@ test('an IBAN is stored in capitals without spaces, and gives the country', () =
     bic: 'cobadeffxxx',
   })
   assert.deepEqual(destination, { currency: 'EUR', iban, bic: 'COBADEFFXXX', walletAddress: null, country: 'DE' })
-  assert.equal(readDestination({ name, currency: 'EUR', iban, country: 'AT' }).country, 'AT')
+})
+
+test('400 when the country contradicts the IBAN; territories that use the IBAN of another country are accepted', () => {
+  const french = 'FR1420041010050500013M02606'
+  const british = 'GB29NWBK60161331926819'
+  assert.deepEqual(errorsOf({ currency: 'EUR', iban, country: 'AT' }), ['/country invalid_value'])
+  assert.deepEqual(errorsOf({ currency: 'EUR', iban: french, country: 'GG' }), ['/country invalid_value'])
+  assert.deepEqual(errorsOf({ currency: 'EUR', iban: 'DE00', country: 'AT' }), ['/iban invalid_format'])
+  for (const country of ['FR', 'GP', 'RE', 'NC'])
+    assert.equal(readDestination({ name, currency: 'EUR', iban: french, country }).country, country)
+  for (const country of ['GB', 'GG', 'IM', 'JE'])
+    assert.equal(readDestination({ name, currency: 'GBP', iban: british, country }).country, country)
 })
 
 test('a token needs a wallet, which gives no country', () => {

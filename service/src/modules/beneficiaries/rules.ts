@@ -2,7 +2,7 @@
 import type { BodyOf, FieldError } from '@partner-payments/wire'
 import countries from 'i18n-iso-countries'
 import { isValidBIC, isValidIBAN } from 'ibantools'
-import { readCurrency, Refusal, refuseField } from '../../api/index.ts'
+import { readCurrency, refuseField, refuseFields } from '../../api/index.ts'
 import { type Currency, isFiat } from '../../kernel/index.ts'
 
 export type BeneficiaryCreate = BodyOf<'createBeneficiary'>
@@ -30,8 +30,7 @@ export function readDestination(input: BeneficiaryCreate): Destination {
   const bic = input.bic === undefined ? null : electronic(input.bic)
   const walletAddress = input.walletAddress ?? null
   const errors = [...kindErrors(currency, input), ...formErrors({ iban, bic, walletAddress, country: input.country })]
-  const [first] = errors
-  if (first) throw new Refusal('validation_failed', `${first.pointer}: ${first.message}`, { errors })
+  refuseFields(errors)
   return { currency, iban, bic, walletAddress, country: input.country ?? iban?.slice(0, 2) ?? null }
 }
 
@@ -41,7 +40,7 @@ function kindErrors(currency: Currency, { iban, bic, walletAddress }: Beneficiar
   const required = (pointer: string) =>
     errors.push({ pointer, code: 'required', message: `is required for ${currency}` })
   const excess = (pointer: string) =>
-    errors.push({ pointer, code: 'invalid_value', message: `is not used by ${currency}` })
+    errors.push({ pointer, code: 'invalid_value', message: `is not used by ${currency}; omit it` })
   if (isFiat(currency)) {
     if (iban === undefined) required('/iban')
     if (walletAddress !== undefined) excess('/walletAddress')
@@ -62,18 +61,49 @@ function formErrors(given: {
   const { iban, bic, walletAddress, country } = given
   const errors: FieldError[] = []
   if (iban !== null && !isValidIBAN(iban))
-    errors.push({ pointer: '/iban', code: 'invalid_format', message: 'is not a valid IBAN' })
+    errors.push({
+      pointer: '/iban',
+      code: 'invalid_format',
+      message: 'is not a valid IBAN; must be an ISO 13616 IBAN, for example DE89370400440532013000',
+    })
   if (bic !== null && !isValidBIC(bic))
-    errors.push({ pointer: '/bic', code: 'invalid_format', message: 'is not a valid BIC' })
+    errors.push({
+      pointer: '/bic',
+      code: 'invalid_format',
+      message: 'is not a valid BIC; must be an ISO 9362 BIC, for example DEUTDEFF',
+    })
   if (walletAddress !== null && !walletPattern.test(walletAddress))
     errors.push({
       pointer: '/walletAddress',
       code: 'invalid_format',
-      message: 'is not an address: 0x and 40 hex digits',
+      message: 'must be an EVM address: 0x and 40 hexadecimal digits',
     })
   if (country !== undefined && !countries.isValid(country))
-    errors.push({ pointer: '/country', code: 'invalid_value', message: 'is not an ISO 3166-1 alpha-2 code' })
+    errors.push({
+      pointer: '/country',
+      code: 'invalid_value',
+      message: 'must be an ISO 3166-1 alpha-2 country code, for example DE',
+    })
+  else if (country !== undefined && iban !== null && isValidIBAN(iban) && !countriesOf(iban).includes(country))
+    errors.push({
+      pointer: '/country',
+      code: 'invalid_value',
+      message: `contradicts the IBAN; must be ${countriesOf(iban).join(' or ')}, or omitted`,
+    })
   return errors
+}
+
+/** Territories whose banks use the IBAN of another country (SWIFT, IBAN Registry). */
+const territories: Readonly<Record<string, readonly string[]>> = {
+  FI: ['AX'],
+  FR: ['BL', 'GF', 'GP', 'MF', 'MQ', 'NC', 'PF', 'PM', 'RE', 'TF', 'WF', 'YT'],
+  GB: ['GG', 'IM', 'JE'],
+}
+
+/** The countries of an account: that of its IBAN, and the territories that use the same IBAN. */
+function countriesOf(iban: string): readonly string[] {
+  const country = iban.slice(0, 2)
+  return [country, ...(territories[country] ?? [])]
 }
 
 /** Refuses (400) an update without a field. */

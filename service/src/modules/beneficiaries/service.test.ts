@@ -18,7 +18,7 @@ let beneficiaries: Beneficiaries
 before(async () => {
   database = await createTestDatabase()
   db = createDatabase({ url: database.url, connectionsMax: 5, log: createLog('silent') })
-  customers = createCustomers({ db, clock, sealer: createSealer([randomBytes(32)]), cursors })
+  customers = createCustomers({ db, clock, sealer: createSealer([randomBytes(32)]), cursors, log: createLog('silent') })
   beneficiaries = createBeneficiaries({ db, clock, cursors, customers })
 })
 after(async () => {

@@ -1,7 +1,7 @@
 /** The rules of customers: valid KYC, its merge, and the type of a customer. */
 import type { BodyOf, customers, FieldError, Static } from '@partner-payments/wire'
 import countries from 'i18n-iso-countries'
-import { Refusal, refuseField } from '../../api/index.ts'
+import { refuseField, refuseFields } from '../../api/index.ts'
 import { after, hourMs } from '../../kernel/index.ts'
 
 export type CustomerType = Static<typeof customers.CustomerType>
@@ -48,9 +48,7 @@ const countryFields = ['citizenshipCountryCode', 'countryOfIncorporation', 'coun
  * `mobilePhone`, `website` and `taxId` are stored as given (contract page, KYC formats).
  */
 export function refuseBadKyc(input: KycInput | null | undefined, now: Date): void {
-  const errors = input ? kycErrors(input, now) : []
-  const [first] = errors
-  if (first) throw new Refusal('validation_failed', `${first.pointer}: ${first.message}`, { errors })
+  refuseFields(input ? kycErrors(input, now) : [])
 }
 
 function kycErrors(input: KycInput, now: Date): readonly FieldError[] {
@@ -63,14 +61,23 @@ function kycErrors(input: KycInput, now: Date): readonly FieldError[] {
     const date = input[field]
     if (typeof date !== 'string') continue
     const pointer = `/kyc/${field}`
-    if (!isCalendarDate(date)) errors.push({ pointer, code: 'invalid_value', message: 'is not a calendar date' })
-    else if (date > latest) errors.push({ pointer, code: 'out_of_range', message: 'is in the future' })
+    if (!isCalendarDate(date))
+      errors.push({
+        pointer,
+        code: 'invalid_value',
+        message: 'is not a calendar date; must be YYYY-MM-DD, for example 1990-12-31',
+      })
+    else if (date > latest) errors.push({ pointer, code: 'out_of_range', message: `must not be after ${latest}` })
   }
   for (const field of countryFields) {
     const country = input[field]
     // The list is ISO 3166-1 and XK, the user-assigned code of Kosovo that banks and the IBAN registry use.
     if (typeof country === 'string' && !countries.isValid(country))
-      errors.push({ pointer: `/kyc/${field}`, code: 'invalid_value', message: 'is not an ISO 3166-1 alpha-2 code' })
+      errors.push({
+        pointer: `/kyc/${field}`,
+        code: 'invalid_value',
+        message: 'must be an ISO 3166-1 alpha-2 country code, for example DE',
+      })
   }
   return errors
 }

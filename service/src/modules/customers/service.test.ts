@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/postgres.ts'
 import { createCursors, Refusal } from '../../api/index.ts'
 import { createManualClock } from '../../../../test/support/clock.ts'
-import { createLog, createSealer, newId, partnerKey, randomBytes } from '../../kernel/index.ts'
+import { AssertionFailure, createLog, createSealer, newId, partnerKey, randomBytes } from '../../kernel/index.ts'
 import { createDatabase, type Database, sql } from '../../postgres/index.ts'
 import { createCustomers, type Customers, customersRoutes } from './index.ts'
 
@@ -17,7 +17,7 @@ let customers: Customers
 before(async () => {
   database = await createTestDatabase()
   db = createDatabase({ url: database.url, connectionsMax: 8, log: createLog('silent') })
-  customers = createCustomers({ db, clock, sealer, cursors })
+  customers = createCustomers({ db, clock, sealer, cursors, log: createLog('silent') })
 })
 after(async () => {
   await db?.close()
@@ -238,4 +238,17 @@ test('a list is paged newest first and filtered', async () => {
     customers.list(await newPartner(), { cursor: nextCursor ?? '' }),
     refused('validation_failed', '/query/cursor'),
   )
+})
+
+test('KYC that cannot be decrypted fails its own customer, and no list', async () => {
+  const partnerId = await newPartner()
+  const intact = await customers.create(partnerId, { email: 'ada@example.com', kyc })
+  const broken = await customers.create(partnerId, { email: 'grace@example.com', kyc })
+  await db.run(sql`
+    update customers.customers set kyc_sealed = (select kyc_sealed from customers.customers
+      where partner_id = ${partnerId} and id = ${intact.id})
+    where partner_id = ${partnerId} and id = ${broken.id}`)
+  const { data } = await customers.list(partnerId, {})
+  assert.deepEqual(data, [{ ...broken, kyc: {} }, intact])
+  await assert.rejects(customers.get(partnerId, broken.id), AssertionFailure)
 })

@@ -1,7 +1,7 @@
 /** The verbs of customers. Only this file seals and opens KYC. */
 import { serviceIdPattern, uuidPattern } from '@partner-payments/wire'
 import { type Cursors, notFound, type Page } from '../../api/index.ts'
-import { type Clock, newId, partnerKey, randomText, type Sealer } from '../../kernel/index.ts'
+import { type Clock, type Log, newId, partnerKey, randomText, type Sealer } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import {
   type CustomerCreate,
@@ -64,6 +64,7 @@ type CustomersDeps = {
   readonly clock: Clock
   readonly sealer: Sealer
   readonly cursors: Cursors
+  readonly log: Log
 }
 
 const guid = new RegExp(uuidPattern)
@@ -88,6 +89,20 @@ type KycSealer = ReturnType<typeof createKycSealer>
 
 function toCustomer(kycSealer: KycSealer, partnerId: string, { kycSealed, ...row }: store.CustomerRow): Customer {
   return { ...row, kyc: kycSealer.open(partnerId, row.id, kycSealed) }
+}
+
+/** KYC that cannot be decrypted is absent in a list, so that one row does not fail the others. `get` fails. */
+function toListed(log: Log, kycSealer: KycSealer, partnerId: string, row: store.CustomerRow): Customer {
+  try {
+    return toCustomer(kycSealer, partnerId, row)
+  } catch (error) {
+    log.error(
+      { err: error, partnerId, customerId: row.id },
+      'KYC cannot be read; the list shows the customer without it',
+    )
+    const { kycSealed: _kycSealed, ...rest } = row
+    return { ...rest, kyc: {} }
+  }
 }
 
 /** Caches the citizenship of opened KYC, and no other field of it, until another KYC is stored. */
@@ -123,7 +138,7 @@ export function createCustomers(deps: CustomersDeps): Customers {
       const request = cursors.read(listName(partnerId), query)
       const rows = await store.list(db, partnerId, query, request)
       const page = cursors.page(listName(partnerId), request, rows)
-      return { ...page, data: page.data.map((row) => toCustomer(kycSealer, partnerId, row)) }
+      return { ...page, data: page.data.map((row) => toListed(deps.log, kycSealer, partnerId, row)) }
     },
     get: (partnerId, ref) => find(db, partnerId, ref),
     update: updateCustomer(deps, kycSealer),

@@ -1,7 +1,7 @@
 /** Pure: the states of a payout, the fingerprint of a request, the rail of a currency. */
 import type { payouts, Rail } from '@partner-payments/wire'
 import { Refusal } from '../../api/index.ts'
-import { type Currency, isFiat, type Minor, minuteMs, secondMs } from '../../kernel/index.ts'
+import { currencies, type Currency, isFiat, type Minor, minuteMs, secondMs } from '../../kernel/index.ts'
 
 export type PayoutStatus = (typeof payouts.payoutStatuses)[number]
 
@@ -41,7 +41,13 @@ export function fingerprintOf(request: {
 export function requireFiat(currency: Currency): void {
   if (!isFiat(currency))
     throw new Refusal('currency_not_supported', `${currency} is not paid by this operation.`, {
-      errors: [{ pointer: '/currency', code: 'invalid_value', message: 'is not a fiat currency' }],
+      errors: [
+        {
+          pointer: '/currency',
+          code: 'invalid_value',
+          message: `must be one of ${Object.keys(currencies).filter(isFiat).join(', ')}`,
+        },
+      ],
     })
 }
 

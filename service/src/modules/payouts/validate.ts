@@ -28,9 +28,13 @@ export function validate(
   if (!beneficiary) throw invalid('not_found', '/beneficiaryId', 'no such beneficiary')
   const { id, alias, customerId, name, iban, bic, country } = beneficiary
   if (beneficiary.currency !== currency)
-    throw invalid('beneficiary_currency_mismatch', '/currency', `the beneficiary takes ${beneficiary.currency}`)
+    throw invalid(
+      'beneficiary_currency_mismatch',
+      '/currency',
+      `must be ${beneficiary.currency}, the currency of the beneficiary`,
+    )
   if (iban === null || country === null)
-    throw invalid('beneficiary_not_payable', '/beneficiaryId', 'has no bank account')
+    throw invalid('beneficiary_not_payable', '/beneficiaryId', 'has no bank account; use a beneficiary with an IBAN')
   return { call, customerId, creditor: { name, account: iban, bic, country }, beneficiary: { id, alias } }
 }
 

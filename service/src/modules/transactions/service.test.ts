@@ -61,6 +61,27 @@ test('a final status is final: no second end, no step before it, and one event',
   assert.equal(events.length, 1)
 })
 
+test('updatedAt is the time of the newest step of the timeline', async () => {
+  const { id, reference } = await open()
+  const { partnerId } = partner
+  const times = async () => {
+    const { row, timeline } = await service.transactions.get(partnerId, reference)
+    return { updatedAt: row.updatedAt.toISOString(), newest: timeline.at(-1)?.createdAt, steps: timeline.length }
+  }
+  const steps = [
+    () => service.db.transaction((tx) => service.transactions.note(tx, partnerId, id, 'Accepted')),
+    () => service.db.transaction((tx) => service.transactions.note(tx, partnerId, id, 'Sent')),
+    () => conclude(id, 'Completed'),
+    () => service.db.transaction((tx) => service.transactions.noteAfterEnd(tx, partnerId, id, 'Returned')),
+  ]
+  for (const [index, step] of steps.entries()) {
+    service.clock.advance(1000)
+    await step()
+    const now = service.clock.now().toISOString()
+    assert.deepEqual(await times(), { updatedAt: now, newest: now, steps: index + 2 })
+  }
+})
+
 test('a return on a Pending transaction is an AssertionFailure', async () => {
   const { id } = await open()
   const note = service.db.transaction((tx) => service.transactions.noteAfterEnd(tx, partner.partnerId, id, 'Returned'))

@@ -8,7 +8,7 @@ import type {
   TransactionDirection,
   TransactionType,
 } from '@partner-payments/wire'
-import { type Cursors, notFound, type Page, type Refusal } from '../../api/index.ts'
+import { type Cursors, notFound, type Page, readTime, type Refusal } from '../../api/index.ts'
 import {
   assert,
   type Clock,
@@ -140,7 +140,8 @@ export function createTransactions(deps: TransactionsDeps): Transactions {
       const row = await store.lockTransaction(tx, partnerId, id)
       const { status } = present(row, 'the transaction of a payment exists')
       assert(status !== 'Pending', 'a return follows an end')
-      await store.appendToTimeline(tx, partnerId, id, entries([step], status, clock.now()))
+      const now = clock.now()
+      await store.appendToTimeline(tx, { partnerId, id }, entries([step], status, now), now)
     },
     ...createReads(deps),
   }
@@ -206,7 +207,7 @@ function toStoreMove({ partnerId, id, steps, conclusion }: Move, now: Date): sto
     errorKey,
     debtor: json(debtor),
     entries: entries(steps, status, now),
-    updatedAt: conclusion ? now : null,
+    updatedAt: now,
   }
 }
 
@@ -233,8 +234,8 @@ function createReads({ db, cursors, customers, sharded }: TransactionsDeps): Pic
         customerId,
         beneficiaryId: query.beneficiaryId ?? null,
         idempotencyKey: query.idempotencyKey ?? null,
-        createdFrom: query.createdFrom ?? null,
-        createdTo: query.createdTo ?? null,
+        createdFrom: query.createdFrom === undefined ? null : readTime(query.createdFrom),
+        createdTo: query.createdTo === undefined ? null : readTime(query.createdTo),
       }
       const rows = await store.listTransactions(db, partnerId, filter, request.afterId, request.limit + 1)
       return cursors.page(list, request, rows.map(view))

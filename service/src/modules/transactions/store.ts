@@ -57,8 +57,8 @@ export type TransactionFilter = {
   readonly customerId: string | null
   readonly beneficiaryId: string | null
   readonly idempotencyKey: string | null
-  readonly createdFrom: string | null
-  readonly createdTo: string | null
+  readonly createdFrom: Date | null
+  readonly createdTo: Date | null
 }
 
 const types: Columns<TransactionRow> = {
@@ -144,8 +144,7 @@ export type TransactionMove = TransactionKey & {
   readonly debtor: string | null
   /** JSON of `TimelineEntry[]`. */
   readonly entries: string
-  /** Null keeps the time. */
-  readonly updatedAt: Date | null
+  readonly updatedAt: Date
 }
 
 /** What the event of a move needs. */
@@ -188,7 +187,7 @@ export function moveTransactions(tx: Tx, moves: readonly TransactionMove[]): Pro
     unprepared(sql`
     update transactions.transactions as stored set status = input.status, error_key = input.error_key,
       debtor = coalesce(input.debtor, stored.debtor), timeline = stored.timeline || input.entries,
-      updated_at = coalesce(input.updated_at, stored.updated_at)
+      updated_at = greatest(stored.updated_at, input.updated_at)
     from (${givenMoves(moves)}) as input
     where ${ofPartners(partnerIds, sql`stored.partner_id`)} and stored.partner_id = input.partner_id
       and stored.id = input.id and stored.status = 'Pending'
@@ -197,9 +196,15 @@ export function moveTransactions(tx: Tx, moves: readonly TransactionMove[]): Pro
   )
 }
 
-export async function appendToTimeline(tx: Tx, partnerId: string, id: string, entries: string): Promise<void> {
+export async function appendToTimeline(
+  tx: Tx,
+  { partnerId, id }: TransactionKey,
+  entries: string,
+  now: Date,
+): Promise<void> {
   await tx.run(sql`
-    update transactions.transactions set timeline = timeline || ${entries}::jsonb
+    update transactions.transactions set timeline = timeline || ${entries}::jsonb,
+      updated_at = greatest(updated_at, ${now}::timestamptz)
     where partner_id = ${partnerId} and id = ${id}`)
 }
 

@@ -1,7 +1,7 @@
 /** The rules of invitations. */
 import { createHash } from 'node:crypto'
 import type { BodyOf, FieldError, users as wire } from '@partner-payments/wire'
-import { Refusal } from '../../api/index.ts'
+import { Refusal, refuseFields } from '../../api/index.ts'
 import { assert, minuteMs, secondMs } from '../../kernel/index.ts'
 
 export type InvitationEntry = BodyOf<'createInvitations'>['invitations'][number]
@@ -50,13 +50,13 @@ export function refuseBadEntries(entries: readonly InvitationEntry[], sandbox: b
       ...redirectErrors(`${at}/redirectUrl`, entry.redirectUrl, sandbox),
     ]
   })
-  if (errors.length > 0) throw new Refusal('validation_failed', undefined, { errors })
+  refuseFields(errors)
 }
 
 /** Refuses (400): a redirect that is not https. */
 export function refuseBadRedirect(redirectUrl: string | null | undefined, sandbox: boolean): void {
   const errors = redirectErrors('/redirectUrl', redirectUrl, sandbox)
-  if (errors.length > 0) throw new Refusal('validation_failed', undefined, { errors })
+  refuseFields(errors)
 }
 
 const fieldError = (pointer: string, code: FieldError['code'], message: string): FieldError => ({
@@ -71,7 +71,13 @@ const addressSpecials = /[\p{Cc}\s"(),:;<>[\\\]]/u
 
 function emailErrors(pointer: string, email: string): readonly FieldError[] {
   if (!addressSpecials.test(email) && email.isWellFormed()) return []
-  return [fieldError(pointer, 'invalid_character', 'has a character that an address cannot have')]
+  return [
+    fieldError(
+      pointer,
+      'invalid_character',
+      'has a character that an address cannot have; must be an address such as name@example.com',
+    ),
+  ]
 }
 
 function nameErrors(pointer: string, name: string): readonly FieldError[] {
@@ -86,7 +92,14 @@ function redirectErrors(pointer: string, text: string | null | undefined, sandbo
   if (text === null || text === undefined) return []
   // URL repairs what a browser repairs (blanks, backslashes, a missing slash). A link in a mail must be right as it is.
   const url = /^https?:\/\/[^\s\p{Cc}\\]+$/iu.test(text) ? URL.parse(text) : null
-  if (url === null) return [fieldError(pointer, 'invalid_format', 'must be an absolute https URL')]
+  if (url === null)
+    return [
+      fieldError(
+        pointer,
+        'invalid_format',
+        'must be an absolute https URL, for example https://partner.example.com/join',
+      ),
+    ]
   if (url.username !== '' || url.password !== '')
     return [fieldError(pointer, 'invalid_value', 'must not have a user name or a password')]
   if (url.protocol === 'https:' || (sandbox && sandboxHosts.includes(url.hostname))) return []

@@ -1,0 +1,153 @@
+/** Refusals name what is expected: allowed values, formats with an example, bounds, positions, known names. */
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { formatMeanings, patternMeanings } from '@partner-payments/wire'
+import { type Call, type JsonObject, listAt, textAt } from '../support/client.ts'
+import { assertProblem } from '../support/problem.ts'
+import { subjects, subjectsWithBody } from '../support/requests.ts'
+import { startTestService } from '../support/service.ts'
+
+const service = await startTestService()
+const { client } = service
+after(() => service.dispose())
+
+/** The message of the field error with this pointer. */
+function messageOf(problem: JsonObject, pointer: string): string {
+  const error = listAt(problem, 'errors').find((each) => each.pointer === pointer)
+  assert.ok(error, `no error with the pointer ${pointer}: ${JSON.stringify(problem)}`)
+  return textAt(error, 'message')
+}
+
+type Refused = { readonly call: Call; readonly pointer: string; readonly message: RegExp }
+const get = (target: string, pointer: string, message: RegExp): Refused => ({
+  call: { method: 'GET', target },
+  pointer,
+  message,
+})
+const post = (target: string, body: JsonObject, pointer: string, message: RegExp): Refused => ({
+  call: { method: 'POST', target, body: JSON.stringify(body) },
+  pointer,
+  message,
+})
+const invitation = { email: 'ada@example.com', fullName: 'Ada', role: 'Admin' }
+
+const refusals: readonly Refused[] = [
+  get('/v1/transactions?status=Done', '/query/status', /one of Pending, Completed, Unsuccessful, Cancelled, Expired$/),
+  get('/v1/transactions?createdFrom=today', '/query/createdFrom', /RFC 3339 .* for example 2026-11-22T09:30:00Z$/),
+  get('/v1/transactions?beneficiaryId=7', '/query/beneficiaryId', /a UUID, for example [0-9a-f-]{36}$/),
+  get('/v1/transactions?customerId=7', '/query/customerId', /guid or serviceId, for example .* or cus_/),
+  get('/v1/payouts?limit=500', '/query/limit', /an integer from 1 to 100$/),
+  get(
+    '/v1/payouts?state=Sent',
+    '/query/state',
+    /; known parameters: limit, cursor, status, beneficiaryId, idempotencyKey$/,
+  ),
+  get('/v1/accounts?x=1', '/query/x', /; it has no parameters$/),
+  get('/v1/payouts?cursor=x', '/query/cursor', /`nextCursor` of its previous page/),
+  get('/v1/events?types=x', '/query/types', /one of partner\.customer\.deposit\.created, /),
+  post('/v1/webhooks', { url: 'x' }, '/url', /an absolute URL of 1 to 2048 characters, for example https:/),
+  post('/v1/webhooks', { url: 'https://example.com', signature: 'v2' }, '/signature', /one of v1, v1a$/),
+  post('/v1/webhooks', { url: 'https://example.com', apiVersion: 3 }, '/apiVersion', /the integer 2$/),
+  post('/v1/webhooks', { url: 'https://example.com', events: [] }, '/events', /an array of 1 to 50 items$/),
+  post('/v1/webhooks', { url: 'https://example.com', ordered: 1 }, '/ordered', /true or false$/),
+  post('/v1/webhooks', {}, '/url', /is required; must be an absolute URL .*for example /),
+  post(
+    '/v1/webhooks',
+    { url: 'https://example.com', uri: 'x' },
+    '/uri',
+    /; known fields: url, events, description, apiVersion, ordered, signature$/,
+  ),
+  post(
+    '/v1/users/invitations',
+    { invitations: [invitation], expiryInDays: 31 },
+    '/expiryInDays',
+    /integer from 1 to 30, or null$/,
+  ),
+  post(
+    '/v1/users/invitations',
+    { invitations: [{ ...invitation, role: 'Boss' }] },
+    '/invitations/0/role',
+    /one of Admin, Developer, Operator$/,
+  ),
+  post(
+    '/v1/users/invitations',
+    { invitations: [{ ...invitation, email: 'ada' }] },
+    '/invitations/0/email',
+    /for example name@example\.com/,
+  ),
+  post(
+    '/v1/customers',
+    { kyc: { dateOfBirth: '31.12.1990' } },
+    '/kyc/dateOfBirth',
+    /YYYY-MM-DD, for example 1990-12-31/,
+  ),
+  post(
+    '/v1/customers',
+    { kyc: { citizenshipCountryCode: 'GBR' } },
+    '/kyc/citizenshipCountryCode',
+    /alpha-2 .*for example DE/,
+  ),
+  post('/v1/customers', { kyc: { name: 'Ada' } }, '/kyc/name', /; known fields: addressLine1, .*fullName/),
+  post('/v1/customers', { kyc: { city: 'x'.repeat(71) } }, '/kyc/city', /a string of 1 to 70 characters, or null$/),
+  post(
+    '/v1/customers',
+    { email: 5 },
+    '/email',
+    /an email address of at most 254 characters, for example name@example\.com, or null$/,
+  ),
+  post(
+    '/v1/beneficiaries',
+    { name: 'Ada', currency: 'EUR', iban: 'DE00' },
+    '/iban',
+    /for example DE89370400440532013000$/,
+  ),
+  post('/v1/beneficiaries', { name: 'Ada', currency: 'ABC' }, '/currency', /one of EUR, GBP, USD, USDC, EURC$/),
+]
+for (const { call, pointer, message } of refusals)
+  test(`400 with what is expected at ${pointer}: ${call.method} ${call.target.split('?')[0]} ${String(message)}`, async () => {
+    const problem = assertProblem(await client.send(call), { status: 400, pointer })
+    assert.match(messageOf(problem, pointer), message)
+    assert.match(textAt(problem, 'detail'), message, 'detail states the first error')
+  })
+
+test('400 with the line and the column of broken JSON', async () => {
+  const body = '{\n  "name": "Ada",\n  "currency": "EUR",\n}'
+  const problem = assertProblem(await client.send({ method: 'POST', target: '/v1/beneficiaries', body }), {
+    status: 400,
+    code: 'malformed_json',
+  })
+  assert.match(textAt(problem, 'detail'), /at line 4, column 1: expected a field name in double quotes\.$/)
+})
+
+type SchemaLike = {
+  readonly type?: string
+  readonly pattern?: string
+  readonly format?: string
+  readonly enum?: readonly unknown[]
+  readonly properties?: Readonly<Record<string, SchemaLike>>
+  readonly items?: SchemaLike
+  readonly anyOf?: readonly SchemaLike[]
+}
+const partsOf = (schema: SchemaLike): readonly SchemaLike[] => [
+  schema,
+  ...[
+    ...Object.values(schema.properties ?? {}),
+    ...(schema.items ? [schema.items] : []),
+    ...(schema.anyOf ?? []),
+  ].flatMap(partsOf),
+]
+
+test('every pattern and format of a request has a meaning with an example', () => {
+  const requests = [
+    ...subjectsWithBody.map(({ operation }) => operation.body),
+    ...subjects.map(({ operation }) => operation.query),
+  ]
+  const strings = requests.flatMap((schema) => (schema ? partsOf(schema as SchemaLike) : []))
+  const unknown = strings.filter(
+    ({ pattern, format }) =>
+      (pattern !== undefined && patternMeanings[pattern] === undefined) ||
+      (pattern === undefined && format !== undefined && formatMeanings[format] === undefined),
+  )
+  assert.deepEqual(unknown, [])
+  assert.ok(strings.filter(({ pattern }) => pattern !== undefined).length > 20)
+})

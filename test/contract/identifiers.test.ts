@@ -1,0 +1,139 @@
+/** Identifiers in upper case: every operation treats them as the same identifiers in lower case. */
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { events, identifierPatterns } from '@partner-payments/wire'
+import { listAt, objectAt, success, textAt } from '../support/client.ts'
+import { startReceiver } from '../support/receiver.ts'
+import { type Subject, subjects } from '../support/requests.ts'
+import { startTestService } from '../support/service.ts'
+import { createWorld, payoutText } from '../support/world.ts'
+
+const service = await startTestService()
+const receiver = await startReceiver()
+const { client } = service
+const world = await createWorld(client, receiver.url)
+after(async () => {
+  await service.dispose()
+  await receiver.close()
+})
+
+const uuids = [
+  world.customer,
+  world.beneficiary,
+  world.payout,
+  world.invitation,
+  world.subscription,
+  world.delivery,
+  world.recovery,
+]
+const inUpperCase = (text: string) => uuids.reduce((result, id) => result.replaceAll(id, id.toUpperCase()), text)
+
+const send = (subject: Subject, spell: (text: string) => string = (text) => text) => {
+  const { target, body } = subject.request(world)
+  const call = { method: subject.operation.method, target: spell(target) }
+  return client.send(body === undefined ? call : { ...call, body: spell(body) })
+}
+const usesIdentifier = (subject: Subject) => {
+  const { target, body = '' } = subject.request(world)
+  return inUpperCase(target + body) !== target + body
+}
+const named = subjects.filter(usesIdentifier)
+
+for (const subject of named.filter((each) => each.operation.method === 'GET'))
+  test(`200 with the same body for an identifier in upper case: ${subject.name}`, async () => {
+    assert.deepEqual(success(await send(subject, inUpperCase)), success(await send(subject)))
+  })
+
+type Filter = { readonly pattern?: string }
+const filterValues: Readonly<Record<string, string>> = {
+  customerId: world.customer,
+  beneficiaryId: world.beneficiary,
+  subscriptionId: world.subscription,
+}
+for (const subject of subjects) {
+  const { properties = {} } = (subject.operation.query ?? {}) as {
+    readonly properties?: Readonly<Record<string, Filter>>
+  }
+  for (const [name, { pattern = '' }] of Object.entries(properties))
+    if (identifierPatterns.has(pattern))
+      test(`200 with the same list for the filter ${name} in upper case: ${subject.name}`, async () => {
+        const { target } = subject.request(world)
+        const value = filterValues[name] ?? assert.fail(`no value for the filter ${name}`)
+        const lower = success(await client.get(`${target}?${name}=${value}`))
+        assert.deepEqual(success(await client.get(`${target}?${name}=${value.toUpperCase()}`)), lower)
+        assert.ok(listAt(lower).length > 0)
+      })
+}
+
+for (const signature of ['v1', 'v1a'])
+  test(`200 to every use of a subscription after a rotation to ${signature} in upper case`, async () => {
+    const id = world.subscription
+    const upper = `/v1/webhooks/${id.toUpperCase()}`
+    const rotated = success(await client.post(`${upper}/rotate-secret`, { signature, overlapSeconds: 0 }))
+    assert.equal(textAt(rotated, 'id'), id)
+    for (const path of ['/v1/webhooks', `/v1/webhooks/${id}`, upper]) success(await client.get(path))
+    for (const path of [upper, `/v1/webhooks/${id}`]) {
+      assert.equal(success(await client.post(`${path}/test`)).delivered, true)
+      success(await client.post(`${path}/enable`))
+    }
+  })
+
+test('200 to a service account that an operator created with the partner in upper case', async () => {
+  const partner = service.credentials.partnerId.toUpperCase()
+  const words = ['--partner', partner, '--name', 'Upper', '--permissions', 'payouts:read']
+  const created = service.clientOf(await service.operator('service-account', 'create', ...words))
+  success(await created.get('/v1/payouts'))
+})
+
+test('200 with the first answer when a payout is repeated with its beneficiary in upper case', async () => {
+  const body = payoutText(world.beneficiary, '3.00')
+  const first = success(await client.post('/v1/payouts/fiat', body))
+  const again = await client.post('/v1/payouts/fiat', inUpperCase(body))
+  assert.deepEqual(success(again), first)
+  assert.equal(again.headers['idempotent-replayed'], 'true')
+})
+
+test('200 with the identifier in lower case when a body has it in upper case', async () => {
+  const body = { customerId: world.customer.toUpperCase(), name: 'Grace', iban: 'NL91ABNA0417164300', currency: 'EUR' }
+  const created = success(await client.post('/v1/beneficiaries', body))
+  assert.equal(textAt(created, 'customerId'), world.customer)
+  const update = { id: textAt(created, 'id').toUpperCase(), alias: 'grace' }
+  assert.equal(textAt(success(await client.put('/v1/beneficiaries', update)), 'id'), textAt(created, 'id'))
+})
+
+test('200 with the guid as customerId of records, and the serviceId as customerId of events', async () => {
+  const beneficiary = success(await client.get(`/v1/beneficiaries/${world.beneficiary}`))
+  const payout = success(await client.get(`/v1/payouts/${world.payout}`))
+  assert.deepEqual([beneficiary.customerId, payout.customerId], [world.customer, world.customer])
+  const types = 'partner.customer.withdrawal.requested,partner.customer.deposit.created'
+  const found = listAt(success(await client.get(`/v1/events?types=${types}`))).map((event) => objectAt(event, 'data'))
+  assert.ok(found.length >= 2)
+  for (const { customerId, customerGuid } of found)
+    assert.deepEqual([customerId, customerGuid], [world.serviceId, world.customer])
+})
+
+test('the description of every customerId says which identifier it is', () => {
+  const described: (string | undefined)[] = []
+  const visit = (schema: unknown): void => {
+    if (typeof schema !== 'object' || schema === null) return
+    for (const [name, inner] of Object.entries(schema)) {
+      if (name === 'customerId') described.push((inner as { readonly description?: string }).description)
+      visit(inner)
+    }
+  }
+  visit(subjects.map(({ operation: { body, query, response } }) => [body, query, response]))
+  visit(Object.values(events).map(({ data }) => (data as { readonly properties?: unknown }).properties))
+  assert.ok(described.length > 15)
+  const allowed = ["The customer's guid", "The customer's serviceId", "The customer's guid or serviceId"]
+  for (const description of described) assert.ok(allowed.includes(description ?? ''), String(description))
+})
+
+/** DELETE last, because it removes what the other requests need. */
+const writes = named
+  .filter((each) => each.operation.method !== 'GET')
+  .toSorted((a, b) => Number(a.operation.method === 'DELETE') - Number(b.operation.method === 'DELETE'))
+for (const subject of writes)
+  test(`2xx for an identifier in upper case: ${subject.name}`, async () => {
+    const answer = await send(subject, inUpperCase)
+    assert.ok(answer.status === 200 || answer.status === 204, answer.text)
+  })
