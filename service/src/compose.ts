@@ -122,7 +122,7 @@ export function composeModules(deps: ModulesDeps) {
   const shared = { db, clock, ledger, eventOutbox, customers, transactions }
   const payouts = createPayouts({ ...shared, cursors, beneficiaries, railId, sharded, payoutsPerBatchMax })
   const deposits = createDeposits({ ...shared, access, railId: bank.id, sharded })
-  const simulations = createSimulations({ bank, deposits, payouts })
+  const simulations = createSimulations({ bank, deposits, payouts, access, clock, ...signatureSettings(config) })
 
   const send = createRequestSender({ clock, allowLoopback: config.WEBHOOK_HTTP, proxy: config.WEBHOOK_PROXY_URL })
   const testDeliveries = createTestDeliveries({ db, clock, sealer, send, sample: createSample(access, db) })
@@ -146,6 +146,12 @@ export function composeModules(deps: ModulesDeps) {
     testDeliveries,
   }
 }
+
+/** What the signature debugger compares a described request with. */
+const signatureSettings = (config: Config) => ({
+  windowSeconds: config.TIMESTAMP_WINDOW_SECONDS,
+  publicUrl: config.PUBLIC_URL ?? `http://${config.HOST}:${config.PORT}`,
+})
 
 export type Modules = ReturnType<typeof composeModules>
 

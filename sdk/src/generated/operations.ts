@@ -371,6 +371,15 @@ export const operations = {
     requestAmounts: ['amount'],
     responseAmounts: ['amount'],
   },
+  diagnoseSignature: {
+    method: 'POST',
+    path: '/v1/simulations/signature',
+    params: [],
+    input: 'body',
+    retry: 'never',
+    requestAmounts: [],
+    responseAmounts: [],
+  },
 } as const satisfies Record<string, Route>
 
 export type OperationId = keyof typeof operations

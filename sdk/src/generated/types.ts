@@ -342,6 +342,8 @@ export type Problem = {
     readonly code: 'required' | 'unknown_field' | 'duplicate_key' | 'wrong_type' | 'empty' | 'too_long' | 'too_few' | 'too_many' | 'invalid_format' | 'invalid_value' | 'invalid_character' | 'out_of_range' | 'too_precise' | 'exists'
     readonly message: string
   })[]
+  readonly canonicalString?: string
+  readonly likelyMistake?: 'timestamp_unit' | 'clock' | 'nonce_format' | 'signature_hex' | 'signature_encoding' | 'signature_length' | 'private_key' | 'padding_scheme' | 'hash_algorithm' | 'digest_info_missing' | 'double_hash' | 'line_feeds' | 'trailing_line_feed' | 'item_order' | 'method_case' | 'method' | 'path' | 'path_with_query' | 'query_missing' | 'query_question_mark' | 'query_order' | 'query_encoding' | 'timestamp_mismatch' | 'nonce_spelling' | 'secret_missing' | 'secret_spelling' | 'body_missing' | 'body_not_hashed' | 'body_hash_case' | 'body_hash_form' | 'body_reserialised' | 'canonical_string'
 }
 
 export type Recovery = {
@@ -387,6 +389,24 @@ export type SecretRotated = {
   readonly createdAt: string
   /** Earlier secrets also sign until this time */
   readonly overlapUntil: string
+}
+
+export type SignatureDiagnosis = {
+  readonly valid: boolean
+  readonly canonicalString: string
+  readonly likelyMistake?: 'timestamp_unit' | 'clock' | 'nonce_format' | 'signature_hex' | 'signature_encoding' | 'signature_length' | 'private_key' | 'padding_scheme' | 'hash_algorithm' | 'digest_info_missing' | 'double_hash' | 'line_feeds' | 'trailing_line_feed' | 'item_order' | 'method_case' | 'method' | 'path' | 'path_with_query' | 'query_missing' | 'query_question_mark' | 'query_order' | 'query_encoding' | 'timestamp_mismatch' | 'nonce_spelling' | 'secret_missing' | 'secret_spelling' | 'body_missing' | 'body_not_hashed' | 'body_hash_case' | 'body_hash_form' | 'body_reserialised' | 'canonical_string'
+  readonly explanation: string
+}
+
+export type SignedRequest = {
+  readonly method: string
+  readonly path: string
+  readonly query?: string | null | undefined
+  readonly body?: string | null | undefined
+  readonly timestamp: string
+  readonly nonce: string
+  readonly signature: string
+  readonly canonicalString?: string | null | undefined
 }
 
 export type Simulated = {
@@ -1339,4 +1359,15 @@ export type OperationMethods = {
    * Problem codes: not_found, currency_not_supported, insufficient_funds, idempotency_key_reused.
    */
   readonly simulateWithdrawal: (body: SimulatedWithdrawalCreate, options?: CallOptions) => Promise<Simulated>
+  /**
+   * Diagnose a signed request.
+   *
+   * Verifies the signature of a request that you describe, with the key and the secret of the calling service
+   * account. Names the likely mistake and returns the canonical string that the service builds, with the secret as
+   * `<API_SECRET>`. If you send your own `canonicalString`, the two are compared as well. Changes nothing: the
+   * described nonce stays unused.
+   *
+   * `POST /v1/simulations/signature`, permission `simulations:write`, sandbox only.
+   */
+  readonly diagnoseSignature: (body: SignedRequest, options?: CallOptions) => Promise<SignatureDiagnosis>
 }

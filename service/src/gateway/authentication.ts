@@ -9,7 +9,8 @@ import type { AdmissionControl } from './admission.ts'
 import { readBody } from './body.ts'
 import { createRateLimiter } from './rate.ts'
 import type { RawRequest } from './server.ts'
-import { createSignatureVerifier, readSignatureHeaders } from './signature.ts'
+import { createSignatureVerifier, readSentSignature, readSignatureHeaders, type SignatureHeaders } from './signature.ts'
+import { createSignatureHints } from './signature-hints.ts'
 import { createSignatureThrottle } from './signature-throttle.ts'
 
 /** Signatures per turn of the event loop: they take less than a millisecond. */
@@ -31,17 +32,23 @@ export type AuthenticationOptions = {
   readonly windowSeconds: number
   readonly rate: { readonly perSecond: number; readonly burst: number }
   readonly bodyBytesMax: number
+  /** Names the mistake in a refused signature. */
+  readonly sandbox: boolean
 }
 
-/** Refuses what `readSignatureHeaders`, `readBody`, `admit`, the signature verifier and the rate limiter refuse. */
-export function createAuthentication(options: AuthenticationOptions, admission: AdmissionControl) {
+/** Refuses what `readSentSignature`, `readSignatureHeaders`, `readBody`, `admit`, the signature verifier and the rate limiter refuse. */
+export function createAuthentication(
+  options: AuthenticationOptions,
+  admission: AdmissionControl,
+): (request: RawRequest) => Promise<Authenticated> {
   const { access, clock, windowSeconds, bodyBytesMax } = options
   const limiter = createRateLimiter({ clock, ...options.rate })
   const verifySignature = createSignatureVerifier({ credential: access.credential, clock, windowSeconds })
   const throttle = createSignatureThrottle(signaturesPerTurn)
-  return async (request: RawRequest): Promise<Authenticated> => {
-    const signed = readSignatureHeaders(request.headers)
-    const body = await readBody(request.message, bodyBytesMax)
+  const receive = (request: RawRequest) => readBody(request.message, bodyBytesMax)
+  const hints = options.sandbox ? createSignatureHints({ access, clock }) : undefined
+
+  const verify = async (signed: SignatureHeaders, request: RawRequest, body: Buffer): Promise<Authenticated> => {
     // Admitted after the body has arrived, so that slow senders do not use up the capacity.
     const release = admission.admit()
     try {
@@ -54,6 +61,19 @@ export function createAuthentication(options: AuthenticationOptions, admission: 
     } catch (error) {
       release()
       throw error
+    }
+  }
+
+  return async (request) => {
+    const sent = readSentSignature(request.headers)
+    let body: Buffer | undefined
+    try {
+      const signed = readSignatureHeaders(sent)
+      body = await receive(request)
+      return await verify(signed, request, body)
+    } catch (error) {
+      if (hints === undefined) throw error
+      throw await hints(error, sent, request, async () => body ?? (await receive(request)))
     }
   }
 }
