@@ -99,6 +99,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
       void notFound(request, reply)
     },
   })
+  refuseFragments(app, options)
   leaveBodyUnread(app)
   app.setErrorHandler((error, request, reply) => {
     const { statusCode = 500 } = error as { readonly statusCode?: number }
@@ -110,6 +111,16 @@ export function createServer(options: ServerOptions): FastifyInstance {
   mountOperations(app, options)
   app.setNotFoundHandler(notFound)
   return app
+}
+
+/** The router ignores a fragment. A request target has none (RFC 9112, section 3.2), so that it is refused: 400. */
+function refuseFragments(app: FastifyInstance, options: ServerOptions): void {
+  const refuse = answering(options, 'unknown', () => {
+    throw new Refusal('malformed_request', 'The request target contains a fragment (`#`). Send the target without it.')
+  })
+  app.addHook('onRequest', async (request, reply) => {
+    if (request.url.includes('#')) await refuse(request, reply)
+  })
 }
 
 /**
