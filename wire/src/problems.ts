@@ -96,6 +96,12 @@ export const problems = {
     title: 'Method not allowed',
     detail: 'The resource does not support the method. Use one of the methods in the `Allow` header.',
   },
+  // 408: the client is too slow
+  request_timeout: {
+    status: 408,
+    title: 'Request timeout',
+    detail: 'The request did not arrive within the time limit. Send the headers and the body without pauses.',
+  },
   // 409: conflict with the current state
   request_in_progress: {
     status: 409,

@@ -6,7 +6,7 @@ import type { Access } from '../access/index.ts'
 import type { Caller } from '../api/index.ts'
 import type { Clock } from '../kernel/index.ts'
 import type { AdmissionControl } from './admission.ts'
-import { readBody } from './body.ts'
+import type { Incoming } from './incoming.ts'
 import { createRateLimiter } from './rate.ts'
 import type { RawRequest } from './server.ts'
 import { createSignatureVerifier, readSentSignature, readSignatureHeaders, type SignatureHeaders } from './signature.ts'
@@ -31,36 +31,41 @@ export type AuthenticationOptions = {
   readonly clock: Clock
   readonly windowSeconds: number
   readonly rate: { readonly perSecond: number; readonly burst: number }
-  readonly bodyBytesMax: number
   /** Names the mistake in a refused signature. */
   readonly sandbox: boolean
 }
 
-/** Refuses what `readSentSignature`, `readSignatureHeaders`, `readBody`, `admit`, the signature verifier and the rate limiter refuse. */
+/** Refuses what `readSentSignature`, `readSignatureHeaders`, `incoming.read`, `admit`, the signature verifier and the rate limiter refuse. */
 export function createAuthentication(
   options: AuthenticationOptions,
   admission: AdmissionControl,
+  incoming: Incoming,
 ): (request: RawRequest) => Promise<Authenticated> {
-  const { access, clock, windowSeconds, bodyBytesMax } = options
+  const { access, clock, windowSeconds } = options
   const limiter = createRateLimiter({ clock, ...options.rate })
   const verifySignature = createSignatureVerifier({ credential: access.credential, clock, windowSeconds })
   const throttle = createSignatureThrottle(signaturesPerTurn)
-  const receive = (request: RawRequest) => readBody(request.message, bodyBytesMax)
+  const receive = (request: RawRequest) => incoming.read(request.message)
   const hints = options.sandbox ? createSignatureHints({ access, clock }) : undefined
 
   const verify = async (signed: SignatureHeaders, request: RawRequest, body: Buffer): Promise<Authenticated> => {
     // Admitted after the body has arrived, so that slow senders do not use up the capacity.
     const release = admission.admit()
+    const { socket } = request.message
+    const endProtection = incoming.protect(socket)
     try {
       await throttle()
       const { method, path, query } = request
       const caller = await verifySignature(signed, { method, path, query, body })
+      incoming.verified(socket)
       // After the signature, so that a forged request cannot use up the limit of another account.
       limiter.take(caller)
       return { caller, nonce: signed.nonce, body, rateLimitHeaders: limiter.headers(caller), release }
     } catch (error) {
       release()
       throw error
+    } finally {
+      endProtection()
     }
   }
 
