@@ -125,7 +125,7 @@ export function composeModules(deps: ModulesDeps) {
   const shared = { db, clock, ledger, eventOutbox, customers, transactions }
   const payouts = createPayouts({ ...shared, cursors, beneficiaries, railId, sharded, payoutsPerBatchMax })
   const deposits = createDeposits({ ...shared, access, railId: bank.id, sharded })
-  const simulations = createSimulations({ bank, deposits, payouts })
+  const simulations = createSimulations({ bank, deposits, payouts, access, clock, ...signatureSettings(config) })
 
   const send = createRequestSender({ clock, allowLoopback: config.WEBHOOK_HTTP, proxy: config.WEBHOOK_PROXY_URL })
   const testDeliveries = createTestDeliveries({ db, clock, sealer, send, sample: createSample(access, db) })
@@ -149,6 +149,12 @@ export function composeModules(deps: ModulesDeps) {
     testDeliveries,
   }
 }
+
+/** What the signature debugger compares a described request with. */
+const signatureSettings = (config: Config) => ({
+  windowSeconds: config.TIMESTAMP_WINDOW_SECONDS,
+  publicUrl: config.PUBLIC_URL ?? `http://${config.HOST}:${config.PORT}`,
+})
 
 export type Modules = ReturnType<typeof composeModules>
 
@@ -308,6 +314,10 @@ async function composeGateway(deps: ServiceDeps, modules: Modules, form: Gateway
     clock,
     sandbox: config.SIMULATIONS,
     bodyBytesMax: config.BODY_BYTES_MAX,
+    bodyTimeoutMs: config.BODY_TIMEOUT_MS,
+    headersTimeoutMs: config.HEADERS_TIMEOUT_MS,
+    unauthenticatedBytesMax: config.UNAUTHENTICATED_BYTES_MAX,
+    unauthenticatedConnectionsMax: config.UNAUTHENTICATED_CONNECTIONS_MAX,
     requestsMax: config.REQUESTS_MAX,
     headerBytesMax: config.HEADER_BYTES_MAX,
     trustedProxies: config.TRUSTED_PROXIES,

@@ -3,6 +3,8 @@ import assert from 'node:assert/strict'
 import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
 import { after, test } from 'node:test'
+import { success } from '../support/client.ts'
+import { assertProblem } from '../support/problem.ts'
 import { startTestService } from '../support/service.ts'
 
 const service = await startTestService()
@@ -67,6 +69,26 @@ for (const [what, text] of Object.entries(malformed))
     for (const field of ['type', 'title', 'status', 'detail', 'instance', 'code', 'requestId'])
       assert.ok(field in body, field)
   })
+
+test('400 when the request target has a fragment, signed or not', async () => {
+  const { client } = service
+  for (const target of [
+    '/v1/accounts#x',
+    '/v1/accounts?limit=1#x',
+    '/v1/accounts#',
+    '/v1/nope#x',
+    '/docs#x',
+    '/#/v1',
+  ]) {
+    const received = await exchangeRaw(head(`GET ${target} HTTP/1.1`))
+    assert.match(received, /^HTTP\/1\.1 400 /, target)
+    assert.match(received, /"code":"malformed_request"/)
+    assert.match(received, /fragment/)
+    const answer = await client.send({ method: 'GET', target, headers: { Connection: 'close' } })
+    assertProblem(answer, { status: 400, code: 'malformed_request' })
+  }
+  success(await client.send({ method: 'GET', target: '/v1/accounts' }))
+})
 
 test('401 on a connection that stays usable after each refused request', async () => {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })

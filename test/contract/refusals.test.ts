@@ -11,6 +11,11 @@ import { accountWith, impersonation, otherPartner, startTestService } from '../s
 import { createWorld, snapshot } from '../support/world.ts'
 
 const service = await startTestService()
+/** The sandbox names the mistake in a signature of a known key; without simulations the service answers as in production. */
+const withoutSimulations = await startTestService({
+  dataDir: service.dataDir,
+  env: { DATABASE_URL: service.databaseUrl, SIMULATIONS: 'off' },
+})
 const receiver = await startReceiver()
 const { client, credentials } = service
 const world = await createWorld(client, receiver.url)
@@ -25,6 +30,7 @@ const [readers, writers, elsewhere, alsoElsewhere, staff, stranger] = await Prom
 ])
 const before = await snapshot(client)
 after(async () => {
+  await withoutSimulations.stop()
   await service.dispose()
   await receiver.close()
 })
@@ -100,16 +106,18 @@ for (const subject of subjects)
 
 for (const subject of subjects)
   test(`401 is the same for an unknown key and for a wrong signature: ${subject.name}`, async () => {
-    const unknown = createClient(service.baseUrl, { ...credentials, apiKey: randomUUID() })
-    const sameShape = createClient(service.baseUrl, {
+    const { baseUrl } = withoutSimulations
+    const unknown = createClient(baseUrl, { ...credentials, apiKey: randomUUID() })
+    const sameShape = createClient(baseUrl, {
       ...credentials,
       apiKey: `${credentials.apiKey.slice(0, -4)}aaaa`,
     })
-    const known = await attempt(subject, { signed: { nonce: randomUUID() } })
+    const right = withoutSimulations.client
+    const known = await attempt(subject, { signed: { nonce: randomUUID() } }, right)
     for (const client of [unknown, sameShape])
       assert.deepEqual(indistinct(await attempt(subject, {}, client)), indistinct(known))
     const stale = { timestamp: String(nowSeconds() - 900) }
-    const staleKnown = await attempt(subject, { ...stale, signed: { nonce: randomUUID() } })
+    const staleKnown = await attempt(subject, { ...stale, signed: { nonce: randomUUID() } }, right)
     assert.deepEqual(
       indistinct(await attempt(subject, stale, unknown)),
       indistinct(staleKnown),

@@ -119,6 +119,17 @@ const valid: Readonly<Record<OperationId, (world: World) => ValidRequest>> = {
         customFields: { order: 'A-1' },
       }),
     ),
+  diagnoseSignature: () =>
+    at('/v1/simulations/signature', {
+      method: 'POST',
+      path: '/v1/customers',
+      query: '',
+      body: '{}',
+      timestamp: '1767225600',
+      nonce: randomUUID(),
+      signature: 'AAAA',
+      canonicalString: 'POST',
+    }),
   simulateWithdrawal: (world) =>
     at(
       '/v1/simulations/withdrawals',

@@ -19,6 +19,7 @@ const summaryVerbs: readonly string[] = [
   'Rotate',
   'Send',
   'Simulate',
+  'Diagnose',
   'Start',
   'Update',
 ]

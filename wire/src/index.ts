@@ -13,6 +13,7 @@ export * from './operations.ts'
 export * from './problems.ts'
 export * from './roles.ts'
 export * from './shapes.ts'
+export * from './signature-mistakes.ts'
 export * from './signing.ts'
 export type { DepositOutcome, WithdrawalOutcome } from './simulations.ts'
 export type {

@@ -640,6 +640,23 @@ export const operations = {
     refusals: ['not_found', 'currency_not_supported', 'insufficient_funds', 'idempotency_key_reused'],
     sandboxOnly: true,
   },
+  diagnoseSignature: {
+    tag: 'simulations',
+    method: 'POST',
+    path: '/v1/simulations/signature',
+    body: simulations.SignedRequest,
+    response: simulations.SignatureDiagnosis,
+    permission: 'simulations:write',
+    source: 'extension',
+    summary: 'Diagnose a signed request',
+    description:
+      'Verifies the signature of a request that you describe, with the key and the secret of the calling service ' +
+      'account. Names the likely mistake and returns the canonical string that the service builds, with the secret as ' +
+      '`<API_SECRET>`. If you send your own `canonicalString`, the two are compared as well. Changes nothing: the ' +
+      'described nonce stays unused.',
+    refusals: [],
+    sandboxOnly: true,
+  },
 } as const satisfies Record<string, Operation>
 
 export type Operations = typeof operations

@@ -3,6 +3,7 @@
  * Sources: interface document, Authentication and Errors; the contract page for the other codes.
  */
 import { Type, closed, optional } from './shapes.ts'
+import { type SignatureMistake, signatureMistakes } from './signature-mistakes.ts'
 
 export const problems = {
   // 400: malformed or invalid request
@@ -94,6 +95,12 @@ export const problems = {
     status: 405,
     title: 'Method not allowed',
     detail: 'The resource does not support the method. Use one of the methods in the `Allow` header.',
+  },
+  // 408: the client is too slow
+  request_timeout: {
+    status: 408,
+    title: 'Request timeout',
+    detail: 'The request did not arrive within the time limit. Send the headers and the body without pauses.',
   },
   // 409: conflict with the current state
   request_in_progress: {
@@ -247,7 +254,12 @@ export const fieldErrorCodes = [
 export type FieldErrorCode = (typeof fieldErrorCodes)[number]
 export type FieldError = { readonly pointer: string; readonly code: FieldErrorCode; readonly message: string }
 
-/** The five documented fields, and three additions: `code`, `requestId` and, for invalid fields, `errors`. */
+export const LikelyMistake = Type.Enum(Object.keys(signatureMistakes) as [SignatureMistake, ...SignatureMistake[]])
+
+/**
+ * The five documented fields, and additions: `code`, `requestId`, for invalid fields `errors`, and for a refused signature
+ * in the sandbox `canonicalString` and `likelyMistake`.
+ */
 export const Problem = closed({
   type: Type.String(),
   title: Type.String(),
@@ -259,4 +271,6 @@ export const Problem = closed({
   errors: optional(
     Type.Array(closed({ pointer: Type.String(), code: Type.Enum([...fieldErrorCodes]), message: Type.String() })),
   ),
+  canonicalString: optional(Type.String()),
+  likelyMistake: optional(LikelyMistake),
 })

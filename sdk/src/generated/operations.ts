@@ -412,6 +412,16 @@ export const operations = {
     requestAmounts: ['amount'],
     responseAmounts: ['amount'],
   },
+  diagnoseSignature: {
+    method: 'POST',
+    path: '/v1/simulations/signature',
+    params: [],
+    input: 'body',
+    retry: 'never',
+    cursor: undefined,
+    requestAmounts: [],
+    responseAmounts: [],
+  },
 } as const satisfies Record<string, Route>
 
 export type OperationId = keyof typeof operations
@@ -444,6 +454,7 @@ export const methods = {
   simulations: {
     createDeposit: 'simulateDeposit',
     createWithdrawal: 'simulateWithdrawal',
+    diagnoseSignature: 'diagnoseSignature',
   },
   transactions: {
     list: 'listTransactions',

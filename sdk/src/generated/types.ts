@@ -340,13 +340,15 @@ export type Problem = {
   readonly status: number
   readonly detail: string
   readonly instance: string
-  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_in_progress' | 'invitation_exists' | 'invitation_not_pending' | 'recovery_in_progress' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'idempotency_key_reused' | 'insufficient_funds' | 'currency_not_supported' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'headers_too_large' | 'internal_error' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'overloaded' | 'downstream_timeout'
+  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'invitation_not_pending' | 'recovery_in_progress' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'idempotency_key_reused' | 'insufficient_funds' | 'currency_not_supported' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'headers_too_large' | 'internal_error' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'overloaded' | 'downstream_timeout'
   readonly requestId: string
   readonly errors?: readonly ({
     readonly pointer: string
     readonly code: 'required' | 'unknown_field' | 'duplicate_key' | 'wrong_type' | 'empty' | 'too_long' | 'too_few' | 'too_many' | 'invalid_format' | 'invalid_value' | 'invalid_character' | 'out_of_range' | 'too_precise' | 'exists'
     readonly message: string
   })[]
+  readonly canonicalString?: string
+  readonly likelyMistake?: 'timestamp_unit' | 'clock' | 'nonce_format' | 'signature_hex' | 'signature_encoding' | 'signature_length' | 'private_key' | 'padding_scheme' | 'hash_algorithm' | 'digest_info_missing' | 'double_hash' | 'line_feeds' | 'trailing_line_feed' | 'item_order' | 'method_case' | 'method' | 'path' | 'path_with_query' | 'query_missing' | 'query_question_mark' | 'query_order' | 'query_encoding' | 'timestamp_mismatch' | 'nonce_spelling' | 'secret_missing' | 'secret_spelling' | 'body_missing' | 'body_not_hashed' | 'body_hash_case' | 'body_hash_form' | 'body_reserialised' | 'canonical_string'
 }
 
 export type Recovery = {
@@ -392,6 +394,24 @@ export type SecretRotated = {
   readonly createdAt: string
   /** Earlier secrets also sign until this time */
   readonly overlapUntil: string
+}
+
+export type SignatureDiagnosis = {
+  readonly valid: boolean
+  readonly canonicalString: string
+  readonly likelyMistake?: 'timestamp_unit' | 'clock' | 'nonce_format' | 'signature_hex' | 'signature_encoding' | 'signature_length' | 'private_key' | 'padding_scheme' | 'hash_algorithm' | 'digest_info_missing' | 'double_hash' | 'line_feeds' | 'trailing_line_feed' | 'item_order' | 'method_case' | 'method' | 'path' | 'path_with_query' | 'query_missing' | 'query_question_mark' | 'query_order' | 'query_encoding' | 'timestamp_mismatch' | 'nonce_spelling' | 'secret_missing' | 'secret_spelling' | 'body_missing' | 'body_not_hashed' | 'body_hash_case' | 'body_hash_form' | 'body_reserialised' | 'canonical_string'
+  readonly explanation: string
+}
+
+export type SignedRequest = {
+  readonly method: string
+  readonly path: string
+  readonly query?: string | null | undefined
+  readonly body?: string | null | undefined
+  readonly timestamp: string
+  readonly nonce: string
+  readonly signature: string
+  readonly canonicalString?: string | null | undefined
 }
 
 export type Simulated = {
@@ -1010,6 +1030,7 @@ export type OperationResults = {
   readonly listEvents: FeedPage
   readonly simulateDeposit: Simulated
   readonly simulateWithdrawal: Simulated
+  readonly diagnoseSignature: SignatureDiagnosis
 }
 
 /** One method per operation, in a namespace per group. Arguments: path parameters, then the body or the query, then options. */
@@ -1197,6 +1218,17 @@ export type Namespaces = {
      * Problem codes: not_found, currency_not_supported, insufficient_funds, idempotency_key_reused.
      */
     readonly createWithdrawal: (body: SimulatedWithdrawalCreate, options?: CallOptions) => Promise<Simulated>
+    /**
+     * Diagnose a signed request.
+     *
+     * Verifies the signature of a request that you describe, with the key and the secret of the calling service
+     * account. Names the likely mistake and returns the canonical string that the service builds, with the secret as
+     * `<API_SECRET>`. If you send your own `canonicalString`, the two are compared as well. Changes nothing: the
+     * described nonce stays unused.
+     *
+     * `POST /v1/simulations/signature`, permission `simulations:write`, sandbox only.
+     */
+    readonly diagnoseSignature: (body: SignedRequest, options?: CallOptions) => Promise<SignatureDiagnosis>
   }
   readonly transactions: {
     /**

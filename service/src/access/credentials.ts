@@ -120,7 +120,7 @@ function createRowReader({ db, sharded = false }: { readonly db: Tx; readonly sh
   }
 }
 
-function toCredential(row: store.ServiceAccountRow, sealer: Sealer): Credential {
+export function toCredential(row: store.ServiceAccountRow, sealer: Sealer): Credential {
   const { partnerId } = row
   return {
     caller: {

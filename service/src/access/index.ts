@@ -6,7 +6,8 @@
  * wrong signature give the same answer.
  */
 export { createNonceBatcher } from './nonces.ts'
-export { apiKeyPartner } from './rules.ts'
+export { apiKeyPartner, isUnixSeconds, readNonce } from './rules.ts'
 export type { Credential, IssuedCredential } from './credentials.ts'
 export type { ConsumedNonce } from './nonces.ts'
 export { type Access, createAccess } from './service.ts'
+export { diagnoseSignature, type SignatureDiagnosis } from './signature-diagnosis.ts'

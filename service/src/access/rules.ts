@@ -1,4 +1,7 @@
-/** Pure: the form of the API key. It contains the partner's id, so that a key leads to its shard without a global index. */
+/**
+ * Pure: the forms of the API key, the nonce and the timestamp. The API key contains the partner's id, so that a key leads
+ * to its shard without a global index.
+ */
 import { randomBytes } from '../kernel/index.ts'
 
 const prefix = 'pk_'
@@ -17,3 +20,19 @@ export function apiKeyPartner(apiKey: string): string | undefined {
   const hex = Buffer.from(apiKey.slice(prefix.length), 'base64url').subarray(0, partnerBytes).toString('hex')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }
+
+/** The spellings of a GUID: hyphens or not, braces or parentheses or neither. */
+const guid = /^(?:\{(?<b>[0-9a-f-]{36})\}|\((?<p>[0-9a-f-]{36})\)|(?<h>[0-9a-f-]{36})|(?<n>[0-9a-f]{32}))$/i
+const hyphenated = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+
+/** 32 lower-case hexadecimal digits, for every spelling of a GUID; undefined for any other text. */
+export function readNonce(text: string): string | undefined {
+  const groups = guid.exec(text)?.groups
+  if (!groups) return undefined
+  if (groups['n']) return groups['n'].toLowerCase()
+  const inner = groups['b'] ?? groups['p'] ?? groups['h'] ?? ''
+  return hyphenated.test(inner) ? inner.replaceAll('-', '').toLowerCase() : undefined
+}
+
+/** Unix time in seconds. Milliseconds have 13 digits until the year 2286. */
+export const isUnixSeconds = (text: string): boolean => /^\d{1,12}$/.test(text)

@@ -1,9 +1,15 @@
 /** The verbs of access. */
 import { type Permission, permissions as allPermissions } from '@partner-payments/wire'
-import { Refusal } from '../api/index.ts'
+import { type Caller, Refusal } from '../api/index.ts'
 import { after, type Clock, minuteMs, newId, type Sealer } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
-import { createCredentialCache, createIssuer, type Credential, type IssuedCredential } from './credentials.ts'
+import {
+  createCredentialCache,
+  createIssuer,
+  type Credential,
+  type IssuedCredential,
+  toCredential,
+} from './credentials.ts'
 import { createNonceRegister, type NonceRegister } from './nonces.ts'
 import * as store from './store.ts'
 
@@ -29,6 +35,8 @@ export type Access = NonceRegister & {
   readonly revoke: (tx: Tx, partnerId: string, serviceAccountId: string) => Promise<void>
   /** Returns undefined for a key that is unknown, revoked or expired. Results are cached for two seconds. */
   readonly credential: (apiKey: string) => Promise<Credential | undefined>
+  /** The credential of a caller. Refuses: not_found (revoked meanwhile). */
+  readonly credentialOf: (caller: Caller) => Promise<Credential>
 }
 
 const impersonationMinutesMax = 60
@@ -61,6 +69,11 @@ export function createAccess(deps: {
       if (revoked === 0) throw new Refusal('not_found', 'No such service account.')
     },
     credential: createCredentialCache(deps),
+    credentialOf: async ({ partnerId, serviceAccountId }) => {
+      const row = await store.serviceAccountById(deps.db, partnerId, serviceAccountId)
+      if (row === undefined) throw new Refusal('not_found', 'No such service account.')
+      return toCredential(row, deps.sealer)
+    },
     ...createNonceRegister(deps),
   }
 }

@@ -51,6 +51,14 @@ export function serviceAccountsByKey(
       and revoked_at is null`)
 }
 
+export function serviceAccountById(tx: Tx, partnerId: string, id: string): Promise<ServiceAccountRow | undefined> {
+  return tx.row<ServiceAccountRow>(sql`
+    select partner_id, id, name, api_key, api_secret_sealed, public_key_pem,
+      array_to_string(permissions, ' ') as permissions, impersonated_by, expires_at
+    from access.service_accounts
+    where partner_id = ${partnerId} and id = ${id} and revoked_at is null`)
+}
+
 export function revokeServiceAccount(tx: Tx, partnerId: string, id: string, now: Date): Promise<number> {
   return tx.run(sql`
     update access.service_accounts set revoked_at = ${now}

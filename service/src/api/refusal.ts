@@ -2,10 +2,14 @@
  * Three kinds of failure: a Refusal is an expected error of the caller, an AssertionFailure is a bug, and Unreachable is a
  * dependency that does not answer. `detail` is public; `message` goes to the log only.
  */
-import { type FieldError, type ProblemCode, problems } from '@partner-payments/wire'
+import { type FieldError, type ProblemCode, problems, type SignatureMistake } from '@partner-payments/wire'
+
+/** What the sandbox adds to a refused signature. */
+export type SignatureHint = { readonly canonicalString: string; readonly likelyMistake: SignatureMistake }
 
 type RefusalExtras = {
   readonly errors?: readonly FieldError[]
+  readonly hint?: SignatureHint
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -15,6 +19,7 @@ export class Refusal extends Error {
   readonly detail: string
   readonly errors: readonly FieldError[]
   readonly headers: Readonly<Record<string, string>>
+  readonly hint: SignatureHint | undefined
 
   constructor(code: ProblemCode, detail: string = problems[code].detail, extras: RefusalExtras = {}) {
     super(`${code}: ${detail}`)
@@ -22,6 +27,7 @@ export class Refusal extends Error {
     this.detail = detail
     this.errors = extras.errors ?? []
     this.headers = extras.headers ?? {}
+    this.hint = extras.hint
   }
 }
 

@@ -6,10 +6,11 @@ import type { Access } from '../access/index.ts'
 import type { Caller } from '../api/index.ts'
 import type { Clock } from '../kernel/index.ts'
 import type { AdmissionControl } from './admission.ts'
-import { readBody } from './body.ts'
+import type { Incoming } from './incoming.ts'
 import { createRateLimiter } from './rate.ts'
 import type { RawRequest } from './server.ts'
-import { createSignatureVerifier, readSignatureHeaders } from './signature.ts'
+import { createSignatureVerifier, readSentSignature, readSignatureHeaders, type SignatureHeaders } from './signature.ts'
+import { createSignatureHints } from './signature-hints.ts'
 import { createSignatureThrottle } from './signature-throttle.ts'
 
 /** Signatures per turn of the event loop: they take less than a millisecond. */
@@ -30,31 +31,55 @@ export type AuthenticationOptions = {
   readonly clock: Clock
   readonly windowSeconds: number
   readonly rate: { readonly perSecond: number; readonly burst: number }
-  readonly bodyBytesMax: number
+  /** Names the mistake in a refused signature. */
+  readonly sandbox: boolean
 }
 
-/** Refuses what `readSignatureHeaders`, `readBody`, `admit`, the signature verifier and the rate limiter refuse. */
-export function createAuthentication(options: AuthenticationOptions, admission: AdmissionControl) {
-  const { access, clock, windowSeconds, bodyBytesMax } = options
+/** Refuses what `readSentSignature`, `readSignatureHeaders`, `incoming.read`, `admit`, the signature verifier and the rate limiter refuse. */
+export function createAuthentication(
+  options: AuthenticationOptions,
+  admission: AdmissionControl,
+  incoming: Incoming,
+): (request: RawRequest) => Promise<Authenticated> {
+  const { access, clock, windowSeconds } = options
   const limiter = createRateLimiter({ clock, ...options.rate })
   const verifySignature = createSignatureVerifier({ credential: access.credential, clock, windowSeconds })
   const throttle = createSignatureThrottle(signaturesPerTurn)
-  return async (request: RawRequest): Promise<Authenticated> => {
-    const signed = readSignatureHeaders(request.headers)
-    const body = await readBody(request.message, bodyBytesMax)
+  const receive = (request: RawRequest) => incoming.read(request.message)
+  const hints = options.sandbox ? createSignatureHints({ access, clock }) : undefined
+
+  const verify = async (signed: SignatureHeaders, request: RawRequest, body: Buffer): Promise<Authenticated> => {
     // Admitted after the body has arrived, so that slow senders do not use up the capacity.
     const release = admission.admit()
+    const { socket } = request.message
+    const endProtection = incoming.protect(socket)
     try {
       await throttle()
       const { method, path, query } = request
       const caller = await verifySignature(signed, { method, path, query, body })
       request.trace.caller = caller
+      incoming.verified(socket)
       // After the signature, so that a forged request cannot use up the limit of another account.
       limiter.take(caller)
       return { caller, nonce: signed.nonce, body, rateLimitHeaders: limiter.headers(caller), release }
     } catch (error) {
       release()
       throw error
+    } finally {
+      endProtection()
+    }
+  }
+
+  return async (request) => {
+    const sent = readSentSignature(request.headers)
+    let body: Buffer | undefined
+    try {
+      const signed = readSignatureHeaders(sent)
+      body = await receive(request)
+      return await verify(signed, request, body)
+    } catch (error) {
+      if (hints === undefined) throw error
+      throw await hints(error, sent, request, async () => body ?? (await receive(request)))
     }
   }
 }

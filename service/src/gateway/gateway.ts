@@ -6,19 +6,20 @@ import type { AllHandlers, Caller } from '../api/index.ts'
 import type { Clock, Log } from '../kernel/index.ts'
 import { type AdmissionControl, createAdmissionControl } from './admission.ts'
 import { type AuthenticationOptions, createAuthentication } from './authentication.ts'
-import { readBody, requireUnencoded } from './body.ts'
+import { requireUnencoded } from './body.ts'
 import { createDispatcher } from './dispatcher.ts'
 import { createForwarder, type Forwarder } from './forward.ts'
+import { createIncoming, type Incoming, type IncomingLimits } from './incoming.ts'
 import { createInternalTokens, type InternalTokens, targetOf } from './internal-token.ts'
 import { createNonceCheck } from './nonces.ts'
 import { compileOperations } from './operation.ts'
 import { createServer, type Page, type Pipeline, type RawRequest, type Reply, type ServerOptions } from './server.ts'
 
 export type GatewayOptions = {
-  readonly bodyBytesMax: number
   readonly headerBytesMax: number
   readonly trustedProxies?: ServerOptions['trustedProxies']
   readonly tracing?: ServerOptions['tracing']
+  readonly headersTimeoutMs: number
   /** Requests in progress at once, counted from the end of their bodies. */
   readonly requestsMax: number
   readonly log: Log
@@ -28,7 +29,8 @@ export type GatewayOptions = {
   readonly pages: readonly Page[]
   readonly internalKey: Uint8Array
   readonly observe?: ServerOptions['observe']
-} & (Standalone | Forwarding | Internal)
+} & IncomingLimits &
+  (Standalone | Forwarding | Internal)
 
 type Signed = {
   readonly access: Access
@@ -54,21 +56,20 @@ const drainMsMax = 15_000
 
 export function createGateway(options: GatewayOptions): Gateway {
   const admission = createAdmissionControl(options.requestsMax)
-  if (options.form === 'standalone') return openGateway(options, admission, standalone(options, admission))
+  const incoming = createIncoming(options)
+  const shared = { ...options, admission, incoming }
+  if (options.form === 'standalone')
+    return openGateway({ ...shared, pipeline: standalone(options, admission, incoming) })
   const tokens = createInternalTokens({ key: options.internalKey, clock: options.clock })
   if (options.form === 'api')
-    return openGateway({ ...options, targetOf }, admission, internal(options, tokens, admission))
+    return openGateway({ ...shared, targetOf, pipeline: internal(options, tokens, admission, incoming) })
   const forwarder = createForwarder({ ...options, tokens })
-  return openGateway(options, admission, forwarding(options, forwarder, admission), forwarder.mount)
+  const pipeline = forwarding(options, forwarder, admission, incoming)
+  return openGateway({ ...shared, pipeline }, forwarder.mount)
 }
 
-function openGateway(
-  options: Omit<ServerOptions, 'admission' | 'pipeline'>,
-  admission: AdmissionControl,
-  pipeline: Pipeline,
-  mount: Forwarder['mount'] = () => {},
-): Gateway {
-  const app = createServer({ ...options, admission, pipeline })
+function openGateway(options: ServerOptions, mount: Forwarder['mount'] = () => {}): Gateway {
+  const app = createServer(options)
   mount(app)
   return {
     listen: async (host, port) => {
@@ -83,8 +84,8 @@ function openGateway(
   }
 }
 
-function standalone(options: GatewayOptions & Standalone, admission: AdmissionControl): Pipeline {
-  const authenticate = createAuthentication(options, admission)
+function standalone(options: GatewayOptions & Standalone, admission: AdmissionControl, incoming: Incoming): Pipeline {
+  const authenticate = createAuthentication(options, admission, incoming)
   const dispatch = createDispatcher(options)
   const answer = async (id: OperationId | undefined, request: RawRequest): Promise<Reply | undefined> => {
     const { caller, nonce, body, rateLimitHeaders, release } = await authenticate(request)
@@ -102,8 +103,9 @@ function forwarding(
   options: GatewayOptions & Forwarding,
   { forward }: Forwarder,
   admission: AdmissionControl,
+  incoming: Incoming,
 ): Pipeline {
-  const authenticate = createAuthentication(options, admission)
+  const authenticate = createAuthentication(options, admission, incoming)
   // The durable commit of a write happens in another process and is not visible here.
   const checkNonce = createNonceCheck({ ...options, asyncCommitOfWrites: false })
   const operations = compileOperations(options)
@@ -132,12 +134,18 @@ function forwarding(
 
 type Verified = { readonly caller: Caller; readonly ip: string; readonly body: Buffer }
 
-function internal(options: GatewayOptions & Internal, tokens: InternalTokens, admission: AdmissionControl): Pipeline {
+function internal(
+  options: GatewayOptions & Internal,
+  tokens: InternalTokens,
+  admission: AdmissionControl,
+  incoming: Incoming,
+): Pipeline {
   const operations = compileOperations(options)
   const verified = async <T>(request: RawRequest, work: (verified: Verified) => T | Promise<T>): Promise<T> => {
-    const body = await readBody(request.message, options.bodyBytesMax)
+    const body = await incoming.read(request.message)
     const { caller, ip } = tokens.verify(request.headers, { method: request.method, url: request.url, body })
     request.trace.caller = caller
+    incoming.verified(request.message.socket)
     const release = admission.admit()
     try {
       return await work({ caller, ip, body })

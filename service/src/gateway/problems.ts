@@ -1,6 +1,6 @@
 /** Converts failures to problem bodies (RFC 9457). Internal details go to the log only. */
 import { type FieldError, type ProblemCode, problems } from '@partner-payments/wire'
-import { Refusal, Unreachable } from '../api/index.ts'
+import { Refusal, type SignatureHint, Unreachable } from '../api/index.ts'
 import { type Log } from '../kernel/index.ts'
 import { isDataException } from '../postgres/index.ts'
 
@@ -19,10 +19,14 @@ function problem(
   code: ProblemCode,
   detail: string,
   { requestId, instance }: ProblemContext,
-  extras: { readonly errors?: readonly FieldError[]; readonly headers?: Readonly<Record<string, string>> } = {},
+  extras: {
+    readonly errors?: readonly FieldError[]
+    readonly headers?: Readonly<Record<string, string>>
+    readonly hint?: SignatureHint | undefined
+  } = {},
 ): ProblemAnswer {
   const { status, title } = problems[code]
-  const { errors = [], headers = {} } = extras
+  const { errors = [], headers = {}, hint } = extras
   return {
     status,
     code,
@@ -41,6 +45,7 @@ function problem(
       code,
       requestId,
       ...(errors.length > 0 ? { errors } : {}),
+      ...hint,
     }),
   }
 }

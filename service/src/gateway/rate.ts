@@ -7,6 +7,8 @@ type Bucket = { tokens: number; at: number }
 type RateLimiter = {
   /** Takes a token. Refuses: rate_limited (429) with Retry-After. */
   readonly take: (caller: Caller) => void
+  /** Takes a token if there is one. */
+  readonly tryTake: (caller: Caller) => boolean
   /** The RateLimit fields of draft-ietf-httpapi-ratelimit-headers-10, for every authenticated response. */
   readonly headers: (caller: Caller) => Readonly<Record<string, string>>
 }
@@ -42,10 +44,18 @@ export function createRateLimiter(options: {
     ratelimit: `"default";r=${Math.max(0, Math.floor(tokens))};t=${Math.ceil((burst - tokens) / perSecond)}`,
   })
 
+  const tryTake = (caller: Caller): boolean => {
+    const bucket = refill(caller)
+    if (bucket.tokens < 1) return false
+    bucket.tokens -= 1
+    return true
+  }
+
   return {
+    tryTake,
     take: (caller) => {
-      const bucket = refill(caller)
-      if (bucket.tokens < 1) {
+      if (!tryTake(caller)) {
+        const bucket = refill(caller)
         const retryAfter = String(Math.max(1, Math.ceil((1 - bucket.tokens) / perSecond)))
         throw new Refusal(
           'rate_limited',
@@ -55,7 +65,6 @@ export function createRateLimiter(options: {
           },
         )
       }
-      bucket.tokens -= 1
     },
     headers: (caller) => fields(refill(caller)),
   }

@@ -6,6 +6,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { type Caller, Refusal } from '../api/index.ts'
 import { type Log, newId, systemClock, type Tracing } from '../kernel/index.ts'
 import type { Headers } from './signature.ts'
+import type { Incoming } from './incoming.ts'
 import { type AdmissionControl, retryHeaders } from './admission.ts'
 import { type ProblemAnswer, problemType, toProblem } from './problems.ts'
 
@@ -68,6 +69,9 @@ export type ServerOptions = {
   /** Addresses and networks whose X-Forwarded-For is believed. */
   readonly trustedProxies?: readonly string[] | undefined
   readonly tracing?: Tracing | undefined
+  readonly headersTimeoutMs: number
+  readonly bodyTimeoutMs: number
+  readonly incoming: Pick<Incoming, 'open'>
   /** In an api process: the request target that the partner sent to the gateway. */
   readonly targetOf?: ((headers: Headers) => string | undefined) | undefined
   readonly pages: readonly Page[]
@@ -75,8 +79,12 @@ export type ServerOptions = {
   readonly observe?: ((operation: OperationId | 'unknown', status: number, durationMs: number) => void) | undefined
 }
 
-const requestTimeoutMs = 30_000
-const headersTimeoutMs = 10_000
+/** How often Node looks for requests that exceed their time. */
+const timeoutCheckMs = 1000
+/** Bodies have a time limit of their own. Node's limit also ends bodies that no route reads. */
+const requestTimeoutMarginMs = 5000
+/** A client that still sends when it is refused reads the answer within this time. */
+const lingerMs = 2000
 /** Longer than the usual 60 s of a load balancer, so that the balancer closes the connection first. */
 const keepAliveTimeoutMs = 72_000
 /** In logs and metrics only: the client closed the connection before the response. */
@@ -85,7 +93,7 @@ const paramCharsMax = 2048
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 
 export function createServer(options: ServerOptions): FastifyInstance {
-  const { log, headerBytesMax, targetOf } = options
+  const { log, headerBytesMax, headersTimeoutMs, bodyTimeoutMs, targetOf } = options
   const notFound = answering(options, 'unknown', async (request) => {
     const isApi = request.path === '/v1' || request.path.startsWith('/v1/')
     const refused = isApi ? await options.pipeline.authenticateOnly(request) : undefined
@@ -95,8 +103,13 @@ export function createServer(options: ServerOptions): FastifyInstance {
   const app = Fastify({
     logger: false,
     // Node refuses a request without Host by itself, without a problem body. The service does not need Host.
-    http: { maxHeaderSize: headerBytesMax, headersTimeout: headersTimeoutMs, requireHostHeader: false },
-    requestTimeout: requestTimeoutMs,
+    http: {
+      maxHeaderSize: headerBytesMax,
+      headersTimeout: headersTimeoutMs,
+      connectionsCheckingInterval: Math.min(timeoutCheckMs, headersTimeoutMs),
+      requireHostHeader: false,
+    },
+    requestTimeout: headersTimeoutMs + bodyTimeoutMs + requestTimeoutMarginMs,
     keepAliveTimeout: keepAliveTimeoutMs,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
@@ -111,6 +124,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
       void notFound(request, reply)
     },
   })
+  app.server.on('connection', options.incoming.open)
+  refuseFragments(app, options)
   leaveBodyUnread(app)
   app.setErrorHandler((error, request, reply) => {
     const { statusCode = 500 } = error as { readonly statusCode?: number }
@@ -122,6 +137,16 @@ export function createServer(options: ServerOptions): FastifyInstance {
   mountOperations(app, options)
   app.setNotFoundHandler(notFound)
   return app
+}
+
+/** The router ignores a fragment. A request target has none (RFC 9112, section 3.2), so that it is refused: 400. */
+function refuseFragments(app: FastifyInstance, options: ServerOptions): void {
+  const refuse = answering(options, 'unknown', () => {
+    throw new Refusal('malformed_request', 'The request target contains a fragment (`#`). Send the target without it.')
+  })
+  app.addHook('onRequest', async (request, reply) => {
+    if (request.url.includes('#')) await refuse(request, reply)
+  })
 }
 
 /**
@@ -317,13 +342,20 @@ function requestIdOf(request: IncomingMessage): string {
   return typeof given === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(given) ? given : newId()
 }
 
+const socketProblems: Readonly<Record<string, ProblemCode>> = {
+  HPE_HEADER_OVERFLOW: 'headers_too_large',
+  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
+}
+
 /** Node's parser refuses the request before Fastify sees it, so that the problem is written to the socket. */
 function refuseOnSocket(error: Error & { readonly code?: string }, socket: Socket, options: ServerOptions): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+  // After an earlier answer on the connection, the client would take this one for the answer to its next request.
+  const isLateAgain = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && socket.bytesWritten > 0
+  if (error.code === 'ECONNRESET' || !socket.writable || isLateAgain) {
     socket.destroy()
     return
   }
-  const code: ProblemCode = error.code === 'HPE_HEADER_OVERFLOW' ? 'headers_too_large' : 'malformed_request'
+  const code = socketProblems[error.code ?? ''] ?? 'malformed_request'
   const { status, title, detail } = problems[code]
   const requestId = newId()
   const trace = { code }
@@ -340,4 +372,6 @@ function refuseOnSocket(error: Error & { readonly code?: string }, socket: Socke
     body,
   ]
   socket.end(lines.join('\r\n'))
+  const timer = setTimeout(() => socket.destroy(), lingerMs)
+  socket.once('close', () => clearTimeout(timer))
 }

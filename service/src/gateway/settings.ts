@@ -44,6 +44,28 @@ export const gatewaySettings = {
     description: 'Largest request body in bytes',
     read: integer(1024, 16 * 1024 * 1024, 262_144),
   },
+  HEADERS_TIMEOUT_MS: {
+    default: '10000',
+    description: 'Milliseconds that the headers of a request may take to arrive; then 408',
+    read: integer(100, 600_000, 10_000),
+  },
+  BODY_TIMEOUT_MS: {
+    default: '20000',
+    description: 'Milliseconds that the whole body of a request may take to arrive; then 408',
+    read: integer(100, 600_000, 20_000),
+  },
+  UNAUTHENTICATED_CONNECTIONS_MAX: {
+    default: '4096',
+    description:
+      'Connections of a process on which no signature was verified; beyond it the one that has waited longest is closed',
+    read: integer(16, 1_000_000, 4096),
+  },
+  UNAUTHENTICATED_BYTES_MAX: {
+    default: '33554432',
+    description:
+      'Bytes of incomplete bodies that a process holds together; beyond it the oldest is refused with 503 and `Retry-After`',
+    read: integer(65_536, 4_294_967_296, 33_554_432),
+  },
   REQUESTS_MAX: {
     default: '96',
     description: 'Requests in progress at once in a process; further ones are refused with 503 and `Retry-After`',

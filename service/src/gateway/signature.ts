@@ -4,8 +4,8 @@
  */
 import { constants, generateKeyPair, verify, type KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
-import { canonicalString } from '@partner-payments/wire'
-import type { Access } from '../access/index.ts'
+import { canonicalString, problems, signatureMistakes } from '@partner-payments/wire'
+import { type Access, isUnixSeconds, readNonce } from '../access/index.ts'
 import { type Caller, Refusal } from '../api/index.ts'
 import { type Clock, secondMs } from '../kernel/index.ts'
 
@@ -22,35 +22,46 @@ export type SignatureHeaders = {
 }
 
 const base64 = /^[A-Za-z0-9+/]+={0,2}$/
-/** The spellings of a GUID: hyphens or not, braces or parentheses or neither. */
-const guid = /^(?:\{(?<b>[0-9a-f-]{36})\}|\((?<p>[0-9a-f-]{36})\)|(?<h>[0-9a-f-]{36})|(?<n>[0-9a-f]{32}))$/i
-const hyphenated = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
-
-function readNonce(text: string): string | undefined {
-  const groups = guid.exec(text)?.groups
-  if (!groups) return undefined
-  if (groups['n']) return groups['n'].toLowerCase()
-  const inner = groups['b'] ?? groups['p'] ?? groups['h'] ?? ''
-  return hyphenated.test(inner) ? inner.replaceAll('-', '').toLowerCase() : undefined
-}
+/** A Base64 signature of this length that consists of hexadecimal digits only does not occur. */
+const hexadecimal = /^[0-9a-f]{128,}$/i
+const signatureHeaderNames = ['ApiKey', 'Nonce', 'Timestamp', 'Signature'] as const
 
 const textOf = (value: string | string[] | undefined): string =>
   Array.isArray(value) ? value.join(', ') : (value ?? '')
 
-/** Refuses: jwt_not_accepted, signature_required, timestamp_out_of_window, nonce_invalid, signature_invalid. */
-export function readSignatureHeaders(headers: Headers): SignatureHeaders {
+/** The four headers as sent. */
+export type SentSignature = Readonly<Record<'apiKey' | 'nonce' | 'timestamp' | 'signature', string>>
+
+/** Refuses: jwt_not_accepted, signature_required. */
+export function readSentSignature(headers: Headers): SentSignature {
   if (/^bearer(\s|$)/i.test(textOf(headers['authorization']))) throw new Refusal('jwt_not_accepted')
-  const apiKey = textOf(headers['apikey'])
-  const nonceAsSent = textOf(headers['nonce'])
-  const timestamp = textOf(headers['timestamp'])
-  const signature = textOf(headers['signature'])
-  if (apiKey === '' || nonceAsSent === '' || timestamp === '' || signature === '')
-    throw new Refusal('signature_required')
-  if (!/^\d{1,12}$/.test(timestamp))
-    throw new Refusal('timestamp_out_of_window', 'Timestamp must be Unix time in seconds, for example 1767225600.')
+  const missing = signatureHeaderNames.filter((name) => textOf(headers[name.toLowerCase()]) === '')
+  if (missing.length > 0) {
+    const names = missing.map((name) => `\`${name}\``).join(', ')
+    const what = missing.length === 1 ? `The header ${names} is missing.` : `The headers ${names} are missing.`
+    throw new Refusal('signature_required', `${what} ${problems.signature_required.detail}`)
+  }
+  return {
+    apiKey: textOf(headers['apikey']),
+    nonce: textOf(headers['nonce']),
+    timestamp: textOf(headers['timestamp']),
+    signature: textOf(headers['signature']),
+  }
+}
+
+/** Refuses: timestamp_out_of_window, nonce_invalid, signature_invalid. The details depend on the headers alone. */
+export function readSignatureHeaders({
+  apiKey,
+  nonce: nonceAsSent,
+  timestamp,
+  signature,
+}: SentSignature): SignatureHeaders {
+  if (!isUnixSeconds(timestamp)) throw new Refusal('timestamp_out_of_window', signatureMistakes.timestamp_unit)
   const nonce = readNonce(nonceAsSent)
   if (nonce === undefined) throw new Refusal('nonce_invalid')
-  if (!base64.test(signature) || signature.length % 4 !== 0) throw new Refusal('signature_invalid')
+  if (hexadecimal.test(signature)) throw new Refusal('signature_invalid', signatureMistakes.signature_hex)
+  if (!base64.test(signature) || signature.length % 4 !== 0)
+    throw new Refusal('signature_invalid', signatureMistakes.signature_encoding)
   return { apiKey, nonce, nonceAsSent, timestamp, signature: Buffer.from(signature, 'base64') }
 }
 

@@ -7,6 +7,7 @@ import type { Simulated, Simulations } from './service.ts'
 export function simulationsRoutes(simulations: Simulations): Handlers<'simulations'> {
   return {
     simulateDeposit: async ({ caller, body, ip }) => toAnswer(await simulations.deposit(caller, body, ip)),
+    diagnoseSignature: async ({ caller, body }) => ({ body: await simulations.diagnose(caller, body) }),
     simulateWithdrawal: async ({ caller, body, ip }) => toAnswer(await simulations.withdrawal(caller, body, ip)),
   }
 }

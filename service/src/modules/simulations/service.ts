@@ -1,10 +1,12 @@
 /** The verbs of the simulations module. */
-import type { BodyOf } from '@partner-payments/wire'
+import type { BodyOf, ResponseOf } from '@partner-payments/wire'
+import type { Access } from '../../access/index.ts'
 import { type Caller, readAmount, readCurrency, Refusal } from '../../api/index.ts'
-import { type Currency, dayMs, type Minor } from '../../kernel/index.ts'
+import { type Clock, type Currency, dayMs, type Minor } from '../../kernel/index.ts'
 import type { SandboxBank } from '../../rails/index.ts'
 import type { Deposits } from '../deposits/index.ts'
 import type { Payouts } from '../payouts/index.ts'
+import { createSignatureDebugger } from './signature-debugger.ts'
 
 export type Simulated = {
   readonly reference: string
@@ -18,6 +20,8 @@ export type Simulations = {
   readonly deposit: (caller: Caller, body: BodyOf<'simulateDeposit'>, ip: string) => Promise<Simulated>
   /** Refuses with the codes of `deposit`, and with insufficient_funds. */
   readonly withdrawal: (caller: Caller, body: BodyOf<'simulateWithdrawal'>, ip: string) => Promise<Simulated>
+  /** Verifies the described request with the credential of the caller. Refuses: not_found (revoked meanwhile). */
+  readonly diagnose: (caller: Caller, body: BodyOf<'diagnoseSignature'>) => Promise<ResponseOf<'diagnoseSignature'>>
 }
 
 /** Far longer than all steps of the bank take, so that a funded deposit does not expire. */
@@ -27,6 +31,11 @@ export function createSimulations(deps: {
   readonly bank: SandboxBank
   readonly deposits: Deposits
   readonly payouts: Payouts
+  readonly access: Pick<Access, 'credentialOf'>
+  readonly clock: Clock
+  readonly windowSeconds: number
+  /** The public URL of the API, which some clients sign. */
+  readonly publicUrl: string
 }): Simulations {
   const { bank, deposits, payouts } = deps
   return {
@@ -61,6 +70,7 @@ export function createSimulations(deps: {
       const { payout, replayed } = await payouts.simulate(caller, request, ip)
       return { reference: payout.reference, amount, currency, replayed }
     },
+    diagnose: createSignatureDebugger(deps),
   }
 }
 
