@@ -4,6 +4,7 @@
  */
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { cellSettings, type Issuer, issuersOf } from './cells.ts'
 import { deliverySettings } from './delivery/index.ts'
 import { gatewaySettings } from './gateway/index.ts'
 import {
@@ -75,6 +76,7 @@ const processSettings = {
 /** Every setting of the service, declared beside the code that uses it. */
 export const settings = {
   ...processSettings,
+  ...cellSettings,
   ...gatewaySettings,
   ...databaseSettings,
   ...railsSettings,
@@ -85,7 +87,9 @@ export const settings = {
 type Name = keyof typeof settings
 
 type Raw = SettingValues<typeof settings>
-export type Config = Omit<Raw, 'MASTER_KEY' | 'OPS_PORT' | 'WEBHOOK_HTTP' | 'PUBLIC_URL'> & {
+export type Config = Omit<Raw, 'MASTER_KEY' | 'OPS_PORT' | 'WEBHOOK_HTTP' | 'PUBLIC_URL' | 'IBAN_ISSUERS'> & {
+  /** Those of this cell. */
+  readonly IBAN_ISSUERS: readonly Issuer[]
   /** The first one seals, all of them open. */
   readonly MASTER_KEY: MasterKeys
   readonly OPS_PORT: number
@@ -160,8 +164,11 @@ function complete(raw: Raw, makesKey: boolean): Config {
   if (raw.MODE === 'production') refuseSandboxDefaults(raw)
   if (raw.MASTER_KEY === undefined && !makesKey)
     throw new ConfigError('MASTER_KEY is required for separate roles, which share it (openssl rand -base64 32)')
+  const selected = issuersOf(raw.IBAN_ISSUERS, raw.CELL)
+  if ('problem' in selected) throw new ConfigError(`IBAN_ISSUERS names cells: ${selected.problem}`)
   return {
     ...raw,
+    IBAN_ISSUERS: selected.issuers,
     OPS_PORT: raw.OPS_PORT >= 0 ? raw.OPS_PORT : raw.PORT === 0 ? 0 : raw.PORT + 1,
     WEBHOOK_HTTP: raw.WEBHOOK_HTTP ?? (raw.MODE === 'sandbox' && onLoopback),
     MASTER_KEY: raw.MASTER_KEY ?? [sandboxMasterKey(raw.DATA_DIR)],
