@@ -26,7 +26,17 @@ import {
   requireMigrated,
   startEmbeddedPostgres,
 } from './postgres/index.ts'
-import { connectDatabase, connectionsOf, explain, gatewayForms, listening, type Started, stopper } from './process.ts'
+import {
+  acceptMasterKey,
+  connectDatabase,
+  connectionsOf,
+  explain,
+  gatewayForms,
+  listening,
+  requireMasterKey,
+  type Started,
+  stopper,
+} from './process.ts'
 import { createProcesses, type Processes, type RequestRole } from './processes.ts'
 import { credentialsFile, seedSandbox } from './seed.ts'
 
@@ -79,9 +89,12 @@ async function run(role: Role, args: readonly string[], context: Context): Promi
   if (role === 'gateway' && config.API_URL === undefined)
     throw new ConfigError('API_URL is required for the role gateway')
   const { db, url, embedded } = await openDatabase(role, context)
+  // Before the migrations: a wrong key often means a wrong database. `migrate` needs no key, and checks one that is set.
+  if (role !== 'migrate' || !config.masterKeyFile?.isNew) await requireMasterKey(db, config)
   if (role === 'serve' || role === 'migrate' || embedded !== undefined) await migrate(db.pool)
   else await requireMigrated(db.pool)
   if (role === 'migrate') return stop()
+  await acceptMasterKey(db, config)
 
   const mailboxFolder = join(config.DATA_DIR, 'mailbox')
   if (role === 'operator') {

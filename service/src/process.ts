@@ -1,7 +1,8 @@
 /** What every process of the service does: connect to the database, listen, stop in order, explain a failure in one line. */
-import { type Config, ConfigError } from './config.ts'
+import { masterKeyState, recordMasterKeys } from './access/index.ts'
+import { type Config, ConfigError, saveMasterKey } from './config.ts'
 import { Refusal, Unreachable } from './api/index.ts'
-import { type Log } from './kernel/index.ts'
+import { type Log, systemClock } from './kernel/index.ts'
 import { createDatabase, type Database, EmbeddedPostgresError, MigrationError } from './postgres/index.ts'
 
 /** A started part. Parts are stopped in the reverse order of their start. */
@@ -68,6 +69,30 @@ export async function connectDatabase(
   if (facts !== undefined && wanted > facts.connectionsMax)
     log.warn({ wanted, max: facts.connectionsMax }, 'the processes may open more connections than the server accepts')
   return db
+}
+
+/** Throws a ConfigError if values of the database are sealed under a master key that is not configured. */
+export async function requireMasterKey(db: Database, config: Config): Promise<void> {
+  const state = await masterKeyState(db, config.MASTER_KEY)
+  if (state === 'unused' || state === 'open') return
+  const file = config.masterKeyFile
+  const page = 'see docs/runbooks/master-key.md'
+  if (file?.isNew)
+    throw new ConfigError(`${file.path} is missing, and the database cannot be opened without it: restore it; ${page}`)
+  const where = file ? `the master key in ${file.path}` : 'MASTER_KEY'
+  throw new ConfigError(
+    state === 'closed'
+      ? `${where} does not open this database: set the key that it was created with; ${page}`
+      : `${where} opens only a part of this database: add its earlier key after the new one (NEW,OLD); ${page}`,
+  )
+}
+
+/** Checks the master key, writes a new one of a sandbox to its file, and then records it in the database. */
+export async function acceptMasterKey(db: Database, config: Config): Promise<void> {
+  await requireMasterKey(db, config)
+  saveMasterKey(config)
+  await recordMasterKeys(db, config.MASTER_KEY, systemClock)
+  await requireMasterKey(db, config)
 }
 
 export async function listening(
