@@ -1,4 +1,5 @@
 /** What every process of the service does: connect to the database, listen, stop in order, explain a failure in one line. */
+import { createServer } from 'node:net'
 import { masterKeyState, recordMasterKeys } from './access/index.ts'
 import { type Config, ConfigError, saveMasterKey } from './config.ts'
 import { Refusal, Unreachable } from './api/index.ts'
@@ -93,6 +94,23 @@ export async function acceptMasterKey(db: Database, config: Config): Promise<voi
   saveMasterKey(config)
   await recordMasterKeys(db, config.MASTER_KEY, systemClock)
   await requireMasterKey(db, config)
+}
+
+/** Throws a ConfigError if both ports are taken, as by a second service with the same settings. One is left to `listening`. */
+export async function refuseTakenPorts({ HOST, PORT, OPS_HOST, OPS_PORT }: Config): Promise<void> {
+  const [isPortTaken, isOpsPortTaken] = await Promise.all([isTaken(HOST, PORT), isTaken(OPS_HOST, OPS_PORT)])
+  if (isPortTaken && isOpsPortTaken)
+    throw new ConfigError(
+      `${HOST}:${PORT} and ${OPS_HOST}:${OPS_PORT} are in use: choose others with PORT and OPS_PORT, or stop the other service`,
+    )
+}
+
+function isTaken(host: string, port: number): Promise<boolean> {
+  const server = createServer()
+  return new Promise((resolve) => {
+    server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code === 'EADDRINUSE'))
+    server.listen(port, host, () => server.close(() => resolve(false)))
+  })
 }
 
 export async function listening(
