@@ -8,7 +8,16 @@ import { compose } from './compose.ts'
 import { type Config, ConfigError, readConfig } from './config.ts'
 import { createLog, systemClock } from './kernel/index.ts'
 import { createObservability } from './observability/index.ts'
-import { connectDatabase, explain, gatewayForms, listening, type Started, stopper, tracingOf } from './process.ts'
+import {
+  connectDatabase,
+  explain,
+  gatewayForms,
+  listening,
+  requireMasterKey,
+  type Started,
+  stopper,
+  tracingOf,
+} from './process.ts'
 import type { ChildMessage, ParentMessage, RequestRole } from './processes.ts'
 
 const send = (message: ChildMessage) => process.send?.(message)
@@ -26,6 +35,7 @@ async function main(): Promise<void> {
   if (config.DATABASE_URL === undefined) throw new ConfigError('an API process is started by its parent')
   const db = await connectDatabase(config.DATABASE_URL, { config, log, started })
   const tracing = tracingOf(config, role, started)
+  await requireMasterKey(db, config)
   const observability = createObservability({ db, process: number })
   process.on('message', (message: ParentMessage) => {
     if (message.type !== 'metrics') return

@@ -26,7 +26,7 @@ import { type Observability, type QueueProbe, startQueueAges } from './observabi
 import { createEventOutbox, payloadOf, sampleOf } from './events/index.ts'
 import { analyseWhatHasGrown, type Database, tracedDatabase } from './postgres/index.ts'
 import { createSandboxBank, type SandboxBank } from './rails/index.ts'
-import { accountsRoutes, createAccounts, defaultIssuers } from './modules/accounts/index.ts'
+import { accountsRoutes, createAccounts } from './modules/accounts/index.ts'
 import { beneficiariesRoutes, createBeneficiaries } from './modules/beneficiaries/index.ts'
 import { createCustomers, customersRoutes } from './modules/customers/index.ts'
 import { createDeposits, type Deposits } from './modules/deposits/index.ts'
@@ -119,7 +119,7 @@ export function composeModules(deps: ModulesDeps) {
     limits: config.WEBHOOK_LIMITS,
     ...(config.WEBHOOK_RETRY_DELAYS_MS === undefined ? {} : { retryDelaysMs: config.WEBHOOK_RETRY_DELAYS_MS }),
   })
-  const accounts = createAccounts({ db, clock, customers, ledger, issuers: defaultIssuers })
+  const accounts = createAccounts({ db, clock, customers, ledger, issuers: config.IBAN_ISSUERS })
   const beneficiaries = createBeneficiaries({ db, clock, cursors, customers })
   const transactions = createTransactions({ db, clock, cursors, eventOutbox, customers, sharded })
   const shared = { db, clock, ledger, eventOutbox, customers, transactions }

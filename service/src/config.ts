@@ -4,6 +4,7 @@
  */
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { cellSettings, type Issuer, issuersOf } from './cells.ts'
 import { deliverySettings } from './delivery/index.ts'
 import { gatewaySettings } from './gateway/index.ts'
 import {
@@ -12,6 +13,7 @@ import {
   masterKeyBytes,
   type Mode,
   oneOf,
+  present,
   randomBytes,
   refuseSetting,
   type Setting,
@@ -75,6 +77,7 @@ const processSettings = {
 /** Every setting of the service, declared beside the code that uses it. */
 export const settings = {
   ...processSettings,
+  ...cellSettings,
   ...gatewaySettings,
   ...databaseSettings,
   ...railsSettings,
@@ -85,9 +88,13 @@ export const settings = {
 type Name = keyof typeof settings
 
 type Raw = SettingValues<typeof settings>
-export type Config = Omit<Raw, 'MASTER_KEY' | 'OPS_PORT' | 'WEBHOOK_HTTP' | 'PUBLIC_URL'> & {
+export type Config = Omit<Raw, 'MASTER_KEY' | 'OPS_PORT' | 'WEBHOOK_HTTP' | 'PUBLIC_URL' | 'IBAN_ISSUERS'> & {
+  /** Those of this cell. */
+  readonly IBAN_ISSUERS: readonly Issuer[]
   /** The first one seals, all of them open. */
   readonly MASTER_KEY: MasterKeys
+  /** The sandbox's own key: read from the file, or new and not yet written. Undefined: MASTER_KEY is set. */
+  readonly masterKeyFile: { readonly path: string; readonly isNew: boolean } | undefined
   readonly OPS_PORT: number
   readonly WEBHOOK_HTTP: boolean
   /** Undefined: built from the host and the port in use. */
@@ -160,11 +167,16 @@ function complete(raw: Raw, makesKey: boolean): Config {
   if (raw.MODE === 'production') refuseSandboxDefaults(raw)
   if (raw.MASTER_KEY === undefined && !makesKey)
     throw new ConfigError('MASTER_KEY is required for separate roles, which share it (openssl rand -base64 32)')
+  const sandboxKey = raw.MASTER_KEY === undefined ? readSandboxMasterKey(raw.DATA_DIR) : undefined
+  const selected = issuersOf(raw.IBAN_ISSUERS, raw.CELL)
+  if ('problem' in selected) throw new ConfigError(`IBAN_ISSUERS names cells: ${selected.problem}`)
   return {
     ...raw,
+    IBAN_ISSUERS: selected.issuers,
     OPS_PORT: raw.OPS_PORT >= 0 ? raw.OPS_PORT : raw.PORT === 0 ? 0 : raw.PORT + 1,
     WEBHOOK_HTTP: raw.WEBHOOK_HTTP ?? (raw.MODE === 'sandbox' && onLoopback),
-    MASTER_KEY: raw.MASTER_KEY ?? [sandboxMasterKey(raw.DATA_DIR)],
+    MASTER_KEY: raw.MASTER_KEY ?? [present(sandboxKey, 'one of the two is set').key],
+    masterKeyFile: sandboxKey && { path: sandboxKey.path, isNew: sandboxKey.isNew },
   }
 }
 
@@ -180,18 +192,31 @@ function refuseSandboxDefaults(raw: Raw): void {
   if (raw.SMTP_URL === undefined) refuse('SMTP_URL is required: invitations are sent by mail')
 }
 
-/** The sandbox's own master key: made once and kept in DATA_DIR. */
-function sandboxMasterKey(dataDir: string): Buffer {
+/** The sandbox's own master key. `saveMasterKey` writes a new one when the database is seen to need no earlier key. */
+function readSandboxMasterKey(dataDir: string): {
+  readonly key: Buffer
+  readonly path: string
+  readonly isNew: boolean
+} {
   makeDataDir(dataDir)
   const path = join(dataDir, 'master.key')
   try {
-    if (!existsSync(path))
-      writeFileSync(path, `${randomBytes(masterKeyBytes).toString('base64')}\n`, { mode: 0o600, flag: 'wx' })
+    if (!existsSync(path)) return { key: randomBytes(masterKeyBytes), path, isNew: true }
     const key = Buffer.from(readFileSync(path, 'utf8').trim(), 'base64')
     if (key.length !== masterKeyBytes) throw new Error('it does not hold 32 bytes in Base64')
-    return key
+    return { key, path, isNew: false }
   } catch (error) {
     throw new ConfigError(`the sandbox's master key ${path}: ${(error as Error).message}`)
+  }
+}
+
+/** Writes a new master key of a sandbox to its file. Throws a ConfigError if the file exists by now. */
+export function saveMasterKey({ MASTER_KEY: [key], masterKeyFile }: Config): void {
+  if (!masterKeyFile?.isNew) return
+  try {
+    writeFileSync(masterKeyFile.path, `${key.toString('base64')}\n`, { mode: 0o600, flag: 'wx', flush: true })
+  } catch (error) {
+    throw new ConfigError(`the sandbox's master key ${masterKeyFile.path}: ${(error as Error).message}`)
   }
 }
 

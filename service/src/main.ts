@@ -17,21 +17,25 @@ import {
 } from './config.ts'
 import type { Gateway } from './gateway/index.ts'
 import { createLog, type Log, type Loop, systemClock } from './kernel/index.ts'
-import { createObservability, type Observability } from './observability/index.ts'
+import { createObservability } from './observability/index.ts'
 import { requireCommand, runOperator } from './operator.ts'
 import {
   type Database,
   findRunningPostgres,
+  hasCluster,
   migrate,
   requireMigrated,
   startEmbeddedPostgres,
 } from './postgres/index.ts'
 import {
+  acceptMasterKey,
   connectDatabase,
   connectionsOf,
   explain,
   gatewayForms,
   listening,
+  refuseTakenPorts,
+  requireMasterKey,
   type Started,
   stopper,
   tracingOf,
@@ -49,15 +53,20 @@ async function main(): Promise<void> {
   if (!isRole(role)) throw new ConfigError(`no role ${role}: the roles are ${roles.join(', ')}`)
   if (role === 'operator') requireCommand(args)
   const given = role === 'operator' ? {} : readArguments(role, args)
+  const signals = role === 'operator' || role === 'migrate' ? undefined : handleSignals()
   const config = readConfig({ makesKey: !separateRoles.has(role), given })
-  const log = createLog(config.LOG_LEVEL)
+  // The operator's command prints its result, or the reason of its failure, and nothing else.
+  const log = createLog(role === 'operator' ? 'silent' : config.LOG_LEVEL)
   const started: Started[] = []
   const stop = stopper(started, log)
   try {
-    await run(role, args, { config, log, started, stop })
+    await run(role, args, { config, log, started, stop, signals })
   } catch (error) {
     await stop()
-    throw error
+    if (!signals?.start.aborted) throw error
+    // What failed after the signal failed because of it.
+    process.stderr.write('Stopped before the service was ready.\n')
+    process.exit(0)
   }
 }
 
@@ -80,17 +89,23 @@ type Context = {
   readonly log: Log
   readonly started: Started[]
   readonly stop: () => Promise<void>
+  readonly signals: Signals | undefined
 }
 
 async function run(role: Role, args: readonly string[], context: Context): Promise<void> {
-  const { config, log, started, stop } = context
+  const { config, log, started, stop, signals } = context
   log.info({ role, config: printConfig(config) }, 'starting')
   if (role === 'gateway' && config.API_URL === undefined)
     throw new ConfigError('API_URL is required for the role gateway')
   const { db, url, embedded } = await openDatabase(role, context)
+  signals?.start.throwIfAborted()
+  // Before the migrations: a wrong key often means a wrong database. `migrate` needs no key, and checks one that is set.
+  if (role !== 'migrate' || !config.masterKeyFile?.isNew) await requireMasterKey(db, config)
   if (role === 'serve' || role === 'migrate' || embedded !== undefined) await migrate(db.pool)
   else await requireMigrated(db.pool)
   if (role === 'migrate') return stop()
+  await acceptMasterKey(db, config)
+  signals?.start.throwIfAborted()
 
   const mailboxFolder = join(config.DATA_DIR, 'mailbox')
   if (role === 'operator') {
@@ -102,15 +117,17 @@ async function run(role: Role, args: readonly string[], context: Context): Promi
   const tracing = tracingOf(config, role, started)
   const observability = createObservability({ db, ...(processes ? { process: '0', others: processes } : {}) })
   const service = compose({ config, db, clock: systemClock, log, observability, tracing, mailboxFolder })
-  onSignals(observability, stop, log)
   embedded?.ended.then(
-    () => databaseEnded(started, stop, log),
+    () => databaseEnded(context),
     () => undefined,
   )
+  if (answersRequests(role)) await refuseTakenPorts(config)
   const opsPort = await listening('OPS_PORT', config.OPS_HOST, config.OPS_PORT, observability.listen)
   started.push({ name: 'operations', stop: observability.close })
   if (answersRequests(role)) await serve(role, service, opsPort, { ...context, db, url, processes })
   else startWorkers(service, started)
+  signals?.start.throwIfAborted()
+  signals?.started({ drain: observability.drain, stop, log })
   observability.ready()
 }
 
@@ -199,18 +216,30 @@ function welcome(config: Config, baseUrl: string, opsPort: number): string {
   return `${lines.join('\n')}\n`
 }
 
-function onSignals(observability: Observability, stop: () => Promise<void>, log: Log): void {
+type Signals = {
+  /** Aborted by a signal before the service is ready. The start then ends at its next step. */
+  readonly start: AbortSignal
+  /** From now on a signal drains the service. */
+  readonly started: (service: RunningService) => void
+}
+type RunningService = Pick<Context, 'stop' | 'log'> & { readonly drain: () => void }
+
+function handleSignals(): Signals {
+  const start = new AbortController()
+  let service: RunningService | undefined
   let isStopping = false
   const onSignal = (signal: string) => {
     if (isStopping) process.exit(1) // A second Ctrl-C ends the process at once.
     isStopping = true
-    log.info({ signal }, 'stopping')
-    observability.drain()
-    void stop().then(() => process.exit(0))
+    if (service === undefined) return start.abort()
+    service.log.info({ signal }, 'stopping')
+    service.drain()
+    void service.stop().then(() => process.exit(0))
   }
   process.on('SIGINT', onSignal)
   process.on('SIGTERM', onSignal)
   if (startedByNpm()) onOrphaned(() => onSignal('npm ended'))
+  return { start: start.signal, started: (running) => void (service = running) }
 }
 
 /** Stops the service if npm, its parent, was killed: a killed npm passes no signal on. */
@@ -227,10 +256,12 @@ function onOrphaned(stop: () => void): void {
 const orphanCheckMs = 250
 
 /** Ends the process after an unexpected end of the embedded server, so that a supervisor restarts it. */
-async function databaseEnded(started: readonly Started[], stop: () => Promise<void>, log: Log): Promise<void> {
+async function databaseEnded({ config, log, started, stop }: Context): Promise<void> {
   if (!started.some(({ name }) => name === 'embedded PostgreSQL')) return
-  log.error('the embedded PostgreSQL ended unexpectedly')
-  process.stderr.write('The embedded PostgreSQL ended unexpectedly: see postgres.log in the data folder.\n')
+  const line = hasCluster(config.DATA_DIR)
+    ? 'The embedded PostgreSQL ended unexpectedly: see postgres.log in the data folder.'
+    : `The data folder ${config.DATA_DIR} was removed while the service ran: the service stops.`
+  process.stderr.write(`${line}\n`)
   await stop()
   process.exit(1)
 }

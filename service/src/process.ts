@@ -1,8 +1,10 @@
 /** What every process of the service does: connect to the database, listen, stop in order, explain a failure in one line. */
-import { type Config, ConfigError } from './config.ts'
+import { createServer } from 'node:net'
+import { masterKeyState, recordMasterKeys } from './access/index.ts'
+import { type Config, ConfigError, saveMasterKey } from './config.ts'
 import { createTracing } from './observability/index.ts'
 import { Refusal, Unreachable } from './api/index.ts'
-import { type Log, type Tracing } from './kernel/index.ts'
+import { type Log, systemClock, type Tracing } from './kernel/index.ts'
 import { createDatabase, type Database, EmbeddedPostgresError, MigrationError } from './postgres/index.ts'
 
 /** A started part. Parts are stopped in the reverse order of their start. */
@@ -78,6 +80,47 @@ export function tracingOf(config: Config, role: string, started: Started[]): Tra
   const tracing = createTracing(endpoint, role, ratio)
   started.push({ name: 'traces', stop: tracing.close })
   return tracing
+}
+
+/** Throws a ConfigError if values of the database are sealed under a master key that is not configured. */
+export async function requireMasterKey(db: Database, config: Config): Promise<void> {
+  const state = await masterKeyState(db, config.MASTER_KEY)
+  if (state === 'unused' || state === 'open') return
+  const file = config.masterKeyFile
+  const page = 'see docs/runbooks/master-key.md'
+  if (file?.isNew)
+    throw new ConfigError(`${file.path} is missing, and the database cannot be opened without it: restore it; ${page}`)
+  const where = file ? `the master key in ${file.path}` : 'MASTER_KEY'
+  throw new ConfigError(
+    state === 'closed'
+      ? `${where} does not open this database: set the key that it was created with; ${page}`
+      : `${where} opens only a part of this database: add its earlier key after the new one (NEW,OLD); ${page}`,
+  )
+}
+
+/** Checks the master key, writes a new one of a sandbox to its file, and then records it in the database. */
+export async function acceptMasterKey(db: Database, config: Config): Promise<void> {
+  await requireMasterKey(db, config)
+  saveMasterKey(config)
+  await recordMasterKeys(db, config.MASTER_KEY, systemClock)
+  await requireMasterKey(db, config)
+}
+
+/** Throws a ConfigError if both ports are taken, as by a second service with the same settings. One is left to `listening`. */
+export async function refuseTakenPorts({ HOST, PORT, OPS_HOST, OPS_PORT }: Config): Promise<void> {
+  const [isPortTaken, isOpsPortTaken] = await Promise.all([isTaken(HOST, PORT), isTaken(OPS_HOST, OPS_PORT)])
+  if (isPortTaken && isOpsPortTaken)
+    throw new ConfigError(
+      `${HOST}:${PORT} and ${OPS_HOST}:${OPS_PORT} are in use: choose others with PORT and OPS_PORT, or stop the other service`,
+    )
+}
+
+function isTaken(host: string, port: number): Promise<boolean> {
+  const server = createServer()
+  return new Promise((resolve) => {
+    server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code === 'EADDRINUSE'))
+    server.listen(port, host, () => server.close(() => resolve(false)))
+  })
 }
 
 export async function listening(

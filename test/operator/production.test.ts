@@ -75,6 +75,16 @@ test('422 with the reason for a payout without a connected bank, and nothing is 
   assert.deepEqual(await listAll(client, '/v1/transactions'), [])
 })
 
+test('422 when an account is created without an issuer of IBANs, and nothing is issued', async () => {
+  const path = `/v1/customers/${textAt(await createCustomer(client), 'guid')}/account`
+  const answer = await client.post(path)
+  assert.deepEqual(
+    { status: answer.status, code: answer.json.code },
+    { status: 422, code: 'iban_issuer_not_configured' },
+  )
+  assert.equal((await client.get(path)).status, 404)
+})
+
 test('400 for a webhook by http or to this machine', async () => {
   for (const url of ['http://127.0.0.1:9/hook', 'https://127.0.0.1:9/hook', 'http://example.com/hook']) {
     const answer = await client.post('/v1/webhooks', { url, events: ['transaction.status.changed'] })

@@ -102,6 +102,29 @@ const values: readonly Refused[] = [
     line: 'WEBHOOK_RETRY_COUNT is not a variable of this service: see docs/configuration.md',
   },
 ]
+const cells = 'DE:37040044:1-1000@a,DE:37040044:1001-2000@b'
+const issuerSettings: readonly { readonly env: Environment; readonly line: RegExp | string }[] = [
+  { env: { IBAN_ISSUERS: 'DE' }, line: /^IBAN_ISSUERS must have entries such as DE:37040044 or / },
+  { env: { IBAN_ISSUERS: 'DE:1' }, line: /^IBAN_ISSUERS is wrong: a bank code of DE has 0 letters and 8 digits / },
+  {
+    env: { IBAN_ISSUERS: 'DE:37040044:1-1001@a,DE:37040044:1001-2000@b', CELL: 'a' },
+    line: /^IBAN_ISSUERS is wrong: DE:37040044: the numbers 1001-2000 overlap with 1-1001 /,
+  },
+  {
+    env: { IBAN_ISSUERS: `${cells},GB:NWBK601613` },
+    line: /^IBAN_ISSUERS must name a cell in every entry or in none /,
+  },
+  { env: { IBAN_ISSUERS: cells }, line: 'IBAN_ISSUERS names cells: CELL is required: one of a, b' },
+  { env: { IBAN_ISSUERS: cells, CELL: 'c' }, line: 'IBAN_ISSUERS names cells: CELL must be one of a, b' },
+  { env: { IBAN_ISSUERS: cells, CELL: 'A' }, line: /^CELL must be 1 to 32 lower-case letters/ },
+  {
+    env: { ...production, IBAN_ISSUERS: 'DE:99900001' },
+    line: /^IBAN_ISSUERS must not contain DE:99900001: the sandbox invented this bank code /,
+  },
+]
+for (const { env, line } of issuerSettings)
+  test(`${JSON.stringify({ IBAN_ISSUERS: env.IBAN_ISSUERS, CELL: env.CELL })} is refused`, () => refused(env, line))
+
 for (const { variable, value, line } of values)
   test(`${variable}=${value} is refused`, () => refused({ [variable]: value }, line))
 

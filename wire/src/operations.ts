@@ -311,8 +311,9 @@ export const operations = {
     summary: 'Create a customer account',
     description:
       'Issues one IBAN per configured issuing country. Idempotent: a repeated request returns the same IBANs. When ' +
-      'an IBAN pool is exhausted, the request is refused with 503 and no IBAN is issued.',
-    refusals: ['not_found', 'iban_pool_exhausted'],
+      'an IBAN pool is exhausted, the request is refused with 503 and no IBAN is issued. A service without issuing ' +
+      'country refuses the request with 422.',
+    refusals: ['not_found', 'iban_issuer_not_configured', 'iban_pool_exhausted'],
   },
   getCustomerAccount: {
     tag: 'accounts',

@@ -156,6 +156,11 @@ export const problems = {
     title: 'Currency not supported',
     detail: 'The operation does not support the currency. Use a supported currency.',
   },
+  iban_issuer_not_configured: {
+    status: 422,
+    title: 'No IBAN issuer configured',
+    detail: 'This service has no bank that issues IBANs. Ask the operator to configure an issuer.',
+  },
   beneficiary_currency_mismatch: {
     status: 422,
     title: 'Beneficiary currency mismatch',

@@ -340,7 +340,7 @@ export type Problem = {
   readonly status: number
   readonly detail: string
   readonly instance: string
-  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'invitation_not_pending' | 'recovery_in_progress' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'idempotency_key_reused' | 'insufficient_funds' | 'currency_not_supported' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'headers_too_large' | 'internal_error' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'overloaded' | 'downstream_timeout'
+  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'invitation_not_pending' | 'recovery_in_progress' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'idempotency_key_reused' | 'insufficient_funds' | 'currency_not_supported' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'headers_too_large' | 'internal_error' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'overloaded' | 'downstream_timeout'
   readonly requestId: string
   readonly errors?: readonly ({
     readonly pointer: string
@@ -1040,10 +1040,11 @@ export type Namespaces = {
      * Create a customer account.
      *
      * Issues one IBAN per configured issuing country. Idempotent: a repeated request returns the same IBANs. When an
-     * IBAN pool is exhausted, the request is refused with 503 and no IBAN is issued.
+     * IBAN pool is exhausted, the request is refused with 503 and no IBAN is issued. A service without issuing
+     * country refuses the request with 422.
      *
      * `POST /v1/customers/{id}/account`, permission `accounts:write`.
-     * Problem codes: not_found, iban_pool_exhausted.
+     * Problem codes: not_found, iban_issuer_not_configured, iban_pool_exhausted.
      */
     readonly createForCustomer: (id: string, options?: CallOptions) => Promise<CustomerAccount>
     /**

@@ -36,7 +36,7 @@ const credentialsCachedMax = 10_000
 const credentialsPerBatchMax = 100
 const batchesUnderWayMax = 2
 
-const secretContext = (partnerId: string, id: string) => ['access.api_secret', partnerId, id]
+export const secretContext = (partnerId: string, id: string) => ['access.api_secret', partnerId, id]
 
 export function createIssuer({ clock, sealer }: { readonly clock: Clock; readonly sealer: Sealer }) {
   return async (tx: Tx, request: IssueRequest): Promise<IssuedCredential> => {

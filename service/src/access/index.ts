@@ -1,11 +1,12 @@
 /**
  * Access: partners, service accounts with their keys, secrets and permissions, impersonation sessions, and nonces.
  *
- * Tables: access.partners, access.service_accounts, access.nonces. Invariants: a secret is encrypted at rest and shown
+ * Tables: access.partners, access.service_accounts, access.nonces, access.master_keys. Invariants: a secret is encrypted at rest and shown
  * once; a service account can use a nonce once, across all operations, processes and restarts; an unknown key and a
  * wrong signature give the same answer.
  */
 export { createNonceBatcher } from './nonces.ts'
+export { masterKeyState, recordMasterKeys } from './master-keys.ts'
 export { apiKeyPartner, isUnixSeconds, readNonce } from './rules.ts'
 export type { Credential, IssuedCredential } from './credentials.ts'
 export type { ConsumedNonce } from './nonces.ts'

@@ -34,15 +34,18 @@ export function createLog(level: LogLevel, destination: DestinationStream = proc
       formatters: { level: (label) => ({ level: label }) },
       redact: { paths: secretNames.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: '[redacted]' },
       // An error of the database driver carries the rejected row (`detail`) and the values of the statement.
-      serializers: { err: errorFields },
+      serializers: { err: (error: unknown) => errorFields(error) },
     },
     destination,
   )
 }
 
-function errorFields(error: unknown): Record<string, unknown> {
+function errorFields(error: unknown, withStack = true): Record<string, unknown> {
   if (!(error instanceof Error)) return { message: typeof error }
-  const { name, stack, cause } = error
+  const { name, cause } = error
+  // An outage is no fault of the code: the line names the system that failed, without stacks.
+  const isOutage = name === 'Unreachable'
+  const stack = withStack && !isOutage ? error.stack : undefined
   const code = (error as { code?: unknown }).code
   // Messages of PostgreSQL's error class 22 quote the rejected value, and the stack begins with the message.
   const quotesValue = typeof code === 'string' && /^22...$/.test(code)
@@ -52,6 +55,6 @@ function errorFields(error: unknown): Record<string, unknown> {
     message,
     ...(typeof code === 'string' ? { code } : {}),
     ...(stack === undefined ? {} : { stack: quotesValue ? stack.replace(error.message, message) : stack }),
-    ...(cause === undefined ? {} : { cause: errorFields(cause) }),
+    ...(cause === undefined ? {} : { cause: errorFields(cause, stack !== undefined) }),
   }
 }

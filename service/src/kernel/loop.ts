@@ -11,6 +11,9 @@ export type Loop = {
 /** Rest after a failed step: does not spin while the database is down, and resumes soon after it is back. */
 const failureRestMs = 1000
 
+/** A failure that repeats at each step is logged once in this time. */
+const repeatedLogMs = 60_000
+
 /** `step` returns how many items it processed; 0 starts a rest of `idleMs`. A step that throws is logged and retried. */
 export function startLoop(options: {
   readonly name: string
@@ -22,6 +25,7 @@ export function startLoop(options: {
   let stopping = false
   let wakeUp: (() => void) | undefined
   let woken = false
+  const logFailure = createFailureLog(name, log)
 
   const rest = (ms: number) =>
     new Promise<void>((resolve) => {
@@ -42,8 +46,9 @@ export function startLoop(options: {
       let restMs = idleMs
       try {
         processed = await step()
+        logFailure.succeeded()
       } catch (error) {
-        log.error({ err: error, loop: name }, 'loop step failed')
+        logFailure.failed(error)
         restMs = failureRestMs
       }
       if (processed === 0 && !stopping) await rest(restMs)
@@ -61,6 +66,24 @@ export function startLoop(options: {
       stopping = true
       wake()
       await ended
+    },
+  }
+}
+
+/** During an outage every step fails alike: one line tells that, and one more tells that it is over. */
+function createFailureLog(name: string, log: Log) {
+  let last: { readonly text: string; readonly loggedMs: number } | undefined
+  return {
+    succeeded: () => {
+      if (last) log.info({ loop: name }, 'loop step succeeds again')
+      last = undefined
+    },
+    failed: (error: unknown) => {
+      const text = String(error)
+      const nowMs = performance.now()
+      if (last?.text === text && nowMs - last.loggedMs < repeatedLogMs) return
+      log.error({ err: error, loop: name }, 'loop step failed')
+      last = { text, loggedMs: nowMs }
     },
   }
 }

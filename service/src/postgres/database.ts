@@ -2,7 +2,7 @@
 import pg from 'pg'
 import type { Log } from '../kernel/index.ts'
 import { createDurability, flushStatement, type Unflushed } from './durability.ts'
-import { isRetryable, sqlState, stateOf } from './errors.ts'
+import { classify, isRetryable, sqlState, stateOf } from './errors.ts'
 import { attempt, type TransactionOptions, type Work } from './transaction.ts'
 import { createTx, type Hint, outsideTransaction, type Tx } from './tx.ts'
 
@@ -63,7 +63,7 @@ function createPool(
   })
   pool.on('error', (error) => {
     // `end` resolves before the last connections are closed, so a server that stops then is no fault.
-    if (!pool.ending) log.warn({ err: error }, 'idle database connection lost')
+    if (!pool.ending) log.warn({ err: classify(error) }, 'idle database connection lost')
   })
   // A connection that is lost between two statements fails the next one. Without a listener it would end the process.
   pool.on('connect', (client) => void client.on('error', () => undefined))

@@ -28,9 +28,9 @@ export function violates(error: unknown, state: string, name: string): boolean {
 
 /**
  * The server is not available: 08 (connection), 57P0x (shutdown, crash, starting), 53300 (too many connections). 25P03: it
- * has ended a connection whose transaction was idle too long.
+ * has ended a connection whose transaction was idle too long. 58: the server's files are gone or its disk fails.
  */
-const awayStates = /^(08...|57P0[1-5]|53300|25P03)$/
+const awayStates = /^(08...|57P0[1-5]|53300|25P03|58...)$/
 const awayCodes = new Set([
   'ECONNREFUSED',
   'ECONNRESET',

@@ -5,8 +5,9 @@
  * number is issued once, to one customer of one partner. A customer has one IBAN per country. An issued IBAN stays.
  * Numbers are unique across partners without a constraint: a partner takes blocks of 1,000 numbers from a pool under the
  * lock of the pool. Order of `ibans`: as the countries are configured now, then countries that are no longer configured.
- * The next create call issues the IBAN of a country that was configured later.
+ * The next create call issues the IBAN of a country that was configured later. Several databases issue from ranges that do
+ * not overlap (`cells.ts`).
  */
 export { accountsRoutes } from './routes.ts'
-export { defaultIssuers, type Issuer, issuersProblem, issuingCountries } from './rules.ts'
+export { defaultIssuers, isInvented, type Issuer, issuersProblem, overlapProblem } from './rules.ts'
 export { type Accounts, createAccounts, type CustomerAccount } from './service.ts'

@@ -3,13 +3,14 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { isValidIBAN } from 'ibantools'
 import {
-  capacityOf,
+  boundsOf,
   composeIban,
   defaultIssuers,
   inConfiguredOrder,
   type Issuer,
   issuersProblem,
   issuingCountries,
+  overlapProblem,
 } from './rules.ts'
 
 const shapes: Readonly<Record<string, readonly [letters: number, digits: number]>> = {
@@ -42,7 +43,7 @@ const anyNumber = fc
   .chain((issuer) =>
     fc.tuple(
       fc.constant(issuer),
-      fc.maxSafeNat().map((nat) => nat % capacityOf(issuer)),
+      fc.maxSafeNat().map((nat) => nat % boundsOf(issuer).endIndex),
     ),
   )
 
@@ -65,7 +66,7 @@ test('two indexes have different numbers', () => {
   for (const country of issuingCountries) {
     const [issuer] = fc.sample(issuerOf(country), { numRuns: 1, seed: 7 })
     assert(issuer)
-    const last = capacityOf(issuer)
+    const last = boundsOf(issuer).endIndex
     const indexes = [...Array.from({ length: 2500 }, (_, at) => at), last - 2, last - 1]
     assert.equal(new Set(indexes.map((index) => composeIban(issuer, index))).size, indexes.length, country)
     assert.throws(() => composeIban(issuer, 10 ** 14), { name: 'AssertionFailure' })
@@ -92,12 +93,35 @@ test('every Dutch number passes the 11-test', () => {
 test('a wrong configuration of issuers is described', () => {
   assert.equal(issuersProblem(defaultIssuers), undefined)
   const de = { country: 'DE', bankCode: '99900001' }
-  assert.match(issuersProblem([]) ?? '', /at least one/)
+  assert.equal(issuersProblem([]), undefined)
   assert.match(issuersProblem([{ country: 'NO', bankCode: '1234' }]) ?? '', /no IBANs can be issued in NO/)
   assert.match(issuersProblem([{ country: 'constructor', bankCode: '1234' }]) ?? '', /no IBANs/)
   assert.match(issuersProblem([{ ...de, bankCode: '9990000' }]) ?? '', /0 letters and 8 digits/)
   assert.match(issuersProblem([de, { ...de, bankCode: '99900002' }]) ?? '', /DE is configured twice/)
-  for (const capacity of [0, -1, 1.5, Number.NaN]) assert.match(issuersProblem([{ ...de, capacity }]) ?? '', /capacity/)
+  for (const last of [0, -1, 1.5, Number.NaN, 10 ** 10])
+    assert.match(issuersProblem([{ ...de, last }]) ?? '', /account numbers of DE are from 1 to 9999999999/)
+  for (const first of [0, -1, 1.5, 10 ** 10 + 1])
+    assert.match(issuersProblem([{ ...de, first }]) ?? '', /account numbers/)
+  assert.match(issuersProblem([{ ...de, first: 2001, last: 1000 }]) ?? '', /the first one first/)
+  assert.match(issuersProblem([{ ...de, first: 1500 }]) ?? '', /begins at 1, 1001, 2001/)
+})
+
+test('issuers that share an account number overlap', () => {
+  const range = (first: number, last?: number, bankCode = '99900001'): Issuer => ({
+    country: 'DE',
+    bankCode,
+    first,
+    ...(last === undefined ? {} : { last }),
+  })
+  assert.equal(overlapProblem([range(1, 1000), range(1001, 2000), range(2001)]), undefined)
+  assert.equal(overlapProblem([range(1), range(1, undefined, '99900002')]), undefined)
+  for (const pair of [
+    [range(1, 1001), range(1001, 2000)],
+    [range(1001, 2000), range(1, 1001)],
+    [range(1), range(5001)],
+    [range(1), range(1)],
+  ])
+    assert.match(overlapProblem(pair) ?? '', /^DE:99900001: the numbers \d+-\d+ overlap with \d+-\d+$/)
 })
 
 test('IBANs are in the configured order, then those of countries that are no longer configured', () => {

@@ -5,8 +5,9 @@ import { assert } from '../../kernel/index.ts'
 export type Issuer = {
   readonly country: string
   readonly bankCode: string
-  /** The number of account numbers assigned to us. Absent: all that the country's format allows. */
-  readonly capacity?: number
+  /** The account numbers assigned to us, both included. Absent: all that the country's format allows. */
+  readonly first?: number
+  readonly last?: number
 }
 
 type Format = {
@@ -76,29 +77,83 @@ export const defaultIssuers: readonly Issuer[] = [
   { country: 'LT', bankCode: '99901' },
 ]
 
+/** Whether no bank has the bank code, because the sandbox invented it. */
+export const isInvented = ({ country, bankCode }: Issuer): boolean =>
+  defaultIssuers.some((issuer) => issuer.country === country && issuer.bankCode === bankCode)
+
 /** Numbers in a block, which a partner takes from the pool at once. Also a constraint of accounts.iban_blocks. */
 export const blockSize = 1000
 /** `iban_pools.next_block` is an int4. */
 const blocksMax = 2 ** 31 - 1
 
-/** The number of account numbers of an issuer. Number 0 is not used, because some banks refuse an account of zeros. */
-export function capacityOf({ country, capacity }: Issuer): number {
-  const format = formatOf(country)
-  const possible = Math.min(10 ** format.digits - 1, blocksMax * blockSize)
-  return Math.min(capacity ?? possible, possible)
+/** Number 0 is not used, because some banks refuse an account of zeros. */
+const lastPossible = ({ digits }: Format): number => Math.min(10 ** digits - 1, blocksMax * blockSize)
+
+const rangeOf = (issuer: Issuer) => ({
+  first: issuer.first ?? 1,
+  last: Math.min(issuer.last ?? Infinity, lastPossible(formatOf(issuer.country))),
+})
+
+export type NumberBounds = {
+  readonly blockSize: number
+  /** Blocks below it belong to another range, or to an earlier configuration. */
+  readonly firstBlock: number
+  /** The index of an account number is below it. Indexes count from 0. */
+  readonly endIndex: number
+}
+
+/**
+ * The indexes that an issuer may use. The place of a number in its block does not depend on the configured range, so a
+ * changed range never issues a number twice.
+ */
+export function boundsOf(issuer: Issuer): NumberBounds {
+  const { first, last } = rangeOf(issuer)
+  return { blockSize, firstBlock: (first - 1) / blockSize, endIndex: last }
 }
 
 /** Why the configuration is wrong, or undefined. One issuer per country, because a customer has one IBAN in each. */
 export function issuersProblem(issuers: readonly Issuer[]): string | undefined {
-  if (issuers.length === 0) return 'at least one issuing country is needed'
-  for (const [at, { country, bankCode, capacity }] of issuers.entries()) {
+  for (const [at, issuer] of issuers.entries()) {
+    const { country, bankCode } = issuer
     const format = formats.get(country)
     if (!format) return `no IBANs can be issued in ${country}: only in ${issuingCountries.join(', ')}`
     const [letters, digits] = format.bankCode
     if (!isBankCode(format, bankCode)) return `a bank code of ${country} has ${letters} letters and ${digits} digits`
-    if (capacity !== undefined && !(Number.isSafeInteger(capacity) && capacity > 0))
-      return `the capacity of ${country} is a whole number greater than 0`
+    const range = rangeProblem(issuer, format)
+    if (range !== undefined) return range
     if (issuers.findIndex((other) => other.country === country) !== at) return `${country} is configured twice`
+  }
+  return undefined
+}
+
+/** Ranges begin at a block, so that a block belongs to one range. */
+function rangeProblem({ country, first = 1, last }: Issuer, format: Format): string | undefined {
+  const max = lastPossible(format)
+  const end = last ?? max
+  if (![first, end].every(Number.isSafeInteger) || first < 1 || end < first || end > max)
+    return `the account numbers of ${country} are from 1 to ${max}, the first one first`
+  return first % blockSize === 1
+    ? undefined
+    : `a range of ${country} begins at 1, ${blockSize + 1}, ${2 * blockSize + 1} or so on`
+}
+
+/** Names two issuers that would issue the same IBAN, or undefined. */
+export function overlapProblem(issuers: readonly Issuer[]): string | undefined {
+  for (const [at, issuer] of issuers.entries()) {
+    const range = rangeOf(issuer)
+    const other = issuers.slice(0, at).find((earlier) => {
+      const earlierRange = rangeOf(earlier)
+      return (
+        earlier.country === issuer.country &&
+        earlier.bankCode === issuer.bankCode &&
+        range.first <= earlierRange.last &&
+        earlierRange.first <= range.last
+      )
+    })
+    if (other !== undefined) {
+      const shown = rangeOf(other)
+      return `${issuer.country}:${issuer.bankCode}: the numbers ${range.first}-${range.last} overlap with ${shown.first}-${shown.last}`
+    }
   }
   return undefined
 }

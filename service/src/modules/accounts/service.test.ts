@@ -124,7 +124,7 @@ test('404 when the customer is unknown or belongs to another partner', async () 
 
 test('503 when a pool has no number left, and the refused call leaves no row', async () => {
   const france: Issuer = { country: 'FR', bankCode: '9999900001' }
-  const spain: Issuer = { country: 'ES', bankCode: '99990001', capacity: 3 }
+  const spain: Issuer = { country: 'ES', bankCode: '99990001', last: 3 }
   const accounts = accountsFor([france, spain])
   const partnerId = await newPartner()
   const owners = await Promise.all(Array.from({ length: 8 }, () => newCustomer(partnerId)))
@@ -146,7 +146,7 @@ test('503 when a pool has no number left, and the refused call leaves no row', a
   await assert.rejects(accounts.create(late, customerId), refused('iban_pool_exhausted'))
   assert.equal(await stored(late), '[[],[],[]]')
   // With more numbers assigned, the same pool continues.
-  const grown = accountsFor([france, { ...spain, capacity: blockSize + 1 }])
+  const grown = accountsFor([france, { ...spain, last: blockSize + 1 }])
   assert.equal((await grown.create(late, customerId)).ibans.length, 2)
   const refusedBefore = owners.filter((_, at) => outcomes[at]?.status === 'rejected')
   assert.equal(refusedBefore.length, 5)
@@ -233,7 +233,34 @@ test('balances are exact, one per currency, and none before the first movement',
   ])
 })
 
+test('without an issuer, nothing is issued, and issued IBANs stay', async () => {
+  const partnerId = await newPartner()
+  const [issued, fresh] = [await newCustomer(partnerId), await newCustomer(partnerId)]
+  const before = await accountsFor(defaultIssuers).create(partnerId, issued)
+  const none = accountsFor([])
+  assert.deepEqual(
+    (await none.create(partnerId, issued)).ibans.map(({ iban }) => iban).toSorted(),
+    before.ibans.map(({ iban }) => iban).toSorted(),
+  )
+  await assert.rejects(none.create(partnerId, fresh), refused('iban_issuer_not_configured'))
+  await assert.rejects(none.create(partnerId, newId()), refused('not_found'))
+})
+
+test('a changed range begins at its first number and never issues a number again', async () => {
+  const issuer: Issuer = { country: 'LU', bankCode: '999' }
+  const partnerId = await newPartner()
+  const issueIn = async (range: Pick<Issuer, 'first' | 'last'>) => {
+    const account = await accountsFor([{ ...issuer, ...range }]).create(partnerId, await newCustomer(partnerId))
+    return account.ibans[0].iban.slice(7)
+  }
+  const number = (value: number) => String(value).padStart(13, '0')
+  assert.equal(await issueIn({ first: 5001, last: 7000 }), number(5001))
+  assert.equal(await issueIn({ first: 1, last: 7000 }), number(5002))
+  assert.equal(await issueIn({ first: 6001 }), number(6001))
+  assert.equal(await issueIn({ first: 5001, last: 7000 }), number(5003))
+  await assert.rejects(issueIn({ first: 1, last: 5000 }), refused('iban_pool_exhausted'))
+})
+
 test('the service does not start with a wrong configuration of issuers', () => {
-  assert.throws(() => accountsFor([]), { name: 'AssertionFailure' })
   assert.throws(() => accountsFor([{ country: 'NO', bankCode: '1234' }]), { name: 'AssertionFailure' })
 })

@@ -4,7 +4,7 @@ import { assert, type Clock, present } from '../../kernel/index.ts'
 import type { Balance, Ledger } from '../../ledger/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { Customer, Customers } from '../customers/index.ts'
-import { blockSize, capacityOf, composeIban, inConfiguredOrder, type Issuer, issuersProblem } from './rules.ts'
+import { blockSize, boundsOf, composeIban, inConfiguredOrder, type Issuer, issuersProblem } from './rules.ts'
 import * as store from './store.ts'
 
 export type CustomerAccount = {
@@ -17,7 +17,7 @@ export type CustomerAccount = {
 export type Accounts = {
   /**
    * The customer's IBANs, one per configured country. Issues all that are missing, or none.
-   * Refuses: not_found, iban_pool_exhausted.
+   * Refuses: not_found, iban_issuer_not_configured, iban_pool_exhausted.
    */
   readonly create: (partnerId: string, customerRef: string) => Promise<CustomerAccount>
   /** Refuses: not_found (no such customer, or no IBAN is issued yet). */
@@ -36,18 +36,18 @@ type AccountsDeps = {
 
 /** Takes the next number of an issuer from a block of the partner, or from a new block of the pool. */
 async function takeIndex(tx: Tx, partnerId: string, issuer: Issuer, now: Date): Promise<number> {
-  const bounds = { blockSize, capacity: capacityOf(issuer) }
+  const bounds = boundsOf(issuer)
   const take = async () => {
     const taken = await store.takeNumber(tx, partnerId, issuer, bounds)
     return taken && taken.block * blockSize + taken.number
   }
   const index = await take()
   if (index !== undefined) return index
-  const nextBlock = present(await store.lockPool(tx, issuer), 'the pool exists')
+  const nextBlock = present(await store.lockPool(tx, issuer, bounds.firstBlock), 'the pool exists')
   // Another call of the partner may have taken a block while this call waited for the lock of the pool.
   const concurrent = await take()
   if (concurrent !== undefined) return concurrent
-  if (nextBlock * blockSize >= bounds.capacity)
+  if (nextBlock * blockSize >= bounds.endIndex)
     throw new Refusal('iban_pool_exhausted', `No account number is left in ${issuer.country}.`)
   await store.takeBlock(tx, partnerId, issuer, nextBlock, now)
   return present(await take(), 'a new block has numbers')
@@ -93,8 +93,9 @@ export function createAccounts(deps: AccountsDeps): Accounts {
       db.transaction(async (tx) => {
         const customer = await customers.find(tx, partnerId, customerRef)
         const issued = await store.ibansOf(tx, partnerId, customer.id)
+        if (issuers.length === 0 && issued.length === 0) throw new Refusal('iban_issuer_not_configured')
         const rows = hasAll(issued) ? issued : await issueMissing(tx, partnerId, customer.id)
-        return present(toAccount(customer, rows), 'at least one country is configured')
+        return present(toAccount(customer, rows), 'at least one IBAN is issued')
       }),
     get: async (partnerId, customerRef) => {
       const customer = await customers.find(db, partnerId, customerRef)

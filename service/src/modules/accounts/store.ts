@@ -1,5 +1,6 @@
 /** All SQL of accounts. */
 import { sql, type Tx } from '../../postgres/index.ts'
+import type { NumberBounds } from './rules.ts'
 
 export type IbanRow = { readonly iban: string; readonly country: string }
 /** The numbers of one bank code in one country. */
@@ -22,33 +23,35 @@ export async function lockCustomerAccount(tx: Tx, partnerId: string, customerId:
 }
 
 /**
- * Takes the next number from the partner's oldest block that has one. `capacity` bounds the last block of a pool.
+ * Takes the next number from the partner's oldest block of the range that has one.
  * Undefined: no block has a number left, or a concurrent call took the last number while this call waited.
  */
 export function takeNumber(
   tx: Tx,
   partnerId: string,
   { country, bankCode }: Pool,
-  { blockSize, capacity }: { readonly blockSize: number; readonly capacity: number },
+  { blockSize, firstBlock, endIndex }: NumberBounds,
 ): Promise<{ readonly block: number; readonly number: number } | undefined> {
   return tx.row<{ block: number; number: number }>(sql`
     update accounts.iban_blocks set next_number = next_number + 1
     where partner_id = ${partnerId} and country = ${country} and bank_code = ${bankCode} and block = (
       select block from accounts.iban_blocks
       where partner_id = ${partnerId} and country = ${country} and bank_code = ${bankCode}
-        and next_number < ${blockSize}::integer
-        and block::bigint * ${blockSize}::integer + next_number < ${capacity}::bigint
+        and block >= ${firstBlock}::integer and next_number < ${blockSize}::integer
+        and block::bigint * ${blockSize}::integer + next_number < ${endIndex}::bigint
       order by block limit 1 for update)
     returning block, next_number - 1 as number`)
 }
 
-/** Pools belong to no partner. Inserts the pool if it is missing and locks it. Answers its next block. */
-export async function lockPool(tx: Tx, { country, bankCode }: Pool): Promise<number | undefined> {
+/**
+ * Pools belong to no partner. Inserts the pool if it is missing and locks it. Answers its next block, `firstBlock` or later.
+ */
+export async function lockPool(tx: Tx, { country, bankCode }: Pool, firstBlock: number): Promise<number | undefined> {
   await tx.run(sql`
     insert into accounts.iban_pools (country, bank_code, next_block)
-    values (${country}, ${bankCode}, 0) on conflict (country, bank_code) do nothing`)
+    values (${country}, ${bankCode}, ${firstBlock}) on conflict (country, bank_code) do nothing`)
   const row = await tx.row<{ nextBlock: number }>(sql`
-    select next_block from accounts.iban_pools
+    select greatest(next_block, ${firstBlock}::integer) as next_block from accounts.iban_pools
     where country = ${country} and bank_code = ${bankCode} for update`)
   return row?.nextBlock
 }

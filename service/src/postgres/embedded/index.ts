@@ -12,5 +12,6 @@ export {
   type EmbeddedPostgres,
   type EmbeddedPostgresOptions,
   findRunningPostgres,
+  hasCluster,
   startEmbeddedPostgres,
 } from './start.ts'

@@ -86,6 +86,8 @@ const startLocked = async (
       cause,
     })
   }
+  const watch = endWhenRemoved(cluster, pid)
+  void ended.then(() => clearInterval(watch))
   options.log?.(`PostgreSQL runs ${method.title}, pid ${pid}, port ${port}`)
   // The server must not keep the service's process alive.
   child.unref()
@@ -93,6 +95,17 @@ const startLocked = async (
   ;(child.stdin as { readonly unref?: () => void } | null)?.unref?.()
   return { url: urlOf(databaseName), pid, ended, stop: () => stopServer(child, settings, pid) }
 }
+
+/** Whether the cluster's own files are there. */
+export const hasCluster = (dataDir: string): boolean => existsSync(join(dataDir, 'postgres', 'global', 'pg_control'))
+
+const removedPollMs = 250
+
+/** Ends the server soon after its folder was removed. PostgreSQL itself looks once a minute and fails until then. */
+const endWhenRemoved = (cluster: string, pid: number): NodeJS.Timeout =>
+  setInterval(() => {
+    if (!existsSync(join(cluster, 'global', 'pg_control'))) sendSignal(pid, 'SIGQUIT')
+  }, removedPollMs).unref()
 
 export const startEmbeddedPostgres = async (options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> => {
   const dataDir = openFolder(options.dataDir)

@@ -1,0 +1,62 @@
+/** Compares the configured master keys with those under which the values of a database are sealed. */
+import { timingSafeEqual } from 'node:crypto'
+import { type Clock, createSealer, deriveKey, masterKeyId } from '../kernel/index.ts'
+import type { Database, Tx } from '../postgres/index.ts'
+import { secretContext } from './credentials.ts'
+import * as store from './store-master-keys.ts'
+
+/**
+ * `unused`: nothing is sealed yet. `open`: every value can be opened. `partly`: some values are sealed under a key that is
+ * not configured. `closed`: no value can be opened.
+ */
+export type MasterKeyState = 'unused' | 'open' | 'partly' | 'closed'
+
+type MasterKeys = readonly [Uint8Array, ...Uint8Array[]]
+
+const checkValueOf = (key: Uint8Array) => deriveKey(key, 'master-key-check')
+
+/** Also before the migrations: a database without the tables is `unused`. */
+export async function masterKeyState(tx: Tx, keys: MasterKeys): Promise<MasterKeyState> {
+  const tables = await store.existingTables(tx)
+  const recorded = tables.masterKeys ? await store.masterKeys(tx) : []
+  if (recorded.length > 0) return stateOf(recorded.map((row) => keys.some((key) => isRecordOf(row, key))))
+  // A database of a version that did not record its keys: one value of each key is opened.
+  const samples = tables.serviceAccounts ? await store.sealedSamples(tx) : []
+  const sealer = createSealer(keys)
+  return samples.length === 0 ? 'unused' : stateOf(samples.map((sample) => opens(sealer, sample)))
+}
+
+/** Records the key that seals, and the others that values may be sealed under. Only for the state `unused` or `open`. */
+export async function recordMasterKeys(db: Database, keys: MasterKeys, clock: Clock): Promise<void> {
+  await db.transaction(async (tx) => {
+    // Of two first starts with different keys, the second must see the row of the first.
+    await store.lockMasterKeys(tx)
+    const state = await masterKeyState(tx, keys)
+    if (state === 'partly' || state === 'closed') return
+    const recorded = await store.masterKeys(tx)
+    const samples = recorded.length > 0 ? [] : await store.sealedSamples(tx)
+    const [sealing, ...others] = keys
+    const used = others.filter((key) => samples.some((sample) => opens(createSealer([key]), sample)))
+    for (const key of [sealing, ...used])
+      await store.insertMasterKey(tx, { keyId: masterKeyId(key), checkValue: checkValueOf(key) }, clock.now())
+  })
+}
+
+function stateOf(found: readonly boolean[]): MasterKeyState {
+  if (found.every(Boolean)) return 'open'
+  return found.some(Boolean) ? 'partly' : 'closed'
+}
+
+function isRecordOf({ checkValue }: store.MasterKeyRow, key: Uint8Array): boolean {
+  const expected = checkValueOf(key)
+  return checkValue.length === expected.length && timingSafeEqual(checkValue, expected)
+}
+
+function opens(sealer: ReturnType<typeof createSealer>, { partnerId, id, sealed }: store.SealedSample): boolean {
+  try {
+    sealer.open(sealed, secretContext(partnerId, id))
+    return true
+  } catch {
+    return false
+  }
+}

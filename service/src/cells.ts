@@ -1,0 +1,73 @@
+/**
+ * The settings of a cell: one database of several behind one gateway. All cells share the same `IBAN_ISSUERS`, so that each
+ * cell sees at its start that its account numbers do not overlap with those of another.
+ */
+import { refuseSetting, type Settings } from './kernel/index.ts'
+import { defaultIssuers, isInvented, type Issuer, issuersProblem, overlapProblem } from './modules/accounts/index.ts'
+
+export type { Issuer } from './modules/accounts/index.ts'
+
+type CellIssuer = Issuer & { readonly cell: string | undefined }
+
+const cellName = /^[a-z0-9][a-z0-9-]{0,31}$/
+const entryForm =
+  /^(?<country>[A-Z]{2}):(?<bankCode>[A-Z0-9]+)(?::(?<first>\d{1,15})-(?<last>\d{1,15}))?(?:@(?<cell>[a-z0-9-]+))?$/
+
+function readEntry(text: string): CellIssuer {
+  const groups = entryForm.exec(text)?.groups
+  if (groups === undefined)
+    return refuseSetting(`must have entries such as DE:37040044 or DE:37040044:1-5000000@cell-1, separated by commas`)
+  const { country = '', bankCode = '', first, last, cell } = groups
+  const range = first === undefined ? {} : { first: Number(first), last: Number(last) }
+  return { country, bankCode, ...range, cell }
+}
+
+function readIssuers(value: string | undefined, mode: 'sandbox' | 'production'): readonly CellIssuer[] {
+  const issuers: readonly CellIssuer[] =
+    value === undefined
+      ? mode === 'production'
+        ? []
+        : defaultIssuers.map((issuer) => ({ ...issuer, cell: undefined }))
+      : value.split(',').map((entry) => readEntry(entry.trim()))
+  const cells = new Set(issuers.map(({ cell }) => cell))
+  if (cells.size > 1 && cells.has(undefined)) refuseSetting('must name a cell in every entry or in none')
+  for (const cell of cells) {
+    const problem = issuersProblem(issuers.filter((issuer) => issuer.cell === cell))
+    if (problem !== undefined) refuseSetting(`is wrong: ${problem}`)
+  }
+  const overlap = overlapProblem(issuers)
+  if (overlap !== undefined) refuseSetting(`is wrong: ${overlap}`)
+  const invented = issuers.find(isInvented)
+  if (mode === 'production' && invented)
+    refuseSetting(`must not contain ${invented.country}:${invented.bankCode}: the sandbox invented this bank code`)
+  return issuers
+}
+
+export const cellSettings = {
+  IBAN_ISSUERS: {
+    default: 'invented bank codes; none in production',
+    description:
+      'Issuers of IBANs, separated by commas: `COUNTRY:BANKCODE`, then optionally `:FIRST-LAST` (account numbers) and `@CELL`. Without one, `createCustomerAccount` is refused',
+    read: readIssuers,
+  },
+  CELL: {
+    default: 'none',
+    description: 'Name of this database among several; selects its entries of IBAN_ISSUERS',
+    read: (value: string | undefined) =>
+      value === undefined || cellName.test(value)
+        ? value
+        : refuseSetting('must be 1 to 32 lower-case letters, digits and hyphens'),
+  },
+} as const satisfies Settings
+
+/** The issuers of this cell, or the reason why there is no such selection. */
+export function issuersOf(
+  issuers: readonly CellIssuer[],
+  cell: string | undefined,
+): { readonly issuers: readonly Issuer[] } | { readonly problem: string } {
+  const own = issuers.filter((issuer) => issuer.cell === undefined || issuer.cell === cell)
+  const named = [...new Set(issuers.flatMap((issuer) => issuer.cell ?? []))]
+  if (own.length > 0 || named.length === 0) return { issuers: own }
+  const names = named.join(', ')
+  return { problem: cell === undefined ? `CELL is required: one of ${names}` : `CELL must be one of ${names}` }
+}
