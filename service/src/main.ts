@@ -17,7 +17,7 @@ import {
 } from './config.ts'
 import type { Gateway } from './gateway/index.ts'
 import { createLog, type Log, type Loop, systemClock } from './kernel/index.ts'
-import { createObservability, type Observability } from './observability/index.ts'
+import { createObservability } from './observability/index.ts'
 import { requireCommand, runOperator } from './operator.ts'
 import {
   type Database,
@@ -26,7 +26,16 @@ import {
   requireMigrated,
   startEmbeddedPostgres,
 } from './postgres/index.ts'
-import { connectDatabase, connectionsOf, explain, gatewayForms, listening, type Started, stopper } from './process.ts'
+import {
+  connectDatabase,
+  connectionsOf,
+  drainParts,
+  explain,
+  gatewayForms,
+  listening,
+  type Started,
+  stopper,
+} from './process.ts'
 import { createProcesses, type Processes, type RequestRole } from './processes.ts'
 import { credentialsFile, seedSandbox } from './seed.ts'
 
@@ -92,7 +101,12 @@ async function run(role: Role, args: readonly string[], context: Context): Promi
   const processes = answersRequests(role) && config.PROCESSES > 1 ? createProcesses({ role, config, log }) : undefined
   const observability = createObservability({ db, ...(processes ? { process: '0', others: processes } : {}) })
   const service = compose({ config, db, clock: systemClock, log, observability, mailboxFolder })
-  onSignals(observability, stop, log)
+  onSignals(log, async () => {
+    observability.drain()
+    await drainParts(started, config.STOP_DELAY_MS)
+    await stop()
+  })
+  if (processes) process.on('SIGUSR2', () => processes.restartInTurn())
   embedded?.ended.then(
     () => databaseEnded(started, stop, log),
     () => undefined,
@@ -157,11 +171,11 @@ async function listenHere(role: RequestRole, service: Service, config: Config): 
   const form = gatewayForms[role]
   const gateway: Gateway = await service.gateway(form)
   const port = await listening('PORT', config.HOST, config.PORT, gateway.listen)
-  return { port, part: { name: 'gateway', stop: gateway.close } }
+  return { port, part: { name: 'gateway', drain: gateway.drain, stop: gateway.close } }
 }
 
 async function listenByProcesses(processes: Processes, url: string): Promise<Listening> {
-  const part = { name: 'API processes', stop: processes.stop }
+  const part = { name: 'API processes', drain: processes.drain, stop: processes.stop }
   try {
     return { port: await processes.start(url), part }
   } catch (error) {
@@ -189,13 +203,12 @@ function welcome(config: Config, baseUrl: string, opsPort: number): string {
   return `${lines.join('\n')}\n`
 }
 
-function onSignals(observability: Observability, stop: () => Promise<void>, log: Log): void {
+function onSignals(log: Log, stop: () => Promise<void>): void {
   let isStopping = false
   const onSignal = (signal: string) => {
     if (isStopping) process.exit(1) // A second Ctrl-C ends the process at once.
     isStopping = true
     log.info({ signal }, 'stopping')
-    observability.drain()
     void stop().then(() => process.exit(0))
   }
   process.on('SIGINT', onSignal)

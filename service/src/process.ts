@@ -1,11 +1,17 @@
 /** What every process of the service does: connect to the database, listen, stop in order, explain a failure in one line. */
+import { setTimeout as pause } from 'node:timers/promises'
 import { type Config, ConfigError } from './config.ts'
 import { Refusal, Unreachable } from './api/index.ts'
 import { type Log } from './kernel/index.ts'
 import { createDatabase, type Database, EmbeddedPostgresError, MigrationError } from './postgres/index.ts'
 
 /** A started part. Parts are stopped in the reverse order of their start. */
-export type Started = { readonly name: string; readonly stop: () => Promise<void> }
+export type Started = {
+  readonly name: string
+  readonly stop: () => Promise<void>
+  /** Asks clients to send their next request elsewhere, while the part still answers. */
+  readonly drain?: () => void
+}
 
 /** The form of the gateway in each role that answers requests. */
 export const gatewayForms = { serve: 'standalone', gateway: 'gateway', api: 'api' } as const
@@ -29,6 +35,16 @@ export function stopper(started: Started[], log: Log): () => Promise<void> {
     })()
     return stopping
   }
+}
+
+/**
+ * Drains the parts that answer requests, and waits for `delayMs`: a load balancer reads `/readyz` before the part closes
+ * its port. Resolves at once if no part answers requests.
+ */
+export async function drainParts(started: readonly Started[], delayMs: number): Promise<void> {
+  const draining = started.filter(({ drain }) => drain !== undefined)
+  for (const { drain } of draining) drain?.()
+  if (draining.length > 0) await pause(delayMs)
 }
 
 /** Connections of a process beyond DATABASE_CONNECTIONS_MAX: those of unflushed writes (`postgres/database.ts`). */

@@ -1,5 +1,8 @@
 /** The three forms of the gateway. Each is a pipeline behind the HTTP server. */
-import type { AddressInfo } from 'node:net'
+import { once } from 'node:events'
+import type { Server as HttpServer } from 'node:http'
+import { type AddressInfo, Server as SocketServer } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { OperationId } from '@partner-payments/wire'
 import type { Access } from '../access/index.ts'
 import type { AllHandlers, Caller } from '../api/index.ts'
@@ -43,8 +46,13 @@ type Internal = { readonly form: 'api' }
 export type Gateway = {
   /** Resolves to the port. Rejects with the socket's error (EADDRINUSE, EACCES, ...). */
   readonly listen: (host: string, port: number) => Promise<number>
-  /** Stops accepting requests. Answers requests in progress, for at most `drainMsMax`. */
-  readonly close: () => Promise<void>
+  /** From now on every response has `Connection: close`. Connections and requests are accepted until `close`. */
+  readonly drain: () => void
+  /**
+   * Accepts no more connections. Answers requests on open connections for `lingerMs`, then closes idle connections and
+   * answers the requests in progress, for at most `drainMsMax`.
+   */
+  readonly close: (lingerMs?: number) => Promise<void>
 }
 
 /** As long as the longest database statement. Slower requests and incomplete ones do not delay the stop. */
@@ -66,19 +74,31 @@ function openGateway(
   pipeline: Pipeline,
   mount: Forwarder['mount'] = () => {},
 ): Gateway {
-  const app = createServer({ ...options, admission, pipeline })
+  const { app, drain } = createServer({ ...options, admission, pipeline })
   mount(app)
   return {
     listen: async (host, port) => {
       await app.listen({ host, port })
       return (app.server.address() as AddressInfo).port
     },
-    close: async () => {
-      const timer = setTimeout(() => app.server.closeAllConnections(), drainMsMax)
+    drain,
+    close: async (lingerMs = 0) => {
+      drain()
+      if (app.server.listening) await closeServer(app.server, lingerMs)
       await app.close()
-      clearTimeout(timer)
     },
   }
+}
+
+async function closeServer(server: HttpServer, lingerMs: number): Promise<void> {
+  const closed = once(server, 'close')
+  // The method of an HTTP server would also close idle connections, on which a proxy may be sending a request.
+  SocketServer.prototype.close.call(server)
+  await Promise.race([closed, pause(lingerMs)])
+  server.closeIdleConnections()
+  const timer = setTimeout(() => server.closeAllConnections(), drainMsMax)
+  await closed
+  clearTimeout(timer)
 }
 
 function standalone(options: GatewayOptions & Standalone, admission: AdmissionControl): Pipeline {
