@@ -29,6 +29,7 @@ async function main(): Promise<void> {
   })
   if (config.DATABASE_URL === undefined) throw new ConfigError('an API process is started by its parent')
   const db = await connectDatabase(config.DATABASE_URL, { config, log, started })
+  db.writes.onRefused((reason) => send({ type: 'writesRefused', reason }))
   const observability = createObservability({ db, process: number })
   process.on('message', (message: ParentMessage) => {
     if (message.type !== 'metrics') return

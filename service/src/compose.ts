@@ -260,6 +260,7 @@ async function composeGateway(deps: ServiceDeps, modules: Modules, form: Gateway
     bodyBytesMax: config.BODY_BYTES_MAX,
     requestsMax: config.REQUESTS_MAX,
     headerBytesMax: config.HEADER_BYTES_MAX,
+    requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
     ...(observability ? { observe: observability.metrics.request } : {}),
   }
   const signed = {

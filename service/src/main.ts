@@ -98,7 +98,10 @@ async function run(role: Role, args: readonly string[], context: Context): Promi
     process.stdout.write(`${JSON.stringify(await runOperator(args, service, db, config))}\n`)
     return stop()
   }
-  const processes = answersRequests(role) && config.PROCESSES > 1 ? createProcesses({ role, config, log }) : undefined
+  const processes =
+    answersRequests(role) && config.PROCESSES > 1
+      ? createProcesses({ role, config, log, onWritesRefused: db.writes.refused })
+      : undefined
   const observability = createObservability({ db, ...(processes ? { process: '0', others: processes } : {}) })
   const service = compose({ config, db, clock: systemClock, log, observability, mailboxFolder })
   onSignals(log, async () => {

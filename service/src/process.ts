@@ -73,7 +73,13 @@ export async function connectDatabase(
   { config, log, started }: { readonly config: Config; readonly log: Log; readonly started: Started[] },
   processes = 1,
 ): Promise<Database> {
-  const db = createDatabase({ url, connectionsMax: config.DATABASE_CONNECTIONS_MAX, log })
+  const db = createDatabase({
+    url,
+    connectionsMax: config.DATABASE_CONNECTIONS_MAX,
+    connectTimeoutMs: config.DATABASE_CONNECT_TIMEOUT_MS,
+    queryTimeoutMs: config.DATABASE_TIMEOUT_MS,
+    log,
+  })
   started.push({ name: 'database pool', stop: db.close })
   const facts = await db.row<ServerLimits>(serverLimits)
   if (facts !== undefined && facts.version < oldestServer)

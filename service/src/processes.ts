@@ -24,6 +24,8 @@ export type ChildMessage =
   /** `reason` is one line, as `explain` makes it. The process ends after this message. */
   | { readonly type: 'failed'; readonly reason: string }
   | { readonly type: 'metrics'; readonly id: number; readonly metrics: MetricsSnapshot }
+  /** The database has refused a write of the process. */
+  | { readonly type: 'writesRefused'; readonly reason: string }
 
 export type Processes = {
   /** Resolves to the port when all processes listen. Rejects with a ConfigError with the reason of the first failure. */
@@ -51,15 +53,21 @@ const lingerMsMin = 5 * secondMs
 /** The place of one API process: the process that runs in it is replaced when it dies. */
 type Slot = { readonly number: number; restartDelayMs: number; worker: Worker | undefined; isListening: boolean }
 
-type Options = { readonly role: RequestRole; readonly config: Config; readonly log: Log }
+type Options = {
+  readonly role: RequestRole
+  readonly config: Config
+  readonly log: Log
+  /** The database has refused a write of one of the processes. */
+  readonly onWritesRefused: (reason: string) => void
+}
 
-export function createProcesses({ role, config, log }: Options): Processes {
+export function createProcesses({ role, config, log, onWritesRefused }: Options): Processes {
   if (!cluster.isPrimary)
     throw new ConfigError('PROCESSES must be 1 below a process manager that forks by itself (node:cluster)')
   const slots = Array.from({ length: config.PROCESSES }, (_, index): Slot => {
     return { number: index + 1, restartDelayMs: restartDelayMsMin, worker: undefined, isListening: false }
   })
-  const forks = createForks(role, log)
+  const forks = createForks(role, log, onWritesRefused)
   const workers = () => slots.map(({ worker }) => worker).filter((worker) => worker !== undefined)
   const lingerMs = Math.max(lingerMsMin, config.STOP_DELAY_MS)
   let turn: Promise<void> | undefined
@@ -125,7 +133,7 @@ async function replaceAll(parts: {
 }
 
 /** Starts processes in slots. Between `restartFromNowOn` and `stopRestarting` a process that dies is restarted. */
-function createForks(role: RequestRole, log: Log) {
+function createForks(role: RequestRole, log: Log, onWritesRefused: Options['onWritesRefused']) {
   /** Defined between `restartFromNowOn` and `stopRestarting`. */
   let restarts: Environment | undefined
   const timers = new Set<NodeJS.Timeout>()
@@ -150,6 +158,7 @@ function createForks(role: RequestRole, log: Log) {
     const startedMs = performance.now()
     worker.on('message', (message: ChildMessage) => {
       if (message.type === 'listening') slot.isListening = true
+      else if (message.type === 'writesRefused') onWritesRefused(message.reason)
       // During the start, `untilListening` reports the reason.
       else if (message.type === 'failed' && restarts !== undefined)
         log.error({ process: slot.number, reason: message.reason }, 'API process failed to start')

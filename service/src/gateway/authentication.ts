@@ -7,6 +7,7 @@ import type { Caller } from '../api/index.ts'
 import type { Clock } from '../kernel/index.ts'
 import type { AdmissionControl } from './admission.ts'
 import { readBody } from './body.ts'
+import { type Deadline, startDeadline } from './deadline.ts'
 import { createRateLimiter } from './rate.ts'
 import type { RawRequest } from './server.ts'
 import { createSignatureVerifier, readSignatureHeaders } from './signature.ts'
@@ -21,6 +22,8 @@ export type Authenticated = {
   readonly nonce: string
   readonly body: Buffer
   readonly rateLimitHeaders: Readonly<Record<string, string>>
+  /** Ends the waits of the request in time. */
+  readonly deadline: Deadline
   /** Ends the request for the admission control. */
   readonly release: () => void
 }
@@ -31,6 +34,7 @@ export type AuthenticationOptions = {
   readonly windowSeconds: number
   readonly rate: { readonly perSecond: number; readonly burst: number }
   readonly bodyBytesMax: number
+  readonly requestTimeoutMs: number
 }
 
 /** Refuses what `readSignatureHeaders`, `readBody`, `admit`, the signature verifier and the rate limiter refuse. */
@@ -43,14 +47,15 @@ export function createAuthentication(options: AuthenticationOptions, admission: 
     const signed = readSignatureHeaders(request.headers)
     const body = await readBody(request.message, bodyBytesMax)
     // Admitted after the body has arrived, so that slow senders do not use up the capacity.
+    const deadline = startDeadline(options.requestTimeoutMs)
     const release = admission.admit()
     try {
       await throttle()
       const { method, path, query } = request
-      const caller = await verifySignature(signed, { method, path, query, body })
+      const caller = await deadline(verifySignature(signed, { method, path, query, body }))
       // After the signature, so that a forged request cannot use up the limit of another account.
       limiter.take(caller)
-      return { caller, nonce: signed.nonce, body, rateLimitHeaders: limiter.headers(caller), release }
+      return { caller, nonce: signed.nonce, body, rateLimitHeaders: limiter.headers(caller), deadline, release }
     } catch (error) {
       release()
       throw error

@@ -11,6 +11,7 @@ import { type AdmissionControl, createAdmissionControl } from './admission.ts'
 import { type AuthenticationOptions, createAuthentication } from './authentication.ts'
 import { readBody, requireUnencoded } from './body.ts'
 import { createDispatcher } from './dispatcher.ts'
+import { startDeadline } from './deadline.ts'
 import { createForwarder, type Forwarder } from './forward.ts'
 import { createInternalTokens, type InternalTokens, targetOf } from './internal-token.ts'
 import { createNonceCheck } from './nonces.ts'
@@ -20,6 +21,7 @@ import { createServer, type Page, type Pipeline, type RawRequest, type Reply, ty
 export type GatewayOptions = {
   readonly bodyBytesMax: number
   readonly headerBytesMax: number
+  readonly requestTimeoutMs: number
   /** Requests in progress at once, counted from the end of their bodies. */
   readonly requestsMax: number
   readonly log: Log
@@ -105,13 +107,11 @@ function standalone(options: GatewayOptions & Standalone, admission: AdmissionCo
   const authenticate = createAuthentication(options, admission)
   const dispatch = createDispatcher(options)
   const answer = async (id: OperationId | undefined, request: RawRequest): Promise<Reply | undefined> => {
-    const { caller, nonce, body, rateLimitHeaders, release } = await authenticate(request)
-    try {
-      const reply = await dispatch(id, { ...request, caller, nonce, body })
-      return reply && { ...reply, headers: { ...rateLimitHeaders, ...reply.headers } }
-    } finally {
-      release()
-    }
+    const { caller, nonce, body, rateLimitHeaders, deadline, release } = await authenticate(request)
+    // A request that was answered late still counts until its work has ended.
+    const work = dispatch(id, { ...request, caller, nonce, body }).finally(release)
+    const reply = await deadline(work)
+    return reply && { ...reply, headers: { ...rateLimitHeaders, ...reply.headers } }
   }
   return { run: answer, authenticateOnly: (request) => answer(undefined, request) }
 }
@@ -127,16 +127,18 @@ function forwarding(
   const operations = compileOperations(options)
   return {
     authenticateOnly: async (request) => {
-      const { caller, nonce, release } = await authenticate(request)
-      await checkNonce({ ...request, caller, nonce })
-        .consume()
-        .finally(release)
+      const { caller, nonce, deadline, release } = await authenticate(request)
+      await deadline(
+        checkNonce({ ...request, caller, nonce })
+          .consume()
+          .finally(release),
+      )
       return undefined
     },
     run: async (id, request, reply) => {
-      const { caller, nonce, body, rateLimitHeaders: headers, release } = await authenticate(request)
+      const { caller, nonce, body, rateLimitHeaders: headers, deadline, release } = await authenticate(request)
       try {
-        await checkNonce({ ...request, caller, nonce }).consume()
+        await deadline(checkNonce({ ...request, caller, nonce }).consume())
         operations[id].authorize(caller, request.params)
         requireUnencoded(request.headers['content-encoding'])
         const problem = await forward(request, { caller, body, headers }, reply)
@@ -156,11 +158,8 @@ function internal(options: GatewayOptions & Internal, tokens: InternalTokens, ad
     const body = await readBody(request.message, options.bodyBytesMax)
     const { caller, ip } = tokens.verify(request.headers, { method: request.method, url: request.url, body })
     const release = admission.admit()
-    try {
-      return await work({ caller, ip, body })
-    } finally {
-      release()
-    }
+    const deadline = startDeadline(options.requestTimeoutMs)
+    return deadline(Promise.try(() => work({ caller, ip, body })).finally(release))
   }
   return {
     authenticateOnly: (request) => verified(request, () => undefined),
