@@ -116,6 +116,7 @@ async function build(form: string | undefined, config: Config, db: Database): Pr
     unauthenticatedConnectionsMax: 4096,
     requestsMax: config.REQUESTS_MAX,
     headerBytesMax: config.HEADER_BYTES_MAX,
+    requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
     observe: observability.metrics.request,
     windowSeconds: config.TIMESTAMP_WINDOW_SECONDS,
     rate: { perSecond: config.RATE_PER_SECOND, burst: config.RATE_BURST },
@@ -138,7 +139,12 @@ const listen = async () => {
     return 0
   }
   if (process.argv[2] !== 'processes') return (await build(process.argv[2], config, db)).listen('127.0.0.1', 0)
-  const processes = createProcesses({ role: 'serve', config, log: createLog(config.LOG_LEVEL) })
+  const processes = createProcesses({
+    role: 'serve',
+    config,
+    log: createLog(config.LOG_LEVEL),
+    onWritesRefused: () => undefined,
+  })
   return processes.start(config.DATABASE_URL ?? '')
 }
 process.send?.({ port: await listen() })

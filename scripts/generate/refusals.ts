@@ -24,6 +24,7 @@ export const sharedCodes = [
   'internal_error',
   'downstream_unreachable',
   'overloaded',
+  'storage_unavailable',
   'downstream_timeout',
 ] as const satisfies readonly ProblemCode[]
 

@@ -27,15 +27,20 @@ async function main(): Promise<void> {
   const config: Config = readConfig({ makesKey: role === 'serve' })
   const log = createLog(config.LOG_LEVEL).child({ process: Number(number) })
   const started: Started[] = []
+  let lingerMs = 0
   const stop = stopper(started, log)
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined)
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGUSR2'] as const) process.on(signal, () => undefined)
   process.on('message', (message: ParentMessage) => {
-    if (message.type === 'stop') void stop().then(() => process.exit(0))
+    if (message.type === 'drain') for (const { drain } of started) drain?.()
+    if (message.type !== 'stop') return
+    lingerMs = message.lingerMs
+    void stop().then(() => process.exit(0))
   })
   if (config.DATABASE_URL === undefined) throw new ConfigError('an API process is started by its parent')
   const db = await connectDatabase(config.DATABASE_URL, { config, log, started })
   const tracing = tracingOf(config, role, started)
   await requireMasterKey(db, config)
+  db.writes.onRefused((reason) => send({ type: 'writesRefused', reason }))
   const observability = createObservability({ db, process: number })
   process.on('message', (message: ParentMessage) => {
     if (message.type !== 'metrics') return
@@ -45,7 +50,7 @@ async function main(): Promise<void> {
   const service = compose({ config, db, clock: systemClock, log, observability, tracing, mailboxFolder })
   const gateway = await service.gateway(gatewayForms[role])
   const port = await listening('PORT', config.HOST, config.PORT, gateway.listen)
-  started.push({ name: 'gateway', stop: gateway.close })
+  started.push({ name: 'gateway', drain: gateway.drain, stop: () => gateway.close(lingerMs) })
   log.info({ pid: process.pid, port }, 'API process listens')
   send({ type: 'listening' })
 }

@@ -322,6 +322,7 @@ async function composeGateway(deps: ServiceDeps, modules: Modules, form: Gateway
     headerBytesMax: config.HEADER_BYTES_MAX,
     trustedProxies: config.TRUSTED_PROXIES,
     tracing,
+    requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
     ...(observability ? { observe: observability.metrics.request } : {}),
   }
   const signed = {

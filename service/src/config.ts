@@ -43,6 +43,8 @@ function readKeys(value: string | undefined): MasterKeys | undefined {
   return first === undefined ? undefined : [first, ...others]
 }
 
+const stopDelayMsMax = 60_000
+
 const processSettings = {
   MODE: {
     default: 'sandbox',
@@ -66,6 +68,12 @@ const processSettings = {
     description:
       'Roles `serve`, `api`, `gateway`: processes that answer requests on PORT; 2 or more run beside the process that starts them. Also `--processes N`. RATE_* and DATABASE_CONNECTIONS_MAX apply to each',
     read: integer(1, coresMax, 1),
+  },
+  STOP_DELAY_MS: {
+    default: '3000; 0 in a sandbox',
+    description:
+      'Milliseconds between SIGTERM and the close of PORT. `/readyz` answers 503 and responses have `Connection: close`. Longer than a load balancer takes to notice',
+    read: (value, mode) => integer(0, stopDelayMsMax, mode === 'sandbox' ? 0 : 3000)(value),
   },
   WORKER_IDLE_MS: {
     default: '100',

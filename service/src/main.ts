@@ -31,6 +31,7 @@ import {
   acceptMasterKey,
   connectDatabase,
   connectionsOf,
+  drainParts,
   explain,
   gatewayForms,
   listening,
@@ -113,7 +114,10 @@ async function run(role: Role, args: readonly string[], context: Context): Promi
     process.stdout.write(`${JSON.stringify(await runOperator(args, service, db, config))}\n`)
     return stop()
   }
-  const processes = answersRequests(role) && config.PROCESSES > 1 ? createProcesses({ role, config, log }) : undefined
+  const processes =
+    answersRequests(role) && config.PROCESSES > 1
+      ? createProcesses({ role, config, log, onWritesRefused: db.writes.refused })
+      : undefined
   const tracing = tracingOf(config, role, started)
   const observability = createObservability({ db, ...(processes ? { process: '0', others: processes } : {}) })
   const service = compose({ config, db, clock: systemClock, log, observability, tracing, mailboxFolder })
@@ -127,7 +131,13 @@ async function run(role: Role, args: readonly string[], context: Context): Promi
   if (answersRequests(role)) await serve(role, service, opsPort, { ...context, db, url, processes })
   else startWorkers(service, started)
   signals?.start.throwIfAborted()
-  signals?.started({ drain: observability.drain, stop, log })
+  const drainAndStop = async () => {
+    observability.drain()
+    await drainParts(started, config.STOP_DELAY_MS)
+    await stop()
+  }
+  signals?.started({ stop: drainAndStop, log })
+  if (processes) process.on('SIGUSR2', () => processes.restartInTurn())
   observability.ready()
 }
 
@@ -184,11 +194,11 @@ async function listenHere(role: RequestRole, service: Service, config: Config): 
   const form = gatewayForms[role]
   const gateway: Gateway = await service.gateway(form)
   const port = await listening('PORT', config.HOST, config.PORT, gateway.listen)
-  return { port, part: { name: 'gateway', stop: gateway.close } }
+  return { port, part: { name: 'gateway', drain: gateway.drain, stop: gateway.close } }
 }
 
 async function listenByProcesses(processes: Processes, url: string): Promise<Listening> {
-  const part = { name: 'API processes', stop: processes.stop }
+  const part = { name: 'API processes', drain: processes.drain, stop: processes.stop }
   try {
     return { port: await processes.start(url), part }
   } catch (error) {
@@ -219,10 +229,10 @@ function welcome(config: Config, baseUrl: string, opsPort: number): string {
 type Signals = {
   /** Aborted by a signal before the service is ready. The start then ends at its next step. */
   readonly start: AbortSignal
-  /** From now on a signal drains the service. */
+  /** From now on a signal drains the service, which then stops. */
   readonly started: (service: RunningService) => void
 }
-type RunningService = Pick<Context, 'stop' | 'log'> & { readonly drain: () => void }
+type RunningService = Pick<Context, 'stop' | 'log'>
 
 function handleSignals(): Signals {
   const start = new AbortController()
@@ -233,7 +243,6 @@ function handleSignals(): Signals {
     isStopping = true
     if (service === undefined) return start.abort()
     service.log.info({ signal }, 'stopping')
-    service.drain()
     void service.stop().then(() => process.exit(0))
   }
   process.on('SIGINT', onSignal)

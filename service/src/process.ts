@@ -1,5 +1,6 @@
 /** What every process of the service does: connect to the database, listen, stop in order, explain a failure in one line. */
 import { createServer } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import { masterKeyState, recordMasterKeys } from './access/index.ts'
 import { type Config, ConfigError, saveMasterKey } from './config.ts'
 import { createTracing } from './observability/index.ts'
@@ -8,7 +9,12 @@ import { type Log, systemClock, type Tracing } from './kernel/index.ts'
 import { createDatabase, type Database, EmbeddedPostgresError, MigrationError } from './postgres/index.ts'
 
 /** A started part. Parts are stopped in the reverse order of their start. */
-export type Started = { readonly name: string; readonly stop: () => Promise<void> }
+export type Started = {
+  readonly name: string
+  readonly stop: () => Promise<void>
+  /** Asks clients to send their next request elsewhere, while the part still answers. */
+  readonly drain?: () => void
+}
 
 /** The form of the gateway in each role that answers requests. */
 export const gatewayForms = { serve: 'standalone', gateway: 'gateway', api: 'api' } as const
@@ -32,6 +38,16 @@ export function stopper(started: Started[], log: Log): () => Promise<void> {
     })()
     return stopping
   }
+}
+
+/**
+ * Drains the parts that answer requests, and waits for `delayMs`: a load balancer reads `/readyz` before the part closes
+ * its port. Resolves at once if no part answers requests.
+ */
+export async function drainParts(started: readonly Started[], delayMs: number): Promise<void> {
+  const draining = started.filter(({ drain }) => drain !== undefined)
+  for (const { drain } of draining) drain?.()
+  if (draining.length > 0) await pause(delayMs)
 }
 
 /** Connections of a process beyond DATABASE_CONNECTIONS_MAX: those of unflushed writes (`postgres/database.ts`). */
@@ -60,7 +76,13 @@ export async function connectDatabase(
   { config, log, started }: { readonly config: Config; readonly log: Log; readonly started: Started[] },
   processes = 1,
 ): Promise<Database> {
-  const db = createDatabase({ url, connectionsMax: config.DATABASE_CONNECTIONS_MAX, log })
+  const db = createDatabase({
+    url,
+    connectionsMax: config.DATABASE_CONNECTIONS_MAX,
+    connectTimeoutMs: config.DATABASE_CONNECT_TIMEOUT_MS,
+    queryTimeoutMs: config.DATABASE_TIMEOUT_MS,
+    log,
+  })
   started.push({ name: 'database pool', stop: db.close })
   const facts = await db.row<ServerLimits>(serverLimits)
   if (facts !== undefined && facts.version < oldestServer)

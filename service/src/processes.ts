@@ -13,12 +13,19 @@ import { type gatewayForms, listening } from './process.ts'
 
 /** The roles that answer requests, and so can run as several processes. */
 export type RequestRole = keyof typeof gatewayForms
-export type ParentMessage = { readonly type: 'stop' } | { readonly type: 'metrics'; readonly id: number }
+export type ParentMessage =
+  /** From now on responses have `Connection: close`. */
+  | { readonly type: 'drain' }
+  /** The process accepts no more connections, and answers on open ones for `lingerMs` before it closes idle ones. */
+  | { readonly type: 'stop'; readonly lingerMs: number }
+  | { readonly type: 'metrics'; readonly id: number }
 export type ChildMessage =
   | { readonly type: 'listening' }
   /** `reason` is one line, as `explain` makes it. The process ends after this message. */
   | { readonly type: 'failed'; readonly reason: string }
   | { readonly type: 'metrics'; readonly id: number; readonly metrics: MetricsSnapshot }
+  /** The database has refused a write of the process. */
+  | { readonly type: 'writesRefused'; readonly reason: string }
 
 export type Processes = {
   /** Resolves to the port when all processes listen. Rejects with a ConfigError with the reason of the first failure. */
@@ -27,6 +34,9 @@ export type Processes = {
   readonly unready: () => string | undefined
   /** The metrics of the processes that answer in time. */
   readonly snapshots: () => Promise<readonly MetricsSnapshot[]>
+  readonly drain: () => void
+  /** Replaces one process after the other: each new process listens before the old one stops. */
+  readonly restartInTurn: () => void
   readonly stop: () => Promise<void>
 }
 
@@ -37,20 +47,30 @@ const stableAfterMs = minuteMs
 /** More than a request in progress (15 s) and the close of its connections take. */
 const stopMsMax = 30 * secondMs
 const metricsMsMax = secondMs
+/** A replaced process answers on open connections for this time, so that most of them get `Connection: close`. */
+const lingerMsMin = 5 * secondMs
 
 /** The place of one API process: the process that runs in it is replaced when it dies. */
 type Slot = { readonly number: number; restartDelayMs: number; worker: Worker | undefined; isListening: boolean }
 
-type Options = { readonly role: RequestRole; readonly config: Config; readonly log: Log }
+type Options = {
+  readonly role: RequestRole
+  readonly config: Config
+  readonly log: Log
+  /** The database has refused a write of one of the processes. */
+  readonly onWritesRefused: (reason: string) => void
+}
 
-export function createProcesses({ role, config, log }: Options): Processes {
+export function createProcesses({ role, config, log, onWritesRefused }: Options): Processes {
   if (!cluster.isPrimary)
     throw new ConfigError('PROCESSES must be 1 below a process manager that forks by itself (node:cluster)')
   const slots = Array.from({ length: config.PROCESSES }, (_, index): Slot => {
     return { number: index + 1, restartDelayMs: restartDelayMsMin, worker: undefined, isListening: false }
   })
-  const forks = createForks(role, log)
+  const forks = createForks(role, log, onWritesRefused)
   const workers = () => slots.map(({ worker }) => worker).filter((worker) => worker !== undefined)
+  const lingerMs = Math.max(lingerMsMin, config.STOP_DELAY_MS)
+  let turn: Promise<void> | undefined
   return {
     start: async (databaseUrl) => {
       const port = config.PORT === 0 ? await freePort(config.HOST) : config.PORT
@@ -59,7 +79,7 @@ export function createProcesses({ role, config, log }: Options): Processes {
       cluster.setupPrimary({ exec: join(import.meta.dirname, 'child.ts'), serialization: 'advanced' })
       const env = { DATABASE_URL: databaseUrl, PORT: String(port) }
       await Promise.all(slots.map((slot) => untilListening(forks.fork(slot, env))))
-      forks.restartFromNowOn()
+      forks.restartFromNowOn(env)
       return port
     },
     unready: () => (slots.some(({ isListening }) => isListening) ? undefined : 'no API process listens'),
@@ -67,46 +87,90 @@ export function createProcesses({ role, config, log }: Options): Processes {
       const answers = await Promise.all(workers().map(snapshotOf))
       return answers.filter((answer) => answer !== undefined)
     },
+    drain: () => {
+      for (const worker of workers()) worker.send({ type: 'drain' } satisfies ParentMessage)
+    },
+    restartInTurn: () => {
+      turn ??= replaceAll({ slots, forks, lingerMs, log }).finally(() => {
+        turn = undefined
+      })
+    },
     stop: async () => {
       forks.stopRestarting()
-      await Promise.all(workers().map(stopWorker))
+      // The turn may be about to put a new process into its slot.
+      await turn
+      await Promise.all(workers().map((worker) => stopWorker(worker)))
     },
   }
 }
 
 type Environment = Readonly<Record<string, string>>
 
+type Forks = ReturnType<typeof createForks>
+
+/** Replaces the processes one after the other. Ends at the first new process that does not start. */
+async function replaceAll(parts: {
+  readonly slots: readonly Slot[]
+  readonly forks: Forks
+  readonly lingerMs: number
+  readonly log: Log
+}): Promise<void> {
+  const { slots, forks, lingerMs, log } = parts
+  log.info({ processes: slots.length }, 'restarting the API processes in turn')
+  try {
+    for (const slot of slots) {
+      const worker = forks.start(slot)
+      if (worker === undefined) return
+      await untilListening(worker)
+      const replaced = slot.worker
+      slot.worker = worker
+      if (replaced) await stopWorker(replaced, lingerMs)
+    }
+    log.info('API processes restarted')
+  } catch (error) {
+    log.error({ err: error }, 'an API process was not replaced')
+  }
+}
+
 /** Starts processes in slots. Between `restartFromNowOn` and `stopRestarting` a process that dies is restarted. */
-function createForks(role: RequestRole, log: Log) {
-  let restarts = false
+function createForks(role: RequestRole, log: Log, onWritesRefused: Options['onWritesRefused']) {
+  /** Defined between `restartFromNowOn` and `stopRestarting`. */
+  let restarts: Environment | undefined
   const timers = new Set<NodeJS.Timeout>()
 
   const restartLater = (slot: Slot, env: Environment) => {
     const timer = setTimeout(() => {
       timers.delete(timer)
-      fork(slot, env)
+      if (slot.worker === undefined) fork(slot, env)
     }, slot.restartDelayMs)
     timers.add(timer)
     slot.restartDelayMs = Math.min(restartDelayMsMax, slot.restartDelayMs * 2)
   }
   const fork = (slot: Slot, env: Environment): Worker => {
+    slot.worker = launch(slot, env)
+    return slot.worker
+  }
+  /** The process gets its place in the slot from the caller. */
+  const launch = (slot: Slot, env: Environment): Worker => {
     // These arguments apply to the next fork only.
     cluster.setupPrimary({ args: [role, String(slot.number)] })
     const worker = cluster.fork(env)
     const startedMs = performance.now()
-    slot.worker = worker
     worker.on('message', (message: ChildMessage) => {
       if (message.type === 'listening') slot.isListening = true
+      else if (message.type === 'writesRefused') onWritesRefused(message.reason)
       // During the start, `untilListening` reports the reason.
-      else if (message.type === 'failed' && restarts)
+      else if (message.type === 'failed' && restarts !== undefined)
         log.error({ process: slot.number, reason: message.reason }, 'API process failed to start')
     })
     // A message to a dying process fails here.
     worker.on('error', (error) => log.debug({ err: error, process: slot.number }, 'message to an API process failed'))
     worker.once('exit', (code, signal) => {
+      // The process was replaced, or its replacement did not start.
+      if (slot.worker !== worker) return
       slot.isListening = false
       slot.worker = undefined
-      if (!restarts) return
+      if (restarts === undefined) return
       if (performance.now() - startedMs > stableAfterMs) slot.restartDelayMs = restartDelayMsMin
       const { number, restartDelayMs } = slot
       log.error({ process: number, code, signal, restartDelayMs }, 'API process ended; restarting it')
@@ -116,11 +180,13 @@ function createForks(role: RequestRole, log: Log) {
   }
   return {
     fork,
-    restartFromNowOn: () => {
-      restarts = true
+    /** Starts a process beside the one in the slot. Undefined: the processes are stopping. */
+    start: (slot: Slot): Worker | undefined => restarts && launch(slot, restarts),
+    restartFromNowOn: (env: Environment) => {
+      restarts = env
     },
     stopRestarting: () => {
-      restarts = false
+      restarts = undefined
       for (const timer of timers) clearTimeout(timer)
     },
   }
@@ -153,16 +219,16 @@ function untilListening(worker: Worker): Promise<void> {
   })
 }
 
-/** Asks a process to stop, and kills it after `stopMsMax`. */
-function stopWorker(worker: Worker): Promise<void> {
+/** Asks a process to stop, and kills it `stopMsMax` after the end of `lingerMs`. */
+function stopWorker(worker: Worker, lingerMs = 0): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(() => worker.process.kill('SIGKILL'), stopMsMax)
+    const timer = setTimeout(() => worker.process.kill('SIGKILL'), lingerMs + stopMsMax)
     worker.once('exit', () => {
       clearTimeout(timer)
       resolve()
     })
     if (worker.isDead()) resolve()
-    else worker.send({ type: 'stop' } satisfies ParentMessage)
+    else worker.send({ type: 'stop', lingerMs } satisfies ParentMessage)
   })
 }
 

@@ -1,8 +1,9 @@
 /** A durable PostgreSQL server that tests kill and restart on the same data. Its address stays the same. */
-import { chmodSync, mkdtempSync } from 'node:fs'
+import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import pg from 'pg'
 import { startEmbeddedPostgres } from '../../service/src/postgres/embedded/index.ts'
 import { applyMigrations } from './postgres.ts'
 import { startWire } from './tcp-proxy.ts'
@@ -41,6 +42,18 @@ export async function startCrashingPostgres() {
     restart: async () => {
       await server.stop()
       await startAgain()
+    },
+    /** Restart as a replica, which accepts no writes. */
+    demote: async () => {
+      await server.stop()
+      writeFileSync(join(folder, 'data/postgres/standby.signal'), '', { mode: 0o644 })
+      await startAgain()
+    },
+    promote: async () => {
+      const client = new pg.Client({ connectionString: url })
+      await client.connect()
+      await client.query('select pg_promote()')
+      await client.end()
     },
     close: async () => {
       await wire.close()

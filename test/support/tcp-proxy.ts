@@ -15,6 +15,8 @@ export type Wire = {
   readonly mend: () => Promise<void>
   /** Connects new connections to this port. */
   readonly lead: (port: number) => void
+  /** Sockets that are open, two for each connection. */
+  readonly open: () => number
   readonly close: () => Promise<void>
 }
 
@@ -72,6 +74,7 @@ export async function startWire(targetPort: number, host = '127.0.0.1'): Promise
       generation = { held: false }
       if (!server.listening) await listen(port)
     },
+    open: () => sockets.size,
     close: async () => {
       if (server.listening) await cut()
     },

@@ -229,6 +229,12 @@ export const problems = {
     title: 'Service overloaded',
     detail: 'The service is at its capacity. Retry after the time in `Retry-After`.',
   },
+  storage_unavailable: {
+    status: 503,
+    title: 'Storage unavailable',
+    detail:
+      'The service cannot store data at the moment. Retry after the time in `Retry-After` with the same idempotency key.',
+  },
   downstream_timeout: {
     status: 504,
     title: 'Downstream service timed out',

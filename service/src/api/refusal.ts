@@ -50,12 +50,14 @@ export function notFound(what: string, pointer?: string): Refusal {
     : new Refusal('not_found', detail, { errors: [{ pointer, code: 'invalid_value', message: `no such ${what}` }] })
 }
 
-/** A database, bank or service that is unreachable (502) or does not answer in time (504). */
+/** A database, bank or service that is unreachable (502), does not answer in time (504) or refuses writes (503). */
+type UnreachableCode = 'downstream_unreachable' | 'downstream_timeout' | 'storage_unavailable'
+
 export class Unreachable extends Error {
   override readonly name = 'Unreachable'
-  readonly code: 'downstream_unreachable' | 'downstream_timeout'
+  readonly code: UnreachableCode
 
-  constructor(code: 'downstream_unreachable' | 'downstream_timeout', message: string, cause?: unknown) {
+  constructor(code: UnreachableCode, message: string, cause?: unknown) {
     super(message, { cause })
     this.code = code
   }

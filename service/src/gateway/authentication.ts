@@ -7,6 +7,7 @@ import type { Caller } from '../api/index.ts'
 import type { Clock } from '../kernel/index.ts'
 import type { AdmissionControl } from './admission.ts'
 import type { Incoming } from './incoming.ts'
+import { type Deadline, startDeadline } from './deadline.ts'
 import { createRateLimiter } from './rate.ts'
 import type { RawRequest } from './server.ts'
 import { createSignatureVerifier, readSentSignature, readSignatureHeaders, type SignatureHeaders } from './signature.ts'
@@ -22,6 +23,8 @@ export type Authenticated = {
   readonly nonce: string
   readonly body: Buffer
   readonly rateLimitHeaders: Readonly<Record<string, string>>
+  /** Ends the waits of the request in time. */
+  readonly deadline: Deadline
   /** Ends the request for the admission control. */
   readonly release: () => void
 }
@@ -33,6 +36,7 @@ export type AuthenticationOptions = {
   readonly rate: { readonly perSecond: number; readonly burst: number }
   /** Names the mistake in a refused signature. */
   readonly sandbox: boolean
+  readonly requestTimeoutMs: number
 }
 
 /** Refuses what `readSentSignature`, `readSignatureHeaders`, `incoming.read`, `admit`, the signature verifier and the rate limiter refuse. */
@@ -50,18 +54,19 @@ export function createAuthentication(
 
   const verify = async (signed: SignatureHeaders, request: RawRequest, body: Buffer): Promise<Authenticated> => {
     // Admitted after the body has arrived, so that slow senders do not use up the capacity.
+    const deadline = startDeadline(options.requestTimeoutMs)
     const release = admission.admit()
     const { socket } = request.message
     const endProtection = incoming.protect(socket)
     try {
       await throttle()
       const { method, path, query } = request
-      const caller = await verifySignature(signed, { method, path, query, body })
+      const caller = await deadline(verifySignature(signed, { method, path, query, body }))
       request.trace.caller = caller
       incoming.verified(socket)
       // After the signature, so that a forged request cannot use up the limit of another account.
       limiter.take(caller)
-      return { caller, nonce: signed.nonce, body, rateLimitHeaders: limiter.headers(caller), release }
+      return { caller, nonce: signed.nonce, body, rateLimitHeaders: limiter.headers(caller), deadline, release }
     } catch (error) {
       release()
       throw error

@@ -1,5 +1,8 @@
 /** The three forms of the gateway. Each is a pipeline behind the HTTP server. */
-import type { AddressInfo } from 'node:net'
+import { once } from 'node:events'
+import type { Server as HttpServer } from 'node:http'
+import { type AddressInfo, Server as SocketServer } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { OperationId } from '@partner-payments/wire'
 import type { Access } from '../access/index.ts'
 import type { AllHandlers, Caller } from '../api/index.ts'
@@ -8,6 +11,7 @@ import { type AdmissionControl, createAdmissionControl } from './admission.ts'
 import { type AuthenticationOptions, createAuthentication } from './authentication.ts'
 import { requireUnencoded } from './body.ts'
 import { createDispatcher } from './dispatcher.ts'
+import { startDeadline } from './deadline.ts'
 import { createForwarder, type Forwarder } from './forward.ts'
 import { createIncoming, type Incoming, type IncomingLimits } from './incoming.ts'
 import { createInternalTokens, type InternalTokens, targetOf } from './internal-token.ts'
@@ -20,6 +24,7 @@ export type GatewayOptions = {
   readonly trustedProxies?: ServerOptions['trustedProxies']
   readonly tracing?: ServerOptions['tracing']
   readonly headersTimeoutMs: number
+  readonly requestTimeoutMs: number
   /** Requests in progress at once, counted from the end of their bodies. */
   readonly requestsMax: number
   readonly log: Log
@@ -47,8 +52,13 @@ type Internal = { readonly form: 'api' }
 export type Gateway = {
   /** Resolves to the port. Rejects with the socket's error (EADDRINUSE, EACCES, ...). */
   readonly listen: (host: string, port: number) => Promise<number>
-  /** Stops accepting requests. Answers requests in progress, for at most `drainMsMax`. */
-  readonly close: () => Promise<void>
+  /** From now on every response has `Connection: close`. Connections and requests are accepted until `close`. */
+  readonly drain: () => void
+  /**
+   * Accepts no more connections. Answers requests on open connections for `lingerMs`, then closes idle connections and
+   * answers the requests in progress, for at most `drainMsMax`.
+   */
+  readonly close: (lingerMs?: number) => Promise<void>
 }
 
 /** As long as the longest database statement. Slower requests and incomplete ones do not delay the stop. */
@@ -69,32 +79,42 @@ export function createGateway(options: GatewayOptions): Gateway {
 }
 
 function openGateway(options: ServerOptions, mount: Forwarder['mount'] = () => {}): Gateway {
-  const app = createServer(options)
+  const { app, drain } = createServer(options)
   mount(app)
   return {
     listen: async (host, port) => {
       await app.listen({ host, port })
       return (app.server.address() as AddressInfo).port
     },
-    close: async () => {
-      const timer = setTimeout(() => app.server.closeAllConnections(), drainMsMax)
+    drain,
+    close: async (lingerMs = 0) => {
+      drain()
+      if (app.server.listening) await closeServer(app.server, lingerMs)
       await app.close()
-      clearTimeout(timer)
     },
   }
+}
+
+async function closeServer(server: HttpServer, lingerMs: number): Promise<void> {
+  const closed = once(server, 'close')
+  // The method of an HTTP server would also close idle connections, on which a proxy may be sending a request.
+  SocketServer.prototype.close.call(server)
+  await Promise.race([closed, pause(lingerMs)])
+  server.closeIdleConnections()
+  const timer = setTimeout(() => server.closeAllConnections(), drainMsMax)
+  await closed
+  clearTimeout(timer)
 }
 
 function standalone(options: GatewayOptions & Standalone, admission: AdmissionControl, incoming: Incoming): Pipeline {
   const authenticate = createAuthentication(options, admission, incoming)
   const dispatch = createDispatcher(options)
   const answer = async (id: OperationId | undefined, request: RawRequest): Promise<Reply | undefined> => {
-    const { caller, nonce, body, rateLimitHeaders, release } = await authenticate(request)
-    try {
-      const reply = await dispatch(id, { ...request, caller, nonce, body })
-      return reply && { ...reply, headers: { ...rateLimitHeaders, ...reply.headers } }
-    } finally {
-      release()
-    }
+    const { caller, nonce, body, rateLimitHeaders, deadline, release } = await authenticate(request)
+    // A request that was answered late still counts until its work has ended.
+    const work = dispatch(id, { ...request, caller, nonce, body }).finally(release)
+    const reply = await deadline(work)
+    return reply && { ...reply, headers: { ...rateLimitHeaders, ...reply.headers } }
   }
   return { run: answer, authenticateOnly: (request) => answer(undefined, request) }
 }
@@ -111,16 +131,18 @@ function forwarding(
   const operations = compileOperations(options)
   return {
     authenticateOnly: async (request) => {
-      const { caller, nonce, release } = await authenticate(request)
-      await checkNonce({ ...request, caller, nonce })
-        .consume()
-        .finally(release)
+      const { caller, nonce, deadline, release } = await authenticate(request)
+      await deadline(
+        checkNonce({ ...request, caller, nonce })
+          .consume()
+          .finally(release),
+      )
       return undefined
     },
     run: async (id, request, reply) => {
-      const { caller, nonce, body, rateLimitHeaders: headers, release } = await authenticate(request)
+      const { caller, nonce, body, rateLimitHeaders: headers, deadline, release } = await authenticate(request)
       try {
-        await checkNonce({ ...request, caller, nonce }).consume()
+        await deadline(checkNonce({ ...request, caller, nonce }).consume())
         operations[id].authorize(caller, request.params)
         requireUnencoded(request.headers['content-encoding'])
         const problem = await forward(request, { caller, body, headers }, reply)
@@ -147,11 +169,8 @@ function internal(
     request.trace.caller = caller
     incoming.verified(request.message.socket)
     const release = admission.admit()
-    try {
-      return await work({ caller, ip, body })
-    } finally {
-      release()
-    }
+    const deadline = startDeadline(options.requestTimeoutMs)
+    return deadline(Promise.try(() => work({ caller, ip, body })).finally(release))
   }
   return {
     authenticateOnly: (request) => verified(request, () => undefined),

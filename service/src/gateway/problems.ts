@@ -3,6 +3,7 @@ import { type FieldError, type ProblemCode, problems } from '@partner-payments/w
 import { Refusal, type SignatureHint, Unreachable } from '../api/index.ts'
 import { type Log } from '../kernel/index.ts'
 import { isDataException } from '../postgres/index.ts'
+import { retryHeaders } from './admission.ts'
 
 export type ProblemAnswer = {
   readonly status: number
@@ -60,8 +61,11 @@ export function toProblem(error: unknown, context: ProblemContext): ProblemAnswe
     return problem(error.code, error.detail, context, error)
   }
   if (error instanceof Unreachable) {
-    log.error({ err: error }, 'a dependency does not answer')
-    return problem(error.code, problems[error.code].detail, context)
+    // One log line for the whole outage comes from `postgres/writes.ts`.
+    if (error.code === 'storage_unavailable') log.debug({ err: error }, 'a write was refused')
+    else log.error({ err: error }, 'a dependency does not answer')
+    const headers = error.code === 'storage_unavailable' ? retryHeaders : {}
+    return problem(error.code, problems[error.code].detail, context, { headers })
   }
   if (isDataException(error)) {
     log.error({ err: error }, 'the database cannot represent a value that the schema accepted')

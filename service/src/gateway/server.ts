@@ -92,7 +92,13 @@ const clientClosedStatus = 499
 const paramCharsMax = 2048
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 
-export function createServer(options: ServerOptions): FastifyInstance {
+export type Server = {
+  readonly app: FastifyInstance
+  /** From now on every response has `Connection: close`, so that clients send their next request elsewhere. */
+  readonly drain: () => void
+}
+
+export function createServer(options: ServerOptions): Server {
   const { log, headerBytesMax, headersTimeoutMs, bodyTimeoutMs, targetOf } = options
   const notFound = answering(options, 'unknown', async (request) => {
     const isApi = request.path === '/v1' || request.path.startsWith('/v1/')
@@ -132,11 +138,11 @@ export function createServer(options: ServerOptions): FastifyInstance {
     const failure = statusCode < 500 ? new Refusal('malformed_request') : error
     send(reply, request.id, problemOf(failure, request, log))
   })
-  closeAfterAnswer(app)
+  const drain = closeAfterAnswer(app)
   mountPages(app, options)
   mountOperations(app, options)
   app.setNotFoundHandler(notFound)
-  return app
+  return { app, drain }
 }
 
 /** The router ignores a fragment. A request target has none (RFC 9112, section 3.2), so that it is refused: 400. */
@@ -165,17 +171,16 @@ function leaveBodyUnread(app: FastifyInstance): void {
   })
 }
 
-/** While the server closes, a connection that is kept alive after its response would delay the stop. */
-function closeAfterAnswer(app: FastifyInstance): void {
-  let closing = false
-  app.addHook('preClose', (done) => {
-    closing = true
-    done()
-  })
+/** Returns `drain`. A connection that is closed without this header resets the request that a proxy is sending on it. */
+function closeAfterAnswer(app: FastifyInstance): () => void {
+  let draining = false
   app.addHook('onSend', (_request, reply, _payload, done) => {
-    if (closing) reply.header('connection', 'close')
+    if (draining) reply.header('connection', 'close')
     done()
   })
+  return () => {
+    draining = true
+  }
 }
 
 function mountPages(app: FastifyInstance, { pages }: ServerOptions): void {

@@ -71,6 +71,12 @@ export const gatewaySettings = {
     description: 'Requests in progress at once in a process; further ones are refused with 503 and `Retry-After`',
     read: integer(1, 100_000, 96),
   },
+  REQUEST_TIMEOUT_MS: {
+    default: '20000',
+    description:
+      'Milliseconds from the end of a request to its response, whatever it waits for; then it gets 504. In the role `gateway` API_TIMEOUT_MS is added',
+    read: integer(100, 600_000, 20_000),
+  },
   HEADER_BYTES_MAX: {
     default: '16384',
     description: 'Largest total of all request headers in bytes',

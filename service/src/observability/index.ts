@@ -6,7 +6,7 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { AggregatorRegistry, collectDefaultMetrics, Registry } from 'prom-client'
 import { type Clock, systemClock } from '../kernel/index.ts'
-import type { Database } from '../postgres/index.ts'
+import { type Database, sql } from '../postgres/index.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 
 export { type QueueProbe, startQueueAges } from './queue-ages.ts'
@@ -84,13 +84,15 @@ export function createObservability(deps: ObservabilityDeps): Observability {
   }
 }
 
-/** Why the database cannot be used. Undefined: it answers in time. */
+const readOnlySetting = sql`select current_setting('transaction_read_only') as read_only`
+
+/** Why the database cannot be used. Undefined: it answers in time and accepts writes. */
 function databaseProblem(db: Database): Promise<string | undefined> {
   const timeout = new Promise<string>((resolve) => {
     setTimeout(() => resolve('the database does not answer'), readyTimeoutMs).unref()
   })
-  const probe = db.pool.query('select 1').then(
-    () => undefined,
+  const probe = db.row<{ readOnly: string }>(readOnlySetting).then(
+    (row) => db.writes.problem() ?? (row?.readOnly === 'on' ? 'the database is read only' : undefined),
     () => 'the database cannot be reached',
   )
   return Promise.race([probe, timeout])

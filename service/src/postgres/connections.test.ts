@@ -9,7 +9,6 @@ import { until } from '../../../test/support/until.ts'
 import { Unreachable } from '../api/index.ts'
 import { createLog } from '../kernel/index.ts'
 import { createDatabase } from './database.ts'
-import { sqlState, stateOf } from './errors.ts'
 import { migrate } from './migrate.ts'
 import { sql } from './sql.ts'
 
@@ -85,7 +84,7 @@ test('after a write is refused as read only, the pool replaces its idle connecti
     await Promise.all([read(0), read(1), read(2)])
     await setReadOnly('off')
     const write = () => demoted.transaction((tx) => tx.run(sql`create table if not exists public.written ()`))
-    await assert.rejects(write(), (error) => stateOf(error) === sqlState.readOnlyTransaction)
+    await assert.rejects(write(), (error) => error instanceof Unreachable && error.code === 'storage_unavailable')
     for (let count = 0; count < 3; count += 1) await write()
   } finally {
     await setReadOnly('off')

@@ -1,10 +1,14 @@
 /** The connection pools, and transactions with retries. Times, ids and JSON are made in TypeScript, not by the database. */
+import { Socket } from 'node:net'
 import pg from 'pg'
 import type { Log } from '../kernel/index.ts'
+import { Unreachable } from '../api/index.ts'
 import { createDurability, flushStatement, type Unflushed } from './durability.ts'
-import { classify, isRetryable, sqlState, stateOf } from './errors.ts'
+import { classify, isReadOnly, isRetryable, sqlState, stateOf } from './errors.ts'
+import { createLiveness, type Liveness } from './liveness.ts'
 import { attempt, type TransactionOptions, type Work } from './transaction.ts'
-import { createTx, type Hint, outsideTransaction, type Tx } from './tx.ts'
+import { type Connect, createTx, type Hint, outsideTransaction, type Send, type Tx } from './tx.ts'
+import { createWrites, type Writes } from './writes.ts'
 
 export type { TransactionOptions } from './transaction.ts'
 
@@ -16,6 +20,7 @@ export type Database = Tx & {
    */
   readonly transaction: <T, P = undefined>(work: Work<T, P>, options?: TransactionOptions<P>) => Promise<T>
   readonly unflushed: Unflushed
+  readonly writes: Writes
   /** The pool of the driver, for migrations and `analyze`. */
   readonly pool: pg.Pool
   readonly close: () => Promise<void>
@@ -47,7 +52,10 @@ function createPool(
   connectionsMax: number,
   queryTimeoutMs: number,
   settings: PoolSettings,
+  liveness: Liveness,
 ) {
+  // The driver waits for the promise, and closes the connection if it rejects. Its type does not say so.
+  const onConnect = (client: pg.ClientBase): unknown => liveness.connected(client as pg.PoolClient)
   const pool = new pg.Pool({
     connectionString: url,
     max: connectionsMax,
@@ -57,6 +65,13 @@ function createPool(
     idleTimeoutMillis: idleTimeoutMs,
     application_name: 'partner-payments',
     pipeline: true,
+    keepAlive: true,
+    stream: () => {
+      const socket = new Socket()
+      liveness.opened(socket)
+      return socket
+    },
+    onConnect,
     options: Object.entries(settings)
       .map(([name, value]) => `-c ${name}=${value}`)
       .join(' '),
@@ -80,36 +95,87 @@ export function createDatabase(options: DatabaseOptions): Database {
     // A process that freezes within a transaction would otherwise keep its locks on a partner's balance.
     idle_in_transaction_session_timeout: idleInTransactionMsMax,
   }
-  const pool = createPool(options, options.connectionsMax, queryTimeoutMs, settings)
+  const liveness = createLiveness({ url: options.url, log, onLost: () => closeIdleOfAll() })
+  const pool = createPool(options, options.connectionsMax, queryTimeoutMs, settings, liveness)
   const unflushedSettings = { ...settings, synchronous_commit: 'off' }
-  const unflushedPool = createPool(options, unflushedConnectionsMax, queryTimeoutMs, unflushedSettings)
-  const tx = createTx(pool, outsideTransaction)
+  const unflushedPool = createPool(options, unflushedConnectionsMax, queryTimeoutMs, unflushedSettings, liveness)
+  const closeIdleOfAll = () => {
+    for (const each of [pool, unflushedPool]) closeIdle(each)
+  }
+  const writes = createWrites(pool, log)
+  const report = (error: unknown) => {
+    if (!(error instanceof Unreachable)) return
+    if (error.code === 'storage_unavailable') writes.refused(error.message)
+    // The other idle connections may lead to the same server that does not answer or is read only.
+    if (error.code === 'downstream_timeout' || isReadOnly(error)) closeIdleOfAll()
+  }
+  const connect = createConnect(pool, liveness)
+  const tx = createTx(createSend(connect, report), outsideTransaction)
   const durability = createDurability({
-    unflushed: createTx(unflushedPool, outsideTransaction),
+    unflushed: createTx(createSend(createConnect(unflushedPool, liveness), report), outsideTransaction),
     flush: () => tx.run(flushStatement),
   })
   return {
     ...tx,
     pool,
     unflushed: durability.unflushed,
+    writes,
     transaction: async (work, limits = {}) => {
       for (let tries = 1; ; tries += 1) {
         try {
-          const { result, hints } = await attempt(pool, work, limits, durability)
+          const { result, hints } = await attempt(connect, work, limits, durability)
           for (const hint of hints) give(hint, log)
           return result
         } catch (error) {
-          if (stateOf(error) === sqlState.readOnlyTransaction) closeIdle(pool)
+          report(error)
           if (!isRetryable(error) || tries >= transactionTriesMax) throw error
           log.debug({ err: error, tries }, 'transaction retried')
         }
       }
     },
     close: async () => {
+      liveness.close()
+      writes.close()
       await Promise.all([pool.end(), unflushedPool.end()])
     },
   }
 }
+
+/** Throws Unreachable if no connection can be opened in time. */
+const createConnect =
+  (pool: pg.Pool, liveness: Liveness): Connect =>
+  async () => {
+    const client = await pool.connect().catch((error: unknown) => {
+      throw classify(error)
+    })
+    return {
+      client,
+      send: (config) => liveness.watch(client, client.query(config)),
+      run: (text) => liveness.watch(client, client.query(text)),
+      release: (broken) => {
+        if (broken) liveness.abandoned(client)
+        client.release(broken)
+      },
+    }
+  }
+
+/** Sends each statement on a connection of its own. */
+const createSend =
+  (connect: Connect, report: (error: unknown) => void): Send =>
+  async (config) => {
+    let broken = false
+    const connection = await connect()
+    try {
+      return await connection.send(config)
+    } catch (error) {
+      const failure = classify(error)
+      broken = failure instanceof Unreachable
+      report(failure)
+      throw failure
+    } finally {
+      connection.release(broken)
+    }
+  }
 
 /** A failing hint must not make a committed transaction look failed. */
 function give(hint: Hint, log: Log): void {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Refusal, Unreachable } from '../api/index.ts'
-import { classify, isRetryable, sqlState, stateOf, violates } from './errors.ts'
+import { classify, isReadOnly, isRetryable, sqlState, stateOf, violates } from './errors.ts'
 
 const error = (fields: object, message = 'x') => Object.assign(new Error(message), fields)
 const codeOf = (thrown: unknown) => (thrown instanceof Unreachable ? thrown.code : undefined)
@@ -10,6 +10,13 @@ test('the code of an error shows that the server is unavailable', () => {
   for (const code of ['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', '08006', '57P01', '57P03', '53300'])
     assert.equal(codeOf(classify(error({ code }))), 'downstream_unreachable', code)
   assert.equal(codeOf(classify(error({ code: 'ETIMEDOUT' }))), 'downstream_timeout')
+})
+
+test('the code of an error shows that the server cannot store', () => {
+  for (const code of ['25006', '53100', '53200', '58030'])
+    assert.equal(codeOf(classify(error({ code }))), 'storage_unavailable', code)
+  assert.equal(isReadOnly(classify(error({ code: '25006' }))), true)
+  assert.equal(isReadOnly(classify(error({ code: '53100' }))), false)
 })
 
 test('other errors are returned unchanged', () => {

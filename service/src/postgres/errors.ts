@@ -31,6 +31,13 @@ export function violates(error: unknown, state: string, name: string): boolean {
  * has ended a connection whose transaction was idle too long. 58: the server's files are gone or its disk fails.
  */
 const awayStates = /^(08...|57P0[1-5]|53300|25P03|58...)$/
+/** The server answers and cannot store: disk full, input or output error, out of memory, read only. */
+const storageStates = new Map([
+  ['53100', 'the disk of the database is full'],
+  ['58030', 'the database reports an input or output error'],
+  ['53200', 'the database is out of memory'],
+  ['25006', 'the database is read only'],
+])
 const awayCodes = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -43,10 +50,12 @@ const awayCodes = new Set([
 const awayText = /Connection terminated|Client has encountered a connection error|not queryable/
 const lateText = /timeout exceeded when trying to connect|Query read timeout|connection timeout/i
 
-/** Converts errors of an unavailable or slow database to `Unreachable`. Returns other errors unchanged. */
+/** Converts errors of an unavailable, slow or read-only database to `Unreachable`. Returns other errors unchanged. */
 export function classify(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof Unreachable) return error
   const code = (error as DatabaseErrorLike).code
+  const refusal = storageStates.get(String(code))
+  if (refusal !== undefined) return new Unreachable('storage_unavailable', refusal, error)
   // The driver gives its own errors a text and no code.
   if (code === 'ETIMEDOUT' || code === sqlState.queryCanceled || lateText.test(error.message))
     return new Unreachable('downstream_timeout', 'the database does not answer in time', error)
@@ -59,6 +68,10 @@ export function classify(error: unknown): unknown {
  * values with a pointer; this class shows that one of them is incomplete.
  */
 export const isDataException = (error: unknown): boolean => stateOf(error)?.startsWith('22') === true
+
+/** Whether PostgreSQL refused a write as read only, also if `classify` has converted the error. */
+export const isReadOnly = (error: unknown): boolean =>
+  stateOf(error instanceof Unreachable ? error.cause : error) === sqlState.readOnlyTransaction
 
 export const isRetryable = (error: unknown): boolean => {
   const state = stateOf(error)

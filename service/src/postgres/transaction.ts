@@ -1,10 +1,9 @@
 /** One transaction: `begin`, the statements, `commit` or `rollback`, pipelined on one connection. */
-import type pg from 'pg'
 import { Unreachable } from '../api/index.ts'
 import { assert } from '../kernel/index.ts'
 import type { Durability } from './durability.ts'
-import { classify, sqlState, stateOf } from './errors.ts'
-import { createPipeline, createTx, type Hint, inOneWrite, outsideTransaction, type Tx } from './tx.ts'
+import { classify, isReadOnly, sqlState, stateOf } from './errors.ts'
+import { type Connect, createPipeline, createTx, type Hint, inOneWrite, outsideTransaction, type Tx } from './tx.ts'
 
 export type TransactionOptions<P = undefined> = {
   /** Overrides the limit of the pool. */
@@ -37,24 +36,23 @@ const beginOf = ({ lockTimeoutMs, byIndex = false, planOnce = false }: Omit<Tran
  * only after `begin` has succeeded, because without it each statement would be a transaction of its own.
  */
 export async function attempt<T, P>(
-  pool: pg.Pool,
+  connect: Connect,
   work: Work<T, P>,
   { before, ...limits }: TransactionOptions<P>,
   durability: Durability,
 ): Promise<Committed<T>> {
-  const client = await pool.connect().catch((error: unknown) => {
-    throw classify(error)
-  })
+  const connection = await connect()
+  const { client } = connection
   let broken = true
-  const { tx, sent, hints, commit } = createPipeline(client)
+  const { tx, sent, hints, commit } = createPipeline(connection)
   try {
     const [, read] = await inOneWrite(client, () => {
-      const begun = client.query(beginOf(limits)).catch((error: unknown) => {
+      const begun = connection.run(beginOf(limits)).catch((error: unknown) => {
         const failure = classify(error)
         if (before === undefined || failure instanceof Unreachable) throw failure
         throw new Unreachable('downstream_unreachable', 'a transaction has not begun', error)
       })
-      return Promise.all([begun, before?.(createTx(client, outsideTransaction)) as Promise<P>])
+      return Promise.all([begun, before?.(createTx(connection.send, outsideTransaction)) as Promise<P>])
     })
     const result = await work(tx, read)
     const written = durability.mark()
@@ -71,14 +69,14 @@ export async function attempt<T, P>(
   } catch (error) {
     const failure = classify(await causeOf(error, sent))
     // If the rollback fails, the connection is closed, and the server rolls back.
-    if (!(failure instanceof Unreachable))
-      broken = await client.query('rollback').then(
+    if (!(failure instanceof Unreachable) || (failure.code === 'storage_unavailable' && !isReadOnly(failure)))
+      broken = await connection.run('rollback').then(
         () => false,
         () => true,
       )
     throw failure
   } finally {
-    client.release(broken)
+    connection.release(broken)
   }
 }
 

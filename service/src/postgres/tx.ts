@@ -47,14 +47,15 @@ function camel(name: string): string {
   return mapped
 }
 
-type Queryable = Pick<pg.Pool | pg.PoolClient, 'query'>
+/** Sends one statement, on a connection of its own or on that of a transaction. */
+export type Send = (config: pg.QueryArrayConfig) => Promise<pg.QueryArrayResult>
 
-async function send(target: Queryable, statement: Sql): Promise<{ rows: readonly Row[]; count: number }> {
+async function send(target: Send, statement: Sql): Promise<{ rows: readonly Row[]; count: number }> {
   try {
     const { name, text, values } = toStatement(statement)
-    const result = await target.query({ name, text, values: values.map(literal), rowMode: 'array', types })
+    const result = await target({ name, text, values: values.map(literal), rowMode: 'array', types })
     const fields = result.fields.map((field) => camel(field.name))
-    const rows = (result.rows as unknown[][]).map((cells) => {
+    const rows = result.rows.map((cells) => {
       const row: Record<string, unknown> = {}
       cells.forEach((cell, index) => {
         row[fields[index] as string] = cell
@@ -69,7 +70,7 @@ async function send(target: Queryable, statement: Sql): Promise<{ rows: readonly
 
 type WithinTransaction = Pick<Tx, 'later' | 'afterCommit'>
 
-export function createTx(target: Queryable, { later, afterCommit }: WithinTransaction): Tx {
+export function createTx(target: Send, { later, afterCommit }: WithinTransaction): Tx {
   return {
     rows: async <T extends object>(statement: Sql) => (await send(target, statement)).rows as readonly T[],
     row: async <T extends object>(statement: Sql) => (await send(target, statement)).rows[0] as T | undefined,
@@ -97,8 +98,18 @@ export function inOneWrite<T>({ connection: { stream } }: pg.PoolClient, write: 
   }
 }
 
+/** A connection of the pool whose statements `liveness.ts` watches. */
+export type Connection = {
+  readonly client: pg.PoolClient
+  readonly send: Send
+  /** Sends a statement of the transaction itself: `begin`, `commit`, `rollback`. */
+  readonly run: (text: string) => Promise<pg.QueryResult>
+  readonly release: (broken: boolean) => void
+}
+export type Connect = () => Promise<Connection>
+
 /** The statements of one transaction. `sent` holds the results of queued writes, which the commit must check. */
-export function createPipeline(client: pg.PoolClient) {
+export function createPipeline({ client, send: sendOn, run }: Connection) {
   let queued: Sql[] = []
   const sent: Promise<{ readonly count: number }>[] = []
   const hints = new Set<Hint>()
@@ -106,7 +117,7 @@ export function createPipeline(client: pg.PoolClient) {
     const sending = queued
     queued = []
     for (const statement of sending) {
-      const result = send(client, statement)
+      const result = send(sendOn, statement)
       // The commit checks the result. If another statement has failed before, no caller reads it.
       result.catch(() => undefined)
       sent.push(result)
@@ -119,7 +130,7 @@ export function createPipeline(client: pg.PoolClient) {
           sendQueued()
           return sendNext()
         })
-  const direct = createTx(client, {
+  const direct = createTx(sendOn, {
     later: (statement) => void queued.push(statement),
     afterCommit: (hint) => void hints.add(hint),
   })
@@ -129,5 +140,5 @@ export function createPipeline(client: pg.PoolClient) {
     row: <T extends object>(statement: Sql) => afterQueued(() => direct.row<T>(statement)),
     run: (statement) => afterQueued(() => direct.run(statement)),
   }
-  return { tx, sent, hints, commit: () => afterQueued(() => client.query('commit')) }
+  return { tx, sent, hints, commit: () => afterQueued(() => run('commit')) }
 }

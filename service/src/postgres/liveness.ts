@@ -1,0 +1,173 @@
+/**
+ * Finds connections that lead nowhere after an outage: the network dropped them, or the server that held them is gone. The
+ * driver would wait for its time-out. While a statement is unanswered, a new connection reads what the server knows of it.
+ */
+import type { Socket } from 'node:net'
+import pg from 'pg'
+import { Unreachable } from '../api/index.ts'
+import type { Log } from '../kernel/index.ts'
+
+/** A statement or a connection attempt without an answer for this time is looked at. */
+const silentMs = 1_000
+const checkMs = 250
+/** The next look begins before one that hangs has ended, so that an answer comes soon after the database is back. */
+const looksMax = 3
+const lookTimeoutMs = 1_000
+/** The server has ended the transaction of an abandoned connection by then (`idle_in_transaction_session_timeout`). */
+const abandonedMsMax = 60_000
+
+type Tracked = {
+  readonly client: pg.PoolClient
+  /** The process number and start time of the server process: unique, also after a failover. */
+  readonly identity: string
+  /** Statements without an answer. */
+  waiting: number
+  /** Time of the last answer, or of the first statement after a pause. */
+  sinceMs: number
+  /** The value of `sinceMs` at a look that found the server idle. */
+  doubtedMs: number | undefined
+}
+
+type Seen = { readonly replica: boolean; readonly present: readonly string[]; readonly idle: readonly string[] }
+
+const identityOf = `pid || ' ' || extract(epoch from backend_start)`
+const connectedStatement = {
+  name: 'connected',
+  text: `select pg_is_in_recovery() as replica, ${identityOf} as identity from pg_stat_activity where pid = pg_backend_pid()`,
+}
+const lookStatement = `
+  select pg_is_in_recovery() as replica, coalesce(array_agg(${identityOf}), '{}') as present,
+    coalesce(array_agg(${identityOf}) filter (where state like 'idle%'), '{}') as idle
+  from pg_stat_activity where ${identityOf} = any($1)`
+/** Only idle ones: a commit that waits for its replica is never cancelled. */
+const terminateStatement = `
+  select pg_terminate_backend(pid) from pg_stat_activity where ${identityOf} = any($1) and state like 'idle%'`
+
+export type Liveness = {
+  /** Watches a socket of a pool from its first byte. */
+  readonly opened: (socket: Socket) => void
+  /** Registers a new connection. Throws Unreachable if the server is a replica, which accepts no writes. */
+  readonly connected: (client: pg.PoolClient) => Promise<void>
+  /** Watches a statement until its answer. */
+  readonly watch: <T>(client: pg.PoolClient, sending: Promise<T>) => Promise<T>
+  /** The pool gives the connection up. The server may still hold its locks. */
+  readonly abandoned: (client: pg.PoolClient) => void
+  readonly close: () => void
+}
+
+export function createLiveness(options: {
+  readonly url: string
+  readonly log: Log
+  /** A connection was lost, so that idle connections may be lost too. */
+  readonly onLost: () => void
+}): Liveness {
+  const { log, onLost } = options
+  const tracked = new Map<pg.PoolClient, Tracked>()
+  const sockets = new Map<Socket, number>()
+  const abandoned = new Map<string, number>()
+  let looks = 0
+
+  const give = (connection: Tracked) => {
+    abandoned.set(connection.identity, performance.now())
+    connection.client.connection.stream.destroy()
+  }
+  const judge = (suspects: ReadonlyMap<Tracked, number>, { present, idle }: Seen) => {
+    let lost = 0
+    for (const [connection, sinceMs] of suspects) {
+      const isLost = !present.includes(connection.identity) || idle.includes(connection.identity)
+      if (!isLost || connection.waiting === 0 || connection.sinceMs !== sinceMs) continue
+      // The answer may be on its way: only a second look decides.
+      if (connection.doubtedMs === sinceMs) {
+        give(connection)
+        lost += 1
+      } else connection.doubtedMs = sinceMs
+    }
+    return lost
+  }
+  const look = async () => {
+    const now = performance.now()
+    const isSilent = (sinceMs: number) => now - sinceMs >= silentMs
+    const suspects = new Map(
+      [...tracked.values()]
+        .filter(({ waiting, sinceMs }) => waiting > 0 && isSilent(sinceMs))
+        .map((connection) => [connection, connection.sinceMs]),
+    )
+    const unanswered = [...sockets].filter(([socket, openedMs]) => socket.bytesRead === 0 && isSilent(openedMs))
+    for (const [identity, atMs] of abandoned) if (now - atMs > abandonedMsMax) abandoned.delete(identity)
+    if (suspects.size + unanswered.length + abandoned.size === 0) return
+    const identities = [...abandoned.keys(), ...[...suspects.keys()].map(({ identity }) => identity)]
+    const seen = await readServer(options.url, identities, [...abandoned.keys()])
+    if (seen.replica) return
+    for (const identity of abandoned.keys()) if (!seen.present.includes(identity)) abandoned.delete(identity)
+    const lost = judge(suspects, seen)
+    // A new connection works, so that an attempt without a first byte leads nowhere.
+    const hanging = unanswered.filter(([socket]) => socket.bytesRead === 0)
+    for (const [socket] of hanging) socket.destroy()
+    if (lost + hanging.length === 0) return
+    log.warn({ lost, hanging: hanging.length }, 'lost database connections closed')
+    onLost()
+  }
+  const timer = setInterval(() => {
+    if (looks >= looksMax) return
+    looks += 1
+    look()
+      // The database does not answer: the time-outs of the driver apply.
+      .catch(() => undefined)
+      .finally(() => {
+        looks -= 1
+      })
+  }, checkMs)
+  timer.unref()
+
+  return {
+    opened: (socket) => {
+      sockets.set(socket, performance.now())
+      socket.once('close', () => sockets.delete(socket))
+    },
+    connected: async (client) => {
+      const { rows } = await client.query<{ replica: boolean; identity: string }>(connectedStatement)
+      const [row] = rows
+      if (row?.replica === true) throw new Unreachable('downstream_unreachable', 'the database server is a replica')
+      const identity = String(row?.identity)
+      tracked.set(client, { client, identity, waiting: 0, sinceMs: 0, doubtedMs: undefined })
+      client.once('end', () => tracked.delete(client))
+    },
+    watch: (client, sending) => watchAnswer(tracked.get(client), sending),
+    abandoned: (client) => {
+      const identity = tracked.get(client)?.identity
+      if (identity !== undefined) abandoned.set(identity, performance.now())
+    },
+    close: () => clearInterval(timer),
+  }
+}
+
+async function watchAnswer<T>(connection: Tracked | undefined, sending: Promise<T>): Promise<T> {
+  if (connection === undefined) return sending
+  if (connection.waiting === 0) connection.sinceMs = performance.now()
+  connection.waiting += 1
+  try {
+    return await sending
+  } finally {
+    connection.waiting -= 1
+    connection.sinceMs = performance.now()
+  }
+}
+
+/** Reads over a new connection, and ends what abandoned connections have left open. Rejects if the server does not answer. */
+async function readServer(url: string, identities: readonly string[], abandoned: readonly string[]): Promise<Seen> {
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: lookTimeoutMs,
+    query_timeout: lookTimeoutMs,
+    application_name: 'partner-payments-liveness',
+  })
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    const { rows } = await client.query<Seen>(lookStatement, [identities])
+    if (abandoned.length > 0) await client.query(terminateStatement, [abandoned])
+    return rows[0] ?? { replica: true, present: [], idle: [] }
+  } finally {
+    client.end().catch(() => undefined)
+  }
+}

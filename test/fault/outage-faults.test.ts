@@ -1,0 +1,88 @@
+/** The database is silent for seconds while payouts arrive: answers in time, and payouts again within 2 s of its return. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Answer, textAt } from '../support/client.ts'
+import { scaled } from '../support/faults.ts'
+import { createTestDatabase, type TestDatabase } from '../support/postgres.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { startWire, type Wire } from '../support/tcp-proxy.ts'
+import { until } from '../support/until.ts'
+import { createBeneficiary, payoutText } from '../support/world.ts'
+
+const callers = 4
+const outageMs = scaled(6_000, 20_000)
+const recoveryMsMax = 2_000
+const requestTimeoutMs = 3_000
+/** Signature, network and scheduling of a busy machine. */
+const answerMarginMs = 1_000
+
+let database: TestDatabase
+let wire: Wire
+let service: TestService
+before(async () => {
+  database = await createTestDatabase()
+  wire = await startWire(Number(new URL(database.url).port))
+  const url = Object.assign(new URL(database.url), { port: String(wire.port) }).href
+  service = await startTestService({ env: { DATABASE_URL: url, REQUEST_TIMEOUT_MS: String(requestTimeoutMs) } })
+})
+after(async () => {
+  await service.dispose()
+  await wire.close()
+  await database.drop()
+})
+
+type Timed = { readonly startedMs: number; readonly endedMs: number; readonly answer: Answer }
+
+/** Sends payouts until `work` has ended. Returns all answers with their times. */
+async function payWhile(work: () => Promise<void>): Promise<readonly Timed[]> {
+  const { client } = service
+  const beneficiary = textAt(await createBeneficiary(client), 'id')
+  const answers: Timed[] = []
+  let going = true
+  const pay = async () => {
+    while (going) {
+      const startedMs = performance.now()
+      const answer = await client.post('/v1/payouts/fiat', payoutText(beneficiary, '0.01'))
+      answers.push({ startedMs, endedMs: performance.now(), answer })
+    }
+  }
+  const paying = Promise.all(Array.from({ length: callers }, pay))
+  await until('payouts are accepted', () => answers.length > 20)
+  await work().finally(() => {
+    going = false
+  })
+  await paying
+  return answers
+}
+
+const returns: Readonly<Record<string, () => Promise<void>>> = {
+  'its connections are reset': () => wire.mend(),
+  // As after a failure of the network: no side notices the end of the old connections.
+  'its connections stay silent': () => Promise.resolve(wire.strand()),
+  'it was unreachable in between': async () => {
+    await wire.cut()
+    await wire.mend()
+  },
+}
+for (const [what, restore] of Object.entries(returns))
+  test(`502 or 504 in time while the database is silent, and 200 within 2 s of its return, when ${what}`, async (t) => {
+    let returnedMs = 0
+    const answers = await payWhile(async () => {
+      wire.hold()
+      await pause(outageMs)
+      returnedMs = performance.now()
+      await restore()
+      await pause(recoveryMsMax)
+    })
+    const bad = answers.filter(({ answer }) => answer.status !== 200)
+    assert.ok(bad.length >= callers)
+    for (const { answer } of bad) assert.ok([502, 503, 504].includes(answer.status), `${answer.status} ${answer.text}`)
+    const longestMs = Math.max(...answers.map(({ startedMs, endedMs }) => endedMs - startedMs))
+    const acceptedMs = answers
+      .filter(({ answer, endedMs }) => answer.status === 200 && endedMs > returnedMs)
+      .map(({ endedMs }) => endedMs - returnedMs)[0]
+    t.diagnostic(`longest request ${Math.round(longestMs)} ms, first payout after ${Math.round(acceptedMs ?? -1)} ms`)
+    assert.ok(longestMs < requestTimeoutMs + answerMarginMs, `a request took ${Math.round(longestMs)} ms`)
+    assert.ok(acceptedMs !== undefined && acceptedMs < recoveryMsMax, `a payout after ${String(acceptedMs)} ms`)
+  })

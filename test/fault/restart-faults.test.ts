@@ -1,0 +1,161 @@
+/** Rolling restarts behind a proxy while signed payouts arrive: every request is answered, and no connection is reset. */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { after, before, test } from 'node:test'
+import { type Backend, type Balancer, startBalancer } from '../support/balancer.ts'
+import { type Client, createClient, type Credentials, success, textAt } from '../support/client.ts'
+import { scaled } from '../support/faults.ts'
+import { createTestDatabase, type TestDatabase } from '../support/postgres.ts'
+import { freePorts, linesOf, type Program, run, start, stop } from '../support/program.ts'
+import { readCredentials } from '../support/service.ts'
+import { until } from '../support/until.ts'
+import { balanceOf, createBeneficiary, payoutText } from '../support/world.ts'
+
+const restarts = scaled(3, 20)
+const callers = 6
+const dataDir = await mkdtemp(`${tmpdir()}/partner-payments-restarts-`)
+let database: TestDatabase
+let shared: Readonly<Record<string, string>>
+let credentials: Credentials
+
+before(async () => {
+  database = await createTestDatabase()
+  shared = {
+    DATABASE_URL: database.url,
+    MASTER_KEY: randomBytes(32).toString('base64'),
+    STOP_DELAY_MS: '1500',
+    RATE_PER_SECOND: '1000000',
+    RATE_BURST: '10000000',
+    LOG_LEVEL: 'info',
+  }
+  const made = await run(['operator', 'partner', 'create', '--name', 'Restarts'], { ...shared, LOG_LEVEL: 'warn' })
+  assert.equal(made.code, 0, made.stderr)
+  credentials = readCredentials(JSON.parse(made.stdout) as Record<string, string>)
+})
+after(async () => {
+  await database.drop()
+  await rm(dataDir, { recursive: true, force: true })
+})
+
+type Instance = Backend & {
+  readonly restart: () => Promise<void>
+  readonly stop: () => Promise<void>
+  readonly program: () => Program
+}
+
+async function startInstance(
+  words: readonly string[],
+  given: Readonly<Record<string, string>> = {},
+): Promise<Instance> {
+  const [PORT, OPS_PORT] = (await freePorts(2)) as [string, string]
+  const env = { ...shared, DATA_DIR: dataDir, PORT, OPS_PORT, ...given }
+  let program = await start(words, env)
+  const stopIt = async () => {
+    const { code, stderr } = await stop(program)
+    assert.equal(code, 0, stderr)
+  }
+  return {
+    url: `http://127.0.0.1:${PORT}`,
+    opsUrl: `http://127.0.0.1:${OPS_PORT}`,
+    restart: async () => {
+      await stopIt()
+      program = await start(words, env)
+    },
+    stop: stopIt,
+    program: () => program,
+  }
+}
+
+/** Sends payouts until `work` has ended. Returns the number of payouts; each was answered with 200. */
+async function payWhile(client: Client, work: () => Promise<void>): Promise<number> {
+  const beneficiary = textAt(await createBeneficiary(client), 'id')
+  const { available } = await balanceOf(client)
+  let going = true
+  let answered = 0
+  const pay = async () => {
+    while (going) {
+      success(await client.post('/v1/payouts/fiat', payoutText(beneficiary, '0.01')))
+      answered += 1
+    }
+  }
+  const paying = Promise.all(Array.from({ length: callers }, pay))
+  await Promise.race([paying, work()]).finally(() => {
+    going = false
+  })
+  await paying
+  assert.equal((await balanceOf(client)).available, available - BigInt(answered))
+  return answered
+}
+
+/** Waits until payouts are answered through the balancer, so that each restart happens under load. */
+const underLoad = (balancer: Balancer) => {
+  const before = balancer.answered()
+  return until('more requests are answered', () => balancer.answered() > before + 10 * callers)
+}
+
+async function restartInTurn(instances: readonly Instance[], balancer: Balancer): Promise<void> {
+  for (let count = 0; count < restarts; count += 1) {
+    await underLoad(balancer)
+    await instances[count % instances.length]?.restart()
+  }
+  await underLoad(balancer)
+}
+
+function assertNoFailure(balancer: Balancer, payouts: number): void {
+  assert.deepEqual(balancer.failures, [])
+  assert.ok(payouts > restarts * callers)
+  assert.ok(balancer.reused() > balancer.answered() / 2, 'the balancer keeps connections')
+}
+
+for (const words of [['serve'], ['serve', '--processes', '2']])
+  test(`no request fails during rolling restarts of two instances of: ${words.join(' ')}`, async (t) => {
+    const instances = [await startInstance(words), await startInstance(words)]
+    const balancer = await startBalancer(instances)
+    const payouts = await payWhile(createClient(balancer.url, credentials), () => restartInTurn(instances, balancer))
+    t.diagnostic(`${restarts} restarts, ${payouts} payouts`)
+    assertNoFailure(balancer, payouts)
+    await balancer.close()
+    await Promise.all(instances.map((instance) => instance.stop()))
+  })
+
+test('no request fails during rolling restarts of two gateways and of the two api processes behind them', async (t) => {
+  const apis = [await startInstance(['api']), await startInstance(['api'])]
+  const inner = await startBalancer(apis)
+  const toApi = { API_URL: inner.url }
+  const gateways = [await startInstance(['gateway'], toApi), await startInstance(['gateway'], toApi)]
+  const outer = await startBalancer(gateways)
+  const payouts = await payWhile(createClient(outer.url, credentials), async () => {
+    await restartInTurn(apis, outer)
+    await restartInTurn(gateways, outer)
+  })
+  t.diagnostic(`${2 * restarts} restarts, ${payouts} payouts`)
+  assert.deepEqual(inner.failures, [])
+  assertNoFailure(outer, payouts)
+  await Promise.all(gateways.map((instance) => instance.stop()))
+  await Promise.all(apis.map((instance) => instance.stop()))
+  await outer.close()
+  await inner.close()
+})
+
+test('no request fails while SIGUSR2 replaces the processes of one instance in turn', async (t) => {
+  const instance = await startInstance(['serve', '--processes', '2'])
+  const balancer = await startBalancer([instance])
+  const lines = (message: string) =>
+    linesOf(instance.program().stderr()).filter((line) => line.includes(message)).length
+  const rounds = scaled(1, 4)
+  const payouts = await payWhile(createClient(balancer.url, credentials), async () => {
+    for (let round = 1; round <= rounds; round += 1) {
+      await underLoad(balancer)
+      instance.program().signal('SIGUSR2')
+      await until('all processes are replaced', () => lines('API processes restarted') === round, 60_000)
+    }
+    await underLoad(balancer)
+  })
+  t.diagnostic(`${rounds} rounds, ${payouts} payouts`)
+  assertNoFailure(balancer, payouts)
+  assert.equal(lines('"API process listens"'), 2 + 2 * rounds)
+  await balancer.close()
+  await instance.stop()
+})
