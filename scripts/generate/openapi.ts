@@ -137,7 +137,7 @@ function webhooks() {
                   format: 'uuid',
                   description: 'Identifies the delivery; the same on every retry. Equal to `webhook-id`.',
                 },
-                data: ref('schemas', pascalCase(name)),
+                data: { ...ref('schemas', pascalCase(name)), description: 'The payload of the event.' },
               },
               additionalProperties: false,
             }),

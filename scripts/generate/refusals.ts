@@ -1,5 +1,5 @@
 /** The problem responses of an operation, by status: its own codes and the codes that all operations share. */
-import { type FieldError, type Operation, type ProblemCode, problems } from '@partner-payments/wire'
+import { type FieldError, type Operation, type ProblemCode, problemPath, problems } from '@partner-payments/wire'
 import { ref } from './schema.ts'
 
 /** Codes that the gateway or the infrastructure can return for every operation. */
@@ -114,7 +114,7 @@ export function examples() {
         {
           summary: title,
           value: {
-            type: `urn:partner-payments:problem:${code}`,
+            type: problemPath(code),
             title,
             status,
             detail: error === undefined ? detail : `${error.pointer}: ${error.message}`,

@@ -7,13 +7,13 @@ import { test } from 'node:test'
 import { eventNames, operationIds, operations, tags } from '@partner-payments/wire'
 import chromium from '@sparticuz/chromium'
 import { chromium as playwright } from 'playwright-core'
-import { docsAssets } from '../../service/src/gateway/docs.ts'
+import { docsAssets } from '../../service/src/gateway/docs/assets.ts'
 
 /** The package contains a binary for Linux on x64 only. */
 const skip = process.platform !== 'linux' || process.arch !== 'x64' ? 'no browser for this platform' : false
 
 async function serveDocs() {
-  const assets = new Map((await docsAssets()).map((asset) => [asset.path, asset]))
+  const assets = new Map((await docsAssets({ sandbox: true, simulations: true })).map((asset) => [asset.path, asset]))
   const server = createServer((request, response) => {
     const asset = assets.get(request.url ?? '')
     if (asset === undefined) return void response.writeHead(404).end()
