@@ -1,5 +1,5 @@
 /** Converts the schemas of the contract to OpenAPI 3.1 schemas (JSON Schema 2020-12). */
-import { CountryCode, Currency, CustomerRef, Email, Timestamp, Uuid } from '@partner-payments/wire'
+import { CalendarDate, CountryCode, Currency, CustomerRef, Email, Timestamp, Uuid } from '@partner-payments/wire'
 import { type Schema, isAmount, isRecord, isSchema, nameOf, nullableOf } from './shapes.ts'
 
 export const ref = (kind: 'schemas' | 'responses' | 'examples' | 'headers' | 'parameters', name: string) => ({
@@ -22,6 +22,7 @@ const exampleOf: ReadonlyMap<unknown, string> = new Map(
       [CustomerRef, 'cus_0123456789abcdef'],
       [Timestamp, '2026-01-01T00:00:00.000Z'],
       [Currency, 'EUR'],
+      [CalendarDate, '1990-12-10'],
       [CountryCode, 'NL'],
       [Email, 'ada@example.com'],
     ] as const

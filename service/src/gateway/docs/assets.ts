@@ -4,7 +4,7 @@
  */
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { problemPath, problems } from '@partner-payments/wire'
+import { parseJsonExactly, problemPath, problems } from '@partner-payments/wire'
 import { type OpenApiDocument, servedDocument } from './document.ts'
 import { layout, type NavigationLink } from './layout.ts'
 import { type GuidePage, guidePages } from './pages.ts'
@@ -79,13 +79,15 @@ const asset = (path: string, contentType: string, body: Buffer | string): DocsAs
 
 /** Signs requests in the page. The key stays in its memory. */
 const credentialsForm = `<form id="credentials" autocomplete="off" hidden>
-<h2>Try it out</h2>
+<details>
+<summary>Credentials for "Try it out"</summary>
 <p>Requests are signed in this page. The credentials stay in its memory until you close or reload it.</p>
 <label>API key <input id="api-key" type="text" autocomplete="off" spellcheck="false"></label>
 <label>API secret <input id="api-secret" type="password" autocomplete="off"></label>
 <label>Private key (PEM) <textarea id="private-key" rows="4" autocomplete="off" spellcheck="false"></textarea></label>
 <p>Or paste the whole file <code>.data/sandbox-credentials.json</code> into any of the fields.</p>
 <button type="submit">Use these credentials</button> <button id="forget" type="button">Forget</button>
+</details>
 <p id="credentials-state" role="status">No credentials.</p>
 <details id="signed" hidden><summary>Last signed request</summary><pre id="canonical"></pre></details>
 </form>
@@ -117,7 +119,7 @@ async function readAll(list: typeof files | typeof sandboxFiles): Promise<readon
 /** Every file of the documentation. Rejects if a file is missing. */
 export async function docsAssets({ sandbox, simulations }: DocsOptions): Promise<readonly DocsAsset[]> {
   const source = await readFile(fileURLToPath(import.meta.resolve('@partner-payments/wire/openapi.json')), 'utf8')
-  const document = servedDocument(JSON.parse(source) as OpenApiDocument, simulations)
+  const document = servedDocument(parseJsonExactly(source) as OpenApiDocument, simulations)
   const guides = await guidePages({ sandbox })
   const explained = problemPages(document)
   const navigation = [{ path: '/docs', title: 'Reference' }, ...guides.map(({ path, title }) => ({ path, title }))]

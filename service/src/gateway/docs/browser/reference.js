@@ -7,18 +7,12 @@ const canTry = root.dataset.try === 'on'
 const trying = canTry ? await import('/docs/try.js') : undefined
 
 const nothing = () => () => null
-/** Webhooks are requests to the partner: nothing on this page can send them. */
-const triesOperationsOnly = (Original, system) => (props) =>
-  props.specPath.first() === 'webhooks'
-    ? system.React.createElement(Original, { ...props, allowTryItOut: false })
-    : system.React.createElement(Original, props)
+/** Webhooks are requests to the partner: nothing on this page can send them. Their name is no path. */
+const onlyPaths = (allowed) => (state, path, method) => path.startsWith('/') && allowed(state, path, method)
 
 const withoutDeadDialogs = () => ({
-  wrapComponents: {
-    authorizeBtn: nothing,
-    authorizeOperationBtn: nothing,
-    OperationContainer: triesOperationsOnly,
-  },
+  wrapComponents: { authorizeBtn: nothing, authorizeOperationBtn: nothing },
+  statePlugins: { spec: { wrapSelectors: { allowTryItOutFor: onlyPaths } } },
 })
 
 globalThis.SwaggerUIBundle({
