@@ -1,5 +1,6 @@
 /** The documentation of a running sandbox in a real browser. A blocked or failed request fails the test. */
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import { eventNames, operationIds, operations, tags } from '@partner-payments/wire'
 import chromium from '@sparticuz/chromium'
@@ -89,6 +90,17 @@ test(
   },
 )
 
+/** Pastes the credentials file into the first field, as a developer does. */
+async function paste(page: Page, file: string): Promise<void> {
+  const field = page.getByLabel('API key')
+  await field.evaluate(`(element) => {
+    const clipboardData = new DataTransfer()
+    clipboardData.setData('text/plain', ${JSON.stringify(file)})
+    element.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }))
+  }`)
+  assert.equal(await field.inputValue(), service.credentials.apiKey)
+}
+
 /** Runs an operation with "Try it out" and returns the status and the body that the page shows. */
 async function tryOut(page: Page, id: string): Promise<{ readonly status: string; readonly body: string }> {
   const block = page.locator(`#operations-${id}`)
@@ -106,11 +118,8 @@ async function tryOut(page: Page, id: string): Promise<{ readonly status: string
 test('"Try it out" signs in the browser: 200 to GET /v1/accounts and to POST /v1/customers', { skip }, async () => {
   const { page, verify } = await open('/docs')
   await untilShown(page)
-  const { apiKey, apiSecret, privateKeyPem } = service.credentials
   await page.getByText('Credentials for').click()
-  await page.getByLabel('API key').fill(apiKey)
-  await page.getByLabel('API secret').fill(apiSecret)
-  await page.getByLabel('Private key (PEM)').fill(privateKeyPem)
+  await paste(page, readFileSync(service.credentialsFile, 'utf8'))
   await page.getByRole('button', { name: 'Use these credentials' }).click()
   await page.getByText('signs with these credentials').waitFor()
   const accounts = await tryOut(page, 'accounts-listAccounts')

@@ -166,7 +166,11 @@ const ofUsersAndWebhooks: Partial<Record<ProblemCode, Provocation>> = {
 const ofFailures: Partial<Record<ProblemCode, Provocation>> = {
   rate_limited: async () => {
     const service = await startTestService({ env: { RATE_PER_SECOND: '1', RATE_BURST: '1' } })
-    return refusedAmong(3, () => service.client.get('/v1/accounts'), 429).finally(service.dispose)
+    try {
+      return await refusedAmong(3, () => service.client.get('/v1/accounts'), 429)
+    } finally {
+      await service.dispose()
+    }
   },
   overloaded: async () => {
     const service = await startTestService({ env: { REQUESTS_MAX: '1' } })

@@ -3,13 +3,7 @@
  * every problem, from a running service. `npm run generate -- --examples` writes them to `wire/examples.json`.
  */
 import assert from 'node:assert/strict'
-import {
-  type EventName,
-  eventNames,
-  type OperationId,
-  parseJsonExactly,
-  type ProblemCode,
-} from '@partner-payments/wire'
+import { type EventName, eventNames, type OperationId, parseJsonExactly } from '@partner-payments/wire'
 import { createLog } from '../../service/src/kernel/index.ts'
 import { createDatabase } from '../../service/src/postgres/index.ts'
 import { type Answer, type Client, type JsonObject, success, textAt } from '../support/client.ts'
