@@ -1,6 +1,7 @@
 /**
  * `npm run generate` writes the files that are derived from the contract, the migrations and the benchmark results. With
- * `--check` it writes nothing, lists the stale files and exits with status 1 if there are any.
+ * `--check` it writes nothing, lists the stale files and exits with status 1 if there are any. With `--examples` it first
+ * records the examples of the reference from a running service, which takes about a minute.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -9,7 +10,6 @@ import { parseArgs } from 'node:util'
 import { comparison, fillPage, type Growth, parts, plots } from '../bench/growth-report.ts'
 import { configurationPage } from './generate/configuration.ts'
 import { liveSchema } from './generate/live-schema.ts'
-import { openapi } from './generate/openapi.ts'
 import { permissionsPage } from './generate/permissions.ts'
 import { problemsPage } from './generate/problems.ts'
 import { sdkOperations } from './generate/routes.ts'
@@ -17,6 +17,16 @@ import { scalePage } from './generate/scans.ts'
 import { sdkTypes } from './generate/types.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
+
+const { values } = parseArgs({
+  options: { check: { type: 'boolean', default: false }, examples: { type: 'boolean', default: false } },
+})
+if (values.examples) {
+  const { recordExamples } = await import('../test/examples/record.ts')
+  await writeFile(join(root, 'wire/examples.json'), await recordExamples())
+}
+// Reads the recorded examples when it is loaded.
+const { openapi } = await import('./generate/openapi.ts')
 
 const growth = JSON.parse(await readFile(join(root, 'bench/growth.json'), 'utf8')) as Growth
 const plotFiles = Object.entries(plots(growth)).map(([path, text]) => [path, () => text] as const)
@@ -50,7 +60,6 @@ async function readCurrent(path: string): Promise<string | undefined> {
   }
 }
 
-const { values } = parseArgs({ options: { check: { type: 'boolean', default: false } } })
 const stale: string[] = []
 for (const [path, generate] of Object.entries(outputs)) {
   const text = await generate()

@@ -2,6 +2,7 @@
 import {
   type EventName,
   type Operation,
+  type OperationId,
   eventNames,
   events,
   listLimitDefault,
@@ -10,40 +11,50 @@ import {
   operations,
   tags,
 } from '@partner-payments/wire'
+import { pathExamples, recorded } from './examples.ts'
 import { description, tagDescriptions, webhookDescription } from './prose.ts'
 import { codesOf, examples, responseOf, sharedResponses } from './refusals.ts'
 import { amountSchema, define, place, ref } from './schema.ts'
 import { type Schema, isSchema, pascalCase, shapes } from './shapes.ts'
 
-const json = (schema: Schema) => ({ 'application/json': { schema } })
+const json = (schema: Schema, example?: unknown) => ({
+  'application/json': { schema, ...(example !== undefined && { example }) },
+})
 
 /** The contract validates `limit` as a string, because query values are strings. The document shows an integer. */
 const limitSchema = { type: 'integer', minimum: 1, maximum: listLimitMax, default: listLimitDefault }
 
-function parameter(where: 'path' | 'query', name: string, schema: Schema, required: boolean) {
+type Place = { readonly where: 'path' | 'query'; readonly example?: string | undefined }
+
+function parameter({ where, example }: Place, name: string, schema: Schema) {
   const { description: text, ...rest } = define(schema)
   const documented = where === 'query' && name === 'limit' ? limitSchema : rest
   return {
     name,
     in: where,
-    required,
+    required: where === 'path',
     ...(typeof text === 'string' && { description: text }),
     schema: documented,
+    ...(example !== undefined && { example }),
   }
 }
 
-function parametersOf({ params = {}, query }: Operation) {
+function parametersOf(id: OperationId, { params = {}, query, path }: Operation) {
+  const target = recorded.operations[id]?.request.target
+  const examples = target === undefined ? {} : pathExamples(path, target)
   const fields = ((query as Schema | undefined)?.properties ?? {}) as Record<string, Schema>
   return [
-    ...Object.entries(params).map(([name, schema]) => parameter('path', name, schema as unknown as Schema, true)),
-    ...Object.entries(fields).map(([name, schema]) => parameter('query', name, schema, false)),
+    ...Object.entries(params).map(([name, schema]) =>
+      parameter({ where: 'path', example: examples[name] }, name, schema as unknown as Schema),
+    ),
+    ...Object.entries(fields).map(([name, schema]) => parameter({ where: 'query' }, name, schema)),
   ]
 }
 
 const hasIdempotencyKey = ({ body }: Operation) =>
   isSchema(body) && isSchema(body.properties) && 'idempotencyKey' in body.properties
 
-function successOf(id: string, operation: Operation) {
+function successOf(id: OperationId, operation: Operation) {
   const headers = {
     'X-Request-Id': ref('headers', 'RequestId'),
     ...(hasIdempotencyKey(operation) && { 'Idempotent-Replayed': ref('headers', 'IdempotentReplayed') }),
@@ -51,10 +62,10 @@ function successOf(id: string, operation: Operation) {
   }
   if (operation.response === undefined) return { 204: { description: 'Success, without a body.', headers } }
   const schema = place(operation.response as unknown as Schema)
-  return { 200: { description: 'Success.', headers, content: json(schema) } }
+  return { 200: { description: 'Success.', headers, content: json(schema, recorded.operations[id]?.response.body) } }
 }
 
-function operationObject(id: string, operation: Operation) {
+function operationObject(id: OperationId, operation: Operation) {
   const { tag, summary, source, permission, body, bodyOptional, sandboxOnly } = operation
   const access = [
     `Permission: \`${permission}\`.`,
@@ -62,7 +73,7 @@ function operationObject(id: string, operation: Operation) {
     ...(sandboxOnly === true ? ['Sandbox only: 404 in production.'] : []),
   ]
   const problemCodes = operation.refusals.map((code) => `\`${code}\``).join(', ')
-  const parameters = parametersOf(operation)
+  const parameters = parametersOf(id, operation)
   const codes = codesOf(operation)
   const statuses = [...codes.keys()].sort((a, b) => a - b)
   return {
@@ -79,7 +90,10 @@ function operationObject(id: string, operation: Operation) {
     ...(sandboxOnly === true && { 'x-sandbox-only': true }),
     ...(parameters.length > 0 && { parameters }),
     ...(body !== undefined && {
-      requestBody: { required: bodyOptional !== true, content: json(place(body as unknown as Schema)) },
+      requestBody: {
+        required: bodyOptional !== true,
+        content: json(place(body as unknown as Schema), recorded.operations[id]?.request.body),
+      },
     }),
     responses: {
       ...successOf(id, operation),
@@ -128,19 +142,22 @@ function webhooks() {
           parameters: ['WebhookId', 'WebhookTimestamp', 'WebhookSignature'].map((each) => ref('parameters', each)),
           requestBody: {
             required: true,
-            content: json({
-              type: 'object',
-              required: ['eventId', 'data'],
-              properties: {
-                eventId: {
-                  type: 'string',
-                  format: 'uuid',
-                  description: 'Identifies the delivery; the same on every retry. Equal to `webhook-id`.',
+            content: json(
+              {
+                type: 'object',
+                required: ['eventId', 'data'],
+                properties: {
+                  eventId: {
+                    type: 'string',
+                    format: 'uuid',
+                    description: 'Identifies the delivery; the same on every retry. Equal to `webhook-id`.',
+                  },
+                  data: { ...ref('schemas', pascalCase(name)), description: 'The payload of the event.' },
                 },
-                data: ref('schemas', pascalCase(name)),
+                additionalProperties: false,
               },
-              additionalProperties: false,
-            }),
+              recorded.events[name],
+            ),
           },
           responses: {
             '2XX': { description: 'Delivered. Any other response, including a redirect, is a failure and is retried.' },

@@ -33,7 +33,8 @@ ${generatedMark}
 
 Error responses are \`application/problem+json\` (RFC 9457) with \`type\`, \`title\`, \`status\`, \`detail\` and \`instance\`. Three
 fields are additions: \`code\`, \`requestId\` and, for invalid fields, \`errors\`. Programs should branch on \`code\`. \`title\` and
-\`detail\` are for people and may change. \`type\` is \`urn:partner-payments:problem:<code>\`.
+\`detail\` are for people and may change. \`type\` is \`/problems/<code>\`, the path of a page of the service with
+the cause, the cure and an example.
 
 \`detail\` below is the default text. An operation may return a more specific one.
 

@@ -1,5 +1,12 @@
 /** The introduction, the tag descriptions and the webhook description of the OpenAPI document. */
-import type { Tag } from '@partner-payments/wire'
+import { type Tag, payouts, transactions } from '@partner-payments/wire'
+import { table } from './markdown.ts'
+
+const statusTable = (meanings: Readonly<Record<string, string>>) =>
+  table(
+    ['status', 'meaning'],
+    Object.entries(meanings).map(([status, meaning]) => [`\`${status}\``, `${meaning}.`]),
+  )
 
 export const description = `An HTTP/JSON API for partner businesses. A partner manages its customers, obtains IBANs for
 customers, sends payouts to beneficiaries, reads transactions, invites team members and receives webhooks.
@@ -51,7 +58,26 @@ Sign it with \`openssl dgst -sha256 -sign key.pem canonical.txt | openssl base64
 
 ## Amounts
 
-Amounts are exact JSON numbers. Parse them with a decimal type, not as binary floats.
+Amounts are exact JSON numbers in major units: 12.50 EUR is twelve euros and fifty cents. Parse them with a decimal type,
+not as binary floats. The amount of a payment is between 0.01 and 10,000,000.00. It has at most as many decimal digits as its
+currency: 2 for EUR, GBP and USD, 6 for USDC and EURC. The service refuses more digits and never rounds.
+
+## Asynchronous payments
+
+A successful \`POST /v1/payouts/fiat\` means that the payout is accepted and its amount is reserved. The bank transfer runs
+afterwards. Learn its result from webhooks, or poll \`GET /v1/transactions/{reference}\` every few seconds. A payment can take
+from seconds to days. Do not derive a result from the age of a payment: wait for a final status.
+
+A transaction is \`Pending\` until it gets exactly one final status:
+
+${statusTable(transactions.transactionStatusMeanings)}
+
+A payout shows the same progress in more detail:
+
+${statusTable(payouts.payoutStatusMeanings)}
+
+A bank can return a completed payout. The transaction stays \`Completed\`, the payout becomes \`Returned\`, and a new refund
+transaction credits the money. Invitation mails, recoveries and deliveries also run in the background.
 
 ## Idempotency
 

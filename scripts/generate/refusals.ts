@@ -1,5 +1,6 @@
 /** The problem responses of an operation, by status: its own codes and the codes that all operations share. */
-import { type FieldError, type Operation, type ProblemCode, problems } from '@partner-payments/wire'
+import { type Operation, type ProblemCode, problemPath, problems } from '@partner-payments/wire'
+import { recorded } from './examples.ts'
 import { ref } from './schema.ts'
 
 /** Codes that the gateway or the infrastructure can return for every operation. */
@@ -99,39 +100,14 @@ export function sharedResponses() {
   )
 }
 
-const fieldErrors: Readonly<Partial<Record<ProblemCode, FieldError>>> = {
-  validation_failed: { pointer: '/amount', code: 'too_precise', message: 'must have at most 2 decimal digits in EUR' },
-  unknown_field: {
-    pointer: '/redirectUri',
-    code: 'unknown_field',
-    message: 'is not a field of this operation; known fields: redirectUrl',
-  },
-  duplicate_key: { pointer: '/amount', code: 'duplicate_key', message: 'appears more than once' },
-}
-
-/** One example body for every code of the catalogue. */
+/** One recorded body for every code. A code that is new since the last recording has its default text. */
 export function examples() {
   const codes = Object.keys(problems) as readonly ProblemCode[]
   return Object.fromEntries(
     codes.map((code) => {
       const { status, title, detail } = problems[code]
-      const error = fieldErrors[code]
-      return [
-        code,
-        {
-          summary: title,
-          value: {
-            type: `urn:partner-payments:problem:${code}`,
-            title,
-            status,
-            detail: error === undefined ? detail : `${error.pointer}: ${error.message}`,
-            instance: '/v1/payouts/fiat',
-            code,
-            requestId: '018f3c5e-7d1a-7c3e-9a52-6f1f0a9f4d21',
-            ...(error !== undefined && { errors: [error] }),
-          },
-        },
-      ]
+      const standard = { type: problemPath(code), title, status, detail, instance: '/v1/payouts/fiat', code }
+      return [code, { summary: title, value: recorded.problems[code] ?? standard }]
     }),
   )
 }

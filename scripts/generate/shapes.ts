@@ -29,7 +29,8 @@ export function pascalCase(name: string): string {
 
 export function eventShape(name: wire.EventName): Schema {
   const data = wire.events[name].data as unknown as Schema
-  return { ...data, properties: { ...(data.properties as Schema), eventType: { type: 'string', const: name } } }
+  const properties = data.properties as Record<string, Schema>
+  return { ...data, properties: { ...properties, eventType: { ...properties.eventType, const: name } } }
 }
 
 function collect(): ReadonlyMap<string, Schema> {
@@ -50,13 +51,20 @@ export const shapes = collect()
 
 /** Names by structure instead of identity, because TypeBox copies a schema to mark it optional. The first name wins. */
 const names = new Map<string, string>()
+/** Without the description and the examples: they say what a property means, and the named schema stays the same. */
+const structureOf = (schema: unknown) => {
+  if (!isSchema(schema)) return undefined
+  const { description: _description, examples: _examples, ...structure } = schema
+  return JSON.stringify(structure)
+}
 for (const [name, schema] of shapes) {
-  const structure = JSON.stringify(schema)
+  const structure = structureOf(schema) ?? ''
   if (!names.has(structure)) names.set(structure, name)
 }
 
 export function nameOf(schema: unknown): string | undefined {
-  return names.get(JSON.stringify(schema))
+  const structure = structureOf(schema)
+  return structure === undefined ? undefined : names.get(structure)
 }
 
 export const isAmount = (schema: Schema): boolean => schema['x-json-type'] === 'number'

@@ -1,65 +1,201 @@
-/** `/docs` in a real browser with its Content-Security-Policy. Blocked and failed requests fail the test. */
+/** The documentation of a running sandbox in a real browser. A blocked or failed request fails the test. */
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { test } from 'node:test'
+import { readFileSync } from 'node:fs'
+import { after, before, test } from 'node:test'
 import { eventNames, operationIds, operations, tags } from '@partner-payments/wire'
 import chromium from '@sparticuz/chromium'
-import { chromium as playwright } from 'playwright-core'
-import { docsAssets } from '../../service/src/gateway/docs.ts'
+import { type Browser, chromium as playwright, type Page } from 'playwright-core'
+import { startTestService, type TestService } from '../support/service.ts'
 
 /** The package contains a binary for Linux on x64 only. */
 const skip = process.platform !== 'linux' || process.arch !== 'x64' ? 'no browser for this platform' : false
 
-async function serveDocs() {
-  const assets = new Map((await docsAssets()).map((asset) => [asset.path, asset]))
-  const server = createServer((request, response) => {
-    const asset = assets.get(request.url ?? '')
-    if (asset === undefined) return void response.writeHead(404).end()
-    response.writeHead(200, { 'content-type': asset.contentType, ...asset.headers }).end(asset.body)
+const desktop = { width: 1280, height: 900 }
+const phone = { width: 390, height: 844 }
+
+/** Web security is what the policy is about. A single process would end with its first page. */
+const unwanted = new Set(['--disable-web-security', '--single-process', '--no-zygote'])
+
+let service: TestService
+let browser: Browser
+before(async () => {
+  if (skip !== false) return
+  service = await startTestService()
+  browser = await playwright.launch({
+    args: chromium.args.filter((flag) => !unwanted.has(flag)),
+    executablePath: await chromium.executablePath(),
+    headless: true,
   })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  return { server, origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+})
+after(async () => {
+  await browser?.close()
+  await service?.dispose()
+})
+
+type Watched = { readonly page: Page; readonly verify: () => Promise<void> }
+
+/** A page at `path`. `verify` requires that the policy blocked nothing, and that no request left the origin. */
+async function open(path: string, viewport = desktop): Promise<Watched> {
+  const page = await browser.newPage({ viewport })
+  const failures: string[] = []
+  const requests: string[] = []
+  page.on('console', (message) => void (message.type() === 'error' && failures.push(message.text())))
+  page.on('pageerror', (error) => void failures.push(String(error)))
+  page.on('requestfailed', (request) => void failures.push(`failed: ${request.url()}`))
+  page.on('request', (request) => void requests.push(request.url()))
+  // As text, because the types of a browser are not part of this project.
+  await page.addInitScript(
+    "addEventListener('securitypolicyviolation', (event) => console.error('blocked: ' + event.blockedURI))",
+  )
+  await page.goto(`${service.baseUrl}${path}`)
+  const verify = async () => {
+    assert.deepEqual(failures, [])
+    assert.ok(requests.length >= 3)
+    for (const url of requests) assert.ok(url.startsWith(`${service.baseUrl}/`) || url.startsWith('data:'), url)
+    await page.close()
+  }
+  return { page, verify }
+}
+
+const operationCount = operationIds.length + eventNames.length
+async function untilShown(page: Page): Promise<void> {
+  await page
+    .locator('.opblock')
+    .nth(operationCount - 1)
+    .waitFor()
 }
 
 test(
-  '200 to /docs: it shows every operation and event, violates no policy and calls no other host',
+  '200 to / and /docs: every operation and event, no dead dialog, no blocked or foreign request',
   { skip },
   async () => {
-    const { server, origin } = await serveDocs()
-    const browser = await playwright.launch({
-      args: chromium.args.filter((flag) => flag !== '--disable-web-security'),
-      executablePath: await chromium.executablePath(),
-      headless: true,
-    })
-    try {
-      const page = await browser.newPage()
-      const failures: string[] = []
-      const requests: string[] = []
-      page.on('console', (message) => void (message.type() === 'error' && failures.push(message.text())))
-      page.on('pageerror', (error) => void failures.push(String(error)))
-      page.on('requestfailed', (request) => void failures.push(`failed: ${request.url()}`))
-      page.on('request', (request) => void requests.push(request.url()))
-      await page.goto(`${origin}/docs`)
-      const shown = page.locator('.opblock')
-      await shown.nth(operationIds.length + eventNames.length - 1).waitFor()
-      assert.equal(await shown.count(), operationIds.length + eventNames.length)
-      assert.equal((await page.locator('.opblock-tag').count()) >= tags.length, true)
-      for (const id of operationIds) {
-        const line = page.locator(`#operations-${operations[id].tag}-${id}`)
-        assert.match(await line.innerText(), new RegExp(operations[id].method), id)
-      }
-      await page.locator('#operations-payouts-createFiatPayout .opblock-summary-control').click()
-      await page.getByText('insufficient_funds').first().waitFor()
-      assert.equal(await page.getByRole('button', { name: 'Try it out' }).count(), 0, 'a browser cannot sign')
-      assert.match(await page.locator('.info').innerText(), /canonical string/)
-      assert.deepEqual(failures, [])
-      assert.ok(requests.length >= 5)
-      for (const url of requests) assert.ok(url.startsWith(`${origin}/`) || url.startsWith('data:'), url)
-    } finally {
-      await browser.close()
-      server.close()
+    const { page, verify } = await open('/')
+    assert.equal(new URL(page.url()).pathname, '/docs')
+    await untilShown(page)
+    assert.equal(await page.locator('.opblock').count(), operationCount)
+    assert.equal((await page.locator('.opblock-tag').count()) >= tags.length, true)
+    for (const id of operationIds) {
+      const line = page.locator(`#operations-${operations[id].tag}-${id}`)
+      assert.match(await line.innerText(), new RegExp(operations[id].method), id)
     }
+    await page.locator('#operations-payouts-createFiatPayout .opblock-summary-control').click()
+    await page.getByText('insufficient_funds').first().waitFor()
+    assert.match(await page.locator('.info').innerText(), /canonical string/)
+    assert.equal(await page.getByRole('button', { name: /authorize/i }).count(), 0, 'a dialog that cannot sign')
+    await page.locator('#operations-webhooks-onTransactionStatusChanged .opblock-summary-control').click()
+    const event = page.locator('#operations-webhooks-onTransactionStatusChanged')
+    await event.getByText('originatingTransactionReference').first().waitFor()
+    assert.equal(await event.getByRole('button', { name: 'Try it out' }).count(), 0, 'the page cannot send an event')
+    await verify()
   },
 )
+
+/** Pastes the credentials file into the first field, as a developer does. */
+async function paste(page: Page, file: string): Promise<void> {
+  const field = page.getByLabel('API key')
+  await field.evaluate(`(element) => {
+    const clipboardData = new DataTransfer()
+    clipboardData.setData('text/plain', ${JSON.stringify(file)})
+    element.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }))
+  }`)
+  assert.equal(await field.inputValue(), service.credentials.apiKey)
+}
+
+/** Runs an operation with "Try it out" and returns the status and the body that the page shows. */
+async function tryOut(page: Page, id: string): Promise<{ readonly status: string; readonly body: string }> {
+  const block = page.locator(`#operations-${id}`)
+  await block.locator('.opblock-summary-control').click()
+  await block.getByRole('button', { name: 'Try it out' }).click()
+  await block.getByRole('button', { name: 'Execute' }).click()
+  const live = block.locator('.live-responses-table')
+  await live.locator('.response-col_status').nth(1).waitFor()
+  return {
+    status: (await live.locator('.response-col_status').nth(1).innerText()).trim(),
+    body: await live.locator('.response-col_description').nth(1).innerText(),
+  }
+}
+
+test('"Try it out" signs in the browser: 200 to GET /v1/accounts and to POST /v1/customers', { skip }, async () => {
+  const { page, verify } = await open('/docs')
+  await untilShown(page)
+  await page.getByText('Credentials for').click()
+  await paste(page, readFileSync(service.credentialsFile, 'utf8'))
+  await page.getByRole('button', { name: 'Use these credentials' }).click()
+  await page.getByText('signs with these credentials').waitFor()
+  const accounts = await tryOut(page, 'accounts-listAccounts')
+  assert.match(accounts.status, /^200/)
+  assert.match(accounts.body, /"available"/)
+  const customer = await tryOut(page, 'customers-createCustomer')
+  assert.match(customer.status, /^200/, customer.body)
+  assert.match(customer.body, /"serviceId": "cus_/)
+  await page.getByText('Last signed request').click()
+  assert.match(
+    await page.locator('#canonical').innerText(),
+    /^POST\n\/v1\/customers\n\n\d+\n[-0-9a-f]+\n<API_SECRET>\n/,
+  )
+  const stored = await page.evaluate('[localStorage.length, sessionStorage.length, document.cookie]')
+  assert.deepEqual(stored, [0, 0, ''], 'credentials stay in memory')
+  await page.getByRole('button', { name: 'Forget' }).click()
+  assert.equal(await page.getByLabel('API secret').inputValue(), '')
+  await verify()
+})
+
+test('a wrong key and missing fields are refused in the page with a text', { skip }, async () => {
+  const { page, verify } = await open('/docs')
+  await untilShown(page)
+  await page.getByText('Credentials for').click()
+  const use = page.getByRole('button', { name: 'Use these credentials' })
+  await use.click()
+  await page.getByText('Enter the API key and the API secret.').waitFor()
+  await page.getByLabel('API key').fill('key')
+  await page.getByLabel('API secret').fill('secret')
+  for (const [pem, text] of [
+    ['nonsense', 'is not PEM'],
+    ['-----BEGIN RSA PRIVATE KEY-----\nAAAA\n-----END RSA PRIVATE KEY-----', 'is not PKCS #8'],
+    ['-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----', 'is not a valid RSA key'],
+  ] as const) {
+    await page.getByLabel('Private key (PEM)').fill(pem)
+    await use.click()
+    await page.getByText(text).waitFor()
+  }
+  await verify()
+})
+
+test('the search finds operations, guides and problems, and its results lead there', { skip }, async () => {
+  const { page, verify } = await open('/docs')
+  await untilShown(page)
+  const results = page.locator('#search-results a')
+  for (const [words, kind, path] of [
+    ['insufficient_funds', 'Problem', '/problems/insufficient_funds'],
+    ['4001.01', 'Guide', '/docs/sandbox'],
+    ['fiat payout', 'Operation', '/docs'],
+  ] as const) {
+    await page.getByRole('searchbox').fill(words)
+    const first = results.filter({ hasText: kind }).first()
+    await first.waitFor()
+    await first.click()
+    await page.waitForURL((url) => url.pathname === path)
+  }
+  await page.locator('#operations-payouts-createFiatPayout.is-open').waitFor()
+  await page.getByRole('searchbox').fill('no such words at all')
+  await page.getByText('Nothing found.').waitFor()
+  await verify()
+})
+
+test('no page scrolls sideways on a phone, also with an open operation', { skip }, async () => {
+  const widthOf = async (page: Page) => Number(await page.evaluate('document.documentElement.scrollWidth'))
+  for (const path of ['/docs/sandbox', '/docs/guides/webhooks', '/docs/problems', '/problems/validation_failed']) {
+    const { page, verify } = await open(path, phone)
+    assert.ok((await widthOf(page)) <= phone.width, `${path}: ${await widthOf(page)}`)
+    await verify()
+  }
+  const { page, verify } = await open('/docs', phone)
+  await untilShown(page)
+  assert.ok((await widthOf(page)) <= phone.width, `/docs: ${await widthOf(page)}`)
+  const block = page.locator('#operations-payouts-createFiatPayout')
+  await block.locator('.opblock-summary-control').click()
+  await block.getByText('insufficient_funds').first().waitFor()
+  await block.getByRole('button', { name: 'Try it out' }).click()
+  assert.ok((await widthOf(page)) <= phone.width, `an open operation: ${await widthOf(page)}`)
+  await verify()
+})

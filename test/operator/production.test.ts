@@ -65,6 +65,18 @@ test('404 for simulations', async () => {
   assert.equal((await client.post('/v1/simulations/deposits', deposit)).status, 404)
 })
 
+test('the reference documents no simulation and cannot try requests out', async () => {
+  const read = async (path: string) => (await fetch(`http://127.0.0.1:${PORT}${path}`)).text()
+  const document = JSON.parse(await read('/openapi.json')) as { readonly paths: Readonly<Record<string, object>> }
+  const paths = Object.keys(document.paths)
+  assert.ok(paths.includes('/v1/payouts/fiat'))
+  assert.deepEqual(
+    paths.filter((path) => path.startsWith('/v1/simulations')),
+    [],
+  )
+  assert.doesNotMatch(await read('/docs'), /id="credentials"|\/docs\/sandbox/)
+})
+
 test('422 with the reason for a payout without a connected bank, and nothing is stored', async () => {
   const beneficiary = textAt(await createBeneficiary(client), 'id')
   const answer = await client.post('/v1/payouts/fiat', payoutText(beneficiary, '5.00'))

@@ -107,6 +107,7 @@ export const packageUsers: Readonly<Record<string, readonly string[]>> = {
   'i18n-iso-countries': ['customers', 'beneficiaries', 'accounts'],
   ibantools: ['accounts', 'beneficiaries', 'rails'],
   'ipaddr.js': ['delivery', 'gateway'],
+  marked: ['gateway'],
   nodemailer: ['mail'],
   pg: ['postgres'],
   'pg-boss': [],

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { operations, problems } from '@partner-payments/wire'
+import document from '@partner-payments/wire/openapi.json' with { type: 'json' }
 import type { Finding } from './source.ts'
-import { checkOperationTexts, checkProblemTexts } from './text-rules.ts'
+import { checkDescriptions, checkOperationTexts, checkProblemTexts, describedParts } from './text-rules.ts'
 
 const none: readonly Finding[] = []
 
@@ -11,11 +12,14 @@ suite('API texts', () => {
   test('the tables are complete enough to check', () => {
     assert.ok(Object.keys(operations).length >= 40)
     assert.ok(Object.keys(problems).length >= 40)
+    assert.ok(describedParts(document).length >= 600)
   })
   test('a summary is a short verb phrase, and a description consists of short sentences', () =>
     assert.deepEqual(checkOperationTexts(operations), none))
   test('a problem title is a short phrase, and a problem detail consists of short sentences', () =>
     assert.deepEqual(checkProblemTexts(problems), none))
+  test('every property, parameter and header of the OpenAPI document has a description of short sentences', () =>
+    assert.deepEqual(checkDescriptions(document), none))
 })
 
 suite('each rule for API texts finds a violation', () => {
@@ -57,5 +61,17 @@ suite('each rule for API texts finds a violation', () => {
   test('problem details', () => {
     for (const text of ['', title, 'the cursor is too old.'])
       assert.equal(checkProblemTexts({ code: { title, detail: text } }).length, 1, text)
+  })
+
+  test('properties, parameters and headers without a description', () => {
+    const good = { type: 'string', description: 'Identifies the payout.' }
+    const schema = (id: object) => ({ type: 'object', properties: { id: { ...id } } })
+    for (const id of [{}, { type: 'string' }, { type: 'string', description: 'the id' }, { $ref: '#/schemas/Id' }])
+      assert.equal(checkDescriptions({ schemas: { Payout: schema(id) } }).length, 1, JSON.stringify(id))
+    assert.deepEqual(checkDescriptions({ schemas: { Payout: schema(good) } }), none)
+    assert.equal(checkDescriptions({ get: { parameters: [{ name: 'limit', in: 'query' }] } }).length, 1)
+    assert.equal(checkDescriptions({ 200: { headers: { Location: { schema: {} } } } }).length, 1)
+    assert.deepEqual(checkDescriptions({ get: { parameters: [{ $ref: '#/components/parameters/Id' }] } }), none)
+    assert.deepEqual(checkDescriptions({ examples: { one: { value: schema({}) } } }), none)
   })
 })

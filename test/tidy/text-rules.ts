@@ -79,3 +79,50 @@ export function checkProblemTexts(problems: ProblemTexts): readonly Finding[] {
     ...findings(`problems.${code}: the detail`, proseProblem(detail)),
   ])
 }
+
+type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
+type Described = { readonly where: string; readonly description: Json | undefined }
+
+const isObject = (value: Json | undefined): value is { readonly [key: string]: Json } =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Every property of every schema, parameter and header of an OpenAPI document, with its description. */
+export function describedParts(node: Json, where = '#'): readonly Described[] {
+  if (Array.isArray(node)) return node.flatMap((item: Json, index) => describedParts(item, `${where}/${index}`))
+  if (!isObject(node)) return []
+  const parts = (['properties', 'headers'] as const).flatMap((kind) => {
+    const entries = node[kind]
+    return isObject(entries)
+      ? Object.entries(entries).filter(([, value]) => isObject(value) && !isReference(value))
+      : []
+  })
+  const parameters = Array.isArray(node.parameters) ? node.parameters : []
+  return [
+    ...parts.map(([name, value]) => ({
+      where: `${where}/${name}`,
+      description: isObject(value) ? value.description : undefined,
+    })),
+    ...parameters
+      .filter((value: Json) => isObject(value) && !isReference(value))
+      .map((value: Json, index) => ({
+        where: `${where}/parameters/${index}`,
+        description: isObject(value) ? value.description : undefined,
+      })),
+    ...Object.entries(node).flatMap(([name, value]) =>
+      literals.has(name) ? [] : describedParts(value, `${where}/${name}`),
+    ),
+  ]
+}
+
+/** Examples are values, not schemas. */
+const literals: ReadonlySet<string> = new Set(['example', 'examples', 'value', 'default', 'enum', 'const'])
+/** A header or a parameter that the components describe. A property says what it means at its own place. */
+const isReference = (value: { readonly [key: string]: Json }) =>
+  typeof value.$ref === 'string' && /\/(?:headers|parameters)\//.test(value.$ref)
+
+export function checkDescriptions(document: Json): readonly Finding[] {
+  return describedParts(document).flatMap(({ where, description }) => {
+    if (typeof description !== 'string') return [`${where} has no description`]
+    return findings(`${where}: the description`, proseProblem(description))
+  })
+}

@@ -1,15 +1,16 @@
 /** Beneficiaries: the payees of payouts. Update is documented; the other operations are extensions. */
 import {
+  Bic,
   CountryCode,
   Currency,
-  CustomerGuid,
   CustomerRef,
+  Iban,
   Timestamp,
   Type,
   Uuid,
   aliasCharsMax,
   closed,
-  countryCodePattern,
+  described,
   nameCharsMax,
   optional,
   page,
@@ -22,40 +23,57 @@ const Alias = singleLine(aliasCharsMax)
 const Name = singleLine(nameCharsMax)
 
 export const BeneficiaryCreate = closed({
-  customerId: optional(CustomerRef),
-  alias: optional(Alias),
-  name: Name,
-  iban: optional(text(42, { description: 'ISO 13616 IBAN. Required for fiat currencies. Spaces are removed' })),
-  bic: optional(text(11, { description: 'ISO 9362 BIC' })),
-  walletAddress: optional(text(128, { description: 'Required for token currencies' })),
-  country: optional(
-    Type.String({
-      pattern: countryCodePattern,
-      description: 'Country of the account. Must be a country of the IBAN. Default: the country of the IBAN',
-    }),
+  customerId: described(
+    optional(CustomerRef),
+    'The `guid` or the `serviceId` of the customer that owns the beneficiary. Without it, the partner itself owns it.',
   ),
-  currency: Currency,
+  alias: described(optional(Alias), 'Your short name for the beneficiary. The beneficiary does not see it.', {
+    examples: ['savings'],
+  }),
+  name: described(Name, 'Name of the account holder. The payment message contains it.', { examples: ['Grace Hopper'] }),
+  iban: described(
+    optional(text(42)),
+    'IBAN of the beneficiary, ISO 13616. Required for fiat currencies. The service removes spaces.',
+    { examples: ['NL91ABNA0417164300'] },
+  ),
+  bic: described(optional(text(11)), 'BIC of the bank, ISO 9362.', { examples: ['ABNANL2A'] }),
+  walletAddress: described(optional(text(128)), 'Address of the wallet. Required for token currencies.', {
+    examples: ['0x52908400098527886E0F7030069857D2E4169EE7'],
+  }),
+  country: described(
+    optional(CountryCode),
+    'Country of the account, ISO 3166-1 alpha-2. Must be a country of the IBAN. Default: the country of the IBAN.',
+  ),
+  currency: described(Currency, 'Currency of all payouts to the beneficiary: ISO 4217 alpha-3, or a token code.'),
 })
 
 /** Interface document, Beneficiary update request. At least one of `alias` and `name` is required. */
-export const BeneficiaryUpdate = closed({ id: Uuid, alias: optional(Alias), name: optional(Name) })
+export const BeneficiaryUpdate = closed({
+  id: described(Uuid, 'Identifies the beneficiary to update.'),
+  alias: described(optional(Alias), 'The new short name. At least one of `alias` and `name` is required.', {
+    examples: ['savings'],
+  }),
+  name: described(optional(Name), 'The new name of the account holder. Applies to later payouts.', {
+    examples: ['Grace Hopper'],
+  }),
+})
 
 export const Beneficiary = closed({
-  id: Uuid,
-  customerId: optional(CustomerGuid),
-  alias: optional(Type.String()),
-  name: Type.String(),
-  iban: optional(Type.String()),
-  bic: optional(Type.String()),
-  walletAddress: optional(Type.String()),
-  country: optional(CountryCode),
-  currency: Currency,
-  createdAt: Timestamp,
-  updatedAt: Timestamp,
+  id: described(Uuid, 'Identifies the beneficiary. Payouts name it as `beneficiaryId`.'),
+  customerId: described(optional(Uuid), 'The `guid` of the owning customer. Absent if the partner itself owns it.'),
+  alias: described(optional(Type.String()), 'Your short name for the beneficiary. Absent if none was given.'),
+  name: described(Type.String(), 'Name of the account holder.'),
+  iban: described(optional(Iban), 'IBAN, ISO 13616, without spaces. Absent for token currencies.'),
+  bic: described(optional(Bic), 'BIC of the bank, ISO 9362. Absent if none was given.'),
+  walletAddress: described(optional(Type.String()), 'Address of the wallet. Absent for fiat currencies.'),
+  country: described(optional(CountryCode), 'Country of the account, ISO 3166-1 alpha-2. Absent for token currencies.'),
+  currency: described(Currency, 'Currency of all payouts to the beneficiary: ISO 4217 alpha-3, or a token code.'),
+  createdAt: described(Timestamp, 'Time of creation.'),
+  updatedAt: described(Timestamp, 'Time of the last change.'),
 })
 export const BeneficiaryPage = page(Beneficiary)
 export const BeneficiaryQuery = closed({
   ...pageQuery,
-  customerId: optional(CustomerRef),
-  currency: optional(Currency),
+  customerId: described(optional(CustomerRef), 'Only beneficiaries of this customer: its `guid` or its `serviceId`.'),
+  currency: described(optional(Currency), 'Only beneficiaries with this currency.'),
 })

@@ -8,6 +8,7 @@ import {
   Type,
   Uuid,
   closed,
+  described,
   nullable,
   oneOf,
   optional,
@@ -41,61 +42,106 @@ const kycText = {
 } as const
 const ownerNameCharsMax = 70
 
+const kycTextMeanings: Readonly<Record<keyof typeof kycText, string>> = {
+  addressLine1: 'First line of the postal address: street and number.',
+  addressLine2: 'Second line of the postal address: building, floor or unit.',
+  city: 'City of the postal address.',
+  fullName: 'Full name of the person, as in the identity document.',
+  legalForm: 'Legal form of the company, for example `GmbH`.',
+  legalName: 'Registered name of the company.',
+  lei: 'Legal Entity Identifier, ISO 17442: 20 characters. Stored as given.',
+  mobilePhone: 'Mobile phone number, preferably in E.164 form. Stored as given.',
+  natureOfBusiness: 'What the company does, in a sentence.',
+  postalCode: 'Postal code of the postal address.',
+  registrationNumber: 'Number of the company in its public register.',
+  residenceAddress: 'Complete residential address of the person, on one line.',
+  taxId: 'Tax identification number. Stored as given.',
+  tradingName: 'Name under which the business trades.',
+  website: 'Website of the business. Stored as given.',
+}
+const kycDateMeanings = {
+  dateOfBirth: 'Date of birth of the person, `YYYY-MM-DD`.',
+  dateOfIncorporation: 'Date of incorporation of the company, `YYYY-MM-DD`.',
+} as const
+const kycCountryMeanings = {
+  citizenshipCountryCode: 'Country of citizenship of the person, ISO 3166-1 alpha-2.',
+  countryOfIncorporation: 'Country where the company is registered, ISO 3166-1 alpha-2.',
+  countryOfPrincipalBusiness: 'Country where the company does most of its business, ISO 3166-1 alpha-2.',
+} as const
+const customerTypeMeaning = '`Individual`: a person. `Business`: a company. `SoleTrader`: a person in business.'
+
 type OwnerField = `uboFirstName${1 | 2 | 3 | 4 | 5}` | `uboLastName${1 | 2 | 3 | 4 | 5}`
 const ownerFields = owners.flatMap((n) => [`uboFirstName${n}`, `uboLastName${n}`] as const) as readonly OwnerField[]
+const ownerMeaning = (field: OwnerField) =>
+  `${field.includes('First') ? 'First' : 'Last'} name of ultimate beneficial owner ${field.slice(-1)}.`
 
 /** The field can be absent, which keeps its value, or `null`, which clears it. */
 const clearable = <T extends TSchema>(schema: T) => optional(nullable(schema))
 const mapFields = <K extends string, V>(keys: readonly K[], value: (key: K) => V) =>
   Object.fromEntries(keys.map((key) => [key, value(key)])) as Record<K, V>
-const textFields = Object.keys(kycText) as (keyof typeof kycText)[]
+const keysOf = <T extends object>(record: T) => Object.keys(record) as (keyof T & string)[]
 
 /** Dates are `YYYY-MM-DD`, countries ISO 3166-1 alpha-2. `null` clears a field. An empty string is refused. */
 export const KycInput = closed({
-  ...mapFields(textFields, (key) => clearable(text(kycText[key]))),
-  ...mapFields(ownerFields, () => clearable(text(ownerNameCharsMax))),
-  citizenshipCountryCode: clearable(CountryCode),
-  countryOfIncorporation: clearable(CountryCode),
-  countryOfPrincipalBusiness: clearable(CountryCode),
-  dateOfBirth: clearable(CalendarDate),
-  dateOfIncorporation: clearable(CalendarDate),
-  personalIdentificationNumber: clearable(text(70)),
+  ...mapFields(keysOf(kycText), (key) => described(clearable(text(kycText[key])), kycTextMeanings[key])),
+  ...mapFields(ownerFields, (key) => described(clearable(text(ownerNameCharsMax)), ownerMeaning(key))),
+  ...mapFields(keysOf(kycCountryMeanings), (key) => described(clearable(CountryCode), kycCountryMeanings[key])),
+  ...mapFields(keysOf(kycDateMeanings), (key) => described(clearable(CalendarDate), kycDateMeanings[key])),
+  personalIdentificationNumber: described(
+    clearable(text(70)),
+    'National identification number of the person. Stored encrypted. No response contains it.',
+  ),
 })
 
 /** Omits `personalIdentificationNumber`, which is request-only. Adds `customerType`, which is response-only. */
 export const Kyc = closed({
-  ...mapFields(textFields, () => optional(Type.String())),
-  ...mapFields(ownerFields, () => optional(Type.String())),
-  citizenshipCountryCode: optional(CountryCode),
-  countryOfIncorporation: optional(CountryCode),
-  countryOfPrincipalBusiness: optional(CountryCode),
-  dateOfBirth: optional(CalendarDate),
-  dateOfIncorporation: optional(CalendarDate),
-  customerType: CustomerType,
+  ...mapFields(keysOf(kycText), (key) => described(optional(Type.String()), kycTextMeanings[key])),
+  ...mapFields(ownerFields, (key) => described(optional(Type.String()), ownerMeaning(key))),
+  ...mapFields(keysOf(kycCountryMeanings), (key) => described(optional(CountryCode), kycCountryMeanings[key])),
+  ...mapFields(keysOf(kycDateMeanings), (key) => described(optional(CalendarDate), kycDateMeanings[key])),
+  customerType: described(CustomerType, customerTypeMeaning),
 })
 
 const requestFields = {
-  email: clearable(Email),
-  partnerCustomerIdentifier: clearable(text(140)),
-  kyc: clearable(KycInput),
+  email: described(clearable(Email), 'Email address of the customer. Null clears it.'),
+  partnerCustomerIdentifier: described(
+    clearable(text(140)),
+    'Your identifier of the customer, 1 to 140 characters. Need not be unique. Null clears it.',
+    { examples: ['customer-42'] },
+  ),
+  kyc: described(
+    clearable(KycInput),
+    'Identity (KYC) data. Given fields are set. Null clears a field, or all of them.',
+  ),
 }
 /** Interface document, Customer: request body. Absent fields are unchanged; `null` clears a field. */
 export const CustomerUpdate = closed(requestFields)
-export const CustomerCreate = closed({ ...requestFields, customerType: optional(CustomerType) })
+export const CustomerCreate = closed({
+  ...requestFields,
+  customerType: described(
+    optional(CustomerType),
+    `${customerTypeMeaning} Without it, the service derives the type from the KYC fields.`,
+  ),
+})
 
 export const Customer = closed({
-  partnerCustomerIdentifier: optional(Type.String()),
-  serviceId: Type.String(),
-  guid: Uuid,
-  email: optional(Type.String()),
-  createdAt: Timestamp,
-  updatedAt: Timestamp,
-  kyc: Kyc,
+  partnerCustomerIdentifier: described(
+    optional(Type.String()),
+    'Your identifier of the customer. Absent if none was given.',
+  ),
+  serviceId: described(Type.String(), 'Short identifier of the customer: `cus_` and 16 characters.', {
+    examples: ['cus_0123456789abcdef'],
+  }),
+  guid: described(Uuid, 'Identifies the customer. Paths accept the `guid` and the `serviceId`.'),
+  email: described(optional(Type.String()), 'Email address of the customer. Absent if none was given.'),
+  createdAt: described(Timestamp, 'Time of creation.'),
+  updatedAt: described(Timestamp, 'Time of the last change.'),
+  kyc: described(Kyc, 'Identity (KYC) data. A field without a value is absent.'),
 })
 export const CustomerPage = page(Customer)
 export const CustomerQuery = closed({
   ...pageQuery,
-  email: optional(text(254)),
-  partnerCustomerIdentifier: optional(text(140)),
-  customerType: optional(CustomerType),
+  email: described(optional(text(254)), 'Only customers with this email address. Ignores case.'),
+  partnerCustomerIdentifier: described(optional(text(140)), 'Only customers with this identifier of yours.'),
+  customerType: described(optional(CustomerType), 'Only customers of this type.'),
 })

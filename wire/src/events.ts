@@ -2,47 +2,59 @@
  * The twelve emitted events and the Version 2 envelope. Source: interface document, Events. A nullable field (S?, TS?)
  * is always present. Names, order and nullability are part of the contract.
  */
-import { Amount, type Static, Timestamp, Type, closed, nullable } from './shapes.ts'
+import { Amount, type Static, Timestamp, Type, closed, described, nullable } from './shapes.ts'
 
-const Text = Type.String()
-const NullableText = nullable(Text)
-const NullableTimestamp = nullable(Timestamp)
+const text = (description: string) => described(Type.String(), description)
+const textOrNull = (description: string) => described(nullable(Type.String()), description)
+const timeOrNull = (description: string) => described(nullable(Timestamp), description)
 
 const common = {
-  eventType: Text,
-  timestamp: Timestamp,
-  amount: Amount,
-  currency: Text,
-  customFields: nullable(Type.Record(Type.String(), Type.Unknown())),
-  idempotencyKey: NullableText,
-  reference: Text,
-  websiteReference: NullableText,
+  eventType: text('Name of the event type.'),
+  timestamp: described(Timestamp, 'Time at which the event occurred.'),
+  amount: described(Amount, 'Amount of the transaction in major units of `currency`. Parse it as a decimal.'),
+  currency: text('Currency of `amount`: ISO 4217 alpha-3, or a token code.'),
+  customFields: described(
+    nullable(Type.Record(Type.String(), Type.Unknown())),
+    'The JSON object that you attached to the payment. Null without one.',
+  ),
+  idempotencyKey: textOrNull('The idempotency key of the request that created the transaction. Null without one.'),
+  reference: text('Reference of the transaction, as in `GET /v1/transactions/{reference}`.'),
+  websiteReference: textOrNull('Your own reference of the payment. Null without one.'),
 }
-const customer = { ...common, customerId: Type.String({ description: "The customer's serviceId" }) }
-const CustomerGuid = nullable(Type.String({ description: "The customer's guid" }))
-const session = { endToEndId: Text, paymentMethod: Text, sessionId: Text }
+const customer = { ...common, customerId: text('The `serviceId` of the customer.') }
+const session = {
+  endToEndId: text('End-to-end identifier in the payment message.'),
+  paymentMethod: text('How the money moves: `SepaCreditTransfer`, `SepaInstant`, `Swift`, `Wallet` or `Internal`.'),
+  sessionId: text('Identifies the payment session.'),
+}
 const customerIds = {
-  customerGuid: CustomerGuid,
-  partnerCustomerId: nullable(Type.String({ description: "The partner's own identifier of the customer" })),
+  customerGuid: textOrNull('The `guid` of the customer. Null without a customer.'),
+  partnerCustomerId: textOrNull('Your identifier of the customer. Null without one.'),
 }
+const customerEmail = text('Email address of the customer. Empty without one.')
+const customerEmailOrNull = textOrNull('Email address of the customer. Null without one.')
+const customerIpAddress = text('IP address from which the payment was requested, IPv4 or IPv6.')
+const paymentCountryCode = text("Country of the payer's account, ISO 3166-1 alpha-2.")
+const paymentCountryCodeOrNull = textOrNull("Country of the payer's account, ISO 3166-1 alpha-2. Null if unknown.")
+const errorDetails = textOrNull('Why the payment failed, for people. Null if the bank gave no reason.')
 const debtor = {
-  debtorAccount: Text,
-  debtorAddress: NullableText,
-  debtorBic: Text,
-  debtorCountryCode: Text,
-  debtorName: Text,
+  debtorAccount: text('IBAN of the payer.'),
+  debtorAddress: textOrNull('Postal address of the payer. Null if unknown.'),
+  debtorBic: text("BIC of the payer's bank, ISO 9362."),
+  debtorCountryCode: text("Country of the payer's account, ISO 3166-1 alpha-2."),
+  debtorName: text('Name of the payer.'),
 }
 const withdrawal = {
   ...customer,
-  creditorAccount: Text,
-  creditorAddress: NullableText,
-  creditorBic: NullableText,
-  creditorCountryCode: Text,
-  creditorName: Text,
-  customerEmail: Text,
-  customerIpAddress: Text,
-  customerIpCountryCode: Text,
-  withdrawalReason: Text,
+  creditorAccount: text('IBAN of the beneficiary.'),
+  creditorAddress: textOrNull('Postal address of the beneficiary. Null if unknown.'),
+  creditorBic: textOrNull("BIC of the beneficiary's bank, ISO 9362. Null if unknown."),
+  creditorCountryCode: text("Country of the beneficiary's account, ISO 3166-1 alpha-2."),
+  creditorName: text('Name of the beneficiary.'),
+  customerEmail,
+  customerIpAddress,
+  customerIpCountryCode: text('Country of the customer, ISO 3166-1 alpha-2. `ZZ` if unknown.'),
+  withdrawalReason: text('Text that the beneficiary reads on the statement. Empty without one.'),
   ...customerIds,
 }
 
@@ -55,12 +67,14 @@ export const events = {
       ...customer,
       ...customerIds,
       ...session,
-      customerCitizenshipCountryCode: NullableText,
-      customerEmail: Text,
-      customerFullName: NullableText,
-      customerResidenceAddress: NullableText,
-      partnerName: Text,
-      paymentCountryCode: NullableText,
+      customerCitizenshipCountryCode: textOrNull(
+        'Country of citizenship of the customer, ISO 3166-1 alpha-2. Null if unknown.',
+      ),
+      customerEmail,
+      customerFullName: textOrNull('Full name of the customer. Null if unknown.'),
+      customerResidenceAddress: textOrNull('Residential address of the customer. Null if unknown.'),
+      partnerName: text('Your name as a partner.'),
+      paymentCountryCode: paymentCountryCodeOrNull,
     }),
   ),
   'partner.customer.deposit.initiated': event(
@@ -69,9 +83,9 @@ export const events = {
       ...customer,
       ...customerIds,
       ...session,
-      customerEmail: Text,
-      paymentCountryCode: Text,
-      userIpAddress: Text,
+      customerEmail,
+      paymentCountryCode,
+      userIpAddress: text('IP address from which the customer started the payment, IPv4 or IPv6.'),
     }),
   ),
   'partner.customer.deposit.submitted': event(
@@ -80,9 +94,9 @@ export const events = {
       ...customer,
       ...customerIds,
       ...session,
-      customerEmail: Text,
-      customerIpAddress: Text,
-      paymentCountryCode: Text,
+      customerEmail,
+      customerIpAddress,
+      paymentCountryCode,
     }),
   ),
   'partner.customer.deposit.accepted': event(
@@ -92,8 +106,8 @@ export const events = {
       ...customerIds,
       ...session,
       ...debtor,
-      customerEmail: NullableText,
-      paymentCountryCode: NullableText,
+      customerEmail: customerEmailOrNull,
+      paymentCountryCode: paymentCountryCodeOrNull,
     }),
   ),
   'partner.customer.deposit.failed': event(
@@ -102,10 +116,10 @@ export const events = {
       ...customer,
       ...customerIds,
       ...session,
-      customerEmail: Text,
-      customerIpAddress: Text,
-      errorDetails: NullableText,
-      paymentCountryCode: Text,
+      customerEmail,
+      customerIpAddress,
+      errorDetails,
+      paymentCountryCode,
     }),
   ),
   'partner.customer.deposit.completed': event(
@@ -115,9 +129,9 @@ export const events = {
       ...customerIds,
       ...session,
       ...debtor,
-      blockchainTransactionHash: NullableText,
-      customerEmail: NullableText,
-      paymentCountryCode: NullableText,
+      blockchainTransactionHash: textOrNull('Hash of the blockchain transaction. Null for fiat payments.'),
+      customerEmail: customerEmailOrNull,
+      paymentCountryCode: paymentCountryCodeOrNull,
     }),
   ),
   'partner.customer.deposit.expired': event(
@@ -125,10 +139,10 @@ export const events = {
     closed({
       ...customer,
       ...customerIds,
-      currency: NullableText,
-      createdAt: NullableTimestamp,
-      endToEndId: NullableText,
-      expiryDate: NullableTimestamp,
+      currency: textOrNull('Currency of `amount`. Null if unknown.'),
+      createdAt: timeOrNull('Time at which the deposit was created.'),
+      endToEndId: textOrNull('End-to-end identifier of the expected payment. Null without one.'),
+      expiryDate: timeOrNull('Time at which the deposit expired.'),
     }),
   ),
   'partner.customer.withdrawal.requested': event('a withdrawal is requested for a customer', closed(withdrawal)),
@@ -136,18 +150,18 @@ export const events = {
   'partner.customer.withdrawal.sent': event("the withdrawal is sent to the beneficiary's bank", closed(withdrawal)),
   'partner.customer.withdrawal.failed': event(
     'the withdrawal could not be completed',
-    closed({ ...withdrawal, errorDetails: NullableText }),
+    closed({ ...withdrawal, errorDetails }),
   ),
   'transaction.status.changed': event(
     'a transaction moves to a new status (deposits and withdrawals alike)',
     closed({
       ...common,
-      customerGuid: CustomerGuid,
-      originatingTransactionReference: NullableText,
-      partnerGuid: NullableText,
-      status: Text,
-      transactionHash: NullableText,
-      transactionType: Text,
+      customerGuid: textOrNull('The `guid` of the customer. Null for a transaction of the partner itself.'),
+      originatingTransactionReference: textOrNull('Reference of the payout that a refund returns. Null otherwise.'),
+      partnerGuid: textOrNull('Your identifier as a partner.'),
+      status: text('The new status: `Completed`, `Unsuccessful`, `Cancelled` or `Expired`.'),
+      transactionHash: textOrNull('Hash of the blockchain transaction. Null for fiat payments.'),
+      transactionType: text('The `type` of the transaction, for example `PartnerCustomerDeposit`.'),
     }),
   ),
 } as const

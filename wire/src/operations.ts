@@ -7,7 +7,7 @@ import * as beneficiaries from './beneficiaries.ts'
 import * as customers from './customers.ts'
 import * as payouts from './payouts.ts'
 import type { ProblemCode } from './problems.ts'
-import { CustomerRef, Reference, type Static, type TSchema, Uuid, closed } from './shapes.ts'
+import { CustomerRef, Reference, type Static, type TSchema, Uuid, closed, described } from './shapes.ts'
 import * as simulations from './simulations.ts'
 import * as transactions from './transactions.ts'
 import * as users from './users.ts'
@@ -51,8 +51,15 @@ export type Operation = {
 }
 
 const customerId = { id: CustomerRef }
-const id = { id: Uuid }
-const deliveryId = { ...id, eventId: Uuid }
+const invitationId = { invitationId: described(Uuid, 'The `inviteId` of the invitation.') }
+const payoutId = { id: described(Uuid, 'The `id` of the payout.') }
+const beneficiaryId = { id: described(Uuid, 'The `id` of the beneficiary.') }
+const subscriptionId = { id: described(Uuid, 'The `id` of the webhook subscription.') }
+const deliveryId = { ...subscriptionId, eventId: described(Uuid, 'The `eventId` of the delivery.') }
+const recoveryId = { ...subscriptionId, recoveryId: described(Uuid, 'The `id` of the recovery.') }
+const reference = {
+  reference: described(Reference, 'The `reference` of the transaction, percent-encoded. 1 to 140 characters.'),
+}
 
 export const operations = {
   createInvitations: {
@@ -87,7 +94,7 @@ export const operations = {
     tag: 'users',
     method: 'GET',
     path: '/v1/users/invitations/{invitationId}',
-    params: { invitationId: Uuid },
+    params: invitationId,
     response: users.Invitation,
     permission: 'users:read',
     source: 'documented',
@@ -100,7 +107,7 @@ export const operations = {
     tag: 'users',
     method: 'POST',
     path: '/v1/users/invitations/{invitationId}/resend',
-    params: { invitationId: Uuid },
+    params: invitationId,
     body: users.InvitationResend,
     bodyOptional: true,
     response: users.Invitation,
@@ -117,7 +124,7 @@ export const operations = {
     tag: 'users',
     method: 'DELETE',
     path: '/v1/users/invitations/{invitationId}',
-    params: { invitationId: Uuid },
+    params: invitationId,
     permission: 'users:write',
     source: 'extension',
     summary: 'Revoke a pending invitation',
@@ -169,7 +176,7 @@ export const operations = {
     tag: 'payouts',
     method: 'GET',
     path: '/v1/payouts/{id}',
-    params: id,
+    params: payoutId,
     response: payouts.PayoutRecord,
     permission: 'payouts:read',
     source: 'extension',
@@ -224,7 +231,7 @@ export const operations = {
     tag: 'beneficiaries',
     method: 'GET',
     path: '/v1/beneficiaries/{id}',
-    params: id,
+    params: beneficiaryId,
     response: beneficiaries.Beneficiary,
     permission: 'beneficiaries:read',
     source: 'extension',
@@ -236,7 +243,7 @@ export const operations = {
     tag: 'beneficiaries',
     method: 'DELETE',
     path: '/v1/beneficiaries/{id}',
-    params: id,
+    params: beneficiaryId,
     permission: 'beneficiaries:write',
     source: 'extension',
     summary: 'Delete a beneficiary',
@@ -358,7 +365,7 @@ export const operations = {
     tag: 'transactions',
     method: 'GET',
     path: '/v1/transactions/{reference}',
-    params: { reference: Reference },
+    params: reference,
     response: transactions.Transaction,
     permission: 'transactions:read',
     source: 'documented',
@@ -413,7 +420,7 @@ export const operations = {
     tag: 'webhooks',
     method: 'GET',
     path: '/v1/webhooks/{id}',
-    params: id,
+    params: subscriptionId,
     response: webhooks.Subscription,
     permission: 'webhooks:read',
     source: 'extension',
@@ -425,7 +432,7 @@ export const operations = {
     tag: 'webhooks',
     method: 'PATCH',
     path: '/v1/webhooks/{id}',
-    params: id,
+    params: subscriptionId,
     body: webhooks.SubscriptionUpdate,
     response: webhooks.Subscription,
     permission: 'webhooks:write',
@@ -440,7 +447,7 @@ export const operations = {
     tag: 'webhooks',
     method: 'DELETE',
     path: '/v1/webhooks/{id}',
-    params: id,
+    params: subscriptionId,
     permission: 'webhooks:write',
     source: 'extension',
     summary: 'Delete a webhook subscription',
@@ -453,7 +460,7 @@ export const operations = {
     tag: 'webhooks',
     method: 'GET',
     path: '/v1/webhooks/{id}/deliveries',
-    params: id,
+    params: subscriptionId,
     query: webhooks.DeliveryQuery,
     response: webhooks.DeliveryPage,
     permission: 'webhooks:read',
@@ -495,7 +502,7 @@ export const operations = {
     tag: 'webhooks',
     method: 'POST',
     path: '/v1/webhooks/{id}/rotate-secret',
-    params: id,
+    params: subscriptionId,
     body: webhooks.SecretRotate,
     bodyOptional: true,
     response: webhooks.SecretRotated,
@@ -513,7 +520,7 @@ export const operations = {
     tag: 'webhooks',
     method: 'POST',
     path: '/v1/webhooks/{id}/test',
-    params: id,
+    params: subscriptionId,
     body: webhooks.TestSend,
     bodyOptional: true,
     response: webhooks.TestResult,
@@ -530,7 +537,7 @@ export const operations = {
     tag: 'webhooks',
     method: 'POST',
     path: '/v1/webhooks/{id}/enable',
-    params: id,
+    params: subscriptionId,
     response: webhooks.Subscription,
     permission: 'webhooks:write',
     source: 'extension',
@@ -544,7 +551,7 @@ export const operations = {
     tag: 'webhooks',
     method: 'POST',
     path: '/v1/webhooks/{id}/recover',
-    params: id,
+    params: subscriptionId,
     body: webhooks.RecoveryStart,
     response: webhooks.Recovery,
     permission: 'webhooks:write',
@@ -560,7 +567,7 @@ export const operations = {
     tag: 'webhooks',
     method: 'GET',
     path: '/v1/webhooks/{id}/recoveries',
-    params: id,
+    params: subscriptionId,
     query: webhooks.RecoveryQuery,
     response: webhooks.RecoveryPage,
     permission: 'webhooks:read',
@@ -573,7 +580,7 @@ export const operations = {
     tag: 'webhooks',
     method: 'GET',
     path: '/v1/webhooks/{id}/recoveries/{recoveryId}',
-    params: { ...id, recoveryId: Uuid },
+    params: recoveryId,
     response: webhooks.Recovery,
     permission: 'webhooks:read',
     source: 'extension',
@@ -585,7 +592,7 @@ export const operations = {
     tag: 'webhooks',
     method: 'GET',
     path: '/v1/webhooks/{id}/statistics',
-    params: id,
+    params: subscriptionId,
     response: webhooks.SubscriptionStatistics,
     permission: 'webhooks:read',
     source: 'extension',

@@ -2,13 +2,15 @@
 import {
   Amount,
   Currency,
-  CustomerGuid,
+  Iban,
   IdempotencyKey,
+  PaymentAmount,
   Reference,
   Timestamp,
   Type,
   Uuid,
   closed,
+  described,
   oneOf,
   optional,
   page,
@@ -27,44 +29,77 @@ export const payoutStatuses = [
 ] as const
 export const PayoutStatus = oneOf(payoutStatuses)
 
+/** The meaning of each payout status, in the order of a payout's life. */
+export const payoutStatusMeanings: Readonly<Record<(typeof payoutStatuses)[number], string>> = {
+  Pending: 'accepted; the amount is reserved',
+  PendingApproval: 'waits for the approval of a second person',
+  Processing: 'being submitted to the bank',
+  Sent: 'the bank accepted the instruction',
+  Completed: 'settled',
+  Failed: 'refused or rejected; the reserved amount is available again. Final',
+  Returned: 'settled, then returned by the bank in a new refund transaction. Final',
+  Cancelled: 'cancelled before submission. Final',
+}
+
 /** Interface document, Fiat payout: request body. */
 export const FiatPayoutCreate = closed({
-  amount: Amount,
-  beneficiaryId: Uuid,
-  currency: Currency,
-  idempotencyKey: IdempotencyKey,
-  reference: optional(Reference),
+  amount: described(
+    PaymentAmount,
+    'Amount in major units of `currency`: 0.01 to 10,000,000.00, at most 2 decimal digits. Reserved at once.',
+    { examples: [12.5] },
+  ),
+  beneficiaryId: described(Uuid, 'The beneficiary that receives the payout.'),
+  currency: described(Currency, 'Fiat currency, ISO 4217 alpha-3. Must equal the currency of the beneficiary.'),
+  idempotencyKey: described(
+    IdempotencyKey,
+    'Your key of this payout, 1 to 255 characters, unique among your payouts. Repeat it to retry the same payout.',
+  ),
+  reference: described(
+    optional(Reference),
+    'Text that the beneficiary reads on the statement, 1 to 140 characters. Also the transaction reference, if you have not used it before.',
+  ),
 })
 
 const documented = {
-  amount: Amount,
-  beneficiaryAccount: Type.String(),
-  beneficiaryName: Type.String(),
-  currency: Currency,
-  idempotencyKey: Type.String(),
-  reference: Type.String(),
-  status: PayoutStatus,
+  amount: described(Amount, 'Amount in major units of `currency`.'),
+  beneficiaryAccount: described(Iban, 'IBAN that receives the money.'),
+  beneficiaryName: described(Type.String(), 'Name of the account holder when the payout was accepted.'),
+  currency: described(Currency, 'Currency of the payout, ISO 4217 alpha-3.'),
+  idempotencyKey: described(Type.String(), 'The idempotency key of the request.'),
+  reference: described(
+    Type.String(),
+    'Reference of the transaction. Find the payment by it at `GET /v1/transactions/{reference}`.',
+  ),
+  status: described(
+    PayoutStatus,
+    `${Object.entries(payoutStatusMeanings)
+      .map(([status, meaning]) => `\`${status}\`: ${meaning}.`)
+      .join(' ')}`,
+  ),
 }
 /** Interface document, Fiat payout: response body. */
 export const FiatPayout = closed(documented)
 
 /** The payout in get and list: the documented fields, the identifiers of related resources, and times. */
 export const PayoutRecord = closed({
-  id: Uuid,
+  id: described(Uuid, 'Identifies the payout.'),
   ...documented,
-  idempotencyKey: optional(Type.String()),
-  beneficiaryId: optional(Uuid),
-  customerId: optional(CustomerGuid),
-  endToEndId: Type.String(),
-  rail: optional(Type.String()),
-  errorKey: optional(Type.String()),
-  createdAt: Timestamp,
-  updatedAt: Timestamp,
+  idempotencyKey: described(
+    optional(Type.String()),
+    'The idempotency key of the request. Absent for a simulated withdrawal without a key.',
+  ),
+  beneficiaryId: described(optional(Uuid), 'The beneficiary. Absent for a simulated withdrawal.'),
+  customerId: described(optional(Uuid), 'The `guid` of the customer. Absent for a payout of the partner itself.'),
+  endToEndId: described(Type.String(), 'End-to-end identifier in the payment message. Unique per payout.'),
+  rail: described(optional(Type.String()), 'Payment rail: `Sepa`, `Swift` or `Wallet`. Absent until one is chosen.'),
+  errorKey: described(optional(Type.String()), 'Reason of the failure. Absent if the payout has not failed.'),
+  createdAt: described(Timestamp, 'Time of acceptance.'),
+  updatedAt: described(Timestamp, 'Time of the last change of status.'),
 })
 export const PayoutPage = page(PayoutRecord)
 export const PayoutQuery = closed({
   ...pageQuery,
-  status: optional(PayoutStatus),
-  beneficiaryId: optional(Uuid),
-  idempotencyKey: optional(IdempotencyKey),
+  status: described(optional(PayoutStatus), 'Only payouts with this status.'),
+  beneficiaryId: described(optional(Uuid), 'Only payouts to this beneficiary.'),
+  idempotencyKey: described(optional(IdempotencyKey), 'Only the payout with this idempotency key.'),
 })

@@ -27,6 +27,13 @@ export const aliasCharsMax = 70
 export const urlCharsMax = 2048
 export const emailCharsMax = 254
 
+/** Adds the meaning of a property: what it is, its unit or format, and when it is absent. `test/tidy` requires one. */
+export const described = <T extends TSchema>(
+  schema: T,
+  description: string,
+  options: Record<string, unknown> = {},
+): T => Type.With(schema, { description, ...options }) as unknown as T
+
 /** An object that refuses unknown fields instead of ignoring them. */
 export const closed = <T extends TProperties>(properties: T, options: Record<string, unknown> = {}) =>
   Type.Object(properties, { additionalProperties: false, ...options })
@@ -66,8 +73,10 @@ export const Email = Type.String({ format: 'email', pattern: emailPattern, maxLe
 export const Url = text(urlCharsMax, { format: 'uri' })
 /** A URL normalises `.` and `..` away (RFC 3986 section 5.2.4), so that no URL could name such a payment. */
 const referencePattern = `^(?!\\.{1,2}$)${singleLinePattern.slice(1)}`
-export const Reference = text(referenceCharsMax, { pattern: referencePattern })
-export const IdempotencyKey = singleLine(idempotencyKeyCharsMax)
+export const Reference = text(referenceCharsMax, { pattern: referencePattern, examples: ['INV-2026-0042'] })
+export const IdempotencyKey = singleLine(idempotencyKeyCharsMax, { examples: ['payout-2026-0042'] })
+export const Iban = Type.String({ examples: ['NL91ABNA0417164300'] })
+export const Bic = Type.String({ examples: ['ABNANL2A'] })
 
 /** An exact JSON number. The money rules of the service check its range and its precision. */
 export const Amount = Type.Refine(
@@ -75,6 +84,17 @@ export const Amount = Type.Refine(
   (value) => isDecimal(value),
   () => 'must be a JSON number, for example 12.50',
 )
+
+/**
+ * The amount of a payment in a request. The bounds document what the money rules of the service check; the keywords have
+ * no effect on validation, because an amount is not a binary number there.
+ */
+const paymentAmountMin = 0.01
+const paymentAmountMax = 10_000_000
+export const PaymentAmount = Type.With(Amount, {
+  minimum: paymentAmountMin,
+  maximum: paymentAmountMax,
+}) as unknown as typeof Amount
 
 /** A JSON object of at most 4 KiB that the partner attaches to a payment and that the events of the payment return. */
 export const customFieldsBytesMax = 4096
@@ -94,20 +114,27 @@ export const oneOf = <const T extends readonly string[]>(values: readonly [...T]
 /** Identifies a customer by its `guid` or its `serviceId`. */
 export const CustomerRef = Type.String({
   pattern: customerRefPattern,
-  description: "The customer's guid or serviceId",
+  description: 'The `guid` or the `serviceId` of the customer.',
 })
 
 /** The response of every list: newest first. `nextCursor` is null on the last page. */
 export const page = <T extends TSchema>(item: T) =>
-  closed({ data: Type.Array(item), nextCursor: nullable(Type.String()), hasMore: Type.Boolean() })
+  closed({
+    data: described(Type.Array(item), 'The items of the page, newest first.'),
+    nextCursor: described(
+      nullable(Type.String()),
+      'Opaque. Pass the value as `cursor` to get the next page. Null on the last page.',
+    ),
+    hasMore: described(Type.Boolean(), 'True if there is another page.'),
+  })
 
 export const listLimitMax = 100
 export const listLimitDefault = 25
 const limitPattern = '^([1-9]|[1-9][0-9]|100)$'
 /** Query values are strings. This schema checks `limit` as a string; the cursor code parses it. */
 export const pageQuery = {
-  limit: optional(Type.String({ pattern: limitPattern, description: 'Items per page, 1 to 100, default 25' })),
-  cursor: optional(text(512, { description: 'The `nextCursor` of the previous page' })),
+  limit: optional(Type.String({ pattern: limitPattern, description: 'Items per page, 1 to 100. Default: 25.' })),
+  cursor: optional(text(512, { description: 'The `nextCursor` of the previous page. Omit it for the first page.' })),
 }
 
 /** What a string of a pattern or a format is. Refusals quote it after "must be". */

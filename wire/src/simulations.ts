@@ -5,8 +5,10 @@ import {
   CustomFields,
   CustomerRef,
   IdempotencyKey,
+  PaymentAmount,
   Type,
   closed,
+  described,
   oneOf,
   optional,
   text,
@@ -20,27 +22,45 @@ export const withdrawalOutcomes = ['sent', 'completed', 'failed'] as const
 export type DepositOutcome = (typeof depositOutcomes)[number]
 export type WithdrawalOutcome = (typeof withdrawalOutcomes)[number]
 
+const amountText = 'Amount in major units of `currency`: 0.01 to 10,000,000.00, at most 2 decimal digits.'
+const keyText = 'Your key of this simulation, 1 to 255 characters. Without it, a repeated request simulates again.'
+const customerText = 'The `guid` or the `serviceId` of the customer.'
+
 export const SimulatedDepositCreate = closed({
-  customerId: CustomerRef,
-  amount: Amount,
-  currency: Currency,
-  outcome: oneOf(depositOutcomes),
-  websiteReference: optional(nullable(text(140))),
-  idempotencyKey: optional(nullable(IdempotencyKey)),
-  customFields: optional(nullable(CustomFields)),
+  customerId: described(CustomerRef, customerText),
+  amount: described(PaymentAmount, amountText, { examples: [100] }),
+  currency: described(Currency, 'Currency of the deposit, ISO 4217 alpha-3.'),
+  outcome: described(
+    oneOf(depositOutcomes),
+    '`completed`: the balance is credited. `failed`: the bank refuses the payment. `expired`: it is not funded in time.',
+  ),
+  websiteReference: described(
+    optional(nullable(text(140))),
+    'Your own reference. The transaction and the events of the deposit contain it.',
+    { examples: ['order-1001'] },
+  ),
+  idempotencyKey: described(optional(nullable(IdempotencyKey)), keyText),
+  customFields: described(
+    optional(nullable(CustomFields)),
+    'A JSON object of at most 4096 bytes. The events of the deposit return it unchanged.',
+    { examples: [{ order: 'A-1' }] },
+  ),
 })
 export const SimulatedWithdrawalCreate = closed({
-  customerId: CustomerRef,
-  amount: Amount,
-  currency: Currency,
-  outcome: oneOf(withdrawalOutcomes),
-  idempotencyKey: optional(nullable(IdempotencyKey)),
+  customerId: described(CustomerRef, customerText),
+  amount: described(PaymentAmount, `${amountText} Reserved at once.`, { examples: [25] }),
+  currency: described(Currency, 'Currency of the withdrawal, ISO 4217 alpha-3.'),
+  outcome: described(
+    oneOf(withdrawalOutcomes),
+    '`sent`: the bank accepts the payment and never settles it. `completed`: it settles. `failed`: the bank rejects it.',
+  ),
+  idempotencyKey: described(optional(nullable(IdempotencyKey)), keyText),
 })
 export const Simulated = closed({
-  reference: Type.String(),
-  status: oneOf(transactionStatuses),
-  amount: Amount,
-  currency: Currency,
+  reference: described(Type.String(), 'Reference of the transaction: follow it at `GET /v1/transactions/{reference}`.'),
+  status: described(oneOf(transactionStatuses), 'Status of the transaction when the request was answered.'),
+  amount: described(Amount, 'Amount in major units of `currency`.'),
+  currency: described(Currency, 'Currency of the transaction.'),
 })
 
 /**

@@ -6,6 +6,7 @@ import {
   Url,
   Uuid,
   closed,
+  described,
   nameCharsMax,
   nullable,
   oneOf,
@@ -24,34 +25,60 @@ export const invitationsPerRequestMax = 50
 export const invitationExpiryDaysMax = 30
 export const invitationExpiryDaysDefault = 7
 
+const redirectText =
+  'Where the invitation link leads: an absolute `https` URL. The sandbox also allows `http` on localhost.'
+
+const InvitationEntry = closed({
+  email: described(Email, 'Address that receives the invitation.'),
+  fullName: described(singleLine(nameCharsMax), 'Name of the person, 1 to 140 characters.', {
+    examples: ['Joan Clarke'],
+  }),
+  role: described(
+    oneOf(roles),
+    '`Admin`: every permission. `Developer`: reads, webhooks and simulations. `Operator`: daily work with money.',
+  ),
+  redirectUrl: described(optional(nullable(Url)), redirectText, { examples: ['https://partner.example.com/join'] }),
+})
+
 /** Interface document, Invitation request. */
 export const InvitationsCreate = closed({
-  invitations: Type.Array(
-    closed({
-      email: Email,
-      fullName: singleLine(nameCharsMax),
-      role: oneOf(roles),
-      redirectUrl: optional(nullable(Url)),
-    }),
-    { minItems: 1, maxItems: invitationsPerRequestMax },
+  invitations: described(
+    Type.Array(InvitationEntry, { minItems: 1, maxItems: invitationsPerRequestMax }),
+    'One entry per invited person, 1 to 50. All are created or none.',
   ),
-  expiryInDays: optional(nullable(Type.Integer({ minimum: 1, maximum: invitationExpiryDaysMax }))),
+  expiryInDays: described(
+    optional(nullable(Type.Integer({ minimum: 1, maximum: invitationExpiryDaysMax }))),
+    'Days until the invitations expire, 1 to 30. Absent or null: 7.',
+    { examples: [7] },
+  ),
 })
 
 /** Interface document, Invitation. */
 export const Invitation = closed({
-  inviteId: Uuid,
-  email: Type.String(),
-  roleName: oneOf(roles),
-  status: oneOf(invitationStatuses),
-  invitedById: Type.String(),
-  invitedByFullName: Type.String(),
-  createdAt: Timestamp,
-  updatedAt: Timestamp,
+  inviteId: described(Uuid, 'Identifies the invitation.'),
+  email: described(Type.String(), 'Address that received the invitation.'),
+  roleName: described(oneOf(roles), 'Role that the invited person gets.'),
+  status: described(
+    oneOf(invitationStatuses),
+    '`Pending`: can be accepted. `Accepted`: the person joined. `Expired`: the time is over. `Revoked`: withdrawn.',
+  ),
+  invitedById: described(Type.String(), 'Identifies the user or service account that sent the invitation.'),
+  invitedByFullName: described(Type.String(), 'Name of the user or service account that sent the invitation.'),
+  createdAt: described(Timestamp, 'Time of creation.'),
+  updatedAt: described(Timestamp, 'Time of the last change or resend.'),
 })
-export const Invitations = closed({ invitations: Type.Array(Invitation) })
+export const Invitations = closed({
+  invitations: described(Type.Array(Invitation), 'The created invitations, in the order of the request.'),
+})
 
 /** Interface document, Invitation resend request. Without a body, the earlier redirect URL stays. */
-export const InvitationResend = closed({ redirectUrl: optional(nullable(Url)) })
+export const InvitationResend = closed({
+  redirectUrl: described(optional(nullable(Url)), `${redirectText} Absent: the earlier one stays.`, {
+    examples: ['https://partner.example.com/join'],
+  }),
+})
 export const InvitationPage = page(Invitation)
-export const InvitationQuery = closed({ ...pageQuery, status: optional(oneOf(invitationStatuses)) })
+export const InvitationQuery = closed({
+  ...pageQuery,
+  status: described(optional(oneOf(invitationStatuses)), 'Only invitations with this status.'),
+})

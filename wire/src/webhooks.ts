@@ -5,6 +5,7 @@ import {
   Url,
   Uuid,
   closed,
+  described,
   nullable,
   oneOf,
   optional,
@@ -34,70 +35,79 @@ export const activeSecretsMax = 5
 /** Older events are deleted with their deliveries. */
 export const eventRetentionDays = 30
 
-const EventNames = Type.Array(text(100), {
-  minItems: 1,
-  maxItems: 50,
-  uniqueItems: true,
-  description: `Event names, or ["${allEvents}"] for every event type, including future ones`,
-})
+const instant = (description: string) => Type.String({ format: 'date-time', pattern: timestampPattern, description })
+
+const eventNamesText = `Event names, or ["${allEvents}"] for every event type, including future ones.`
+const EventNames = Type.Array(text(100), { minItems: 1, maxItems: 50, uniqueItems: true, description: eventNamesText })
+const orderedText = 'True: the events of a reference are delivered strictly in order, each after the previous one.'
+const urlText =
+  'Where events are delivered: an `https` URL on a public address. The sandbox also allows `http` on loopback.'
+const signatureText = '`v1`: HMAC-SHA256 with a shared secret. `v1a`: Ed25519 with a public key.'
+const statusText = '`Enabled`: events are delivered. `Disabled`: events are kept and not delivered.'
+const descriptionText = 'Your note about the subscription, 1 to 255 characters.'
 
 export const EventType = closed({
-  name: Type.String(),
-  description: Type.String(),
-  emitted: Type.Boolean(),
-  version: Type.Integer(),
-  properties: Type.Record(Type.String(), Type.Unknown()),
+  name: described(Type.String(), 'Name of the event type, as in `events` of a subscription.'),
+  description: described(Type.String(), 'When the event occurs.'),
+  emitted: described(Type.Boolean(), 'True if the service emits the event type. Other types are never delivered.'),
+  version: described(Type.Integer(), 'Version of the envelope.'),
+  properties: described(
+    Type.Record(Type.String(), Type.Unknown()),
+    'The fields of `data` by name, each with its JSON Schema.',
+  ),
 })
-export const EventTypes = closed({ data: Type.Array(EventType) })
+export const EventTypes = closed({ data: described(Type.Array(EventType), 'All event types.') })
 
 export const SubscriptionCreate = closed({
-  url: Url,
+  url: described(Url, urlText, { examples: ['https://partner.example.com/hooks'] }),
   events: optional(EventNames),
-  description: optional(text(255)),
-  apiVersion: optional(Type.Integer({ minimum: 2, maximum: 2, description: 'Version of the envelope: 2' })),
-  ordered: optional(
-    Type.Boolean({ description: 'Deliver the events of a reference strictly in order, each after the previous one' }),
+  description: described(optional(text(255)), descriptionText, { examples: ['Ledger'] }),
+  apiVersion: optional(
+    Type.Integer({ minimum: 2, maximum: 2, description: 'Version of the envelope. The only one is 2.' }),
   ),
-  signature: optional(
-    Type.Enum([...signatures], {
-      description: 'v1: HMAC-SHA256 with a shared secret. v1a: Ed25519 with a public key. Default: v1',
-    }),
-  ),
+  ordered: optional(Type.Boolean({ description: `${orderedText} Default: false.` })),
+  signature: optional(Type.Enum([...signatures], { description: `${signatureText} Default: \`v1\`.` })),
 })
 export const SubscriptionUpdate = closed({
-  url: optional(Url),
+  url: described(optional(Url), urlText, { examples: ['https://partner.example.com/hooks'] }),
   events: optional(EventNames),
-  description: optional(nullable(text(255))),
-  ordered: optional(Type.Boolean()),
-  status: optional(oneOf(subscriptionStatuses)),
+  description: described(optional(nullable(text(255))), `${descriptionText} Null clears it.`, { examples: ['Ledger'] }),
+  ordered: described(optional(Type.Boolean()), orderedText),
+  status: described(optional(oneOf(subscriptionStatuses)), statusText),
 })
 
 const publicKey = optional(
-  Type.String({ description: 'Only for v1a: the public key that verifies signatures of the newest key (whpk_...)' }),
+  Type.String({
+    description: 'Only for `v1a`: the public key that verifies signatures of the newest key (`whpk_...`).',
+  }),
 )
 const subscription = {
-  id: Uuid,
-  url: Type.String(),
-  events: Type.Array(Type.String()),
-  description: optional(Type.String()),
-  apiVersion: Type.Integer(),
-  ordered: Type.Boolean(),
-  signature: oneOf(signatures),
+  id: described(Uuid, 'Identifies the subscription.'),
+  url: described(Type.String(), 'Where events are delivered.'),
+  events: described(Type.Array(Type.String()), eventNamesText),
+  description: described(optional(Type.String()), 'Your note about the subscription. Absent if none was given.'),
+  apiVersion: described(Type.Integer(), 'Version of the envelope.'),
+  ordered: described(Type.Boolean(), orderedText),
+  signature: described(oneOf(signatures), signatureText),
   publicKey,
-  status: oneOf(subscriptionStatuses),
+  status: described(oneOf(subscriptionStatuses), statusText),
   disabledReason: optional(
     Type.Enum([...disabledReasons], {
-      description: 'Partner: disabled by PATCH. Gone: the endpoint returned 410. Failing: no success for five days',
+      description:
+        '`Partner`: disabled by PATCH. `Gone`: the endpoint returned 410. `Failing`: no success for five days. Absent if enabled.',
     }),
   ),
-  disabledAt: optional(Timestamp),
-  createdAt: Timestamp,
-  updatedAt: Timestamp,
-  warnings: optional(Type.Array(Type.String())),
+  disabledAt: described(optional(Timestamp), 'Time at which the subscription was disabled. Absent if enabled.'),
+  createdAt: described(Timestamp, 'Time of creation.'),
+  updatedAt: described(Timestamp, 'Time of the last change.'),
+  warnings: described(
+    optional(Type.Array(Type.String())),
+    'One line for each subscribed event type that is never delivered. Absent if there is none.',
+  ),
 }
 export const Subscription = closed(subscription)
 const secret = optional(
-  Type.String({ description: 'Only for v1: the signing secret (whsec_...). No later response contains it' }),
+  Type.String({ description: 'Only for `v1`: the signing secret (`whsec_...`). No later response contains it.' }),
 )
 export const SubscriptionCreated = closed({ ...subscription, secret })
 export const SubscriptionPage = page(Subscription)
@@ -108,143 +118,172 @@ export const SecretRotate = closed({
     Type.Integer({
       minimum: 0,
       maximum: overlapSecondsMax,
-      description: 'How long earlier secrets continue to sign. Default: 86400. Use 0 if a secret has leaked',
+      description:
+        'Seconds for which earlier keys continue to sign, 0 to 604800. Default: 86400. Use 0 if a secret has leaked.',
     }),
   ),
   signature: optional(
-    Type.Enum([...signatures], { description: 'Signature scheme of the new key. Default: the current scheme' }),
+    Type.Enum([...signatures], { description: 'Signature scheme of the new key. Default: the current scheme.' }),
   ),
 })
 export const SecretRotated = closed({
-  id: Uuid,
-  signature: oneOf(signatures),
+  id: described(Uuid, 'Identifies the new key.'),
+  signature: described(oneOf(signatures), signatureText),
   secret,
   publicKey,
-  createdAt: Timestamp,
-  overlapUntil: Type.String({
-    format: 'date-time',
-    pattern: timestampPattern,
-    description: 'Earlier secrets also sign until this time',
-  }),
+  createdAt: described(Timestamp, 'Time of creation of the new key.'),
+  overlapUntil: instant('Earlier keys also sign until this time.'),
 })
 
 export const TestSend = closed({
-  eventType: optional(text(100, { description: 'Default: the first event type of the subscription' })),
+  eventType: optional(
+    text(100, {
+      description: 'Event type of the sample. Default: the first event type of the subscription.',
+      examples: ['transaction.status.changed'],
+    }),
+  ),
 })
+const responseBodyText = 'The beginning of the response body, as text. Absent without a response.'
+const durationText = 'Duration of the attempt in milliseconds.'
+const endpointStatusText = 'HTTP status of the response. Absent without a response.'
+const errorText = 'Why the attempt failed. Absent after a success.'
 export const TestResult = closed({
-  eventId: Uuid,
-  eventType: Type.String(),
+  eventId: described(Uuid, 'Identifies the sample. Equal to `webhook-id`.'),
+  eventType: described(Type.String(), 'Event type of the sample.'),
   delivered: Type.Boolean({
-    description: 'True if the endpoint returned a complete 2xx response within the time limit',
+    description: 'True if the endpoint returned a complete 2xx response within the time limit.',
   }),
-  durationMs: Type.Integer(),
-  status: optional(Type.Integer()),
-  error: optional(Type.String()),
-  responseBody: optional(Type.String({ description: 'The beginning of the response body' })),
+  durationMs: described(Type.Integer(), durationText),
+  status: described(optional(Type.Integer()), endpointStatusText),
+  error: described(optional(Type.String()), errorText),
+  responseBody: described(optional(Type.String()), responseBodyText),
 })
 
 export const DeliveryAttempt = closed({
-  attempt: Type.Integer(),
-  startedAt: Timestamp,
-  durationMs: Type.Integer(),
-  status: optional(Type.Integer()),
-  error: optional(Type.String()),
-  responseBody: optional(Type.String()),
+  attempt: described(Type.Integer(), 'Number of the attempt, from 1.'),
+  startedAt: described(Timestamp, 'Time at which the attempt started.'),
+  durationMs: described(Type.Integer(), durationText),
+  status: described(optional(Type.Integer()), endpointStatusText),
+  error: described(optional(Type.String()), errorText),
+  responseBody: described(optional(Type.String()), responseBodyText),
 })
+const deliveryStatusText =
+  '`Pending`: will be attempted. `Delivered`: the endpoint returned 2xx. `Held`: waits until the subscription is enabled or the event is redelivered.'
 export const Delivery = closed({
-  eventId: Uuid,
-  eventType: Type.String(),
-  reference: Type.String(),
-  status: oneOf(deliveryStatuses),
-  attemptCount: Type.Integer(),
-  nextAttemptAt: nullable(Timestamp),
-  createdAt: Timestamp,
-  deliveredAt: optional(Timestamp),
-  attempts: Type.Array(DeliveryAttempt, { description: 'The newest twenty attempts, oldest first' }),
+  eventId: described(Uuid, 'Identifies the delivery; the same on every attempt. Equal to `webhook-id`.'),
+  eventType: described(Type.String(), 'Name of the event type.'),
+  reference: described(Type.String(), 'Reference of the transaction.'),
+  status: described(oneOf(deliveryStatuses), deliveryStatusText),
+  attemptCount: described(Type.Integer(), 'Attempts so far.'),
+  nextAttemptAt: described(nullable(Timestamp), 'Time of the next attempt. Null unless the status is `Pending`.'),
+  createdAt: described(Timestamp, 'Time of creation of the delivery.'),
+  deliveredAt: described(optional(Timestamp), 'Time of the successful attempt. Absent until then.'),
+  attempts: Type.Array(DeliveryAttempt, { description: 'The newest twenty attempts, oldest first.' }),
 })
 export const DeliveryPage = page(Delivery)
 export const DeliveryQuery = closed({
   ...pageQuery,
-  status: optional(oneOf(deliveryStatuses)),
-  eventType: optional(text(100)),
-  reference: optional(text(140)),
+  status: described(optional(oneOf(deliveryStatuses)), 'Only deliveries with this status.'),
+  eventType: described(optional(text(100)), 'Only deliveries of this event type.'),
+  reference: described(optional(text(140)), 'Only deliveries of this transaction reference.'),
   from: optional(timeInput('Only events at or after this time')),
   to: optional(timeInput('Only events before this time')),
 })
 
+const sinceText = `Start of the time range, at most ${eventRetentionDays} days ago`
 export const RecoveryStart = closed({
-  since: timeInput(`Start of the time range, at most ${eventRetentionDays} days ago`),
+  since: timeInput(sinceText),
   until: optional(timeInput('End of the time range. Default: now')),
 })
 export const Recovery = closed({
-  id: Uuid,
-  status: oneOf(recoveryStatuses),
-  since: Timestamp,
-  until: Timestamp,
-  examined: Type.Integer({ description: 'Events examined so far' }),
-  recovered: Type.Integer({ description: 'Deliveries rescheduled, or created because they were missing' }),
-  createdAt: Timestamp,
-  updatedAt: Timestamp,
+  id: described(Uuid, 'Identifies the recovery.'),
+  status: described(
+    oneOf(recoveryStatuses),
+    '`Running`: examines events in the background. `Completed`: examined the whole range.',
+  ),
+  since: described(Timestamp, 'Start of the time range, inclusive.'),
+  until: described(Timestamp, 'End of the time range, exclusive.'),
+  examined: Type.Integer({ description: 'Number of events examined so far.' }),
+  recovered: Type.Integer({ description: 'Number of deliveries rescheduled, or created because they were missing.' }),
+  createdAt: described(Timestamp, 'Time of creation.'),
+  updatedAt: described(Timestamp, 'Time of the last progress.'),
 })
 export const RecoveryPage = page(Recovery)
 export const RecoveryQuery = closed(pageQuery)
 
 export const FeedQuery = closed({
   after: optional(
-    text(512, { description: 'The `nextCursor` of the previous page. Default: start at the oldest stored event' }),
+    text(512, { description: 'The `nextCursor` of the previous page. Default: start at the oldest stored event.' }),
   ),
   limit: pageQuery.limit,
-  types: optional(text(2000, { description: 'Event names, separated by commas' })),
+  types: optional(text(2000, { description: 'Only these event types: names separated by commas.' })),
   subscriptionId: optional(
     Type.String({
       format: 'uuid',
       pattern: uuidPattern,
-      description: 'Adds `eventId` to each event: its id in the deliveries of this subscription',
+      description: 'Adds `eventId` to each event: its id in the deliveries of this subscription.',
     }),
   ),
 })
 export const FeedEvent = closed({
-  id: Uuid,
-  sequence: Type.Integer({ description: 'Sequence number within the partner, from 1, without gaps' }),
-  eventType: Type.String(),
-  reference: Type.String(),
-  occurredAt: Timestamp,
-  eventId: optional(Uuid),
+  id: described(Uuid, 'Identifies the event within the feed.'),
+  sequence: Type.Integer({ description: 'Sequence number within the partner, from 1, without gaps.' }),
+  eventType: described(Type.String(), 'Name of the event type.'),
+  reference: described(Type.String(), 'Reference of the transaction.'),
+  occurredAt: described(Timestamp, 'Time at which the event occurred.'),
+  eventId: described(
+    optional(Uuid),
+    'The `eventId` of the deliveries of `subscriptionId`. Absent without that parameter.',
+  ),
   data: Type.Record(Type.String(), Type.Unknown(), {
-    description: 'The same `data` as in the deliveries',
+    description: 'The same `data` as in the deliveries.',
     'x-event-data': true,
   }),
 })
 /** Oldest first. `nextCursor` is also present on the last page, so that a reader can continue from there. */
 export const FeedPage = closed({
-  data: Type.Array(FeedEvent),
-  nextCursor: Type.String(),
-  hasMore: Type.Boolean(),
+  data: described(Type.Array(FeedEvent), 'The events of the page, oldest first.'),
+  nextCursor: described(
+    Type.String(),
+    'Opaque. Store the value and pass it as `after`. Also present on the last page.',
+  ),
+  hasMore: described(Type.Boolean(), 'True if there are more events already.'),
 })
 
 /** Rates and latencies cover at most this many attempts: those of the newest events. */
 export const statisticsAttemptsMax = 10_000
 /** Counting stops at this many rows. A higher count is reported as this value, with `capped`. */
 export const statisticsCountMax = 100_000
-const latency = nullable(Type.Integer())
+const latency = (description: string) => described(nullable(Type.Integer()), description)
+const Latencies = closed({
+  p50: latency('Median duration in milliseconds. Null without attempts.'),
+  p95: latency('The 95th percentile of the duration in milliseconds. Null without attempts.'),
+  p99: latency('The 99th percentile of the duration in milliseconds. Null without attempts.'),
+})
 export const SubscriptionStatistics = closed({
-  owed: Type.Integer({ description: 'Deliveries in the retention period: delivered + pending + held' }),
-  delivered: Type.Integer(),
-  pending: Type.Integer(),
-  held: Type.Integer(),
+  owed: Type.Integer({ description: 'Number of deliveries in the retention period: delivered + pending + held.' }),
+  delivered: described(Type.Integer(), 'Number of deliveries that succeeded.'),
+  pending: described(Type.Integer(), 'Number of deliveries that will be attempted.'),
+  held: described(Type.Integer(), 'Number of deliveries that are held.'),
   capped: Type.Boolean({
-    description: `True if a count reached ${statisticsCountMax}, where counting stops`,
+    description: `True if a count reached ${statisticsCountMax}, where counting stops.`,
   }),
-  oldestPendingAt: nullable(Timestamp),
-  failingSince: nullable(Timestamp),
-  breaker: oneOf(breakerStates),
+  oldestPendingAt: described(nullable(Timestamp), 'Time of the oldest pending event. Null if none is pending.'),
+  failingSince: described(
+    nullable(Timestamp),
+    'Time of the first failure since the last success. Null after a success.',
+  ),
+  breaker: described(
+    oneOf(breakerStates),
+    'Circuit breaker. `Closed`: deliveries run. `Open`: only probes are sent until one succeeds.',
+  ),
   last24Hours: closed(
     {
-      attempts: Type.Integer(),
-      successes: Type.Integer(),
-      failures: Type.Integer(),
-      latencyMs: closed({ p50: latency, p95: latency, p99: latency }),
+      attempts: described(Type.Integer(), 'Number of attempts.'),
+      successes: described(Type.Integer(), 'Number of attempts that succeeded.'),
+      failures: described(Type.Integer(), 'Number of attempts that failed.'),
+      latencyMs: described(Latencies, 'Durations of the attempts in milliseconds.'),
     },
-    { description: `At most the newest ${statisticsAttemptsMax} attempts, by event` },
+    { description: `The last 24 hours: at most the newest ${statisticsAttemptsMax} attempts, by event.` },
   ),
 })

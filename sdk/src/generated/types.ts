@@ -9,364 +9,591 @@ export type Amount = string
 export type AmountInput = string | number
 
 export type Balance = {
+  /** Identifies the balance. */
   readonly id: string
+  /** Currency of the balance: ISO 4217 alpha-3, or a token code. */
   readonly currency: string
+  /** Settled money in major units of `currency`, including reserved money. */
   readonly posted: Amount
+  /** Money set aside for payouts that have not settled, in major units of `currency`. */
   readonly reserved: Amount
+  /** Money that a payout can use, in major units: `posted` minus `reserved`. Never negative. */
   readonly available: Amount
+  /** The instant at which the balances were read. Equal for all balances of a response. */
   readonly asOf: string
 }
 
 export type BalancePage = {
+  /** The items of the page, newest first. */
   readonly data: readonly Balance[]
+  /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
   readonly nextCursor: string | null
+  /** True if there is another page. */
   readonly hasMore: boolean
 }
 
 export type Beneficiary = {
+  /** Identifies the beneficiary. Payouts name it as `beneficiaryId`. */
   readonly id: string
-  /** The customer's guid */
+  /** The `guid` of the owning customer. Absent if the partner itself owns it. */
   readonly customerId?: string
+  /** Your short name for the beneficiary. Absent if none was given. */
   readonly alias?: string
+  /** Name of the account holder. */
   readonly name: string
+  /** IBAN, ISO 13616, without spaces. Absent for token currencies. */
   readonly iban?: string
+  /** BIC of the bank, ISO 9362. Absent if none was given. */
   readonly bic?: string
+  /** Address of the wallet. Absent for fiat currencies. */
   readonly walletAddress?: string
+  /** Country of the account, ISO 3166-1 alpha-2. Absent for token currencies. */
   readonly country?: string
+  /** Currency of all payouts to the beneficiary: ISO 4217 alpha-3, or a token code. */
   readonly currency: string
+  /** Time of creation. */
   readonly createdAt: string
+  /** Time of the last change. */
   readonly updatedAt: string
 }
 
 export type BeneficiaryCreate = {
-  /** The customer's guid or serviceId */
+  /** The `guid` or the `serviceId` of the customer that owns the beneficiary. Without it, the partner itself owns it. */
   readonly customerId?: string | undefined
+  /** Your short name for the beneficiary. The beneficiary does not see it. */
   readonly alias?: string | undefined
+  /** Name of the account holder. The payment message contains it. */
   readonly name: string
-  /** ISO 13616 IBAN. Required for fiat currencies. Spaces are removed */
+  /** IBAN of the beneficiary, ISO 13616. Required for fiat currencies. The service removes spaces. */
   readonly iban?: string | undefined
-  /** ISO 9362 BIC */
+  /** BIC of the bank, ISO 9362. */
   readonly bic?: string | undefined
-  /** Required for token currencies */
+  /** Address of the wallet. Required for token currencies. */
   readonly walletAddress?: string | undefined
-  /** Country of the account. Must be a country of the IBAN. Default: the country of the IBAN */
+  /** Country of the account, ISO 3166-1 alpha-2. Must be a country of the IBAN. Default: the country of the IBAN. */
   readonly country?: string | undefined
+  /** Currency of all payouts to the beneficiary: ISO 4217 alpha-3, or a token code. */
   readonly currency: string
 }
 
 export type BeneficiaryPage = {
+  /** The items of the page, newest first. */
   readonly data: readonly Beneficiary[]
+  /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
   readonly nextCursor: string | null
+  /** True if there is another page. */
   readonly hasMore: boolean
 }
 
 export type BeneficiaryUpdate = {
+  /** Identifies the beneficiary to update. */
   readonly id: string
+  /** The new short name. At least one of `alias` and `name` is required. */
   readonly alias?: string | undefined
+  /** The new name of the account holder. Applies to later payouts. */
   readonly name?: string | undefined
 }
 
 export type Customer = {
+  /** Your identifier of the customer. Absent if none was given. */
   readonly partnerCustomerIdentifier?: string
+  /** Short identifier of the customer: `cus_` and 16 characters. */
   readonly serviceId: string
+  /** Identifies the customer. Paths accept the `guid` and the `serviceId`. */
   readonly guid: string
+  /** Email address of the customer. Absent if none was given. */
   readonly email?: string
+  /** Time of creation. */
   readonly createdAt: string
+  /** Time of the last change. */
   readonly updatedAt: string
+  /** Identity (KYC) data. A field without a value is absent. */
   readonly kyc: Kyc
 }
 
 export type CustomerAccount = {
+  /** Country of `iban`, ISO 3166-1 alpha-2. Repeats the first entry of `ibans`. */
   readonly country: string
+  /** The first IBAN of the customer, ISO 13616, without spaces. Repeats the first entry of `ibans`. */
   readonly iban: string
-  /** The partner's own identifier of the customer. Without one: the customer's serviceId */
+  /** Your identifier of the customer, `partnerCustomerIdentifier`. Without one, the `serviceId`. */
   readonly partnerCustomerId: string
+  /** All IBANs of the customer: one per issuing country. */
   readonly ibans: readonly {
+    /** Country of the IBAN, ISO 3166-1 alpha-2. */
     readonly country: string
+    /** The IBAN, ISO 13616, without spaces. */
     readonly iban: string
   }[]
 }
 
 export type CustomerCreate = {
+  /** Email address of the customer. Null clears it. */
   readonly email?: string | null | undefined
+  /** Your identifier of the customer, 1 to 140 characters. Need not be unique. Null clears it. */
   readonly partnerCustomerIdentifier?: string | null | undefined
+  /** Identity (KYC) data. Given fields are set. Null clears a field, or all of them. */
   readonly kyc?: KycInput | null | undefined
+  /** `Individual`: a person. `Business`: a company. `SoleTrader`: a person in business. Without it, the service derives the type from the KYC fields. */
   readonly customerType?: CustomerType | undefined
 }
 
 export type CustomerPage = {
+  /** The items of the page, newest first. */
   readonly data: readonly Customer[]
+  /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
   readonly nextCursor: string | null
+  /** True if there is another page. */
   readonly hasMore: boolean
 }
 
 export type CustomerType = 'Individual' | 'Business' | 'SoleTrader'
 
 export type CustomerUpdate = {
+  /** Email address of the customer. Null clears it. */
   readonly email?: string | null | undefined
+  /** Your identifier of the customer, 1 to 140 characters. Need not be unique. Null clears it. */
   readonly partnerCustomerIdentifier?: string | null | undefined
+  /** Identity (KYC) data. Given fields are set. Null clears a field, or all of them. */
   readonly kyc?: KycInput | null | undefined
 }
 
 export type Delivery = {
+  /** Identifies the delivery; the same on every attempt. Equal to `webhook-id`. */
   readonly eventId: string
+  /** Name of the event type. */
   readonly eventType: string
+  /** Reference of the transaction. */
   readonly reference: string
+  /** `Pending`: will be attempted. `Delivered`: the endpoint returned 2xx. `Held`: waits until the subscription is enabled or the event is redelivered. */
   readonly status: 'Pending' | 'Delivered' | 'Held'
+  /** Attempts so far. */
   readonly attemptCount: number
+  /** Time of the next attempt. Null unless the status is `Pending`. */
   readonly nextAttemptAt: string | null
+  /** Time of creation of the delivery. */
   readonly createdAt: string
+  /** Time of the successful attempt. Absent until then. */
   readonly deliveredAt?: string
-  /** The newest twenty attempts, oldest first */
+  /** The newest twenty attempts, oldest first. */
   readonly attempts: readonly DeliveryAttempt[]
 }
 
 export type DeliveryAttempt = {
+  /** Number of the attempt, from 1. */
   readonly attempt: number
+  /** Time at which the attempt started. */
   readonly startedAt: string
+  /** Duration of the attempt in milliseconds. */
   readonly durationMs: number
+  /** HTTP status of the response. Absent without a response. */
   readonly status?: number
+  /** Why the attempt failed. Absent after a success. */
   readonly error?: string
+  /** The beginning of the response body, as text. Absent without a response. */
   readonly responseBody?: string
 }
 
 export type DeliveryPage = {
+  /** The items of the page, newest first. */
   readonly data: readonly Delivery[]
+  /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
   readonly nextCursor: string | null
+  /** True if there is another page. */
   readonly hasMore: boolean
 }
 
 export type EventType = {
+  /** Name of the event type, as in `events` of a subscription. */
   readonly name: string
+  /** When the event occurs. */
   readonly description: string
+  /** True if the service emits the event type. Other types are never delivered. */
   readonly emitted: boolean
+  /** Version of the envelope. */
   readonly version: number
+  /** The fields of `data` by name, each with its JSON Schema. */
   readonly properties: { readonly [name: string]: unknown }
 }
 
 export type EventTypes = {
+  /** All event types. */
   readonly data: readonly EventType[]
 }
 
 export type FeedEvent = {
+  /** Identifies the event within the feed. */
   readonly id: string
-  /** Sequence number within the partner, from 1, without gaps */
+  /** Sequence number within the partner, from 1, without gaps. */
   readonly sequence: number
+  /** Name of the event type. */
   readonly eventType: string
+  /** Reference of the transaction. */
   readonly reference: string
+  /** Time at which the event occurred. */
   readonly occurredAt: string
+  /** The `eventId` of the deliveries of `subscriptionId`. Absent without that parameter. */
   readonly eventId?: string
-  /** The same `data` as in the deliveries */
+  /** The same `data` as in the deliveries. */
   readonly data: EventData
 }
 
 export type FeedPage = {
+  /** The events of the page, oldest first. */
   readonly data: readonly FeedEvent[]
+  /** Opaque. Store the value and pass it as `after`. Also present on the last page. */
   readonly nextCursor: string
+  /** True if there are more events already. */
   readonly hasMore: boolean
 }
 
 export type FiatPayout = {
+  /** Amount in major units of `currency`. */
   readonly amount: Amount
+  /** IBAN that receives the money. */
   readonly beneficiaryAccount: string
+  /** Name of the account holder when the payout was accepted. */
   readonly beneficiaryName: string
+  /** Currency of the payout, ISO 4217 alpha-3. */
   readonly currency: string
+  /** The idempotency key of the request. */
   readonly idempotencyKey: string
+  /** Reference of the transaction. Find the payment by it at `GET /v1/transactions/{reference}`. */
   readonly reference: string
+  /** `Pending`: accepted; the amount is reserved. `PendingApproval`: waits for the approval of a second person. `Processing`: being submitted to the bank. `Sent`: the bank accepted the instruction. `Completed`: settled. `Failed`: refused or rejected; the reserved amount is available again. Final. `Returned`: settled, then returned by the bank in a new refund transaction. Final. `Cancelled`: cancelled before submission. Final. */
   readonly status: PayoutStatus
 }
 
 export type FiatPayoutCreate = {
+  /** Amount in major units of `currency`: 0.01 to 10,000,000.00, at most 2 decimal digits. Reserved at once. */
   readonly amount: AmountInput
+  /** The beneficiary that receives the payout. */
   readonly beneficiaryId: string
+  /** Fiat currency, ISO 4217 alpha-3. Must equal the currency of the beneficiary. */
   readonly currency: string
+  /** Your key of this payout, 1 to 255 characters, unique among your payouts. Repeat it to retry the same payout. */
   readonly idempotencyKey: string
+  /** Text that the beneficiary reads on the statement, 1 to 140 characters. Also the transaction reference, if you have not used it before. */
   readonly reference?: string | undefined
 }
 
 export type Invitation = {
+  /** Identifies the invitation. */
   readonly inviteId: string
+  /** Address that received the invitation. */
   readonly email: string
+  /** Role that the invited person gets. */
   readonly roleName: 'Admin' | 'Developer' | 'Operator'
+  /** `Pending`: can be accepted. `Accepted`: the person joined. `Expired`: the time is over. `Revoked`: withdrawn. */
   readonly status: 'Pending' | 'Accepted' | 'Expired' | 'Revoked'
+  /** Identifies the user or service account that sent the invitation. */
   readonly invitedById: string
+  /** Name of the user or service account that sent the invitation. */
   readonly invitedByFullName: string
+  /** Time of creation. */
   readonly createdAt: string
+  /** Time of the last change or resend. */
   readonly updatedAt: string
 }
 
 export type InvitationPage = {
+  /** The items of the page, newest first. */
   readonly data: readonly Invitation[]
+  /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
   readonly nextCursor: string | null
+  /** True if there is another page. */
   readonly hasMore: boolean
 }
 
 export type InvitationResend = {
+  /** Where the invitation link leads: an absolute `https` URL. The sandbox also allows `http` on localhost. Absent: the earlier one stays. */
   readonly redirectUrl?: string | null | undefined
 }
 
 export type Invitations = {
+  /** The created invitations, in the order of the request. */
   readonly invitations: readonly Invitation[]
 }
 
 export type InvitationsCreate = {
+  /** One entry per invited person, 1 to 50. All are created or none. */
   readonly invitations: readonly ({
+    /** Address that receives the invitation. */
     readonly email: string
+    /** Name of the person, 1 to 140 characters. */
     readonly fullName: string
+    /** `Admin`: every permission. `Developer`: reads, webhooks and simulations. `Operator`: daily work with money. */
     readonly role: 'Admin' | 'Developer' | 'Operator'
+    /** Where the invitation link leads: an absolute `https` URL. The sandbox also allows `http` on localhost. */
     readonly redirectUrl?: string | null | undefined
   })[]
+  /** Days until the invitations expire, 1 to 30. Absent or null: 7. */
   readonly expiryInDays?: number | null | undefined
 }
 
 export type Kyc = {
+  /** First line of the postal address: street and number. */
   readonly addressLine1?: string
+  /** Second line of the postal address: building, floor or unit. */
   readonly addressLine2?: string
+  /** City of the postal address. */
   readonly city?: string
+  /** Full name of the person, as in the identity document. */
   readonly fullName?: string
+  /** Legal form of the company, for example `GmbH`. */
   readonly legalForm?: string
+  /** Registered name of the company. */
   readonly legalName?: string
+  /** Legal Entity Identifier, ISO 17442: 20 characters. Stored as given. */
   readonly lei?: string
+  /** Mobile phone number, preferably in E.164 form. Stored as given. */
   readonly mobilePhone?: string
+  /** What the company does, in a sentence. */
   readonly natureOfBusiness?: string
+  /** Postal code of the postal address. */
   readonly postalCode?: string
+  /** Number of the company in its public register. */
   readonly registrationNumber?: string
+  /** Complete residential address of the person, on one line. */
   readonly residenceAddress?: string
+  /** Tax identification number. Stored as given. */
   readonly taxId?: string
+  /** Name under which the business trades. */
   readonly tradingName?: string
+  /** Website of the business. Stored as given. */
   readonly website?: string
+  /** First name of ultimate beneficial owner 1. */
   readonly uboFirstName1?: string
+  /** Last name of ultimate beneficial owner 1. */
   readonly uboLastName1?: string
+  /** First name of ultimate beneficial owner 2. */
   readonly uboFirstName2?: string
+  /** Last name of ultimate beneficial owner 2. */
   readonly uboLastName2?: string
+  /** First name of ultimate beneficial owner 3. */
   readonly uboFirstName3?: string
+  /** Last name of ultimate beneficial owner 3. */
   readonly uboLastName3?: string
+  /** First name of ultimate beneficial owner 4. */
   readonly uboFirstName4?: string
+  /** Last name of ultimate beneficial owner 4. */
   readonly uboLastName4?: string
+  /** First name of ultimate beneficial owner 5. */
   readonly uboFirstName5?: string
+  /** Last name of ultimate beneficial owner 5. */
   readonly uboLastName5?: string
+  /** Country of citizenship of the person, ISO 3166-1 alpha-2. */
   readonly citizenshipCountryCode?: string
+  /** Country where the company is registered, ISO 3166-1 alpha-2. */
   readonly countryOfIncorporation?: string
+  /** Country where the company does most of its business, ISO 3166-1 alpha-2. */
   readonly countryOfPrincipalBusiness?: string
+  /** Date of birth of the person, `YYYY-MM-DD`. */
   readonly dateOfBirth?: string
+  /** Date of incorporation of the company, `YYYY-MM-DD`. */
   readonly dateOfIncorporation?: string
+  /** `Individual`: a person. `Business`: a company. `SoleTrader`: a person in business. */
   readonly customerType: CustomerType
 }
 
 export type KycInput = {
+  /** First line of the postal address: street and number. */
   readonly addressLine1?: string | null | undefined
+  /** Second line of the postal address: building, floor or unit. */
   readonly addressLine2?: string | null | undefined
+  /** City of the postal address. */
   readonly city?: string | null | undefined
+  /** Full name of the person, as in the identity document. */
   readonly fullName?: string | null | undefined
+  /** Legal form of the company, for example `GmbH`. */
   readonly legalForm?: string | null | undefined
+  /** Registered name of the company. */
   readonly legalName?: string | null | undefined
+  /** Legal Entity Identifier, ISO 17442: 20 characters. Stored as given. */
   readonly lei?: string | null | undefined
+  /** Mobile phone number, preferably in E.164 form. Stored as given. */
   readonly mobilePhone?: string | null | undefined
+  /** What the company does, in a sentence. */
   readonly natureOfBusiness?: string | null | undefined
+  /** Postal code of the postal address. */
   readonly postalCode?: string | null | undefined
+  /** Number of the company in its public register. */
   readonly registrationNumber?: string | null | undefined
+  /** Complete residential address of the person, on one line. */
   readonly residenceAddress?: string | null | undefined
+  /** Tax identification number. Stored as given. */
   readonly taxId?: string | null | undefined
+  /** Name under which the business trades. */
   readonly tradingName?: string | null | undefined
+  /** Website of the business. Stored as given. */
   readonly website?: string | null | undefined
+  /** First name of ultimate beneficial owner 1. */
   readonly uboFirstName1?: string | null | undefined
+  /** Last name of ultimate beneficial owner 1. */
   readonly uboLastName1?: string | null | undefined
+  /** First name of ultimate beneficial owner 2. */
   readonly uboFirstName2?: string | null | undefined
+  /** Last name of ultimate beneficial owner 2. */
   readonly uboLastName2?: string | null | undefined
+  /** First name of ultimate beneficial owner 3. */
   readonly uboFirstName3?: string | null | undefined
+  /** Last name of ultimate beneficial owner 3. */
   readonly uboLastName3?: string | null | undefined
+  /** First name of ultimate beneficial owner 4. */
   readonly uboFirstName4?: string | null | undefined
+  /** Last name of ultimate beneficial owner 4. */
   readonly uboLastName4?: string | null | undefined
+  /** First name of ultimate beneficial owner 5. */
   readonly uboFirstName5?: string | null | undefined
+  /** Last name of ultimate beneficial owner 5. */
   readonly uboLastName5?: string | null | undefined
+  /** Country of citizenship of the person, ISO 3166-1 alpha-2. */
   readonly citizenshipCountryCode?: string | null | undefined
+  /** Country where the company is registered, ISO 3166-1 alpha-2. */
   readonly countryOfIncorporation?: string | null | undefined
+  /** Country where the company does most of its business, ISO 3166-1 alpha-2. */
   readonly countryOfPrincipalBusiness?: string | null | undefined
+  /** Date of birth of the person, `YYYY-MM-DD`. */
   readonly dateOfBirth?: string | null | undefined
+  /** Date of incorporation of the company, `YYYY-MM-DD`. */
   readonly dateOfIncorporation?: string | null | undefined
+  /** National identification number of the person. Stored encrypted. No response contains it. */
   readonly personalIdentificationNumber?: string | null | undefined
 }
 
 export type PartnerUser = {
+  /** Postal address of the user. */
   readonly address?: string
+  /** Country of the user, as a name. */
   readonly country?: string
+  /** Country of the user, ISO 3166-1 alpha-2. */
   readonly countryCode?: string
+  /** Email address of the user. */
   readonly email?: string
+  /** Identifies the user or the service account. */
   readonly id?: string
+  /** IP address of the request, IPv4 or IPv6. */
   readonly ipAddress?: string
+  /** Name of the user or the service account. */
   readonly name?: string
 }
 
 export type PartyDetails = {
+  /** Name of the bank. */
   readonly bankName?: string
+  /** BIC of the bank, ISO 9362. */
   readonly bic?: string
+  /** IBAN of the account, ISO 13616, without spaces. */
   readonly iban?: string
+  /** Name of the account holder. */
   readonly accountHolderName?: string
+  /** Postal address of the account holder, on one line. */
   readonly address?: string
+  /** Country of the account, ISO 3166-1 alpha-2. */
   readonly country?: string
+  /** Address of the wallet. Only for tokens. */
   readonly walletAddress?: string
 }
 
 export type PayoutPage = {
+  /** The items of the page, newest first. */
   readonly data: readonly PayoutRecord[]
+  /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
   readonly nextCursor: string | null
+  /** True if there is another page. */
   readonly hasMore: boolean
 }
 
 export type PayoutRecord = {
+  /** Identifies the payout. */
   readonly id: string
+  /** Amount in major units of `currency`. */
   readonly amount: Amount
+  /** IBAN that receives the money. */
   readonly beneficiaryAccount: string
+  /** Name of the account holder when the payout was accepted. */
   readonly beneficiaryName: string
+  /** Currency of the payout, ISO 4217 alpha-3. */
   readonly currency: string
+  /** The idempotency key of the request. Absent for a simulated withdrawal without a key. */
   readonly idempotencyKey?: string
+  /** Reference of the transaction. Find the payment by it at `GET /v1/transactions/{reference}`. */
   readonly reference: string
+  /** `Pending`: accepted; the amount is reserved. `PendingApproval`: waits for the approval of a second person. `Processing`: being submitted to the bank. `Sent`: the bank accepted the instruction. `Completed`: settled. `Failed`: refused or rejected; the reserved amount is available again. Final. `Returned`: settled, then returned by the bank in a new refund transaction. Final. `Cancelled`: cancelled before submission. Final. */
   readonly status: PayoutStatus
+  /** The beneficiary. Absent for a simulated withdrawal. */
   readonly beneficiaryId?: string
-  /** The customer's guid */
+  /** The `guid` of the customer. Absent for a payout of the partner itself. */
   readonly customerId?: string
+  /** End-to-end identifier in the payment message. Unique per payout. */
   readonly endToEndId: string
+  /** Payment rail: `Sepa`, `Swift` or `Wallet`. Absent until one is chosen. */
   readonly rail?: string
+  /** Reason of the failure. Absent if the payout has not failed. */
   readonly errorKey?: string
+  /** Time of acceptance. */
   readonly createdAt: string
+  /** Time of the last change of status. */
   readonly updatedAt: string
 }
 
 export type PayoutStatus = 'Pending' | 'PendingApproval' | 'Processing' | 'Sent' | 'Completed' | 'Failed' | 'Returned' | 'Cancelled'
 
 export type Problem = {
+  /** Path of the page that explains the problem: its cause, its cure and an example. */
   readonly type: string
+  /** Short summary of the problem, for people. The same for every problem of the code. */
   readonly title: string
+  /** HTTP status of the response. */
   readonly status: number
+  /** What is wrong with this request and what to do, for people. The text may change. */
   readonly detail: string
+  /** Path of the request. */
   readonly instance: string
+  /** Identifies the kind of problem. Branch on this field. */
   readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'invitation_not_pending' | 'recovery_in_progress' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'idempotency_key_reused' | 'insufficient_funds' | 'currency_not_supported' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'headers_too_large' | 'internal_error' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
+  /** Identifies the request in the logs of the service. Equal to `X-Request-Id`. */
   readonly requestId: string
+  /** The refused fields, at most 50. Absent if no field is to blame. */
   readonly errors?: readonly ({
+    /** RFC 6901 JSON pointer to the field in the body. Begins with `/query` or `/path` for a parameter. */
     readonly pointer: string
+    /** Why the field is refused. */
     readonly code: 'required' | 'unknown_field' | 'duplicate_key' | 'wrong_type' | 'empty' | 'too_long' | 'too_few' | 'too_many' | 'invalid_format' | 'invalid_value' | 'invalid_character' | 'out_of_range' | 'too_precise' | 'exists'
+    /** What is wrong with the field, for people. The text may change. */
     readonly message: string
   })[]
+  /** The canonical string that the service computed. Only for a refused signature in the sandbox. */
   readonly canonicalString?: string
+  /** The mistake that explains the refused signature. Only in the sandbox, and absent if the service knows none. */
   readonly likelyMistake?: 'timestamp_unit' | 'clock' | 'nonce_format' | 'signature_hex' | 'signature_encoding' | 'signature_length' | 'private_key' | 'padding_scheme' | 'hash_algorithm' | 'digest_info_missing' | 'double_hash' | 'line_feeds' | 'trailing_line_feed' | 'item_order' | 'method_case' | 'method' | 'path' | 'path_with_query' | 'query_missing' | 'query_question_mark' | 'query_order' | 'query_encoding' | 'timestamp_mismatch' | 'nonce_spelling' | 'secret_missing' | 'secret_spelling' | 'body_missing' | 'body_not_hashed' | 'body_hash_case' | 'body_hash_form' | 'body_reserialised' | 'canonical_string'
 }
 
 export type Recovery = {
+  /** Identifies the recovery. */
   readonly id: string
+  /** `Running`: examines events in the background. `Completed`: examined the whole range. */
   readonly status: 'Running' | 'Completed'
+  /** Start of the time range, inclusive. */
   readonly since: string
+  /** End of the time range, exclusive. */
   readonly until: string
-  /** Events examined so far */
+  /** Number of events examined so far. */
   readonly examined: number
-  /** Deliveries rescheduled, or created because they were missing */
+  /** Number of deliveries rescheduled, or created because they were missing. */
   readonly recovered: number
+  /** Time of creation. */
   readonly createdAt: string
+  /** Time of the last progress. */
   readonly updatedAt: string
 }
 
 export type RecoveryPage = {
+  /** The items of the page, newest first. */
   readonly data: readonly Recovery[]
+  /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
   readonly nextCursor: string | null
+  /** True if there is another page. */
   readonly hasMore: boolean
 }
 
@@ -378,21 +605,24 @@ export type RecoveryStart = {
 }
 
 export type SecretRotate = {
-  /** How long earlier secrets continue to sign. Default: 86400. Use 0 if a secret has leaked */
+  /** Seconds for which earlier keys continue to sign, 0 to 604800. Default: 86400. Use 0 if a secret has leaked. */
   readonly overlapSeconds?: number | undefined
-  /** Signature scheme of the new key. Default: the current scheme */
+  /** Signature scheme of the new key. Default: the current scheme. */
   readonly signature?: 'v1' | 'v1a' | undefined
 }
 
 export type SecretRotated = {
+  /** Identifies the new key. */
   readonly id: string
+  /** `v1`: HMAC-SHA256 with a shared secret. `v1a`: Ed25519 with a public key. */
   readonly signature: 'v1' | 'v1a'
-  /** Only for v1: the signing secret (whsec_...). No later response contains it */
+  /** Only for `v1`: the signing secret (`whsec_...`). No later response contains it. */
   readonly secret?: string
-  /** Only for v1a: the public key that verifies signatures of the newest key (whpk_...) */
+  /** Only for `v1a`: the public key that verifies signatures of the newest key (`whpk_...`). */
   readonly publicKey?: string
+  /** Time of creation of the new key. */
   readonly createdAt: string
-  /** Earlier secrets also sign until this time */
+  /** Earlier keys also sign until this time. */
   readonly overlapUntil: string
 }
 
@@ -415,467 +645,780 @@ export type SignedRequest = {
 }
 
 export type Simulated = {
+  /** Reference of the transaction: follow it at `GET /v1/transactions/{reference}`. */
   readonly reference: string
+  /** Status of the transaction when the request was answered. */
   readonly status: 'Pending' | 'Completed' | 'Unsuccessful' | 'Cancelled' | 'Expired'
+  /** Amount in major units of `currency`. */
   readonly amount: Amount
+  /** Currency of the transaction. */
   readonly currency: string
 }
 
 export type SimulatedDepositCreate = {
-  /** The customer's guid or serviceId */
+  /** The `guid` or the `serviceId` of the customer. */
   readonly customerId: string
+  /** Amount in major units of `currency`: 0.01 to 10,000,000.00, at most 2 decimal digits. */
   readonly amount: AmountInput
+  /** Currency of the deposit, ISO 4217 alpha-3. */
   readonly currency: string
+  /** `completed`: the balance is credited. `failed`: the bank refuses the payment. `expired`: it is not funded in time. */
   readonly outcome: 'completed' | 'failed' | 'expired'
+  /** Your own reference. The transaction and the events of the deposit contain it. */
   readonly websiteReference?: string | null | undefined
+  /** Your key of this simulation, 1 to 255 characters. Without it, a repeated request simulates again. */
   readonly idempotencyKey?: string | null | undefined
+  /** A JSON object of at most 4096 bytes. The events of the deposit return it unchanged. */
   readonly customFields?: { readonly [name: string]: unknown } | null | undefined
 }
 
 export type SimulatedWithdrawalCreate = {
-  /** The customer's guid or serviceId */
+  /** The `guid` or the `serviceId` of the customer. */
   readonly customerId: string
+  /** Amount in major units of `currency`: 0.01 to 10,000,000.00, at most 2 decimal digits. Reserved at once. */
   readonly amount: AmountInput
+  /** Currency of the withdrawal, ISO 4217 alpha-3. */
   readonly currency: string
+  /** `sent`: the bank accepts the payment and never settles it. `completed`: it settles. `failed`: the bank rejects it. */
   readonly outcome: 'sent' | 'completed' | 'failed'
+  /** Your key of this simulation, 1 to 255 characters. Without it, a repeated request simulates again. */
   readonly idempotencyKey?: string | null | undefined
 }
 
 export type Subscription = {
+  /** Identifies the subscription. */
   readonly id: string
+  /** Where events are delivered. */
   readonly url: string
+  /** Event names, or ["*"] for every event type, including future ones. */
   readonly events: readonly string[]
+  /** Your note about the subscription. Absent if none was given. */
   readonly description?: string
+  /** Version of the envelope. */
   readonly apiVersion: number
+  /** True: the events of a reference are delivered strictly in order, each after the previous one. */
   readonly ordered: boolean
+  /** `v1`: HMAC-SHA256 with a shared secret. `v1a`: Ed25519 with a public key. */
   readonly signature: 'v1' | 'v1a'
-  /** Only for v1a: the public key that verifies signatures of the newest key (whpk_...) */
+  /** Only for `v1a`: the public key that verifies signatures of the newest key (`whpk_...`). */
   readonly publicKey?: string
+  /** `Enabled`: events are delivered. `Disabled`: events are kept and not delivered. */
   readonly status: 'Enabled' | 'Disabled'
-  /** Partner: disabled by PATCH. Gone: the endpoint returned 410. Failing: no success for five days */
+  /** `Partner`: disabled by PATCH. `Gone`: the endpoint returned 410. `Failing`: no success for five days. Absent if enabled. */
   readonly disabledReason?: 'Partner' | 'Gone' | 'Failing'
+  /** Time at which the subscription was disabled. Absent if enabled. */
   readonly disabledAt?: string
+  /** Time of creation. */
   readonly createdAt: string
+  /** Time of the last change. */
   readonly updatedAt: string
+  /** One line for each subscribed event type that is never delivered. Absent if there is none. */
   readonly warnings?: readonly string[]
 }
 
 export type SubscriptionCreate = {
+  /** Where events are delivered: an `https` URL on a public address. The sandbox also allows `http` on loopback. */
   readonly url: string
-  /** Event names, or ["*"] for every event type, including future ones */
+  /** Event names, or ["*"] for every event type, including future ones. */
   readonly events?: readonly string[] | undefined
+  /** Your note about the subscription, 1 to 255 characters. */
   readonly description?: string | undefined
-  /** Version of the envelope: 2 */
+  /** Version of the envelope. The only one is 2. */
   readonly apiVersion?: number | undefined
-  /** Deliver the events of a reference strictly in order, each after the previous one */
+  /** True: the events of a reference are delivered strictly in order, each after the previous one. Default: false. */
   readonly ordered?: boolean | undefined
-  /** v1: HMAC-SHA256 with a shared secret. v1a: Ed25519 with a public key. Default: v1 */
+  /** `v1`: HMAC-SHA256 with a shared secret. `v1a`: Ed25519 with a public key. Default: `v1`. */
   readonly signature?: 'v1' | 'v1a' | undefined
 }
 
 export type SubscriptionCreated = {
+  /** Identifies the subscription. */
   readonly id: string
+  /** Where events are delivered. */
   readonly url: string
+  /** Event names, or ["*"] for every event type, including future ones. */
   readonly events: readonly string[]
+  /** Your note about the subscription. Absent if none was given. */
   readonly description?: string
+  /** Version of the envelope. */
   readonly apiVersion: number
+  /** True: the events of a reference are delivered strictly in order, each after the previous one. */
   readonly ordered: boolean
+  /** `v1`: HMAC-SHA256 with a shared secret. `v1a`: Ed25519 with a public key. */
   readonly signature: 'v1' | 'v1a'
-  /** Only for v1a: the public key that verifies signatures of the newest key (whpk_...) */
+  /** Only for `v1a`: the public key that verifies signatures of the newest key (`whpk_...`). */
   readonly publicKey?: string
+  /** `Enabled`: events are delivered. `Disabled`: events are kept and not delivered. */
   readonly status: 'Enabled' | 'Disabled'
-  /** Partner: disabled by PATCH. Gone: the endpoint returned 410. Failing: no success for five days */
+  /** `Partner`: disabled by PATCH. `Gone`: the endpoint returned 410. `Failing`: no success for five days. Absent if enabled. */
   readonly disabledReason?: 'Partner' | 'Gone' | 'Failing'
+  /** Time at which the subscription was disabled. Absent if enabled. */
   readonly disabledAt?: string
+  /** Time of creation. */
   readonly createdAt: string
+  /** Time of the last change. */
   readonly updatedAt: string
+  /** One line for each subscribed event type that is never delivered. Absent if there is none. */
   readonly warnings?: readonly string[]
-  /** Only for v1: the signing secret (whsec_...). No later response contains it */
+  /** Only for `v1`: the signing secret (`whsec_...`). No later response contains it. */
   readonly secret?: string
 }
 
 export type SubscriptionPage = {
+  /** The items of the page, newest first. */
   readonly data: readonly Subscription[]
+  /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
   readonly nextCursor: string | null
+  /** True if there is another page. */
   readonly hasMore: boolean
 }
 
 export type SubscriptionStatistics = {
-  /** Deliveries in the retention period: delivered + pending + held */
+  /** Number of deliveries in the retention period: delivered + pending + held. */
   readonly owed: number
+  /** Number of deliveries that succeeded. */
   readonly delivered: number
+  /** Number of deliveries that will be attempted. */
   readonly pending: number
+  /** Number of deliveries that are held. */
   readonly held: number
-  /** True if a count reached 100000, where counting stops */
+  /** True if a count reached 100000, where counting stops. */
   readonly capped: boolean
+  /** Time of the oldest pending event. Null if none is pending. */
   readonly oldestPendingAt: string | null
+  /** Time of the first failure since the last success. Null after a success. */
   readonly failingSince: string | null
+  /** Circuit breaker. `Closed`: deliveries run. `Open`: only probes are sent until one succeeds. */
   readonly breaker: 'Closed' | 'Open'
-  /** At most the newest 10000 attempts, by event */
+  /** The last 24 hours: at most the newest 10000 attempts, by event. */
   readonly last24Hours: {
+    /** Number of attempts. */
     readonly attempts: number
+    /** Number of attempts that succeeded. */
     readonly successes: number
+    /** Number of attempts that failed. */
     readonly failures: number
+    /** Durations of the attempts in milliseconds. */
     readonly latencyMs: {
+      /** Median duration in milliseconds. Null without attempts. */
       readonly p50: number | null
+      /** The 95th percentile of the duration in milliseconds. Null without attempts. */
       readonly p95: number | null
+      /** The 99th percentile of the duration in milliseconds. Null without attempts. */
       readonly p99: number | null
     }
   }
 }
 
 export type SubscriptionUpdate = {
+  /** Where events are delivered: an `https` URL on a public address. The sandbox also allows `http` on loopback. */
   readonly url?: string | undefined
-  /** Event names, or ["*"] for every event type, including future ones */
+  /** Event names, or ["*"] for every event type, including future ones. */
   readonly events?: readonly string[] | undefined
+  /** Your note about the subscription, 1 to 255 characters. Null clears it. */
   readonly description?: string | null | undefined
+  /** True: the events of a reference are delivered strictly in order, each after the previous one. */
   readonly ordered?: boolean | undefined
+  /** `Enabled`: events are delivered. `Disabled`: events are kept and not delivered. */
   readonly status?: 'Enabled' | 'Disabled' | undefined
 }
 
 export type TestResult = {
+  /** Identifies the sample. Equal to `webhook-id`. */
   readonly eventId: string
+  /** Event type of the sample. */
   readonly eventType: string
-  /** True if the endpoint returned a complete 2xx response within the time limit */
+  /** True if the endpoint returned a complete 2xx response within the time limit. */
   readonly delivered: boolean
+  /** Duration of the attempt in milliseconds. */
   readonly durationMs: number
+  /** HTTP status of the response. Absent without a response. */
   readonly status?: number
+  /** Why the attempt failed. Absent after a success. */
   readonly error?: string
-  /** The beginning of the response body */
+  /** The beginning of the response body, as text. Absent without a response. */
   readonly responseBody?: string
 }
 
 export type TestSend = {
-  /** Default: the first event type of the subscription */
+  /** Event type of the sample. Default: the first event type of the subscription. */
   readonly eventType?: string | undefined
 }
 
 export type TimelineEntry = {
+  /** Time of the step. */
   readonly createdAt: string
+  /** Status of the transaction after the step. */
   readonly status: 'Pending' | 'Completed' | 'Unsuccessful' | 'Cancelled' | 'Expired'
+  /** What happened. */
   readonly step: 'Created' | 'Initiated' | 'Submitted' | 'Screening' | 'Approval' | 'Reserved' | 'Accepted' | 'Sent' | 'Settled' | 'Credited' | 'Returned' | 'Failed' | 'Cancelled' | 'Expired'
 }
 
 export type Transaction = {
+  /** Identifies the transaction within the partner, 1 to 140 characters. */
   readonly reference: string
+  /** Amount in major units of `currency`. Always positive; `direction` says where it moves. */
   readonly amount: Amount
+  /** Currency of `amount`: ISO 4217 alpha-3, or a token code. */
   readonly currency: string
+  /** Amount that the customer paid or receives, in major units of `userCurrency`. Equal to `amount` without exchange. */
   readonly userAmount?: Amount
+  /** Currency of `userAmount`. Equal to `currency` without exchange. */
   readonly userCurrency?: string
+  /** Kind of movement: money in, money out, or an exchange. */
   readonly category: 'Deposit' | 'Withdrawal' | 'Conversion'
+  /** `Inward`: to the partner. `Outward`: from the partner. `Internal`: between accounts of the service. */
   readonly direction: 'Internal' | 'Inward' | 'Outward'
+  /** `Fiat`: a bank payment. `Token`: a transfer of tokens. */
   readonly method: 'Fiat' | 'Token'
+  /** Whether the transaction is of a customer or of the partner itself. */
   readonly partyType: 'Partner' | 'Customer'
+  /** `Pending`: in progress. `Completed`: settled. Final. `Unsuccessful`: refused or rejected; `errorKey` has the reason. Final. `Cancelled`: cancelled before it was sent. Final. `Expired`: not funded in time. Final. */
   readonly status: 'Pending' | 'Completed' | 'Unsuccessful' | 'Cancelled' | 'Expired'
+  /** Precise kind of the transaction, for bookkeeping. */
   readonly type: 'NotDefined' | 'PartnerCustomerDeposit' | 'PartnerCustomerWithdraw' | 'PartnerDeposit' | 'PartnerWithdraw' | 'PartnerCustomerRefund' | 'TokenTransferOut' | 'TokenTransferIn' | 'CustomerDeposit' | 'CustomerWithdraw' | 'CustomerRefund' | 'Conversion'
+  /** Reason of the failure. Absent if the transaction has not failed. */
   readonly errorKey?: 'Failed' | 'Expired' | 'BankRejection' | 'BankUnreachable' | 'InvalidAccountDetails' | 'CurrencyNotAccepted' | 'InvalidWalletAddress' | 'RecipientBlocked'
+  /** Payment rail. Absent until one is chosen. */
   readonly rail?: 'Sepa' | 'Swift' | 'Wallet'
+  /** True if the transaction exchanges currencies. */
   readonly hasFx: boolean
+  /** End of the validity of the exchange quote. Absent without exchange. */
   readonly fxQuoteExpiryTime?: string
+  /** Time of creation. */
   readonly createdAt: string
-  /** The time of the newest change. Each entry of `timeline` is a change */
+  /** Time of the last change. Each entry of `timeline` is a change. */
   readonly updatedAt: string
+  /** End-to-end identifier in the payment message. */
   readonly endToEndId?: string
+  /** Identifies the payment session of a deposit. */
   readonly sessionId?: string
+  /** Your own reference of a deposit. */
   readonly websiteReference?: string
+  /** The `reference` of your payout request, if the transaction could not take it because it was in use. */
   readonly userReference?: string
+  /** The idempotency key of the request that created the transaction. */
   readonly idempotencyKey?: string
+  /** Explanation of a transaction that the service created. */
   readonly description?: string
+  /** The beneficiary of a payout. */
   readonly beneficiaryId?: string
+  /** Alias of the beneficiary when the payout was accepted. */
   readonly beneficiaryAlias?: string
+  /** Hash of the blockchain transaction. Only for tokens. */
   readonly transactionHash?: string
+  /** The party that receives the money. */
   readonly creditorDetails?: PartyDetails
+  /** The party that pays. */
   readonly debtorDetails?: PartyDetails
+  /** The user or service account that requested the transaction. */
   readonly partnerUser?: PartnerUser
+  /** Every step of the transaction, oldest first. */
   readonly timeline: readonly TimelineEntry[]
 }
 
 export type TransactionPage = {
+  /** The items of the page, newest first. */
   readonly data: readonly Transaction[]
+  /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
   readonly nextCursor: string | null
+  /** True if there is another page. */
   readonly hasMore: boolean
 }
 
 /** Fires when a deposit is created for a customer and awaits payment. */
 export type PartnerCustomerDepositCreated = {
+  /** Name of the event type. */
   readonly eventType: 'partner.customer.deposit.created'
+  /** Time at which the event occurred. */
   readonly timestamp: string
+  /** Amount of the transaction in major units of `currency`. Parse it as a decimal. */
   readonly amount: Amount
+  /** Currency of `amount`: ISO 4217 alpha-3, or a token code. */
   readonly currency: string
+  /** The JSON object that you attached to the payment. Null without one. */
   readonly customFields: { readonly [name: string]: unknown } | null
+  /** The idempotency key of the request that created the transaction. Null without one. */
   readonly idempotencyKey: string | null
+  /** Reference of the transaction, as in `GET /v1/transactions/{reference}`. */
   readonly reference: string
+  /** Your own reference of the payment. Null without one. */
   readonly websiteReference: string | null
-  /** The customer's serviceId */
+  /** The `serviceId` of the customer. */
   readonly customerId: string
+  /** The `guid` of the customer. Null without a customer. */
   readonly customerGuid: string | null
+  /** Your identifier of the customer. Null without one. */
   readonly partnerCustomerId: string | null
+  /** End-to-end identifier in the payment message. */
   readonly endToEndId: string
+  /** How the money moves: `SepaCreditTransfer`, `SepaInstant`, `Swift`, `Wallet` or `Internal`. */
   readonly paymentMethod: string
+  /** Identifies the payment session. */
   readonly sessionId: string
+  /** Country of citizenship of the customer, ISO 3166-1 alpha-2. Null if unknown. */
   readonly customerCitizenshipCountryCode: string | null
+  /** Email address of the customer. Empty without one. */
   readonly customerEmail: string
+  /** Full name of the customer. Null if unknown. */
   readonly customerFullName: string | null
+  /** Residential address of the customer. Null if unknown. */
   readonly customerResidenceAddress: string | null
+  /** Your name as a partner. */
   readonly partnerName: string
+  /** Country of the payer's account, ISO 3166-1 alpha-2. Null if unknown. */
   readonly paymentCountryCode: string | null
 }
 
 /** Fires when the customer has started the payment. */
 export type PartnerCustomerDepositInitiated = {
+  /** Name of the event type. */
   readonly eventType: 'partner.customer.deposit.initiated'
+  /** Time at which the event occurred. */
   readonly timestamp: string
+  /** Amount of the transaction in major units of `currency`. Parse it as a decimal. */
   readonly amount: Amount
+  /** Currency of `amount`: ISO 4217 alpha-3, or a token code. */
   readonly currency: string
+  /** The JSON object that you attached to the payment. Null without one. */
   readonly customFields: { readonly [name: string]: unknown } | null
+  /** The idempotency key of the request that created the transaction. Null without one. */
   readonly idempotencyKey: string | null
+  /** Reference of the transaction, as in `GET /v1/transactions/{reference}`. */
   readonly reference: string
+  /** Your own reference of the payment. Null without one. */
   readonly websiteReference: string | null
-  /** The customer's serviceId */
+  /** The `serviceId` of the customer. */
   readonly customerId: string
+  /** The `guid` of the customer. Null without a customer. */
   readonly customerGuid: string | null
+  /** Your identifier of the customer. Null without one. */
   readonly partnerCustomerId: string | null
+  /** End-to-end identifier in the payment message. */
   readonly endToEndId: string
+  /** How the money moves: `SepaCreditTransfer`, `SepaInstant`, `Swift`, `Wallet` or `Internal`. */
   readonly paymentMethod: string
+  /** Identifies the payment session. */
   readonly sessionId: string
+  /** Email address of the customer. Empty without one. */
   readonly customerEmail: string
+  /** Country of the payer's account, ISO 3166-1 alpha-2. */
   readonly paymentCountryCode: string
+  /** IP address from which the customer started the payment, IPv4 or IPv6. */
   readonly userIpAddress: string
 }
 
 /** Fires when the payment is submitted to the bank. */
 export type PartnerCustomerDepositSubmitted = {
+  /** Name of the event type. */
   readonly eventType: 'partner.customer.deposit.submitted'
+  /** Time at which the event occurred. */
   readonly timestamp: string
+  /** Amount of the transaction in major units of `currency`. Parse it as a decimal. */
   readonly amount: Amount
+  /** Currency of `amount`: ISO 4217 alpha-3, or a token code. */
   readonly currency: string
+  /** The JSON object that you attached to the payment. Null without one. */
   readonly customFields: { readonly [name: string]: unknown } | null
+  /** The idempotency key of the request that created the transaction. Null without one. */
   readonly idempotencyKey: string | null
+  /** Reference of the transaction, as in `GET /v1/transactions/{reference}`. */
   readonly reference: string
+  /** Your own reference of the payment. Null without one. */
   readonly websiteReference: string | null
-  /** The customer's serviceId */
+  /** The `serviceId` of the customer. */
   readonly customerId: string
+  /** The `guid` of the customer. Null without a customer. */
   readonly customerGuid: string | null
+  /** Your identifier of the customer. Null without one. */
   readonly partnerCustomerId: string | null
+  /** End-to-end identifier in the payment message. */
   readonly endToEndId: string
+  /** How the money moves: `SepaCreditTransfer`, `SepaInstant`, `Swift`, `Wallet` or `Internal`. */
   readonly paymentMethod: string
+  /** Identifies the payment session. */
   readonly sessionId: string
+  /** Email address of the customer. Empty without one. */
   readonly customerEmail: string
+  /** IP address from which the payment was requested, IPv4 or IPv6. */
   readonly customerIpAddress: string
+  /** Country of the payer's account, ISO 3166-1 alpha-2. */
   readonly paymentCountryCode: string
 }
 
 /** Fires when the incoming payment is accepted and reconciled against the bank. */
 export type PartnerCustomerDepositAccepted = {
+  /** Name of the event type. */
   readonly eventType: 'partner.customer.deposit.accepted'
+  /** Time at which the event occurred. */
   readonly timestamp: string
+  /** Amount of the transaction in major units of `currency`. Parse it as a decimal. */
   readonly amount: Amount
+  /** Currency of `amount`: ISO 4217 alpha-3, or a token code. */
   readonly currency: string
+  /** The JSON object that you attached to the payment. Null without one. */
   readonly customFields: { readonly [name: string]: unknown } | null
+  /** The idempotency key of the request that created the transaction. Null without one. */
   readonly idempotencyKey: string | null
+  /** Reference of the transaction, as in `GET /v1/transactions/{reference}`. */
   readonly reference: string
+  /** Your own reference of the payment. Null without one. */
   readonly websiteReference: string | null
-  /** The customer's serviceId */
+  /** The `serviceId` of the customer. */
   readonly customerId: string
+  /** The `guid` of the customer. Null without a customer. */
   readonly customerGuid: string | null
+  /** Your identifier of the customer. Null without one. */
   readonly partnerCustomerId: string | null
+  /** End-to-end identifier in the payment message. */
   readonly endToEndId: string
+  /** How the money moves: `SepaCreditTransfer`, `SepaInstant`, `Swift`, `Wallet` or `Internal`. */
   readonly paymentMethod: string
+  /** Identifies the payment session. */
   readonly sessionId: string
+  /** IBAN of the payer. */
   readonly debtorAccount: string
+  /** Postal address of the payer. Null if unknown. */
   readonly debtorAddress: string | null
+  /** BIC of the payer's bank, ISO 9362. */
   readonly debtorBic: string
+  /** Country of the payer's account, ISO 3166-1 alpha-2. */
   readonly debtorCountryCode: string
+  /** Name of the payer. */
   readonly debtorName: string
+  /** Email address of the customer. Null without one. */
   readonly customerEmail: string | null
+  /** Country of the payer's account, ISO 3166-1 alpha-2. Null if unknown. */
   readonly paymentCountryCode: string | null
 }
 
 /** Fires when the deposit could not be processed. */
 export type PartnerCustomerDepositFailed = {
+  /** Name of the event type. */
   readonly eventType: 'partner.customer.deposit.failed'
+  /** Time at which the event occurred. */
   readonly timestamp: string
+  /** Amount of the transaction in major units of `currency`. Parse it as a decimal. */
   readonly amount: Amount
+  /** Currency of `amount`: ISO 4217 alpha-3, or a token code. */
   readonly currency: string
+  /** The JSON object that you attached to the payment. Null without one. */
   readonly customFields: { readonly [name: string]: unknown } | null
+  /** The idempotency key of the request that created the transaction. Null without one. */
   readonly idempotencyKey: string | null
+  /** Reference of the transaction, as in `GET /v1/transactions/{reference}`. */
   readonly reference: string
+  /** Your own reference of the payment. Null without one. */
   readonly websiteReference: string | null
-  /** The customer's serviceId */
+  /** The `serviceId` of the customer. */
   readonly customerId: string
+  /** The `guid` of the customer. Null without a customer. */
   readonly customerGuid: string | null
+  /** Your identifier of the customer. Null without one. */
   readonly partnerCustomerId: string | null
+  /** End-to-end identifier in the payment message. */
   readonly endToEndId: string
+  /** How the money moves: `SepaCreditTransfer`, `SepaInstant`, `Swift`, `Wallet` or `Internal`. */
   readonly paymentMethod: string
+  /** Identifies the payment session. */
   readonly sessionId: string
+  /** Email address of the customer. Empty without one. */
   readonly customerEmail: string
+  /** IP address from which the payment was requested, IPv4 or IPv6. */
   readonly customerIpAddress: string
+  /** Why the payment failed, for people. Null if the bank gave no reason. */
   readonly errorDetails: string | null
+  /** Country of the payer's account, ISO 3166-1 alpha-2. */
   readonly paymentCountryCode: string
 }
 
 /** Fires when funds settled and balance credited; the event on which the customer is credited. */
 export type PartnerCustomerDepositCompleted = {
+  /** Name of the event type. */
   readonly eventType: 'partner.customer.deposit.completed'
+  /** Time at which the event occurred. */
   readonly timestamp: string
+  /** Amount of the transaction in major units of `currency`. Parse it as a decimal. */
   readonly amount: Amount
+  /** Currency of `amount`: ISO 4217 alpha-3, or a token code. */
   readonly currency: string
+  /** The JSON object that you attached to the payment. Null without one. */
   readonly customFields: { readonly [name: string]: unknown } | null
+  /** The idempotency key of the request that created the transaction. Null without one. */
   readonly idempotencyKey: string | null
+  /** Reference of the transaction, as in `GET /v1/transactions/{reference}`. */
   readonly reference: string
+  /** Your own reference of the payment. Null without one. */
   readonly websiteReference: string | null
-  /** The customer's serviceId */
+  /** The `serviceId` of the customer. */
   readonly customerId: string
+  /** The `guid` of the customer. Null without a customer. */
   readonly customerGuid: string | null
+  /** Your identifier of the customer. Null without one. */
   readonly partnerCustomerId: string | null
+  /** End-to-end identifier in the payment message. */
   readonly endToEndId: string
+  /** How the money moves: `SepaCreditTransfer`, `SepaInstant`, `Swift`, `Wallet` or `Internal`. */
   readonly paymentMethod: string
+  /** Identifies the payment session. */
   readonly sessionId: string
+  /** IBAN of the payer. */
   readonly debtorAccount: string
+  /** Postal address of the payer. Null if unknown. */
   readonly debtorAddress: string | null
+  /** BIC of the payer's bank, ISO 9362. */
   readonly debtorBic: string
+  /** Country of the payer's account, ISO 3166-1 alpha-2. */
   readonly debtorCountryCode: string
+  /** Name of the payer. */
   readonly debtorName: string
+  /** Hash of the blockchain transaction. Null for fiat payments. */
   readonly blockchainTransactionHash: string | null
+  /** Email address of the customer. Null without one. */
   readonly customerEmail: string | null
+  /** Country of the payer's account, ISO 3166-1 alpha-2. Null if unknown. */
   readonly paymentCountryCode: string | null
 }
 
 /** Fires when the deposit was not funded in time; terminal, no later completed event follows for the reference. */
 export type PartnerCustomerDepositExpired = {
+  /** Name of the event type. */
   readonly eventType: 'partner.customer.deposit.expired'
+  /** Time at which the event occurred. */
   readonly timestamp: string
+  /** Amount of the transaction in major units of `currency`. Parse it as a decimal. */
   readonly amount: Amount
+  /** Currency of `amount`. Null if unknown. */
   readonly currency: string | null
+  /** The JSON object that you attached to the payment. Null without one. */
   readonly customFields: { readonly [name: string]: unknown } | null
+  /** The idempotency key of the request that created the transaction. Null without one. */
   readonly idempotencyKey: string | null
+  /** Reference of the transaction, as in `GET /v1/transactions/{reference}`. */
   readonly reference: string
+  /** Your own reference of the payment. Null without one. */
   readonly websiteReference: string | null
-  /** The customer's serviceId */
+  /** The `serviceId` of the customer. */
   readonly customerId: string
+  /** The `guid` of the customer. Null without a customer. */
   readonly customerGuid: string | null
+  /** Your identifier of the customer. Null without one. */
   readonly partnerCustomerId: string | null
+  /** Time at which the deposit was created. */
   readonly createdAt: string | null
+  /** End-to-end identifier of the expected payment. Null without one. */
   readonly endToEndId: string | null
+  /** Time at which the deposit expired. */
   readonly expiryDate: string | null
 }
 
 /** Fires when a withdrawal is requested for a customer. */
 export type PartnerCustomerWithdrawalRequested = {
+  /** Name of the event type. */
   readonly eventType: 'partner.customer.withdrawal.requested'
+  /** Time at which the event occurred. */
   readonly timestamp: string
+  /** Amount of the transaction in major units of `currency`. Parse it as a decimal. */
   readonly amount: Amount
+  /** Currency of `amount`: ISO 4217 alpha-3, or a token code. */
   readonly currency: string
+  /** The JSON object that you attached to the payment. Null without one. */
   readonly customFields: { readonly [name: string]: unknown } | null
+  /** The idempotency key of the request that created the transaction. Null without one. */
   readonly idempotencyKey: string | null
+  /** Reference of the transaction, as in `GET /v1/transactions/{reference}`. */
   readonly reference: string
+  /** Your own reference of the payment. Null without one. */
   readonly websiteReference: string | null
-  /** The customer's serviceId */
+  /** The `serviceId` of the customer. */
   readonly customerId: string
+  /** IBAN of the beneficiary. */
   readonly creditorAccount: string
+  /** Postal address of the beneficiary. Null if unknown. */
   readonly creditorAddress: string | null
+  /** BIC of the beneficiary's bank, ISO 9362. Null if unknown. */
   readonly creditorBic: string | null
+  /** Country of the beneficiary's account, ISO 3166-1 alpha-2. */
   readonly creditorCountryCode: string
+  /** Name of the beneficiary. */
   readonly creditorName: string
+  /** Email address of the customer. Empty without one. */
   readonly customerEmail: string
+  /** IP address from which the payment was requested, IPv4 or IPv6. */
   readonly customerIpAddress: string
+  /** Country of the customer, ISO 3166-1 alpha-2. `ZZ` if unknown. */
   readonly customerIpCountryCode: string
+  /** Text that the beneficiary reads on the statement. Empty without one. */
   readonly withdrawalReason: string
+  /** The `guid` of the customer. Null without a customer. */
   readonly customerGuid: string | null
+  /** Your identifier of the customer. Null without one. */
   readonly partnerCustomerId: string | null
 }
 
 /** Fires when the withdrawal is accepted for processing. */
 export type PartnerCustomerWithdrawalAccepted = {
+  /** Name of the event type. */
   readonly eventType: 'partner.customer.withdrawal.accepted'
+  /** Time at which the event occurred. */
   readonly timestamp: string
+  /** Amount of the transaction in major units of `currency`. Parse it as a decimal. */
   readonly amount: Amount
+  /** Currency of `amount`: ISO 4217 alpha-3, or a token code. */
   readonly currency: string
+  /** The JSON object that you attached to the payment. Null without one. */
   readonly customFields: { readonly [name: string]: unknown } | null
+  /** The idempotency key of the request that created the transaction. Null without one. */
   readonly idempotencyKey: string | null
+  /** Reference of the transaction, as in `GET /v1/transactions/{reference}`. */
   readonly reference: string
+  /** Your own reference of the payment. Null without one. */
   readonly websiteReference: string | null
-  /** The customer's serviceId */
+  /** The `serviceId` of the customer. */
   readonly customerId: string
+  /** IBAN of the beneficiary. */
   readonly creditorAccount: string
+  /** Postal address of the beneficiary. Null if unknown. */
   readonly creditorAddress: string | null
+  /** BIC of the beneficiary's bank, ISO 9362. Null if unknown. */
   readonly creditorBic: string | null
+  /** Country of the beneficiary's account, ISO 3166-1 alpha-2. */
   readonly creditorCountryCode: string
+  /** Name of the beneficiary. */
   readonly creditorName: string
+  /** Email address of the customer. Empty without one. */
   readonly customerEmail: string
+  /** IP address from which the payment was requested, IPv4 or IPv6. */
   readonly customerIpAddress: string
+  /** Country of the customer, ISO 3166-1 alpha-2. `ZZ` if unknown. */
   readonly customerIpCountryCode: string
+  /** Text that the beneficiary reads on the statement. Empty without one. */
   readonly withdrawalReason: string
+  /** The `guid` of the customer. Null without a customer. */
   readonly customerGuid: string | null
+  /** Your identifier of the customer. Null without one. */
   readonly partnerCustomerId: string | null
 }
 
 /** Fires when the withdrawal is sent to the beneficiary's bank. */
 export type PartnerCustomerWithdrawalSent = {
+  /** Name of the event type. */
   readonly eventType: 'partner.customer.withdrawal.sent'
+  /** Time at which the event occurred. */
   readonly timestamp: string
+  /** Amount of the transaction in major units of `currency`. Parse it as a decimal. */
   readonly amount: Amount
+  /** Currency of `amount`: ISO 4217 alpha-3, or a token code. */
   readonly currency: string
+  /** The JSON object that you attached to the payment. Null without one. */
   readonly customFields: { readonly [name: string]: unknown } | null
+  /** The idempotency key of the request that created the transaction. Null without one. */
   readonly idempotencyKey: string | null
+  /** Reference of the transaction, as in `GET /v1/transactions/{reference}`. */
   readonly reference: string
+  /** Your own reference of the payment. Null without one. */
   readonly websiteReference: string | null
-  /** The customer's serviceId */
+  /** The `serviceId` of the customer. */
   readonly customerId: string
+  /** IBAN of the beneficiary. */
   readonly creditorAccount: string
+  /** Postal address of the beneficiary. Null if unknown. */
   readonly creditorAddress: string | null
+  /** BIC of the beneficiary's bank, ISO 9362. Null if unknown. */
   readonly creditorBic: string | null
+  /** Country of the beneficiary's account, ISO 3166-1 alpha-2. */
   readonly creditorCountryCode: string
+  /** Name of the beneficiary. */
   readonly creditorName: string
+  /** Email address of the customer. Empty without one. */
   readonly customerEmail: string
+  /** IP address from which the payment was requested, IPv4 or IPv6. */
   readonly customerIpAddress: string
+  /** Country of the customer, ISO 3166-1 alpha-2. `ZZ` if unknown. */
   readonly customerIpCountryCode: string
+  /** Text that the beneficiary reads on the statement. Empty without one. */
   readonly withdrawalReason: string
+  /** The `guid` of the customer. Null without a customer. */
   readonly customerGuid: string | null
+  /** Your identifier of the customer. Null without one. */
   readonly partnerCustomerId: string | null
 }
 
 /** Fires when the withdrawal could not be completed. */
 export type PartnerCustomerWithdrawalFailed = {
+  /** Name of the event type. */
   readonly eventType: 'partner.customer.withdrawal.failed'
+  /** Time at which the event occurred. */
   readonly timestamp: string
+  /** Amount of the transaction in major units of `currency`. Parse it as a decimal. */
   readonly amount: Amount
+  /** Currency of `amount`: ISO 4217 alpha-3, or a token code. */
   readonly currency: string
+  /** The JSON object that you attached to the payment. Null without one. */
   readonly customFields: { readonly [name: string]: unknown } | null
+  /** The idempotency key of the request that created the transaction. Null without one. */
   readonly idempotencyKey: string | null
+  /** Reference of the transaction, as in `GET /v1/transactions/{reference}`. */
   readonly reference: string
+  /** Your own reference of the payment. Null without one. */
   readonly websiteReference: string | null
-  /** The customer's serviceId */
+  /** The `serviceId` of the customer. */
   readonly customerId: string
+  /** IBAN of the beneficiary. */
   readonly creditorAccount: string
+  /** Postal address of the beneficiary. Null if unknown. */
   readonly creditorAddress: string | null
+  /** BIC of the beneficiary's bank, ISO 9362. Null if unknown. */
   readonly creditorBic: string | null
+  /** Country of the beneficiary's account, ISO 3166-1 alpha-2. */
   readonly creditorCountryCode: string
+  /** Name of the beneficiary. */
   readonly creditorName: string
+  /** Email address of the customer. Empty without one. */
   readonly customerEmail: string
+  /** IP address from which the payment was requested, IPv4 or IPv6. */
   readonly customerIpAddress: string
+  /** Country of the customer, ISO 3166-1 alpha-2. `ZZ` if unknown. */
   readonly customerIpCountryCode: string
+  /** Text that the beneficiary reads on the statement. Empty without one. */
   readonly withdrawalReason: string
+  /** The `guid` of the customer. Null without a customer. */
   readonly customerGuid: string | null
+  /** Your identifier of the customer. Null without one. */
   readonly partnerCustomerId: string | null
+  /** Why the payment failed, for people. Null if the bank gave no reason. */
   readonly errorDetails: string | null
 }
 
 /** Fires when a transaction moves to a new status (deposits and withdrawals alike). */
 export type TransactionStatusChanged = {
+  /** Name of the event type. */
   readonly eventType: 'transaction.status.changed'
+  /** Time at which the event occurred. */
   readonly timestamp: string
+  /** Amount of the transaction in major units of `currency`. Parse it as a decimal. */
   readonly amount: Amount
+  /** Currency of `amount`: ISO 4217 alpha-3, or a token code. */
   readonly currency: string
+  /** The JSON object that you attached to the payment. Null without one. */
   readonly customFields: { readonly [name: string]: unknown } | null
+  /** The idempotency key of the request that created the transaction. Null without one. */
   readonly idempotencyKey: string | null
+  /** Reference of the transaction, as in `GET /v1/transactions/{reference}`. */
   readonly reference: string
+  /** Your own reference of the payment. Null without one. */
   readonly websiteReference: string | null
+  /** The `guid` of the customer. Null for a transaction of the partner itself. */
   readonly customerGuid: string | null
+  /** Reference of the payout that a refund returns. Null otherwise. */
   readonly originatingTransactionReference: string | null
+  /** Your identifier as a partner. */
   readonly partnerGuid: string | null
+  /** The new status: `Completed`, `Unsuccessful`, `Cancelled` or `Expired`. */
   readonly status: string
+  /** Hash of the blockchain transaction. Null for fiat payments. */
   readonly transactionHash: string | null
+  /** The `type` of the transaction, for example `PartnerCustomerDeposit`. */
   readonly transactionType: string
 }
 
@@ -894,53 +1437,65 @@ export type EventData =
   | TransactionStatusChanged
 
 export type ListInvitationsQuery = {
-  /** Items per page, 1 to 100, default 25 */
+  /** Items per page, 1 to 100. Default: 25. */
   readonly limit?: number | string | undefined
-  /** The `nextCursor` of the previous page */
+  /** The `nextCursor` of the previous page. Omit it for the first page. */
   readonly cursor?: string | undefined
+  /** Only invitations with this status. */
   readonly status?: 'Pending' | 'Accepted' | 'Expired' | 'Revoked' | undefined
 }
 
 export type ListPayoutsQuery = {
-  /** Items per page, 1 to 100, default 25 */
+  /** Items per page, 1 to 100. Default: 25. */
   readonly limit?: number | string | undefined
-  /** The `nextCursor` of the previous page */
+  /** The `nextCursor` of the previous page. Omit it for the first page. */
   readonly cursor?: string | undefined
+  /** Only payouts with this status. */
   readonly status?: PayoutStatus | undefined
+  /** Only payouts to this beneficiary. */
   readonly beneficiaryId?: string | undefined
+  /** Only the payout with this idempotency key. */
   readonly idempotencyKey?: string | undefined
 }
 
 export type ListBeneficiariesQuery = {
-  /** Items per page, 1 to 100, default 25 */
+  /** Items per page, 1 to 100. Default: 25. */
   readonly limit?: number | string | undefined
-  /** The `nextCursor` of the previous page */
+  /** The `nextCursor` of the previous page. Omit it for the first page. */
   readonly cursor?: string | undefined
-  /** The customer's guid or serviceId */
+  /** Only beneficiaries of this customer: its `guid` or its `serviceId`. */
   readonly customerId?: string | undefined
+  /** Only beneficiaries with this currency. */
   readonly currency?: string | undefined
 }
 
 export type ListCustomersQuery = {
-  /** Items per page, 1 to 100, default 25 */
+  /** Items per page, 1 to 100. Default: 25. */
   readonly limit?: number | string | undefined
-  /** The `nextCursor` of the previous page */
+  /** The `nextCursor` of the previous page. Omit it for the first page. */
   readonly cursor?: string | undefined
+  /** Only customers with this email address. Ignores case. */
   readonly email?: string | undefined
+  /** Only customers with this identifier of yours. */
   readonly partnerCustomerIdentifier?: string | undefined
+  /** Only customers of this type. */
   readonly customerType?: CustomerType | undefined
 }
 
 export type ListTransactionsQuery = {
-  /** Items per page, 1 to 100, default 25 */
+  /** Items per page, 1 to 100. Default: 25. */
   readonly limit?: number | string | undefined
-  /** The `nextCursor` of the previous page */
+  /** The `nextCursor` of the previous page. Omit it for the first page. */
   readonly cursor?: string | undefined
+  /** Only transactions with this status. */
   readonly status?: 'Pending' | 'Completed' | 'Unsuccessful' | 'Cancelled' | 'Expired' | undefined
+  /** Only transactions of this category. */
   readonly category?: 'Deposit' | 'Withdrawal' | 'Conversion' | undefined
-  /** The customer's guid or serviceId */
+  /** Only transactions of this customer: its `guid` or its `serviceId`. */
   readonly customerId?: string | undefined
+  /** Only payouts to this beneficiary. */
   readonly beneficiaryId?: string | undefined
+  /** Only the transaction with this idempotency key. */
   readonly idempotencyKey?: string | undefined
   /** Only transactions created at or after this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped */
   readonly createdFrom?: string | undefined
@@ -949,19 +1504,22 @@ export type ListTransactionsQuery = {
 }
 
 export type ListSubscriptionsQuery = {
-  /** Items per page, 1 to 100, default 25 */
+  /** Items per page, 1 to 100. Default: 25. */
   readonly limit?: number | string | undefined
-  /** The `nextCursor` of the previous page */
+  /** The `nextCursor` of the previous page. Omit it for the first page. */
   readonly cursor?: string | undefined
 }
 
 export type ListDeliveriesQuery = {
-  /** Items per page, 1 to 100, default 25 */
+  /** Items per page, 1 to 100. Default: 25. */
   readonly limit?: number | string | undefined
-  /** The `nextCursor` of the previous page */
+  /** The `nextCursor` of the previous page. Omit it for the first page. */
   readonly cursor?: string | undefined
+  /** Only deliveries with this status. */
   readonly status?: 'Pending' | 'Delivered' | 'Held' | undefined
+  /** Only deliveries of this event type. */
   readonly eventType?: string | undefined
+  /** Only deliveries of this transaction reference. */
   readonly reference?: string | undefined
   /** Only events at or after this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped */
   readonly from?: string | undefined
@@ -970,20 +1528,20 @@ export type ListDeliveriesQuery = {
 }
 
 export type ListRecoveriesQuery = {
-  /** Items per page, 1 to 100, default 25 */
+  /** Items per page, 1 to 100. Default: 25. */
   readonly limit?: number | string | undefined
-  /** The `nextCursor` of the previous page */
+  /** The `nextCursor` of the previous page. Omit it for the first page. */
   readonly cursor?: string | undefined
 }
 
 export type ListEventsQuery = {
-  /** The `nextCursor` of the previous page. Default: start at the oldest stored event */
+  /** The `nextCursor` of the previous page. Default: start at the oldest stored event. */
   readonly after?: string | undefined
-  /** Items per page, 1 to 100, default 25 */
+  /** Items per page, 1 to 100. Default: 25. */
   readonly limit?: number | string | undefined
-  /** Event names, separated by commas */
+  /** Only these event types: names separated by commas. */
   readonly types?: string | undefined
-  /** Adds `eventId` to each event: its id in the deliveries of this subscription */
+  /** Adds `eventId` to each event: its id in the deliveries of this subscription. */
   readonly subscriptionId?: string | undefined
 }
 

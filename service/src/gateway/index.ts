@@ -6,5 +6,5 @@
  * module's handler, in this order.
  */
 export { type Gateway, type GatewayOptions, createGateway } from './gateway.ts'
-export { docsAssets } from './docs.ts'
+export { docsAssets } from './docs/assets.ts'
 export { gatewaySettings } from './settings.ts'

@@ -1,5 +1,5 @@
 /** Converts failures to problem bodies (RFC 9457). Internal details go to the log only. */
-import { type FieldError, type ProblemCode, problems } from '@partner-payments/wire'
+import { type FieldError, type ProblemCode, problemPath, problems } from '@partner-payments/wire'
 import { Refusal, type SignatureHint, Unreachable } from '../api/index.ts'
 import { type Log } from '../kernel/index.ts'
 import { isDataException } from '../postgres/index.ts'
@@ -11,8 +11,6 @@ export type ProblemAnswer = {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
-
-export const problemType = (code: ProblemCode) => `urn:partner-payments:problem:${code}`
 
 type ProblemContext = { readonly requestId: string; readonly instance: string; readonly log: Log }
 
@@ -38,7 +36,7 @@ function problem(
       ...headers,
     },
     body: JSON.stringify({
-      type: problemType(code),
+      type: problemPath(code),
       title,
       status,
       detail,

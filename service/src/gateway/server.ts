@@ -1,14 +1,21 @@
 /** The HTTP server: routes each request to the pipeline and sends its reply. No other file configures Fastify. */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import { type OperationId, operationIds, operations, type ProblemCode, problems } from '@partner-payments/wire'
+import {
+  type OperationId,
+  operationIds,
+  operations,
+  type ProblemCode,
+  problemPath,
+  problems,
+} from '@partner-payments/wire'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { type Caller, Refusal } from '../api/index.ts'
 import { type Log, newId, systemClock, type Tracing } from '../kernel/index.ts'
 import type { Headers } from './signature.ts'
 import type { Incoming } from './incoming.ts'
 import { type AdmissionControl, retryHeaders } from './admission.ts'
-import { type ProblemAnswer, problemType, toProblem } from './problems.ts'
+import { type ProblemAnswer, toProblem } from './problems.ts'
 
 export type RawRequest = {
   readonly method: string
@@ -39,6 +46,8 @@ export type Reply = {
 /** A page that needs no authentication. */
 export type Page = {
   readonly path: string
+  /** Default: 200. */
+  readonly status?: number
   readonly contentType: string
   readonly body: Buffer
   readonly headers: Readonly<Record<string, string>>
@@ -184,9 +193,16 @@ function closeAfterAnswer(app: FastifyInstance): () => void {
 }
 
 function mountPages(app: FastifyInstance, { pages }: ServerOptions): void {
-  for (const { path, contentType, body, headers } of pages)
-    app.get(path, (_request, reply) => {
-      void reply.headers({ 'content-type': contentType, ...headers }).send(body)
+  for (const { path, status = 200, contentType, body, headers } of pages)
+    app.route({
+      method: ['GET', 'HEAD'],
+      url: path,
+      handler: (_request, reply) => {
+        void reply
+          .code(status)
+          .headers({ 'content-type': contentType, ...headers })
+          .send(body)
+      },
     })
 }
 
@@ -299,7 +315,7 @@ function overloaded(request: FastifyRequest): Reply {
   const { status, title, detail } = problems.overloaded
   const [instance] = request.url.split('?', 1)
   const body = {
-    type: problemType('overloaded'),
+    type: problemPath('overloaded'),
     title,
     status,
     detail,
@@ -365,7 +381,7 @@ function refuseOnSocket(error: Error & { readonly code?: string }, socket: Socke
   const requestId = newId()
   const trace = { code }
   answered(options, { requestId, operation: 'unknown', status, durationMs: 0, ip: socket.remoteAddress, trace })
-  const body = JSON.stringify({ type: problemType(code), title, status, detail, instance: '/', code, requestId })
+  const body = JSON.stringify({ type: problemPath(code), title, status, detail, instance: '/', code, requestId })
   const lines = [
     `HTTP/1.1 ${status} ${title}`,
     `Date: ${systemClock.now().toUTCString()}`,

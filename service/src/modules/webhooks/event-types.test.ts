@@ -5,13 +5,17 @@ import { eventTypes } from './event-types.ts'
 test('there are twelve event types, with the properties of their data as plain JSON Schema', () => {
   assert.equal(eventTypes.length, 12)
   for (const type of eventTypes) {
-    assert.deepEqual(type.properties['amount'], { type: 'number' })
+    assert.deepEqual(type.properties['amount'], {
+      type: 'number',
+      description: 'Amount of the transaction in major units of `currency`. Parse it as a decimal.',
+    })
     assert.equal(type.version, 2)
     assert.ok(!JSON.stringify(type).includes('x-json-type'))
   }
   const completed = eventTypes.find((type) => type.name === 'partner.customer.deposit.completed')
   assert.deepEqual(completed?.properties['blockchainTransactionHash'], {
     anyOf: [{ type: 'string' }, { type: 'null' }],
+    description: 'Hash of the blockchain transaction. Null for fiat payments.',
   })
   assert.equal(Object.keys(completed?.properties ?? {}).length, 22)
 })

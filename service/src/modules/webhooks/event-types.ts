@@ -7,8 +7,9 @@ type Json = null | boolean | number | string | readonly Json[] | { readonly [key
 function plainSchema(node: Json): Json {
   if (Array.isArray(node)) return node.map(plainSchema)
   if (node === null || typeof node !== 'object') return node
-  if ('x-json-type' in node) return { type: (node as { readonly 'x-json-type': Json })['x-json-type'] }
-  return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, plainSchema(value)]))
+  return Object.fromEntries(
+    Object.entries(node).map(([key, value]) => [key === 'x-json-type' ? 'type' : key, plainSchema(value)]),
+  )
 }
 
 const describe = (name: EventName): Static<typeof webhooks.EventType> => ({

@@ -1,0 +1,71 @@
+/** The credentials of "Try it out", in the memory of the page, and the interceptor that signs each request. */
+import { importKey, signRequest } from './sign.js'
+
+const at = (id) => document.getElementById(id)
+let credentials
+
+function show(text, isError = false) {
+  at('credentials-state').textContent = text
+  at('credentials-state').classList.toggle('error', isError)
+}
+
+/** A developer may paste the whole credentials file into any field. */
+function readPastedFile(event) {
+  const text = event.clipboardData?.getData('text') ?? ''
+  if (!text.trim().startsWith('{')) return
+  try {
+    const { apiKey, apiSecret, privateKeyPem } = JSON.parse(text)
+    event.preventDefault()
+    at('api-key').value = apiKey ?? ''
+    at('api-secret').value = apiSecret ?? ''
+    at('private-key').value = privateKeyPem ?? ''
+  } catch {
+    show('The pasted text is not the credentials file.', true)
+  }
+}
+
+async function use(event) {
+  event.preventDefault()
+  const apiKey = at('api-key').value.trim()
+  const apiSecret = at('api-secret').value.trim()
+  credentials = undefined
+  if (apiKey === '' || apiSecret === '') return show('Enter the API key and the API secret.', true)
+  try {
+    credentials = { apiKey, apiSecret, key: await importKey(at('private-key').value) }
+    show('Ready. "Try it out" signs with these credentials.')
+  } catch (error) {
+    show(error.message, true)
+  }
+}
+
+function forget() {
+  credentials = undefined
+  for (const id of ['api-key', 'api-secret', 'private-key']) at(id).value = ''
+  at('canonical').textContent = ''
+  at('signed').hidden = true
+  show('No credentials.')
+}
+
+export function startTrying() {
+  const form = at('credentials')
+  form.hidden = false
+  form.addEventListener('submit', (event) => void use(event))
+  form.addEventListener('paste', readPastedFile)
+  at('forget').addEventListener('click', forget)
+}
+
+/** Called by swagger-ui for every request, also for the one that loads the document. */
+export async function signInterceptor(request) {
+  const { pathname } = new URL(request.url, location.href)
+  if (request.loadSpec || !pathname.startsWith('/v1/')) return request
+  if (credentials === undefined) {
+    show('Enter your credentials first: the request was sent without a signature.', true)
+    return request
+  }
+  const method = request.method.toUpperCase()
+  const url = new URL(request.url, location.href).href
+  const signed = await signRequest(credentials, { method, url, body: request.body })
+  at('canonical').textContent = signed.canonical
+  at('signed').hidden = false
+  return { ...request, headers: { ...request.headers, ...signed.headers } }
+}

@@ -1,0 +1,54 @@
+/** The OpenAPI document as this service serves it: a service without simulations does not document them. */
+type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
+type JsonObject = { readonly [key: string]: Json }
+
+export type Operation = {
+  readonly operationId: string
+  readonly tags: readonly string[]
+  readonly summary: string
+  readonly description: string
+  readonly 'x-sandbox-only'?: true
+}
+export type OpenApiDocument = {
+  readonly tags: readonly { readonly name: string }[]
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly webhooks: Readonly<Record<string, { readonly post: Operation }>>
+  readonly components: {
+    readonly schemas: JsonObject
+    readonly examples: Readonly<Record<string, { readonly value: Json }>>
+  }
+}
+
+function referencesIn(node: Json, into: Set<string>): Set<string> {
+  if (Array.isArray(node)) for (const item of node) referencesIn(item as Json, into)
+  else if (typeof node === 'object' && node !== null)
+    for (const [key, value] of Object.entries(node as JsonObject))
+      if (key === '$ref' && typeof value === 'string') into.add(value)
+      else referencesIn(value, into)
+  return into
+}
+
+/** Keeps the schemas that the rest of the document uses, directly or through other schemas. */
+function usedSchemas(document: OpenApiDocument): JsonObject {
+  const { schemas, ...components } = document.components
+  const used = referencesIn({ ...document, components } as unknown as Json, new Set())
+  for (const reference of used) referencesIn(schemas[reference.replace('#/components/schemas/', '')] ?? null, used)
+  return Object.fromEntries(Object.entries(schemas).filter(([name]) => used.has(`#/components/schemas/${name}`)))
+}
+
+export function servedDocument(document: OpenApiDocument, simulations: boolean): OpenApiDocument {
+  if (simulations) return document
+  const paths = Object.entries(document.paths)
+    .map(([path, methods]) => {
+      const kept = Object.entries(methods).filter(([, operation]) => operation['x-sandbox-only'] !== true)
+      return [path, Object.fromEntries(kept)] as const
+    })
+    .filter(([, methods]) => Object.keys(methods).length > 0)
+  const used = new Set(paths.flatMap(([, methods]) => Object.values(methods).flatMap(({ tags }) => tags)))
+  const served = {
+    ...document,
+    tags: document.tags.filter(({ name }) => used.has(name)),
+    paths: Object.fromEntries(paths),
+  }
+  return { ...served, components: { ...served.components, schemas: usedSchemas(served) } }
+}

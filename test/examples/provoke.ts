@@ -1,0 +1,223 @@
+/** Causes every problem of the catalogue in a running service and returns its response. */
+import { randomUUID } from 'node:crypto'
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
+import type { ProblemCode } from '@partner-payments/wire'
+import { createLog } from '../../service/src/kernel/index.ts'
+import { createDatabase, type Database, sql } from '../../service/src/postgres/index.ts'
+import { createTestService } from '../roles/processes.ts'
+import { startUpstream } from '../roles/upstream.ts'
+import { type Answer, type Client, type JsonObject, success, textAt } from '../support/client.ts'
+import { accountWith, impersonation, otherPartner, startTestService, type TestService } from '../support/service.ts'
+import { until } from '../support/until.ts'
+import { createBeneficiary, createCustomer, invitee, payoutText, type World } from '../support/world.ts'
+
+export type Stage = {
+  readonly service: TestService
+  readonly client: Client
+  readonly world: World
+  readonly hookUrl: string
+  readonly db: Database
+}
+
+type Refused = Pick<Answer, 'status' | 'text'>
+type Provocation = (stage: Stage) => Promise<Refused>
+
+const payouts = '/v1/payouts/fiat'
+const post = (target: string, body: string) => ({ method: 'POST', target, body })
+const hookOf = ({ world }: Stage) => `/v1/webhooks/${world.subscription}`
+
+async function pay({ client, world }: Stage, fields: JsonObject = {}, amount = '10.00'): Promise<Answer> {
+  return client.post(payouts, payoutText(world.beneficiary, amount, fields))
+}
+
+/** The last response of `count` requests one after the other. */
+async function last(count: number, request: () => Promise<Answer>): Promise<Answer> {
+  let answer = await request()
+  for (let sent = 1; sent < count; sent += 1) answer = await request()
+  return answer
+}
+
+/** The refused response among requests that run at the same time. */
+async function refusedAmong(count: number, request: () => Promise<Answer>, status: number): Promise<Answer> {
+  const answers = await Promise.all(Array.from({ length: count }, request))
+  const refused = answers.find((answer) => answer.status === status)
+  if (refused === undefined) throw new Error(`none of ${count} responses is ${status}`)
+  return refused
+}
+
+async function invite({ client }: Stage): Promise<string> {
+  const { invitations } = success(await client.post('/v1/users/invitations', { invitations: [invitee()] }))
+  return textAt((invitations as readonly JsonObject[])[0] ?? {}, 'inviteId')
+}
+
+/** While the balance of the partner is locked, a payout waits until its lock times out. */
+async function withLockedBalance(stage: Stage, request: () => Promise<Answer>): Promise<Answer> {
+  return stage.db.transaction(async (tx) => {
+    await tx.rows(sql`
+      select id from ledger.accounts where partner_id = ${stage.service.credentials.partnerId} for update`)
+    return request()
+  })
+}
+
+/** A header without a colon, which no HTTP client sends. */
+async function malformed(baseUrl: string): Promise<Refused> {
+  const { hostname, port } = new URL(baseUrl)
+  const socket = connect(Number(port), hostname)
+  socket.end('GET /v1/accounts HTTP/1.1\r\nHost\r\n\r\n')
+  const response = await text(socket)
+  return { status: Number(response.split(' ')[1]), text: response.slice(response.indexOf('\r\n\r\n') + 4) }
+}
+
+const ofRequests: Partial<Record<ProblemCode, Provocation>> = {
+  malformed_request: ({ service }) => malformed(service.baseUrl),
+  malformed_json: ({ client }) => client.send(post(payouts, '{"amount":10.00,')),
+  body_required: ({ client }) => client.post(payouts),
+  duplicate_key: ({ client }) => client.send(post(payouts, '{"amount":10.00,"amount":11.00}')),
+  nesting_too_deep: ({ client }) => client.send(post(payouts, `{"amount":${'['.repeat(40)}${']'.repeat(40)}}`)),
+  unknown_field: (stage) => pay(stage, { purpose: 'rent' }),
+  validation_failed: (stage) => pay(stage, {}, '10.005'),
+  not_found: ({ client }) => client.get('/v1/transactions/INV-2026-9999'),
+  method_not_allowed: ({ client }) => client.delete('/v1/payouts'),
+  body_too_large: ({ client }) => client.post(payouts, JSON.stringify({ reference: 'x'.repeat(300_000) })),
+  unsupported_media_type: ({ client }) =>
+    client.send({ ...post(payouts, '<payout/>'), headers: { 'Content-Type': 'application/xml' } }),
+  headers_too_large: ({ client }) =>
+    client.send({ method: 'GET', target: '/v1/accounts', headers: { 'X-Large': 'x'.repeat(20_000) } }),
+}
+
+const ofSignatures: Partial<Record<ProblemCode, Provocation>> = {
+  signature_required: ({ client }) =>
+    client.send({ method: 'GET', target: '/v1/accounts', headers: { Signature: undefined } }),
+  jwt_not_accepted: ({ client }) =>
+    client.send({ method: 'GET', target: '/v1/accounts', headers: { Authorization: 'Bearer token' } }),
+  timestamp_out_of_window: ({ client }) => client.send({ method: 'GET', target: '/v1/accounts', timestamp: '1' }),
+  nonce_invalid: ({ client }) => client.send({ method: 'GET', target: '/v1/accounts', nonce: 'not-a-guid' }),
+  nonce_replayed: ({ client }) => {
+    const nonce = randomUUID()
+    return last(2, () => client.send({ method: 'GET', target: '/v1/accounts', nonce }))
+  },
+  signature_invalid: ({ client }) =>
+    client.send({ method: 'GET', target: '/v1/accounts', signed: { secret: 'another' } }),
+  permission_denied: async ({ service }) => (await accountWith(service, ['customers:read'])).get('/v1/accounts'),
+  impersonation_write_blocked: async ({ service }) =>
+    (await impersonation(service)).post('/v1/customers', { email: 'ada@example.com' }),
+}
+
+const ofPayments: Partial<Record<ProblemCode, Provocation>> = {
+  request_in_progress: (stage) => withLockedBalance(stage, () => pay(stage)),
+  idempotency_key_reused: async (stage) => {
+    success(await pay(stage, { idempotencyKey: 'payout-2026-0043' }))
+    return pay(stage, { idempotencyKey: 'payout-2026-0043' }, '11.00')
+  },
+  insufficient_funds: (stage) => pay(stage, {}, '9999999.99'),
+  currency_not_supported: (stage) => pay(stage, { currency: 'JPY' }),
+  beneficiary_currency_mismatch: (stage) => pay(stage, { currency: 'USD' }),
+  // The API requires an IBAN of a fiat beneficiary, so that only an older row can lack one.
+  beneficiary_not_payable: async ({ client, db }) => {
+    const id = textAt(await createBeneficiary(client), 'id')
+    await db.run(sql`
+      update beneficiaries.beneficiaries set iban = null, bic = null, wallet_address = ${`0x${'5'.repeat(40)}`}
+      where id = ${id}`)
+    return client.post(payouts, payoutText(id, '10.00'))
+  },
+  iban_pool_exhausted: async ({ service, db }) => {
+    await db.run(sql`update accounts.iban_pools set next_block = 2147483647`)
+    const other = await otherPartner(service)
+    return other.post(`/v1/customers/${textAt(await createCustomer(other), 'guid')}/account`)
+  },
+}
+
+const ofUsersAndWebhooks: Partial<Record<ProblemCode, Provocation>> = {
+  invitation_exists: ({ client }) => {
+    const person = invitee()
+    return last(2, () => client.post('/v1/users/invitations', { invitations: [person] }))
+  },
+  invitation_not_pending: async (stage) => {
+    const id = await invite(stage)
+    return last(2, () => stage.client.delete(`/v1/users/invitations/${id}`))
+  },
+  resend_too_soon: async (stage) => {
+    const id = await invite(stage)
+    return last(2, () => stage.client.post(`/v1/users/invitations/${id}/resend`))
+  },
+  resend_limit_reached: async (stage) => {
+    const id = await invite(stage)
+    await stage.db.run(sql`
+      update users.invitations set resends = 5, resent_at = created_at - interval '1 hour' where id = ${id}`)
+    return stage.client.post(`/v1/users/invitations/${id}/resend`)
+  },
+  recovery_in_progress: (stage) => {
+    const body = { since: new Date(Date.now() - 1000).toISOString() }
+    return refusedAmong(6, () => stage.client.post(`${hookOf(stage)}/recover`, body), 409)
+  },
+  cursor_expired: async ({ client, db, service }) => {
+    const { nextCursor } = success(await client.get('/v1/events?limit=1'))
+    await db.run(sql`delete from delivery.feed where partner_id = ${service.credentials.partnerId} and sequence <= 2`)
+    return client.get(`/v1/events?after=${String(nextCursor)}`)
+  },
+  webhook_secret_limit_reached: (stage) => last(6, () => stage.client.post(`${hookOf(stage)}/rotate-secret`)),
+  webhook_test_too_soon: (stage) =>
+    last(25, () => stage.client.post(`${hookOf(stage)}/test`, { eventType: 'transaction.status.changed' })),
+  webhook_limit_reached: ({ client, hookUrl }) => last(21, () => client.post('/v1/webhooks', { url: hookUrl })),
+}
+
+/** Failures of the service itself: limits, a broken table, and an api process that hangs up or is silent. */
+const ofFailures: Partial<Record<ProblemCode, Provocation>> = {
+  rate_limited: async () => {
+    const service = await startTestService({ env: { RATE_PER_SECOND: '1', RATE_BURST: '1' } })
+    try {
+      return await refusedAmong(3, () => service.client.get('/v1/accounts'), 429)
+    } finally {
+      await service.dispose()
+    }
+  },
+  overloaded: async () => {
+    const service = await startTestService({ env: { REQUESTS_MAX: '1' } })
+    const { client } = service
+    const db = createDatabase({ url: service.databaseUrl, connectionsMax: 2, log: createLog('silent') })
+    try {
+      const beneficiary = textAt(await createBeneficiary(client), 'id')
+      return await db.transaction(async (tx) => {
+        await tx.rows(sql`
+          select id from ledger.accounts where partner_id = ${service.credentials.partnerId} for update`)
+        void client.post(payouts, payoutText(beneficiary, '10.00')).catch(() => undefined)
+        return until('a request is refused', async () => {
+          const answer = await client.get('/v1/accounts')
+          return answer.status === 503 && answer
+        })
+      })
+    } finally {
+      await db.close()
+      await service.dispose()
+    }
+  },
+  internal_error: async ({ client, db }) => {
+    await db.run(sql`alter table beneficiaries.beneficiaries rename to away`)
+    return client.get('/v1/beneficiaries')
+  },
+  downstream_unreachable: () => behindGateway('hangUp'),
+  downstream_timeout: () => behindGateway('silence'),
+}
+
+async function behindGateway(manner: 'hangUp' | 'silence'): Promise<Answer> {
+  const [service, upstream] = await Promise.all([createTestService(), startUpstream()])
+  try {
+    upstream.behave(manner)
+    const gateway = await service.role('gateway', { API_URL: upstream.url, API_TIMEOUT_MS: '300' })
+    const credentials = await service.operator('partner', 'create', '--name', 'Example')
+    return await service.client(gateway.url, credentials).get('/v1/accounts')
+  } finally {
+    await upstream.close()
+    await service.close()
+  }
+}
+
+/** In this order: the later ones leave the service broken. */
+export const provocations: Readonly<Partial<Record<ProblemCode, Provocation>>> = {
+  ...ofRequests,
+  ...ofSignatures,
+  ...ofPayments,
+  ...ofUsersAndWebhooks,
+  ...ofFailures,
+}
