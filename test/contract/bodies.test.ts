@@ -120,11 +120,15 @@ for (const subject of subjectsWithBody)
     }
   })
 
+/** The signature debugger describes a request, which may have an empty query and an empty body. */
+const maybeEmpty = new Set(['diagnoseSignature /query', 'diagnoseSignature /body'])
+
 for (const subject of subjectsWithBody)
   test(`400 with a pointer when a text is empty or too long: ${subject.name}`, async () => {
     for (const field of strings(subject)) {
       const long = field.charsMax === undefined ? [] : ['x'.repeat(field.charsMax + 1)]
-      for (const value of ['', ...long, 'y'.repeat(50_000)]) {
+      const empty = maybeEmpty.has(`${subject.id} ${field.pointer}`) ? [] : ['']
+      for (const value of [...empty, ...long, 'y'.repeat(50_000)]) {
         const body = JSON.stringify(spoiled(bodyOf(subject), field.path, value))
         assertProblem(await attempt(subject, { body }), { status: 400, pointer: field.pointer })
       }

@@ -43,16 +43,19 @@ export const Simulated = closed({
   currency: Currency,
 })
 
-/** A signed request as the partner computed it, to find out what is wrong with its signature. */
+/**
+ * A signed request as the partner computed it, to find out what is wrong with its signature. An empty query and an empty
+ * body are values here.
+ */
 export const SignedRequest = closed({
   method: text(16),
   path: text(4096),
   query: optional(nullable(Type.String({ maxLength: 8192 }))),
-  body: optional(nullable(Type.String({ maxLength: 65_536 }))),
+  body: optional(nullable(Type.String({ maxLength: 32_768 }))),
   timestamp: text(64),
   nonce: text(128),
   signature: text(4096),
-  canonicalString: optional(nullable(Type.String({ maxLength: 81_920 }))),
+  canonicalString: optional(nullable(text(40_960))),
 })
 export const SignatureDiagnosis = closed({
   valid: Type.Boolean(),
