@@ -59,7 +59,7 @@ export const timeInput = (description: string) =>
   Type.String({
     format: 'date-time',
     pattern: timeInputPattern,
-    description: `${description}. An RFC 3339 time in UTC; digits behind the milliseconds are dropped`,
+    description: `${description}. An RFC 3339 time in UTC; digits behind the milliseconds are dropped.`,
   })
 const calendarDatePattern = '^\\d{4}-\\d{2}-\\d{2}$'
 export const CalendarDate = Type.String({ format: 'date', pattern: calendarDatePattern })
@@ -103,9 +103,6 @@ export const CustomFields = Type.Refine(
   (value) => !isRawNumber(value) && JSON.stringify(value).length <= customFieldsBytesMax,
   () => 'must be an object of at most 4096 bytes',
 )
-
-/** `customerId` in records. Requests take the guid or the serviceId; events have the serviceId. */
-export const CustomerGuid = Type.String({ format: 'uuid', pattern: uuidPattern, description: "The customer's guid" })
 
 export const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
 export const optional = Type.Optional

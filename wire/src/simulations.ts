@@ -68,18 +68,29 @@ export const Simulated = closed({
  * body are values here.
  */
 export const SignedRequest = closed({
-  method: text(16),
-  path: text(4096),
-  query: optional(nullable(Type.String({ maxLength: 8192 }))),
-  body: optional(nullable(Type.String({ maxLength: 32_768 }))),
-  timestamp: text(64),
-  nonce: text(128),
-  signature: text(4096),
-  canonicalString: optional(nullable(text(40_960))),
+  method: described(text(16), 'HTTP method of the request.', { examples: ['POST'] }),
+  path: described(text(4096), 'Path of the request, as sent.', { examples: ['/v1/payouts/fiat'] }),
+  query: described(
+    optional(nullable(Type.String({ maxLength: 8192 }))),
+    'Query string without `?`. Empty without one.',
+  ),
+  body: described(optional(nullable(Type.String({ maxLength: 32_768 }))), 'Body as sent, as text. Empty without one.'),
+  timestamp: described(text(64), 'Value of the header `Timestamp`: Unix time in seconds.', {
+    examples: ['1767225600'],
+  }),
+  nonce: described(text(128), 'Value of the header `Nonce`.', { examples: ['019aa8c4-6e4f-7a12-8d3e-2b1c5f7a9e10'] }),
+  signature: described(text(4096), 'Value of the header `Signature`: Base64 of the RSA signature.'),
+  canonicalString: described(
+    optional(nullable(text(40_960))),
+    'The canonical string that you signed. With it the answer can name the first difference.',
+  ),
 })
 export const SignatureDiagnosis = closed({
-  valid: Type.Boolean(),
-  canonicalString: Type.String(),
-  likelyMistake: optional(LikelyMistake),
-  explanation: Type.String(),
+  valid: described(Type.Boolean(), 'True if the signature is valid for the request.'),
+  canonicalString: described(Type.String(), 'The canonical string that the service computed.'),
+  likelyMistake: described(
+    optional(LikelyMistake),
+    'The mistake that explains the refused signature. Absent if the service knows none.',
+  ),
+  explanation: described(Type.String(), 'What is wrong and what to do, for people. The text may change.'),
 })

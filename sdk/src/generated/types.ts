@@ -598,9 +598,9 @@ export type RecoveryPage = {
 }
 
 export type RecoveryStart = {
-  /** Start of the time range, at most 30 days ago. An RFC 3339 time in UTC; digits behind the milliseconds are dropped */
+  /** Start of the time range, at most 30 days ago. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
   readonly since: string
-  /** End of the time range. Default: now. An RFC 3339 time in UTC; digits behind the milliseconds are dropped */
+  /** End of the time range. Default: now. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
   readonly until?: string | undefined
 }
 
@@ -627,20 +627,32 @@ export type SecretRotated = {
 }
 
 export type SignatureDiagnosis = {
+  /** True if the signature is valid for the request. */
   readonly valid: boolean
+  /** The canonical string that the service computed. */
   readonly canonicalString: string
+  /** The mistake that explains the refused signature. Absent if the service knows none. */
   readonly likelyMistake?: 'timestamp_unit' | 'clock' | 'nonce_format' | 'signature_hex' | 'signature_encoding' | 'signature_length' | 'private_key' | 'padding_scheme' | 'hash_algorithm' | 'digest_info_missing' | 'double_hash' | 'line_feeds' | 'trailing_line_feed' | 'item_order' | 'method_case' | 'method' | 'path' | 'path_with_query' | 'query_missing' | 'query_question_mark' | 'query_order' | 'query_encoding' | 'timestamp_mismatch' | 'nonce_spelling' | 'secret_missing' | 'secret_spelling' | 'body_missing' | 'body_not_hashed' | 'body_hash_case' | 'body_hash_form' | 'body_reserialised' | 'canonical_string'
+  /** What is wrong and what to do, for people. The text may change. */
   readonly explanation: string
 }
 
 export type SignedRequest = {
+  /** HTTP method of the request. */
   readonly method: string
+  /** Path of the request, as sent. */
   readonly path: string
+  /** Query string without `?`. Empty without one. */
   readonly query?: string | null | undefined
+  /** Body as sent, as text. Empty without one. */
   readonly body?: string | null | undefined
+  /** Value of the header `Timestamp`: Unix time in seconds. */
   readonly timestamp: string
+  /** Value of the header `Nonce`. */
   readonly nonce: string
+  /** Value of the header `Signature`: Base64 of the RSA signature. */
   readonly signature: string
+  /** The canonical string that you signed. With it the answer can name the first difference. */
   readonly canonicalString?: string | null | undefined
 }
 
@@ -1497,9 +1509,9 @@ export type ListTransactionsQuery = {
   readonly beneficiaryId?: string | undefined
   /** Only the transaction with this idempotency key. */
   readonly idempotencyKey?: string | undefined
-  /** Only transactions created at or after this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped */
+  /** Only transactions created at or after this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
   readonly createdFrom?: string | undefined
-  /** Only transactions created before this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped */
+  /** Only transactions created before this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
   readonly createdTo?: string | undefined
 }
 
@@ -1521,9 +1533,9 @@ export type ListDeliveriesQuery = {
   readonly eventType?: string | undefined
   /** Only deliveries of this transaction reference. */
   readonly reference?: string | undefined
-  /** Only events at or after this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped */
+  /** Only events at or after this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
   readonly from?: string | undefined
-  /** Only events before this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped */
+  /** Only events before this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
   readonly to?: string | undefined
 }
 
