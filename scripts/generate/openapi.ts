@@ -4,16 +4,17 @@ import {
   type Operation,
   eventNames,
   events,
+  idempotencyKeyCharsMax,
   listLimitDefault,
   listLimitMax,
   operationIds,
   operations,
   tags,
 } from '@partner-payments/wire'
-import { description, tagDescriptions, webhookDescription } from './prose.ts'
-import { codesOf, examples, responseOf, sharedResponses } from './refusals.ts'
+import { description, idempotencyKeyDescription, tagDescriptions, webhookDescription } from './prose.ts'
+import { codesOf, examples, ownCodesOf, responseOf, sharedResponses } from './refusals.ts'
 import { amountSchema, define, place, ref } from './schema.ts'
-import { type Schema, isSchema, pascalCase, shapes } from './shapes.ts'
+import { type Schema, pascalCase, shapes } from './shapes.ts'
 
 const json = (schema: Schema) => ({ 'application/json': { schema } })
 
@@ -32,21 +33,19 @@ function parameter(where: 'path' | 'query', name: string, schema: Schema, requir
   }
 }
 
-function parametersOf({ params = {}, query }: Operation) {
+function parametersOf({ params = {}, query, idempotency }: Operation) {
   const fields = ((query as Schema | undefined)?.properties ?? {}) as Record<string, Schema>
   return [
     ...Object.entries(params).map(([name, schema]) => parameter('path', name, schema as unknown as Schema, true)),
     ...Object.entries(fields).map(([name, schema]) => parameter('query', name, schema, false)),
+    ...(idempotency === undefined ? [] : [ref('parameters', 'IdempotencyKey')]),
   ]
 }
-
-const hasIdempotencyKey = ({ body }: Operation) =>
-  isSchema(body) && isSchema(body.properties) && 'idempotencyKey' in body.properties
 
 function successOf(id: string, operation: Operation) {
   const headers = {
     'X-Request-Id': ref('headers', 'RequestId'),
-    ...(hasIdempotencyKey(operation) && { 'Idempotent-Replayed': ref('headers', 'IdempotentReplayed') }),
+    ...(operation.idempotency !== undefined && { 'Idempotent-Replayed': ref('headers', 'IdempotentReplayed') }),
     ...(id === 'createFiatPayout' && { Location: ref('headers', 'Location') }),
   }
   if (operation.response === undefined) return { 204: { description: 'Success, without a body.', headers } }
@@ -61,7 +60,9 @@ function operationObject(id: string, operation: Operation) {
     source === 'documented' ? 'Documented interface.' : 'Extension.',
     ...(sandboxOnly === true ? ['Sandbox only: 404 in production.'] : []),
   ]
-  const problemCodes = operation.refusals.map((code) => `\`${code}\``).join(', ')
+  const problemCodes = ownCodesOf(operation)
+    .map((code) => `\`${code}\``)
+    .join(', ')
   const parameters = parametersOf(operation)
   const codes = codesOf(operation)
   const statuses = [...codes.keys()].sort((a, b) => a - b)
@@ -183,6 +184,14 @@ const components = () => ({
     RetryAfter: { description: 'Seconds to wait before a retry.', schema: { type: 'integer', minimum: 0 } },
   },
   parameters: {
+    IdempotencyKey: {
+      name: 'Idempotency-Key',
+      in: 'header',
+      required: false,
+      description: idempotencyKeyDescription,
+      schema: { type: 'string', minLength: 1, maxLength: idempotencyKeyCharsMax },
+      example: '3b241101-e2bb-4255-8caf-4136c566a962',
+    },
     WebhookId: header('webhook-id', 'Equal to `eventId`.', '018f3c5e-7d1a-7c3e-9a52-6f1f0a9f4d21'),
     WebhookTimestamp: header('webhook-timestamp', 'Unix time of the attempt in seconds.', '1767225600'),
     WebhookSignature: header(

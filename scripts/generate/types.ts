@@ -1,5 +1,6 @@
 /** Generates `sdk/src/generated/types.ts`: the TypeScript types of the schemas and of the client methods. */
 import { type Operation, eventNames, events, operationIds, operations } from '@partner-payments/wire'
+import { ownCodesOf } from './refusals.ts'
 import {
   type Schema,
   amountPaths,
@@ -96,18 +97,7 @@ function wrap(text: string): readonly string[] {
 }
 
 function method(id: string, operation: Operation): string {
-  const {
-    params = {},
-    query,
-    body,
-    bodyOptional,
-    response,
-    summary,
-    description,
-    permission,
-    refusals,
-    sandboxOnly,
-  } = operation
+  const { params = {}, query, body, bodyOptional, response, summary, description, permission, sandboxOnly } = operation
   const args = [
     ...Object.keys(params).map((name) => `${name}: string`),
     ...(body === undefined
@@ -116,6 +106,7 @@ function method(id: string, operation: Operation): string {
     ...(query === undefined ? [] : [`query?: ${queryType(query as unknown as Schema)}`]),
     'options?: CallOptions',
   ]
+  const codes = ownCodesOf(operation)
   const result = response === undefined ? 'void' : place(response as unknown as Schema, 'out', '  ')
   const lines = [
     `${summary}.`,
@@ -123,7 +114,7 @@ function method(id: string, operation: Operation): string {
     ...wrap(description),
     '',
     `\`${operation.method} ${operation.path}\`, permission \`${permission}\`${sandboxOnly === true ? ', sandbox only' : ''}.`,
-    ...(refusals.length === 0 ? [] : wrap(`Problem codes: ${refusals.join(', ')}.`)),
+    ...(codes.length === 0 ? [] : wrap(`Problem codes: ${codes.join(', ')}.`)),
   ]
   return [
     '  /**',

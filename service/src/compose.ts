@@ -18,6 +18,7 @@ import {
   secondMs,
   startLoop,
 } from './kernel/index.ts'
+import { createIdempotency } from './idempotency/index.ts'
 import { createLedger } from './ledger/index.ts'
 import { createMailQueue, folderTransport, readMailbox, smtpTransport, startMailWorker } from './mail/index.ts'
 import type { Observability } from './observability/index.ts'
@@ -129,6 +130,7 @@ export function composeModules(deps: ModulesDeps) {
   return {
     sealer,
     cursors,
+    idempotency: createIdempotency({ db, clock, sealer }),
     access,
     ledger,
     eventOutbox,
@@ -150,14 +152,14 @@ export function composeModules(deps: ModulesDeps) {
 export type Modules = ReturnType<typeof composeModules>
 
 const createHandlers = (modules: Modules): AllHandlers => ({
-  ...accountsRoutes(modules.accounts),
-  ...beneficiariesRoutes(modules.beneficiaries),
-  ...customersRoutes(modules.customers),
+  ...accountsRoutes(modules.accounts, modules.idempotency),
+  ...beneficiariesRoutes(modules.beneficiaries, modules.idempotency),
+  ...customersRoutes(modules.customers, modules.idempotency),
   ...payoutsRoutes(modules.payouts),
   ...simulationsRoutes(modules.simulations),
   ...transactionsRoutes(modules.transactions),
-  ...usersRoutes(modules.users),
-  ...webhooksRoutes(modules.webhooks, modules.testDeliveries),
+  ...usersRoutes(modules.users, modules.idempotency),
+  ...webhooksRoutes(modules.webhooks, modules.testDeliveries, modules.idempotency),
 })
 
 /** The payload of a sample, as the event outbox would store it. */
