@@ -169,7 +169,8 @@ export const operations = {
     source: 'extension',
     summary: 'List payouts',
     description:
-      "Returns the partner's payouts, newest first. Filter by `status`, `beneficiaryId` or `idempotencyKey`.",
+      "Returns the partner's payouts, newest first. Filter by status, beneficiary, customer, currency, reference, " +
+      'idempotency key and creation time. `createdFrom` is included, `createdTo` is not.',
     refusals: [],
   },
   getPayout: {

@@ -2,6 +2,7 @@
 import {
   Amount,
   Currency,
+  CustomerRef,
   IdempotencyKey,
   Reference,
   Timestamp,
@@ -65,5 +66,10 @@ export const PayoutQuery = closed({
   ...pageQuery,
   status: optional(PayoutStatus),
   beneficiaryId: optional(Uuid),
+  customerId: optional(CustomerRef),
+  currency: optional(Currency),
+  reference: optional(Reference),
   idempotencyKey: optional(IdempotencyKey),
+  createdFrom: optional(Timestamp),
+  createdTo: optional(Timestamp),
 })

@@ -934,7 +934,8 @@ export type OperationMethods = {
   /**
    * List payouts.
    *
-   * Returns the partner's payouts, newest first. Filter by `status`, `beneficiaryId` or `idempotencyKey`.
+   * Returns the partner's payouts, newest first. Filter by status, beneficiary, customer, currency, reference,
+   * idempotency key and creation time. `createdFrom` is included, `createdTo` is not.
    *
    * `GET /v1/payouts`, permission `payouts:read`.
    */
@@ -945,7 +946,13 @@ export type OperationMethods = {
     readonly cursor?: string | undefined
     readonly status?: PayoutStatus | undefined
     readonly beneficiaryId?: string | undefined
+    /** The customer's guid or serviceId */
+    readonly customerId?: string | undefined
+    readonly currency?: string | undefined
+    readonly reference?: string | undefined
     readonly idempotencyKey?: string | undefined
+    readonly createdFrom?: string | undefined
+    readonly createdTo?: string | undefined
   }, options?: CallOptions) => Promise<PayoutPage>
   /**
    * Retrieve a payout.
