@@ -5,6 +5,7 @@ import {
   type OperationId,
   eventNames,
   events,
+  idempotencyKeyCharsMax,
   listLimitDefault,
   listLimitMax,
   operationIds,
@@ -12,10 +13,10 @@ import {
   tags,
 } from '@partner-payments/wire'
 import { pathExamples, recorded } from './examples.ts'
-import { description, tagDescriptions, webhookDescription } from './prose.ts'
-import { codesOf, examples, responseOf, sharedResponses } from './refusals.ts'
+import { description, idempotencyKeyDescription, tagDescriptions, webhookDescription } from './prose.ts'
+import { codesOf, examples, ownCodesOf, responseOf, sharedResponses } from './refusals.ts'
 import { amountSchema, define, place, ref } from './schema.ts'
-import { type Schema, isSchema, pascalCase, shapes } from './shapes.ts'
+import { type Schema, pascalCase, shapes } from './shapes.ts'
 
 const json = (schema: Schema, example?: unknown) => ({
   'application/json': { schema, ...(example !== undefined && { example }) },
@@ -39,7 +40,7 @@ function parameter({ where, example }: Place, name: string, schema: Schema) {
   }
 }
 
-function parametersOf(id: OperationId, { params = {}, query, path }: Operation) {
+function parametersOf(id: OperationId, { params = {}, query, path, idempotency }: Operation) {
   const target = recorded.operations[id]?.request.target
   const examples = target === undefined ? {} : pathExamples(path, target)
   const fields = ((query as Schema | undefined)?.properties ?? {}) as Record<string, Schema>
@@ -48,16 +49,14 @@ function parametersOf(id: OperationId, { params = {}, query, path }: Operation) 
       parameter({ where: 'path', example: examples[name] }, name, schema as unknown as Schema),
     ),
     ...Object.entries(fields).map(([name, schema]) => parameter({ where: 'query' }, name, schema)),
+    ...(idempotency === undefined ? [] : [ref('parameters', 'IdempotencyKey')]),
   ]
 }
-
-const hasIdempotencyKey = ({ body }: Operation) =>
-  isSchema(body) && isSchema(body.properties) && 'idempotencyKey' in body.properties
 
 function successOf(id: OperationId, operation: Operation) {
   const headers = {
     'X-Request-Id': ref('headers', 'RequestId'),
-    ...(hasIdempotencyKey(operation) && { 'Idempotent-Replayed': ref('headers', 'IdempotentReplayed') }),
+    ...(operation.idempotency !== undefined && { 'Idempotent-Replayed': ref('headers', 'IdempotentReplayed') }),
     ...(id === 'createFiatPayout' && { Location: ref('headers', 'Location') }),
   }
   if (operation.response === undefined) return { 204: { description: 'Success, without a body.', headers } }
@@ -72,7 +71,9 @@ function operationObject(id: OperationId, operation: Operation) {
     source === 'documented' ? 'Documented interface.' : 'Extension.',
     ...(sandboxOnly === true ? ['Sandbox only: 404 in production.'] : []),
   ]
-  const problemCodes = operation.refusals.map((code) => `\`${code}\``).join(', ')
+  const problemCodes = ownCodesOf(operation)
+    .map((code) => `\`${code}\``)
+    .join(', ')
   const parameters = parametersOf(id, operation)
   const codes = codesOf(operation)
   const statuses = [...codes.keys()].sort((a, b) => a - b)
@@ -200,6 +201,14 @@ const components = () => ({
     RetryAfter: { description: 'Seconds to wait before a retry.', schema: { type: 'integer', minimum: 0 } },
   },
   parameters: {
+    IdempotencyKey: {
+      name: 'Idempotency-Key',
+      in: 'header',
+      required: false,
+      description: idempotencyKeyDescription,
+      schema: { type: 'string', minLength: 1, maxLength: idempotencyKeyCharsMax },
+      example: '3b241101-e2bb-4255-8caf-4136c566a962',
+    },
     WebhookId: header('webhook-id', 'Equal to `eventId`.', '018f3c5e-7d1a-7c3e-9a52-6f1f0a9f4d21'),
     WebhookTimestamp: header('webhook-timestamp', 'Unix time of the attempt in seconds.', '1767225600'),
     WebhookSignature: header(

@@ -1,14 +1,7 @@
 /** Generates `docs/problems.md`: the catalogue of problem codes and the operations that return each code. */
-import {
-  type Operation,
-  type ProblemCode,
-  fieldErrorCodes,
-  operationIds,
-  operations,
-  problems,
-} from '@partner-payments/wire'
+import { type ProblemCode, fieldErrorCodes, operationIds, operations, problems } from '@partner-payments/wire'
 import { generatedMark, table } from './markdown.ts'
-import { sharedCodes } from './refusals.ts'
+import { ownCodesOf, sharedCodes } from './refusals.ts'
 
 const bodyCodes: ReadonlySet<ProblemCode> = new Set([
   'malformed_json',
@@ -21,7 +14,7 @@ const isShared = (code: ProblemCode) => sharedCodes.some((shared) => shared === 
 function returnedBy(code: ProblemCode): string {
   if (isShared(code)) return 'every operation'
   if (bodyCodes.has(code)) return 'every operation with a body'
-  const ids = operationIds.filter((id) => (operations[id] as Operation).refusals.includes(code))
+  const ids = operationIds.filter((id) => ownCodesOf(operations[id]).includes(code))
   return ids.length === 0 ? 'the gateway' : ids.map((id) => `\`${id}\``).join(', ')
 }
 

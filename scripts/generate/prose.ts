@@ -81,9 +81,14 @@ transaction credits the money. Invitation mails, recoveries and deliveries also 
 
 ## Idempotency
 
-A request with an \`idempotencyKey\` takes effect once. A repeated request with the same key and the same body returns the
-first result with \`Idempotent-Replayed: true\`. The same key with a different body is refused with 422
-\`idempotency_key_reused\`.
+A request with an idempotency key takes effect once. Every creating operation accepts the header \`Idempotency-Key\`. Payouts
+and simulations also have the field \`idempotencyKey\`. If a request gives both, they must be equal.
+
+A repeated request with the same key and the same body returns the first result with \`Idempotent-Replayed: true\`. The same
+key with a different body is refused with 422 \`idempotency_key_reused\`. Keys belong to the partner and the operation, and do
+not expire. A refused request does not use up its key.
+
+An operation that does not accept \`Idempotency-Key\` refuses it with 400.
 
 ## Lists
 
@@ -106,6 +111,10 @@ export const tagDescriptions: Readonly<Record<Tag, string>> = {
   users: "Invitations to the partner's team.",
   webhooks: 'Event types, webhook subscriptions, deliveries, recoveries and the event feed.',
 }
+
+export const idempotencyKeyDescription =
+  'Identifies the request, so that a repeated request takes effect once. 1 to 255 printable ASCII characters, for example ' +
+  'a UUID. If the body has `idempotencyKey` too, both must be equal.'
 
 export const webhookDescription =
   'The service delivers the event as a signed POST with the body `{eventId, data}`. Verify `webhook-signature` by ' +

@@ -62,9 +62,18 @@ function byStatus(codes: readonly ProblemCode[]): ReadonlyMap<number, readonly P
   return result
 }
 
-export function codesOf({ body, bodyOptional, refusals }: Operation): ReadonlyMap<number, readonly ProblemCode[]> {
+/** The codes of one operation, beyond those that all operations share. */
+export const ownCodesOf = ({ idempotency, refusals }: Operation): readonly ProblemCode[] =>
+  idempotency === undefined ? refusals : [...refusals, 'request_in_progress', 'idempotency_key_reused']
+
+export function codesOf(operation: Operation): ReadonlyMap<number, readonly ProblemCode[]> {
+  const { body, bodyOptional } = operation
   const required: readonly ProblemCode[] = body !== undefined && bodyOptional !== true ? ['body_required'] : []
-  return byStatus([...sharedCodes, ...(body === undefined ? [] : [...bodyCodes, ...required]), ...refusals])
+  return byStatus([
+    ...sharedCodes,
+    ...(body === undefined ? [] : [...bodyCodes, ...required]),
+    ...ownCodesOf(operation),
+  ])
 }
 
 function responseObject(status: number, codes: readonly ProblemCode[]) {

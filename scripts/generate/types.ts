@@ -1,5 +1,6 @@
 /** Generates `sdk/src/generated/types.ts`: the TypeScript types of the schemas and of the client methods. */
 import { type Operation, type OperationId, eventNames, events, operationIds, operations } from '@partner-payments/wire'
+import { ownCodesOf } from './refusals.ts'
 import {
   type Schema,
   amountPaths,
@@ -105,14 +106,16 @@ function wrap(text: string): readonly string[] {
 const resultType = ({ response }: Operation) =>
   response === undefined ? 'void' : place(response as unknown as Schema, 'out', '  ')
 
-function docOf({ summary, description, permission, refusals, sandboxOnly, method: verb, path }: Operation) {
+function docOf(operation: Operation) {
+  const { summary, description, permission, sandboxOnly, method: verb, path } = operation
+  const codes = ownCodesOf(operation)
   const lines = [
     `${summary}.`,
     '',
     ...wrap(description),
     '',
     `\`${verb} ${path}\`, permission \`${permission}\`${sandboxOnly === true ? ', sandbox only' : ''}.`,
-    ...(refusals.length === 0 ? [] : wrap(`Problem codes: ${refusals.join(', ')}.`)),
+    ...(codes.length === 0 ? [] : wrap(`Problem codes: ${codes.join(', ')}.`)),
   ]
   return ['    /**', ...lines.map((line) => `     * ${line}`.trimEnd()), '     */'].join('\n')
 }

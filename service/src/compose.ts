@@ -20,6 +20,7 @@ import {
   startLoop,
   type Tracing,
 } from './kernel/index.ts'
+import { createIdempotency } from './idempotency/index.ts'
 import { createLedger } from './ledger/index.ts'
 import { createMailQueue, folderTransport, readMailbox, smtpTransport, startMailWorker } from './mail/index.ts'
 import { type Observability, type QueueProbe, startQueueAges } from './observability/index.ts'
@@ -132,6 +133,7 @@ export function composeModules(deps: ModulesDeps) {
   return {
     sealer,
     cursors,
+    idempotency: createIdempotency({ db, clock, sealer }),
     access,
     ledger,
     eventOutbox,
@@ -159,14 +161,14 @@ const signatureSettings = (config: Config) => ({
 export type Modules = ReturnType<typeof composeModules>
 
 const createHandlers = (modules: Modules): AllHandlers => ({
-  ...accountsRoutes(modules.accounts),
-  ...beneficiariesRoutes(modules.beneficiaries),
-  ...customersRoutes(modules.customers),
+  ...accountsRoutes(modules.accounts, modules.idempotency),
+  ...beneficiariesRoutes(modules.beneficiaries, modules.idempotency),
+  ...customersRoutes(modules.customers, modules.idempotency),
   ...payoutsRoutes(modules.payouts),
   ...simulationsRoutes(modules.simulations),
   ...transactionsRoutes(modules.transactions),
-  ...usersRoutes(modules.users),
-  ...webhooksRoutes(modules.webhooks, modules.testDeliveries),
+  ...usersRoutes(modules.users, modules.idempotency),
+  ...webhooksRoutes(modules.webhooks, modules.testDeliveries, modules.idempotency),
 })
 
 /** The payload of a sample, as the event outbox would store it. */

@@ -183,6 +183,62 @@ test('200 to each filter of the transactions, and 400 to invalid values', async 
     })
 })
 
+test('200 to each filter of the payouts, and 400 to invalid values', async () => {
+  const mine = success(await client.get(`/v1/payouts/${world.payout}`))
+  const createdAt = textAt(mine, 'createdAt')
+  const nextMs = new Date(Date.parse(createdAt) + 1).toISOString()
+  const found = async (query: string) => (await listAll(client, '/v1/payouts', `&${query}`)).map(identityOf)
+  const hits = [
+    `reference=${encodeURIComponent(world.reference)}`,
+    `customerId=${world.customer}`,
+    `customerId=${world.serviceId}`,
+    `beneficiaryId=${world.beneficiary}`,
+    'currency=EUR',
+    `idempotencyKey=${textAt(mine, 'idempotencyKey')}`,
+    `createdFrom=${createdAt}`,
+    `createdTo=${nextMs}`,
+    `currency=EUR&customerId=${world.customer}&createdFrom=${createdAt}&createdTo=${nextMs}`,
+  ]
+  for (const query of hits) assert.ok((await found(query)).includes(world.payout), query)
+  assert.deepEqual(await found(`reference=${encodeURIComponent(world.reference)}`), [world.payout])
+  const misses = [
+    `reference=${randomUUID()}`,
+    `customerId=${randomUUID()}`,
+    'currency=JPY',
+    `reference=${encodeURIComponent(world.reference)}&currency=GBP`,
+    'createdTo=2001-01-01T00:00:00.000Z',
+    'createdFrom=2999-01-01T00:00:00.000Z',
+  ]
+  for (const query of misses) assert.deepEqual(await found(query), [], query)
+  assert.ok(!(await found(`createdTo=${createdAt}`)).includes(world.payout), 'createdTo is excluded')
+  assert.ok(!(await found(`createdFrom=${nextMs}`)).includes(world.payout), 'createdFrom is a lower bound')
+  const theirs = await stranger.get(`/v1/payouts?reference=${encodeURIComponent(world.reference)}`)
+  assert.deepEqual(listAt(success(theirs)), [])
+  for (const query of [
+    'currency=euro',
+    'customerId=x',
+    'createdFrom=yesterday',
+    'status=Nope',
+    `reference=${'r'.repeat(141)}`,
+  ])
+    assertProblem(await client.get(`/v1/payouts?${query}`), { status: 400, pointer: `/query/${query.split('=')[0]}` })
+})
+
+test('200 to pages of payouts by time: every item once while payouts are added', async () => {
+  for (let at = 0; at < 5; at += 1) await more.listPayouts?.()
+  const query = `currency=EUR&createdFrom=2001-01-01T00:00:00.000Z`
+  const expected = (await listAll(client, '/v1/payouts', `&${query}`)).map(identityOf)
+  const seen: string[] = []
+  for (let cursor = ''; ;) {
+    const page = success(await client.get(`/v1/payouts?limit=2&${query}${cursor}`))
+    seen.push(...identities(page))
+    if (page.hasMore === false) break
+    await more.listPayouts?.()
+    cursor = `&cursor=${encodeURIComponent(textAt(page, 'nextCursor'))}`
+  }
+  assert.deepEqual(seen, expected)
+})
+
 /** DELETE last: if a request is accepted by mistake, it removes what the other requests need. */
 const byHarm = subjects.toSorted(
   (a, b) => Number(a.operation.method === 'DELETE') - Number(b.operation.method === 'DELETE'),

@@ -58,6 +58,15 @@ test('200 to a payout through the gateway, settled by the worker', async () => {
   assert.equal(again.headers['idempotent-replayed'], 'true')
 })
 
+test('200 with one customer for one Idempotency-Key at two gateways', async () => {
+  const headers = { 'Idempotency-Key': randomUUID() }
+  const call = { method: 'POST', target: '/v1/customers', body: { email: 'ada@example.com' }, headers }
+  const first = await client.send(call)
+  const again = await service.client(gateways[1].url, credentials).send(call)
+  assert.equal(again.text, success(first) && first.text)
+  assert.equal(again.headers['idempotent-replayed'], 'true')
+})
+
 test('200 to duplicates through a gateway and an api of two processes each, with one payout', async () => {
   const apiOfTwo = await service.role('api', { PROCESSES: '2' })
   const gateway = await service.role('gateway', { API_URL: apiOfTwo.url, PROCESSES: '2' })

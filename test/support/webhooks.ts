@@ -12,6 +12,7 @@ import {
   createEndpointAlerts,
   type DeliveryEngineDeps,
 } from '../../service/src/delivery/index.ts'
+import { createIdempotency } from '../../service/src/idempotency/index.ts'
 import { createMailQueue } from '../../service/src/mail/index.ts'
 import { createTestDatabase } from './postgres.ts'
 import { reconcile } from './reconcile.ts'
@@ -71,6 +72,7 @@ export async function createHooks(options: HooksOptions = {}) {
     membersWithRoles: async () => [{ fullName: 'Ada Lovelace', email: 'ada@example.com' }],
   })
   const cursors = createCursors(key)
+  const idempotency = createIdempotency({ db, clock, sealer })
   const urlRules = { allowHttpLoopback: true }
   const webhooks = createDeliveryEngine({ db, clock, eventOutbox, sealer, alerts, cursors, urlRules, ...rules })
 
@@ -91,7 +93,22 @@ export async function createHooks(options: HooksOptions = {}) {
     await db.close()
     await testDatabase?.drop()
   }
-  return { url, key, db, clock, log, eventOutbox, alerts, webhooks, addPartner, emit, emitIn, fanOut, close }
+  return {
+    url,
+    key,
+    db,
+    clock,
+    log,
+    eventOutbox,
+    alerts,
+    webhooks,
+    idempotency,
+    addPartner,
+    emit,
+    emitIn,
+    fanOut,
+    close,
+  }
 }
 
 export type Hooks = Awaited<ReturnType<typeof createHooks>>

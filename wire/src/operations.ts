@@ -38,6 +38,11 @@ export type Operation = {
   readonly bodyOptional?: true
   /** Absent: the operation returns 204 without a body. */
   readonly response?: TSchema
+  /**
+   * The operation takes effect once per idempotency key. `header`: the key is in the header `Idempotency-Key`. `body`: it is
+   * in the field `idempotencyKey` or in the header. Absent: the operation refuses the header.
+   */
+  readonly idempotency?: 'body' | 'header'
   readonly permission: Permission
   readonly source: 'documented' | 'extension'
   /** A verb phrase of at most eight words; test/tidy checks it. */
@@ -68,14 +73,15 @@ export const operations = {
     path: '/v1/users/invitations',
     body: users.InvitationsCreate,
     response: users.Invitations,
+    idempotency: 'header',
     permission: 'users:write',
     source: 'documented',
     summary: 'Invite team members',
     description:
       'Creates one invitation per entry, or none if any entry is refused. Each invitation is emailed to its address ' +
       'in the background. An invitation expires after `expiryInDays` days, 7 by default. An address with a pending ' +
-      'invitation is refused with 409 `invitation_exists` and a pointer to the entry. Not idempotent: a repeated ' +
-      'request is refused with that code.',
+      'invitation is refused with 409 `invitation_exists` and a pointer to the entry. Idempotent by ' +
+      '`Idempotency-Key`; without a key a repeated request is refused with that code.',
     refusals: ['validation_failed', 'invitation_exists'],
   },
   listInvitations: {
@@ -111,13 +117,15 @@ export const operations = {
     body: users.InvitationResend,
     bodyOptional: true,
     response: users.Invitation,
+    idempotency: 'header',
     permission: 'users:write',
     source: 'documented',
     summary: 'Resend an invitation',
     description:
       'Issues a new token, revokes the previous one and emails the invitation again in the background. An expired ' +
       'invitation becomes `Pending` again, unless a newer one for the address is pending. At most 5 resends per ' +
-      'invitation, 60 seconds apart. Without `redirectUrl`, the earlier redirect URL stays.',
+      'invitation, 60 seconds apart. Without `redirectUrl`, the earlier redirect URL stays. Idempotent by ' +
+      '`Idempotency-Key`; without a key each request counts as a resend.',
     refusals: ['not_found', 'invitation_not_pending', 'resend_too_soon', 'resend_limit_reached'],
   },
   revokeInvitation: {
@@ -139,6 +147,7 @@ export const operations = {
     path: '/v1/payouts/fiat',
     body: payouts.FiatPayoutCreate,
     response: payouts.FiatPayout,
+    idempotency: 'body',
     permission: 'payouts:write',
     source: 'documented',
     summary: 'Create a fiat payout',
@@ -151,8 +160,6 @@ export const operations = {
       'assigns a reference and keeps yours in `userReference`.',
     refusals: [
       'not_found',
-      'request_in_progress',
-      'idempotency_key_reused',
       'insufficient_funds',
       'currency_not_supported',
       'beneficiary_currency_mismatch',
@@ -169,7 +176,8 @@ export const operations = {
     source: 'extension',
     summary: 'List payouts',
     description:
-      "Returns the partner's payouts, newest first. Filter by `status`, `beneficiaryId` or `idempotencyKey`.",
+      "Returns the partner's payouts, newest first. Filter by status, beneficiary, customer, currency, reference, " +
+      'idempotency key and creation time. `createdFrom` is included, `createdTo` is not.',
     refusals: [],
   },
   getPayout: {
@@ -191,14 +199,15 @@ export const operations = {
     path: '/v1/beneficiaries',
     body: beneficiaries.BeneficiaryCreate,
     response: beneficiaries.Beneficiary,
+    idempotency: 'header',
     permission: 'beneficiaries:write',
     source: 'extension',
     summary: 'Create a beneficiary',
     description:
       'Registers a payee. With `customerId` the beneficiary belongs to that customer, otherwise to the partner ' +
       'itself. Fiat currencies require `iban`; tokens require `walletAddress`. A `country` that contradicts the IBAN ' +
-      'is refused. These destination fields cannot be changed later. Not idempotent: a repeated request creates a ' +
-      'second beneficiary.',
+      'is refused. These destination fields cannot be changed later. Idempotent by `Idempotency-Key`; without a key ' +
+      'a repeated request creates a second beneficiary.',
     refusals: ['validation_failed', 'not_found', 'currency_not_supported'],
   },
   listBeneficiaries: {
@@ -256,13 +265,15 @@ export const operations = {
     path: '/v1/customers',
     body: customers.CustomerCreate,
     response: customers.Customer,
+    idempotency: 'header',
     permission: 'customers:write',
     source: 'extension',
     summary: 'Create a customer',
     description:
       'Creates a customer with its KYC data. At least one of `email`, `partnerCustomerIdentifier` and `kyc` is ' +
       'required. Without `customerType`, the service derives the type from the KYC fields. Neither `email` nor ' +
-      '`partnerCustomerIdentifier` has to be unique. Not idempotent: a repeated request creates a second customer.',
+      '`partnerCustomerIdentifier` has to be unique. Idempotent by `Idempotency-Key`; without a key a repeated request ' +
+      'creates a second customer.',
     refusals: ['validation_failed'],
   },
   listCustomers: {
@@ -313,6 +324,7 @@ export const operations = {
     path: '/v1/customers/{id}/account',
     params: customerId,
     response: accounts.CustomerAccount,
+    idempotency: 'header',
     permission: 'accounts:write',
     source: 'documented',
     summary: 'Create a customer account',
@@ -394,14 +406,15 @@ export const operations = {
     path: '/v1/webhooks',
     body: webhooks.SubscriptionCreate,
     response: webhooks.SubscriptionCreated,
+    idempotency: 'header',
     permission: 'webhooks:write',
     source: 'extension',
     summary: 'Create a webhook subscription',
     description:
-      'Subscribes a URL to event types. With `signature: v1` the response contains the signing secret; no other ' +
-      'response shows it. With `v1a` the response contains the public key. The URL must be `https` on a public ' +
-      'address; a local sandbox also allows `http` on a loopback address. At most 20 subscriptions per partner. Not ' +
-      'idempotent: a repeated request creates a second subscription.',
+      'Subscribes a URL to event types. With `signature: v1` the response contains the signing secret; only a replay ' +
+      'of the request shows it again. With `v1a` the response contains the public key. The URL must be `https` on a public ' +
+      'address; a local sandbox also allows `http` on a loopback address. At most 20 subscriptions per partner. ' +
+      'Idempotent by `Idempotency-Key`; without a key a repeated request creates a second subscription.',
     refusals: ['validation_failed', 'webhook_limit_reached'],
   },
   listSubscriptions: {
@@ -489,13 +502,15 @@ export const operations = {
     path: '/v1/webhooks/{id}/deliveries/{eventId}/redeliver',
     params: deliveryId,
     response: webhooks.Delivery,
+    idempotency: 'header',
     permission: 'webhooks:write',
     source: 'extension',
     summary: 'Redeliver an event',
     description:
       'Schedules the delivery for immediate sending, whether or not it was delivered before, and returns at once. ' +
       'The `eventId` stays the same. The retry schedule restarts at its first step. A delivery with an attempt in ' +
-      'progress keeps the result of that attempt.',
+      'progress keeps the result of that attempt. Idempotent by `Idempotency-Key`; without a key each request sends ' +
+      'the event again.',
     refusals: ['not_found'],
   },
   rotateSecret: {
@@ -506,14 +521,15 @@ export const operations = {
     body: webhooks.SecretRotate,
     bodyOptional: true,
     response: webhooks.SecretRotated,
+    idempotency: 'header',
     permission: 'webhooks:write',
     source: 'extension',
     summary: 'Rotate a webhook signing secret',
     description:
       'Creates a new signing key. Deliveries carry a signature of the new key and of each earlier key until the ' +
-      'overlap ends, 24 hours later by default. With `v1` the response contains the new secret; no other response ' +
-      'shows it. Set `overlapSeconds` to 0 if a secret has leaked. At most 5 keys are active at once. Not ' +
-      'idempotent: each request creates a key.',
+      'overlap ends, 24 hours later by default. With `v1` the response contains the new secret; only a replay of the ' +
+      'request shows it again. Set `overlapSeconds` to 0 if a secret has leaked. At most 5 keys are active at once. ' +
+      'Idempotent by `Idempotency-Key`; without a key each request creates a signing key.',
     refusals: ['not_found', 'webhook_secret_limit_reached'],
   },
   testSubscription: {
@@ -554,13 +570,15 @@ export const operations = {
     params: subscriptionId,
     body: webhooks.RecoveryStart,
     response: webhooks.Recovery,
+    idempotency: 'header',
     permission: 'webhooks:write',
     source: 'extension',
     summary: 'Start a recovery',
     description:
       'Redelivers every undelivered event in a time range that matches the subscription. The recovery runs in the ' +
       'background; follow it at `GET /v1/webhooks/{id}/recoveries/{recoveryId}`. The range begins at most 30 days ' +
-      'ago and may begin before the subscription was created. One recovery runs at a time per subscription.',
+      'ago and may begin before the subscription was created. One recovery runs at a time per subscription. ' +
+      'Idempotent by `Idempotency-Key`.',
     refusals: ['validation_failed', 'not_found', 'recovery_in_progress'],
   },
   listRecoveries: {
@@ -623,13 +641,14 @@ export const operations = {
     path: '/v1/simulations/deposits',
     body: simulations.SimulatedDepositCreate,
     response: simulations.Simulated,
+    idempotency: 'body',
     permission: 'simulations:write',
     source: 'extension',
     summary: 'Simulate a deposit',
     description:
       'Simulates a deposit for a customer with the chosen outcome. The sandbox bank runs its steps asynchronously. ' +
-      'Idempotent by `idempotencyKey`, if given; otherwise a repeated request creates a second deposit.',
-    refusals: ['not_found', 'currency_not_supported', 'idempotency_key_reused'],
+      'Idempotent by `idempotencyKey` or `Idempotency-Key`; without a key a repeated request creates a second deposit.',
+    refusals: ['not_found', 'currency_not_supported'],
     sandboxOnly: true,
   },
   simulateWithdrawal: {
@@ -638,14 +657,15 @@ export const operations = {
     path: '/v1/simulations/withdrawals',
     body: simulations.SimulatedWithdrawalCreate,
     response: simulations.Simulated,
+    idempotency: 'body',
     permission: 'simulations:write',
     source: 'extension',
     summary: 'Simulate a withdrawal',
     description:
       'Simulates a withdrawal of a customer with the chosen outcome and reserves its amount. The sandbox bank runs ' +
-      'its steps asynchronously. Idempotent by `idempotencyKey`, if given; otherwise a repeated request creates a ' +
-      'second withdrawal.',
-    refusals: ['not_found', 'currency_not_supported', 'insufficient_funds', 'idempotency_key_reused'],
+      'its steps asynchronously. Idempotent by `idempotencyKey` or `Idempotency-Key`; without a key a repeated ' +
+      'request creates a second withdrawal.',
+    refusals: ['not_found', 'currency_not_supported', 'insufficient_funds'],
     sandboxOnly: true,
   },
   diagnoseSignature: {

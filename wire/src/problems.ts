@@ -245,7 +245,7 @@ export const problems = {
 
 export type ProblemCode = keyof typeof problems
 
-/** The reasons for which a field is refused. `pointer` is an RFC 6901 JSON pointer into the body, `/query` or `/path`. */
+/** The reasons for which a field is refused. `pointer` is an RFC 6901 JSON pointer into the body, `/query`, `/path` or `/headers`. */
 export const fieldErrorCodes = [
   'required',
   'unknown_field',

@@ -1466,8 +1466,18 @@ export type ListPayoutsQuery = {
   readonly status?: PayoutStatus | undefined
   /** Only payouts to this beneficiary. */
   readonly beneficiaryId?: string | undefined
+  /** Only payouts of this customer: its `guid` or its `serviceId`. */
+  readonly customerId?: string | undefined
+  /** Only payouts in this currency. */
+  readonly currency?: string | undefined
+  /** Only payouts with this reference. */
+  readonly reference?: string | undefined
   /** Only the payout with this idempotency key. */
   readonly idempotencyKey?: string | undefined
+  /** Only payouts created at or after this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  readonly createdFrom?: string | undefined
+  /** Only payouts created before this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  readonly createdTo?: string | undefined
 }
 
 export type ListBeneficiariesQuery = {
@@ -1614,7 +1624,8 @@ export type Namespaces = {
      * country refuses the request with 422.
      *
      * `POST /v1/customers/{id}/account`, permission `accounts:write`.
-     * Problem codes: not_found, iban_issuer_not_configured, iban_pool_exhausted.
+     * Problem codes: not_found, iban_issuer_not_configured, iban_pool_exhausted, request_in_progress,
+     * idempotency_key_reused.
      */
     readonly createForCustomer: (id: string, options?: CallOptions) => Promise<CustomerAccount>
     /**
@@ -1642,11 +1653,12 @@ export type Namespaces = {
      *
      * Registers a payee. With `customerId` the beneficiary belongs to that customer, otherwise to the partner
      * itself. Fiat currencies require `iban`; tokens require `walletAddress`. A `country` that contradicts the IBAN
-     * is refused. These destination fields cannot be changed later. Not idempotent: a repeated request creates a
-     * second beneficiary.
+     * is refused. These destination fields cannot be changed later. Idempotent by `Idempotency-Key`; without a key a
+     * repeated request creates a second beneficiary.
      *
      * `POST /v1/beneficiaries`, permission `beneficiaries:write`.
-     * Problem codes: validation_failed, not_found, currency_not_supported.
+     * Problem codes: validation_failed, not_found, currency_not_supported, request_in_progress,
+     * idempotency_key_reused.
      */
     readonly create: (body: BeneficiaryCreate, options?: CallOptions) => Promise<Beneficiary>
     /**
@@ -1694,10 +1706,11 @@ export type Namespaces = {
      *
      * Creates a customer with its KYC data. At least one of `email`, `partnerCustomerIdentifier` and `kyc` is
      * required. Without `customerType`, the service derives the type from the KYC fields. Neither `email` nor
-     * `partnerCustomerIdentifier` has to be unique. Not idempotent: a repeated request creates a second customer.
+     * `partnerCustomerIdentifier` has to be unique. Idempotent by `Idempotency-Key`; without a key a repeated
+     * request creates a second customer.
      *
      * `POST /v1/customers`, permission `customers:write`.
-     * Problem codes: validation_failed.
+     * Problem codes: validation_failed, request_in_progress, idempotency_key_reused.
      */
     readonly create: (body: CustomerCreate, options?: CallOptions) => Promise<Customer>
     /**
@@ -1743,14 +1756,15 @@ export type Namespaces = {
      * reference and keeps yours in `userReference`.
      *
      * `POST /v1/payouts/fiat`, permission `payouts:write`.
-     * Problem codes: not_found, request_in_progress, idempotency_key_reused, insufficient_funds,
-     * currency_not_supported, beneficiary_currency_mismatch, beneficiary_not_payable.
+     * Problem codes: not_found, insufficient_funds, currency_not_supported, beneficiary_currency_mismatch,
+     * beneficiary_not_payable, request_in_progress, idempotency_key_reused.
      */
     readonly create: ((body: FiatPayoutCreate, options?: CallOptions) => Promise<FiatPayout>) & ((body: Omit<FiatPayoutCreate, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<FiatPayout>)
     /**
      * List payouts.
      *
-     * Returns the partner's payouts, newest first. Filter by `status`, `beneficiaryId` or `idempotencyKey`.
+     * Returns the partner's payouts, newest first. Filter by status, beneficiary, customer, currency, reference,
+     * idempotency key and creation time. `createdFrom` is included, `createdTo` is not.
      *
      * `GET /v1/payouts`, permission `payouts:read`.
      */
@@ -1772,21 +1786,23 @@ export type Namespaces = {
      * Simulate a deposit.
      *
      * Simulates a deposit for a customer with the chosen outcome. The sandbox bank runs its steps asynchronously.
-     * Idempotent by `idempotencyKey`, if given; otherwise a repeated request creates a second deposit.
+     * Idempotent by `idempotencyKey` or `Idempotency-Key`; without a key a repeated request creates a second
+     * deposit.
      *
      * `POST /v1/simulations/deposits`, permission `simulations:write`, sandbox only.
-     * Problem codes: not_found, currency_not_supported, idempotency_key_reused.
+     * Problem codes: not_found, currency_not_supported, request_in_progress, idempotency_key_reused.
      */
     readonly createDeposit: (body: SimulatedDepositCreate, options?: CallOptions) => Promise<Simulated>
     /**
      * Simulate a withdrawal.
      *
      * Simulates a withdrawal of a customer with the chosen outcome and reserves its amount. The sandbox bank runs
-     * its steps asynchronously. Idempotent by `idempotencyKey`, if given; otherwise a repeated request creates a
-     * second withdrawal.
+     * its steps asynchronously. Idempotent by `idempotencyKey` or `Idempotency-Key`; without a key a repeated
+     * request creates a second withdrawal.
      *
      * `POST /v1/simulations/withdrawals`, permission `simulations:write`, sandbox only.
-     * Problem codes: not_found, currency_not_supported, insufficient_funds, idempotency_key_reused.
+     * Problem codes: not_found, currency_not_supported, insufficient_funds, request_in_progress,
+     * idempotency_key_reused.
      */
     readonly createWithdrawal: (body: SimulatedWithdrawalCreate, options?: CallOptions) => Promise<Simulated>
     /**
@@ -1830,11 +1846,11 @@ export type Namespaces = {
      *
      * Creates one invitation per entry, or none if any entry is refused. Each invitation is emailed to its address
      * in the background. An invitation expires after `expiryInDays` days, 7 by default. An address with a pending
-     * invitation is refused with 409 `invitation_exists` and a pointer to the entry. Not idempotent: a repeated
-     * request is refused with that code.
+     * invitation is refused with 409 `invitation_exists` and a pointer to the entry. Idempotent by
+     * `Idempotency-Key`; without a key a repeated request is refused with that code.
      *
      * `POST /v1/users/invitations`, permission `users:write`.
-     * Problem codes: validation_failed, invitation_exists.
+     * Problem codes: validation_failed, invitation_exists, request_in_progress, idempotency_key_reused.
      */
     readonly createInvitations: (body: InvitationsCreate, options?: CallOptions) => Promise<Invitations>
     /**
@@ -1861,10 +1877,12 @@ export type Namespaces = {
      *
      * Issues a new token, revokes the previous one and emails the invitation again in the background. An expired
      * invitation becomes `Pending` again, unless a newer one for the address is pending. At most 5 resends per
-     * invitation, 60 seconds apart. Without `redirectUrl`, the earlier redirect URL stays.
+     * invitation, 60 seconds apart. Without `redirectUrl`, the earlier redirect URL stays. Idempotent by
+     * `Idempotency-Key`; without a key each request counts as a resend.
      *
      * `POST /v1/users/invitations/{invitationId}/resend`, permission `users:write`.
-     * Problem codes: not_found, invitation_not_pending, resend_too_soon, resend_limit_reached.
+     * Problem codes: not_found, invitation_not_pending, resend_too_soon, resend_limit_reached, request_in_progress,
+     * idempotency_key_reused.
      */
     readonly resendInvitation: (invitationId: string, body?: InvitationResend, options?: CallOptions) => Promise<Invitation>
     /**
@@ -1891,13 +1909,13 @@ export type Namespaces = {
     /**
      * Create a webhook subscription.
      *
-     * Subscribes a URL to event types. With `signature: v1` the response contains the signing secret; no other
-     * response shows it. With `v1a` the response contains the public key. The URL must be `https` on a public
-     * address; a local sandbox also allows `http` on a loopback address. At most 20 subscriptions per partner. Not
-     * idempotent: a repeated request creates a second subscription.
+     * Subscribes a URL to event types. With `signature: v1` the response contains the signing secret; only a replay
+     * of the request shows it again. With `v1a` the response contains the public key. The URL must be `https` on a
+     * public address; a local sandbox also allows `http` on a loopback address. At most 20 subscriptions per
+     * partner. Idempotent by `Idempotency-Key`; without a key a repeated request creates a second subscription.
      *
      * `POST /v1/webhooks`, permission `webhooks:write`.
-     * Problem codes: validation_failed, webhook_limit_reached.
+     * Problem codes: validation_failed, webhook_limit_reached, request_in_progress, idempotency_key_reused.
      */
     readonly create: (body: SubscriptionCreate, options?: CallOptions) => Promise<SubscriptionCreated>
     /**
@@ -1965,22 +1983,23 @@ export type Namespaces = {
      *
      * Schedules the delivery for immediate sending, whether or not it was delivered before, and returns at once. The
      * `eventId` stays the same. The retry schedule restarts at its first step. A delivery with an attempt in
-     * progress keeps the result of that attempt.
+     * progress keeps the result of that attempt. Idempotent by `Idempotency-Key`; without a key each request sends
+     * the event again.
      *
      * `POST /v1/webhooks/{id}/deliveries/{eventId}/redeliver`, permission `webhooks:write`.
-     * Problem codes: not_found.
+     * Problem codes: not_found, request_in_progress, idempotency_key_reused.
      */
     readonly redeliver: (id: string, eventId: string, options?: CallOptions) => Promise<Delivery>
     /**
      * Rotate a webhook signing secret.
      *
      * Creates a new signing key. Deliveries carry a signature of the new key and of each earlier key until the
-     * overlap ends, 24 hours later by default. With `v1` the response contains the new secret; no other response
-     * shows it. Set `overlapSeconds` to 0 if a secret has leaked. At most 5 keys are active at once. Not idempotent:
-     * each request creates a key.
+     * overlap ends, 24 hours later by default. With `v1` the response contains the new secret; only a replay of the
+     * request shows it again. Set `overlapSeconds` to 0 if a secret has leaked. At most 5 keys are active at once.
+     * Idempotent by `Idempotency-Key`; without a key each request creates a signing key.
      *
      * `POST /v1/webhooks/{id}/rotate-secret`, permission `webhooks:write`.
-     * Problem codes: not_found, webhook_secret_limit_reached.
+     * Problem codes: not_found, webhook_secret_limit_reached, request_in_progress, idempotency_key_reused.
      */
     readonly rotateSecret: (id: string, body?: SecretRotate, options?: CallOptions) => Promise<SecretRotated>
     /**
@@ -2009,10 +2028,12 @@ export type Namespaces = {
      *
      * Redelivers every undelivered event in a time range that matches the subscription. The recovery runs in the
      * background; follow it at `GET /v1/webhooks/{id}/recoveries/{recoveryId}`. The range begins at most 30 days ago
-     * and may begin before the subscription was created. One recovery runs at a time per subscription.
+     * and may begin before the subscription was created. One recovery runs at a time per subscription. Idempotent by
+     * `Idempotency-Key`.
      *
      * `POST /v1/webhooks/{id}/recover`, permission `webhooks:write`.
-     * Problem codes: validation_failed, not_found, recovery_in_progress.
+     * Problem codes: validation_failed, not_found, recovery_in_progress, request_in_progress,
+     * idempotency_key_reused.
      */
     readonly startRecovery: (id: string, body: RecoveryStart, options?: CallOptions) => Promise<Recovery>
     /**

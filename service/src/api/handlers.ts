@@ -11,6 +11,8 @@ export type Call<K extends OperationId> = {
   readonly requestId: string
   /** The client's IP address. */
   readonly ip: string
+  /** Of the header or the body. Undefined: none is given, or the operation accepts none. */
+  readonly idempotencyKey?: string | undefined
   /** Open only in `nonceConsumingOperations`. Absent in an api process: its gateway has consumed the nonce. */
   readonly nonce?: OpenNonce
 }

@@ -10,7 +10,7 @@ import { toProblem } from './problems.ts'
 import type { RawRequest, Reply } from './server.ts'
 
 export type AuthenticatedRequest = OperationRequest &
-  Pick<RawRequest, 'method' | 'path' | 'headers'> & {
+  Pick<RawRequest, 'method' | 'path'> & {
     /** 32 lower-case hexadecimal digits. */
     readonly nonce: string
   }

@@ -4,6 +4,7 @@ import replyFrom from '@fastify/reply-from'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { type Caller, Unreachable } from '../api/index.ts'
 import type { Log, Tracing } from '../kernel/index.ts'
+import { idempotencyKeyHeader } from './idempotency-key.ts'
 import type { InternalTokens } from './internal-token.ts'
 import { toProblem } from './problems.ts'
 import type { RawRequest, Reply } from './server.ts'
@@ -25,7 +26,7 @@ export type Forwarder = {
 }
 
 /** The api process receives no other header of the partner, and so none of the credentials. */
-const forwardedHeaders = ['accept', 'user-agent'] as const
+const forwardedHeaders = ['accept', 'user-agent', idempotencyKeyHeader] as const
 
 export function createForwarder(options: {
   readonly apiUrl: string

@@ -14,10 +14,12 @@ import {
   Refusal,
 } from '../api/index.ts'
 import { requireJson } from './body.ts'
+import { compileIdempotencyKey } from './idempotency-key.ts'
 import { readJson } from './json.ts'
 import { compileNormalizer } from './normal-form.ts'
 import { escapePointer } from './pointer.ts'
 import { compileProjector } from './project.ts'
+import type { Headers } from './signature.ts'
 import { compileCheck, compileValidator } from './validate.ts'
 
 export type OperationRequest = {
@@ -26,6 +28,7 @@ export type OperationRequest = {
   /** As sent, without the leading `?`. */
   readonly query: string
   readonly contentType: string | undefined
+  readonly headers: Headers
   readonly body: Buffer
   readonly requestId: string
   readonly ip: string
@@ -63,6 +66,7 @@ function compileOperation(id: OperationId, { handlers, sandbox }: Options): Comp
   const readQuery = compileQuery(operation)
   const normalizeParams = compileNormalizer(closed(operation.params ?? {})) ?? unchanged
   const normalizeBody = compileNormalizer(operation.body ?? NoFields) ?? unchanged
+  const readIdempotencyKey = compileIdempotencyKey(operation)
   const project = operation.response ? compileProjector(operation.response) : undefined
   const handler = handlers[id] as unknown as (call: Call<OperationId>) => Promise<Answer<unknown>>
   const isWrite = operation.permission.endsWith(':write')
@@ -88,9 +92,12 @@ function compileOperation(id: OperationId, { handlers, sandbox }: Options): Comp
       for (const [name, check] of paramChecks) if (!check(params[name])) throw new Refusal('not_found')
     },
     run: async (request, nonce) => {
-      const { caller, requestId, ip } = request
+      const { caller, requestId, ip, headers: given } = request
       const params = normalizeParams(request.params)
-      const call = { caller, params, query: readQuery(request.query), body: readBody(request), requestId, ip, nonce }
+      const query = readQuery(request.query)
+      const body = readBody(request)
+      const idempotencyKey = readIdempotencyKey(given, body)
+      const call = { caller, params, query, body, requestId, ip, nonce, idempotencyKey }
       const answer = await handler(call as unknown as Call<OperationId>)
       const headers = answer.headers ?? {}
       if (!project) return { status: 204, headers, body: '' }

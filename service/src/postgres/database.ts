@@ -177,6 +177,10 @@ const createSend =
     }
   }
 
+/** Runs `work` in the caller's transaction, or in a new one if `tx` is undefined. */
+export const inTransaction = <T>(db: Database, tx: Tx | undefined, work: (tx: Tx) => Promise<T>): Promise<T> =>
+  tx === undefined ? db.transaction(work) : work(tx)
+
 /** A failing hint must not make a committed transaction look failed. */
 function give(hint: Hint, log: Log): void {
   try {

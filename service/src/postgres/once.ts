@@ -5,22 +5,28 @@
 import { Refusal } from '../api/index.ts'
 import { sqlState, stateOf } from './errors.ts'
 
-export type Keyed = { readonly requestFingerprint: string; readonly reference: string }
+export type Keyed = {
+  readonly requestFingerprint: string
+  /** Names what the first request created. */
+  readonly reference: string
+}
 
 /** `make` throws it inside its transaction, to roll back: another request has won the key. */
 export class KeyTaken extends Error {
   override readonly name = 'KeyTaken'
 }
 
-/** Refuses: idempotency_key_reused (422, names the reference) when the key of `row` belongs to another request. */
-export function replayOf<T extends Keyed>(row: T, requestFingerprint: string): T {
+/**
+ * Refuses: idempotency_key_reused (422, names the reference) when the key of `row` belongs to another request. `pointer`
+ * leads to the key in the request.
+ */
+export function replayOf<T extends Keyed>(row: T, requestFingerprint: string, pointer = '/idempotencyKey'): T {
+  const { reference } = row
   if (row.requestFingerprint === requestFingerprint) return row
   throw new Refusal(
     'idempotency_key_reused',
-    `The key belongs to another request; its reference is ${row.reference}.`,
-    {
-      errors: [{ pointer: '/idempotencyKey', code: 'exists', message: `was used for ${row.reference}` }],
-    },
+    `The key belongs to another request, which created ${reference}. Use a new key for a new request.`,
+    { errors: [{ pointer, code: 'exists', message: `was used for ${reference}` }] },
   )
 }
 
@@ -37,19 +43,21 @@ export function asInProgress(error: unknown): unknown {
  */
 export async function once<T extends Keyed>(options: {
   readonly requestFingerprint: string
+  /** See `replayOf`. */
+  readonly pointer?: string
   /** The row of the key; undefined when there is no row, or the request has no key. */
   readonly find: () => Promise<T | undefined>
   readonly make: () => Promise<T>
 }): Promise<{ readonly row: T; readonly replayed: boolean }> {
-  const { requestFingerprint, find, make } = options
+  const { requestFingerprint, pointer, find, make } = options
   const before = await find()
-  if (before) return { row: replayOf(before, requestFingerprint), replayed: true }
+  if (before) return { row: replayOf(before, requestFingerprint, pointer), replayed: true }
   try {
     return { row: await make(), replayed: false }
   } catch (error) {
     if (!(error instanceof KeyTaken)) throw asInProgress(error)
     const winner = await find()
     if (!winner) throw inProgress()
-    return { row: replayOf(winner, requestFingerprint), replayed: true }
+    return { row: replayOf(winner, requestFingerprint, pointer), replayed: true }
   }
 }

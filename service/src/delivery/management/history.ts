@@ -2,7 +2,7 @@
 import { type Static, webhooks as wire } from '@partner-payments/wire'
 import { type Cursors, notFound, type Page, readTime } from '../../api/index.ts'
 import { after, type Clock, dayMs, firstIdOf, momentOfId } from '../../kernel/index.ts'
-import type { Database } from '../../postgres/index.ts'
+import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import { type DeliveryStatus, statusesStored, statusSeen, type SubscriptionStatus } from './rules.ts'
 import * as endpointQueues from '../queue/store-endpoint-queues.ts'
 import * as store from './store-history.ts'
@@ -92,23 +92,23 @@ const isSparse = ({ eventType, reference, status }: DeliveryQuery): boolean =>
 
 function createDeliveryReader({ db, clock }: HistoryDeps) {
   /** The newest attempts of each delivery, by the id of its event. */
-  const attemptsOf = async (key: SubscriptionKey, eventIds: readonly string[]) =>
+  const attemptsOf = async (tx: Tx, key: SubscriptionKey, eventIds: readonly string[]) =>
     eventIds.length === 0
       ? new Map<string, store.AttemptRow[]>()
-      : Map.groupBy(await store.attemptsOf(db, key, eventIds, attemptsShownMax), (attempt) => attempt.eventId)
+      : Map.groupBy(await store.attemptsOf(tx, key, eventIds, attemptsShownMax), (attempt) => attempt.eventId)
 
-  const load = async (key: SubscriptionKey, wireEventId: string): Promise<store.DeliveryRow> => {
+  const load = async (tx: Tx, key: SubscriptionKey, wireEventId: string): Promise<store.DeliveryRow> => {
     const range = rangeOf(wireEventId, clock.now())
-    const row = range && (await store.deliveryByWireId(db, key, wireEventId, range))
+    const row = range && (await store.deliveryByWireId(tx, key, wireEventId, range))
     if (row === undefined) throw notFound('delivery')
     return row
   }
 
-  const get = async (partnerId: string, id: string, wireEventId: string): Promise<Delivery> => {
-    const { status } = await loadSubscription(db, partnerId, id)
+  const get = async (partnerId: string, id: string, wireEventId: string, tx: Tx = db): Promise<Delivery> => {
+    const { status } = await loadSubscription(tx, partnerId, id)
     const key = { partnerId, subscriptionId: id }
-    const row = await load(key, wireEventId)
-    const attempts = await attemptsOf(key, [row.eventId])
+    const row = await load(tx, key, wireEventId)
+    const attempts = await attemptsOf(tx, key, [row.eventId])
     return deliveryOf(row, status, attempts.get(row.eventId))
   }
   return { attemptsOf, load, get }
@@ -132,7 +132,7 @@ const createDeliveryList =
     const rows = await store.listHistory(db, key, filter, examinedMax, limit + 1 + lastExaminedRowsMax)
     const { found, next } = cutPage(rows, limit)
     const eventIds = found.map((row) => row.eventId)
-    const attempts = await attemptsOf(key, eventIds)
+    const attempts = await attemptsOf(db, key, eventIds)
     return {
       data: found.map((row) => deliveryOf(row, status, attempts.get(row.eventId))),
       nextCursor: next === undefined ? null : cursors.write(list, next),
@@ -147,11 +147,11 @@ const createDeliveryList =
  */
 const createRedelivery =
   ({ db, clock }: HistoryDeps, { load, get }: DeliveryReader) =>
-  async (partnerId: string, id: string, wireEventId: string): Promise<Delivery> => {
+  async (partnerId: string, id: string, wireEventId: string, outerTx?: Tx): Promise<Delivery> => {
     const key = { partnerId, subscriptionId: id }
-    await loadSubscription(db, partnerId, id)
-    const { eventId } = await load(key, wireEventId)
-    await db.transaction(async (tx) => {
+    await loadSubscription(outerTx ?? db, partnerId, id)
+    const { eventId } = await load(outerTx ?? db, key, wireEventId)
+    await inTransaction(db, outerTx, async (tx) => {
       const now = clock.now()
       if (!(await endpointQueues.wakeEndpointQueue(tx, partnerId, id, now))) throw notFound('webhook subscription')
       // Under this lock a delivery can only move from the queue to the delivered ones. Search in the same order.
@@ -160,7 +160,7 @@ const createRedelivery =
       if (moved === undefined) throw notFound('delivery')
       await requeue.insertDue(tx, key, [{ ...moved, eventId }], now)
     })
-    return get(partnerId, id, wireEventId)
+    return get(partnerId, id, wireEventId, outerTx)
   }
 
 export function createHistory(deps: HistoryDeps) {

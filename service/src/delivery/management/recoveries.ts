@@ -2,6 +2,7 @@
 import { type Static, webhooks as wire } from '@partner-payments/wire'
 import { type Cursors, notFound, type Page, readTime, Refusal, refuseField } from '../../api/index.ts'
 import { after, dayMs, newId } from '../../kernel/index.ts'
+import { inTransaction, type Tx } from '../../postgres/index.ts'
 import { createRecoverySteps, type RecoveryStepDeps } from './recovery-steps.ts'
 import * as store from './store-recoveries.ts'
 import { lockSubscription } from './store-subscriptions.ts'
@@ -33,8 +34,13 @@ export function createRecoveries(deps: RecoveriesDeps) {
      * Starts a recovery, which a worker carries out. Refuses: validation_failed (/since, /until), not_found,
      * recovery_in_progress.
      */
-    recover: (partnerId: string, id: string, input: Static<typeof wire.RecoveryStart>): Promise<Recovery> =>
-      db.transaction(async (tx) => {
+    recover: (
+      partnerId: string,
+      id: string,
+      input: Static<typeof wire.RecoveryStart>,
+      outerTx?: Tx,
+    ): Promise<Recovery> =>
+      inTransaction(db, outerTx, async (tx) => {
         const now = clock.now()
         const key = { partnerId, subscriptionId: id }
         // The lock serialises concurrent starts.

@@ -2,7 +2,7 @@
 import { type Static, webhooks as wire } from '@partner-payments/wire'
 import { notFound, Refusal } from '../../api/index.ts'
 import { after, type Clock, newId, secondMs } from '../../kernel/index.ts'
-import type { Database } from '../../postgres/index.ts'
+import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import * as endpointQueues from '../queue/store-endpoint-queues.ts'
 import { type Secrets, shownOf } from './secrets.ts'
 import * as store from './store-subscriptions.ts'
@@ -15,8 +15,8 @@ export function createSecretRotation({ db, clock, secrets }: Deps) {
      * Issues a new secret. The previous secrets also sign until the overlap ends. Two concurrent rotations issue two
      * secrets, and both sign. Refuses: not_found, webhook_secret_limit_reached.
      */
-    rotateSecret: (partnerId: string, id: string, input: Static<typeof wire.SecretRotate> = {}) =>
-      db.transaction(async (tx) => {
+    rotateSecret: (partnerId: string, id: string, input: Static<typeof wire.SecretRotate> = {}, outerTx?: Tx) =>
+      inTransaction(db, outerTx, async (tx) => {
         const now = clock.now()
         // The worker that holds the endpoint queue reads the keys again.
         await endpointQueues.wakeEndpointQueue(tx, partnerId, id, now)

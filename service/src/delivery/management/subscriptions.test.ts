@@ -30,7 +30,7 @@ const input = { url: 'https://example.com/hook', events: [statusChanged] }
 test('the secret is shown only at creation, and is stored sealed', async () => {
   const partnerId = await hooks.addPartner()
   const call = callOf(partnerId)
-  const routes = webhooksRoutes(hooks.webhooks, noTestDeliveries)
+  const routes = webhooksRoutes(hooks.webhooks, noTestDeliveries, hooks.idempotency)
   const { body: created } = await routes.createSubscription({ ...call, body: { ...input, description: 'Ledger' } })
   const { secret = '', ...rest } = created
   assert.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/)
@@ -130,6 +130,8 @@ test('422 webhook_limit_reached: 20 of 30 concurrent creations succeed, and one 
 })
 
 test('the event types are listed', async () => {
-  const { body } = await webhooksRoutes(hooks.webhooks, noTestDeliveries).listEventTypes(callOf(newId()))
+  const { body } = await webhooksRoutes(hooks.webhooks, noTestDeliveries, hooks.idempotency).listEventTypes(
+    callOf(newId()),
+  )
   assert.equal(body.data.length, 12)
 })

@@ -2,7 +2,7 @@
 import { type Static, webhooks as wire } from '@partner-payments/wire'
 import { type Cursors, notFound, type Page, Refusal } from '../../api/index.ts'
 import { type Clock, newId } from '../../kernel/index.ts'
-import type { Database } from '../../postgres/index.ts'
+import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import * as endpointQueues from '../queue/store-endpoint-queues.ts'
 import { readEvents, readText, readUrl, type UrlRules, warningsFor } from './rules.ts'
 import { createSecretRotation } from './secret-rotation.ts'
@@ -44,10 +44,10 @@ export function createSubscriptions(deps: SubscriptionsDeps) {
      * Returns the signing secret (`v1`), which is shown only here, or the public key (`v1a`). Refuses: validation_failed
      * (/url, /events), webhook_limit_reached.
      */
-    create: async (partnerId: string, input: CreateInput) => {
+    create: async (partnerId: string, input: CreateInput, outerTx?: Tx) => {
       const now = clock.now()
       const row = newSubscription(input, urlRules, now)
-      const key = await db.transaction(async (tx) => {
+      const key = await inTransaction(db, outerTx, async (tx) => {
         await store.ensurePartner(tx, partnerId)
         if (!(await store.countSubscription(tx, partnerId, wire.subscriptionsPerPartnerMax)))
           throw new Refusal(

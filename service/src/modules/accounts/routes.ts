@@ -2,6 +2,7 @@
 import type { ResponseOf } from '@partner-payments/wire'
 import { type Handlers } from '../../api/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
+import type { Idempotency } from '../../idempotency/index.ts'
 import type { Accounts, CustomerAccount } from './service.ts'
 
 /** The documented account: `iban` and `country` are the first of `ibans`. */
@@ -10,10 +11,11 @@ function toWire({ partnerCustomerId, ibans }: CustomerAccount): ResponseOf<'crea
   return { country, iban, partnerCustomerId, ibans: ibans.map((row) => ({ country: row.country, iban: row.iban })) }
 }
 
-export function accountsRoutes(accounts: Accounts): Handlers<'accounts'> {
+export function accountsRoutes(accounts: Accounts, idempotency: Idempotency): Handlers<'accounts'> {
   return {
-    createCustomerAccount: async ({ caller, params }) => ({
-      body: toWire(await accounts.create(caller.partnerId, params.id)),
+    createCustomerAccount: idempotency.handler('createCustomerAccount', async ({ caller, params }, tx) => {
+      const account = await accounts.create(caller.partnerId, params.id, tx)
+      return { body: toWire(account), created: `the account of the customer ${params.id}` }
     }),
     getCustomerAccount: async ({ caller, params }) => ({
       body: toWire(await accounts.get(caller.partnerId, params.id)),

@@ -6,6 +6,7 @@ import { createTestDatabase, type TestDatabase } from '../../../../test/support/
 import { createCursors, Refusal } from '../../api/index.ts'
 import { createManualClock } from '../../../../test/support/clock.ts'
 import { createLog, createSealer, newId, randomBytes } from '../../kernel/index.ts'
+import { createIdempotency, type Idempotency } from '../../idempotency/index.ts'
 import { createLedger } from '../../ledger/index.ts'
 import { createDatabase, type Database, sql } from '../../postgres/index.ts'
 import { createCustomers, type Customers } from '../customers/index.ts'
@@ -17,12 +18,14 @@ const ledger = createLedger({ clock })
 let database: TestDatabase
 let db: Database
 let customers: Customers
+let idempotency: Idempotency
 
 before(async () => {
   database = await createTestDatabase()
   db = createDatabase({ url: database.url, connectionsMax: 12, log: createLog('silent') })
   const keys = { sealer: createSealer([randomBytes(32)]), cursors: createCursors(randomBytes(32)) }
   customers = createCustomers({ db, clock, ...keys, log: createLog('silent') })
+  idempotency = createIdempotency({ db, clock, ...keys })
 })
 after(async () => {
   await db?.close()
@@ -87,7 +90,7 @@ test('50 concurrent calls for customers of several partners issue each IBAN once
 })
 
 test('the response has the first IBAN on top, and the partner’s identifier of the customer or its serviceId', async () => {
-  const routes = accountsRoutes(accountsFor(defaultIssuers))
+  const routes = accountsRoutes(accountsFor(defaultIssuers), idempotency)
   const partnerId = await newPartner()
   const caller = { partnerId, serviceAccountId: newId(), name: 'test', permissions: [] }
   const call = { caller, requestId: newId(), ip: '192.0.2.1', query: undefined, body: undefined }
@@ -208,7 +211,7 @@ test('concurrent calls issue the IBAN of a new country once', async () => {
 })
 
 test('balances are exact, one per currency, and none before the first movement', async () => {
-  const routes = accountsRoutes(accountsFor(defaultIssuers))
+  const routes = accountsRoutes(accountsFor(defaultIssuers), idempotency)
   const partnerId = await newPartner()
   const caller = { partnerId, serviceAccountId: newId(), name: 'test', permissions: [] }
   const call = { caller, params: {}, requestId: newId(), ip: '192.0.2.1', query: undefined, body: undefined }

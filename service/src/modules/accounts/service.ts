@@ -2,7 +2,7 @@
 import { notFound, Refusal } from '../../api/index.ts'
 import { assert, type Clock, present } from '../../kernel/index.ts'
 import type { Balance, Ledger } from '../../ledger/index.ts'
-import type { Database, Tx } from '../../postgres/index.ts'
+import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import type { Customer, Customers } from '../customers/index.ts'
 import { blockSize, boundsOf, composeIban, inConfiguredOrder, type Issuer, issuersProblem } from './rules.ts'
 import * as store from './store.ts'
@@ -19,7 +19,7 @@ export type Accounts = {
    * The customer's IBANs, one per configured country. Issues all that are missing, or none.
    * Refuses: not_found, iban_issuer_not_configured, iban_pool_exhausted.
    */
-  readonly create: (partnerId: string, customerRef: string) => Promise<CustomerAccount>
+  readonly create: (partnerId: string, customerRef: string, tx?: Tx) => Promise<CustomerAccount>
   /** Refuses: not_found (no such customer, or no IBAN is issued yet). */
   readonly get: (partnerId: string, customerRef: string) => Promise<CustomerAccount>
   /** The partner's balances at one time, one per currency. */
@@ -89,8 +89,8 @@ export function createAccounts(deps: AccountsDeps): Accounts {
     issuers.every((issuer) => rows.some(({ country }) => country === issuer.country))
 
   return {
-    create: (partnerId, customerRef) =>
-      db.transaction(async (tx) => {
+    create: (partnerId, customerRef, outerTx) =>
+      inTransaction(db, outerTx, async (tx) => {
         const customer = await customers.find(tx, partnerId, customerRef)
         const issued = await store.ibansOf(tx, partnerId, customer.id)
         if (issuers.length === 0 && issued.length === 0) throw new Refusal('iban_issuer_not_configured')

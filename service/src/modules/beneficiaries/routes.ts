@@ -1,6 +1,7 @@
 /** Operation id -> verb -> shape. */
 import type { ResponseOf } from '@partner-payments/wire'
 import type { Handlers } from '../../api/index.ts'
+import type { Idempotency } from '../../idempotency/index.ts'
 import type { Beneficiaries, Beneficiary } from './service.ts'
 
 /** A field without a value is absent, not null. */
@@ -21,10 +22,11 @@ function toWire(beneficiary: Beneficiary): ResponseOf<'getBeneficiary'> {
   }
 }
 
-export function beneficiariesRoutes(beneficiaries: Beneficiaries): Handlers<'beneficiaries'> {
+export function beneficiariesRoutes(beneficiaries: Beneficiaries, idempotency: Idempotency): Handlers<'beneficiaries'> {
   return {
-    createBeneficiary: async ({ caller, body }) => ({
-      body: toWire(await beneficiaries.create(caller.partnerId, body)),
+    createBeneficiary: idempotency.handler('createBeneficiary', async ({ caller, body }, tx) => {
+      const beneficiary = await beneficiaries.create(caller.partnerId, body, tx)
+      return { body: toWire(beneficiary), created: `the beneficiary ${beneficiary.id}` }
     }),
     listBeneficiaries: async ({ caller, query }) => {
       const page = await beneficiaries.list(caller.partnerId, query)

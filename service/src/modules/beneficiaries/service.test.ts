@@ -4,11 +4,13 @@ import { createTestDatabase, type TestDatabase } from '../../../../test/support/
 import { createCursors, Refusal } from '../../api/index.ts'
 import { createManualClock } from '../../../../test/support/clock.ts'
 import { createLog, createSealer, newId, randomBytes } from '../../kernel/index.ts'
+import { createIdempotency } from '../../idempotency/index.ts'
 import { createDatabase, type Database, sql } from '../../postgres/index.ts'
 import { createCustomers, type Customers } from '../customers/index.ts'
 import { type Beneficiaries, beneficiariesRoutes, createBeneficiaries } from './index.ts'
 
 const clock = createManualClock(new Date('2026-03-01T12:00:00.000Z'))
+const sealer = createSealer([randomBytes(32)])
 const cursors = createCursors(randomBytes(32))
 let database: TestDatabase
 let db: Database
@@ -18,7 +20,7 @@ let beneficiaries: Beneficiaries
 before(async () => {
   database = await createTestDatabase()
   db = createDatabase({ url: database.url, connectionsMax: 5, log: createLog('silent') })
-  customers = createCustomers({ db, clock, sealer: createSealer([randomBytes(32)]), cursors, log: createLog('silent') })
+  customers = createCustomers({ db, clock, sealer, cursors, log: createLog('silent') })
   beneficiaries = createBeneficiaries({ db, clock, cursors, customers })
 })
 after(async () => {
@@ -135,7 +137,7 @@ test('a list is newest first, filtered by customer and currency, and has no remo
 
 test('a response has the given fields and no null', async () => {
   const partnerId = await newPartner()
-  const routes = beneficiariesRoutes(beneficiaries)
+  const routes = beneficiariesRoutes(beneficiaries, createIdempotency({ db, clock, sealer }))
   const caller = { partnerId, serviceAccountId: newId(), name: 'test', permissions: [] }
   const call = { caller, requestId: newId(), ip: '192.0.2.1', params: {}, query: undefined }
   const { body } = await routes.createBeneficiary({ ...call, body: euros })

@@ -1,7 +1,7 @@
 /** The verbs of beneficiaries. */
 import { type Cursors, notFound, type Page } from '../../api/index.ts'
 import { type Clock, newId, partnerKey } from '../../kernel/index.ts'
-import type { Database, Tx } from '../../postgres/index.ts'
+import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import type { Customers } from '../customers/index.ts'
 import { type BeneficiaryCreate, type BeneficiaryUpdate, readDestination, refuseEmptyUpdate } from './rules.ts'
 import * as store from './store.ts'
@@ -12,7 +12,7 @@ export type BeneficiaryList = store.BeneficiaryFilter & { readonly limit?: strin
 
 export type Beneficiaries = {
   /** Refuses: validation_failed (currency, iban, bic, walletAddress, country), not_found (/customerId). */
-  readonly create: (partnerId: string, input: BeneficiaryCreate) => Promise<Beneficiary>
+  readonly create: (partnerId: string, input: BeneficiaryCreate, tx?: Tx) => Promise<Beneficiary>
   /** Newest first. Empty if the filter names an unknown customer. Refuses: validation_failed (cursor). */
   readonly list: (partnerId: string, query: BeneficiaryList) => Promise<Page<Beneficiary>>
   /** Refuses: not_found. */
@@ -44,10 +44,10 @@ export function createBeneficiaries(deps: {
   }
 
   return {
-    create: async (partnerId, input) => {
+    create: async (partnerId, input, outerTx) => {
       const destination = readDestination(input)
       const { customerId, name, alias = null } = input
-      return db.transaction(async (tx) => {
+      return inTransaction(db, outerTx, async (tx) => {
         const customer =
           customerId === undefined ? null : await customers.find(tx, partnerId, customerId, '/customerId')
         const now = clock.now()

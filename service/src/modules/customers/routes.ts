@@ -1,6 +1,7 @@
 /** Operation id -> verb -> shape. */
 import type { ResponseOf } from '@partner-payments/wire'
 import type { Handlers } from '../../api/index.ts'
+import type { Idempotency } from '../../idempotency/index.ts'
 import type { Customer, Customers } from './service.ts'
 
 /** Without the identification number, which the response schema drops as well. */
@@ -18,9 +19,12 @@ function toWire(customer: Customer): ResponseOf<'getCustomer'> {
   }
 }
 
-export function customersRoutes(customers: Customers): Handlers<'customers'> {
+export function customersRoutes(customers: Customers, idempotency: Idempotency): Handlers<'customers'> {
   return {
-    createCustomer: async ({ caller, body }) => ({ body: toWire(await customers.create(caller.partnerId, body)) }),
+    createCustomer: idempotency.handler('createCustomer', async ({ caller, body }, tx) => {
+      const customer = await customers.create(caller.partnerId, body, tx)
+      return { body: toWire(customer), created: `the customer ${customer.id}` }
+    }),
     listCustomers: async ({ caller, query }) => {
       const page = await customers.list(caller.partnerId, query)
       return { body: { ...page, data: page.data.map(toWire) } }

@@ -4,6 +4,7 @@ import { createTestDatabase, type TestDatabase } from '../../../../test/support/
 import { createCursors, Refusal } from '../../api/index.ts'
 import { createManualClock } from '../../../../test/support/clock.ts'
 import { AssertionFailure, createLog, createSealer, newId, partnerKey, randomBytes } from '../../kernel/index.ts'
+import { createIdempotency } from '../../idempotency/index.ts'
 import { createDatabase, type Database, sql } from '../../postgres/index.ts'
 import { createCustomers, type Customers, customersRoutes } from './index.ts'
 
@@ -177,7 +178,7 @@ test('the database holds no KYC in plain text', async () => {
 
 test('no response contains the identification number or a null', async () => {
   const partnerId = await newPartner()
-  const routes = customersRoutes(customers)
+  const routes = customersRoutes(customers, createIdempotency({ db, clock, sealer }))
   const made = await routes.createCustomer({ ...from(partnerId), body: { kyc: { ...kyc, taxId: null } } })
   const params = { id: made.body.guid }
   const answers = [

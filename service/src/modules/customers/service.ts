@@ -38,7 +38,7 @@ export type CustomerList = store.CustomerFilter & { readonly limit?: string; rea
 
 export type Customers = {
   /** Refuses: validation_failed (empty, invalid date, invalid country). */
-  readonly create: (partnerId: string, input: CustomerCreate) => Promise<Customer>
+  readonly create: (partnerId: string, input: CustomerCreate, tx?: Tx) => Promise<Customer>
   /** Newest first. The filter `email` ignores case. Refuses: validation_failed (cursor). */
   readonly list: (partnerId: string, query: CustomerList) => Promise<Page<Customer>>
   /** Refuses: not_found. */
@@ -161,7 +161,7 @@ export function createCustomers(deps: CustomersDeps): Customers {
 }
 
 function createCustomer({ db, clock }: CustomersDeps, kycSealer: KycSealer): Customers['create'] {
-  return async (partnerId, input) => {
+  return async (partnerId, input, tx = db) => {
     const now = clock.now()
     refuseEmptyCreate(input)
     refuseBadKyc(input.kyc, now)
@@ -176,7 +176,7 @@ function createCustomer({ db, clock }: CustomersDeps, kycSealer: KycSealer): Cus
       createdAt: now,
       updatedAt: now,
     }
-    await store.insert(db, partnerId, { ...row, kycSealed: kycSealer.seal(partnerId, id, kyc) })
+    await store.insert(tx, partnerId, { ...row, kycSealed: kycSealer.seal(partnerId, id, kyc) })
     return { ...row, kyc }
   }
 }

@@ -31,7 +31,7 @@ export type Payouts = Progress & {
   readonly simulate: (caller: Caller, request: SimulatedWithdrawal, ip: string) => Promise<AcceptedPayout>
   /** Refuses: not_found. */
   readonly get: (partnerId: string, id: string) => Promise<store.PayoutRow>
-  /** Refuses: validation_failed (cursor). */
+  /** Newest first. An unknown customer has no payouts. Refuses: validation_failed (cursor). */
   readonly list: (partnerId: string, query: QueryOf<'listPayouts'>) => Promise<Page<store.PayoutRow>>
 }
 
@@ -103,8 +103,18 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
     list: async (partnerId, query) => {
       const list = `payouts:${partnerId}`
       const request = cursors.read(list, query)
-      const { status = null, beneficiaryId = null, idempotencyKey = null } = query
-      const filter = { status, beneficiaryId, idempotencyKey }
+      const customerId = query.customerId === undefined ? null : await customers.idOf(db, partnerId, query.customerId)
+      if (customerId === undefined) return cursors.page(list, request, [])
+      const filter = {
+        status: query.status ?? null,
+        beneficiaryId: query.beneficiaryId ?? null,
+        customerId,
+        currency: query.currency ?? null,
+        reference: query.reference ?? null,
+        idempotencyKey: query.idempotencyKey ?? null,
+        createdFrom: query.createdFrom ?? null,
+        createdTo: query.createdTo ?? null,
+      }
       const rows = await store.listPayouts(db, partnerId, filter, request.afterId, request.limit + 1)
       return cursors.page(list, request, rows)
     },

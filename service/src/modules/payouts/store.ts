@@ -200,23 +200,41 @@ export async function updatePayout(
     where partner_id = ${partnerId} and id = ${id}`)
 }
 
+export type PayoutFilter = {
+  readonly status: string | null
+  readonly beneficiaryId: string | null
+  readonly customerId: string | null
+  readonly currency: string | null
+  readonly reference: string | null
+  readonly idempotencyKey: string | null
+  readonly createdFrom: string | null
+  readonly createdTo: string | null
+}
+
 export function listPayouts(
   tx: Tx,
   partnerId: string,
-  filter: {
-    readonly status: string | null
-    readonly beneficiaryId: string | null
-    readonly idempotencyKey: string | null
-  },
+  filter: PayoutFilter,
   afterId: string | null,
   rowsMax: number,
 ): Promise<readonly PayoutRow[]> {
-  const { status, beneficiaryId, idempotencyKey } = filter
+  const { status, beneficiaryId, customerId, currency, reference, idempotencyKey, createdFrom, createdTo } = filter
+  // Ids follow the time, but PostgreSQL cannot infer it: a filter by time needs the order by time to use its index.
+  const byTime = createdFrom !== null || createdTo !== null
+  const afterCursor = byTime
+    ? sql`and (created_at, id) < (select created_at, id from payouts.payouts
+        where partner_id = ${partnerId} and id = ${afterId})`
+    : sql`and id < ${afterId}`
   return tx.rows<PayoutRow>(sql`
     select ${columns} from payouts.payouts where partner_id = ${partnerId}
-    ${afterId === null ? noSql : sql`and id < ${afterId}`}
+    ${afterId === null ? noSql : afterCursor}
     ${status === null ? noSql : sql`and status = ${status}`}
     ${beneficiaryId === null ? noSql : sql`and beneficiary_id = ${beneficiaryId}`}
+    ${customerId === null ? noSql : sql`and customer_id = ${customerId}`}
+    ${currency === null ? noSql : sql`and currency = ${currency}`}
+    ${reference === null ? noSql : sql`and reference = ${reference}`}
     ${idempotencyKey === null ? noSql : sql`and idempotency_key = ${idempotencyKey}`}
-    order by id desc limit ${rowsMax}`)
+    ${createdFrom === null ? noSql : sql`and created_at >= ${createdFrom}`}
+    ${createdTo === null ? noSql : sql`and created_at < ${createdTo}`}
+    order by ${byTime ? sql`created_at desc, id desc` : sql`id desc`} limit ${rowsMax}`)
 }

@@ -6,9 +6,11 @@ import type { Simulated, Simulations } from './service.ts'
 
 export function simulationsRoutes(simulations: Simulations): Handlers<'simulations'> {
   return {
-    simulateDeposit: async ({ caller, body, ip }) => toAnswer(await simulations.deposit(caller, body, ip)),
+    simulateDeposit: async ({ caller, body, ip, idempotencyKey }) =>
+      toAnswer(await simulations.deposit(caller, { ...body, idempotencyKey: idempotencyKey ?? null }, ip)),
+    simulateWithdrawal: async ({ caller, body, ip, idempotencyKey }) =>
+      toAnswer(await simulations.withdrawal(caller, { ...body, idempotencyKey: idempotencyKey ?? null }, ip)),
     diagnoseSignature: async ({ caller, body }) => ({ body: await simulations.diagnose(caller, body) }),
-    simulateWithdrawal: async ({ caller, body, ip }) => toAnswer(await simulations.withdrawal(caller, body, ip)),
   }
 }
 

@@ -1,6 +1,7 @@
 /** Operation id -> verb -> shape. */
 import type { ResponseOf } from '@partner-payments/wire'
 import type { Handlers } from '../../api/index.ts'
+import type { Idempotency } from '../../idempotency/index.ts'
 import type { Invitation, Users } from './service.ts'
 
 function toWire(invitation: Invitation): ResponseOf<'getInvitation'> {
@@ -16,10 +17,12 @@ function toWire(invitation: Invitation): ResponseOf<'getInvitation'> {
   }
 }
 
-export function usersRoutes(users: Users): Handlers<'users'> {
+export function usersRoutes(users: Users, idempotency: Idempotency): Handlers<'users'> {
   return {
-    createInvitations: async ({ caller, body }) => ({
-      body: { invitations: (await users.createInvitations(caller, body)).map(toWire) },
+    createInvitations: idempotency.handler('createInvitations', async ({ caller, body }, tx) => {
+      const invitations = await users.createInvitations(caller, body, tx)
+      const ids = invitations.map(({ id }) => id).join(', ')
+      return { body: { invitations: invitations.map(toWire) }, created: `the invitations ${ids}` }
     }),
     listInvitations: async ({ caller, query }) => {
       const page = await users.listInvitations(caller.partnerId, query)
@@ -28,8 +31,9 @@ export function usersRoutes(users: Users): Handlers<'users'> {
     getInvitation: async ({ caller, params }) => ({
       body: toWire(await users.getInvitation(caller.partnerId, params.invitationId)),
     }),
-    resendInvitation: async ({ caller, params, body }) => ({
-      body: toWire(await users.resendInvitation(caller.partnerId, params.invitationId, body?.redirectUrl)),
+    resendInvitation: idempotency.handler('resendInvitation', async ({ caller, params, body }, tx) => {
+      const invitation = await users.resendInvitation(caller.partnerId, params.invitationId, body?.redirectUrl, tx)
+      return { body: toWire(invitation), created: `a resend of the invitation ${invitation.id}` }
     }),
     revokeInvitation: async ({ caller, params }) => {
       await users.revokeInvitation(caller.partnerId, params.invitationId)

@@ -3,7 +3,7 @@ import { type BodyOf, type QueryOf, users as wire } from '@partner-payments/wire
 import { type Caller, type Cursors, notFound, type Page, Refusal } from '../../api/index.ts'
 import { after, type Clock, dayMs, present } from '../../kernel/index.ts'
 import type { MailQueue } from '../../mail/index.ts'
-import { type Database, sqlState, type Tx, violates } from '../../postgres/index.ts'
+import { type Database, inTransaction, sqlState, type Tx, violates } from '../../postgres/index.ts'
 import { queueInvitationMails } from './invitation-mail.ts'
 import {
   refuseBadEntries,
@@ -36,6 +36,7 @@ export type Users = {
   readonly createInvitations: (
     caller: Pick<Caller, 'partnerId' | 'serviceAccountId' | 'name'>,
     body: BodyOf<'createInvitations'>,
+    tx?: Tx,
   ) => Promise<readonly Invitation[]>
   /** Newest first. Refuses: validation_failed (cursor). */
   readonly listInvitations: (partnerId: string, query: QueryOf<'listInvitations'>) => Promise<Page<Invitation>>
@@ -50,6 +51,7 @@ export type Users = {
     partnerId: string,
     id: string,
     redirectUrl: string | null | undefined,
+    tx?: Tx,
   ) => Promise<Invitation>
   /** Refuses: not_found, invitation_not_pending. */
   readonly revokeInvitation: (partnerId: string, id: string) => Promise<void>
@@ -108,11 +110,11 @@ export function createUsers(deps: UsersDeps): Users {
 
 function createInvitations(deps: UsersDeps): Users['createInvitations'] {
   const { db, clock, sandbox } = deps
-  return async (caller, body) => {
+  return async (caller, body, outerTx) => {
     refuseBadEntries(body.invitations, sandbox)
     const { partnerId } = caller
     const expiryDays = body.expiryInDays ?? wire.invitationExpiryDaysDefault
-    return db.transaction(async (tx) => {
+    return inTransaction(db, outerTx, async (tx) => {
       const now = clock.now()
       const drafts = body.invitations.map((entry) => newInvitation(caller, entry, expiryDays, now))
       // In the order of the addresses, so that two requests with the same addresses cannot deadlock.
@@ -130,9 +132,9 @@ function createInvitations(deps: UsersDeps): Users['createInvitations'] {
 
 function resendInvitation(deps: UsersDeps): Users['resendInvitation'] {
   const { db, clock, mail, sandbox } = deps
-  return async (partnerId, id, redirectUrl) => {
+  return async (partnerId, id, redirectUrl, outerTx) => {
     refuseBadRedirect(redirectUrl, sandbox)
-    return db.transaction(async (tx) => {
+    return inTransaction(db, outerTx, async (tx) => {
       const found = await store.byId(tx, partnerId, id)
       if (found === undefined) throw notFound('invitation')
       // Another invitation of the address may have expired while its row still says Pending.

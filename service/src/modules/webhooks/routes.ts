@@ -9,6 +9,7 @@ import type {
   Subscription,
   TestDeliveries,
 } from '../../delivery/index.ts'
+import type { Idempotency } from '../../idempotency/index.ts'
 import { eventTypes } from './event-types.ts'
 
 function subscriptionResponse(row: Subscription): Static<typeof wire.Subscription> {
@@ -74,14 +75,42 @@ const eventResponse = (event: FeedEvent): Static<typeof wire.FeedEvent> => ({
   occurredAt: event.occurredAt.toISOString(),
 })
 
-export function webhooksRoutes(webhooks: DeliveryEngine, testDeliveries: TestDeliveries): Handlers<'webhooks'> {
+/** The operations that take effect once per idempotency key. */
+function keyedRoutes(webhooks: DeliveryEngine, idempotency: Idempotency) {
   return {
+    createSubscription: idempotency.handler('createSubscription', async ({ caller, body }, tx) => {
+      const { secret, ...subscription } = await webhooks.create(caller.partnerId, body, tx)
+      const response = subscriptionResponse(subscription)
+      const created = `the webhook subscription ${subscription.id}`
+      return { body: secret === undefined ? response : { ...response, secret }, created }
+    }),
+    rotateSecret: idempotency.handler('rotateSecret', async ({ caller, params, body }, tx) => {
+      const rotated = await webhooks.rotateSecret(caller.partnerId, params.id, body, tx)
+      const { createdAt, overlapUntil, ...rest } = rotated
+      return {
+        body: { ...rest, createdAt: createdAt.toISOString(), overlapUntil: overlapUntil.toISOString() },
+        created: `a signing key of the webhook subscription ${rotated.id}`,
+      }
+    }),
+    redeliver: idempotency.handler('redeliver', async ({ caller, params }, tx) => {
+      const delivery = await webhooks.redeliver(caller.partnerId, params.id, params.eventId, tx)
+      return { body: deliveryResponse(delivery), created: `a redelivery of the event ${delivery.eventId}` }
+    }),
+    startRecovery: idempotency.handler('startRecovery', async ({ caller, params, body }, tx) => {
+      const recovery = await webhooks.recover(caller.partnerId, params.id, body, tx)
+      return { body: recoveryResponse(recovery), created: `the recovery ${recovery.id}` }
+    }),
+  } satisfies Partial<Handlers<'webhooks'>>
+}
+
+export function webhooksRoutes(
+  webhooks: DeliveryEngine,
+  testDeliveries: TestDeliveries,
+  idempotency: Idempotency,
+): Handlers<'webhooks'> {
+  return {
+    ...keyedRoutes(webhooks, idempotency),
     listEventTypes: async () => ({ body: { data: eventTypes } }),
-    createSubscription: async ({ caller, body }) => {
-      const { secret, ...created } = await webhooks.create(caller.partnerId, body)
-      const response = subscriptionResponse(created)
-      return { body: secret === undefined ? response : { ...response, secret } }
-    },
     listSubscriptions: async ({ caller, query }) => {
       const page = await webhooks.list(caller.partnerId, query)
       return { body: { ...page, data: page.data.map(subscriptionResponse) } }
@@ -95,10 +124,6 @@ export function webhooksRoutes(webhooks: DeliveryEngine, testDeliveries: TestDel
     enableSubscription: async ({ caller, params }) => ({
       body: subscriptionResponse(await webhooks.enable(caller.partnerId, params.id)),
     }),
-    rotateSecret: async ({ caller, params, body }) => {
-      const { createdAt, overlapUntil, ...rest } = await webhooks.rotateSecret(caller.partnerId, params.id, body)
-      return { body: { ...rest, createdAt: createdAt.toISOString(), overlapUntil: overlapUntil.toISOString() } }
-    },
     testSubscription: async ({ caller, params, body }) => ({
       body: await testDeliveries.test(caller.partnerId, params.id, body),
     }),
@@ -111,12 +136,6 @@ export function webhooksRoutes(webhooks: DeliveryEngine, testDeliveries: TestDel
     },
     getDelivery: async ({ caller, params }) => ({
       body: deliveryResponse(await webhooks.delivery(caller.partnerId, params.id, params.eventId)),
-    }),
-    redeliver: async ({ caller, params }) => ({
-      body: deliveryResponse(await webhooks.redeliver(caller.partnerId, params.id, params.eventId)),
-    }),
-    startRecovery: async ({ caller, params, body }) => ({
-      body: recoveryResponse(await webhooks.recover(caller.partnerId, params.id, body)),
     }),
     listRecoveries: async ({ caller, params, query }) => {
       const page = await webhooks.recoveries(caller.partnerId, params.id, query)

@@ -1,0 +1,97 @@
+/**
+ * Idempotency of operations whose key is in the header `Idempotency-Key`. The transaction that carries out the operation
+ * also stores its answer under the key, so that either both exist or neither.
+ *
+ * Table: idempotency.keys. Invariants: a key of a partner and an operation has one answer, for ever. The answer is sealed,
+ * because answers contain signing secrets and personal data. Payouts and deposits keep their keys on their own rows.
+ */
+import { createHash } from 'node:crypto'
+import { isRawNumber, type Operations, type OperationId, type ResponseOf } from '@partner-payments/wire'
+import type { Call, Handler } from '../api/index.ts'
+import { type Clock, present, type Sealer } from '../kernel/index.ts'
+import { type Database, KeyTaken, once, type Tx } from '../postgres/index.ts'
+import * as store from './store.ts'
+
+type HeaderOperationId = {
+  [K in OperationId]: Operations[K] extends { readonly idempotency: 'header' } ? K : never
+}[OperationId]
+
+export type Idempotency = {
+  /**
+   * The handler of an operation. `work` gets the transaction of the key, or undefined if the request has no key. If `work`
+   * throws, the key stays free. The handler refuses: idempotency_key_reused, request_in_progress, and what `work` refuses.
+   */
+  readonly handler: <K extends HeaderOperationId>(
+    operation: K,
+    work: (call: Call<K>, tx: Tx | undefined) => Promise<Created<K>>,
+  ) => Handler<K>
+}
+
+type Created<K extends OperationId> = {
+  readonly body: ResponseOf<K>
+  /** Names what the request created, for the refusal of another request with the same key. */
+  readonly created: string
+}
+
+/** What is sealed under a key. */
+type KeptAnswer<K extends OperationId> = {
+  readonly requestFingerprint: string
+  readonly reference: string
+  readonly body: ResponseOf<K>
+}
+
+const pointer = '/headers/Idempotency-Key'
+const replayHeaders = { 'idempotent-replayed': 'true' } as const
+
+export function createIdempotency(deps: {
+  readonly db: Database
+  readonly clock: Clock
+  readonly sealer: Sealer
+}): Idempotency {
+  const { db, clock, sealer } = deps
+  const contextOf = (key: store.Key) => ['idempotency.keys', key.partnerId, key.operation, key.idempotencyKey]
+
+  const find = async <K extends OperationId>(key: store.Key): Promise<KeptAnswer<K> | undefined> => {
+    const row = await store.answerOf(db, key)
+    const sealed = row && present(row.answerSealed, 'a committed key has an answer')
+    return sealed && (JSON.parse(sealer.open(sealed, contextOf(key))) as KeptAnswer<K>)
+  }
+
+  return {
+    handler: (operation, work) => async (call) => {
+      const { caller, idempotencyKey } = call
+      if (idempotencyKey === undefined) return { body: (await work(call, undefined)).body }
+      const key = { partnerId: caller.partnerId, operation, idempotencyKey }
+      const requestFingerprint = fingerprintOf(call)
+      const { row, replayed } = await once<KeptAnswer<typeof operation>>({
+        requestFingerprint,
+        pointer,
+        find: () => find(key),
+        make: () =>
+          db.transaction(async (tx) => {
+            // First, so that a concurrent duplicate waits here and does not begin the work.
+            if (!(await store.claimKey(tx, key, clock.now()))) throw new KeyTaken()
+            const { body, created } = await work(call, tx)
+            const answer = { requestFingerprint, reference: created, body }
+            store.saveAnswer(tx, key, sealer.seal(JSON.stringify(answer), contextOf(key)))
+            return answer
+          }),
+      })
+      return replayed ? { body: row.body, headers: replayHeaders } : { body: row.body }
+    },
+  }
+}
+
+/** Equal for requests that differ only in the order and the spacing of their fields. */
+function fingerprintOf({ params, body = {} }: { readonly params: unknown; readonly body?: unknown }): string {
+  return createHash('sha256')
+    .update(JSON.stringify(inOrder([params, body])))
+    .digest('hex')
+}
+
+function inOrder(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inOrder)
+  if (typeof value !== 'object' || value === null || isRawNumber(value)) return value
+  const fields = Object.entries(value).map(([name, field]) => [name, inOrder(field)] as const)
+  return Object.fromEntries(fields.toSorted(([a], [b]) => (a < b ? -1 : 1)))
+}

@@ -1,0 +1,28 @@
+/** All SQL of idempotency. */
+import { sql, type Tx } from '../postgres/index.ts'
+
+export type Key = { readonly partnerId: string; readonly operation: string; readonly idempotencyKey: string }
+
+/** False if the key is taken. Waits for a concurrent transaction that claims it. */
+export async function claimKey(tx: Tx, { partnerId, operation, idempotencyKey }: Key, now: Date): Promise<boolean> {
+  const inserted = await tx.run(sql`
+    insert into idempotency.keys (partner_id, operation, idempotency_key, created_at)
+    values (${partnerId}, ${operation}, ${idempotencyKey}, ${now}) on conflict do nothing`)
+  return inserted === 1
+}
+
+/** In the transaction of `claimKey`. Sent with the commit. */
+export function saveAnswer(tx: Tx, { partnerId, operation, idempotencyKey }: Key, answerSealed: Uint8Array): void {
+  tx.later(sql`
+    update idempotency.keys set answer_sealed = ${answerSealed}
+    where partner_id = ${partnerId} and operation = ${operation} and idempotency_key = ${idempotencyKey}`)
+}
+
+export function answerOf(
+  tx: Tx,
+  { partnerId, operation, idempotencyKey }: Key,
+): Promise<{ readonly answerSealed: Uint8Array | null } | undefined> {
+  return tx.row(sql`
+    select answer_sealed from idempotency.keys
+    where partner_id = ${partnerId} and operation = ${operation} and idempotency_key = ${idempotencyKey}`)
+}

@@ -1,0 +1,229 @@
+/** Every creating POST takes effect once per `Idempotency-Key`. Contract page, idempotency elsewhere. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, suite, test } from 'node:test'
+import { createLog } from '../../service/src/kernel/index.ts'
+import { createDatabase, sql } from '../../service/src/postgres/index.ts'
+import { type Answer, type Client, type Json, listAt, success, textAt } from '../support/client.ts'
+import { assertProblem } from '../support/problem.ts'
+import { startReceiver } from '../support/receiver.ts'
+import { subjects, type ValidRequest } from '../support/requests.ts'
+import { accountWith, otherPartner, startTestService } from '../support/service.ts'
+import { until } from '../support/until.ts'
+import { createBeneficiary, createWorld, ibans, invitee, listAll, payoutText, uniqueEmail } from '../support/world.ts'
+
+const service = await startTestService()
+const second = await startTestService({ dataDir: service.dataDir, env: { DATABASE_URL: service.databaseUrl } })
+const receiver = await startReceiver()
+const db = createDatabase({ url: service.databaseUrl, connectionsMax: 2, log: createLog('silent') })
+const { client } = service
+const world = await createWorld(client, receiver.url)
+after(async () => {
+  await db.close()
+  await second.dispose()
+  await service.dispose()
+  await receiver.close()
+})
+
+const byHeader = subjects.filter(({ operation }) => operation.idempotency === 'header')
+const pointer = '/headers/Idempotency-Key'
+const isReplay = (answer: Answer) => answer.headers['idempotent-replayed'] === 'true'
+
+const send = (method: string, request: { target: string; body?: Json }, key: string, as: Client = client) =>
+  as.send({ method, ...request, headers: { 'Idempotency-Key': key } })
+const post = (target: string, body: Json | undefined, key: string, as: Client = client) =>
+  send('POST', body === undefined ? { target } : { target, body }, key, as)
+
+/** The same operation with another body, or on another resource if it has no body. */
+function otherRequest({ target, body }: ValidRequest): ValidRequest {
+  if (body === undefined) return { target: target.replace(/[0-9a-f-]{36}/, randomUUID()) }
+  const fields = JSON.parse(body) as Record<string, Json>
+  const [name = '', value] = Object.entries(fields).find(([, field]) => typeof field !== 'object') ?? []
+  const others: Readonly<Record<string, Json>> = {
+    email: uniqueEmail(),
+    since: new Date(Date.now() - 60_000).toISOString(),
+    redirectUrl: 'https://partner.example.com/other',
+    url: 'https://partner.example.com/other',
+    customerId: world.serviceId,
+  }
+  const other = others[name] ?? (typeof value === 'number' ? value + 1 : undefined)
+  assert.notEqual(other, undefined, `another value for ${name}`)
+  return { target, body: JSON.stringify({ ...fields, [name]: other }) }
+}
+
+test('POST operations without an idempotency key are exactly those that create nothing', () => {
+  const without = subjects.filter(({ operation }) => operation.method === 'POST' && operation.idempotency === undefined)
+  assert.deepEqual(without.map(({ id }) => id).sort(), ['enableSubscription', 'testSubscription'])
+})
+
+for (const subject of byHeader)
+  test(`200 with one effect to concurrent duplicates at two processes, 422 to another request: ${subject.name}`, async () => {
+    const key = randomUUID()
+    const request = subject.request(world)
+    const duplicates = Array.from({ length: 8 }, (_, at) =>
+      send('POST', request, key, at % 2 === 0 ? client : second.client),
+    )
+    const answers = await Promise.all(duplicates)
+    answers.push(await send('POST', request, key))
+    for (const answer of answers) success(answer)
+    assert.equal(new Set(answers.map(({ text }) => text)).size, 1, 'the responses are equal')
+    assert.equal(answers.filter((answer) => !isReplay(answer)).length, 1, 'exactly one is not a replay')
+    const refused = assertProblem(await send('POST', otherRequest(request), key), {
+      status: 422,
+      code: 'idempotency_key_reused',
+      pointer,
+    })
+    const { id, guid, invitations, inviteId, eventId } = answers[0]?.json ?? {}
+    const created = guid ?? id ?? inviteId ?? eventId ?? listAt({ data: invitations ?? [{}] })[0]?.inviteId
+    assert.ok(textAt(refused, 'detail').includes(typeof created === 'string' ? created : world.customer))
+  })
+
+test('200 with one resource in the list after concurrent duplicates', async () => {
+  const marker = randomUUID()
+  const created = [
+    ['/v1/customers', { partnerCustomerIdentifier: marker }],
+    ['/v1/beneficiaries', { name: marker, iban: ibans.DE, currency: 'EUR' }],
+    ['/v1/webhooks', { url: `https://partner.example.com/${marker}`, events: ['transaction.status.changed'] }],
+    ['/v1/users/invitations', { invitations: [{ ...invitee(), email: `${marker}@example.com` }] }],
+  ] as const
+  for (const [path, body] of created) {
+    const key = randomUUID()
+    const answers = await Promise.all(
+      [client, second.client, client, second.client].map((as) => post(path, body as Json, key, as)),
+    )
+    for (const answer of answers) success(answer)
+    const items = await listAll(client, path)
+    assert.equal(items.filter((item) => JSON.stringify(item).includes(marker)).length, 1, path)
+  }
+})
+
+test('200 with the signing secret in the replay, which the database does not hold in the clear', async () => {
+  const key = randomUUID()
+  const body = { url: 'https://partner.example.com/hooks', events: ['transaction.status.changed'] }
+  const secret = textAt(success(await post('/v1/webhooks', body, key)), 'secret')
+  assert.equal(success(await post('/v1/webhooks', body, key)).secret, secret)
+  const rows = await db.rows<{ answerSealed: Buffer }>(
+    sql`select answer_sealed from idempotency.keys where idempotency_key = ${key}`,
+  )
+  assert.equal(rows.length, 1)
+  assert.ok(rows[0]?.answerSealed.indexOf(secret.slice('whsec_'.length)) === -1)
+})
+
+test('200 without a replay to the same key in another operation and of another partner, with one to another account', async () => {
+  const key = randomUUID()
+  const body = { email: uniqueEmail() }
+  const first = await post('/v1/customers', body, key)
+  success(first)
+  const beneficiary = { name: 'Grace Hopper', iban: ibans.DE, currency: 'EUR' }
+  const others = [
+    await post('/v1/beneficiaries', beneficiary, key),
+    await post('/v1/customers', body, key, await otherPartner(service)),
+  ]
+  for (const other of others) assert.ok(success(other) && !isReplay(other))
+  const colleague = await post('/v1/customers', body, key, await accountWith(service, ['customers:write']))
+  assert.ok(isReplay(colleague))
+  assert.equal(colleague.text, first.text)
+})
+
+test('200 with a replay when only the order and the spacing of the fields differ', async () => {
+  const key = randomUUID()
+  const first = await post('/v1/customers', '{"email":"ada@example.com","kyc":{"city":"London","taxId":"1"}}', key)
+  const again = await post('/v1/customers', '{ "kyc": {"taxId":"1","city":"London"}, "email":"ada@example.com"}', key)
+  assert.ok(isReplay(again))
+  assert.equal(again.text, success(first) && first.text)
+})
+
+test('200 to the corrected request with the same key after 400, 404 and 409', async () => {
+  const key = randomUUID()
+  const beneficiary = { name: 'Grace Hopper', iban: ibans.DE, currency: 'EUR' }
+  const path = '/v1/beneficiaries'
+  assertProblem(await post(path, { ...beneficiary, iban: 'DE00' }, key), { status: 400 })
+  assertProblem(await post(path, { ...beneficiary, customerId: randomUUID() }, key), { status: 404 })
+  const made = await post(path, beneficiary, key)
+  assert.ok(success(made) && !isReplay(made))
+  const invited = { invitations: [invitee()] }
+  success(await client.post('/v1/users/invitations', invited))
+  assertProblem(await post('/v1/users/invitations', invited, key), { status: 409, code: 'invitation_exists' })
+  success(await post('/v1/users/invitations', { invitations: [invitee()] }, key))
+})
+
+test('400 with a pointer to the header when it is empty, too long or not printable ASCII', async () => {
+  const keys = ['', 'k'.repeat(256), 'caf\u00e9', 'a\tb']
+  for (const key of keys)
+    assertProblem(await post('/v1/customers', { email: uniqueEmail() }, key), { status: 400, pointer })
+  for (const key of ['k', 'k'.repeat(255), '"quoted", with a comma'])
+    success(await post('/v1/customers', { email: uniqueEmail() }, key))
+})
+
+suite('an operation without an idempotency key', () => {
+  for (const subject of subjects.filter(({ operation }) => operation.idempotency === undefined))
+    test(`400 when the header is given: ${subject.name}`, async () => {
+      const { method } = subject.operation
+      assertProblem(await send(method, subject.request(world), randomUUID()), { status: 400, pointer })
+    })
+})
+
+test('the key in the body counts, the header may repeat it, and 400 when both differ', async () => {
+  const beneficiary = textAt(await createBeneficiary(client), 'id')
+  const idempotencyKey = randomUUID()
+  const body = payoutText(beneficiary, '1.00', { idempotencyKey })
+  assertProblem(await post('/v1/payouts/fiat', body, randomUUID()), { status: 400, pointer })
+  const made = await post('/v1/payouts/fiat', body, idempotencyKey)
+  assert.ok(success(made) && !isReplay(made))
+  assert.ok(isReplay(await client.post('/v1/payouts/fiat', body)))
+})
+
+test('200 with one simulation when the key is only in the header', async () => {
+  for (const [kind, outcome] of [
+    ['deposits', 'completed'],
+    ['withdrawals', 'sent'],
+  ] as const) {
+    const key = randomUUID()
+    const path = `/v1/simulations/${kind}`
+    const body = { customerId: world.customer, amount: 2, currency: 'EUR', outcome }
+    const first = await post(path, body, key)
+    const again = await post(path, body, key)
+    assert.ok(success(first) && !isReplay(first) && isReplay(again))
+    assert.equal(again.text, first.text)
+    assert.equal((await client.post(path, { ...body, idempotencyKey: key })).text, first.text)
+    assertProblem(await post(path, { ...body, amount: 3 }, key), { status: 422, code: 'idempotency_key_reused' })
+  }
+})
+
+test('409 request_in_progress with Retry-After when the first request does not end in time', async () => {
+  const key = randomUUID()
+  const { partnerId } = service.credentials
+  const answer = await db.transaction(async (tx) => {
+    await tx.run(sql`
+      insert into idempotency.keys (partner_id, operation, idempotency_key, created_at)
+      values (${partnerId}, 'createCustomer', ${key}, ${new Date()})`)
+    const given = await post('/v1/customers', { email: uniqueEmail() }, key)
+    await tx.run(sql`delete from idempotency.keys where partner_id = ${partnerId} and idempotency_key = ${key}`)
+    return given
+  })
+  assertProblem(answer, { status: 409, code: 'request_in_progress' })
+  assert.equal(answer.headers['retry-after'], '1')
+})
+
+test('200 with one customer when the process is killed between the claim of the key and the commit', async () => {
+  const key = randomUUID()
+  const marker = randomUUID()
+  const body = { partnerCustomerIdentifier: marker }
+  const doomed = await startTestService({ dataDir: service.dataDir, env: { DATABASE_URL: service.databaseUrl } })
+  await db.transaction(async (tx) => {
+    await tx.run(sql`lock table customers.customers in share mode`)
+    const lost = post('/v1/customers', body, key, doomed.client).catch((error: unknown) => error)
+    await until('the insert of the customer waits for the lock', async () => {
+      const waiting = sql`select 1 from pg_locks where relation = 'customers.customers'::regclass and not granted`
+      return (await db.rows(waiting)).length === 1
+    })
+    await doomed.kill()
+    assert.ok((await lost) instanceof Error)
+  })
+  const made = await until('the server has ended the transaction of the killed process', async () => {
+    const answer = await post('/v1/customers', body, key)
+    return answer.status === 200 && answer
+  })
+  assert.ok(!isReplay(made))
+  assert.equal((await listAll(client, '/v1/customers', `&partnerCustomerIdentifier=${marker}`)).length, 1)
+})
