@@ -82,15 +82,15 @@ export function createObservability(deps: ObservabilityDeps): Observability {
   }
 }
 
-const readOnlySetting = sql`select current_setting('transaction_read_only') as read_only`
+const readOnlySetting = sql`show transaction_read_only`
 
 /** Why the database cannot be used. Undefined: it answers in time and accepts writes. */
 function databaseProblem(db: Database): Promise<string | undefined> {
   const timeout = new Promise<string>((resolve) => {
     setTimeout(() => resolve('the database does not answer'), readyTimeoutMs).unref()
   })
-  const probe = db.row<{ readOnly: string }>(readOnlySetting).then(
-    (row) => db.writes.problem() ?? (row?.readOnly === 'on' ? 'the database is read only' : undefined),
+  const probe = db.row<{ transactionReadOnly: string }>(readOnlySetting).then(
+    (row) => db.writes.problem() ?? (row?.transactionReadOnly === 'on' ? 'the database is read only' : undefined),
     () => 'the database cannot be reached',
   )
   return Promise.race([probe, timeout])
