@@ -72,7 +72,7 @@ const processSettings = {
   STOP_DELAY_MS: {
     default: '3000; 0 in a sandbox',
     description:
-      'Milliseconds between SIGTERM and the close of PORT. `/readyz` answers 503 and responses have `Connection: close`. Longer than a load balancer takes to notice',
+      'Milliseconds between SIGTERM and the close of PORT. `/readyz` answers 503 and responses have `Connection: close`. Longer than the interval at which a load balancer reads it',
     read: (value, mode) => integer(0, stopDelayMsMax, mode === 'sandbox' ? 0 : 3000)(value),
   },
   WORKER_IDLE_MS: {

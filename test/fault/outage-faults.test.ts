@@ -58,7 +58,7 @@ async function payWhile(work: () => Promise<void>): Promise<readonly Timed[]> {
 
 const returns: Readonly<Record<string, () => Promise<void>>> = {
   'its connections are reset': () => wire.mend(),
-  // As after a failure of the network: no side notices the end of the old connections.
+  // As after a failure of the network: no side receives the end of the old connections.
   'its connections stay silent': () => Promise.resolve(wire.strand()),
   'it was unreachable in between': async () => {
     await wire.cut()

@@ -6,7 +6,8 @@ import { chown, open, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import pg from 'pg'
+import { createLog } from '../../service/src/kernel/index.ts'
+import { createDatabase, type Database } from '../../service/src/postgres/index.ts'
 import { type Client, textAt } from '../support/client.ts'
 import { startCrashingPostgres } from '../support/crashing-postgres.ts'
 import { assertProblem } from '../support/problem.ts'
@@ -23,14 +24,13 @@ before(async () => {
 })
 after(() => server.close())
 
-async function admin<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
+async function admin<T>(work: (pool: Database['pool']) => Promise<T>): Promise<T> {
   const url = Object.assign(new URL(server.url), { pathname: '/postgres' }).href
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
+  const database = createDatabase({ url, connectionsMax: 1, log: createLog('silent') })
   try {
-    return await work(client)
+    return await work(database.pool)
   } finally {
-    await client.end()
+    await database.close()
   }
 }
 
@@ -53,7 +53,7 @@ async function assertRefusedAndRecovered(service: TestService, { reason, begin, 
   await until('writes are refused', async () => (await pay(client, beneficiary)).status !== 200)
   for (let refused = 0; refused < 20;) {
     const answer = await pay(client, beneficiary)
-    // On a full disk a write succeeds if its page has room.
+    // On a full disk a write succeeds if its page has space.
     if (answer.status === 200) continue
     assertProblem(answer, { status: 503, code: 'storage_unavailable' })
     assert.equal(answer.headers['retry-after'], '1')
@@ -122,7 +122,7 @@ after(() => {
 })
 
 test(
-  '503 with Retry-After while the disk of the database is full; requests succeed once it has room',
+  '503 with Retry-After while the disk of the database is full; requests succeed once it has space',
   { skip: disk === undefined && 'this machine does not permit the mount of a small disk' },
   async (t) => {
     assert.ok(disk !== undefined)

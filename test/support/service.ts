@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { connect } from 'node:net'
@@ -14,6 +15,7 @@ import { promisify } from 'node:util'
 import { freePorts } from '../../scripts/ports.ts'
 import { type Client, type Credentials, type JsonObject, createClient } from './client.ts'
 import { createTestDatabase } from './postgres.ts'
+import { start as startProgram, stop as stopProgram } from './program.ts'
 import { until } from './until.ts'
 
 type Environment = Readonly<Record<string, string>>
@@ -50,6 +52,12 @@ export type TestService = {
   readonly dispose: () => Promise<void>
 }
 
+/** From now on the clients of a test service call a gateway process in front of an api process, not the single process. */
+export function callGateway(): void {
+  callsGateway = true
+}
+let callsGateway = false
+
 const repository = fileURLToPath(new URL('../..', import.meta.url))
 const mainFile = join(repository, 'service/src/main.ts')
 const startMsMax = 60_000
@@ -85,6 +93,7 @@ async function environmentOf(options: TestServiceOptions) {
     PATH: process.env.PATH ?? '',
     DATA_DIR: dataDir,
     DATABASE_URL: databaseUrl,
+    ...(callsGateway ? { MASTER_KEY: randomBytes(32).toString('base64') } : {}),
     PORT: String(port),
     OPS_PORT: String(opsPort),
     SANDBOX_BANK_DELAY_MS: '50',
@@ -129,6 +138,22 @@ function endings(child: ChildProcess, output: () => string) {
   return { stop, kill, isRunning }
 }
 
+/** An api process and a gateway in front of it, on the database of the single process, which runs the workers. */
+async function startRoles(env: Environment) {
+  const [apiPort = '', apiOps = '', PORT = '', OPS_PORT = ''] = (await freePorts(4)).map(String)
+  const api = await startProgram(['api'], { ...env, PORT: apiPort, OPS_PORT: apiOps })
+  const gateway = await startProgram(['gateway'], {
+    ...env,
+    PORT,
+    OPS_PORT,
+    API_URL: `http://127.0.0.1:${apiPort}`,
+  })
+  const stop = async () => {
+    for (const program of [gateway, api]) assert.equal((await stopProgram(program)).code, 0)
+  }
+  return { baseUrl: `http://127.0.0.1:${PORT}`, stop }
+}
+
 export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
   const { env, remove, dataDir, databaseUrl, port, opsPort } = await environmentOf(options)
   const child = spawn(process.execPath, [mainFile, 'serve'], {
@@ -152,7 +177,8 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     throw new Error(`the service did not start:\n${output()}`, { cause: error })
   }
   const file = JSON.parse(readFileSync(credentialsFile, 'utf8')) as JsonObject
-  const baseUrl = `http://127.0.0.1:${port}`
+  const roles = callsGateway ? await startRoles(env) : undefined
+  const baseUrl = roles?.baseUrl ?? `http://127.0.0.1:${port}`
   const credentials = readCredentials(file)
   const operator = async (...words: readonly string[]) => {
     const run = promisify(execFile)
@@ -174,6 +200,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     stop,
     kill,
     dispose: async () => {
+      await roles?.stop()
       if (isRunning()) await stop()
       await remove()
     },

@@ -55,7 +55,8 @@ export function createForwarder(options: {
           resolve(toProblem(toUnreachable(error), { requestId, instance, log: log.child({ requestId }) }))
         }
         void reply.from('/', {
-          ...(body.length > 0 ? { body, contentType: contentType ?? 'application/octet-stream' } : {}),
+          // With an empty type the proxy library would send the body as JSON text.
+          ...(body.length > 0 ? { body, contentType: contentType || 'application/octet-stream' } : {}),
           rewriteRequestHeaders: () => ({
             ...upstreamHeaders(request, body),
             ...tracing?.outgoingHeaders(),

@@ -55,62 +55,26 @@ export type Liveness = {
   readonly close: () => void
 }
 
-export function createLiveness(options: {
+type Watched = {
   readonly url: string
   readonly log: Log
   /** A connection was lost, so that idle connections may be lost too. */
   readonly onLost: () => void
-}): Liveness {
-  const { log, onLost } = options
-  const tracked = new Map<pg.PoolClient, Tracked>()
-  const sockets = new Map<Socket, number>()
-  const abandoned = new Map<string, number>()
-  let looks = 0
+  readonly tracked: Map<pg.PoolClient, Tracked>
+  /** Sockets of the pools, with the time at which they were opened. */
+  readonly sockets: Map<Socket, number>
+  /** Connections that the pool gave up, with the time. The server may still hold their locks. */
+  readonly abandoned: Map<string, number>
+}
 
-  const give = (connection: Tracked) => {
-    abandoned.set(connection.identity, performance.now())
-    connection.client.connection.stream.destroy()
-  }
-  const judge = (suspects: ReadonlyMap<Tracked, number>, { present, idle }: Seen) => {
-    let lost = 0
-    for (const [connection, sinceMs] of suspects) {
-      const isLost = !present.includes(connection.identity) || idle.includes(connection.identity)
-      if (!isLost || connection.waiting === 0 || connection.sinceMs !== sinceMs) continue
-      // The answer may be on its way: only a second look decides.
-      if (connection.doubtedMs === sinceMs) {
-        give(connection)
-        lost += 1
-      } else connection.doubtedMs = sinceMs
-    }
-    return lost
-  }
-  const look = async () => {
-    const now = performance.now()
-    const isSilent = (sinceMs: number) => now - sinceMs >= silentMs
-    const suspects = new Map(
-      [...tracked.values()]
-        .filter(({ waiting, sinceMs }) => waiting > 0 && isSilent(sinceMs))
-        .map((connection) => [connection, connection.sinceMs]),
-    )
-    const unanswered = [...sockets].filter(([socket, openedMs]) => socket.bytesRead === 0 && isSilent(openedMs))
-    for (const [identity, atMs] of abandoned) if (now - atMs > abandonedMsMax) abandoned.delete(identity)
-    if (suspects.size + unanswered.length + abandoned.size === 0) return
-    const identities = [...abandoned.keys(), ...[...suspects.keys()].map(({ identity }) => identity)]
-    const seen = await readServer(options.url, identities, [...abandoned.keys()])
-    if (seen.replica) return
-    for (const identity of abandoned.keys()) if (!seen.present.includes(identity)) abandoned.delete(identity)
-    const lost = judge(suspects, seen)
-    // A new connection works, so that an attempt without a first byte leads nowhere.
-    const hanging = unanswered.filter(([socket]) => socket.bytesRead === 0)
-    for (const [socket] of hanging) socket.destroy()
-    if (lost + hanging.length === 0) return
-    log.warn({ lost, hanging: hanging.length }, 'lost database connections closed')
-    onLost()
-  }
+export function createLiveness(options: Pick<Watched, 'url' | 'log' | 'onLost'>): Liveness {
+  const watched: Watched = { ...options, tracked: new Map(), sockets: new Map(), abandoned: new Map() }
+  const { tracked, sockets, abandoned } = watched
+  let looks = 0
   const timer = setInterval(() => {
     if (looks >= looksMax) return
     looks += 1
-    look()
+    look(watched)
       // The database does not answer: the time-outs of the driver apply.
       .catch(() => undefined)
       .finally(() => {
@@ -139,6 +103,45 @@ export function createLiveness(options: {
     },
     close: () => clearInterval(timer),
   }
+}
+
+async function look({ url, log, onLost, tracked, sockets, abandoned }: Watched): Promise<void> {
+  const now = performance.now()
+  const isSilent = (sinceMs: number) => now - sinceMs >= silentMs
+  const suspects = new Map(
+    [...tracked.values()]
+      .filter(({ waiting, sinceMs }) => waiting > 0 && isSilent(sinceMs))
+      .map((connection) => [connection, connection.sinceMs]),
+  )
+  const unanswered = [...sockets].filter(([socket, openedMs]) => socket.bytesRead === 0 && isSilent(openedMs))
+  for (const [identity, atMs] of abandoned) if (now - atMs > abandonedMsMax) abandoned.delete(identity)
+  if (suspects.size + unanswered.length + abandoned.size === 0) return
+  const identities = [...abandoned.keys(), ...[...suspects.keys()].map(({ identity }) => identity)]
+  const seen = await readServer(url, identities, [...abandoned.keys()])
+  if (seen.replica) return
+  for (const identity of abandoned.keys()) if (!seen.present.includes(identity)) abandoned.delete(identity)
+  const lost = lostOf(suspects, seen)
+  for (const { client, identity } of lost) {
+    abandoned.set(identity, performance.now())
+    client.connection.stream.destroy()
+  }
+  // A new connection works, so that an attempt without a first byte leads nowhere.
+  const hanging = unanswered.filter(([socket]) => socket.bytesRead === 0)
+  for (const [socket] of hanging) socket.destroy()
+  if (lost.length + hanging.length === 0) return
+  log.warn({ lost: lost.length, hanging: hanging.length }, 'lost database connections closed')
+  onLost()
+}
+
+/** The answer may be on its way, so that only the second look that finds the server idle decides. */
+function lostOf(suspects: ReadonlyMap<Tracked, number>, { present, idle }: Seen): readonly Tracked[] {
+  const found = [...suspects].filter(([{ identity, waiting, sinceMs }, suspectedMs]) => {
+    const isExecuting = present.includes(identity) && !idle.includes(identity)
+    return !isExecuting && waiting > 0 && sinceMs === suspectedMs
+  })
+  const lost = found.filter(([{ doubtedMs }, suspectedMs]) => doubtedMs === suspectedMs)
+  for (const [connection, suspectedMs] of found) connection.doubtedMs = suspectedMs
+  return lost.map(([connection]) => connection)
 }
 
 async function watchAnswer<T>(connection: Tracked | undefined, sending: Promise<T>): Promise<T> {

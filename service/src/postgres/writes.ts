@@ -1,6 +1,6 @@
 /**
  * Whether the database accepts writes. It refuses them when its disk is full, or when an operator has made it read only.
- * While it refuses, a probe writes as a request would, so that the recovery is noticed without a request.
+ * While it refuses, a probe writes as a request would, so that the recovery is detected without a request.
  */
 import type pg from 'pg'
 import type { Log } from '../kernel/index.ts'
