@@ -2,7 +2,7 @@
  * The composition root: the only file that imports every module. Each part receives what it needs as plain values; there
  * is no registry and no global state.
  */
-import { createAccess, type Access } from './access/index.ts'
+import { createAccess, type Access, sealedApiSecrets } from './access/index.ts'
 import type { Config } from './config.ts'
 import { createRequestSender, startStatisticsCollector, startDelivery } from './delivery/index.ts'
 import { createGateway, docsAssets, type Gateway } from './gateway/index.ts'
@@ -15,18 +15,26 @@ import {
   type Loop,
   minuteMs,
   present,
+  type Sealer,
   secondMs,
   startLoop,
 } from './kernel/index.ts'
 import { createLedger } from './ledger/index.ts'
-import { createMailQueue, folderTransport, readMailbox, smtpTransport, startMailWorker } from './mail/index.ts'
+import {
+  createMailQueue,
+  folderTransport,
+  readMailbox,
+  sealedMailSecrets,
+  smtpTransport,
+  startMailWorker,
+} from './mail/index.ts'
 import type { Observability } from './observability/index.ts'
 import { createEventOutbox, payloadOf, sampleOf } from './events/index.ts'
-import { analyseWhatHasGrown, type Database } from './postgres/index.ts'
+import { analyseWhatHasGrown, type Database, type SealedColumn } from './postgres/index.ts'
 import { createSandboxBank, type SandboxBank } from './rails/index.ts'
 import { accountsRoutes, createAccounts } from './modules/accounts/index.ts'
 import { beneficiariesRoutes, createBeneficiaries } from './modules/beneficiaries/index.ts'
-import { createCustomers, customersRoutes } from './modules/customers/index.ts'
+import { createCustomers, customersRoutes, sealedKyc } from './modules/customers/index.ts'
 import { createDeposits, type Deposits } from './modules/deposits/index.ts'
 import { createPayouts, payoutsRoutes } from './modules/payouts/index.ts'
 import { createSimulations, simulationsRoutes } from './modules/simulations/index.ts'
@@ -36,6 +44,7 @@ import {
   endpointStatistics,
   createTestDeliveries,
   createDeliveryEngine,
+  sealedWebhookSecrets,
   createEndpointAlerts,
   renderEndpointAlert,
   type Sample,
@@ -48,6 +57,9 @@ type GatewayForm = 'standalone' | 'gateway' | 'api'
 export type Service = {
   readonly access: Access
   readonly deposits: Deposits
+  readonly sealer: Sealer
+  /** Every column with sealed values. */
+  readonly sealedColumns: readonly SealedColumn[]
   readonly gateway: (form: GatewayForm) => Promise<Gateway>
   readonly startWorkers: () => readonly Loop[]
   /** Only the workers that send payouts to the bank and process its notifications. */
@@ -172,7 +184,7 @@ export function compose(deps: ServiceDeps): Service {
   const { config, db, log } = deps
   let delivery: Loop | undefined
   const modules = composeModules({ ...deps, wakeDelivery: () => delivery?.wake() })
-  const { access, bank, deposits, payouts, webhooks } = modules
+  const { access, bank, deposits, payouts, sealer, webhooks } = modules
   const settlementWorkers = () =>
     config.RAIL === 'sandbox'
       ? startSettlement({ log, rail: bank, payouts, deposits, idleMs: config.WORKER_IDLE_MS })
@@ -180,6 +192,8 @@ export function compose(deps: ServiceDeps): Service {
   return {
     access,
     deposits,
+    sealer,
+    sealedColumns: [sealedApiSecrets, sealedKyc, sealedWebhookSecrets, sealedMailSecrets],
     startSettlement: settlementWorkers,
     gateway: (form) => composeGateway(deps, modules, form),
     releaseLeases: async () => {

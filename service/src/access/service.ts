@@ -1,11 +1,13 @@
 /** The verbs of access. */
 import { type Permission, permissions as allPermissions } from '@partner-payments/wire'
-import { Refusal } from '../api/index.ts'
+import { type Caller, Refusal } from '../api/index.ts'
 import { after, type Clock, minuteMs, newId, type Sealer } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import { createCredentialCache, createIssuer, type Credential, type IssuedCredential } from './credentials.ts'
+import { type AccessManagement, createManagement } from './management.ts'
 import { createNonceRegister, type NonceRegister } from './nonces.ts'
 import * as store from './store.ts'
+import { createUseRecorder } from './uses.ts'
 
 type ServiceAccountRequest = {
   readonly partnerId: string
@@ -14,22 +16,25 @@ type ServiceAccountRequest = {
   readonly publicKeyPem?: string
 }
 
-export type Access = NonceRegister & {
-  readonly createPartner: (tx: Tx, name: string, id?: string) => Promise<string>
-  readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
-  readonly partnerName: (tx: Tx, partnerId: string) => Promise<string>
-  /** Uses the given public key, or generates an RSA 2048 key pair. Refuses: not_found (the partner). */
-  readonly createServiceAccount: (tx: Tx, request: ServiceAccountRequest) => Promise<IssuedCredential>
-  /**
-   * Issues a credential that is valid for `minutes` (1 to 60) and marked with the staff member. It has every permission;
-   * the gateway blocks its writes. Refuses: not_found (the partner).
-   */
-  readonly impersonate: (tx: Tx, partnerId: string, staff: string, minutes: number) => Promise<IssuedCredential>
-  /** Refuses: not_found (no such account, or already revoked). */
-  readonly revoke: (tx: Tx, partnerId: string, serviceAccountId: string) => Promise<void>
-  /** Returns undefined for a key that is unknown, revoked or expired. Results are cached for two seconds. */
-  readonly credential: (apiKey: string) => Promise<Credential | undefined>
-}
+export type Access = NonceRegister &
+  AccessManagement & {
+    readonly createPartner: (tx: Tx, name: string, id?: string) => Promise<string>
+    readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
+    readonly partnerName: (tx: Tx, partnerId: string) => Promise<string>
+    /** Uses the given public key, or generates an RSA 2048 key pair. Refuses: not_found (the partner). */
+    readonly createServiceAccount: (tx: Tx, request: ServiceAccountRequest) => Promise<IssuedCredential>
+    /**
+     * Issues a credential that is valid for `minutes` (1 to 60) and marked with the staff member. It has every permission;
+     * the gateway blocks its writes. Refuses: not_found (the partner).
+     */
+    readonly impersonate: (tx: Tx, partnerId: string, staff: string, minutes: number) => Promise<IssuedCredential>
+    /** Refuses: not_found (no such account, or already revoked). */
+    readonly revoke: (tx: Tx, partnerId: string, serviceAccountId: string) => Promise<void>
+    /** Returns undefined for a key that is unknown, revoked or expired. Results are cached for two seconds. */
+    readonly credential: (apiKey: string) => Promise<Credential | undefined>
+    /** Notes that the caller's signature was verified. Returns at once; the time is written later, once a minute. */
+    readonly recordUse: (caller: Caller) => void
+  }
 
 const impersonationMinutesMax = 60
 
@@ -42,6 +47,9 @@ export function createAccess(deps: {
 }): Access {
   const { clock } = deps
   const issue = createIssuer(deps)
+  const requirePartner = async (tx: Tx, partnerId: string) => {
+    if (!(await store.partnerById(tx, partnerId))) throw new Refusal('not_found', 'No such partner.')
+  }
   return {
     createPartner: async (tx, name, id = newId()) => {
       await store.insertPartner(tx, id, name, clock.now())
@@ -61,6 +69,8 @@ export function createAccess(deps: {
       if (revoked === 0) throw new Refusal('not_found', 'No such service account.')
     },
     credential: createCredentialCache(deps),
+    recordUse: createUseRecorder(deps),
+    ...createManagement({ clock, issue, requirePartner }),
     ...createNonceRegister(deps),
   }
 }

@@ -26,7 +26,7 @@ export type Authenticated = {
 }
 
 export type AuthenticationOptions = {
-  readonly access: Pick<Access, 'credential'>
+  readonly access: Pick<Access, 'credential' | 'recordUse'>
   readonly clock: Clock
   readonly windowSeconds: number
   readonly rate: { readonly perSecond: number; readonly burst: number }
@@ -50,6 +50,7 @@ export function createAuthentication(options: AuthenticationOptions, admission: 
       const caller = await verifySignature(signed, { method, path, query, body })
       // After the signature, so that a forged request cannot use up the limit of another account.
       limiter.take(caller)
+      access.recordUse(caller)
       return { caller, nonce: signed.nonce, body, rateLimitHeaders: limiter.headers(caller), release }
     } catch (error) {
       release()
