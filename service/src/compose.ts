@@ -2,7 +2,7 @@
  * The composition root: the only file that imports every module. Each part receives what it needs as plain values; there
  * is no registry and no global state.
  */
-import { createAccess, type Access } from './access/index.ts'
+import { createAccess, type Access, sealedApiSecrets } from './access/index.ts'
 import type { Config } from './config.ts'
 import { createRequestSender, startStatisticsCollector, startDelivery } from './delivery/index.ts'
 import { createGateway, docsAssets, type Gateway } from './gateway/index.ts'
@@ -16,20 +16,28 @@ import {
   minuteMs,
   momentOfId,
   present,
+  type Sealer,
   secondMs,
   startLoop,
   type Tracing,
 } from './kernel/index.ts'
 import { createIdempotency } from './idempotency/index.ts'
 import { createLedger } from './ledger/index.ts'
-import { createMailQueue, folderTransport, readMailbox, smtpTransport, startMailWorker } from './mail/index.ts'
+import {
+  createMailQueue,
+  folderTransport,
+  readMailbox,
+  sealedMailSecrets,
+  smtpTransport,
+  startMailWorker,
+} from './mail/index.ts'
 import { type Observability, type QueueProbe, startQueueAges } from './observability/index.ts'
 import { createEventOutbox, payloadOf, sampleOf } from './events/index.ts'
-import { analyseWhatHasGrown, type Database, tracedDatabase } from './postgres/index.ts'
+import { analyseWhatHasGrown, type Database, type SealedColumn, tracedDatabase } from './postgres/index.ts'
 import { createSandboxBank, type SandboxBank } from './rails/index.ts'
 import { accountsRoutes, createAccounts } from './modules/accounts/index.ts'
 import { beneficiariesRoutes, createBeneficiaries } from './modules/beneficiaries/index.ts'
-import { createCustomers, customersRoutes } from './modules/customers/index.ts'
+import { createCustomers, customersRoutes, sealedKyc } from './modules/customers/index.ts'
 import { createDeposits, type Deposits } from './modules/deposits/index.ts'
 import { createPayouts, payoutsRoutes } from './modules/payouts/index.ts'
 import { createSimulations, simulationsRoutes } from './modules/simulations/index.ts'
@@ -39,6 +47,7 @@ import {
   endpointStatistics,
   createTestDeliveries,
   createDeliveryEngine,
+  sealedWebhookSecrets,
   createEndpointAlerts,
   renderEndpointAlert,
   type Sample,
@@ -51,6 +60,9 @@ type GatewayForm = 'standalone' | 'gateway' | 'api'
 export type Service = {
   readonly access: Access
   readonly deposits: Deposits
+  readonly sealer: Sealer
+  /** Every column with sealed values. */
+  readonly sealedColumns: readonly SealedColumn[]
   readonly gateway: (form: GatewayForm) => Promise<Gateway>
   readonly startWorkers: () => readonly Loop[]
   /** Only the workers that send payouts to the bank and process its notifications. */
@@ -185,7 +197,7 @@ export function compose(given: ServiceDeps): Service {
   const deps = { ...given, db }
   let delivery: Loop | undefined
   const modules = composeModules({ ...deps, wakeDelivery: () => delivery?.wake() })
-  const { access, bank, deposits, payouts, webhooks } = modules
+  const { access, bank, deposits, payouts, sealer, webhooks } = modules
   const settlementWorkers = () =>
     config.RAIL === 'sandbox'
       ? startSettlement({
@@ -200,6 +212,8 @@ export function compose(given: ServiceDeps): Service {
   return {
     access,
     deposits,
+    sealer,
+    sealedColumns: [sealedApiSecrets, sealedKyc, sealedWebhookSecrets, sealedMailSecrets],
     startSettlement: settlementWorkers,
     gateway: (form) => composeGateway(deps, modules, form),
     releaseLeases: async () => {

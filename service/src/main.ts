@@ -18,7 +18,7 @@ import {
 import type { Gateway } from './gateway/index.ts'
 import { createLog, type Log, type Loop, systemClock } from './kernel/index.ts'
 import { createObservability } from './observability/index.ts'
-import { requireCommand, runOperator } from './operator.ts'
+import { requireCommand, runOffline, runOperator } from './operator/index.ts'
 import {
   type Database,
   findRunningPostgres,
@@ -98,6 +98,8 @@ async function run(role: Role, args: readonly string[], context: Context): Promi
   log.info({ role, config: printConfig(config) }, 'starting')
   if (role === 'gateway' && config.API_URL === undefined)
     throw new ConfigError('API_URL is required for the role gateway')
+  const result = role === 'operator' ? await runOffline(args, config) : undefined
+  if (result !== undefined) return print(result)
   const { db, url, embedded } = await openDatabase(role, context)
   signals?.start.throwIfAborted()
   // Before the migrations: a wrong key often means a wrong database. `migrate` needs no key, and checks one that is set.
@@ -111,7 +113,7 @@ async function run(role: Role, args: readonly string[], context: Context): Promi
   const mailboxFolder = join(config.DATA_DIR, 'mailbox')
   if (role === 'operator') {
     const service = compose({ config, db, clock: systemClock, log, mailboxFolder })
-    process.stdout.write(`${JSON.stringify(await runOperator(args, service, db, config))}\n`)
+    print(await runOperator(args, { service, db, config, databaseUrl: url }))
     return stop()
   }
   const processes =
@@ -141,6 +143,8 @@ async function run(role: Role, args: readonly string[], context: Context): Promi
   observability.ready()
 }
 
+const print = (result: object): void => void process.stdout.write(`${JSON.stringify(result)}\n`)
+
 /** The configured database, or the embedded one, which only the role `serve` and single commands may start. */
 async function openDatabase(role: Role, { config, log, started }: Context) {
   let url = config.DATABASE_URL ?? (role === 'operator' ? findRunningPostgres(config.DATA_DIR) : undefined)
@@ -154,7 +158,8 @@ async function openDatabase(role: Role, { config, log, started }: Context) {
     makeDataDir(config.DATA_DIR)
     const connectionsMax = connectionsOf(config, processes)
     const logLine = (line: string) => log.debug(line)
-    embedded = await startEmbeddedPostgres({ dataDir: config.DATA_DIR, durable: true, connectionsMax, log: logLine })
+    const { DATA_DIR: dataDir, BACKUP_DIR: backupDir } = config
+    embedded = await startEmbeddedPostgres({ dataDir, backupDir, durable: true, connectionsMax, log: logLine })
     started.push({ name: 'embedded PostgreSQL', stop: embedded.stop })
     ;({ url } = embedded)
   }
@@ -270,6 +275,7 @@ async function databaseEnded({ config, log, started, stop }: Context): Promise<v
   const line = hasCluster(config.DATA_DIR)
     ? 'The embedded PostgreSQL ended unexpectedly: see postgres.log in the data folder.'
     : `The data folder ${config.DATA_DIR} was removed while the service ran: the service stops.`
+  log.error({ dataDir: config.DATA_DIR }, 'the embedded PostgreSQL ended unexpectedly')
   process.stderr.write(`${line}\n`)
   await stop()
   process.exit(1)

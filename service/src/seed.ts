@@ -15,7 +15,7 @@ export const credentialsFile = (dataDir: string) => join(dataDir, 'sandbox-crede
 
 /** Creates a partner with 1,000,000.00 in each of EUR, GBP and USD, and a service account with every permission. */
 export async function createSandboxPartner(
-  { access, deposits }: Service,
+  { access, deposits }: Pick<Service, 'access' | 'deposits'>,
   tx: Tx,
   name: string,
 ): Promise<IssuedCredential> {

@@ -1,6 +1,6 @@
 /** Runs the program as a separate process in any role. It inherits no environment variable but PATH. */
 import { spawn } from 'node:child_process'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { freePorts as numbers } from '../../scripts/ports.ts'
 import { until } from './until.ts'
@@ -17,6 +17,9 @@ export type Program = {
 
 const repository = fileURLToPath(new URL('../..', import.meta.url))
 const mainFile = join(repository, 'service/src/main.ts')
+/** For a shell: `node` is the version that runs this test. */
+export const shellPath = `${dirname(process.execPath)}:${process.env.PATH ?? ''}`
+
 const programMsMax = 60_000
 
 export function launch(words: readonly string[], env: Environment): Program {

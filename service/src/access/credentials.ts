@@ -19,7 +19,7 @@ export type IssuedCredential = {
   readonly privateKeyPem?: string
 }
 
-type IssueRequest = {
+export type IssueRequest = {
   readonly partnerId: string
   readonly name: string
   readonly permissions: readonly Permission[]

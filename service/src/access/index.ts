@@ -7,6 +7,8 @@
  */
 export { createNonceBatcher } from './nonces.ts'
 export { masterKeyState, recordMasterKeys } from './master-keys.ts'
+export { deleteOtherKeys, masterKeys } from './store-master-keys.ts'
+export { sealedApiSecrets } from './store-sealed.ts'
 export { apiKeyPartner, isUnixSeconds, readNonce } from './rules.ts'
 export type { Credential, IssuedCredential } from './credentials.ts'
 export type { ConsumedNonce } from './nonces.ts'

@@ -10,8 +10,10 @@ import {
   type IssuedCredential,
   toCredential,
 } from './credentials.ts'
+import { type AccessManagement, createManagement } from './management.ts'
 import { createNonceRegister, type NonceRegister } from './nonces.ts'
 import * as store from './store.ts'
+import { createUseRecorder } from './uses.ts'
 
 type ServiceAccountRequest = {
   readonly partnerId: string
@@ -20,24 +22,27 @@ type ServiceAccountRequest = {
   readonly publicKeyPem?: string
 }
 
-export type Access = NonceRegister & {
-  readonly createPartner: (tx: Tx, name: string, id?: string) => Promise<string>
-  readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
-  readonly partnerName: (tx: Tx, partnerId: string) => Promise<string>
-  /** Uses the given public key, or generates an RSA 2048 key pair. Refuses: not_found (the partner). */
-  readonly createServiceAccount: (tx: Tx, request: ServiceAccountRequest) => Promise<IssuedCredential>
-  /**
-   * Issues a credential that is valid for `minutes` (1 to 60) and marked with the staff member. It has every permission;
-   * the gateway blocks its writes. Refuses: not_found (the partner).
-   */
-  readonly impersonate: (tx: Tx, partnerId: string, staff: string, minutes: number) => Promise<IssuedCredential>
-  /** Refuses: not_found (no such account, or already revoked). */
-  readonly revoke: (tx: Tx, partnerId: string, serviceAccountId: string) => Promise<void>
-  /** Returns undefined for a key that is unknown, revoked or expired. Results are cached for two seconds. */
-  readonly credential: (apiKey: string) => Promise<Credential | undefined>
-  /** The credential of a caller. Refuses: not_found (revoked meanwhile). */
-  readonly credentialOf: (caller: Caller) => Promise<Credential>
-}
+export type Access = NonceRegister &
+  AccessManagement & {
+    readonly createPartner: (tx: Tx, name: string, id?: string) => Promise<string>
+    readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
+    readonly partnerName: (tx: Tx, partnerId: string) => Promise<string>
+    /** Uses the given public key, or generates an RSA 2048 key pair. Refuses: not_found (the partner). */
+    readonly createServiceAccount: (tx: Tx, request: ServiceAccountRequest) => Promise<IssuedCredential>
+    /**
+     * Issues a credential that is valid for `minutes` (1 to 60) and marked with the staff member. It has every permission;
+     * the gateway blocks its writes. Refuses: not_found (the partner).
+     */
+    readonly impersonate: (tx: Tx, partnerId: string, staff: string, minutes: number) => Promise<IssuedCredential>
+    /** Refuses: not_found (no such account, or already revoked). */
+    readonly revoke: (tx: Tx, partnerId: string, serviceAccountId: string) => Promise<void>
+    /** Returns undefined for a key that is unknown, revoked or expired. Results are cached for two seconds. */
+    readonly credential: (apiKey: string) => Promise<Credential | undefined>
+    /** The credential of a caller. Refuses: not_found (revoked meanwhile). */
+    readonly credentialOf: (caller: Caller) => Promise<Credential>
+    /** Notes that the caller's signature was verified. Returns at once; the time is written later, once a minute. */
+    readonly recordUse: (caller: Caller) => void
+  }
 
 const impersonationMinutesMax = 60
 
@@ -50,6 +55,9 @@ export function createAccess(deps: {
 }): Access {
   const { clock } = deps
   const issue = createIssuer(deps)
+  const requirePartner = async (tx: Tx, partnerId: string) => {
+    if (!(await store.partnerById(tx, partnerId))) throw new Refusal('not_found', 'No such partner.')
+  }
   return {
     createPartner: async (tx, name, id = newId()) => {
       await store.insertPartner(tx, id, name, clock.now())
@@ -74,6 +82,8 @@ export function createAccess(deps: {
       if (row === undefined) throw new Refusal('not_found', 'No such service account.')
       return toCredential(row, deps.sealer)
     },
+    recordUse: createUseRecorder(deps),
+    ...createManagement({ clock, issue, requirePartner }),
     ...createNonceRegister(deps),
   }
 }

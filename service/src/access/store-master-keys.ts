@@ -29,6 +29,13 @@ export async function insertMasterKey(tx: Tx, row: Omit<MasterKeyRow, 'createdAt
     values (${row.keyId}, ${row.checkValue}, ${now}) on conflict (key_id) do nothing`)
 }
 
+/** Forgets the keys under which no value is sealed any more. Returns their ids. */
+export async function deleteOtherKeys(tx: Tx, keyId: string): Promise<readonly string[]> {
+  const rows = await tx.rows<{ readonly keyId: string }>(sql`
+    delete from access.master_keys where key_id <> ${keyId} returning key_id`)
+  return rows.map((row) => row.keyId)
+}
+
 /** One API secret of each key. Bytes 2 to 5 of a sealed value are the id of its key (`kernel/seal.ts`). */
 export function sealedSamples(tx: Tx): Promise<readonly SealedSample[]> {
   return tx.rows<SealedSample>(

@@ -30,7 +30,7 @@ export type Authenticated = {
 }
 
 export type AuthenticationOptions = {
-  readonly access: Pick<Access, 'credential'>
+  readonly access: Pick<Access, 'credential' | 'recordUse'>
   readonly clock: Clock
   readonly windowSeconds: number
   readonly rate: { readonly perSecond: number; readonly burst: number }
@@ -66,6 +66,7 @@ export function createAuthentication(
       incoming.verified(socket)
       // After the signature, so that a forged request cannot use up the limit of another account.
       limiter.take(caller)
+      access.recordUse(caller)
       return { caller, nonce: signed.nonce, body, rateLimitHeaders: limiter.headers(caller), deadline, release }
     } catch (error) {
       release()

@@ -29,9 +29,6 @@ const aad = (context: readonly string[]) => Buffer.from(context.join('\u0000'), 
 /** Every sealed value contains the id of its key. */
 export const masterKeyId = (key: Uint8Array): string => keyId(key).toString('hex')
 
-/** The id of the key that sealed a value. */
-export const sealingKeyId = (sealed: Uint8Array): string => Buffer.from(sealed.subarray(1, ivAt)).toString('hex')
-
 /** `keys[0]` encrypts; all keys decrypt, for key rotation. Layout: version, key id, iv, tag, text. */
 export function createSealer(keys: readonly Uint8Array[]): Sealer {
   assert(keys.length > 0 && keys.every((key) => key.length === masterKeyBytes), 'a master key has 32 bytes')

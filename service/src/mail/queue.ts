@@ -2,6 +2,7 @@
 import { after, type Clock, dayMs, newId, type Sealer } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import * as store from './store.ts'
+import { secretContext } from './store-sealed.ts'
 import type { ClaimedMail } from './store.ts'
 import type { Mailbox } from './transport.ts'
 
@@ -44,9 +45,6 @@ export type MailQueue = {
 
 /** As long as events and delivery attempts. */
 const keptMs = 30 * dayMs
-
-/** The name of the table that held tokens before migration 0022: rows that were sealed then must open. */
-const secretContext = (partnerId: string, mailId: string) => ['users.mails', partnerId, mailId, 'token']
 
 /** PostgreSQL refuses an unpaired surrogate in jsonb. */
 const toJson = (data: MailData): string =>

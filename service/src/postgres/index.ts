@@ -7,9 +7,17 @@ export * from './given.ts'
 export { analyseWhatHasGrown } from './statistics.ts'
 export type { Row, Tx } from './tx.ts'
 export * from './once.ts'
-export { EmbeddedPostgresError, findRunningPostgres, hasCluster, startEmbeddedPostgres } from './embedded/index.ts'
+export {
+  createBackup,
+  EmbeddedPostgresError,
+  findRunningPostgres,
+  hasCluster,
+  restoreBackup,
+  startEmbeddedPostgres,
+} from './embedded/index.ts'
 export * from './batch.ts'
 export * from './partitions.ts'
+export type * from './sealed-column.ts'
 export { databaseSettings } from './settings.ts'
 export { tracedDatabase } from './traced.ts'
 export { withoutTransaction } from './without-transaction.ts'

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { integer, onOff, type Settings, url } from '../kernel/index.ts'
 
 export const databaseSettings = {
@@ -26,5 +27,11 @@ export const databaseSettings = {
     default: 'off',
     description: '`on`: the database is sharded by partner (Citus). A batch then holds the calls of one partner',
     read: onOff('off'),
+  },
+  BACKUP_DIR: {
+    default: 'none',
+    description:
+      'Folder for backups of the embedded database and for its archived log, which restore it to any time. On another disk',
+    read: (text: string | undefined) => (text === undefined ? undefined : resolve(text)),
   },
 } as const satisfies Settings

@@ -10,3 +10,4 @@
 export { customersRoutes } from './routes.ts'
 export type { CustomerCreate, CustomerType, CustomerUpdate, KycFields } from './rules.ts'
 export { createCustomers, type Customer, type CustomerList, type Customers, type Payer } from './service.ts'
+export { sealedKyc } from './store-sealed.ts'

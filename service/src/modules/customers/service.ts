@@ -15,6 +15,7 @@ import {
   refuseEmptyUpdate,
 } from './rules.ts'
 import * as store from './store.ts'
+import { kycContext } from './store-sealed.ts'
 
 export type Customer = {
   /** The `guid` of the wire. */
@@ -75,13 +76,12 @@ function refKind(ref: string): store.CustomerRefKind | undefined {
   return serviceId.test(ref) ? { kind: 'serviceId', value: ref } : undefined
 }
 
-/** The context binds sealed KYC to its partner and customer. */
 function createKycSealer(sealer: Sealer) {
-  const context = (partnerId: string, id: string) => ['customers.kyc', partnerId, id]
   return {
-    seal: (partnerId: string, id: string, kyc: KycFields) => sealer.seal(JSON.stringify(kyc), context(partnerId, id)),
+    seal: (partnerId: string, id: string, kyc: KycFields) =>
+      sealer.seal(JSON.stringify(kyc), kycContext(partnerId, id)),
     open: (partnerId: string, id: string, kycSealed: Uint8Array) =>
-      JSON.parse(sealer.open(kycSealed, context(partnerId, id))) as KycFields,
+      JSON.parse(sealer.open(kycSealed, kycContext(partnerId, id))) as KycFields,
     mark: sealer.mark,
   }
 }

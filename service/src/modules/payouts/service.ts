@@ -1,6 +1,14 @@
 /** The verbs of payouts: those of the API, and those with which the settlement worker moves a payout forward. */
 import type { BodyOf, QueryOf, WithdrawalOutcome } from '@partner-payments/wire'
-import { type Caller, notFound, type OpenNonce, type Page, readAmount, readCurrency } from '../../api/index.ts'
+import {
+  type Caller,
+  notFound,
+  type OpenNonce,
+  type Page,
+  readAmount,
+  readCurrency,
+  readTime,
+} from '../../api/index.ts'
 import { type Currency, type Minor } from '../../kernel/index.ts'
 import { createNonceBatcher } from '../../access/index.ts'
 import { asInProgress } from '../../postgres/index.ts'
@@ -112,8 +120,8 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
         currency: query.currency ?? null,
         reference: query.reference ?? null,
         idempotencyKey: query.idempotencyKey ?? null,
-        createdFrom: query.createdFrom ?? null,
-        createdTo: query.createdTo ?? null,
+        createdFrom: query.createdFrom === undefined ? null : readTime(query.createdFrom),
+        createdTo: query.createdTo === undefined ? null : readTime(query.createdTo),
       }
       const rows = await store.listPayouts(db, partnerId, filter, request.afterId, request.limit + 1)
       return cursors.page(list, request, rows)

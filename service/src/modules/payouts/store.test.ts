@@ -44,7 +44,7 @@ const none: PayoutFilter = {
   createdFrom: null,
   createdTo: null,
 }
-const time = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString()
+const time = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second))
 
 /** How many rows the plan of the list reads and discards. */
 async function discardedRows(filter: Partial<PayoutFilter>, afterId: string | null): Promise<number> {

@@ -207,8 +207,8 @@ export type PayoutFilter = {
   readonly currency: string | null
   readonly reference: string | null
   readonly idempotencyKey: string | null
-  readonly createdFrom: string | null
-  readonly createdTo: string | null
+  readonly createdFrom: Date | null
+  readonly createdTo: Date | null
 }
 
 export function listPayouts(

@@ -6,8 +6,11 @@
  *   <dataDir>/postgres-password   the password of the superuser `postgres`
  *   <dataDir>/postgres.log        the server's log
  *   <dataDir>/service.pid         the process that holds the folder
+ *   <dataDir>/backup-id           the id of the folder, also in its backup folder
  */
+export { type Backup, createBackup } from './backup.ts'
 export { EmbeddedPostgresError } from './error.ts'
+export { type Restored, restoreBackup } from './restore.ts'
 export {
   type EmbeddedPostgres,
   type EmbeddedPostgresOptions,

@@ -15,6 +15,8 @@ export type ServerSettings = {
   readonly durable: boolean
   readonly connectionsMax: number
   readonly method: LaunchMethod
+  /** Further `name=value` of the server. */
+  readonly parameters: readonly string[]
 }
 export type RunningServer = { readonly child: ChildProcess; readonly pid: number; readonly port: number }
 
@@ -67,6 +69,7 @@ const serverArguments = (settings: ServerSettings, port: number): readonly strin
     'log_checkpoints=off',
     clusterArgument(cluster),
     ...(durable ? [`shared_buffers=${buffersMb()}MB`] : nonDurableSettings),
+    ...settings.parameters,
   ]
   return ['-D', `${method.data}/postgres`, ...parameters.flatMap((parameter) => ['-c', parameter])]
 }

@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
+import { prepareArchive } from './archive.ts'
 import { findBinaries } from './binaries.ts'
 import { changeClusterOwner, createCluster, readOrCreatePassword, readPidFile, stopPreviousServer } from './cluster.ts'
 import { codeOf, EmbeddedPostgresError, reasonOf } from './error.ts'
@@ -18,6 +19,10 @@ export type EmbeddedPostgresOptions = {
   /** The sum over all processes that connect. The server allows at least `connectionsMin`. */
   readonly connectionsMax?: number
   readonly log?: (line: string) => void
+  /** The log is archived there, so that `createBackup` is possible. */
+  readonly backupDir?: string | undefined
+  /** Further `name=value` of the server. */
+  readonly parameters?: readonly string[]
 }
 
 export type EmbeddedPostgres = {
@@ -67,7 +72,9 @@ const startLocked = async (
   const ids = serverIds(cluster)
   const method = findLaunchMethod(binaries, dataDir, ids)
   const connectionsMax = Math.max(connectionsMin, (options.connectionsMax ?? 0) + otherConnections)
-  const settings: ServerSettings = { dataDir, cluster, durable: options.durable, connectionsMax, method }
+  const archive = options.backupDir === undefined ? [] : prepareArchive(dataDir, options.backupDir, ids)
+  const parameters = [...archive, ...(options.parameters ?? [])]
+  const settings: ServerSettings = { dataDir, cluster, durable: options.durable, connectionsMax, method, parameters }
   const password = readOrCreatePassword(dataDir, cluster)
   if (existsSync(cluster)) {
     changeClusterOwner(cluster, ids)

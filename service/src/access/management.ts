@@ -1,0 +1,85 @@
+/** What operators do with partners and their credentials: list, rotate, expire. */
+import type { Permission } from '@partner-payments/wire'
+import { Refusal } from '../api/index.ts'
+import type { Clock } from '../kernel/index.ts'
+import type { Tx } from '../postgres/index.ts'
+import type { IssuedCredential, IssueRequest } from './credentials.ts'
+import * as store from './store-management.ts'
+
+export type ListedPartner = store.PartnerRow & {
+  /** Valid now, without impersonation sessions. */
+  readonly serviceAccounts: number
+  readonly lastUsedAt: Date | null
+}
+export type ListedCredential = store.CredentialRow & { readonly status: 'valid' | 'expired' | 'revoked' }
+
+type Rotation = {
+  readonly partnerId: string
+  readonly id: string
+  readonly oldExpiresAt: Date
+  readonly publicKeyPem?: string
+}
+
+export type AccessManagement = {
+  readonly partners: (tx: Tx) => Promise<readonly ListedPartner[]>
+  /** All credentials of a partner, oldest first. Refuses: not_found (the partner). */
+  readonly serviceAccounts: (tx: Tx, partnerId: string) => Promise<readonly ListedCredential[]>
+  /**
+   * Issues a new key and secret with the same name and permissions. The old ones stay valid until `oldExpiresAt`, or until
+   * their own earlier end. Refuses: not_found (no valid account of this id, or an impersonation session).
+   */
+  readonly rotateServiceAccount: (tx: Tx, rotation: Rotation) => Promise<IssuedCredential>
+  /** Refuses: not_found (no such account, or already revoked). */
+  readonly expireServiceAccount: (tx: Tx, partnerId: string, id: string, at: Date) => Promise<void>
+  /** Expires every credential of a partner; returns how many. Refuses: not_found (the partner). */
+  readonly expirePartner: (tx: Tx, partnerId: string, at: Date) => Promise<number>
+}
+
+export function createManagement(deps: {
+  readonly clock: Clock
+  readonly issue: (tx: Tx, request: IssueRequest) => Promise<IssuedCredential>
+  readonly requirePartner: (tx: Tx, partnerId: string) => Promise<void>
+}): AccessManagement {
+  const { clock, issue, requirePartner } = deps
+
+  const statusOf = ({ revokedAt, expiresAt }: store.CredentialRow): ListedCredential['status'] => {
+    if (revokedAt !== null) return 'revoked'
+    return expiresAt !== null && expiresAt <= clock.now() ? 'expired' : 'valid'
+  }
+  const serviceAccounts = async (tx: Tx, partnerId: string): Promise<readonly ListedCredential[]> => {
+    await requirePartner(tx, partnerId)
+    return (await store.credentials(tx, partnerId)).map((row) => ({ ...row, status: statusOf(row) }))
+  }
+
+  return {
+    partners: async (tx) => {
+      const totals = new Map((await store.credentialTotals(tx, clock.now())).map((row) => [row.partnerId, row]))
+      return (await store.partners(tx)).map((row) => {
+        const total = totals.get(row.partnerId)
+        return { ...row, serviceAccounts: total?.serviceAccounts ?? 0, lastUsedAt: total?.lastUsedAt ?? null }
+      })
+    },
+    serviceAccounts,
+    rotateServiceAccount: async (tx, { partnerId, id, oldExpiresAt, publicKeyPem }) => {
+      const rows = await serviceAccounts(tx, partnerId)
+      const old = rows.find((row) => row.serviceAccountId === id)
+      if (old?.status !== 'valid' || old.impersonatedBy !== null)
+        throw new Refusal('not_found', 'No such valid service account.')
+      const permissions = old.permissions as readonly Permission[]
+      const request = { partnerId, name: old.name, permissions }
+      const issued = await issue(tx, publicKeyPem === undefined ? request : { ...request, publicKeyPem })
+      await store.setReplaces(tx, partnerId, issued.serviceAccountId, id)
+      if (old.expiresAt === null || old.expiresAt > oldExpiresAt)
+        await store.expireServiceAccount(tx, partnerId, id, oldExpiresAt)
+      return issued
+    },
+    expireServiceAccount: async (tx, partnerId, id, at) => {
+      if ((await store.expireServiceAccount(tx, partnerId, id, at)) === 0)
+        throw new Refusal('not_found', 'No such service account.')
+    },
+    expirePartner: async (tx, partnerId, at) => {
+      await requirePartner(tx, partnerId)
+      return store.expireAll(tx, partnerId, at)
+    },
+  }
+}

@@ -1,0 +1,31 @@
+/** Commands that back up the embedded database and restore it to a time. */
+import { resolve } from 'node:path'
+import { type Config, ConfigError, makeDataDir } from '../config.ts'
+import { createBackup, restoreBackup } from '../postgres/index.ts'
+import type { Context } from './context.ts'
+import { type Options, readTime, required } from './options.ts'
+
+const refuseExternal = ({ DATABASE_URL }: Config) => {
+  if (DATABASE_URL !== undefined)
+    throw new ConfigError(
+      'operator: backups are of the embedded database; for DATABASE_URL use the tools of PostgreSQL (docs/runbooks/backup-restore.md)',
+    )
+}
+
+export const backupCommands = {
+  'backup create': async ({ config, databaseUrl }: Context) => {
+    refuseExternal(config)
+    if (config.BACKUP_DIR === undefined) throw new ConfigError('operator: BACKUP_DIR is required')
+    return createBackup({ url: databaseUrl, dataDir: config.DATA_DIR, backupDir: config.BACKUP_DIR })
+  },
+}
+
+/** These commands run before a database is opened. */
+export const commandsWithoutDatabase = {
+  'backup restore': async (config: Config, options: Options) => {
+    refuseExternal(config)
+    const [from, until] = [required(options, 'from'), readTime(options, 'until')]
+    makeDataDir(config.DATA_DIR)
+    return restoreBackup({ dataDir: config.DATA_DIR, backupDir: resolve(from), until })
+  },
+}

@@ -1,0 +1,11 @@
+/** What the commands work with. */
+import type { Service } from '../compose.ts'
+import type { Config } from '../config.ts'
+import type { Database } from '../postgres/index.ts'
+
+export type Context = {
+  readonly service: Pick<Service, 'access' | 'deposits' | 'sealer' | 'sealedColumns'>
+  readonly db: Database
+  readonly config: Config
+  readonly databaseUrl: string
+}

@@ -1,0 +1,62 @@
+/**
+ * The operator's commands. Each prints one JSON object or list on standard output. They use the database of the service
+ * and may run while it runs.
+ */
+import { type Config, ConfigError } from '../config.ts'
+import { backupCommands, commandsWithoutDatabase } from './backups.ts'
+import type { Context } from './context.ts'
+import { keyCommands } from './keys.ts'
+import { type Options, parseCommand } from './options.ts'
+import { partnerCommands } from './partners.ts'
+import { serviceAccountCommands } from './service-accounts.ts'
+
+const operatorUsage = `operator commands:
+  operator partner create --name NAME
+  operator partner list
+  operator partner rotate --partner ID [--overlap-hours 24]
+  operator partner expire --partner ID [--at TIME]
+  operator service-account create --partner ID --name NAME --permissions a:read,b:write | all [--public-key FILE.pem]
+  operator service-account list --partner ID
+  operator service-account rotate --partner ID --id ID [--overlap-hours 24] [--public-key FILE.pem]
+  operator service-account expire --partner ID --id ID [--at TIME]
+  operator service-account revoke --partner ID --id ID
+  operator impersonate --partner ID --staff NAME [--minutes 15]
+  operator key list
+  operator key reseal
+  operator backup create
+  operator backup restore --from FOLDER [--until TIME]`
+
+type Command = (context: Context, options: Options) => Promise<object>
+
+const commands: ReadonlyMap<string, Command> = new Map(
+  Object.entries<Command>({ ...partnerCommands, ...serviceAccountCommands, ...keyCommands, ...backupCommands }),
+)
+
+type OfflineCommand = (config: Config, options: Options) => Promise<object>
+const offlineCommands: ReadonlyMap<string, OfflineCommand> = new Map(
+  Object.entries<OfflineCommand>(commandsWithoutDatabase),
+)
+
+function find(args: readonly string[]): { readonly run: Command; readonly options: Options } {
+  const { command, options } = parseCommand(args)
+  const run = commands.get(command)
+  if (run === undefined) throw new ConfigError(operatorUsage)
+  return { run, options }
+}
+
+/** Throws a ConfigError for an unknown command, before a database is opened or created. */
+export function requireCommand(args: readonly string[]): void {
+  if (!offlineCommands.has(parseCommand(args).command)) find(args)
+}
+
+/** The result of a command that needs no database. Undefined: `runOperator` runs the command. */
+export async function runOffline(args: readonly string[], config: Config): Promise<object | undefined> {
+  const { command, options } = parseCommand(args)
+  return offlineCommands.get(command)?.(config, options)
+}
+
+/** Runs one command. Throws a ConfigError of one line if an argument is wrong. */
+export function runOperator(args: readonly string[], context: Context): Promise<object> {
+  const { run, options } = find(args)
+  return run(context, options)
+}

@@ -1,0 +1,76 @@
+/** Commands for the master keys: which one seals how many values, and sealing all of them under the first one. */
+import { deleteOtherKeys, masterKeys } from '../access/index.ts'
+import { ConfigError } from '../config.ts'
+import { masterKeyId, nilId } from '../kernel/index.ts'
+import type { SealedColumn } from '../postgres/index.ts'
+import type { Context } from './context.ts'
+
+const rowsPerStep = 500
+/** A running service may seal values between the walk and the count. */
+const walksMax = 3
+
+export const keyCommands = {
+  'key list': async ({ service, db, config }: Context) => {
+    const configured = config.MASTER_KEY.map(masterKeyId)
+    const counts = await countByKey(service.sealedColumns, db)
+    const recorded = await masterKeys(db)
+    return recorded.map(({ keyId, createdAt }) => ({
+      keyId,
+      use: configured[0] === keyId ? 'seals' : configured.includes(keyId) ? 'opens' : 'not configured',
+      createdAt,
+      values: counts.get(keyId) ?? {},
+    }))
+  },
+
+  /** May be interrupted and repeated: values that are sealed under the first key are left. */
+  'key reseal': async ({ service, db, config }: Context) => {
+    const keyId = masterKeyId(config.MASTER_KEY[0])
+    const { sealedColumns } = service
+    const resealed: Record<string, number> = Object.fromEntries(sealedColumns.map(({ name }) => [name, 0]))
+    for (let walk = 0; walk < walksMax; walk += 1) {
+      for (const column of sealedColumns)
+        for (const partnerId of await service.access.partnerIds(db))
+          resealed[column.name] =
+            (resealed[column.name] ?? 0) + (await resealPartner(service, db, column, partnerId, keyId))
+      const others = [...(await countByKey(sealedColumns, db)).keys()].filter((other) => other !== keyId)
+      if (others.length === 0) return { keyId, resealed, forgottenKeys: await deleteOtherKeys(db, keyId) }
+    }
+    throw new ConfigError('operator: a process still seals under an earlier key: restart all processes and repeat')
+  },
+}
+
+/** Seals the values of one partner in steps of one statement each. Returns how many. */
+async function resealPartner(
+  { sealer }: Context['service'],
+  db: Context['db'],
+  column: SealedColumn,
+  partnerId: string,
+  keyId: string,
+): Promise<number> {
+  let count = 0
+  for (let afterId = nilId; ;) {
+    const rows = await column.notUnder(db, partnerId, { keyId, afterId, rowsMax: rowsPerStep })
+    const last = rows.at(-1)
+    if (last === undefined) return count
+    const values = rows.map(({ id, sealed, context }) => {
+      return { id, sealed, resealed: sealer.seal(sealer.open(sealed, context), context) }
+    })
+    count += await column.replace(db, partnerId, values)
+    afterId = last.id
+  }
+}
+
+/** The number of values of each column, by key. */
+async function countByKey(
+  columns: readonly SealedColumn[],
+  db: Context['db'],
+): Promise<ReadonlyMap<string, Readonly<Record<string, number>>>> {
+  const counts = new Map<string, Record<string, number>>()
+  for (const column of columns)
+    for (const { keyId, count } of await column.countByKey(db)) {
+      const ofKey = counts.get(keyId) ?? {}
+      ofKey[column.name] = Number(count)
+      counts.set(keyId, ofKey)
+    }
+  return counts
+}

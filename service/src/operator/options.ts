@@ -1,0 +1,92 @@
+/** Reads the options of a command. Throws a ConfigError of one line if one is missing or wrong. */
+import { createPublicKey, type KeyObject } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { parseArgs } from 'node:util'
+import { type Permission, permissions } from '@partner-payments/wire'
+import { ConfigError } from '../config.ts'
+
+const names = [
+  'name',
+  'partner',
+  'permissions',
+  'public-key',
+  'id',
+  'staff',
+  'minutes',
+  'overlap-hours',
+  'at',
+  'from',
+  'until',
+] as const
+type Name = (typeof names)[number]
+export type Options = Readonly<Partial<Record<Name, string>>>
+
+const rsaBitsMin = 2048
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+const timeForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)$/
+
+export function parseCommand(args: readonly string[]): { readonly command: string; readonly options: Options } {
+  try {
+    const options = Object.fromEntries(names.map((name) => [name, { type: 'string' }] as const))
+    const { positionals, values } = parseArgs({ args: [...args], allowPositionals: true, options })
+    return { command: positionals.join(' '), options: values as Options }
+  } catch (error) {
+    throw new ConfigError(`operator: ${(error as Error).message}`)
+  }
+}
+
+export function required(options: Options, name: Name): string {
+  const value = options[name]
+  if (value === undefined || value === '') throw new ConfigError(`operator: --${name} is required`)
+  if (name !== 'partner' && name !== 'id') return value
+  if (!uuid.test(value)) throw new ConfigError(`operator: --${name} must be a UUID`)
+  // The API secret is sealed for the partner's id as the database returns it.
+  return value.toLowerCase()
+}
+
+export function readInteger(options: Options, name: Name, { min, max, otherwise }: IntegerBounds): number {
+  const value = options[name] === undefined ? otherwise : Number(options[name])
+  if (!Number.isInteger(value) || value < min || value > max)
+    throw new ConfigError(`operator: --${name} is ${min} to ${max}`)
+  return value
+}
+type IntegerBounds = { readonly min: number; readonly max: number; readonly otherwise: number }
+
+/** Undefined: the option is not given. */
+export function readTime(options: Options, name: Name): Date | undefined {
+  const text = options[name]
+  if (text === undefined) return undefined
+  const time = new Date(text)
+  if (!timeForm.test(text) || Number.isNaN(time.getTime()))
+    throw new ConfigError(`operator: --${name} must be a time such as 2026-03-01T12:00:00Z`)
+  return time
+}
+
+export function readPermissions(text: string): readonly Permission[] {
+  if (text === 'all') return permissions
+  const requested = text.split(',').map((part) => part.trim())
+  const unknown = requested.find((permission) => !(permissions as readonly string[]).includes(permission))
+  if (unknown !== undefined)
+    throw new ConfigError(`operator: no permission ${unknown}; there are ${permissions.join(', ')}`)
+  return requested as Permission[]
+}
+
+/** Refuses a key of another kind, which would fail at every request. */
+export async function readPublicKey(options: Options): Promise<{ readonly publicKeyPem?: string }> {
+  const file = options['public-key']
+  if (file === undefined) return {}
+  const refuse = (reason: string) => new ConfigError(`operator: --public-key ${file}: ${reason}`)
+  const pem = await readFile(file, 'utf8').catch((error: Error) => {
+    throw refuse(error.message)
+  })
+  if (!pem.includes('-----BEGIN PUBLIC KEY-----')) throw refuse('must be a public key in PEM (SPKI)')
+  let key: KeyObject
+  try {
+    key = createPublicKey(pem)
+  } catch {
+    throw refuse('is not a well-formed public key')
+  }
+  if (key.asymmetricKeyType !== 'rsa' || (key.asymmetricKeyDetails?.modulusLength ?? 0) < rsaBitsMin)
+    throw refuse(`must be an RSA key of ${rsaBitsMin} bits or more`)
+  return { publicKeyPem: pem }
+}

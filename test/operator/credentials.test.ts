@@ -1,0 +1,163 @@
+/** The operator's commands that list, rotate and expire credentials, and that seal all values under a new master key. */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { createLog } from '../../service/src/kernel/index.ts'
+import { createDatabase, sql } from '../../service/src/postgres/index.ts'
+import { type Client, createClient, type JsonObject, success, textAt } from '../support/client.ts'
+import { createTestDatabase } from '../support/postgres.ts'
+import { freePorts, linesOf, type Program, run, start, stop } from '../support/program.ts'
+import { readCredentials } from '../support/service.ts'
+import { until } from '../support/until.ts'
+import { createCustomer, invitee } from '../support/world.ts'
+
+const folder = await mkdtemp(join(tmpdir(), 'partner-payments-credentials-'))
+const database = await createTestDatabase()
+const db = createDatabase({ url: database.url, connectionsMax: 1, log: createLog('silent') })
+const [PORT, OPS_PORT] = (await freePorts(2)) as [string, string]
+const [oldKey, newKey] = [randomBytes(32).toString('base64'), randomBytes(32).toString('base64')]
+// An unreachable mail server keeps the sealed token of an invitation in the queue.
+const env = { DATA_DIR: folder, DATABASE_URL: database.url, SMTP_URL: 'smtp://127.0.0.1:1', PORT, OPS_PORT }
+let service: Program
+let partnerId: string
+let account: JsonObject
+
+before(async () => {
+  service = await start(['serve'], { ...env, MASTER_KEY: oldKey })
+  partnerId = String((await operator('partner create --name Second')).partnerId)
+  account = await create('Till')
+})
+after(async () => {
+  await stop(service)
+  await db.close()
+  await database.drop()
+  await rm(folder, { recursive: true, force: true })
+})
+
+async function operatorRun(words: string, masterKey = oldKey) {
+  const ending = await run(['operator', ...words.split(' ')], { ...env, MASTER_KEY: masterKey })
+  assert.equal(ending.code, 0, `${words}: ${ending.stderr}`)
+  assert.deepEqual({ stderr: ending.stderr, lines: linesOf(ending.stdout).length }, { stderr: '', lines: 1 }, words)
+  return JSON.parse(ending.stdout) as unknown
+}
+const operator = async (words: string, masterKey?: string) => (await operatorRun(words, masterKey)) as JsonObject
+const list = async (words: string) => (await operatorRun(words)) as readonly JsonObject[]
+const create = (name: string) =>
+  operator(`service-account create --partner ${partnerId} --name ${name} --permissions all`)
+const clientOf = (credentials: JsonObject): Client =>
+  createClient(`http://127.0.0.1:${PORT}`, readCredentials(credentials as Record<string, string>))
+const statusOf = async (credentials: JsonObject) => (await clientOf(credentials).get('/v1/accounts')).status
+const listed = async (id: unknown) =>
+  (await list(`service-account list --partner ${partnerId}`)).find((row) => row.serviceAccountId === id)
+const refused = async (words: string, line: RegExp) => {
+  const { code, stdout, stderr } = await run(['operator', ...words.split(' ')], { ...env, MASTER_KEY: oldKey })
+  assert.deepEqual({ code, stdout, lines: linesOf(stderr).length }, { code: 1, stdout: '', lines: 1 }, words)
+  assert.match(stderr, line)
+}
+
+test('the lists show partners and credentials with their last use, and no secret', async () => {
+  assert.equal((await listed(account.serviceAccountId))?.lastUsedAt, null)
+  assert.equal(await statusOf(account), 200)
+  await until('the last use', async () => {
+    const rows = await db.rows(sql`select 1 from access.service_accounts where last_used_at is not null`)
+    return rows.length > 0
+  })
+  const row = await listed(account.serviceAccountId)
+  const { name, apiKey, status, expiresAt, revokedAt } = row ?? {}
+  assert.deepEqual(
+    { name, apiKey, status, expiresAt, revokedAt },
+    { name: 'Till', apiKey: account.apiKey, status: 'valid', expiresAt: null, revokedAt: null },
+  )
+  const partner = (await list('partner list')).find((other) => other.partnerId === partnerId)
+  assert.deepEqual(
+    { name: partner?.name, lastUsedAt: partner?.lastUsedAt },
+    { name: 'Second', lastUsedAt: row?.lastUsedAt },
+  )
+  assert.equal(partner?.serviceAccounts, 2)
+  assert.doesNotMatch(JSON.stringify([row, partner]), /secret|private/i)
+  await refused('service-account list --partner 00000000-0000-7000-8000-000000000000', /^No such partner\.$/m)
+})
+
+test('after a rotation both keys work until the old one ends, and the new one has the same permissions', async () => {
+  const rotated = await operator(
+    `service-account rotate --partner ${partnerId} --id ${textAt(account, 'serviceAccountId')}`,
+  )
+  assert.equal(await statusOf(account), 200)
+  assert.equal(await statusOf(rotated), 200)
+  const [old, fresh] = [await listed(account.serviceAccountId), await listed(rotated.serviceAccountId)]
+  assert.equal(fresh?.replaces, account.serviceAccountId)
+  assert.deepEqual([fresh?.name, fresh?.permissions], [old?.name, old?.permissions])
+  assert.equal(old?.expiresAt, rotated.oldExpiresAt)
+  const hours = (Date.parse(String(old?.expiresAt)) - Date.now()) / 3_600_000
+  assert.ok(hours > 23.9 && hours <= 24, String(hours))
+  const again = await operator(
+    `service-account rotate --partner ${partnerId} --id ${textAt(rotated, 'serviceAccountId')} --overlap-hours 0`,
+  )
+  await until('the old key is refused', async () => (await statusOf(rotated)) === 401)
+  assert.equal(await statusOf(again), 200)
+  const ended = textAt(rotated, 'serviceAccountId')
+  await refused(`service-account rotate --partner ${partnerId} --id ${ended}`, /^No such valid service account\.$/m)
+})
+
+test('a service account expires at the given time, and a partner with all its credentials', async () => {
+  const till = await create('Ending')
+  const id = textAt(till, 'serviceAccountId')
+  const at = new Date(Date.now() + 3_600_000).toISOString()
+  await operator(`service-account expire --partner ${partnerId} --id ${id} --at ${at}`)
+  assert.equal((await listed(id))?.expiresAt, at)
+  assert.equal(await statusOf(till), 200)
+  await refused(`service-account expire --partner ${partnerId} --id ${id} --at tomorrow`, /--at must be a time such as/)
+  await operator(`service-account expire --partner ${partnerId} --id ${id}`)
+  await until('the key is refused', async () => (await statusOf(till)) === 401)
+
+  const rotated = await list(`partner rotate --partner ${partnerId}`)
+  assert.ok(rotated.length >= 2)
+  for (const credentials of rotated) assert.equal(await statusOf(credentials), 200)
+  const expired = await operator(`partner expire --partner ${partnerId}`)
+  assert.ok(Number(expired.credentials) >= 4)
+  for (const credentials of rotated)
+    await until('every key is refused', async () => (await statusOf(credentials)) === 401)
+})
+
+test('after key reseal the old master key can be removed, and every sealed value opens', async () => {
+  const till = await create('Sealed')
+  const client = clientOf(till)
+  const kyc = { city: 'Lovelace' }
+  const customer = await createCustomer(client, { kyc })
+  success(await client.post('/v1/users/invitations', { invitations: [invitee()] }))
+  const hook = { url: 'https://example.com/hook', events: ['transaction.status.changed'] }
+  success(await client.post('/v1/webhooks', hook))
+  await stop(service)
+  service = await start(['serve'], { ...env, MASTER_KEY: `${newKey},${oldKey}` })
+  const both = `${newKey},${oldKey}`
+  const before = (await operatorRun('key list', both)) as readonly JsonObject[]
+  assert.deepEqual(
+    before.map(({ use }) => use),
+    ['opens', 'seals'],
+  )
+  const columns = await db.rows<{ readonly name: string }>(sql`
+    select table_schema || '.' || table_name || '.' || column_name as name from information_schema.columns
+    where column_name like '%\_sealed' order by 1`)
+  const names = columns.map(({ name }) => name)
+  const values = before[0]?.values as Record<string, number>
+  assert.deepEqual(Object.keys(values).toSorted(), names, 'every sealed column has a value before the command')
+
+  const { resealed, forgottenKeys } = await operator('key reseal', both)
+  assert.deepEqual(resealed, values)
+  assert.deepEqual(forgottenKeys, [before[0]?.keyId])
+  assert.deepEqual(Object.values((await operator('key reseal', both)).resealed as object), [0, 0, 0, 0])
+
+  await stop(service)
+  service = await start(['serve'], { ...env, MASTER_KEY: newKey })
+  const shown = success(await client.get(`/v1/customers/${textAt(customer, 'guid')}`))
+  assert.match(JSON.stringify(shown), /Lovelace/)
+  assert.equal(await statusOf(till), 200)
+  const afterwards = (await operatorRun('key list', newKey)) as readonly JsonObject[]
+  assert.deepEqual(Object.keys(afterwards[0]?.values as object).toSorted(), names)
+  const { code, stderr } = await run(['operator', 'key', 'list'], { ...env, MASTER_KEY: oldKey })
+  assert.equal(code, 1)
+  assert.match(stderr, /^MASTER_KEY does not open this database/)
+})
