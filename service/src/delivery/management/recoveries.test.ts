@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
+import { until } from '../../../../test/support/until.ts'
 import { createHooks, reconciledCounts, statusChanged } from '../../../../test/support/webhooks.ts'
 import { Refusal } from '../../api/index.ts'
 import { after as later, dayMs, firstIdOf, hourMs, minuteMs, newId } from '../../kernel/index.ts'
-import { sql } from '../../postgres/index.ts'
+import { sql, type Tx } from '../../postgres/index.ts'
 import { sampleOf } from '../../events/index.ts'
 
 let hooks: Awaited<ReturnType<typeof createHooks>>
@@ -42,14 +43,14 @@ const hold = ({ partnerId, subscriptionId }: Key, rowsMax: number) =>
       where partner_id = ${partnerId} and subscription_id = ${subscriptionId} order by event_id limit ${rowsMax}))`)
 
 /** Sets the state after a success. */
-const deliver = async ({ partnerId, subscriptionId }: Key, rowsMax: number) => {
-  await hooks.db.run(sql`
+const deliver = async ({ partnerId, subscriptionId }: Key, rowsMax: number, tx: Tx = hooks.db) => {
+  await tx.run(sql`
     insert into delivery.deliveries (partner_id, subscription_id, event_id, sequence, wire_event_id, type, reference,
       attempt_count, created_at, delivered_at)
     select partner_id, subscription_id, event_id, sequence, wire_event_id, type, reference, 1, created_at, created_at
     from delivery.queue where partner_id = ${partnerId} and subscription_id = ${subscriptionId}
     order by event_id limit ${rowsMax}`)
-  await hooks.db.run(sql`
+  await tx.run(sql`
     delete from delivery.queue where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and event_id in (
       select event_id from delivery.deliveries where partner_id = ${partnerId} and subscription_id = ${subscriptionId})`)
 }
@@ -157,6 +158,77 @@ test('two workers beside a fan-out examine each event once and create each deliv
   assert.ok(done.examined >= BigInt(total) && done.examined <= BigInt(total + 1))
   assert.equal(done.recovered, BigInt(total))
   assert.equal((await countsOf(key)).owed, total + 1)
+})
+
+/** Events that are in the queue and recorded as delivered. */
+const leftoversOf = ({ partnerId, subscriptionId }: Key) =>
+  hooks.db.rows(sql`
+    select event_id from delivery.queue join delivery.deliveries using (partner_id, subscription_id, event_id)
+    where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
+
+async function withPending(count: number) {
+  const partnerId = await hooks.addPartner()
+  const key = await subscribed(partnerId)
+  await hooks.emit(partnerId, newId(), ...Array.from({ length: count }, (_, index) => `s${index}`))
+  while ((await hooks.fanOut(partnerId)) > 0);
+  hooks.clock.advance(minuteMs)
+  const { id } = await hooks.webhooks.recover(partnerId, key.subscriptionId, { since: ago(hourMs) })
+  return { key, recovery: () => hooks.webhooks.recovery(partnerId, key.subscriptionId, id) }
+}
+
+test('a delivery that is recorded between the look and the insert of a recovery step is not due again', async () => {
+  const { key, recovery } = await withPending(3)
+  let step: Promise<number> | undefined
+  await hooks.db.transaction(async (tx) => {
+    await deliver(key, 2, tx)
+    step = hooks.webhooks.recoverStep()
+    await until('the insert waits for the result that is being recorded', async () => {
+      const waiting = sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+        and query like '%insert into delivery.queue%'`
+      return (await hooks.db.rows(waiting)).length === 1
+    })
+  })
+  await step
+  assert.deepEqual(await leftoversOf(key), [])
+  assert.deepEqual(await countsOf(key), { owed: 3, delivered: 2, pending: 1, held: 0 })
+  const { examined, recovered } = await recovery()
+  assert.deepEqual([examined, recovered], [3n, 0n])
+})
+
+test('of a recovery step and the recording of results exactly one wins each event', async () => {
+  for (let round = 0; round < 20; round += 1) {
+    const { key, recovery } = await withPending(100)
+    await Promise.all([hooks.db.transaction((tx) => deliver(key, 60, tx)), hooks.webhooks.recoverStep()])
+    while ((await hooks.webhooks.recoverStep()) > 0);
+    assert.deepEqual(await leftoversOf(key), [])
+    assert.deepEqual(await countsOf(key), { owed: 100, delivered: 60, pending: 40, held: 0 })
+    assert.equal((await recovery()).recovered, 0n)
+  }
+})
+
+test('the sweep finds events that are delivered and in the queue, and removes them from the queue', async () => {
+  const { key } = await withPending(2500)
+  const other = (await withPending(3)).key
+  // The rows that an earlier version left: `owed` counts both.
+  for (const { partnerId, subscriptionId } of [key, other]) {
+    const copied = await hooks.db.run(sql`
+      insert into delivery.deliveries (partner_id, subscription_id, event_id, sequence, wire_event_id, type, reference,
+        attempt_count, created_at, delivered_at)
+      select partner_id, subscription_id, event_id, sequence, wire_event_id, type, reference, 1, created_at, created_at
+      from delivery.queue where partner_id = ${partnerId} and subscription_id = ${subscriptionId}
+      order by event_id desc limit 2`)
+    await hooks.db.run(sql`
+      update delivery.endpoint_queues set owed = owed + ${copied}
+      where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
+  }
+  assert.deepEqual(await countsOf(key), { owed: 2502, delivered: 2, pending: 2500, held: 0 })
+  // One sweep examines a part of the queue, and a later one continues behind it.
+  await until('the sweeps have examined the whole queue', async () => {
+    await hooks.webhooks.sweep()
+    return (await leftoversOf(key)).length === 0 && (await leftoversOf(other)).length === 0
+  })
+  assert.deepEqual(await countsOf(key), { owed: 2500, delivered: 2, pending: 2498, held: 0 })
+  assert.deepEqual(await countsOf(other), { owed: 3, delivered: 2, pending: 1, held: 0 })
 })
 
 test('409 while a recovery runs, also for concurrent starts; another can start afterwards', async () => {

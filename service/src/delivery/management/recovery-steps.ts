@@ -4,8 +4,9 @@
  */
 import { after, assert, type Clock, derivedTimeId, firstIdOf, hourMs, momentOfId } from '../../kernel/index.ts'
 import type { EventOutbox, OwnedEvent } from '../../events/index.ts'
-import type { Database, Tx } from '../../postgres/index.ts'
+import { columnOf, type Database, type Tx } from '../../postgres/index.ts'
 import * as endpointQueues from '../queue/store-endpoint-queues.ts'
+import * as leftovers from '../queue/store-leftovers.ts'
 import * as requeue from '../queue/store-requeue.ts'
 import { wants } from './rules.ts'
 import * as store from './store-recoveries.ts'
@@ -70,7 +71,11 @@ async function recoverDeliveries(
     .filter((event) => !delivered.has(event.id))
     .map((event) => deliveryOf(event, sequences.get(event.id) ?? 0n, subscriptionId, now))
   const madeDue = await requeue.makeHeldDue(tx, key, eventIds, now)
-  const created = await requeue.insertDue(tx, key, missing, now)
+  const inserted = await requeue.insertDue(tx, key, missing, now)
+  // A result may have been recorded since `deliveredOf`. `insertDue` waits for one that is being recorded, so that the
+  // statement after it sees every delivery whose row had left the queue.
+  const alreadyDelivered = inserted > 0 ? await leftovers.deleteLeftovers(tx, key, columnOf(missing)('eventId')) : 0
+  const created = inserted - alreadyDelivered
   if (created > 0) endpointQueues.addOwed(tx, [{ ...key, count: created, wake: true }], null, now)
   return madeDue + created
 }

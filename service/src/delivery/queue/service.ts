@@ -7,6 +7,7 @@ import type { EventOutbox } from '../../events/index.ts'
 import type { Database } from '../../postgres/index.ts'
 import { createFanOut } from './fan-out.ts'
 import { clocksDifferMsMax, type Limits, readLimits, retryDelaysMsDefault } from '../limits.ts'
+import { createLeftoverSweep } from './leftovers.ts'
 import { createResultBatches } from './result-batches.ts'
 import { createRetention } from '../retention.ts'
 import { withJitter } from './schedule.ts'
@@ -74,6 +75,7 @@ export function createDeliveryQueue(deps: DeliveryQueueDeps & { readonly secrets
 type SweepDeps = { readonly db: Database; readonly clock: Clock; readonly limits: Limits }
 
 function createSweep({ db, clock, limits }: SweepDeps) {
+  const removeLeftovers = createLeftoverSweep({ db, clock })
   const purgeDeleted = async (): Promise<number> => {
     let dropped = 0
     for (const key of await subscriptions.deletedSubscriptions(db, endpointQueuesPerSweepMax))
@@ -101,7 +103,7 @@ function createSweep({ db, clock, limits }: SweepDeps) {
 
   /** Drops the rows of deleted subscriptions in batches, and repairs endpoint queues. Returns how much there was to do. */
   return async (): Promise<number> =>
-    (await purgeDeleted()) + (await wakeSleeping()) + (await shortenLongLeasesAndRests())
+    (await purgeDeleted()) + (await wakeSleeping()) + (await shortenLongLeasesAndRests()) + (await removeLeftovers())
 }
 
 export type DeliveryQueue = ReturnType<typeof createDeliveryQueue>
