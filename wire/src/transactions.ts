@@ -16,7 +16,6 @@ import {
   page,
   pageQuery,
   timeInput,
-  timestampPattern,
 } from './shapes.ts'
 
 export const transactionCategories = ['Deposit', 'Withdrawal', 'Conversion'] as const
