@@ -1,4 +1,5 @@
 /** What every process of the service does: connect to the database, listen, stop in order, explain a failure in one line. */
+import { allPartnerIds } from './access/index.ts'
 import { type Config, ConfigError } from './config.ts'
 import { Refusal, Unreachable } from './api/index.ts'
 import { type Log } from './kernel/index.ts'
@@ -57,7 +58,13 @@ export async function connectDatabase(
   { config, log, started }: { readonly config: Config; readonly log: Log; readonly started: Started[] },
   processes = 1,
 ): Promise<Database> {
-  const db = createDatabase({ url, connectionsMax: config.DATABASE_CONNECTIONS_MAX, log })
+  const db = createDatabase({
+    url,
+    connectionsMax: config.DATABASE_CONNECTIONS_MAX,
+    log,
+    sharded: config.DATABASE_SHARDED,
+    partnerIds: allPartnerIds,
+  })
   started.push({ name: 'database pool', stop: db.close })
   const facts = await db.row<ServerLimits>(serverLimits)
   if (facts !== undefined && facts.version < oldestServer)

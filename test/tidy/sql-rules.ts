@@ -156,6 +156,54 @@ export function checkPartner(
   )
 }
 
+/** The nested selects of a statement, innermost included. */
+function nestedSelects(text: string): readonly string[] {
+  return [...text.matchAll(/\(\s*select\b/gi)].map((match) => parenthesised(text, match.index))
+}
+
+/** Without the nested selects of a nested select. */
+const ownText = (nested: string): string =>
+  nestedSelects(nested).reduce((text, inner) => text.replace(inner, ''), nested)
+
+/** What PostgreSQL that is sharded by partner (Citus) refuses, or answers wrongly. Source: docs/scale.md, rule 9. */
+export function checkSharded(
+  sources: readonly Source[],
+  schemas: ReadonlySet<string>,
+  shared: ReadonlySet<string>,
+): readonly Finding[] {
+  const readsShards = (text: string) =>
+    tablesIn(text, schemas).some(([schema, table]) => !shared.has(`${schema}.${table}`))
+  const faultsOf = (text: string, isScan: boolean): readonly string[] => {
+    const faults: string[] = []
+    if (/\bwith\s+recursive\b/i.test(text)) faults.push('a recursive CTE')
+    if (/\bctid\b/i.test(text)) faults.push('ctid')
+    if (/^\s*insert\b[^]*\bunnest\s*\(/i.test(text)) faults.push('an insert of rows from unnest: use insertBy')
+    const nested = nestedSelects(text).map(ownText).filter(readsShards)
+    if (!isScan && nested.some((each) => !/\bpartner_id\s*=\s*\$\{\}/.test(each)))
+      faults.push('a subquery that does not say partner_id = ')
+    if (!isScan) return faults
+    if (/\blateral\b/i.test(text)) faults.push('lateral in a scan over all partners')
+    if (/\bfor\s+(?:no\s+key\s+)?(?:update|share)\b|^\s*(?:insert|update|delete)\b/i.test(text))
+      faults.push('a lock or a write in a scan over all partners')
+    if (nested.some((each) => !/\b\w+\.partner_id\s*=\s*\w+\.partner_id\b/.test(each)))
+      faults.push('a subquery in a scan over all partners that does not join by partner_id')
+    if (nested.length > 0 && tablesIn(text, schemas).some(([schema, table]) => shared.has(`${schema}.${table}`)))
+      faults.push('a scan that correlates a replicated table with shards')
+    return faults
+  }
+  return sources
+    .filter(isService)
+    .flatMap((source) =>
+      readStatements(source).flatMap(({ at, name, text, acrossPartners }) =>
+        readsShards(text)
+          ? faultsOf(withoutComments(text), acrossPartners !== undefined).map((fault) =>
+              finding(source, at, `a sharded database refuses the statement in ${name}: ${fault}`),
+            )
+          : [],
+      ),
+    )
+}
+
 /** Functions and phrases in which `from` is followed by a column. */
 const columnAfterFrom = /\bextract\s*\([^)]*\)|\bdistinct\s+from\b/gi
 const systemSchemas = new Set(['pg_catalog', 'information_schema', 'public'])

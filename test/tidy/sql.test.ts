@@ -7,6 +7,7 @@ import {
   checkMigrations,
   checkOwnership,
   checkPartner,
+  checkSharded,
   checkTablesExist,
   checkWords,
   readSchemas,
@@ -35,6 +36,7 @@ suite('sql', () => {
     assert.deepEqual(checkOwnership(sources, schemas), none))
   test('a statement names its partner, or says why it reads the rows of all partners', () =>
     assert.deepEqual(checkPartner(sources, schemas, shared), none))
+  test('a sharded database runs every statement', () => assert.deepEqual(checkSharded(sources, schemas, shared), none))
   test('scans over all partners are found', () => assert.ok(readPartnerScans(sources).length >= 10))
   test('statements name existing tables', () => assert.deepEqual(checkTablesExist(sources, tables), none))
   test('the database computes no time, id or advisory lock', () =>
@@ -126,6 +128,36 @@ suite('the rules of statements find violations', () => {
     assert.equal(checkPartner(marked('', all), schemas, shared).length, 1)
     assert.equal(checkPartner(marked(reason, `${all} where partner_id = \${id}`), schemas, shared).length, 1)
     assert.equal(checkPartner(marked(reason, 'select 1'), schemas, shared).length, 1)
+  })
+
+  test('sharded', () => {
+    const faults = (text: string) => checkSharded([scan({ path: store, text })], schemas, shared).length
+    const named = (statement: string) => faults(`const find = () => sql\`${statement}\``)
+    const scanned = (statement: string) =>
+      faults(`const find = () => dueWork('finds due work', (whose) => sql\`${statement}\`)`)
+    const own = 'partner_id = ${p}'
+    assert.equal(named(`select 1 from payouts.a where ${own} and exists (select 1 from payouts.b where ${own})`), 0)
+    assert.equal(scanned('select distinct partner_id from payouts.a where ${whose()} limit 3'), 0)
+    assert.equal(
+      scanned('select 1 from payouts.a where exists (select 1 from payouts.b where b.partner_id = a.partner_id)'),
+      0,
+    )
+    for (const statement of [
+      `with recursive f as (select 1 from payouts.a where ${own}) select 1 from f`,
+      `delete from payouts.a where ${own} and ctid = any(array(select 1))`,
+      'insert into payouts.a (partner_id) select * from unnest(${ids}::uuid[])',
+      `select 1 from payouts.a where ${own} and exists (select 1 from payouts.b where b.partner_id = a.partner_id)`,
+      `select 1 from payouts.a cross join lateral (select 1 from payouts.b where b.partner_id = a.partner_id) where ${own}`,
+    ])
+      assert.equal(named(statement), 1, statement)
+    for (const statement of [
+      'select 1 from payouts.a for update',
+      'delete from payouts.a',
+      'select 1 from payouts.a cross join lateral (select 1 from payouts.b where b.partner_id = a.partner_id) c',
+      'select 1 from payouts.a where exists (select 1 from payouts.b where b.id = a.id)',
+      'select 1 from access.partners where exists (select 1 from payouts.b where b.partner_id = partners.partner_id)',
+    ])
+      assert.equal(scanned(statement), 1, statement)
   })
 
   test('words', () => {

@@ -3,6 +3,8 @@ import pg from 'pg'
 import type { Log } from '../kernel/index.ts'
 import { createDurability, flushStatement, type Unflushed } from './durability.ts'
 import { isRetryable, sqlState, stateOf } from './errors.ts'
+import { createScan } from './scan.ts'
+import type { Sql } from './sql.ts'
 import { attempt, type TransactionOptions, type Work } from './transaction.ts'
 import { createTx, type Hint, outsideTransaction, type Tx } from './tx.ts'
 
@@ -30,6 +32,10 @@ export type DatabaseOptions = {
   readonly lockTimeoutMs?: number
   /** The server ends a transaction that waits longer than this for its next statement. */
   readonly idleInTransactionMsMax?: number
+  /** The database is sharded by partner (Citus). */
+  readonly sharded?: boolean
+  /** Lists the ids of all partners, from a table that every node has: scans use it when a shard does not answer. */
+  readonly partnerIds?: Sql
 }
 
 const transactionTriesMax = 5
@@ -72,6 +78,7 @@ function createPool(
 
 export function createDatabase(options: DatabaseOptions): Database {
   const { log, queryTimeoutMs = 15_000, lockTimeoutMs = 5_000, idleInTransactionMsMax = 15_000 } = options
+  const { sharded = false, partnerIds } = options
   const settings = {
     timezone: 'UTC',
     lock_timeout: lockTimeoutMs,
@@ -83,19 +90,24 @@ export function createDatabase(options: DatabaseOptions): Database {
   const pool = createPool(options, options.connectionsMax, queryTimeoutMs, settings)
   const unflushedSettings = { ...settings, synchronous_commit: 'off' }
   const unflushedPool = createPool(options, unflushedConnectionsMax, queryTimeoutMs, unflushedSettings)
-  const tx = createTx(pool, outsideTransaction)
+  const outside = outsideTransaction(sharded)
+  const tx = createTx(pool, outside)
   const durability = createDurability({
-    unflushed: createTx(unflushedPool, outsideTransaction),
+    unflushed: createTx(unflushedPool, outside),
     flush: () => tx.run(flushStatement),
   })
+  const scan = partnerIds && sharded ? createScan({ tx, partnerIds, log }) : undefined
+  // The setting of the connection reaches only the coordinator; that of a transaction reaches the shards as well.
+  const shardSettings = sharded ? { lockTimeoutMs } : undefined
   return {
     ...tx,
+    ...scan,
     pool,
     unflushed: durability.unflushed,
     transaction: async (work, limits = {}) => {
       for (let tries = 1; ; tries += 1) {
         try {
-          const { result, hints } = await attempt(pool, work, limits, durability)
+          const { result, hints } = await attempt(pool, work, { ...limits, shardSettings }, durability)
           for (const hint of hints) give(hint, log)
           return result
         } catch (error) {

@@ -14,7 +14,7 @@ export const databaseSettings = {
   },
   DATABASE_SHARDED: {
     default: 'off',
-    description: '`on`: the database is sharded by partner (Citus). A batch then holds the calls of one partner',
+    description: '`on`: the database is sharded by partner (Citus). Required there: docs/scale.md',
     read: onOff('off'),
   },
 } as const satisfies Settings

@@ -11,6 +11,8 @@ import { type Sql, toStatement } from './sql.ts'
 export type Row = Readonly<Record<string, unknown>>
 /** Runs statements: each in a transaction of its own (`Database`), or all in one transaction (`Database.transaction`). */
 export type Tx = {
+  /** The database is sharded by partner: a statement names one partner, or is a scan over all partners. */
+  readonly sharded: boolean
   readonly rows: <T extends object = Row>(statement: Sql) => Promise<readonly T[]>
   /** The only row, or undefined. */
   readonly row: <T extends object = Row>(statement: Sql) => Promise<T | undefined>
@@ -67,10 +69,11 @@ async function send(target: Queryable, statement: Sql): Promise<{ rows: readonly
   }
 }
 
-type WithinTransaction = Pick<Tx, 'later' | 'afterCommit'>
+type WithinTransaction = Pick<Tx, 'sharded' | 'later' | 'afterCommit'>
 
-export function createTx(target: Queryable, { later, afterCommit }: WithinTransaction): Tx {
+export function createTx(target: Queryable, { sharded, later, afterCommit }: WithinTransaction): Tx {
   return {
+    sharded,
     rows: async <T extends object>(statement: Sql) => (await send(target, statement)).rows as readonly T[],
     row: async <T extends object>(statement: Sql) => (await send(target, statement)).rows[0] as T | undefined,
     run: async (statement) => (await send(target, statement)).count,
@@ -79,10 +82,11 @@ export function createTx(target: Queryable, { later, afterCommit }: WithinTransa
   }
 }
 
-export const outsideTransaction: WithinTransaction = {
+export const outsideTransaction = (sharded: boolean): WithinTransaction => ({
+  sharded,
   later: () => assert(false, 'a queued write needs a transaction'),
   afterCommit: () => assert(false, 'a hint after the commit needs a transaction'),
-}
+})
 
 /**
  * Sends everything that `write` sends in one system call instead of one per statement. Over TLS, `connection.stream` is the
@@ -98,7 +102,7 @@ export function inOneWrite<T>({ connection: { stream } }: pg.PoolClient, write: 
 }
 
 /** The statements of one transaction. `sent` holds the results of queued writes, which the commit must check. */
-export function createPipeline(client: pg.PoolClient) {
+export function createPipeline(client: pg.PoolClient, sharded: boolean) {
   let queued: Sql[] = []
   const sent: Promise<{ readonly count: number }>[] = []
   const hints = new Set<Hint>()
@@ -120,6 +124,7 @@ export function createPipeline(client: pg.PoolClient) {
           return sendNext()
         })
   const direct = createTx(client, {
+    sharded,
     later: (statement) => void queued.push(statement),
     afterCommit: (hint) => void hints.add(hint),
   })

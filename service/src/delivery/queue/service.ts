@@ -20,8 +20,6 @@ export type DeliveryQueueDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly eventOutbox: EventOutbox
-  /** The database is sharded by partner: every statement is about one partner. */
-  readonly sharded?: boolean
   /** The pauses between attempts. The sandbox shortens them. There is one attempt more than pauses. */
   readonly retryDelaysMs?: readonly number[]
   readonly limits?: Partial<Limits>
@@ -32,7 +30,7 @@ const purgeRowsMax = 1000
 const endpointQueuesPerSweepMax = 100
 
 export function createDeliveryQueue(deps: DeliveryQueueDeps & { readonly secrets: Pick<Secrets, 'signingKeys'> }) {
-  const { db, clock, eventOutbox, secrets, alerts, sharded = false, retryDelaysMs = retryDelaysMsDefault } = deps
+  const { db, clock, eventOutbox, secrets, alerts, retryDelaysMs = retryDelaysMsDefault } = deps
   assert(
     retryDelaysMs.every((ms) => Number.isSafeInteger(ms) && ms >= 0),
     'a retry delay is a whole number of milliseconds',
@@ -43,10 +41,9 @@ export function createDeliveryQueue(deps: DeliveryQueueDeps & { readonly secrets
     clock,
     eventOutbox,
     secrets,
-    sharded,
     limits,
     retryDelaysMs,
-    record: createResultBatches({ db, clock, sharded, alerts }),
+    record: createResultBatches({ db, clock, alerts }),
   }
 
   return {
@@ -67,7 +64,6 @@ export function createDeliveryQueue(deps: DeliveryQueueDeps & { readonly secrets
     ...createRetention({ db, clock, eventOutbox, limits }),
 
     limits,
-    sharded,
   }
 }
 

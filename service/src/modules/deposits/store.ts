@@ -1,7 +1,7 @@
 /** All SQL of deposits. */
 import type { PaymentMethod } from '@partner-payments/wire'
 import type { Currency, Minor } from '../../kernel/index.ts'
-import { acrossPartners, givenBy, ofPartners, unprepared, sql, type Tx } from '../../postgres/index.ts'
+import { dueWork, givenBy, ofPartners, unprepared, sql, type Tx } from '../../postgres/index.ts'
 import type { DepositStatus } from './rules.ts'
 
 /** The columns that status changes and events read. */
@@ -79,10 +79,11 @@ export function expiredDeposits(
   rowsMax: number,
 ): Promise<readonly { readonly partnerId: string; readonly id: string }[]> {
   return tx.rows(
-    acrossPartners(
+    dueWork(
       'finds partners with deposits to expire, without a lock',
-      sql`
-    select partner_id, id from deposits.deposits where expires_at <= ${now} order by expires_at limit ${rowsMax}`,
+      (whose) => sql`
+      select partner_id, id from deposits.deposits where expires_at <= ${now} and ${whose()}
+      order by expires_at limit ${rowsMax}`,
     ),
   )
 }
