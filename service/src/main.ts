@@ -79,7 +79,9 @@ async function run(role: Role, args: readonly string[], context: Context): Promi
   if (role === 'gateway' && config.API_URL === undefined)
     throw new ConfigError('API_URL is required for the role gateway')
   const { db, url, embedded } = await openDatabase(role, context)
-  if (role === 'serve' || role === 'migrate' || embedded !== undefined) await migrate(db.pool)
+  // The embedded database has no process of another version.
+  const contract = embedded !== undefined || config.MIGRATE_CONTRACT
+  if (role === 'serve' || role === 'migrate' || embedded !== undefined) await migrate(db.pool, { contract })
   else await requireMigrated(db.pool)
   if (role === 'migrate') return stop()
 

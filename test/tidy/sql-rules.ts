@@ -77,11 +77,11 @@ function tableAt(file: File, text: string, name: string, at: number, length: num
 export function readSchemas(migrations: readonly File[]): ReadonlySet<string> {
   const schemas = new Set<string>()
   for (const { text } of migrations)
-    for (const [, created, from = '', to = ''] of text.matchAll(
-      /\bcreate\s+schema\s+(?:if\s+not\s+exists\s+)?(\w+)|\balter\s+schema\s+(\w+)\s+rename\s+to\s+(\w+)/gi,
+    for (const [, created, from = '', to = '', dropped] of text.matchAll(
+      /\bcreate\s+schema\s+(?:if\s+not\s+exists\s+)?(\w+)|\balter\s+schema\s+(\w+)\s+rename\s+to\s+(\w+)|\bdrop\s+schema\s+(\w+)/gi,
     )) {
-      if (created === undefined) schemas.delete(from)
-      schemas.add(created ?? to)
+      schemas.delete(dropped ?? from)
+      if (dropped === undefined) schemas.add(created ?? to)
     }
   return schemas
 }
@@ -262,6 +262,31 @@ export function checkMigrations(migrations: readonly File[], places: ReadonlySet
     .filter((schema) => !places.has(schema))
     .map((schema) => `service/migrations schema ${schema} belongs to no folder of the service`)
   return [...files, ...schemas, ...readTables(migrations).flatMap(tableFindings), ...uniqueIndexes(migrations)]
+}
+
+/** What Citus refuses in a migration, by statement. */
+const refusedByCitus = [
+  [/\badd\s+column\b[^,;]*\b(?:check\s*\(|references\b|unique\b)/i, 'a constraint in add column: add it by itself'],
+  [/\brename\s+constraint\b/i, 'rename constraint: rename its index, or drop and add it'],
+  [/\blateral\b/i, 'lateral over sharded tables'],
+  [/\bupdate\b[^;]*=\s*(?:coalesce\s*\(\s*)?\(\s*select\b/i, 'a correlated subquery in an update'],
+] as const
+
+/** Migrations as Citus gets them: the text for Citus, if there is one. A text for Citus belongs to a migration. */
+export function checkCitusMigrations(migrations: readonly File[]): readonly Finding[] {
+  const paths = new Set(migrations.map(({ path }) => path))
+  return migrations.flatMap((file) => {
+    if (file.path.endsWith('.citus.sql') && !paths.has(file.path.replace('.citus.sql', '.sql')))
+      return [finding(file, 0, 'a text for Citus without its migration')]
+    if (paths.has(file.path.replace(/(?<!\.citus)\.sql$/, '.citus.sql')) && !file.path.endsWith('.citus.sql')) return []
+    return withoutComments(file.text)
+      .split(';')
+      .flatMap((statement) =>
+        refusedByCitus
+          .filter(([pattern]) => pattern.test(statement))
+          .map(([, rule]) => finding(file, file.text.indexOf(statement.trim().slice(0, 30)), `Citus refuses ${rule}`)),
+      )
+  })
 }
 
 function tableFindings({ name, spread, body, at, file }: Table): readonly Finding[] {

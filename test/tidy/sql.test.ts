@@ -4,6 +4,7 @@ import { suite, test } from 'node:test'
 import { readLayers } from './places.ts'
 import { type Finding, isTest, readFiles, readSources, scan } from './source.ts'
 import {
+  checkCitusMigrations,
   checkMigrations,
   checkOwnership,
   checkPartner,
@@ -16,7 +17,8 @@ import {
 import { readPartnerScans } from './statements.ts'
 
 const sources = readSources()
-const migrations = readFiles('.sql', 'service/migrations')
+const allMigrations = readFiles('.sql', 'service/migrations')
+const migrations = allMigrations.filter(({ path }) => !path.endsWith('.citus.sql'))
 const schemas = readSchemas(migrations)
 const tables = readTables(migrations)
 const shared = new Set(tables.filter(({ spread }) => spread === 'replicate').map(({ name }) => name))
@@ -41,6 +43,7 @@ suite('sql', () => {
   test('statements name existing tables', () => assert.deepEqual(checkTablesExist(sources, tables), none))
   test('the database computes no time, id or advisory lock', () =>
     assert.deepEqual(checkWords(sources, migrations), none))
+  test('Citus runs every migration', () => assert.deepEqual(checkCitusMigrations(allMigrations), none))
   test('migrations are numbered, explained, and keyed by partner', () =>
     assert.deepEqual(checkMigrations(migrations, places), none))
 })
@@ -204,5 +207,22 @@ suite('the rules of migrations find violations', () => {
     assert.equal(judge(good, "select public.shard('payouts.a');\ncreate schema sundries;").length, 1)
     const bare = { path: 'service/migrations/0009-x.sql', text: 'select 1;' }
     assert.equal(checkMigrations([bare, { ...bare, path: 'service/migrations/0009-y.sql' }], places).length, 3)
+  })
+
+  test('migrations for Citus', () => {
+    const judge = (...files: readonly (readonly [name: string, text: string])[]) =>
+      checkCitusMigrations(files.map(([name, text]) => ({ path: `service/migrations/${name}`, text }))).length
+    for (const text of [
+      "alter table a.b add column c text default 'x' check (c in ('x', 'y'))",
+      'alter table a.b rename constraint c to d',
+      'insert into a.b select 1 from a.c cross join lateral (select 1) as e',
+      'update a.b set c = (select d from a.e where e.id = b.id)',
+    ]) {
+      assert.equal(judge(['0009-x.sql', `${text};`]), 1, text)
+      assert.equal(judge(['0009-x.sql', text], ['0009-x.citus.sql', 'select 1']), 0, text)
+      assert.equal(judge(['0009-x.sql', 'select 1'], ['0009-x.citus.sql', text]), 1, text)
+    }
+    assert.equal(judge(['0009-x.sql', 'alter table a.b add column c text, add column d integer']), 0)
+    assert.equal(judge(['0009-x.citus.sql', 'select 1']), 1)
   })
 })

@@ -20,9 +20,26 @@ export type Columns<Row> = { readonly [K in keyof Row & string]: PgType }
 
 const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
-/** `partner_id, id, ...` */
-export const namesOf = (columns: Readonly<Record<string, PgType>>): Sql => ({
-  parts: [Object.keys(columns).map(snake).join(', ')],
+/** Fields whose columns have other names. */
+type StoredAs = Readonly<Record<string, string>>
+
+/** `partner_id, id, ...`, for an insert. */
+export const namesOf = (columns: Readonly<Record<string, PgType>>, storedAs: StoredAs = {}): Sql => ({
+  parts: [
+    Object.keys(columns)
+      .map((name) => storedAs[name] ?? snake(name))
+      .join(', '),
+  ],
+  values: [],
+})
+
+/** `partner_id, id, stored as field, ...`, for a select. */
+export const fieldsOf = (columns: Readonly<Record<string, PgType>>, storedAs: StoredAs): Sql => ({
+  parts: [
+    Object.keys(columns)
+      .map((name) => (name in storedAs ? `${storedAs[name]} as ${snake(name)}` : snake(name)))
+      .join(', '),
+  ],
   values: [],
 })
 

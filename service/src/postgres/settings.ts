@@ -17,4 +17,10 @@ export const databaseSettings = {
     description: '`on`: the database is sharded by partner (Citus). Required there: docs/scale.md',
     read: onOff('off'),
   },
+  MIGRATE_CONTRACT: {
+    default: 'off',
+    description:
+      '`on`: also apply the migrations that drop what only the version before uses. Set it when no process of that version runs; with the embedded database they are always applied',
+    read: onOff('off'),
+  },
 } as const satisfies Settings

@@ -4,6 +4,7 @@ import type { Currency, Minor } from '../../kernel/index.ts'
 import {
   type Columns,
   dueWork,
+  fieldsOf,
   firstPartners,
   insertBy,
   namesOf,
@@ -79,7 +80,10 @@ const types: Columns<PayoutRow> = {
   createdAt: 'timestamptz',
   updatedAt: 'timestamptz',
 }
-const columns = namesOf(types)
+/** The fingerprint of a request had this name when the column was made; processes of earlier versions use it. */
+const storedAs = { requestFingerprint: 'request_hash' }
+const stored = namesOf(types, storedAs)
+const columns = fieldsOf(types, storedAs)
 const newPayouts = insertBy(
   types,
   [
@@ -95,7 +99,7 @@ const newPayouts = insertBy(
  * all inserts take keys in one order, so that two batches cannot deadlock.
  */
 export function insertPayouts(tx: Tx, rows: readonly PayoutRow[]): void {
-  tx.later(sql`insert into payouts.payouts (${columns}) ${newPayouts(tx, rows)}`)
+  tx.later(sql`insert into payouts.payouts (${stored}) ${newPayouts(tx, rows)}`)
 }
 
 export type PayoutKey = { readonly partnerId: string; readonly operation: string; readonly idempotencyKey: string }
