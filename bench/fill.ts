@@ -47,7 +47,7 @@ function inserts({ partner, balance, settlement }: PartnerAccounts, total: numbe
     from $series where n % 2 = 1`,
     `${transfer} select ${partner}, ${post}, 'post', ${balance}, ${settlement}, ${moved}, ${reserve}, ${at}
     from $series where n % 2 = 1`,
-    `insert into payouts.payouts (partner_id, id, operation, idempotency_key, request_fingerprint, transaction_id, reference,
+    `insert into payouts.payouts (partner_id, id, operation, idempotency_key, request_hash, transaction_id, reference,
       reserve_id, amount, currency, creditor_name, creditor_account, creditor_country, rail, end_to_end_id, ip_address,
       status, send_attempts, created_at, updated_at)
     select ${partner}, ${payout}, 'createFiatPayout', ${ref}, '', ${transaction}, ${ref}, ${reserve}, ${amount}, 'EUR',

@@ -1,7 +1,8 @@
 /**
  * `npm test` runs all tests. An argument selects the files whose path contains it (`npm test -- embedded`). Options are
  * passed to `node --test` (`npm test -- --test-name-pattern=stop`). `--faults` (`npm run test:faults`) runs only the
- * fault tests, in their long form.
+ * fault tests, in their long form. `--sharded` (`npm run test:sharded`) runs the tests of delivery, payouts and settlement
+ * as on a sharded database (test/support/sharded.ts).
  */
 import { spawn } from 'node:child_process'
 import { globSync } from 'node:fs'
@@ -16,9 +17,14 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 const args = process.argv.slice(2)
 const filters = args.filter((arg) => !arg.startsWith('-')).map((arg) => arg.replaceAll('\\', '/').replace(/^\.\//, ''))
 const faults = args.includes('--faults')
-const options = args.filter((arg) => arg.startsWith('-') && arg !== '--faults')
+const sharded = args.includes('--sharded')
+const options = args.filter((arg) => arg.startsWith('-') && arg !== '--faults' && arg !== '--sharded')
 
-const files = globSync(faults ? ['test/fault/*.test.ts'] : PATTERNS, { cwd: ROOT, exclude: ['**/node_modules/**'] })
+const SHARDED_PATTERNS = ['delivery', 'modules/payouts', 'settlement'].map(
+  (folder) => `service/src/${folder}/**/*.test.ts`,
+)
+const patterns = faults ? ['test/fault/*.test.ts'] : sharded ? SHARDED_PATTERNS : PATTERNS
+const files = globSync(patterns, { cwd: ROOT, exclude: ['**/node_modules/**'] })
   .map((file) => file.replaceAll('\\', '/'))
   .filter((file) => filters.length === 0 || filters.some((filter) => file.includes(filter)))
   .toSorted()
@@ -41,7 +47,11 @@ const runner = spawn(
     ...options,
     ...files,
   ],
-  { cwd: ROOT, stdio: 'inherit', env: { ...process.env, ...(faults ? { FAULTS: 'long' } : {}) } },
+  {
+    cwd: ROOT,
+    stdio: 'inherit',
+    env: { ...process.env, ...(faults ? { FAULTS: 'long' } : {}), ...(sharded ? { TEST_SHARDED: 'on' } : {}) },
+  },
 )
 
 let interrupted: NodeJS.Signals | undefined

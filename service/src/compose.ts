@@ -100,11 +100,10 @@ export type ModulesDeps = Pick<ServiceDeps, 'config' | 'db' | 'clock' | 'log' | 
 /** Everything below the gateway and the workers: ledger, bank, modules, webhook engine. Tests use it as well. */
 export function composeModules(deps: ModulesDeps) {
   const { config, db, clock, log, payoutsPerBatchMax, wakeDelivery = () => undefined } = deps
-  const sharded = config.DATABASE_SHARDED
   const [masterKey] = config.MASTER_KEY
   const sealer = createSealer(config.MASTER_KEY)
   const cursors = createCursors(deriveKey(masterKey, 'cursors'))
-  const access = createAccess({ db, clock, sealer, sharded })
+  const access = createAccess({ db, clock, sealer })
   const ledger = createLedger({ clock })
   const eventOutbox = createEventOutbox({ wake: wakeDelivery })
   const bank = deps.bank ?? createSandboxBank({ db, clock, stepMs: config.SANDBOX_BANK_DELAY_MS })
@@ -127,17 +126,16 @@ export function composeModules(deps: ModulesDeps) {
     cursors,
     eventOutbox,
     urlRules: { allowHttpLoopback: config.WEBHOOK_HTTP },
-    sharded,
     alerts: createEndpointAlerts({ mail: mailQueue, log, membersWithRoles: users.membersWithRoles }),
     limits: config.WEBHOOK_LIMITS,
     ...(config.WEBHOOK_RETRY_DELAYS_MS === undefined ? {} : { retryDelaysMs: config.WEBHOOK_RETRY_DELAYS_MS }),
   })
   const accounts = createAccounts({ db, clock, customers, ledger, issuers: config.IBAN_ISSUERS })
   const beneficiaries = createBeneficiaries({ db, clock, cursors, customers })
-  const transactions = createTransactions({ db, clock, cursors, eventOutbox, customers, sharded })
+  const transactions = createTransactions({ db, clock, cursors, eventOutbox, customers })
   const shared = { db, clock, ledger, eventOutbox, customers, transactions }
-  const payouts = createPayouts({ ...shared, cursors, beneficiaries, railId, sharded, payoutsPerBatchMax })
-  const deposits = createDeposits({ ...shared, access, railId: bank.id, sharded })
+  const payouts = createPayouts({ ...shared, cursors, beneficiaries, railId, payoutsPerBatchMax })
+  const deposits = createDeposits({ ...shared, access, railId: bank.id })
   const simulations = createSimulations({ bank, deposits, payouts, access, clock, ...signatureSettings(config) })
 
   const send = createRequestSender({ clock, allowLoopback: config.WEBHOOK_HTTP, proxy: config.WEBHOOK_PROXY_URL })

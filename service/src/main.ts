@@ -104,7 +104,9 @@ async function run(role: Role, args: readonly string[], context: Context): Promi
   signals?.start.throwIfAborted()
   // Before the migrations: a wrong key often means a wrong database. `migrate` needs no key, and checks one that is set.
   if (role !== 'migrate' || !config.masterKeyFile?.isNew) await requireMasterKey(db, config)
-  if (role === 'serve' || role === 'migrate' || embedded !== undefined) await migrate(db.pool)
+  // The embedded database has no process of another version.
+  const contract = embedded !== undefined || config.MIGRATE_CONTRACT
+  if (role === 'serve' || role === 'migrate' || embedded !== undefined) await migrate(db.pool, { contract })
   else await requireMigrated(db.pool)
   if (role === 'migrate') return stop()
   await acceptMasterKey(db, config)

@@ -1,7 +1,7 @@
 /** What every process of the service does: connect to the database, listen, stop in order, explain a failure in one line. */
 import { createServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import { masterKeyState, recordMasterKeys } from './access/index.ts'
+import { allPartnerIds, masterKeyState, recordMasterKeys } from './access/index.ts'
 import { type Config, ConfigError, saveMasterKey } from './config.ts'
 import { createTracing } from './observability/index.ts'
 import { Refusal, Unreachable } from './api/index.ts'
@@ -82,6 +82,8 @@ export async function connectDatabase(
     connectTimeoutMs: config.DATABASE_CONNECT_TIMEOUT_MS,
     queryTimeoutMs: config.DATABASE_TIMEOUT_MS,
     log,
+    sharded: config.DATABASE_SHARDED,
+    partnerIds: allPartnerIds,
   })
   started.push({ name: 'database pool', stop: db.close })
   const facts = await db.row<ServerLimits>(serverLimits)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { permissions } from '@partner-payments/wire'
 import type { IssuedCredential } from './access/index.ts'
 import type { Service } from './compose.ts'
-import { ConfigError } from './config.ts'
+import { ConfigError, makeDataDir } from './config.ts'
 import type { Currency } from './kernel/index.ts'
 import type { Database, Tx } from './postgres/index.ts'
 
@@ -29,6 +29,7 @@ export async function createSandboxPartner(
  * updates the base URL, which may change from start to start. The rename makes the file appear whole.
  */
 export async function seedSandbox(service: Service, db: Database, dataDir: string, baseUrl: string): Promise<void> {
+  makeDataDir(dataDir)
   const path = credentialsFile(dataDir)
   const existing = await readCredentials(path)
   const isValid = existing !== undefined && (await service.access.credential(existing.apiKey)) !== undefined

@@ -3,6 +3,8 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { createLog } from '../../service/src/kernel/index.ts'
+import { createDatabase, readMigrations, sql } from '../../service/src/postgres/index.ts'
 import { success } from '../support/client.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { createTestDatabase } from '../support/postgres.ts'
@@ -39,7 +41,9 @@ const ask = async (path: string) => {
 
 test('200 for liveness always; 503 for readiness while the database is unreachable or silent', async () => {
   assert.deepEqual(await ask('/healthz'), { status: 200, type: 'application/json', text: '{"status":"ok"}' })
-  assert.deepEqual(await ask('/readyz'), { status: 200, type: 'application/json', text: '{"status":"ok"}' })
+  const ready = await ask('/readyz')
+  const schema = (await readMigrations()).at(-1)?.number
+  assert.deepEqual(ready, { status: 200, type: 'application/json', text: `{"status":"ok","schema":${schema}}` })
   assert.equal((await ask('/')).status, 404)
   await wire.cut()
   const unready = await ask('/readyz')
@@ -51,6 +55,14 @@ test('200 for liveness always; 503 for readiness while the database is unreachab
   wire.hold()
   assert.match((await ask('/readyz')).text, /the database does not answer/)
   await wire.mend()
+  await until('ready again', async () => (await ask('/readyz')).status === 200)
+  const db = createDatabase({ url: database.url, connectionsMax: 1, log: createLog('silent') })
+  await db.run(sql`update public.schema_migrations set number = -number where number = 22`)
+  const lacking = await ask('/readyz')
+  assert.equal(lacking.status, 503)
+  assert.match(lacking.text, /the database lacks migration 0022-mail-queue\.sql/)
+  await db.run(sql`update public.schema_migrations set number = 22 where number = -22`)
+  await db.close()
   await until('ready again', async () => (await ask('/readyz')).status === 200)
 })
 

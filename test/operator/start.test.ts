@@ -8,6 +8,7 @@ import { after, before, test } from 'node:test'
 import { createClient, success, textAt } from '../support/client.ts'
 import { halfRequest } from '../support/half-request.ts'
 import { freePorts, launch, linesOf, type Program, run, start, stop } from '../support/program.ts'
+import { createTestDatabase } from '../support/postgres.ts'
 import { readCredentials } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { createCustomer } from '../support/world.ts'
@@ -130,4 +131,15 @@ test('a start that fails after PostgreSQL started stops PostgreSQL and removes t
     await rm(`${dataDir}-holder`, { recursive: true, force: true })
   }
   await startService()
+})
+
+test('a data folder that does not exist is created, also without the embedded database', async () => {
+  const database = await createTestDatabase()
+  const missing = join(dataDir, 'not', 'there')
+  const [port, opsPort] = (await freePorts(2)) as [string, string]
+  const keys = { MASTER_KEY: Buffer.alloc(32, 7).toString('base64'), DATABASE_URL: database.url }
+  const program = await start(['serve'], { DATA_DIR: missing, PORT: port, OPS_PORT: opsPort, ...keys })
+  await until('the credentials', () => existsSync(join(missing, 'sandbox-credentials.json')))
+  assert.equal((await stop(program)).code, 0)
+  await database.drop()
 })

@@ -3,6 +3,7 @@
  * settlement worker one by one. It can wrap the database and the rail, but replaces none of our modules.
  */
 import { permissions, rawNumber } from '@partner-payments/wire'
+import { allPartnerIds } from '../../service/src/access/index.ts'
 import { composeModules } from '../../service/src/compose.ts'
 import { readConfig } from '../../service/src/config.ts'
 import type { Caller } from '../../service/src/api/index.ts'
@@ -11,6 +12,7 @@ import { createDatabase, type Database } from '../../service/src/postgres/index.
 import { createSandboxBank, type Rail } from '../../service/src/rails/index.ts'
 import { createManualClock } from './clock.ts'
 import { createTestDatabase } from './postgres.ts'
+import { checkSharding, testsSharded } from './sharded.ts'
 
 export type TestServiceOptions = {
   /** The database of another test service. Without it, a database is created, and dropped by `close`. */
@@ -18,6 +20,7 @@ export type TestServiceOptions = {
   readonly now?: Date
   readonly stepMs?: number
   readonly connectionsMax?: number
+  readonly sharded?: boolean
   /** Wraps the database of the modules. The sandbox bank uses the unwrapped database. */
   readonly wrapDatabase?: (db: Database) => Database
   /** Wraps the rail of the settlement worker. */
@@ -35,7 +38,9 @@ export async function createTestService(options: TestServiceOptions = {}) {
   const own = options.url === undefined ? await createTestDatabase() : undefined
   const url = options.url ?? own?.url ?? ''
   const log = createLog('silent')
-  const plain = createDatabase({ url, connectionsMax, log })
+  const { sharded = testsSharded } = options
+  const opened = createDatabase({ url, connectionsMax, log, sharded, partnerIds: allPartnerIds })
+  const { db: plain, verify } = sharded ? checkSharding(opened) : { db: opened, verify: async () => undefined }
   const db = options.wrapDatabase?.(plain) ?? plain
   const clock = createManualClock(now)
   const bank = createSandboxBank({ db: plain, clock, stepMs })
@@ -43,7 +48,11 @@ export async function createTestService(options: TestServiceOptions = {}) {
   const rail = options.wrapRail?.(bank) ?? bank
   const settlement = { log, rail, payouts: modules.payouts, deposits: modules.deposits, idleMs: 5 }
   const close = async () => {
-    await plain.close()
+    try {
+      await verify()
+    } finally {
+      await plain.close()
+    }
     await own?.drop()
   }
   return { ...modules, url, db: plain, clock, log, settlement, close }

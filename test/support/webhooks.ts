@@ -16,10 +16,12 @@ import { createIdempotency } from '../../service/src/idempotency/index.ts'
 import { createMailQueue } from '../../service/src/mail/index.ts'
 import { createTestDatabase } from './postgres.ts'
 import { reconcile } from './reconcile.ts'
+import { checkSharding, testsSharded } from './sharded.ts'
 
 export const statusChanged = 'transaction.status.changed'
 
-export type HooksOptions = Partial<Pick<DeliveryEngineDeps, 'retryDelaysMs' | 'urlRules' | 'limits' | 'sharded'>> & {
+export type HooksOptions = Partial<Pick<DeliveryEngineDeps, 'retryDelaysMs' | 'urlRules' | 'limits'>> & {
+  readonly sharded?: boolean
   /** An existing database. Default: a new one. */
   readonly url?: string
   readonly key?: Uint8Array
@@ -56,12 +58,13 @@ function appendEvents(
 
 export async function createHooks(options: HooksOptions = {}) {
   const { url: existingUrl, key = randomBytes(32), now = new Date(), clock: realClock, ...rest } = options
-  const { queryTimeoutMs: ms, ...rules } = rest
+  const { queryTimeoutMs: ms, sharded = testsSharded, ...rules } = rest
   const testDatabase = existingUrl === undefined ? await createTestDatabase() : undefined
   const url = testDatabase?.url ?? existingUrl ?? ''
   const log = createLog('silent')
   const timeouts = ms === undefined ? {} : { queryTimeoutMs: ms, connectTimeoutMs: ms, idleInTransactionMsMax: ms }
-  const db = createDatabase({ url, connectionsMax: 8, log, ...timeouts })
+  const plain = createDatabase({ url, connectionsMax: 8, log, sharded, ...timeouts })
+  const { db, verify } = sharded ? checkSharding(plain) : { db: plain, verify: async () => undefined }
   const manualClock = createManualClock(now)
   const clock = { ...manualClock, now: () => (realClock ?? manualClock).now() }
   const eventOutbox = createEventOutbox()
@@ -90,7 +93,11 @@ export async function createHooks(options: HooksOptions = {}) {
   const fanOut = async (partnerId: string, eventsMax = 1000) =>
     (await db.transaction((tx) => webhooks.fanOut(tx, [partnerId], eventsMax))).events
   const close = async () => {
-    await db.close()
+    try {
+      await verify()
+    } finally {
+      await db.close()
+    }
     await testDatabase?.drop()
   }
   return {

@@ -77,11 +77,11 @@ function tableAt(file: File, text: string, name: string, at: number, length: num
 export function readSchemas(migrations: readonly File[]): ReadonlySet<string> {
   const schemas = new Set<string>()
   for (const { text } of migrations)
-    for (const [, created, from = '', to = ''] of text.matchAll(
-      /\bcreate\s+schema\s+(?:if\s+not\s+exists\s+)?(\w+)|\balter\s+schema\s+(\w+)\s+rename\s+to\s+(\w+)/gi,
+    for (const [, created, from = '', to = '', dropped] of text.matchAll(
+      /\bcreate\s+schema\s+(?:if\s+not\s+exists\s+)?(\w+)|\balter\s+schema\s+(\w+)\s+rename\s+to\s+(\w+)|\bdrop\s+schema\s+(\w+)/gi,
     )) {
-      if (created === undefined) schemas.delete(from)
-      schemas.add(created ?? to)
+      schemas.delete(dropped ?? from)
+      if (dropped === undefined) schemas.add(created ?? to)
     }
   return schemas
 }
@@ -156,6 +156,54 @@ export function checkPartner(
   )
 }
 
+/** The nested selects of a statement, innermost included. */
+function nestedSelects(text: string): readonly string[] {
+  return [...text.matchAll(/\(\s*select\b/gi)].map((match) => parenthesised(text, match.index))
+}
+
+/** Without the nested selects of a nested select. */
+const ownText = (nested: string): string =>
+  nestedSelects(nested).reduce((text, inner) => text.replace(inner, ''), nested)
+
+/** What PostgreSQL that is sharded by partner (Citus) refuses, or answers wrongly. Source: docs/scale.md, rule 9. */
+export function checkSharded(
+  sources: readonly Source[],
+  schemas: ReadonlySet<string>,
+  shared: ReadonlySet<string>,
+): readonly Finding[] {
+  const readsShards = (text: string) =>
+    tablesIn(text, schemas).some(([schema, table]) => !shared.has(`${schema}.${table}`))
+  const faultsOf = (text: string, isScan: boolean): readonly string[] => {
+    const faults: string[] = []
+    if (/\bwith\s+recursive\b/i.test(text)) faults.push('a recursive CTE')
+    if (/\bctid\b/i.test(text)) faults.push('ctid')
+    if (/^\s*insert\b[^]*\bunnest\s*\(/i.test(text)) faults.push('an insert of rows from unnest: use insertBy')
+    const nested = nestedSelects(text).map(ownText).filter(readsShards)
+    if (!isScan && nested.some((each) => !/\bpartner_id\s*=\s*\$\{\}/.test(each)))
+      faults.push('a subquery that does not say partner_id = ')
+    if (!isScan) return faults
+    if (/\blateral\b/i.test(text)) faults.push('lateral in a scan over all partners')
+    if (/\bfor\s+(?:no\s+key\s+)?(?:update|share)\b|^\s*(?:insert|update|delete)\b/i.test(text))
+      faults.push('a lock or a write in a scan over all partners')
+    if (nested.some((each) => !/\b\w+\.partner_id\s*=\s*\w+\.partner_id\b/.test(each)))
+      faults.push('a subquery in a scan over all partners that does not join by partner_id')
+    if (nested.length > 0 && tablesIn(text, schemas).some(([schema, table]) => shared.has(`${schema}.${table}`)))
+      faults.push('a scan that correlates a replicated table with shards')
+    return faults
+  }
+  return sources
+    .filter(isService)
+    .flatMap((source) =>
+      readStatements(source).flatMap(({ at, name, text, acrossPartners }) =>
+        readsShards(text)
+          ? faultsOf(withoutComments(text), acrossPartners !== undefined).map((fault) =>
+              finding(source, at, `a sharded database refuses the statement in ${name}: ${fault}`),
+            )
+          : [],
+      ),
+    )
+}
+
 /** Functions and phrases in which `from` is followed by a column. */
 const columnAfterFrom = /\bextract\s*\([^)]*\)|\bdistinct\s+from\b/gi
 const systemSchemas = new Set(['pg_catalog', 'information_schema', 'public'])
@@ -214,6 +262,31 @@ export function checkMigrations(migrations: readonly File[], places: ReadonlySet
     .filter((schema) => !places.has(schema))
     .map((schema) => `service/migrations schema ${schema} belongs to no folder of the service`)
   return [...files, ...schemas, ...readTables(migrations).flatMap(tableFindings), ...uniqueIndexes(migrations)]
+}
+
+/** What Citus refuses in a migration, by statement. */
+const refusedByCitus = [
+  [/\badd\s+column\b[^,;]*\b(?:check\s*\(|references\b|unique\b)/i, 'a constraint in add column: add it by itself'],
+  [/\brename\s+constraint\b/i, 'rename constraint: rename its index, or drop and add it'],
+  [/\blateral\b/i, 'lateral over sharded tables'],
+  [/\bupdate\b[^;]*=\s*(?:coalesce\s*\(\s*)?\(\s*select\b/i, 'a correlated subquery in an update'],
+] as const
+
+/** Migrations as Citus gets them: the text for Citus, if there is one. A text for Citus belongs to a migration. */
+export function checkCitusMigrations(migrations: readonly File[]): readonly Finding[] {
+  const paths = new Set(migrations.map(({ path }) => path))
+  return migrations.flatMap((file) => {
+    if (file.path.endsWith('.citus.sql') && !paths.has(file.path.replace('.citus.sql', '.sql')))
+      return [finding(file, 0, 'a text for Citus without its migration')]
+    if (paths.has(file.path.replace(/(?<!\.citus)\.sql$/, '.citus.sql')) && !file.path.endsWith('.citus.sql')) return []
+    return withoutComments(file.text)
+      .split(';')
+      .flatMap((statement) =>
+        refusedByCitus
+          .filter(([pattern]) => pattern.test(statement))
+          .map(([, rule]) => finding(file, file.text.indexOf(statement.trim().slice(0, 30)), `Citus refuses ${rule}`)),
+      )
+  })
 }
 
 function tableFindings({ name, spread, body, at, file }: Table): readonly Finding[] {

@@ -4,9 +4,11 @@ import { suite, test } from 'node:test'
 import { readLayers } from './places.ts'
 import { type Finding, isTest, readFiles, readSources, scan } from './source.ts'
 import {
+  checkCitusMigrations,
   checkMigrations,
   checkOwnership,
   checkPartner,
+  checkSharded,
   checkTablesExist,
   checkWords,
   readSchemas,
@@ -15,7 +17,8 @@ import {
 import { readPartnerScans } from './statements.ts'
 
 const sources = readSources()
-const migrations = readFiles('.sql', 'service/migrations')
+const allMigrations = readFiles('.sql', 'service/migrations')
+const migrations = allMigrations.filter(({ path }) => !path.endsWith('.citus.sql'))
 const schemas = readSchemas(migrations)
 const tables = readTables(migrations)
 const shared = new Set(tables.filter(({ spread }) => spread === 'replicate').map(({ name }) => name))
@@ -35,10 +38,12 @@ suite('sql', () => {
     assert.deepEqual(checkOwnership(sources, schemas), none))
   test('a statement names its partner, or says why it reads the rows of all partners', () =>
     assert.deepEqual(checkPartner(sources, schemas, shared), none))
+  test('a sharded database runs every statement', () => assert.deepEqual(checkSharded(sources, schemas, shared), none))
   test('scans over all partners are found', () => assert.ok(readPartnerScans(sources).length >= 10))
   test('statements name existing tables', () => assert.deepEqual(checkTablesExist(sources, tables), none))
   test('the database computes no time, id or advisory lock', () =>
     assert.deepEqual(checkWords(sources, migrations), none))
+  test('Citus runs every migration', () => assert.deepEqual(checkCitusMigrations(allMigrations), none))
   test('migrations are numbered, explained, and keyed by partner', () =>
     assert.deepEqual(checkMigrations(migrations, places), none))
 })
@@ -128,6 +133,36 @@ suite('the rules of statements find violations', () => {
     assert.equal(checkPartner(marked(reason, 'select 1'), schemas, shared).length, 1)
   })
 
+  test('sharded', () => {
+    const faults = (text: string) => checkSharded([scan({ path: store, text })], schemas, shared).length
+    const named = (statement: string) => faults(`const find = () => sql\`${statement}\``)
+    const scanned = (statement: string) =>
+      faults(`const find = () => dueWork('finds due work', (whose) => sql\`${statement}\`)`)
+    const own = 'partner_id = ${p}'
+    assert.equal(named(`select 1 from payouts.a where ${own} and exists (select 1 from payouts.b where ${own})`), 0)
+    assert.equal(scanned('select distinct partner_id from payouts.a where ${whose()} limit 3'), 0)
+    assert.equal(
+      scanned('select 1 from payouts.a where exists (select 1 from payouts.b where b.partner_id = a.partner_id)'),
+      0,
+    )
+    for (const statement of [
+      `with recursive f as (select 1 from payouts.a where ${own}) select 1 from f`,
+      `delete from payouts.a where ${own} and ctid = any(array(select 1))`,
+      'insert into payouts.a (partner_id) select * from unnest(${ids}::uuid[])',
+      `select 1 from payouts.a where ${own} and exists (select 1 from payouts.b where b.partner_id = a.partner_id)`,
+      `select 1 from payouts.a cross join lateral (select 1 from payouts.b where b.partner_id = a.partner_id) where ${own}`,
+    ])
+      assert.equal(named(statement), 1, statement)
+    for (const statement of [
+      'select 1 from payouts.a for update',
+      'delete from payouts.a',
+      'select 1 from payouts.a cross join lateral (select 1 from payouts.b where b.partner_id = a.partner_id) c',
+      'select 1 from payouts.a where exists (select 1 from payouts.b where b.id = a.id)',
+      'select 1 from access.partners where exists (select 1 from payouts.b where b.partner_id = partners.partner_id)',
+    ])
+      assert.equal(scanned(statement), 1, statement)
+  })
+
   test('words', () => {
     for (const statement of [
       'select now()',
@@ -172,5 +207,22 @@ suite('the rules of migrations find violations', () => {
     assert.equal(judge(good, "select public.shard('payouts.a');\ncreate schema sundries;").length, 1)
     const bare = { path: 'service/migrations/0009-x.sql', text: 'select 1;' }
     assert.equal(checkMigrations([bare, { ...bare, path: 'service/migrations/0009-y.sql' }], places).length, 3)
+  })
+
+  test('migrations for Citus', () => {
+    const judge = (...files: readonly (readonly [name: string, text: string])[]) =>
+      checkCitusMigrations(files.map(([name, text]) => ({ path: `service/migrations/${name}`, text }))).length
+    for (const text of [
+      "alter table a.b add column c text default 'x' check (c in ('x', 'y'))",
+      'alter table a.b rename constraint c to d',
+      'insert into a.b select 1 from a.c cross join lateral (select 1) as e',
+      'update a.b set c = (select d from a.e where e.id = b.id)',
+    ]) {
+      assert.equal(judge(['0009-x.sql', `${text};`]), 1, text)
+      assert.equal(judge(['0009-x.sql', text], ['0009-x.citus.sql', 'select 1']), 0, text)
+      assert.equal(judge(['0009-x.sql', 'select 1'], ['0009-x.citus.sql', text]), 1, text)
+    }
+    assert.equal(judge(['0009-x.sql', 'alter table a.b add column c text, add column d integer']), 0)
+    assert.equal(judge(['0009-x.citus.sql', 'select 1']), 1)
   })
 })

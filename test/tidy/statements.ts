@@ -8,9 +8,12 @@ export type Statement = {
   readonly at: number
   /** The function or constant that it belongs to. */
   readonly name: string
-  /** Fragments are written out; a call of `ofPartners` or `ofOnePartner` is written as `partner_id = ${}`. */
+  /**
+   * Fragments are written out. A call of `ofPartners` or `ofOnePartner` is written as `partner_id = ${}`, the rows of an
+   * `insertBy` as `partner_id`.
+   */
   readonly text: string
-  /** Why it reads the rows of all partners: the first argument of `acrossPartners`. */
+  /** Why it reads the rows of all partners: the first argument of `acrossPartners` or `dueWork`. */
   readonly acrossPartners: string | undefined
 }
 
@@ -66,7 +69,9 @@ function textOf(source: Source, range: Range, bindings: readonly Binding[], seen
   if (templates.length > 0) return templates.map((template) => expand(source, template, bindings, seen)).join(' ')
   const name = /^\s*(\w+)\s*(?:\(|$)/.exec(plain)?.[1]
   const binding = bindings.findLast((each) => each.name === name && each.at < range.at && !seen.includes(each))
-  return binding ? textOf(source, binding, bindings, [...seen, binding]) : '${}'
+  if (binding === undefined) return '${}'
+  if (/\binsertBy\b/.test(source.code.slice(binding.at, binding.end))) return ' partner_id '
+  return textOf(source, binding, bindings, [...seen, binding])
 }
 
 function expand(
@@ -93,7 +98,9 @@ function isFragment(source: Source, template: Template, owner: Binding | undefin
   return uses.length > 0 && uses.every(({ index }) => holes.some((hole) => within(index, hole)))
 }
 
-const marker = /\bacrossPartners\(\s*(['"])( *)\1\s*,\s*(?:unprepared\(\s*)?sql(?:<[^>]*>)?$/
+/** The reason is blank in `code`: the capture has its length. */
+const marker =
+  /\b(?:acrossPartners|dueWork)\(\s*(['"])( *)\1\s*,\s*(?:\(whose\)\s*=>\s*)?(?:unprepared\(\s*)?sql(?:<[^>]*>)?$/
 
 function markOf(source: Source, { at }: Template): string | undefined {
   const match = marker.exec(source.code.slice(0, at))
@@ -124,7 +131,7 @@ export function readStatements(source: Source): readonly Statement[] {
 
 export type PartnerScan = { readonly path: string; readonly name: string; readonly reason: string }
 
-/** The statements that are marked with `acrossPartners`. */
+/** The statements that are marked with `acrossPartners` or `dueWork`. */
 export const readPartnerScans = (sources: readonly Source[]): readonly PartnerScan[] =>
   sources
     .filter((source) => !isTest(source) && source.path.startsWith('service/src/'))

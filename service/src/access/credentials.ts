@@ -78,7 +78,6 @@ export function createCredentialCache(deps: {
   readonly db: Tx
   readonly clock: Clock
   readonly sealer: Sealer
-  readonly sharded?: boolean
 }): (apiKey: string) => Promise<Credential | undefined> {
   const { clock, sealer } = deps
   const cache = new Map<string, Cached>()
@@ -103,14 +102,13 @@ export function createCredentialCache(deps: {
 }
 
 /** Rows that are needed at the same time share a statement, and concurrent reads of one key share a read. */
-function createRowReader({ db, sharded = false }: { readonly db: Tx; readonly sharded?: boolean }) {
+function createRowReader({ db }: { readonly db: Tx }) {
   const find = createBatcher({
     db: withoutTransaction(db),
     work: findServiceAccounts,
     callsMax: credentialsPerBatchMax,
     batchesMax: batchesUnderWayMax,
     partnerOf: ({ partnerId }) => partnerId,
-    sharded,
   })
   const pending = new Map<string, Promise<store.ServiceAccountRow | undefined>>()
   return (partnerId: string, apiKey: string) => {

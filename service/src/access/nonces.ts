@@ -29,19 +29,14 @@ const batchesUnderWayMax = 2
 const sweepNoncesMax = 10_000
 const sweepPartnersMax = 100
 
-export function createNonceRegister(deps: {
-  readonly db: Database
-  readonly clock: Clock
-  readonly sharded?: boolean
-}): NonceRegister {
-  const { db, clock, sharded = false } = deps
+export function createNonceRegister(deps: { readonly db: Database; readonly clock: Clock }): NonceRegister {
+  const { db, clock } = deps
   const { unflushed } = db
   const batches = {
     work: consumeNonces,
     callsMax: noncesPerBatchMax,
     batchesMax: batchesUnderWayMax,
     partnerOf: ({ partnerId }: Nonce) => partnerId,
-    sharded,
   }
   const consume = createBatcher({ ...batches, db })
   const consumeAsync = createBatcher({ ...batches, db: withoutTransaction(unflushed) })
@@ -49,7 +44,7 @@ export function createNonceRegister(deps: {
   return {
     consumeNonce: async (nonce, asyncCommit) => {
       // On a sharded database a later commit on another shard would not flush the nonce.
-      if (sharded || !asyncCommit) return { fresh: await consume(nonce), durable: () => Promise.resolve() }
+      if (db.sharded || !asyncCommit) return { fresh: await consume(nonce), durable: () => Promise.resolve() }
       const fresh = await consumeAsync(nonce)
       const mark = unflushed.mark()
       return { fresh, durable: () => unflushed.flushed(mark) }

@@ -46,13 +46,7 @@ export type Access = NonceRegister &
 
 const impersonationMinutesMax = 60
 
-export function createAccess(deps: {
-  readonly db: Database
-  readonly clock: Clock
-  readonly sealer: Sealer
-  /** The database is sharded by partner, so that a batch holds the calls of one partner. */
-  readonly sharded?: boolean
-}): Access {
+export function createAccess(deps: { readonly db: Database; readonly clock: Clock; readonly sealer: Sealer }): Access {
   const { clock } = deps
   const issue = createIssuer(deps)
   const requirePartner = async (tx: Tx, partnerId: string) => {

@@ -1,7 +1,7 @@
 /** The SQL of access. */
 import type { Permission } from '@partner-payments/wire'
 import type { Nonce } from '../api/index.ts'
-import { acrossPartners, givenBy, ofPartners, sql, type Tx } from '../postgres/index.ts'
+import { dueWork, insertBy, ofPartners, sql, type Tx } from '../postgres/index.ts'
 
 export type ServiceAccountRow = {
   readonly partnerId: string
@@ -25,8 +25,11 @@ export function partnerById(tx: Tx, id: string): Promise<{ readonly id: string; 
   return tx.row(sql`select id, name from access.partners where id = ${id}`)
 }
 
+/** Every node of a sharded database has this table. */
+export const allPartnerIds = sql`select id from access.partners order by id`
+
 export async function partnerIds(tx: Tx): Promise<readonly string[]> {
-  const rows = await tx.rows<{ readonly id: string }>(sql`select id from access.partners order by id`)
+  const rows = await tx.rows<{ readonly id: string }>(allPartnerIds)
   return rows.map((row) => row.id)
 }
 
@@ -65,9 +68,10 @@ export function revokeServiceAccount(tx: Tx, partnerId: string, id: string, now:
     where partner_id = ${partnerId} and id = ${id} and revoked_at is null`)
 }
 
-const givenNonces = givenBy<Nonce>(
+const newNonces = insertBy<Nonce>(
   { partnerId: 'uuid', serviceAccountId: 'uuid', nonce: 'uuid', expiresAt: 'timestamptz' },
   [['partnerId', 'serviceAccountId'], ['expiresAt']],
+  ['partnerId', 'serviceAccountId', 'nonce'],
 )
 
 /**
@@ -76,13 +80,12 @@ const givenNonces = givenBy<Nonce>(
  */
 export function insertNonces(tx: Tx, rows: readonly Nonce[]): Promise<readonly Omit<Nonce, 'expiresAt'>[]> {
   return tx.rows(sql`
-    insert into access.nonces (partner_id, service_account_id, nonce, expires_at) ${givenNonces(rows)}
-    order by partner_id, service_account_id, nonce
+    insert into access.nonces (partner_id, service_account_id, nonce, expires_at) ${newNonces(tx, rows)}
     on conflict (partner_id, service_account_id, nonce) do nothing
     returning partner_id, service_account_id, replace(nonce::text, '-', '') as nonce`)
 }
 
-/** Partners after `afterId` that have expired nonces. The unlocked read of the sweep: it has no `partner_id` by design. */
+/** Partners after `afterId` that have expired nonces, in the order of their ids. */
 export async function partnersWithExpiredNonces(
   tx: Tx,
   now: Date,
@@ -90,12 +93,14 @@ export async function partnersWithExpiredNonces(
   partnersMax: number,
 ): Promise<readonly string[]> {
   const rows = await tx.rows<{ readonly id: string }>(
-    acrossPartners(
+    dueWork(
       'finds partners with expired nonces, without a lock',
-      sql`
-    select id from access.partners where id > ${afterId} and exists (
-      select from access.nonces where nonces.partner_id = partners.id and nonces.expires_at < ${now})
-    order by id limit ${partnersMax}`,
+      (whose) => sql`
+      select distinct partner_id as id from access.service_accounts
+      where partner_id > ${afterId} and ${whose(sql`service_accounts.partner_id`)} and exists (
+        select from access.nonces
+        where nonces.partner_id = service_accounts.partner_id and nonces.expires_at < ${now})
+      order by partner_id limit ${partnersMax}`,
     ),
   )
   return rows.map((row) => row.id)

@@ -8,8 +8,8 @@ const usesPerBatchMax = 500
 const recordedMax = 10_000
 
 /** Returns at once. A use that cannot be written is written with the next one. */
-export function createUseRecorder(deps: { readonly db: Tx; readonly clock: Clock; readonly sharded?: boolean }) {
-  const { db, clock, sharded = false } = deps
+export function createUseRecorder(deps: { readonly db: Tx; readonly clock: Clock }) {
+  const { db, clock } = deps
   const recordedMs = new Map<string, number>()
   const record = createBatcher({
     db: withoutTransaction(db),
@@ -20,7 +20,6 @@ export function createUseRecorder(deps: { readonly db: Tx; readonly clock: Clock
     callsMax: usesPerBatchMax,
     batchesMax: 1,
     partnerOf: ({ partnerId }) => partnerId,
-    sharded,
   })
   return ({ partnerId, serviceAccountId: id }: Caller): void => {
     const key = partnerKey(partnerId, id)

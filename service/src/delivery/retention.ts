@@ -23,14 +23,21 @@ type Deps = {
   readonly limits: Pick<Limits, 'retentionMs'>
 }
 
+const ofEachPartner = <T extends { readonly partnerId: string }>(rows: readonly T[]): readonly (readonly T[])[] => [
+  ...Map.groupBy(rows, (row) => row.partnerId).values(),
+]
+
 const earlier = (a: string, b: string | undefined): string => (b !== undefined && b < a ? b : a)
 
 export function createRetention({ db, clock, eventOutbox, limits }: Deps) {
   const dropHeld = async (before: Date): Promise<number> => {
-    const held = await store.expiredHeld(db, before, rowsPerStepMax)
-    const ofDisabled = await store.expiredOfDisabled(db, before, rowsPerStepMax)
+    const expired = [...(await store.expiredHeld(db, before, rowsPerStepMax))]
+    for (const key of await store.disabledBefore(db, before)) {
+      if (expired.length >= 2 * rowsPerStepMax) break
+      expired.push(...(await store.expiredOf(db, key, before, rowsPerStepMax)))
+    }
     let dropped = 0
-    for (const rows of Map.groupBy([...held, ...ofDisabled], (row) => row.partnerId).values())
+    for (const rows of ofEachPartner(expired))
       dropped += await db.transaction((tx) => store.dropExpired(tx, rows, before))
     return dropped
   }
@@ -47,22 +54,22 @@ export function createRetention({ db, clock, eventOutbox, limits }: Deps) {
     const delivered = table === 'delivery.deliveries' ? await store.deliveredBetween(db, week.from, week.to) : []
     return dropWeek(db, table, week, async (tx) => {
       if (week.to > (await horizon(tx, before))) return false
-      await subtractOwed(tx, delivered)
+      for (const counts of tx.sharded ? ofEachPartner(delivered) : [delivered]) await subtractOwed(tx, counts)
       return true
     })
   }
 
   /** Deletes rows from the default partition, which catches rows of weeks that do not exist and should be empty. */
-  const dropFromDefault = async (table: string, end: string): Promise<number> =>
-    db.transaction(async (tx) => {
-      if (table !== 'delivery.deliveries') {
-        const column = table === 'events.events' ? 'id' : 'event_id'
-        return deleteDefault(tx, { table, column, before: end, rowsMax: rowsPerStepMax })
-      }
-      const dropped = await store.deleteDelivered(tx, end, rowsPerStepMax)
-      await subtractOwed(tx, dropped)
-      return dropped.reduce((sum, row) => sum + Number(row.count), 0)
-    })
+  const dropFromDefault = async (table: string, end: string): Promise<number> => {
+    if (table !== 'delivery.deliveries') {
+      const column = table === 'events.events' ? 'id' : 'event_id'
+      return deleteDefault(db, { table, column, before: end, rowsMax: rowsPerStepMax })
+    }
+    let dropped = 0
+    for (const rows of ofEachPartner(await store.oldInDefault(db, end, rowsPerStepMax)))
+      dropped += await db.transaction((tx) => store.dropDelivered(tx, rows))
+    return dropped
+  }
 
   return {
     /** One step. Returns how much it dropped. The next step drops what a lock of another transaction protects now. */

@@ -143,7 +143,7 @@ function createFanOutOf({ db, log, webhooks, worker }: FanOutDeps) {
       return 0
     })
   return async (partnerIds: readonly string[]): Promise<number> => {
-    if (!webhooks.sharded && partnerIds.length > 1)
+    if (!db.sharded && partnerIds.length > 1)
       try {
         return await fanOut(partnerIds)
       } catch (error) {
@@ -164,14 +164,15 @@ function createFanOutStep(deps: FanOutDeps) {
   const fanOut = createFanOutOf(deps)
   let after = nilId
   return async () => {
-    let partnerIds = await webhooks.partnersToFanOut(after, partnersPerFanOutMax)
-    if (partnerIds.length === 0 && after !== nilId) {
+    let page = await webhooks.partnersToFanOut(after, partnersPerFanOutMax)
+    if (page.partnerIds.length === 0 && after !== nilId) {
       after = nilId
-      partnerIds = await webhooks.partnersToFanOut(after, partnersPerFanOutMax)
+      page = await webhooks.partnersToFanOut(after, partnersPerFanOutMax)
     }
+    const { partnerIds, complete } = page
     const last = partnerIds.at(-1)
     if (last === undefined) return { events: 0, more: false }
-    after = partnerIds.length < partnersPerFanOutMax ? nilId : last
+    after = complete ? nilId : last
     const events = await fanOut(partnerIds)
     return { events, more: after !== nilId || events >= eventsMaxOf(partnerIds.length) }
   }

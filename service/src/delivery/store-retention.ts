@@ -2,7 +2,7 @@
  * SQL of retention. Statements that change several endpoint queues lock them in the order of the subscription ids, before
  * their rows.
  */
-import { acrossPartners, columnOf, unprepared, sql, type Tx } from '../postgres/index.ts'
+import { acrossPartners, columnOf, dueWork, unprepared, sql, type Tx } from '../postgres/index.ts'
 import type { SubscriptionKey } from './management/store-subscriptions.ts'
 import { subtractOwed } from './queue/store-endpoint-queues.ts'
 
@@ -11,33 +11,38 @@ export type Expired = SubscriptionKey & { readonly eventId: string }
 /** Due-work scan: deliveries held since before `before`. */
 export function expiredHeld(tx: Tx, before: Date, rowsMax: number): Promise<readonly Expired[]> {
   return tx.rows<Expired>(
-    unprepared(
-      acrossPartners(
-        'finds deliveries that were held too long, without a lock',
-        sql`
-      select partner_id, subscription_id, event_id from delivery.queue
-      where status = 'Held' and held_at < ${before} order by held_at limit ${rowsMax}`,
-      ),
+    dueWork('finds deliveries that were held too long, without a lock', (whose) =>
+      unprepared(sql`
+        select partner_id, subscription_id, event_id from delivery.queue
+        where status = 'Held' and held_at < ${before} and ${whose()} order by held_at limit ${rowsMax}`),
     ),
   )
 }
 
-/** Due-work scan: old pending deliveries of subscriptions that were disabled before `before`. They count as held. */
-export function expiredOfDisabled(tx: Tx, before: Date, rowsMax: number): Promise<readonly Expired[]> {
-  return tx.rows<Expired>(
-    unprepared(
-      acrossPartners(
-        'finds deliveries of subscriptions that were disabled too long, without a lock',
-        sql`
-      select expired.* from delivery.subscriptions
-      cross join lateral (
-        select partner_id, subscription_id, event_id from delivery.queue
-        where partner_id = subscriptions.partner_id and subscription_id = subscriptions.id and status = 'Pending'
-          and created_at < ${before}
-        order by event_id limit ${rowsMax}) as expired
-      where subscriptions.disabled_at < ${before} and subscriptions.deleted_at is null limit ${rowsMax}`,
-      ),
+/** Due-work scan: subscriptions that were disabled before `before`. Their old pending deliveries count as held. */
+export function disabledBefore(tx: Tx, before: Date): Promise<readonly SubscriptionKey[]> {
+  return tx.rows<SubscriptionKey>(
+    dueWork(
+      'finds subscriptions that were disabled too long, without a lock',
+      (whose) => sql`
+      select partner_id, id as subscription_id from delivery.subscriptions
+      where disabled_at < ${before} and deleted_at is null and ${whose()}`,
     ),
+  )
+}
+
+export function expiredOf(
+  tx: Tx,
+  { partnerId, subscriptionId }: SubscriptionKey,
+  before: Date,
+  rowsMax: number,
+): Promise<readonly Expired[]> {
+  return tx.rows<Expired>(
+    unprepared(sql`
+      select partner_id, subscription_id, event_id from delivery.queue
+      where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and status = 'Pending'
+        and created_at < ${before}
+      order by event_id limit ${rowsMax}`),
   )
 }
 
@@ -86,38 +91,59 @@ export function deliveredBetween(tx: Tx, from: string, to: string): Promise<read
   )
 }
 
-/** Deletes up to `rowsMax` deliveries of events before an id from the default partition. Returns counts by subscription. */
-export function deleteDelivered(tx: Tx, before: string, rowsMax: number): Promise<readonly DroppedCount[]> {
-  return tx.rows<DroppedCount>(
-    unprepared(
-      acrossPartners(
-        'deletes old deliveries from the default partition',
-        sql`
-      with dropped as (
-        delete from delivery.deliveries_default where ctid = any(array(
-          select ctid from delivery.deliveries_default where event_id < ${before} limit ${rowsMax}))
-        returning partner_id, subscription_id)
-      select partner_id, subscription_id, count(*) as count from dropped group by partner_id, subscription_id`,
-      ),
+/** Deliveries in the default partition, of events before an id. */
+export function oldInDefault(tx: Tx, before: string, rowsMax: number): Promise<readonly Expired[]> {
+  return tx.rows<Expired>(
+    acrossPartners(
+      'finds old deliveries in the default partition, without a lock',
+      sql`
+      select partner_id, subscription_id, event_id from delivery.deliveries_default
+      where event_id < ${before} limit ${rowsMax}`,
     ),
   )
 }
 
-/** Due-work scan: the oldest event in the queue. Probes the index once per endpoint queue, whatever its length. */
+/** Deletes deliveries of one partner, and subtracts them from `owed`. Returns how many. */
+export async function dropDelivered(tx: Tx, rows: readonly Expired[]): Promise<number> {
+  const column = columnOf(rows)
+  const [partnerId = ''] = column('partnerId')
+  const dropped = await tx.rows<SubscriptionKey>(
+    unprepared(sql`
+      delete from delivery.deliveries using unnest(${column('subscriptionId')}::uuid[], ${column('eventId')}::uuid[])
+        as input (subscription_id, event_id)
+      where deliveries.partner_id = ${partnerId} and deliveries.subscription_id = input.subscription_id
+        and deliveries.event_id = input.event_id
+      returning deliveries.partner_id, deliveries.subscription_id`),
+  )
+  const bySubscription = Map.groupBy(dropped, ({ subscriptionId }) => subscriptionId)
+  const counts = [...bySubscription].map(([subscriptionId, own]) => ({
+    partnerId,
+    subscriptionId,
+    count: BigInt(own.length),
+  }))
+  await subtractOwed(tx, counts)
+  return dropped.length
+}
+
+/** The oldest event in the queue. Probes the index once per endpoint queue, whatever its length. */
 export async function oldestOwed(tx: Tx): Promise<string | undefined> {
-  const row = await tx.row<{ eventId: string }>(
-    unprepared(
-      acrossPartners(
-        'finds the oldest event with a pending delivery, whose partition must be kept',
-        sql`
-      select oldest.event_id from delivery.endpoint_queues cross join lateral (
-        select event_id from delivery.queue
-        where partner_id = endpoint_queues.partner_id and subscription_id = endpoint_queues.subscription_id
-        order by event_id limit 1) as oldest
-      order by oldest.event_id limit 1`,
-      ),
+  const partners = await tx.rows<{ readonly partnerId: string }>(
+    acrossPartners(
+      'lists the partners whose oldest pending delivery keeps a partition',
+      sql`select distinct partner_id from delivery.endpoint_queues`,
     ),
   )
+  const oldest = await Promise.all(partners.map(({ partnerId }) => oldestOwedOf(tx, partnerId)))
+  return oldest.filter((eventId) => eventId !== undefined).toSorted()[0]
+}
+
+async function oldestOwedOf(tx: Tx, partnerId: string): Promise<string | undefined> {
+  const row = await tx.row<{ readonly eventId: string }>(sql`
+    select oldest.event_id from delivery.endpoint_queues cross join lateral (
+      select event_id from delivery.queue
+      where partner_id = ${partnerId} and subscription_id = endpoint_queues.subscription_id
+      order by event_id limit 1) as oldest
+    where endpoint_queues.partner_id = ${partnerId} order by oldest.event_id limit 1`)
   return row?.eventId
 }
 

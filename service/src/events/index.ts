@@ -6,7 +6,18 @@
  */
 import type { EventData, EventName } from '@partner-payments/wire'
 import { newId } from '../kernel/index.ts'
-import { acrossPartners, columnOf, givenBy, ofOnePartner, unprepared, sql, type Tx } from '../postgres/index.ts'
+import {
+  acrossPartners,
+  columnOf,
+  dueWork,
+  firstPartners,
+  insertBy,
+  ofOnePartner,
+  type PartnerPage,
+  unprepared,
+  sql,
+  type Tx,
+} from '../postgres/index.ts'
 
 export { type SampleContext, sampleOf } from './samples.ts'
 
@@ -33,11 +44,8 @@ export type EventOutbox = {
   readonly append: <N extends EventName>(tx: Tx, partnerId: string, type: N, occurredAt: Date, data: Data<N>) => void
   /** Appends events in order. They are sent with the next statement or with the commit (`Tx.later`). */
   readonly appendMany: <N extends EventName>(tx: Tx, events: readonly NewEvent<N>[]) => void
-  /**
-   * Up to `partnersMax` partners with events to fan out, with ids after `after`, in the order of their ids. Reads without
-   * locks, with one index probe per partner, however long the queue is.
-   */
-  readonly partnersWithPending: (tx: Tx, after: string, partnersMax: number) => Promise<readonly string[]>
+  /** Partners behind `after` that have events to fan out. Takes no lock. */
+  readonly partnersWithPending: (tx: Tx, after: string, partnersMax: number) => Promise<PartnerPage>
   /**
    * Removes up to `eventsMax` events of each partner from the queue and returns them, oldest first. The caller holds a lock
    * that keeps other processes from taking events of these partners.
@@ -58,11 +66,11 @@ export type OwnedEvent = StoredEvent & { readonly partnerId: string }
 export const payloadOf = <N extends EventName>(type: N, occurredAt: Date, data: Data<N>): string =>
   JSON.stringify({ eventType: type, timestamp: occurredAt.toISOString(), ...data })
 
-const givenEvents = givenBy<OwnedEvent>(
+const newEvents = insertBy<OwnedEvent>(
   { partnerId: 'uuid', id: 'uuid', type: 'text', reference: 'text', data: 'json', occurredAt: 'timestamptz' },
   [['partnerId'], ['type', 'occurredAt']],
 )
-const givenPending = givenBy<EventKey>({ partnerId: 'uuid', eventId: 'uuid' }, [['partnerId']])
+const newPending = insertBy<EventKey>({ partnerId: 'uuid', eventId: 'uuid' }, [['partnerId']])
 
 function insertEvents<N extends EventName>(tx: Tx, events: readonly NewEvent<N>[]): void {
   const rows = events.map(({ partnerId, type, occurredAt, data }) => ({
@@ -74,9 +82,9 @@ function insertEvents<N extends EventName>(tx: Tx, events: readonly NewEvent<N>[
     occurredAt,
   }))
   tx.later(sql`
-    insert into events.events (partner_id, id, type, reference, data, occurred_at) ${givenEvents(rows)}`)
+    insert into events.events (partner_id, id, type, reference, data, occurred_at) ${newEvents(tx, rows)}`)
   const pending = rows.map(({ partnerId, id: eventId }) => ({ partnerId, eventId }))
-  tx.later(sql`insert into events.pending (partner_id, event_id) ${givenPending(pending)}`)
+  tx.later(sql`insert into events.pending (partner_id, event_id) ${newPending(tx, pending)}`)
 }
 
 /** Looks up each event by its whole key. */
@@ -128,22 +136,14 @@ export function createEventOutbox({ wake }: { readonly wake?: () => void } = {})
   return {
     append: (tx, partnerId, type, occurredAt, data) => appendMany(tx, [{ partnerId, type, occurredAt, data }]),
     appendMany,
-    partnersWithPending: async (tx, after, partnersMax) => {
-      const rows = await tx.rows<{ partnerId: string }>(
-        acrossPartners(
-          'finds partners with events to fan out, without a lock',
+    partnersWithPending: (tx, after, partnersMax) =>
+      firstPartners(tx, partnersMax, (rowsMax) =>
+        dueWork('finds partners with events to fan out, without a lock', (whose) =>
           unprepared(sql`
-          with recursive found (partner_id) as (
-            (select partner_id from events.pending where partner_id > ${after} order by partner_id limit 1)
-            union all
-            select (select following.partner_id from events.pending following
-              where following.partner_id > found.partner_id order by following.partner_id limit 1)
-            from found where found.partner_id is not null)
-          select partner_id from found where partner_id is not null limit ${partnersMax}`),
+            select partner_id from events.pending where partner_id > ${after} and ${whose()}
+            order by partner_id limit ${rowsMax}`),
         ),
-      )
-      return rows.map((row) => row.partnerId)
-    },
+      ),
     take: async (tx, partnerIds, eventsMax) => {
       const taken = await nextPending(tx, partnerIds, eventsMax)
       if (taken.length === 0) return []

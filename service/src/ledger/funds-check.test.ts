@@ -9,7 +9,14 @@ import { type BalancesRead, createFundsCheck, type FundsCheck, type ReadMark } f
 import type { ReservationRequest } from './rules.ts'
 
 const noStatement = () => assert.fail('the funds check sends no statement of its own')
-const tx: Tx = { rows: noStatement, row: noStatement, run: noStatement, later: noStatement, afterCommit: noStatement }
+const tx: Tx = {
+  sharded: false,
+  rows: noStatement,
+  row: noStatement,
+  run: noStatement,
+  later: noStatement,
+  afterCommit: noStatement,
+}
 
 const request = (amount: Minor, partnerId = 'p1', currency: 'EUR' | 'GBP' = 'EUR'): ReservationRequest => ({
   partnerId,

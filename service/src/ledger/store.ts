@@ -1,6 +1,6 @@
 /** All SQL of the ledger. */
 import type { Currency, Minor } from '../kernel/index.ts'
-import { columnOf, givenBy, ofOnePartner, ofPartners, sql, type Tx } from '../postgres/index.ts'
+import { columnOf, insertBy, ofOnePartner, ofPartners, sql, type Tx } from '../postgres/index.ts'
 import type { AccountName, Change, TransferKind } from './rules.ts'
 
 export type AccountRow = {
@@ -142,7 +142,7 @@ export function changeAccounts(
 }
 
 /** Most batches move the money of one partner between the same two accounts. */
-const givenTransfers = givenBy<Omit<TransferRow, 'kind'> & { readonly partnerId: string }>(
+const newTransfers = insertBy<TransferRow & { readonly partnerId: string; readonly createdAt: Date }>(
   {
     partnerId: 'uuid',
     id: 'uuid',
@@ -152,8 +152,13 @@ const givenTransfers = givenBy<Omit<TransferRow, 'kind'> & { readonly partnerId:
     amount: 'bigint',
     partyId: 'uuid',
     reference: 'text',
+    kind: 'text',
+    createdAt: 'timestamptz',
   },
-  [['partnerId', 'debitAccountId', 'creditAccountId', 'currency']],
+  [
+    ['partnerId', 'debitAccountId', 'creditAccountId', 'currency'],
+    ['kind', 'createdAt'],
+  ],
 )
 
 /** Inserts transfers that end no reserve. */
@@ -163,8 +168,8 @@ export function insertTransfers(
   transfers: readonly (Omit<TransferRow, 'kind'> & { readonly partnerId: string })[],
   now: Date,
 ): void {
+  const rows = transfers.map((transfer) => ({ ...transfer, kind, createdAt: now }))
   tx.later(sql`
     insert into ledger.transfers (partner_id, id, debit_account_id, credit_account_id, currency, amount, party_id,
-      reference, kind, created_at)
-    select *, ${kind}, ${now}::timestamptz from (${givenTransfers(transfers)}) as input`)
+      reference, kind, created_at) ${newTransfers(tx, rows)}`)
 }

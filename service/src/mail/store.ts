@@ -1,5 +1,5 @@
 /** All SQL of the mail queue. */
-import { acrossPartners, columnOf, sql, type Tx } from '../postgres/index.ts'
+import { acrossPartners, dueWork, insertBy, sql, type Tx } from '../postgres/index.ts'
 
 export type MailRow = {
   readonly id: string
@@ -21,16 +21,37 @@ export type ClaimedMail = Omit<MailRow, 'subjectId'> & {
   readonly leaseId: string
 }
 
-export async function insertMails(tx: Tx, partnerId: string, rows: readonly MailRow[], now: Date): Promise<void> {
-  const column = columnOf(rows)
+type NewMail = MailRow & {
+  readonly partnerId: string
+  readonly status: 'pending'
+  readonly attempts: number
+  readonly dueAt: Date
+}
+
+const newMails = insertBy<NewMail>(
+  {
+    partnerId: 'uuid',
+    id: 'uuid',
+    kind: 'text',
+    subjectId: 'uuid',
+    toAddress: 'text',
+    toName: 'text',
+    data: 'jsonb',
+    secretSealed: 'bytea',
+    expiresAt: 'timestamptz',
+    createdAt: 'timestamptz',
+    status: 'text',
+    attempts: 'integer',
+    dueAt: 'timestamptz',
+  },
+  [['partnerId', 'status', 'attempts', 'dueAt']],
+)
+
+export async function insertMails(tx: Tx, partnerId: string, mails: readonly MailRow[], now: Date): Promise<void> {
+  const rows = mails.map((mail) => ({ ...mail, partnerId, status: 'pending' as const, attempts: 0, dueAt: now }))
   await tx.run(sql`
     insert into mail.messages (partner_id, id, kind, subject_id, to_address, to_name, data, secret_sealed, expires_at,
-      created_at, status, attempts, due_at)
-    select ${partnerId}::uuid, input.*, 'pending', 0, ${now}::timestamptz
-    from unnest(${column('id')}::uuid[], ${column('kind')}::text[], ${column('subjectId')}::uuid[],
-      ${column('toAddress')}::text[], ${column('toName')}::text[], ${column('data')}::jsonb[],
-      ${column('secretSealed')}::bytea[], ${column('expiresAt')}::timestamptz[], ${column('createdAt')}::timestamptz[])
-      as input (id, kind, subject_id, to_address, to_name, data, secret_sealed, expires_at, created_at)`)
+      created_at, status, attempts, due_at) ${newMails(tx, rows)}`)
 }
 
 /** Ends the pending mails about a subject, also those that a worker holds. */
@@ -64,14 +85,13 @@ export async function oldestDue(tx: Tx, now: Date): Promise<Date | null> {
   return row?.dueAt ?? null
 }
 
-/** The unlocked read that finds due work. It names no partner by design. */
 export function partnersWithDueMail(tx: Tx, now: Date, partnersMax: number): Promise<readonly { partnerId: string }[]> {
   return tx.rows<{ partnerId: string }>(
-    acrossPartners(
+    dueWork(
       'finds partners with mail to send, without a lock',
-      sql`
-    select partner_id from mail.messages where status = 'pending' and due_at <= ${now}
-    group by partner_id order by min(due_at) limit ${partnersMax}`,
+      (whose) => sql`
+      select partner_id from mail.messages where status = 'pending' and due_at <= ${now} and ${whose()}
+      group by partner_id order by min(due_at) limit ${partnersMax}`,
     ),
   )
 }

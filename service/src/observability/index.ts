@@ -1,12 +1,12 @@
 /**
- * Observability for operators: `/healthz` (the process runs), `/readyz` (it can serve: the database answers and the
- * process is not stopping) and `/metrics` (Prometheus), on a port of their own. Owns no tables.
+ * Observability for operators: `/healthz` (the process runs), `/readyz` (it can serve: the database answers with
+ * the schema that it needs, and the process is not stopping) and `/metrics` (Prometheus), on a port of their own. Owns no tables.
  */
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { AggregatorRegistry, collectDefaultMetrics, Registry } from 'prom-client'
 import { type Clock, systemClock } from '../kernel/index.ts'
-import { type Database, sql } from '../postgres/index.ts'
+import { createSchemaCheck, type Database, type SchemaState, sql } from '../postgres/index.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 
 export { type QueueProbe, startQueueAges } from './queue-ages.ts'
@@ -51,7 +51,11 @@ export function createObservability(deps: ObservabilityDeps): Observability {
   const metrics = createMetrics(registry, db, clock)
   let state: 'starting' | 'started' | 'stopping' = 'starting'
 
-  const unready = async () => (state === 'started' ? (others?.unready() ?? (await databaseProblem(db))) : state)
+  const readSchema = createSchemaCheck(db.pool)
+  const readiness = async (): Promise<Readiness> => {
+    const reason = state === 'started' ? others?.unready() : state
+    return reason === undefined ? databaseReadiness(db, readSchema) : { reason }
+  }
   const snapshot = () => registry.getMetricsAsJSON()
   const metricsText = async () => {
     if (!others) return registry.metrics()
@@ -60,7 +64,7 @@ export function createObservability(deps: ObservabilityDeps): Observability {
     const summed = [own, ...rest].map((metrics) => metrics.map((metric) => ({ ...metric, aggregator: 'sum' as const })))
     return AggregatorRegistry.aggregate(summed).metrics()
   }
-  const server = createServer(createRoutes({ unready, metricsText, metricsType: registry.contentType }))
+  const server = createServer(createRoutes({ readiness, metricsText, metricsType: registry.contentType }))
 
   return {
     metrics,
@@ -86,26 +90,31 @@ export function createObservability(deps: ObservabilityDeps): Observability {
 
 const readOnlySetting = sql`show transaction_read_only`
 
-/** Why the database cannot be used. Undefined: it answers in time and accepts writes. */
-function databaseProblem(db: Database): Promise<string | undefined> {
-  const timeout = new Promise<string>((resolve) => {
-    setTimeout(() => resolve('the database does not answer'), readyTimeoutMs).unref()
+/** `reason`: why the process cannot serve. `schema`: the last migration of the database. */
+type Readiness = { readonly reason?: string | undefined; readonly schema?: number }
+
+/** Whether the database answers in time, accepts writes and has the schema that this version needs. */
+function databaseReadiness(db: Database, readSchema: () => Promise<SchemaState>): Promise<Readiness> {
+  const timeout = new Promise<Readiness>((resolve) => {
+    setTimeout(() => resolve({ reason: 'the database does not answer' }), readyTimeoutMs).unref()
   })
-  const probe = db.row<{ transactionReadOnly: string }>(readOnlySetting).then(
-    (row) => db.writes.problem() ?? (row?.transactionReadOnly === 'on' ? 'the database is read only' : undefined),
-    () => 'the database cannot be reached',
+  const probe = Promise.all([db.row<{ transactionReadOnly: string }>(readOnlySetting), readSchema()]).then(
+    ([row, { version, problem }]) => {
+      const readOnly = row?.transactionReadOnly === 'on' ? 'the database is read only' : undefined
+      return { schema: version, reason: db.writes.problem() ?? readOnly ?? problem }
+    },
+    () => ({ reason: 'the database cannot be reached' }),
   )
   return Promise.race([probe, timeout])
 }
 
 type Pages = {
-  /** Why the process cannot serve. Undefined: it can. */
-  readonly unready: () => Promise<string | undefined>
+  readonly readiness: () => Promise<Readiness>
   readonly metricsText: () => Promise<string>
   readonly metricsType: string
 }
 
-function createRoutes({ unready, metricsText, metricsType }: Pages): RequestListener {
+function createRoutes({ readiness, metricsText, metricsType }: Pages): RequestListener {
   return (request, response) => {
     const answer = (status: number, type: string, body: string) => {
       response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' }).end(body)
@@ -116,10 +125,10 @@ function createRoutes({ unready, metricsText, metricsType }: Pages): RequestList
       if (path === '/healthz') return answerJson(200, { status: 'ok' })
       if (path === '/metrics') return answer(200, metricsType, await metricsText())
       if (path !== '/readyz') return answerJson(404, { status: 'unknown path' })
-      const reason = await unready()
+      const { reason, schema } = await readiness()
       return reason === undefined
-        ? answerJson(200, { status: 'ok' })
-        : answerJson(503, { status: 'unavailable', reason })
+        ? answerJson(200, { status: 'ok', schema })
+        : answerJson(503, { status: 'unavailable', reason, schema })
     }
     route().catch(() => answerJson(500, { status: 'failed' }))
   }

@@ -63,7 +63,7 @@ test('a call that breaks its batch fails alone, and the other calls run exactly 
 test('with a sharded database a batch holds calls of one partner, and every partner is served', async () => {
   const batches: number[][] = []
   const work = createBatcher<number, number>({
-    db,
+    db: { ...db, sharded: true },
     work: async (_tx, calls) => {
       batches.push([...calls])
       return calls
@@ -71,10 +71,16 @@ test('with a sharded database a batch holds calls of one partner, and every part
     callsMax: 2,
     batchesMax: 1,
     partnerOf,
-    sharded: true,
   })
   await Promise.all([1, 2, 3, 4, 5, 6].map((n) => work(n)))
-  assert.deepEqual(batches, [[1, 3], [2, 4], [5], [6]])
+  const ofPartner = (partnerId: string) => batches.filter(([first = 0]) => partnerOf(first) === partnerId)
+  assert.deepEqual(
+    [ofPartner('odd'), ofPartner('even')],
+    [
+      [[1, 3], [5]],
+      [[2, 4], [6]],
+    ],
+  )
 })
 
 test('a batch of one partner names the partner as a value, a batch of several as a list', () => {

@@ -3,7 +3,7 @@
  * answer after the commit. How calls gather, how batches queue and what happens on a failure: batches.md.
  */
 import { Refusal, Unreachable } from '../api/index.ts'
-import type { Database, TransactionOptions } from './database.ts'
+import type { Database } from './database.ts'
 import { sqlState, stateOf } from './errors.ts'
 import type { Tx } from './tx.ts'
 
@@ -26,12 +26,6 @@ export type BatchWork<In, Out, Read = undefined> = (
   position: BatchPosition | undefined,
 ) => Promise<readonly (Out | Refusal)[]>
 
-/** Runs a batch that is a single statement, which needs no transaction. */
-export const withoutTransaction = (tx: Tx): Pick<Database, 'transaction'> => ({
-  transaction: async <T, P>(work: (tx: Tx, read: P) => Promise<T>, { before }: TransactionOptions<P> = {}) =>
-    work(tx, (await before?.(tx)) as P),
-})
-
 type WaitingCall<In, Out> = {
   readonly call: In
   readonly resolve: (value: Out) => void
@@ -52,7 +46,7 @@ export type Batcher<In, Out> = (call: In) => Promise<Out>
 
 export type BatcherOptions<In, Out, Read = undefined> = {
   /** The database, or `withoutTransaction`. */
-  readonly db: Pick<Database, 'transaction'>
+  readonly db: Pick<Database, 'transaction' | 'sharded'>
   /**
    * Reads what the work needs and no lock protects, while the batch before still runs (`before` of the transaction). If
    * that batch changes what was read, a constraint must fail the write; the batch then runs again after it.
@@ -65,14 +59,67 @@ export type BatcherOptions<In, Out, Read = undefined> = {
   /** How many calls must wait before a batch starts while another one runs. */
   readonly secondBatchMin?: number
   readonly partnerOf: (call: In) => string
-  /** The database is sharded by partner: a batch holds calls of one partner. */
-  readonly sharded?: boolean | undefined
   /** As in `TransactionOptions`. */
   readonly byIndex?: boolean
   readonly planOnce?: boolean
 }
 
 export function createBatcher<In, Out, Read = undefined>(options: BatcherOptions<In, Out, Read>): Batcher<In, Out> {
+  if (options.db.sharded) return createPartnerBatchers(options)
+  return createQueue(options, { slots: unlimited, onIdle: () => undefined })
+}
+
+/** Batches of all partners that run at once on a sharded database. Beyond that many they wait for connections. */
+const shardedBatchesMax = 32
+
+/** What a queue needs to start a batch. `take` is false if there is none now; `start` is then called when one is free. */
+type Slots = { readonly take: (start: () => void) => boolean; readonly free: () => void }
+const unlimited: Slots = { take: () => true, free: () => undefined }
+
+function createSlots(slotsMax: number): Slots {
+  const starting = new Set<() => void>()
+  let taken = 0
+  return {
+    take: (start) => {
+      if (taken >= slotsMax) {
+        starting.add(start)
+        return false
+      }
+      taken += 1
+      return true
+    },
+    free: () => {
+      taken -= 1
+      for (const start of starting) {
+        if (taken >= slotsMax) return
+        starting.delete(start)
+        start()
+      }
+    },
+  }
+}
+
+/**
+ * For a database that is sharded by partner: a queue for each partner with calls, so that a transaction stays on one shard
+ * and as many batches run at once as partners wait.
+ */
+function createPartnerBatchers<In, Out, Read>(options: BatcherOptions<In, Out, Read>): Batcher<In, Out> {
+  const queues = new Map<string, Batcher<In, Out>>()
+  const slots = createSlots(shardedBatchesMax)
+  return (call) => {
+    const partnerId = options.partnerOf(call)
+    const queue = queues.get(partnerId) ?? createQueue(options, { slots, onIdle: () => void queues.delete(partnerId) })
+    queues.set(partnerId, queue)
+    return queue(call)
+  }
+}
+
+type QueueHooks = { readonly slots: Slots; readonly onIdle: () => void }
+
+function createQueue<In, Out, Read>(
+  options: BatcherOptions<In, Out, Read>,
+  { slots, onIdle }: QueueHooks,
+): Batcher<In, Out> {
   const { callsMax, batchesMax, partnerOf, secondBatchMin = secondBatchMinDefault } = options
   const attempt = createAttempt(options)
   const rerun = createRerun(attempt)
@@ -112,9 +159,9 @@ export function createBatcher<In, Out, Read = undefined>(options: BatcherOptions
     (batchesRunning === 0 || waiting.count() >= Math.min(secondBatchMin, callsMax))
 
   const startBatches = () => {
-    while (mayStart()) {
+    while (mayStart() && slots.take(startBatches)) {
       const batch = waiting.takeBatch()
-      if (batch.length === 0) return
+      if (batch.length === 0) return slots.free()
       batchesRunning += 1
       const { promise: ended, resolve: end } = Promise.withResolvers<void>()
       const position = { earlierEnded, ended }
@@ -122,9 +169,11 @@ export function createBatcher<In, Out, Read = undefined>(options: BatcherOptions
       void runInQueue(batch, position).finally(() => {
         batchesRunning -= 1
         end()
+        slots.free()
         startBatches()
       })
     }
+    if (batchesRunning === 0 && waiting.count() === 0 && waiting.heldPartners.size === 0) onIdle()
   }
 
   return (call) =>
@@ -139,15 +188,12 @@ export function createBatcher<In, Out, Read = undefined>(options: BatcherOptions
 }
 
 /** The calls that wait for a batch, oldest first. Calls of a held partner stay until its rerun has ended. */
-function createWaitingCalls<In, Out, Read>({ callsMax, partnerOf, sharded = false }: BatcherOptions<In, Out, Read>) {
+function createWaitingCalls<In, Out, Read>({ callsMax, partnerOf }: BatcherOptions<In, Out, Read>) {
   let calls: WaitingCall<In, Out>[] = []
   const heldPartners = new Set<string>()
   const takeBatch = (): Batch<In, Out> => {
     const ready = calls.filter(({ call }) => !heldPartners.has(partnerOf(call)))
-    const [first] = ready
-    const partnerId = first && partnerOf(first.call)
-    const eligible = sharded ? ready.filter(({ call }) => partnerOf(call) === partnerId) : ready
-    const batch = new Set(eligible.slice(0, callsMax))
+    const batch = new Set(ready.slice(0, callsMax))
     if (batch.size > 0) calls = calls.filter((each) => !batch.has(each))
     return [...batch]
   }

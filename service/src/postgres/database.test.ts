@@ -52,6 +52,21 @@ test('work that throws is rolled back, and the caller gets its error unchanged',
   assert.equal(await count(), 0n)
 })
 
+test('on a sharded database each transaction sends its lock time-out to the shards, and plans with its values', async () => {
+  const settings = sql`select current_setting('citus.propagate_set_commands') as propagated,
+    current_setting('lock_timeout') as waits, current_setting('plan_cache_mode') as plans`
+  const sharded = createDatabase({ url, connectionsMax: 1, log, lockTimeoutMs: 500, sharded: true })
+  const read = (tx: Tx) => tx.row(settings)
+  assert.deepEqual(
+    [await sharded.transaction(read, { planOnce: true }), await sharded.transaction(read, { lockTimeoutMs: 70 })],
+    [
+      { propagated: 'local', waits: '500ms', plans: 'auto' },
+      { propagated: 'local', waits: '70ms', plans: 'auto' },
+    ],
+  )
+  await sharded.close()
+})
+
 test('the settings of a transaction end with it', async () => {
   const settings = sql`select current_setting('enable_seqscan') as scans, current_setting('lock_timeout') as waits,
     current_setting('plan_cache_mode') as plans`

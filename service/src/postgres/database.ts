@@ -6,6 +6,8 @@ import { Unreachable } from '../api/index.ts'
 import { createDurability, flushStatement, type Unflushed } from './durability.ts'
 import { classify, isReadOnly, isRetryable } from './errors.ts'
 import { createLiveness, type Liveness } from './liveness.ts'
+import { createScan } from './scan.ts'
+import type { Sql } from './sql.ts'
 import { attempt, type TransactionOptions, type Work } from './transaction.ts'
 import { type Connect, createTx, type Hint, outsideTransaction, type Send, type Tx } from './tx.ts'
 import { createWrites, type Writes } from './writes.ts'
@@ -35,6 +37,10 @@ export type DatabaseOptions = {
   readonly lockTimeoutMs?: number
   /** The server ends a transaction that waits longer than this for its next statement. */
   readonly idleInTransactionMsMax?: number
+  /** The database is sharded by partner (Citus). */
+  readonly sharded?: boolean
+  /** Lists the ids of all partners, from a table that every node has: scans use it when a shard does not answer. */
+  readonly partnerIds?: Sql
 }
 
 const transactionTriesMax = 5
@@ -87,6 +93,7 @@ function createPool(
 
 export function createDatabase(options: DatabaseOptions): Database {
   const { log, queryTimeoutMs = 15_000, lockTimeoutMs = 5_000, idleInTransactionMsMax = 15_000 } = options
+  const { sharded = false, partnerIds } = options
   const settings = {
     timezone: 'UTC',
     lock_timeout: lockTimeoutMs,
@@ -110,20 +117,25 @@ export function createDatabase(options: DatabaseOptions): Database {
     if (error.code === 'downstream_timeout' || isReadOnly(error)) closeIdleOfAll()
   }
   const connect = createConnect(pool, liveness)
-  const tx = createTx(createSend(connect, report), outsideTransaction)
+  const outside = outsideTransaction(sharded)
+  const tx = createTx(createSend(connect, report), outside)
   const durability = createDurability({
-    unflushed: createTx(createSend(createConnect(unflushedPool, liveness), report), outsideTransaction),
+    unflushed: createTx(createSend(createConnect(unflushedPool, liveness), report), outside),
     flush: () => tx.run(flushStatement),
   })
+  const scan = partnerIds && sharded ? createScan({ tx, partnerIds, log }) : undefined
+  // The setting of the connection reaches only the coordinator; that of a transaction reaches the shards as well.
+  const shardSettings = sharded ? { lockTimeoutMs } : undefined
   return {
     ...tx,
+    ...scan,
     pool,
     unflushed: durability.unflushed,
     writes,
     transaction: async (work, limits = {}) => {
       for (let tries = 1; ; tries += 1) {
         try {
-          const { result, hints } = await attempt(connect, work, limits, durability)
+          const { result, hints } = await attempt(connect, work, { ...limits, shardSettings }, durability)
           for (const hint of hints) give(hint, log)
           return result
         } catch (error) {

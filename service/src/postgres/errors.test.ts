@@ -32,6 +32,7 @@ test('a constraint is recognised by its name, with or without the number of its 
     [true, true, false, false],
   )
   assert.equal(is(error({ code: sqlState.checkViolation, constraint: 'payouts_key' })), false)
+  assert.equal(is(error({ code: sqlState.uniqueViolation })), true, 'a shard reports no constraint')
   assert.equal(is(null), false)
 })
 

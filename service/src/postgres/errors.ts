@@ -20,10 +20,16 @@ export function stateOf(error: unknown): string | undefined {
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
 }
 
-/** Whether `error` is a violation of the constraint `name` (or of its copy on a shard, `name_102049`). */
+/**
+ * Whether `error` is a violation of the constraint `name` (or of its copy on a shard, `name_102049`). An error that a shard
+ * reports names no constraint; then the state decides, so a caller must know that no other constraint can fail.
+ */
 export function violates(error: unknown, state: string, name: string): boolean {
+  if (stateOf(error) !== state) return false
   const constraint = (error as DatabaseErrorLike | null)?.constraint
-  return stateOf(error) === state && typeof constraint === 'string' && new RegExp(`^${name}(_\\d+)?$`).test(constraint)
+  return (
+    constraint === undefined || (typeof constraint === 'string' && new RegExp(`^${name}(_\\d+)?$`).test(constraint))
+  )
 }
 
 /**

@@ -4,8 +4,8 @@ import { after, before, test } from 'node:test'
 import { createTestDatabase, type TestDatabase } from '../../../test/support/postgres.ts'
 import { createLog } from '../kernel/index.ts'
 import { createDatabase, type Database } from './database.ts'
-import { givenBy } from './given.ts'
-import { toStatement } from './sql.ts'
+import { givenBy, insertBy, rowsPerInsertMax } from './given.ts'
+import { sql, toStatement } from './sql.ts'
 
 type TestRow = {
   readonly partnerId: string
@@ -36,7 +36,7 @@ let database: TestDatabase
 let db: Database
 before(async () => {
   database = await createTestDatabase()
-  db = createDatabase({ url: database.url, connectionsMax: 2, log: createLog('silent') })
+  db = createDatabase({ url: database.url, connectionsMax: 1, log: createLog('silent') })
 })
 after(async () => {
   await db.close()
@@ -85,4 +85,40 @@ test('each group is sent once when all rows agree on it', () => {
   const other = row(2, { partnerId: id(9), note: '', json: '1' })
   assert.deepEqual(sentFor([row(1), other])[0], [id(0), id(9)])
   assert.equal(toStatement(given([row(1), row(2)])).text, toStatement(given([row(3), row(4), row(5)])).text)
+})
+
+const types = { partnerId: 'uuid', id: 'uuid', note: 'text', at: 'timestamptz', steps: 'jsonb' } as const
+type Inserted = Pick<TestRow, 'partnerId' | 'id' | 'note' | 'at' | 'steps'>
+const inserted = insertBy<Inserted>(types, [['partnerId', 'at']], ['id'])
+
+for (const sharded of [false, true])
+  test(`rows are inserted in their order, ${sharded ? 'as values on a sharded database' : 'from arrays'}`, async () => {
+    await db.run(sql`create temporary table target (partner_id uuid, id uuid primary key, note text, at timestamptz,
+      steps jsonb, place integer generated always as identity)`)
+    const rows = [3, 1, 2].map((last) => row(last, { note: last === 2 ? null : "it's" }))
+    const insert = (some: readonly Inserted[]) =>
+      db.rows<{ readonly id: string }>(sql`
+        insert into target (partner_id, id, note, at, steps) ${inserted({ sharded }, some)}
+        on conflict (id) do nothing returning id`)
+    assert.deepEqual(
+      (await insert(rows)).map((found) => found.id),
+      [1, 2, 3].map(id),
+    )
+    assert.equal((await insert([row(1), row(4)])).length, 1)
+    const stored = await db.rows<Inserted>(sql`select partner_id, id, note, at, steps from target order by place`)
+    assert.deepEqual(
+      stored.slice(0, 3),
+      rows
+        .map(({ partnerId, id: own, note, at: moment, steps }) => ({ partnerId, id: own, note, at: moment, steps }))
+        .toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+    )
+    await db.run(sql`drop table target`)
+  })
+
+test('an insert on a sharded database names every row, and is not prepared', () => {
+  const { name, text } = toStatement(sql`insert into target ${inserted({ sharded: true }, [row(1), row(2)])}`)
+  const values = '::uuid, $2::uuid, $3::text, $4::timestamptz, $5::jsonb'
+  assert.ok(text.startsWith(`insert into target values ($1${values}), ($6`), text)
+  assert.equal(name, '')
+  assert.equal(rowsPerInsertMax(types), 13_107)
 })

@@ -2,11 +2,12 @@
  * Turns the rows of a batch into the `select` of an `insert`. A value that all rows share is sent once: to write, send and
  * read a list of thirty equal texts costs more than the values that differ.
  */
-import type { Sql } from './sql.ts'
+import { type Sql, sql, unprepared } from './sql.ts'
+import type { Tx } from './tx.ts'
 
-type Cell = string | number | bigint | Date | null
+type Cell = string | number | bigint | boolean | Date | Uint8Array | null
 /** `json`: a text column that holds the output of `JSON.stringify`. */
-type PgType = 'uuid' | 'text' | 'json' | 'bigint' | 'integer' | 'timestamptz' | 'jsonb'
+type PgType = 'uuid' | 'text' | 'json' | 'bigint' | 'integer' | 'boolean' | 'timestamptz' | 'jsonb' | 'bytea'
 
 /**
  * Separates JSON texts, as in RFC 7464. JSON escapes control characters, so that no text contains it. An array of texts
@@ -19,9 +20,26 @@ export type Columns<Row> = { readonly [K in keyof Row & string]: PgType }
 
 const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
-/** `partner_id, id, ...` */
-export const namesOf = (columns: Readonly<Record<string, PgType>>): Sql => ({
-  parts: [Object.keys(columns).map(snake).join(', ')],
+/** Fields whose columns have other names. */
+type StoredAs = Readonly<Record<string, string>>
+
+/** `partner_id, id, ...`, for an insert. */
+export const namesOf = (columns: Readonly<Record<string, PgType>>, storedAs: StoredAs = {}): Sql => ({
+  parts: [
+    Object.keys(columns)
+      .map((name) => storedAs[name] ?? snake(name))
+      .join(', '),
+  ],
+  values: [],
+})
+
+/** `partner_id, id, stored as field, ...`, for a select. */
+export const fieldsOf = (columns: Readonly<Record<string, PgType>>, storedAs: StoredAs): Sql => ({
+  parts: [
+    Object.keys(columns)
+      .map((name) => (name in storedAs ? `${storedAs[name]} as ${snake(name)}` : snake(name)))
+      .join(', '),
+  ],
   values: [],
 })
 
@@ -77,4 +95,50 @@ export function givenBy<Row extends { readonly [K in keyof Row]: Cell }>(
     append(`) as given (${lists.map(({ as }) => as).join(', ')})`)
     return { parts, values }
   }
+}
+
+const sqlType = (type: PgType) => (type === 'json' ? 'text' : type)
+
+function valuesOf<Row extends { readonly [K in keyof Row]: Cell }>(columns: Columns<Row>, rows: readonly Row[]): Sql {
+  const names = Object.keys(columns) as (keyof Row & string)[]
+  const parts = ['values (']
+  const values: unknown[] = []
+  rows.forEach((row, index) => {
+    if (index > 0) parts[parts.length - 1] += '), ('
+    names.forEach((name, at) => {
+      values.push(row[name])
+      parts.push(`::${sqlType(columns[name])}${at + 1 < names.length ? ', ' : ''}`)
+    })
+  })
+  parts[parts.length - 1] += ')'
+  return { parts, values }
+}
+
+/** PostgreSQL numbers the parameters of a statement with 16 bits. */
+const parametersMax = 65_535
+
+/** How many rows one insert can hold. */
+export const rowsPerInsertMax = (columns: Readonly<Record<string, PgType>>): number =>
+  Math.floor(parametersMax / Object.keys(columns).length)
+
+const compare = (a: Cell, b: Cell): number => {
+  const [left, right] = [a ?? '', b ?? '']
+  return left < right ? -1 : left > right ? 1 : 0
+}
+
+/**
+ * Makes the source of an `insert`, its rows in the order of `orderBy`. On plain PostgreSQL it is the `select` of `givenBy`,
+ * whose text is the same for every number of rows. Citus sends the rows of such an `insert` with COPY, where a taken key is
+ * an internal error (XX000) and `on conflict` counts rows that were not inserted. There it is `values` with every row.
+ */
+export function insertBy<Row extends { readonly [K in keyof Row]: Cell }>(
+  columns: Columns<Row>,
+  shared: SharedColumns<Row>,
+  orderBy: readonly (keyof Row & string)[] = [],
+) {
+  const given = givenBy(columns, shared)
+  const order: Sql = { parts: [orderBy.length > 0 ? `order by ${orderBy.map(snake).join(', ')}` : ''], values: [] }
+  const byOrder = (a: Row, b: Row) => orderBy.reduce((found, name) => found || compare(a[name], b[name]), 0)
+  return ({ sharded }: Pick<Tx, 'sharded'>, rows: readonly Row[]): Sql =>
+    sharded ? unprepared(valuesOf(columns, rows.toSorted(byOrder))) : sql`${given(rows)} ${order}`
 }

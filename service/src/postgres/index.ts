@@ -18,6 +18,7 @@ export {
 export * from './batch.ts'
 export * from './partitions.ts'
 export type * from './sealed-column.ts'
+export { firstPartners, type PartnerPage } from './scan.ts'
 export { databaseSettings } from './settings.ts'
 export { tracedDatabase } from './traced.ts'
 export { withoutTransaction } from './without-transaction.ts'

@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, test } from 'node:test'
 import { createEmptyDatabase } from '../../../test/support/empty.ts'
+import { generateSchema } from '../../../scripts/generate/database.ts'
 import { until } from '../../../test/support/until.ts'
 import { createLog } from '../kernel/index.ts'
 import { createDatabase, type Database } from './database.ts'
-import { migrate, MigrationError, readMigrations } from './migrate.ts'
+import { createSchemaCheck, migrate, MigrationError, readMigrations, requireMigrated, statementsOf } from './migrate.ts'
 
 const log = createLog('silent')
 let url: string
@@ -94,11 +95,81 @@ test('when a process is lost during a migration, the next one applies it complet
   assert.deepEqual(await run(), ['0003-three.sql'])
 })
 
-test('the migrations of the service are numbered without gaps and apply to an empty database', async () => {
+test('the migrations of the service are in ascending order and apply to an empty database', async () => {
   const own = await readMigrations()
+  const numbers = own.map(({ number }) => number)
   assert.deepEqual(
-    own.map(({ number }) => number),
-    own.map((_migration, index) => index + 1),
+    numbers,
+    [...new Set(numbers)].toSorted((a, b) => a - b),
   )
   assert.equal((await migrate(db.pool)).length, own.length)
+})
+
+test('the texts for Citus make the same schema', async () => {
+  const sharded = await createEmptyDatabase()
+  const other = createDatabase({ url: sharded.url, connectionsMax: 1, log })
+  try {
+    await Promise.all([migrate(db.pool, { citus: false }), migrate(other.pool, { citus: true })])
+    const texts = (await readMigrations(undefined, true)).filter(({ text }) => text.includes('The text for Citus'))
+    assert.ok(texts.length >= 6)
+    assert.equal(await generateSchema(other.pool), await generateSchema(db.pool))
+    assert.deepEqual(await migrate(db.pool, { citus: false }), [])
+  } finally {
+    await other.close()
+    await sharded.drop()
+  }
+})
+
+test('a migration that waits for a lock lets others pass, and is tried again', async () => {
+  await run()
+  await write('0003-three.sql', 'alter table public.one add column text text')
+  const holder = await db.pool.connect()
+  await holder.query('begin; select * from public.one')
+  const migrating = run({ lockTimeoutMs: 50, retryPauseMs: 20 })
+  const waiting = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+  const waits = async () => ((await db.pool.query(waiting)).rowCount ?? 0) > 0
+  await until('the migration waits for the lock', waits)
+  await until('it gives way', async () => !(await waits()))
+  await until('it waits again', waits)
+  await holder.query('commit')
+  holder.release()
+  assert.deepEqual(await migrating, ['0003-three.sql'])
+  await write('0004-four.sql', 'drop table public.two')
+  const other = await db.pool.connect()
+  await other.query('begin; select * from public.two')
+  await assert.rejects(
+    run({ lockTimeoutMs: 10, retryPauseMs: 1, triesMax: 3 }),
+    failsWith(/0004-four\.sql failed.*lock/),
+  )
+  await other.query('commit')
+  other.release()
+})
+
+test('what only the version before uses is dropped when asked for, and nothing requires it', async () => {
+  await write('0003-contract-two.sql', 'drop table public.two')
+  await write('0004-four.sql', 'create table public.four (id integer)')
+  assert.deepEqual(await run({ contract: false }), ['0001-one.sql', '0002-two.sql', '0004-four.sql'])
+  assert.deepEqual(await createSchemaCheck(db.pool, folder)(), { version: 4, problem: undefined })
+  await requireMigrated(db.pool, folder)
+  assert.deepEqual(await run(), ['0003-contract-two.sql'])
+  await write('0005-five.sql', 'create table public.five (id integer)')
+  assert.deepEqual(await createSchemaCheck(db.pool, folder)(), {
+    version: 4,
+    problem: 'the database lacks migration 0005-five.sql',
+  })
+})
+
+test('a text is split into its statements', () => {
+  const text = `-- one; two
+    create table a (b text default 'x;''y'); select "c;d" from e; -- last
+    create function f() returns void language plpgsql as $$ begin select 1; -- in
+    end $$;`
+  assert.deepEqual(
+    statementsOf(text).map((statement) => statement.replaceAll(/\s+/g, ' ')),
+    [
+      "create table a (b text default 'x;''y')",
+      'select "c;d" from e',
+      'create function f() returns void language plpgsql as $$ begin select 1; -- in end $$',
+    ],
+  )
 })

@@ -1,14 +1,17 @@
 /**
  * Migrations: plain SQL files `NNNN-name.sql`, applied in order, forward only, each in its own transaction. Several
- * processes may start at once: a lock on the table of migrations lets one apply them while the others wait.
+ * processes may start at once: a lock on the table of migrations lets one apply them while the others wait. Where Citus
+ * refuses a text, `NNNN-name.citus.sql` makes the same schema on a sharded database. `NNNN-contract-name.sql` drops what
+ * only the version before uses, and is applied when asked for.
  */
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type pg from 'pg'
 import { dayMs, systemClock } from '../kernel/index.ts'
-import { classify, stateOf } from './errors.ts'
+import { classify, sqlState, stateOf } from './errors.ts'
 
 const migrationsFolder = fileURLToPath(new URL('../../migrations', import.meta.url))
 
@@ -16,29 +19,57 @@ export class MigrationError extends Error {
   override readonly name = 'MigrationError'
 }
 
-type Migration = { readonly number: number; readonly name: string; readonly text: string; readonly checksum: string }
+type Migration = {
+  readonly number: number
+  readonly name: string
+  readonly text: string
+  readonly checksum: string
+  /** Drops what the version before uses. */
+  readonly contracts: boolean
+}
 
-export async function readMigrations(folder = migrationsFolder): Promise<readonly Migration[]> {
-  const names = (await readdir(folder)).filter((name) => /^\d{4}-[a-z0-9-]+\.sql$/.test(name)).sort()
+/** `citus`: the texts for a sharded database. */
+export async function readMigrations(folder = migrationsFolder, citus = false): Promise<readonly Migration[]> {
+  const files = new Set(await readdir(folder))
+  const names = [...files].filter((name) => /^\d{4}-[a-z0-9-]+\.sql$/.test(name)).sort()
   return Promise.all(
     names.map(async (name) => {
-      const text = await readFile(join(folder, name), 'utf8')
-      return { number: Number(name.slice(0, 4)), name, text, checksum: createHash('sha256').update(text).digest('hex') }
+      const forCitus = name.replace(/\.sql$/, '.citus.sql')
+      const text = await readFile(join(folder, citus && files.has(forCitus) ? forCitus : name), 'utf8')
+      const checksum = createHash('sha256').update(text).digest('hex')
+      return { number: Number(name.slice(0, 4)), name, text, checksum, contracts: /^\d{4}-contract-/.test(name) }
     }),
   )
 }
 
-/** Applies the missing migrations, up to the number `upTo` (for tests of old data). Returns the names of those applied. */
-export async function migrate(
-  pool: pg.Pool,
-  options: { readonly folder?: string; readonly upTo?: number } = {},
-): Promise<readonly string[]> {
-  const migrations = await readMigrations(options.folder)
+async function hasCitus(client: pg.PoolClient): Promise<boolean> {
+  const found = await client.query("select 1 from pg_extension where extname = 'citus'")
+  return found.rows.length > 0
+}
+
+export type MigrateOptions = {
+  readonly folder?: string
+  /** The last number, for tests of old data. */
+  readonly upTo?: number
+  /** Whether to apply migrations that drop what the version before uses. */
+  readonly contract?: boolean
+  /** The texts for Citus. Default: if the database has the extension. */
+  readonly citus?: boolean
+  /** A migration that waits longer for a lock is rolled back and tried again. */
+  readonly lockTimeoutMs?: number
+  readonly retryPauseMs?: number
+  readonly triesMax?: number
+}
+
+/** Applies the missing migrations. Returns the names of those applied. */
+export async function migrate(pool: pg.Pool, options: MigrateOptions = {}): Promise<readonly string[]> {
+  const { folder, upTo = Infinity, contract = true } = options
   const applied: string[] = []
   const client = await pool.connect().catch((error: unknown) => {
     throw classify(error)
   })
   try {
+    const migrations = await readMigrations(folder, options.citus ?? (await hasCitus(client)))
     await client
       .query(
         `create table if not exists public.schema_migrations (
@@ -46,8 +77,8 @@ export async function migrate(
       )
       .catch(ignoreConcurrentCreate)
     for (const migration of migrations) {
-      if (migration.number > (options.upTo ?? Infinity)) break
-      if (await applyOne(client, migration)) applied.push(migration.name)
+      if (migration.number > upTo || (migration.contracts && !contract)) continue
+      if (await applyWithRetries(client, migration, options)) applied.push(migration.name)
     }
     await refuseNewerDatabase(client, migrations)
   } finally {
@@ -55,6 +86,26 @@ export async function migrate(
     client.release(true)
   }
   return applied
+}
+
+/** `problem`: why this version cannot use the database. */
+export type SchemaState = { readonly version: number; readonly problem: string | undefined }
+
+/**
+ * Reads the highest migration that the database has. A database that is newer than this version can be used: a migration
+ * leaves what the version before needs.
+ */
+export function createSchemaCheck(pool: pg.Pool, folder = migrationsFolder): () => Promise<SchemaState> {
+  let reading: ReturnType<typeof readMigrations> | undefined
+  return async () => {
+    reading ??= readMigrations(folder)
+    const migrations = await reading
+    const { rows } = await pool.query<{ number: number }>('select number from public.schema_migrations')
+    const numbers = new Set(rows.map(({ number }) => number))
+    const missing = migrations.find(({ number, contracts }) => !contracts && !numbers.has(number))
+    const problem = missing ? `the database lacks migration ${missing.name}` : undefined
+    return { version: Math.max(0, ...numbers), problem }
+  }
 }
 
 /** For roles that do not migrate. Throws a MigrationError unless the database is exactly at this version. */
@@ -70,7 +121,9 @@ export async function requireMigrated(pool: pg.Pool, folder = migrationsFolder):
     const applied = table.rows[0]?.found
       ? await client.query<{ number: number }>('select number from public.schema_migrations')
       : { rows: [] }
-    const missing = migrations.find(({ number }) => !applied.rows.some((row) => row.number === number))
+    const missing = migrations.find(
+      ({ number, contracts }) => !contracts && !applied.rows.some((row) => row.number === number),
+    )
     if (missing)
       throw new MigrationError(`the database lacks migration ${missing.name}: run the role \`migrate\` first`)
     await refuseNewerDatabase(client, migrations)
@@ -93,21 +146,50 @@ function runLong(client: pg.PoolClient, text: string): Promise<pg.QueryResult> {
   return client.query(config)
 }
 
-async function applyOne(client: pg.PoolClient, migration: Migration): Promise<boolean> {
+const lockTimeoutMsDefault = 2000
+const retryPauseMsDefault = 500
+/** With the pauses, about two minutes. */
+const triesMaxDefault = 50
+
+/** A short wait for locks, and many tries: later transactions queue behind a lock request of the migration. */
+async function applyWithRetries(
+  client: pg.PoolClient,
+  migration: Migration,
+  options: MigrateOptions,
+): Promise<boolean> {
+  const { triesMax = triesMaxDefault, retryPauseMs = retryPauseMsDefault } = options
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await applyOne(client, migration, options.lockTimeoutMs ?? lockTimeoutMsDefault)
+    } catch (error) {
+      if (error instanceof MigrationError) throw error
+      const isLocked = lockStates.has(stateOf(error))
+      if (!isLocked || tries >= triesMax)
+        throw new MigrationError(`migration ${migration.name} failed: ${(error as Error).message}`, { cause: error })
+    }
+    await pause(retryPauseMs)
+  }
+}
+
+/** A lock is held, or the transactions that hold locks wait for each other. */
+const lockStates = new Set<string | undefined>([sqlState.lockNotAvailable, sqlState.deadlock])
+
+async function applyOne(client: pg.PoolClient, migration: Migration, lockTimeoutMs: number): Promise<boolean> {
   await client.query('begin')
   try {
     await client.query('set local statement_timeout = 0')
+    await client.query('set local idle_in_transaction_session_timeout = 0')
     await client.query('set local lock_timeout = 0')
     await runLong(client, 'lock table public.schema_migrations in exclusive mode')
-    // The migration itself waits for locks only briefly, because later transactions queue behind its lock request.
-    await client.query('set local lock_timeout to default')
+    await client.query(`set local lock_timeout = ${lockTimeoutMs}`)
     const found = await client.query<{ checksum: string }>(
       'select checksum from public.schema_migrations where number = $1',
       [migration.number],
     )
     const [row] = found.rows
     if (row === undefined) {
-      await runLong(client, migration.text)
+      // One by one: Citus repeats the text of a query on the shards.
+      for (const statement of statementsOf(migration.text)) await runLong(client, statement)
       await client.query('insert into public.schema_migrations values ($1, $2, $3, $4)', [
         migration.number,
         migration.name,
@@ -121,9 +203,18 @@ async function applyOne(client: pg.PoolClient, migration: Migration): Promise<bo
     return row === undefined
   } catch (error) {
     await client.query('rollback').catch(() => undefined)
-    if (error instanceof MigrationError) throw error
-    throw new MigrationError(`migration ${migration.name} failed: ${(error as Error).message}`, { cause: error })
+    throw error
   }
+}
+
+/** The statements of a migration, without comments. A semicolon within quotes or a body (`$$`) ends none. */
+export function statementsOf(text: string): readonly string[] {
+  const tokens = text.matchAll(/--[^\n]*|\$\$[^]*?\$\$|'(?:[^']|'')*'|"[^"]*"|;|[^-$'";]+|[^]/g)
+  const statements = ['']
+  for (const [token] of tokens)
+    if (token === ';') statements.push('')
+    else if (!token.startsWith('--')) statements[statements.length - 1] += token
+  return statements.map((statement) => statement.trim()).filter((statement) => statement !== '')
 }
 
 async function refuseNewerDatabase(client: pg.PoolClient, migrations: readonly Migration[]): Promise<void> {

@@ -5,7 +5,7 @@
 import { assert, dayMs, firstIdOf, nilId } from '../kernel/index.ts'
 import type { Database } from './database.ts'
 import { sqlState, stateOf } from './errors.ts'
-import { unprepared, type Sql } from './sql.ts'
+import { acrossPartners, unprepared, type Sql } from './sql.ts'
 import type { Tx } from './tx.ts'
 
 const weekMs = 7 * dayMs
@@ -103,6 +103,8 @@ export async function dropWeek(
   let dropped = false
   const work = async (tx: Tx) => {
     dropped = false
+    // On one connection per node: Citus refuses to drop a table that the transaction has read on several.
+    if (tx.sharded) await tx.run(statement("set local citus.multi_shard_modify_mode = 'sequential'"))
     await tx.run(statement(`lock table ${checkedName(table)} in access exclusive mode`))
     // Another process may have dropped the week before this one had the lock.
     const exists = (await weeksOf(tx, table)).some(({ name }) => name === week.name)
@@ -113,15 +115,30 @@ export async function dropWeek(
   return (await succeedsNow(db.transaction(work, { lockTimeoutMs }))) && dropped
 }
 
-/** Deletes up to `rowsMax` rows of the default partition before an id. Returns how many. */
-export function deleteDefault(
+/** Deletes about `rowsMax` rows of the default partition before an id, partner by partner. Returns how many. */
+export async function deleteDefault(
   tx: Tx,
   { table, column, before, rowsMax }: { table: string; column: string; before: string; rowsMax: number },
 ): Promise<number> {
   const name = `${checkedName(table)}_default`
   assert(/^[a-z_]+$/.test(column) && /^[0-9a-f-]{36}$/.test(before), 'a column and an id')
-  return tx.run(
-    statement(`delete from ${name} where ctid = any(array(
-      select ctid from ${name} where ${column} < '${before}' limit ${Math.trunc(rowsMax)}))`),
+  const found = await tx.rows<{ readonly partnerId: string; readonly id: string }>(
+    acrossPartners(
+      'finds old rows in a default partition, without a lock',
+      statement(
+        `select partner_id, ${column} as id from ${name} where ${column} < '${before}' limit ${Math.trunc(rowsMax)}`,
+      ),
+    ),
   )
+  let deleted = 0
+  for (const [partnerId, rows] of Map.groupBy(found, (row) => row.partnerId)) {
+    const ids = rows.map(({ id }) => id)
+    deleted += await tx.run(
+      unprepared({
+        parts: [`delete from ${table} where partner_id = `, ` and ${column} = any(`, '::uuid[])'],
+        values: [partnerId, ids],
+      }),
+    )
+  }
+  return deleted
 }

@@ -25,7 +25,13 @@ export const databaseSettings = {
   },
   DATABASE_SHARDED: {
     default: 'off',
-    description: '`on`: the database is sharded by partner (Citus). A batch then holds the calls of one partner',
+    description: '`on`: the database is sharded by partner (Citus). Required there: docs/scale.md',
+    read: onOff('off'),
+  },
+  MIGRATE_CONTRACT: {
+    default: 'off',
+    description:
+      '`on`: also apply the migrations that drop what only the version before uses. Set it when no process of that version runs; with the embedded database they are always applied',
     read: onOff('off'),
   },
   BACKUP_DIR: {

@@ -7,7 +7,11 @@ export type Sql = {
   readonly values: readonly unknown[]
   /** Parsed and planned at each execution instead of once per connection. */
   readonly unprepared?: true
+  /** Reads the rows of all partners. */
+  readonly scan?: Scan
 }
+/** `ofPartner`: the same statement for one partner, if its rows can be read without those of the others. */
+export type Scan = { readonly reason: string; readonly ofPartner?: (partnerId: string) => Sql }
 export type Statement = { readonly name: string; readonly text: string; readonly values: readonly unknown[] }
 
 const isSql = (value: unknown): value is Sql =>
@@ -34,7 +38,7 @@ export function sql(strings: TemplateStringsArray, ...holes: readonly unknown[])
     }
     append(strings[index + 1] ?? '')
   })
-  return { parts, values }
+  return holes.some((hole) => isSql(hole) && hole.unprepared) ? { parts, values, unprepared: true } : { parts, values }
 }
 
 export const noSql: Sql = { parts: [''], values: [] }
@@ -71,10 +75,23 @@ export function ofOnePartner(partnerIds: readonly string[], column: Sql = sql`pa
 export const unprepared = (statement: Sql): Sql => ({ ...statement, unprepared: true })
 
 /**
- * Marks a statement that reads the rows of all partners. On a sharded database it runs on every shard. docs/scale.md lists
- * these statements with their reasons; `test/tidy` refuses a statement that neither names its partner nor is marked.
+ * Marks a statement that reads the rows of all partners. On a sharded database it runs on every shard, and fails if one
+ * shard does not answer. docs/scale.md lists these statements with their reasons; `test/tidy` refuses a statement that
+ * neither names its partner nor is marked.
  */
-export const acrossPartners = (_reason: string, statement: Sql): Sql => statement
+export const acrossPartners = (reason: string, statement: Sql): Sql => ({ ...statement, scan: { reason } })
+
+/** The condition that a scan for due work has in its `where`: `true`, or the partner. */
+export type Whose = (column?: Sql) => Sql
+
+/**
+ * Marks a scan for due work. If a shard does not answer, `Database.rows` reads partner by partner, so that the partners of
+ * the other shards get theirs (scan.ts).
+ */
+export function dueWork(reason: string, statement: (whose: Whose) => Sql): Sql {
+  const ofPartner = (partnerId: string) => statement((column = sql`partner_id`) => sql`${column} = ${partnerId}`)
+  return { ...statement(() => sql`true`), scan: { reason, ofPartner } }
+}
 
 const names = new Map<string, string>()
 

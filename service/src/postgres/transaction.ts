@@ -3,14 +3,26 @@ import { Unreachable } from '../api/index.ts'
 import { assert } from '../kernel/index.ts'
 import type { Durability } from './durability.ts'
 import { classify, isReadOnly, sqlState, stateOf } from './errors.ts'
-import { type Connect, createPipeline, createTx, type Hint, inOneWrite, outsideTransaction, type Tx } from './tx.ts'
+import {
+  type Connect,
+  type Connection,
+  createPipeline,
+  createTx,
+  type Hint,
+  inOneWrite,
+  outsideTransaction,
+  type Tx,
+} from './tx.ts'
 
 export type TransactionOptions<P = undefined> = {
   /** Overrides the limit of the pool. */
   readonly lockTimeoutMs?: number
   /** Forbids sequential scans where an index can be used, also of tables that the planner estimates as small. */
   readonly byIndex?: boolean
-  /** Plans each statement once per connection, without its values: for lookups by whole keys, which have one good plan. */
+  /**
+   * Plans each statement once per connection, without its values: for lookups by whole keys, which have one good plan. Not on
+   * a sharded database, where the values decide which shard runs the statement.
+   */
   readonly planOnce?: boolean
   /**
    * Statements that are sent together with `begin`; `work` gets the result. Only reads, or one write that may be committed
@@ -22,14 +34,27 @@ export type TransactionOptions<P = undefined> = {
 export type Work<T, P> = (tx: Tx, read: P) => Promise<T>
 export type Committed<T> = { readonly result: T; readonly hints: ReadonlySet<Hint> }
 
-/** The settings are sent with `begin` and end with the transaction. */
-const beginOf = ({ lockTimeoutMs, byIndex = false, planOnce = false }: Omit<TransactionOptions, 'before'>): string =>
-  [
-    'begin',
-    ...(lockTimeoutMs === undefined ? [] : [`set local lock_timeout = ${lockTimeoutMs}`]),
+/** On a sharded database: the limit of locks that every transaction sends to the shards. */
+export type ShardSettings = { readonly lockTimeoutMs: number }
+type Limits = Omit<TransactionOptions, 'before'> & { readonly shardSettings: ShardSettings | undefined }
+
+/**
+ * The settings are sent with `begin` and end with the transaction. Citus forwards a `set local` to the shards as the text
+ * of its whole query, so there each is a query of its own. It refuses generic plans: the plan names the shard.
+ */
+function beginOf({ lockTimeoutMs, byIndex = false, planOnce = false, shardSettings }: Limits): readonly string[] {
+  const lockTimeout = lockTimeoutMs ?? shardSettings?.lockTimeoutMs
+  const settings = [
+    ...(lockTimeout === undefined ? [] : [`set local lock_timeout = ${lockTimeout}`]),
     ...(byIndex ? ['set local enable_seqscan = off'] : []),
-    ...(planOnce ? ['set local plan_cache_mode = force_generic_plan'] : []),
-  ].join('; ')
+  ]
+  if (shardSettings) return ['begin', "set local citus.propagate_set_commands = 'local'", ...settings]
+  return [['begin', ...settings, ...(planOnce ? ['set local plan_cache_mode = force_generic_plan'] : [])].join('; ')]
+}
+
+async function begin({ run }: Connection, limits: Limits): Promise<void> {
+  await Promise.all(beginOf(limits).map((text) => run(text)))
+}
 
 /**
  * One attempt. Statements are sent without waiting for the answers of earlier ones (the driver's pipeline). `work` starts
@@ -38,21 +63,22 @@ const beginOf = ({ lockTimeoutMs, byIndex = false, planOnce = false }: Omit<Tran
 export async function attempt<T, P>(
   connect: Connect,
   work: Work<T, P>,
-  { before, ...limits }: TransactionOptions<P>,
+  { before, ...limits }: TransactionOptions<P> & Pick<Limits, 'shardSettings'>,
   durability: Durability,
 ): Promise<Committed<T>> {
   const connection = await connect()
   const { client } = connection
   let broken = true
-  const { tx, sent, hints, commit } = createPipeline(connection)
+  const sharded = limits.shardSettings !== undefined
+  const { tx, sent, hints, commit } = createPipeline(connection, sharded)
   try {
     const [, read] = await inOneWrite(client, () => {
-      const begun = connection.run(beginOf(limits)).catch((error: unknown) => {
+      const begun = begin(connection, limits).catch((error: unknown) => {
         const failure = classify(error)
         if (before === undefined || failure instanceof Unreachable) throw failure
         throw new Unreachable('downstream_unreachable', 'a transaction has not begun', error)
       })
-      return Promise.all([begun, before?.(createTx(connection.send, outsideTransaction)) as Promise<P>])
+      return Promise.all([begun, before?.(createTx(connection.send, outsideTransaction(sharded))) as Promise<P>])
     })
     const result = await work(tx, read)
     const written = durability.mark()

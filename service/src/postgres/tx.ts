@@ -11,6 +11,8 @@ import { type Sql, toStatement } from './sql.ts'
 export type Row = Readonly<Record<string, unknown>>
 /** Runs statements: each in a transaction of its own (`Database`), or all in one transaction (`Database.transaction`). */
 export type Tx = {
+  /** The database is sharded by partner: a statement names one partner, or is a scan over all partners. */
+  readonly sharded: boolean
   readonly rows: <T extends object = Row>(statement: Sql) => Promise<readonly T[]>
   /** The only row, or undefined. */
   readonly row: <T extends object = Row>(statement: Sql) => Promise<T | undefined>
@@ -68,10 +70,11 @@ async function send(target: Send, statement: Sql): Promise<{ rows: readonly Row[
   }
 }
 
-type WithinTransaction = Pick<Tx, 'later' | 'afterCommit'>
+type WithinTransaction = Pick<Tx, 'sharded' | 'later' | 'afterCommit'>
 
-export function createTx(target: Send, { later, afterCommit }: WithinTransaction): Tx {
+export function createTx(target: Send, { sharded, later, afterCommit }: WithinTransaction): Tx {
   return {
+    sharded,
     rows: async <T extends object>(statement: Sql) => (await send(target, statement)).rows as readonly T[],
     row: async <T extends object>(statement: Sql) => (await send(target, statement)).rows[0] as T | undefined,
     run: async (statement) => (await send(target, statement)).count,
@@ -80,10 +83,11 @@ export function createTx(target: Send, { later, afterCommit }: WithinTransaction
   }
 }
 
-export const outsideTransaction: WithinTransaction = {
+export const outsideTransaction = (sharded: boolean): WithinTransaction => ({
+  sharded,
   later: () => assert(false, 'a queued write needs a transaction'),
   afterCommit: () => assert(false, 'a hint after the commit needs a transaction'),
-}
+})
 
 /**
  * Sends everything that `write` sends in one system call instead of one per statement. Over TLS, `connection.stream` is the
@@ -109,7 +113,7 @@ export type Connection = {
 export type Connect = () => Promise<Connection>
 
 /** The statements of one transaction. `sent` holds the results of queued writes, which the commit must check. */
-export function createPipeline({ client, send: sendOn, run }: Connection) {
+export function createPipeline({ client, send: sendOn, run }: Connection, sharded: boolean) {
   let queued: Sql[] = []
   const sent: Promise<{ readonly count: number }>[] = []
   const hints = new Set<Hint>()
@@ -131,6 +135,7 @@ export function createPipeline({ client, send: sendOn, run }: Connection) {
           return sendNext()
         })
   const direct = createTx(sendOn, {
+    sharded,
     later: (statement) => void queued.push(statement),
     afterCommit: (hint) => void hints.add(hint),
   })

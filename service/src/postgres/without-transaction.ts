@@ -2,7 +2,8 @@
 import type { Database, TransactionOptions } from './database.ts'
 import type { Tx } from './tx.ts'
 
-export const withoutTransaction = (tx: Tx): Pick<Database, 'transaction'> => ({
+export const withoutTransaction = (tx: Tx): Pick<Database, 'transaction' | 'sharded'> => ({
+  sharded: tx.sharded,
   transaction: async <T, P = undefined>(
     work: (tx: Tx, read: P) => Promise<T>,
     { before }: TransactionOptions<P> = {},

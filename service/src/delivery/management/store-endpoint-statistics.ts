@@ -1,5 +1,5 @@
 /** SQL of the statistics for operators. Counts the rows themselves, outside of the path of deliveries. */
-import { acrossPartners, sql, type Tx } from '../../postgres/index.ts'
+import { dueWork, sql, type Tx } from '../../postgres/index.ts'
 
 export type EndpointCounts = {
   readonly subscriptionId: string
@@ -13,13 +13,14 @@ export type EndpointCounts = {
   readonly breakerOpen: boolean
 }
 
-/** Lists all partners in pages. Names no partner by design. */
+/** Lists all partners in pages. */
 export async function partnersAfter(tx: Tx, afterId: string, partnersMax: number): Promise<readonly string[]> {
   const rows = await tx.rows<{ partnerId: string }>(
-    acrossPartners(
+    dueWork(
       'walks over all partners to count for operators',
-      sql`
-    select partner_id from delivery.partners where partner_id > ${afterId} order by partner_id limit ${partnersMax}`,
+      (whose) => sql`
+      select partner_id from delivery.partners where partner_id > ${afterId} and ${whose()}
+      order by partner_id limit ${partnersMax}`,
     ),
   )
   return rows.map((row) => row.partnerId)

@@ -1,6 +1,6 @@
 /** SQL of recoveries and of the feed. A recovery step locks the partner's row, so that steps of a partner run one at a time. */
 import type { webhooks } from '@partner-payments/wire'
-import { acrossPartners, noSql, sql, type Tx } from '../../postgres/index.ts'
+import { acrossPartners, dueWork, noSql, sql, type Tx } from '../../postgres/index.ts'
 import type { SubscriptionKey } from './store-subscriptions.ts'
 
 export type RecoveryRow = {
@@ -97,11 +97,11 @@ export function runningRecoveries(
   rowsMax: number,
 ): Promise<readonly (SubscriptionKey & { readonly id: string })[]> {
   return tx.rows(
-    acrossPartners(
+    dueWork(
       'finds recoveries in progress, without a lock',
-      sql`
-    select partner_id, subscription_id, id from delivery.recoveries
-    where status = 'Running' order by created_at limit ${rowsMax}`,
+      (whose) => sql`
+      select partner_id, subscription_id, id from delivery.recoveries
+      where status = 'Running' and ${whose()} order by created_at limit ${rowsMax}`,
     ),
   )
 }

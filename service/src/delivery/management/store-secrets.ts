@@ -1,5 +1,5 @@
 /** SQL of signing secrets. A rotation holds the lock on the subscription's row. */
-import { acrossPartners, ofPartners, sql, type Tx } from '../../postgres/index.ts'
+import { dueWork, ofPartners, sql, type Tx } from '../../postgres/index.ts'
 import type { SubscriptionKey } from './store-subscriptions.ts'
 
 export type SecretRow = {
@@ -48,11 +48,11 @@ export async function deleteSecrets(tx: Tx, { partnerId, subscriptionId }: Subsc
 /** Due-work scan: expired secrets. */
 export function expiredSecrets(tx: Tx, now: Date, rowsMax: number): Promise<readonly SecretRow[]> {
   return tx.rows<SecretRow>(
-    acrossPartners(
+    dueWork(
       'finds secrets that no longer sign, without a lock',
-      sql`
-    select partner_id, subscription_id, id from delivery.secrets
-    where expires_at <= ${now} order by expires_at limit ${rowsMax}`,
+      (whose) => sql`
+      select partner_id, subscription_id, id from delivery.secrets
+      where expires_at <= ${now} and ${whose()} order by expires_at limit ${rowsMax}`,
     ),
   )
 }

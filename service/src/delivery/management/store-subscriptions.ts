@@ -1,6 +1,6 @@
 /** SQL of subscriptions, and of the partner's row, which counts them and serialises the fan-out. */
 import type { webhooks } from '@partner-payments/wire'
-import { acrossPartners, noSql, ofOnePartner, ofPartners, unprepared, sql, type Tx } from '../../postgres/index.ts'
+import { dueWork, insertBy, noSql, ofOnePartner, ofPartners, unprepared, sql, type Tx } from '../../postgres/index.ts'
 import type { SubscriptionStatus } from './rules.ts'
 
 export type SubscriptionRow = {
@@ -43,17 +43,27 @@ export async function uncountSubscription(tx: Tx, partnerId: string): Promise<bo
   return changed === 1
 }
 
+const newPartners = insertBy<{
+  readonly partnerId: string
+  readonly subscriptions: number
+  readonly lastSequence: bigint
+}>(
+  { partnerId: 'uuid', subscriptions: 'integer', lastSequence: 'bigint' },
+  [['subscriptions', 'lastSequence']],
+  ['partnerId'],
+)
+
 /** Locks the rows of the partners that are not locked, so that one fan-out at a time assigns sequences. Returns these partners. */
 export async function lockPartners(tx: Tx, partnerIds: readonly string[]): Promise<readonly string[]> {
-  const rows = await tx.rows<{ partnerId: string }>(sql`
+  const unlocked = await tx.rows<{ partnerId: string }>(sql`
     select partner_id from delivery.partners where ${ofPartners(partnerIds)} order by partner_id for update skip locked`)
-  const locked = new Set(rows.map((row) => row.partnerId))
+  const locked = new Set(unlocked.map((row) => row.partnerId))
   const others = partnerIds.filter((id) => !locked.has(id))
   if (others.length === 0) return partnerIds
   // A partner has no row yet, or another transaction locks it. This transaction locks the rows that it inserts.
+  const rows = others.map((partnerId) => ({ partnerId, subscriptions: 0, lastSequence: 0n }))
   const inserted = await tx.rows<{ partnerId: string }>(sql`
-    insert into delivery.partners (partner_id, subscriptions, last_sequence)
-    select input.partner_id, 0, 0 from unnest(${others.toSorted()}::uuid[]) as input (partner_id)
+    insert into delivery.partners (partner_id, subscriptions, last_sequence) ${newPartners(tx, rows)}
     on conflict (partner_id) do nothing returning partner_id`)
   return [...locked, ...inserted.map((row) => row.partnerId)]
 }
@@ -195,11 +205,11 @@ export async function completeOrder(
 /** Due-work scan: deleted subscriptions that still have rows. */
 export function deletedSubscriptions(tx: Tx, rowsMax: number): Promise<readonly SubscriptionKey[]> {
   return tx.rows<SubscriptionKey>(
-    acrossPartners(
+    dueWork(
       'finds deleted subscriptions whose rows can be dropped, without a lock',
-      sql`
-    select partner_id, id as subscription_id from delivery.subscriptions
-    where deleted_at is not null order by deleted_at limit ${rowsMax}`,
+      (whose) => sql`
+      select partner_id, id as subscription_id from delivery.subscriptions
+      where deleted_at is not null and ${whose()} order by deleted_at limit ${rowsMax}`,
     ),
   )
 }

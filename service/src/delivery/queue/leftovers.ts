@@ -2,9 +2,10 @@
  * Finds and removes leftovers: queue rows of deliveries that are recorded as delivered. The endpoint would receive the event
  * again, and the result could not be recorded. No transaction leaves such rows; earlier versions did.
  */
-import { type Clock, nilId } from '../../kernel/index.ts'
+import { type Clock, type Log, nilId } from '../../kernel/index.ts'
 import type { Database } from '../../postgres/index.ts'
 import type { SubscriptionKey } from '../management/store-subscriptions.ts'
+import { createPerReachableShard } from './shards.ts'
 import { subtractOwed, wakeEndpointQueue } from './store-endpoint-queues.ts'
 import * as store from './store-leftovers.ts'
 
@@ -12,7 +13,11 @@ import * as store from './store-leftovers.ts'
 const rowsPerSweepMax = 2000
 const start: store.QueueKey = { partnerId: nilId, subscriptionId: nilId, eventId: nilId }
 
-export function createLeftoverSweep({ db, clock }: { readonly db: Database; readonly clock: Clock }) {
+type Deps = { readonly db: Database; readonly clock: Clock; readonly log: Log }
+
+export function createLeftoverSweep(deps: Deps) {
+  const { db, clock } = deps
+  const perReachableShard = createPerReachableShard(deps)
   let after = start
 
   const remove = (key: SubscriptionKey, eventIds: readonly string[]): Promise<number> =>
@@ -27,8 +32,9 @@ export function createLeftoverSweep({ db, clock }: { readonly db: Database; read
 
   /** Examines the next part of the queue, and continues from the start behind its end. Returns how many it removed. */
   return async (): Promise<number> => {
-    const { last, leftovers } = await store.findLeftovers(db, after, rowsPerSweepMax)
-    after = last ?? start
+    const queued = await store.queuedBehind(db, after, rowsPerSweepMax)
+    const leftovers = await perReachableShard(queued, (rows) => store.leftoversOf(db, rows))
+    after = (queued.length === rowsPerSweepMax ? queued.at(-1) : undefined) ?? start
     let removed = 0
     for (const rows of Map.groupBy(leftovers, (row) => row.subscriptionId).values()) {
       const [first] = rows

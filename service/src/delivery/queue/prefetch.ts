@@ -8,6 +8,7 @@ import { createOrderMarking } from './order-marking.ts'
 import type { Releases } from './releases.ts'
 import { createRowReader, type FoundRow, type FoundRows, type RowReader, type RowReaderDeps } from './row-reader.ts'
 import type { QueueRow } from './store-queue.ts'
+import { createPerReachableShard } from './shards.ts'
 import { createTargetReader, type TargetDeps, type TargetsRead } from './targets.ts'
 
 export type PrefetchDeps = TargetDeps &
@@ -19,6 +20,7 @@ const rowsPerReadMax = 64
 export function createPrefetch(deps: PrefetchDeps) {
   const { clock, limits, held, releases } = deps
   const readInto = createReadInto(deps)
+  const perShard = createPerReachableShard(deps)
 
   /** Reads for all endpoint queues that need it. Returns how many rows there were. */
   return async (): Promise<number> => {
@@ -26,13 +28,22 @@ export function createPrefetch(deps: PrefetchDeps) {
     held.toRead.clear()
     if (queues.length === 0) return 0
     const now = clock.now()
-    const rows = await readInto(queues).catch((error: unknown) => {
-      for (const queue of queues) {
-        memory.discardRows(queue, now)
-        held.toRead.add(queue)
+    const readOrPutBack = async (some: readonly EndpointQueue[]) => {
+      try {
+        return [await readInto(some)]
+      } catch (error) {
+        for (const queue of some) {
+          memory.discardRows(queue, now)
+          held.toRead.add(queue)
+        }
+        throw error
       }
-      throw error
-    })
+    }
+    const reads = await perShard(
+      queues.map((queue) => ({ ...queue.key, queue })),
+      (keys) => readOrPutBack(keys.map(({ queue }) => queue)),
+    )
+    const rows = reads.reduce((sum, count) => sum + count, 0)
     await releases.release(queues.filter((queue) => queue.closing !== undefined && queue.inFlight.size === 0))
     for (const queue of queues.filter(held.isHeld)) {
       held.startable.add(queue)

@@ -27,22 +27,20 @@ const batchesMax = 2
 type Deps = {
   readonly db: Database
   readonly clock: Clock
-  readonly sharded: boolean
   readonly alerts: EndpointAlerts
 }
 
-export function createResultBatches({ db, clock, sharded, alerts }: Deps) {
+export function createResultBatches({ db, clock, alerts }: Deps) {
   /** Of one worker. Returns those that were not stale. */
   const recordAll = async (tx: Tx, workerId: string, results: readonly AttemptToRecord[], now: Date) => {
-    const worker = { workerId, sharded }
     const delivered = results.filter(({ next }) => next === undefined)
     const failed = results.flatMap((result) =>
       result.next === undefined ? [] : [{ ...result, ...result.next, original: result }],
     )
     const recorded: AttemptToRecord[] = []
-    if (delivered.length > 0) recorded.push(...(await queue.recordDelivered(tx, worker, delivered, now)))
+    if (delivered.length > 0) recorded.push(...(await queue.recordDelivered(tx, workerId, delivered, now)))
     if (failed.length > 0)
-      for (const { original } of await queue.recordFailed(tx, worker, failed, now)) recorded.push(original)
+      for (const { original } of await queue.recordFailed(tx, workerId, failed, now)) recorded.push(original)
     return recorded
   }
 
@@ -83,7 +81,6 @@ export function createResultBatches({ db, clock, sharded, alerts }: Deps) {
     work,
     callsMax: resultsPerBatchMax,
     batchesMax,
-    sharded,
     byIndex: true,
     partnerOf: (result) => result.partnerId,
   })

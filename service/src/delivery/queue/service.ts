@@ -21,8 +21,6 @@ export type DeliveryQueueDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly eventOutbox: EventOutbox
-  /** The database is sharded by partner: every statement is about one partner. */
-  readonly sharded?: boolean
   /** The pauses between attempts. The sandbox shortens them. There is one attempt more than pauses. */
   readonly retryDelaysMs?: readonly number[]
   readonly limits?: Partial<Limits>
@@ -33,7 +31,7 @@ const purgeRowsMax = 1000
 const endpointQueuesPerSweepMax = 100
 
 export function createDeliveryQueue(deps: DeliveryQueueDeps & { readonly secrets: Pick<Secrets, 'signingKeys'> }) {
-  const { db, clock, eventOutbox, secrets, alerts, sharded = false, retryDelaysMs = retryDelaysMsDefault } = deps
+  const { db, clock, eventOutbox, secrets, alerts, retryDelaysMs = retryDelaysMsDefault } = deps
   assert(
     retryDelaysMs.every((ms) => Number.isSafeInteger(ms) && ms >= 0),
     'a retry delay is a whole number of milliseconds',
@@ -44,10 +42,9 @@ export function createDeliveryQueue(deps: DeliveryQueueDeps & { readonly secrets
     clock,
     eventOutbox,
     secrets,
-    sharded,
     limits,
     retryDelaysMs,
-    record: createResultBatches({ db, clock, sharded, alerts }),
+    record: createResultBatches({ db, clock, alerts }),
   }
 
   return {
@@ -63,19 +60,18 @@ export function createDeliveryQueue(deps: DeliveryQueueDeps & { readonly secrets
      */
     releaseLeases: (partnerId: string): Promise<void> => store.releaseAll(db, partnerId, clock.now()),
 
-    sweep: createSweep({ db, clock, limits }),
+    sweep: createSweep({ db, clock, limits, log }),
 
     ...createRetention({ db, clock, eventOutbox, limits }),
 
     limits,
-    sharded,
   }
 }
 
-type SweepDeps = { readonly db: Database; readonly clock: Clock; readonly limits: Limits }
+type SweepDeps = { readonly db: Database; readonly clock: Clock; readonly limits: Limits; readonly log: Log }
 
-function createSweep({ db, clock, limits }: SweepDeps) {
-  const removeLeftovers = createLeftoverSweep({ db, clock })
+function createSweep({ db, clock, limits, log }: SweepDeps) {
+  const removeLeftovers = createLeftoverSweep({ db, clock, log })
   const purgeDeleted = async (): Promise<number> => {
     let dropped = 0
     for (const key of await subscriptions.deletedSubscriptions(db, endpointQueuesPerSweepMax))

@@ -1,3 +1,5 @@
+import type { Log } from '../../kernel/index.ts'
+import type { Database } from '../../postgres/index.ts'
 import type { SubscriptionKey } from '../management/store-subscriptions.ts'
 
 export type PerShard = <K extends SubscriptionKey, T>(
@@ -5,13 +7,38 @@ export type PerShard = <K extends SubscriptionKey, T>(
   work: (keys: readonly K[]) => Promise<readonly T[]>,
 ) => Promise<readonly T[]>
 
+type Deps = { readonly db: Pick<Database, 'sharded'>; readonly log: Log }
+
 /** Runs `work` on all keys at once, or partner by partner if the database is sharded by partner. Not at all without keys. */
 export const createPerShard =
-  (sharded: boolean): PerShard =>
+  ({ db }: Deps): PerShard =>
   async (keys, work) => {
     if (keys.length === 0) return []
-    if (!sharded) return work(keys)
+    if (!db.sharded) return work(keys)
     const all = []
     for (const group of Map.groupBy(keys, (key) => key.partnerId).values()) all.push(...(await work(group)))
+    return all
+  }
+
+/**
+ * As `createPerShard`, but leaves out the partners whose shard does not answer, so that the others are served. Throws if no
+ * partner can be served.
+ */
+export const createPerReachableShard =
+  ({ db, log }: Deps): PerShard =>
+  async (keys, work) => {
+    if (keys.length === 0) return []
+    if (!db.sharded) return work(keys)
+    const groups = Map.groupBy(keys, (key) => key.partnerId)
+    const all = []
+    const failures: unknown[] = []
+    for (const [partnerId, group] of groups)
+      try {
+        all.push(...(await work(group)))
+      } catch (error) {
+        failures.push(error)
+        log.error({ err: error, partnerId }, 'endpoint queues of a partner left out: its shard does not answer')
+      }
+    if (failures.length === groups.size) throw failures[0]
     return all
   }

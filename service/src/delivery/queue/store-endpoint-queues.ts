@@ -2,7 +2,7 @@
  * SQL of `delivery.endpoint_queues`, one row for each subscription. Every statement that changes such a row is in this
  * file. A transaction that locks several rows locks them in the order of their subscription ids, so that none deadlock.
  */
-import { acrossPartners, columnOf, ofOnePartner, ofPartners, unprepared, sql, type Tx } from '../../postgres/index.ts'
+import { columnOf, dueWork, ofOnePartner, ofPartners, unprepared, sql, type Tx } from '../../postgres/index.ts'
 import type { Health } from './health.ts'
 import type { SubscriptionKey } from '../management/store-subscriptions.ts'
 
@@ -65,15 +65,13 @@ export function dueEndpointQueues(
   endpointQueuesMax: number,
 ): Promise<readonly (SubscriptionKey & { readonly isHeld: boolean })[]> {
   return tx.rows(
-    unprepared(
-      acrossPartners(
-        'finds endpoint queues with due deliveries, without a lock',
-        sql`
-      select partner_id, subscription_id, coalesce(lease_id = ${workerId}, false) as is_held
-      from delivery.endpoint_queues
-      where due_at <= ${now} and (lease_until is null or lease_until <= ${now} or lease_id = ${workerId})
-      order by due_at limit ${endpointQueuesMax}`,
-      ),
+    dueWork('finds endpoint queues with due deliveries, without a lock', (whose) =>
+      unprepared(sql`
+        select partner_id, subscription_id, coalesce(lease_id = ${workerId}, false) as is_held
+        from delivery.endpoint_queues
+        where due_at <= ${now} and (lease_until is null or lease_until <= ${now} or lease_id = ${workerId})
+          and ${whose()}
+        order by due_at limit ${endpointQueuesMax}`),
     ),
   )
 }
@@ -89,12 +87,12 @@ export function claimEndpointQueues(
   now: Date,
   until: Date,
 ): Promise<readonly (SubscriptionKey & Health)[]> {
-  const whose = ofPartners(partnersOf(keys))
+  const own = ofPartners(partnersOf(keys))
   return tx.rows(sql`
     update delivery.endpoint_queues set lease_id = ${workerId}, lease_until = ${until}, due_at = ${until}
-    where ${whose} and subscription_id = any(array(
+    where ${own} and subscription_id = any(array(
       select subscription_id from delivery.endpoint_queues
-      where ${whose} and subscription_id = any(${idsOf(keys)}::uuid[])
+      where ${own} and subscription_id = any(${idsOf(keys)}::uuid[])
         and (lease_until is null or lease_until <= ${now}) and (paused_until is null or paused_until <= ${now})
       order by subscription_id for update skip locked))
     returning partner_id, subscription_id, ${healthColumns}`)
@@ -111,13 +109,13 @@ export async function renewEndpointQueues(
   now: Date,
   until: Date,
 ): Promise<readonly string[]> {
-  const whose = ofPartners(partnersOf(keys))
+  const own = ofPartners(partnersOf(keys))
   const rows = await tx.rows<{ subscriptionId: string }>(sql`
     update delivery.endpoint_queues set lease_until = ${until},
       due_at = case when due_at < lease_until or lease_until <= ${now} then due_at else ${until} end
-    where ${whose} and subscription_id = any(array(
+    where ${own} and subscription_id = any(array(
       select subscription_id from delivery.endpoint_queues
-      where ${whose} and subscription_id = any(${idsOf(keys)}::uuid[]) and lease_id = ${workerId}
+      where ${own} and subscription_id = any(${idsOf(keys)}::uuid[]) and lease_id = ${workerId}
       order by subscription_id for update))
     returning subscription_id`)
   return rows.map((row) => row.subscriptionId)
@@ -129,12 +127,12 @@ export function acknowledgeWakeUps(
   keys: readonly SubscriptionKey[],
   workerId: string,
 ): Promise<readonly (SubscriptionKey & Health)[]> {
-  const whose = ofPartners(partnersOf(keys))
+  const own = ofPartners(partnersOf(keys))
   return tx.rows(sql`
     update delivery.endpoint_queues set due_at = lease_until
-    where ${whose} and subscription_id = any(array(
+    where ${own} and subscription_id = any(array(
       select subscription_id from delivery.endpoint_queues
-      where ${whose} and subscription_id = any(${idsOf(keys)}::uuid[]) and lease_id = ${workerId}
+      where ${own} and subscription_id = any(${idsOf(keys)}::uuid[]) and lease_id = ${workerId}
       order by subscription_id for update))
     returning partner_id, subscription_id, ${healthColumns}`)
 }
@@ -166,7 +164,7 @@ export async function releaseEndpointQueues(tx: Tx, rows: readonly Release[], no
         due_at = case when input.closed then null
           when stored.due_at < stored.lease_until or stored.lease_until <= ${now} then stored.due_at
           when (select true from delivery.queue as unread where unread.partner_id = input.partner_id
-            and unread.subscription_id = input.subscription_id and unread.status = 'Pending' and unread.due_at is null
+            and ${ofOnePartner(partnersOf(rows), sql`unread.partner_id`)} and unread.subscription_id = input.subscription_id and unread.status = 'Pending' and unread.due_at is null
             and unread.sequence > input.read_up_to limit 1)
           then greatest(stored.paused_until, ${now}::timestamptz)
           when input.due_at is not null then greatest(input.due_at, stored.paused_until) end
@@ -261,15 +259,17 @@ export async function releaseAll(tx: Tx, partnerId: string, now: Date): Promise<
 /** Due-work scan: endpoint queues that have pending rows and are never due. It finds none if every writer wakes what it changes. */
 export function sleepingEndpointQueues(tx: Tx, endpointQueuesMax: number): Promise<readonly SubscriptionKey[]> {
   return tx.rows<SubscriptionKey>(
-    acrossPartners(
+    dueWork(
       'finds endpoint queues with work that were not woken, without a lock',
-      sql`
-    select l.partner_id, l.subscription_id from delivery.endpoint_queues l
-    join delivery.subscriptions s on s.partner_id = l.partner_id and s.id = l.subscription_id
-    where l.due_at is null and s.status = 'Enabled' and s.deleted_at is null
-      and exists (select 1 from delivery.queue d where d.partner_id = l.partner_id
-        and d.subscription_id = l.subscription_id and d.status = 'Pending')
-    limit ${endpointQueuesMax}`,
+      (whose) => sql`
+      select endpoint_queues.partner_id, endpoint_queues.subscription_id from delivery.endpoint_queues
+      join delivery.subscriptions on subscriptions.partner_id = endpoint_queues.partner_id
+        and subscriptions.id = endpoint_queues.subscription_id
+      where endpoint_queues.due_at is null and subscriptions.status = 'Enabled' and subscriptions.deleted_at is null
+        and ${whose(sql`endpoint_queues.partner_id`)}
+        and exists (select 1 from delivery.queue where queue.partner_id = endpoint_queues.partner_id
+          and queue.subscription_id = endpoint_queues.subscription_id and queue.status = 'Pending')
+      limit ${endpointQueuesMax}`,
     ),
   )
 }
@@ -284,11 +284,12 @@ export function endpointQueuesEndingLater(
   endpointQueuesMax: number,
 ): Promise<readonly SubscriptionKey[]> {
   return tx.rows<SubscriptionKey>(
-    acrossPartners(
+    dueWork(
       'finds leases and rests from before the clock was set back, without a lock',
-      sql`
-    select partner_id, subscription_id from delivery.endpoint_queues
-    where lease_until > ${latest.leaseUntil} or paused_until > ${latest.pausedUntil} limit ${endpointQueuesMax}`,
+      (whose) => sql`
+      select partner_id, subscription_id from delivery.endpoint_queues
+      where (lease_until > ${latest.leaseUntil} or paused_until > ${latest.pausedUntil}) and ${whose()}
+      limit ${endpointQueuesMax}`,
     ),
   )
 }

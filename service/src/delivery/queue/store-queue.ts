@@ -2,7 +2,17 @@
  * SQL of the queue and the feed, for many endpoint queues and partners at once. A row is looked up by its whole key, from
  * a list of keys. Statements that read the queue are unprepared: a plan made for an empty queue would be kept for a long one.
  */
-import { columnOf, noSql, ofOnePartner, unprepared, type Sql, sql, type Tx } from '../../postgres/index.ts'
+import {
+  columnOf,
+  insertBy,
+  noSql,
+  ofOnePartner,
+  rowsPerInsertMax,
+  unprepared,
+  type Sql,
+  sql,
+  type Tx,
+} from '../../postgres/index.ts'
 import type { AttemptResult } from './schedule.ts'
 import type { SubscriptionKey } from '../management/store-subscriptions.ts'
 
@@ -21,28 +31,48 @@ export type QueueRow = {
 
 export type QueueInsert = SubscriptionKey & { readonly ordered: boolean; readonly rows: readonly QueueRow[] }
 
+type NewQueueRow = QueueRow &
+  SubscriptionKey & { readonly ordered: boolean; readonly status: 'Pending'; readonly createdAt: Date }
+
+const queueTypes = {
+  partnerId: 'uuid',
+  subscriptionId: 'uuid',
+  eventId: 'uuid',
+  sequence: 'bigint',
+  wireEventId: 'uuid',
+  type: 'text',
+  reference: 'text',
+  ordered: 'boolean',
+  status: 'text',
+  dueAt: 'timestamptz',
+  attemptCount: 'integer',
+  failures: 'integer',
+  createdAt: 'timestamptz',
+} as const
+const newQueueRows = insertBy<NewQueueRow>(queueTypes, [
+  ['partnerId'],
+  ['status', 'dueAt', 'attemptCount', 'failures', 'createdAt'],
+  ['ordered'],
+])
+
 /** The new rows of each subscription. */
 export function insertQueue(tx: Tx, inserts: readonly QueueInsert[], now: Date): void {
-  const column = columnOf(inserts.flatMap((insert) => insert.rows))
-  const partnerIds = inserts.flatMap((insert) => insert.rows.map(() => insert.partnerId))
-  const ordered = inserts.flatMap((insert) => insert.rows.map(() => insert.ordered))
-  tx.later(sql`
-    insert into delivery.queue (partner_id, subscription_id, event_id, sequence, wire_event_id, type, reference, ordered,
-      status, due_at, attempt_count, failures, held_at, created_at)
-    select input.*, 'Pending', null, 0, 0, null, ${now}::timestamptz
-    from unnest(${partnerIds}::uuid[], ${column('subscriptionId')}::uuid[], ${column('eventId')}::uuid[],
-      ${column('sequence')}::bigint[], ${column('wireEventId')}::uuid[], ${column('type')}::text[],
-      ${column('reference')}::text[], ${ordered}::boolean[])
-      as input (partner_id, subscription_id, event_id, sequence, wire_event_id, type, reference, ordered)`)
+  const rows = inserts.flatMap(({ partnerId, ordered, rows: own }) =>
+    own.map((row) => ({ ...row, partnerId, ordered, status: 'Pending' as const, createdAt: now })),
+  )
+  for (let at = 0; at < rows.length; at += rowsPerInsertMax(queueTypes))
+    tx.later(sql`
+      insert into delivery.queue (partner_id, subscription_id, event_id, sequence, wire_event_id, type, reference, ordered,
+        status, due_at, attempt_count, failures, created_at)
+      ${newQueueRows(tx, rows.slice(at, at + rowsPerInsertMax(queueTypes)))}`)
 }
 
 export type FeedInsert = { readonly partnerId: string; readonly sequence: bigint; readonly eventId: string }
 
+const newFeedRows = insertBy<FeedInsert>({ partnerId: 'uuid', sequence: 'bigint', eventId: 'uuid' }, [['partnerId']])
+
 export function insertFeed(tx: Tx, rows: readonly FeedInsert[]): void {
-  const column = columnOf(rows)
-  tx.later(sql`
-    insert into delivery.feed (partner_id, sequence, event_id)
-    select * from unnest(${column('partnerId')}::uuid[], ${column('sequence')}::bigint[], ${column('eventId')}::uuid[])`)
+  tx.later(sql`insert into delivery.feed (partner_id, sequence, event_id) ${newFeedRows(tx, rows)}`)
 }
 
 /** The rows of an endpoint queue that have a higher number than `after`. `ordered`: without those behind an earlier one. */
@@ -55,8 +85,9 @@ const queueColumns = sql`subscription_id, event_id, sequence, wire_event_id, typ
  * `not exists` it became an anti join over the whole queue: a claim from 200,000 rows took more than 15 s. Ordered by
  * what only the index by reference has, which holds all rows of an ordered endpoint queue.
  */
-const earlierOfReference = () => sql`(select true from delivery.queue as earlier
+const earlierOfReference = (requests: readonly RowsRequest[]) => sql`(select true from delivery.queue as earlier
   where earlier.partner_id = input.partner_id and earlier.subscription_id = input.subscription_id
+    and ${ofOnePartner(columnOf(requests)('partnerId'), sql`earlier.partner_id`)}
     and earlier.reference = candidate.reference and earlier.sequence < candidate.sequence and earlier.ordered
   order by earlier.sequence limit 1)`
 
@@ -74,7 +105,7 @@ export function newRows(
   rowsMax: number,
 ): Promise<readonly (QueueRow & { readonly blocked: boolean })[]> {
   const blocked = requests.some(({ ordered }) => ordered)
-    ? sql`input.ordered and ${earlierOfReference()} is not null`
+    ? sql`input.ordered and ${earlierOfReference(requests)} is not null`
     : sql`false`
   return tx.rows(
     unprepared(sql`
@@ -94,7 +125,7 @@ export function newRows(
  */
 export function scheduledRows(tx: Tx, requests: readonly RowsRequest[], rowsMax: number): Promise<readonly QueueRow[]> {
   const notBlocked = requests.some(({ ordered }) => ordered)
-    ? sql`and (not input.ordered or ${earlierOfReference()} is null)`
+    ? sql`and (not input.ordered or ${earlierOfReference(requests)} is null)`
     : noSql
   return tx.rows(
     unprepared(sql`
@@ -156,15 +187,13 @@ export type AttemptRecord = SubscriptionKey & {
   readonly result: AttemptResult
 }
 
-export type RecordingWorker = { readonly workerId: string; readonly sharded: boolean }
-
 /**
  * Finds each row by the primary key. The queue is mostly analysed while it is empty. PostgreSQL then expects one row, and
  * joins the list with all rows of all endpoint queues. A comparison of whole keys leaves it only the primary key, under
  * the conditions that README.md lists ("How a result finds its row"). A shard is found by a constant only; there the list
  * of events keeps the read on the index.
  */
-const byWholeKey = (sharded: boolean, rows: readonly AttemptRecord[]): Sql =>
+const byWholeKey = ({ sharded }: Tx, rows: readonly AttemptRecord[]): Sql =>
   sharded
     ? sql`${ofOnePartner(columnOf(rows)('partnerId'), sql`queued.partner_id`)} and queued.partner_id = input.partner_id
         and queued.subscription_id = input.subscription_id and queued.event_id = input.event_id
@@ -175,9 +204,10 @@ const byWholeKey = (sharded: boolean, rows: readonly AttemptRecord[]): Sql =>
           <= (input.partner_id, input.subscription_id, input.event_id)`
 
 /** The fence: the row is as it was when the attempt began, and the worker still holds the endpoint queue. */
-const fence = ({ workerId, sharded }: RecordingWorker, rows: readonly AttemptRecord[]): Sql => sql`
-  ${byWholeKey(sharded, rows)} and queued.attempt_count = input.attempt_count
+const fence = (tx: Tx, workerId: string, rows: readonly AttemptRecord[]): Sql => sql`
+  ${byWholeKey(tx, rows)} and queued.attempt_count = input.attempt_count
   and exists (select 1 from delivery.endpoint_queues as held where held.partner_id = input.partner_id
+    and ${tx.sharded ? ofOnePartner(columnOf(rows)('partnerId'), sql`held.partner_id`) : sql`true`}
     and held.subscription_id = input.subscription_id and held.lease_id = ${workerId})`
 
 const fenceColumns = (rows: readonly AttemptRecord[]): Sql => {
@@ -198,7 +228,7 @@ const resultColumns = (rows: readonly AttemptRecord[]): Sql => {
 /** Moves delivered rows to `deliveries`, with the attempt that delivered. Returns those it moved; the others are stale. */
 export async function recordDelivered<T extends AttemptRecord>(
   tx: Tx,
-  worker: RecordingWorker,
+  workerId: string,
   rows: readonly T[],
   now: Date,
 ): Promise<readonly T[]> {
@@ -210,7 +240,7 @@ export async function recordDelivered<T extends AttemptRecord>(
         using unnest(${fenceColumns(rows)}, ${resultColumns(rows)})
           with ordinality as input (partner_id, subscription_id, event_id, attempt_count, started_at, duration_ms,
             response_status, response_body, address, position)
-        where ${fence(worker, rows)}
+        where ${fence(tx, workerId, rows)}
         returning queued.*, input.started_at, input.duration_ms, input.response_status, input.response_body,
           input.address, input.position),
       kept as (
@@ -238,7 +268,7 @@ export type FailedAttempt = AttemptRecord & {
 /** Schedules failed rows again, or holds them. Returns those it changed; the others are stale. */
 export async function recordFailed<T extends FailedAttempt>(
   tx: Tx,
-  worker: RecordingWorker,
+  workerId: string,
   rows: readonly T[],
   now: Date,
 ): Promise<readonly T[]> {
@@ -251,19 +281,54 @@ export async function recordFailed<T extends FailedAttempt>(
       from unnest(${fenceColumns(rows)}, ${column('failures')}::integer[], ${column('status')}::text[],
         ${column('dueAt')}::timestamptz[])
         as input (partner_id, subscription_id, event_id, attempt_count, failures, status, due_at)
-      where ${fence(worker, rows)} returning queued.subscription_id, queued.event_id`),
+      where ${fence(tx, workerId, rows)} returning queued.subscription_id, queued.event_id`),
   )
   const keys = new Set(changed.map(eventKey))
   return rows.filter((row) => keys.has(eventKey(row)))
 }
 
+type NewAttempt = SubscriptionKey & {
+  readonly eventId: string
+  readonly attempt: number
+  readonly startedAt: Date
+  readonly durationMs: number
+  readonly status: number | null
+  readonly responseBody: string | null
+  readonly address: string | null
+  readonly error: string | null
+}
+
+const newAttempts = insertBy<NewAttempt>(
+  {
+    partnerId: 'uuid',
+    subscriptionId: 'uuid',
+    eventId: 'uuid',
+    attempt: 'integer',
+    startedAt: 'timestamptz',
+    durationMs: 'integer',
+    status: 'integer',
+    responseBody: 'text',
+    address: 'text',
+    error: 'text',
+  },
+  [['partnerId'], ['status', 'responseBody', 'address', 'error']],
+)
+
 /** Attempts that did not deliver. */
-export function insertAttempts(tx: Tx, rows: readonly AttemptRecord[]): void {
-  const column = columnOf(rows)
+export function insertAttempts(tx: Tx, records: readonly AttemptRecord[]): void {
+  const rows = records.map(({ partnerId, subscriptionId, eventId, attemptCount, result }) => ({
+    partnerId,
+    subscriptionId,
+    eventId,
+    attempt: attemptCount + 1,
+    startedAt: result.startedAt,
+    durationMs: result.durationMs,
+    status: result.status ?? null,
+    responseBody: result.responseBody ?? null,
+    address: result.address ?? null,
+    error: result.error ?? null,
+  }))
   tx.later(sql`
     insert into delivery.attempts (partner_id, subscription_id, event_id, attempt, started_at, duration_ms, status,
-      response_body, address, error)
-    select * from unnest(${column('partnerId')}::uuid[], ${column('subscriptionId')}::uuid[],
-      ${column('eventId')}::uuid[], ${rows.map((row) => row.attemptCount + 1)}::integer[], ${resultColumns(rows)},
-      ${rows.map(({ result }) => result.error ?? null)}::text[])`)
+      response_body, address, error) ${newAttempts(tx, rows)}`)
 }

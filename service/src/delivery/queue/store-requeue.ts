@@ -2,7 +2,7 @@
  * SQL that makes deliveries due again, for enabling, redelivery and recovery. The caller has locked the endpoint queue. So
  * an attempt in flight can move its delivery from the queue to the deliveries, but nothing moves it back meanwhile.
  */
-import { columnOf, unprepared, sql, type Tx } from '../../postgres/index.ts'
+import { insertBy, unprepared, sql, type Tx } from '../../postgres/index.ts'
 import type { SubscriptionKey } from '../management/store-subscriptions.ts'
 
 /**
@@ -86,22 +86,47 @@ export function takeDelivered(
 
 export type QueueInsert = RemovedDelivery & { readonly eventId: string }
 
+type QueuedRow = QueueInsert &
+  SubscriptionKey & {
+    readonly status: 'Pending'
+    readonly dueAt: Date
+    readonly failures: number
+    readonly ordered: boolean
+  }
+
+const newRows = insertBy<QueuedRow>(
+  {
+    partnerId: 'uuid',
+    subscriptionId: 'uuid',
+    eventId: 'uuid',
+    sequence: 'bigint',
+    wireEventId: 'uuid',
+    type: 'text',
+    reference: 'text',
+    attemptCount: 'integer',
+    createdAt: 'timestamptz',
+    status: 'text',
+    dueAt: 'timestamptz',
+    failures: 'integer',
+    ordered: 'boolean',
+  },
+  [['partnerId', 'subscriptionId', 'status', 'dueAt', 'failures', 'ordered']],
+)
+
 /** Inserts rows that are due at `now`. Rows that are in the queue already do not change. Returns how many were inserted. */
-export function insertDue(
+export async function insertDue(
   tx: Tx,
   { partnerId, subscriptionId }: SubscriptionKey,
-  rows: readonly QueueInsert[],
+  inserts: readonly QueueInsert[],
   now: Date,
 ): Promise<number> {
-  const column = columnOf(rows)
+  if (inserts.length === 0) return 0
+  const subscription = await tx.row<{ readonly ordered: boolean }>(sql`
+    select ordered from delivery.subscriptions where partner_id = ${partnerId} and id = ${subscriptionId}`)
+  const fixed = { partnerId, subscriptionId, status: 'Pending', dueAt: now, failures: 0 } as const
+  const rows = inserts.map((row) => ({ ...row, ...fixed, ordered: subscription?.ordered ?? false }))
   return tx.run(sql`
     insert into delivery.queue (partner_id, subscription_id, event_id, sequence, wire_event_id, type, reference,
-      attempt_count, created_at, status, due_at, failures, ordered)
-    select ${partnerId}::uuid, ${subscriptionId}::uuid, q.*, 'Pending', ${now}::timestamptz, 0,
-      (select s.ordered from delivery.subscriptions s where s.partner_id = ${partnerId} and s.id = ${subscriptionId})
-    from unnest(
-      ${column('eventId')}::uuid[], ${column('sequence')}::bigint[], ${column('wireEventId')}::uuid[],
-      ${column('type')}::text[], ${column('reference')}::text[], ${column('attemptCount')}::integer[],
-      ${column('createdAt')}::timestamptz[]) as q
+      attempt_count, created_at, status, due_at, failures, ordered) ${newRows(tx, rows)}
     on conflict (partner_id, subscription_id, event_id) do nothing`)
 }

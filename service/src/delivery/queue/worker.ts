@@ -18,7 +18,7 @@ import type { AttemptToRecord } from './result-batches.ts'
 import { createResultRecording } from './result-recording.ts'
 import type { Verdict } from './schedule.ts'
 import type { Secrets } from '../management/secrets.ts'
-import { createPerShard } from './shards.ts'
+import { createPerReachableShard, createPerShard } from './shards.ts'
 import { createSlots } from './slots.ts'
 
 export type QueueWorkerDeps = {
@@ -27,7 +27,6 @@ export type QueueWorkerDeps = {
   readonly log: Log
   readonly eventOutbox: EventOutbox
   readonly secrets: Pick<Secrets, 'signingKeys'>
-  readonly sharded: boolean
   readonly record: (attempt: AttemptToRecord) => Promise<Verdict | 'stale'>
   readonly limits: Limits
   readonly retryDelaysMs: readonly number[]
@@ -53,9 +52,10 @@ export function createQueueWorker(deps: QueueWorkerDeps, options: QueueWorkerOpt
   const workerId = newId()
   const held = createHeldQueues()
   const slots = createSlots(options.inFlightMax ?? limits.inFlightMax)
-  const shared = { ...deps, workerId, held, slots, perShard: createPerShard(deps.sharded) }
-  const leases = createLeases(shared)
-  const releases = createReleases(shared)
+  const shared = { ...deps, workerId, held, slots, perShard: createPerShard(deps) }
+  const reachable = { ...shared, perShard: createPerReachableShard(deps) }
+  const leases = createLeases(reachable)
+  const releases = createReleases(reachable)
   const attempts = createAttempts({ ...shared, begin, wake })
   const prefetch = createPrefetch({ ...shared, releases })
   /** Subscriptions with new deliveries whose endpoint queues this worker does not hold. */

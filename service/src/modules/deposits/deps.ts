@@ -16,8 +16,6 @@ export type DepositsDeps = {
   readonly customers: Customers
   readonly transactions: Transactions
   readonly railId: string
-  /** The database is sharded by partner, so a batch holds deposits of one partner. */
-  readonly sharded?: boolean
 }
 
 /** The accounts of a credit: from the bank's settlement account to the partner's balance. */

@@ -57,7 +57,6 @@ export function createDeposits(deps: DepositsDeps): Deposits {
     callsMax: triggersPerBatchMax,
     batchesMax: concurrentBatchesMax,
     partnerOf: ({ partnerId }: DepositTrigger) => partnerId,
-    sharded: deps.sharded,
     // On small tables the planner would choose sequential scans, and a cached plan would keep them as the tables grow.
     byIndex: true,
   })

@@ -1,7 +1,7 @@
 /** All SQL of deposits. */
 import type { PaymentMethod } from '@partner-payments/wire'
 import type { Currency, Minor } from '../../kernel/index.ts'
-import { acrossPartners, givenBy, ofPartners, unprepared, sql, type Tx } from '../../postgres/index.ts'
+import { acrossPartners, dueWork, givenBy, ofPartners, unprepared, sql, type Tx } from '../../postgres/index.ts'
 import type { DepositStatus } from './rules.ts'
 
 /** The columns that status changes and events read. */
@@ -37,12 +37,14 @@ export type DepositRow = Deposit & {
 const facts = sql`partner_id, id, idempotency_key, transaction_id, reference, customer_id, amount, currency, status,
   session_id, end_to_end_id, payment_method, payment_country, ip_address, website_reference, custom_fields, debtor,
   expires_at, expiry_date, created_at`
-const columns = sql`${facts}, operation, request_fingerprint, error_details, updated_at`
+/** The fingerprint of a request had this name when the column was made; processes of earlier versions use it. */
+const stored = sql`${facts}, operation, request_hash, error_details, updated_at`
+const columns = sql`${facts}, operation, request_hash as request_fingerprint, error_details, updated_at`
 
 /** Returns 1, or 0 if the key is taken. Waits for a concurrent transaction that inserts the same key. */
 export function insertDeposit(tx: Tx, row: DepositRow): Promise<number> {
   return tx.run(sql`
-    insert into deposits.deposits (${columns})
+    insert into deposits.deposits (${stored})
     values (${row.partnerId}, ${row.id}, ${row.idempotencyKey}, ${row.transactionId}, ${row.reference},
       ${row.customerId}, ${row.amount}, ${row.currency}, ${row.status}, ${row.sessionId}, ${row.endToEndId},
       ${row.paymentMethod}, ${row.paymentCountry}, ${row.ipAddress}, ${row.websiteReference}, ${row.customFields},
@@ -90,10 +92,11 @@ export function expiredDeposits(
   rowsMax: number,
 ): Promise<readonly { readonly partnerId: string; readonly id: string }[]> {
   return tx.rows(
-    acrossPartners(
+    dueWork(
       'finds partners with deposits to expire, without a lock',
-      sql`
-    select partner_id, id from deposits.deposits where expires_at <= ${now} order by expires_at limit ${rowsMax}`,
+      (whose) => sql`
+      select partner_id, id from deposits.deposits where expires_at <= ${now} and ${whose()}
+      order by expires_at limit ${rowsMax}`,
     ),
   )
 }

@@ -17,8 +17,6 @@ export type PayoutsDeps = {
   readonly customers: Customers
   readonly beneficiaries: Beneficiaries
   readonly transactions: Transactions
-  /** The database is sharded by partner: a batch holds payouts of one partner. */
-  readonly sharded?: boolean
   /** How many payouts share a transaction at most; undefined: the default. The bench measures other sizes. */
   readonly payoutsPerBatchMax?: number | undefined
   /** The bank connector of payouts; undefined when none is configured. */

@@ -65,10 +65,12 @@ function createClaiming({ db, clock }: PayoutsDeps): Claiming {
     releaseLeases: (partnerId) => store.releaseLeases(db, partnerId, clock.now()),
     oldestDue: (now) => store.oldestDue(db, now),
     partnersWithDue: async (partnersMax) => {
-      const behind = await store.partnersWithDue(db, clock.now(), scannedUpTo, partnersMax)
-      const wrapsAround = behind.length < partnersMax && scannedUpTo !== nilId
-      const before = wrapsAround ? await store.partnersWithDue(db, clock.now(), nilId, partnersMax - behind.length) : []
-      const partnerIds = [...new Set([...behind, ...before])]
+      const now = clock.now()
+      const behind = await store.partnersWithDue(db, now, scannedUpTo, partnersMax)
+      const missing = partnersMax - behind.partnerIds.length
+      const wrapsAround = behind.complete && missing > 0 && scannedUpTo !== nilId
+      const before = wrapsAround ? (await store.partnersWithDue(db, now, nilId, missing)).partnerIds : []
+      const partnerIds = [...new Set([...behind.partnerIds, ...before])]
       // The next scan continues here, so that partners with many payouts do not starve the others.
       scannedUpTo = partnerIds.at(-1) ?? nilId
       return partnerIds

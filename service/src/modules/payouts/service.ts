@@ -139,7 +139,6 @@ function createSubmit(deps: PayoutsDeps) {
     secondBatchMin,
     planOnce: true,
     partnerOf: ({ caller }) => caller.partnerId,
-    sharded: deps.sharded,
   })
   return async (call: PayoutCall): Promise<AcceptedPayout> => {
     for (;;) {

@@ -4,10 +4,14 @@ import type { Currency, Minor } from '../../kernel/index.ts'
 import {
   acrossPartners,
   type Columns,
-  givenBy,
+  dueWork,
+  fieldsOf,
+  firstPartners,
+  insertBy,
   namesOf,
   noSql,
   ofPartners,
+  type PartnerPage,
   unprepared,
   sql,
   type Tx,
@@ -77,20 +81,26 @@ const types: Columns<PayoutRow> = {
   createdAt: 'timestamptz',
   updatedAt: 'timestamptz',
 }
-const columns = namesOf(types)
-const given = givenBy(types, [
-  ['partnerId', 'ipAddress'],
-  ['operation', 'currency', 'rail', 'status', 'sendAttempts', 'dueAt', 'createdAt', 'updatedAt'],
-  ['simulatedOutcome', 'errorKey', 'errorDetails', 'leaseId'],
-])
+/** The fingerprint of a request had this name when the column was made; processes of earlier versions use it. */
+const storedAs = { requestFingerprint: 'request_hash' }
+const stored = namesOf(types, storedAs)
+const columns = fieldsOf(types, storedAs)
+const newPayouts = insertBy(
+  types,
+  [
+    ['partnerId', 'ipAddress'],
+    ['operation', 'currency', 'rail', 'status', 'sendAttempts', 'dueAt', 'createdAt', 'updatedAt'],
+    ['simulatedOutcome', 'errorKey', 'errorDetails', 'leaseId'],
+  ],
+  ['partnerId', 'operation', 'idempotencyKey'],
+)
 
 /**
  * A taken key is a unique violation (`payouts_key`). An insert waits for a concurrent transaction that inserted the key;
  * all inserts take keys in one order, so that two batches cannot deadlock.
  */
 export function insertPayouts(tx: Tx, rows: readonly PayoutRow[]): void {
-  tx.later(sql`
-    insert into payouts.payouts (${columns}) ${given(rows)} order by partner_id, operation, idempotency_key`)
+  tx.later(sql`insert into payouts.payouts (${stored}) ${newPayouts(tx, rows)}`)
 }
 
 export type PayoutKey = { readonly partnerId: string; readonly operation: string; readonly idempotencyKey: string }
@@ -117,10 +127,6 @@ export function lockPayout(tx: Tx, partnerId: string, id: string): Promise<Payou
     select ${columns} from payouts.payouts where partner_id = ${partnerId} and id = ${id} for update`)
 }
 
-/**
- * The partners behind `after`, in the order of their ids, that have due payouts. Names no partner and takes no lock. Probes
- * the index once for each partner with scheduled payouts, however many payouts it has.
- */
 /** When the oldest due payout of all partners became due. */
 export async function oldestDue(tx: Tx, now: Date): Promise<Date | null> {
   const row = await tx.row<{ dueAt: Date }>(
@@ -134,31 +140,15 @@ export async function oldestDue(tx: Tx, now: Date): Promise<Date | null> {
   return row?.dueAt ?? null
 }
 
-export async function partnersWithDue(
-  tx: Tx,
-  now: Date,
-  after: string,
-  partnersMax: number,
-): Promise<readonly string[]> {
-  const rows = await tx.rows<{ partnerId: string }>(
-    unprepared(
-      acrossPartners(
-        'finds partners with payouts due, without a lock',
-        sql`
-      with recursive scheduled (partner_id, due_at) as (
-        (select partner_id, due_at from payouts.payouts where due_at is not null and partner_id > ${after}
-          order by partner_id, due_at limit 1)
-        union all
-        select following.partner_id, following.due_at from scheduled cross join lateral (
-          select payouts.partner_id, payouts.due_at from payouts.payouts
-          where payouts.due_at is not null and payouts.partner_id > scheduled.partner_id
-          order by payouts.partner_id, payouts.due_at limit 1) as following)
-      select partner_id from scheduled where due_at <= ${now} limit ${partnersMax}`,
-      ),
+/** Partners behind `after` that have due payouts. Takes no lock. */
+export const partnersWithDue = (tx: Tx, now: Date, after: string, partnersMax: number): Promise<PartnerPage> =>
+  firstPartners(tx, partnersMax, (rowsMax) =>
+    dueWork('finds partners with payouts due, without a lock', (whose) =>
+      unprepared(sql`
+        select partner_id from payouts.payouts where due_at <= ${now} and partner_id > ${after} and ${whose()}
+        order by partner_id limit ${rowsMax}`),
     ),
   )
-  return rows.map((row) => row.partnerId)
-}
 
 /** Claims due payouts under a lease. Until the lease ends, no other scan finds them due. */
 export function claimDue(

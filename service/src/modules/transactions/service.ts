@@ -118,8 +118,6 @@ type TransactionsDeps = {
   readonly cursors: Cursors
   readonly eventOutbox: EventOutbox
   readonly customers: Customers
-  /** The database is sharded by partner: a batch holds reads of one partner. */
-  readonly sharded?: boolean
 }
 
 export function createTransactions(deps: TransactionsDeps): Transactions {
@@ -211,7 +209,7 @@ function toStoreMove({ partnerId, id, steps, conclusion }: Move, now: Date): sto
   }
 }
 
-function createReads({ db, cursors, customers, sharded }: TransactionsDeps): Pick<Transactions, 'get' | 'list'> {
+function createReads({ db, cursors, customers }: TransactionsDeps): Pick<Transactions, 'get' | 'list'> {
   // Concurrent reads share one statement.
   const find = createBatcher({
     db: withoutTransaction(db),
@@ -219,7 +217,6 @@ function createReads({ db, cursors, customers, sharded }: TransactionsDeps): Pic
     callsMax: readsPerBatchMax,
     batchesMax: readsUnderWayMax,
     partnerOf: ({ partnerId }) => partnerId,
-    sharded,
   })
   return {
     get: async (partnerId, reference) => view(await find({ partnerId, reference })),

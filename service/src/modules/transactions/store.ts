@@ -11,7 +11,17 @@ import type {
   TransactionType,
 } from '@partner-payments/wire'
 import type { Currency, Minor } from '../../kernel/index.ts'
-import { type Columns, givenBy, namesOf, noSql, ofPartners, unprepared, sql, type Tx } from '../../postgres/index.ts'
+import {
+  type Columns,
+  givenBy,
+  insertBy,
+  namesOf,
+  noSql,
+  ofPartners,
+  unprepared,
+  sql,
+  type Tx,
+} from '../../postgres/index.ts'
 
 export type TransactionRow = {
   readonly partnerId: string
@@ -93,12 +103,16 @@ const types: Columns<TransactionRow> = {
   updatedAt: 'timestamptz',
 }
 const columns = namesOf(types)
-const given = givenBy(types, [
-  ['partnerId', 'partnerUser'],
-  ['currency', 'category', 'direction', 'method', 'partyType', 'type', 'status', 'rail', 'timeline'],
-  ['createdAt', 'updatedAt'],
-  ['errorKey', 'sessionId', 'websiteReference', 'userReference', 'description', 'originatingReference', 'debtor'],
-])
+const newTransactions = insertBy(
+  types,
+  [
+    ['partnerId', 'partnerUser'],
+    ['currency', 'category', 'direction', 'method', 'partyType', 'type', 'status', 'rail', 'timeline'],
+    ['createdAt', 'updatedAt'],
+    ['errorKey', 'sessionId', 'websiteReference', 'userReference', 'description', 'originatingReference', 'debtor'],
+  ],
+  ['partnerId', 'reference'],
+)
 
 /** The taken ones of these references, and perhaps others of the same partners. */
 export function referencesTaken(
@@ -116,7 +130,7 @@ export function referencesTaken(
  * so that two batches cannot deadlock.
  */
 export function insertTransactions(tx: Tx, rows: readonly TransactionRow[]): void {
-  tx.later(sql`insert into transactions.transactions (${columns}) ${given(rows)} order by partner_id, reference`)
+  tx.later(sql`insert into transactions.transactions (${columns}) ${newTransactions(tx, rows)}`)
 }
 
 /** The transactions of these references, and perhaps others of the same partners. */

@@ -1,6 +1,6 @@
 /** All SQL of the sandbox bank. */
 import type { ErrorKey } from '@partner-payments/wire'
-import { acrossPartners, ofPartners, sql, type Tx } from '../../postgres/index.ts'
+import { acrossPartners, dueWork, ofPartners, sql, type Tx } from '../../postgres/index.ts'
 import type { Instruction } from '../port.ts'
 
 export type InstructionRow = {
@@ -76,11 +76,11 @@ export async function oldestDue(tx: Tx, now: Date): Promise<Date | null> {
 /** Notifications of all partners that are due, oldest first: a due-work scan, which names no partner by design. */
 export function dueNotifications(tx: Tx, now: Date, notificationsMax: number): Promise<readonly NotificationRow[]> {
   return tx.rows<NotificationRow>(
-    acrossPartners(
+    dueWork(
       'reads due bank notifications in order of time',
-      sql`
-    select partner_id, id, subject_id, kind, payload from rails.sandbox_notifications
-    where due_at <= ${now} order by due_at, id limit ${notificationsMax}`,
+      (whose) => sql`
+      select partner_id, id, subject_id, kind, payload from rails.sandbox_notifications
+      where due_at <= ${now} and ${whose()} order by due_at, id limit ${notificationsMax}`,
     ),
   )
 }

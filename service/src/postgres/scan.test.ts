@@ -1,0 +1,78 @@
+/** Scans when a shard does not answer: a policy on the rows of one partner fails as a statement to a lost worker does. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { createTestDatabase, type TestDatabase } from '../../../test/support/postgres.ts'
+import { createLog, newId, randomText } from '../kernel/index.ts'
+import { acrossPartners, createDatabase, type Database, dueWork, firstPartners, sql } from './index.ts'
+
+const log = createLog('silent')
+const partnerIds = sql`select id from public.known order by id`
+let database: TestDatabase
+let db: Database
+let plain: Database
+/** The owner of the tables is above policies. */
+const role = `scanner_${randomText(16)
+  .toLowerCase()
+  .replaceAll(/[^a-z0-9]/g, '0')}`
+const [away, first, second] = [newId(), newId(), newId()]
+
+before(async () => {
+  database = await createTestDatabase()
+  plain = createDatabase({ url: database.url, connectionsMax: 1, log })
+  await plain.pool.query(`
+    create table public.known (id uuid);
+    create table public.work (partner_id uuid, due_at integer);
+    insert into public.known values ('${away}'), ('${first}'), ('${second}');
+    insert into public.work values ('${away}', 1), ('${first}', 1), ('${first}', 2), ('${second}', 1);
+    create function public.reach(partner_id uuid) returns boolean language plpgsql as $$
+    begin
+      if partner_id = '${away}' then
+        raise exception 'connection to the remote node failed' using errcode = '08006';
+      end if;
+      return true;
+    end $$;
+    alter table public.work enable row level security;
+    create policy shards on public.work using (public.reach(partner_id));
+    create role ${role} login password '${role}';
+    grant all on schema public to ${role}; grant all on all tables in schema public to ${role}`)
+  const url = new URL(database.url)
+  Object.assign(url, { username: role, password: role })
+  db = createDatabase({ url: url.href, connectionsMax: 2, log, sharded: true, partnerIds })
+})
+after(async () => {
+  await db.close()
+  await plain.pool.query(`drop owned by ${role}; drop role ${role}`)
+  await plain.close()
+  await database.drop()
+})
+
+const due = (after = '00000000-0000-0000-0000-000000000000') =>
+  dueWork(
+    'finds partners with due work',
+    (whose) => sql`
+    select partner_id from public.work where partner_id > ${after} and ${whose()} order by partner_id`,
+  )
+
+test('when a shard does not answer, a scan for due work finds that of the other partners', async () => {
+  const rows = await db.rows<{ partnerId: string }>(due())
+  assert.deepEqual(
+    rows.map(({ partnerId }) => partnerId),
+    [first, first, second],
+  )
+  assert.equal((await db.row<{ partnerId: string }>(due()))?.partnerId, first)
+})
+
+test('a scan whose result must be complete fails as a whole', async () => {
+  const statement = acrossPartners('counts all work', sql`select count(*) from public.work where due_at > ${0}`)
+  await assert.rejects(db.rows(statement), { name: 'Unreachable' })
+})
+
+test('a statement about the lost partner fails', async () => {
+  await assert.rejects(db.rows(sql`select due_at from public.work where partner_id = ${away}`), { name: 'Unreachable' })
+})
+
+test('partners are found page by page', async () => {
+  const page = await firstPartners(db, 1, () => due())
+  assert.deepEqual(page, { partnerIds: [first], complete: false })
+  assert.deepEqual(await firstPartners(db, 2, () => due(first)), { partnerIds: [second], complete: true })
+})
