@@ -121,13 +121,15 @@ const ofPayments: Partial<Record<ProblemCode, Provocation>> = {
       where id = ${id}`)
     return client.post(payouts, payoutText(id, '10.00'))
   },
+  // Only production has no issuers by default.
   iban_issuer_not_configured: async () => {
-    const service = await startTestService({ env: { IBAN_ISSUERS: '' } })
+    const service = await createTestService()
     try {
-      const guid = textAt(await createCustomer(service.client), 'guid')
-      return await service.client.post(`/v1/customers/${guid}/account`)
+      const { url } = await service.role('serve', { MODE: 'production', SMTP_URL: 'smtp://127.0.0.1:9' })
+      const client = service.client(url, await service.operator('partner', 'create', '--name', 'Example'))
+      return await client.post(`/v1/customers/${textAt(await createCustomer(client), 'guid')}/account`)
     } finally {
-      await service.dispose()
+      await service.close()
     }
   },
   iban_pool_exhausted: async ({ service, db }) => {
