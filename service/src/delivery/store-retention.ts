@@ -14,7 +14,7 @@ export function expiredHeld(tx: Tx, before: Date, rowsMax: number): Promise<read
     unprepared(
       acrossPartners(
         'finds deliveries that were held too long, without a lock',
-        sql`
+        sql`/* delivery.expiredHeld */
       select partner_id, subscription_id, event_id from delivery.queue
       where status = 'Held' and held_at < ${before} order by held_at limit ${rowsMax}`,
       ),
@@ -28,7 +28,7 @@ export function expiredOfDisabled(tx: Tx, before: Date, rowsMax: number): Promis
     unprepared(
       acrossPartners(
         'finds deliveries of subscriptions that were disabled too long, without a lock',
-        sql`
+        sql`/* delivery.expiredOfDisabled */
       select expired.* from delivery.subscriptions
       cross join lateral (
         select partner_id, subscription_id, event_id from delivery.queue
@@ -49,11 +49,11 @@ export async function dropExpired(tx: Tx, rows: readonly Expired[], before: Date
   const column = columnOf(rows)
   const [partnerId = ''] = column('partnerId')
   const subscriptionIds = [...new Set(column('subscriptionId'))]
-  await tx.run(sql`
+  await tx.run(sql`/* delivery.dropExpired */
     select 1 from delivery.endpoint_queues where partner_id = ${partnerId} and subscription_id = any(${subscriptionIds}::uuid[])
     order by subscription_id for update`)
   const dropped = await tx.rows<{ subscriptionId: string; count: bigint }>(
-    unprepared(sql`
+    unprepared(sql`/* delivery.dropExpired */
       with dropped as (
         delete from delivery.queue
         using unnest(${column('subscriptionId')}::uuid[], ${column('eventId')}::uuid[]) as input (subscription_id, event_id)
@@ -78,7 +78,7 @@ export function deliveredBetween(tx: Tx, from: string, to: string): Promise<read
     unprepared(
       acrossPartners(
         'counts the deliveries of a week that is dropped as a whole',
-        sql`
+        sql`/* delivery.deliveredBetween */
       select partner_id, subscription_id, count(*) as count from delivery.deliveries
       where event_id >= ${from} and event_id < ${to} group by partner_id, subscription_id`,
       ),
@@ -92,7 +92,7 @@ export function deleteDelivered(tx: Tx, before: string, rowsMax: number): Promis
     unprepared(
       acrossPartners(
         'deletes old deliveries from the default partition',
-        sql`
+        sql`/* delivery.deleteDelivered */
       with dropped as (
         delete from delivery.deliveries_default where ctid = any(array(
           select ctid from delivery.deliveries_default where event_id < ${before} limit ${rowsMax}))
@@ -109,7 +109,7 @@ export async function oldestOwed(tx: Tx): Promise<string | undefined> {
     unprepared(
       acrossPartners(
         'finds the oldest event with a pending delivery, whose partition must be kept',
-        sql`
+        sql`/* delivery.oldestOwed */
       select oldest.event_id from delivery.endpoint_queues cross join lateral (
         select event_id from delivery.queue
         where partner_id = endpoint_queues.partner_id and subscription_id = endpoint_queues.subscription_id
@@ -126,7 +126,7 @@ export async function earliestRecovery(tx: Tx): Promise<Date | undefined> {
   const row = await tx.row<{ since: Date }>(
     acrossPartners(
       'finds the time from which recoveries in progress need partitions',
-      sql`
+      sql`/* delivery.earliestRecovery */
     select since from delivery.recoveries where status = 'Running' order by since limit 1`,
     ),
   )

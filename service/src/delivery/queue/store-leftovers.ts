@@ -17,7 +17,7 @@ export async function findLeftovers(
     unprepared(
       acrossPartners(
         'finds queue rows whose delivery is recorded, without a lock',
-        sql`
+        sql`/* delivery.findLeftovers */
       with examined as (
         select following.*, row_number() over (order by partner_id, subscription_id, event_id) = ${rowsMax} as is_last
         from (select partner_id, subscription_id, event_id from delivery.queue
@@ -42,7 +42,7 @@ export function deleteLeftovers(
   eventIds: readonly string[],
 ): Promise<number> {
   return tx.run(
-    unprepared(sql`
+    unprepared(sql`/* delivery.deleteLeftovers */
       delete from delivery.queue
       where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and event_id = any(array(
         select event_id from delivery.deliveries

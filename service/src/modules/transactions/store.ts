@@ -105,7 +105,7 @@ export function referencesTaken(
   tx: Tx,
   keys: readonly { readonly partnerId: string; readonly reference: string }[],
 ): Promise<readonly { readonly partnerId: string; readonly reference: string }[]> {
-  return tx.rows(sql`
+  return tx.rows(sql`/* transactions.referencesTaken */
     select partner_id, reference from transactions.transactions
     where ${ofPartners(keys.map((key) => key.partnerId))}
       and reference = any(${keys.map((key) => key.reference)}::text[])`)
@@ -116,7 +116,9 @@ export function referencesTaken(
  * so that two batches cannot deadlock.
  */
 export function insertTransactions(tx: Tx, rows: readonly TransactionRow[]): void {
-  tx.later(sql`insert into transactions.transactions (${columns}) ${given(rows)} order by partner_id, reference`)
+  tx.later(
+    sql`/* transactions.insertTransactions */ insert into transactions.transactions (${columns}) ${given(rows)} order by partner_id, reference`,
+  )
 }
 
 /** The transactions of these references, and perhaps others of the same partners. */
@@ -124,7 +126,7 @@ export function transactionsByReference(
   tx: Tx,
   keys: readonly { readonly partnerId: string; readonly reference: string }[],
 ): Promise<readonly TransactionRow[]> {
-  return tx.rows<TransactionRow>(sql`
+  return tx.rows<TransactionRow>(sql`/* transactions.transactionsByReference */
     select ${columns} from transactions.transactions
     where ${ofPartners(keys.map((key) => key.partnerId))}
       and reference = any(${keys.map((key) => key.reference)}::text[])`)
@@ -133,7 +135,7 @@ export function transactionsByReference(
 export type TransactionKey = { readonly partnerId: string; readonly id: string }
 
 export function lockTransaction(tx: Tx, partnerId: string, id: string): Promise<TransactionRow | undefined> {
-  return tx.row<TransactionRow>(sql`
+  return tx.row<TransactionRow>(sql`/* transactions.lockTransaction */
     select ${columns} from transactions.transactions where partner_id = ${partnerId} and id = ${id} for update`)
 }
 
@@ -184,7 +186,7 @@ const givenMoves = givenBy<TransactionMove>(
 export function moveTransactions(tx: Tx, moves: readonly TransactionMove[]): Promise<readonly Moved[]> {
   const partnerIds = moves.map((move) => move.partnerId)
   return tx.rows<Moved>(
-    unprepared(sql`
+    unprepared(sql`/* transactions.moveTransactions */
     update transactions.transactions as stored set status = input.status, error_key = input.error_key,
       debtor = coalesce(input.debtor, stored.debtor), timeline = stored.timeline || input.entries,
       updated_at = greatest(stored.updated_at, input.updated_at)
@@ -202,7 +204,7 @@ export async function appendToTimeline(
   entries: string,
   now: Date,
 ): Promise<void> {
-  await tx.run(sql`
+  await tx.run(sql`/* transactions.appendToTimeline */
     update transactions.transactions set timeline = timeline || ${entries}::jsonb,
       updated_at = greatest(updated_at, ${now}::timestamptz)
     where partner_id = ${partnerId} and id = ${id}`)
@@ -222,7 +224,7 @@ export function listTransactions(
     ? sql`and (created_at, id) < (select created_at, id from transactions.transactions
         where partner_id = ${partnerId} and id = ${afterId})`
     : sql`and id < ${afterId}`
-  return tx.rows<TransactionRow>(sql`
+  return tx.rows<TransactionRow>(sql`/* transactions.listTransactions */
     select ${columns} from transactions.transactions where partner_id = ${partnerId}
     ${afterId === null ? noSql : afterCursor}
     ${status === null ? noSql : sql`and status = ${status}`}
