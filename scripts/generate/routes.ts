@@ -2,7 +2,7 @@
 import { type Operation, type OperationId, eventNames, operationIds, operations } from '@partner-payments/wire'
 import type { Route } from '../../sdk/src/call.ts'
 import { cursorOf, namespaces } from './methods.ts'
-import { type Schema, amountPaths, eventShape, isSchema } from './shapes.ts'
+import { type Schema, amountPaths, eventShape } from './shapes.ts'
 
 /** POST operations that are idempotent without a key, as their descriptions state. */
 const idempotentPosts: ReadonlySet<OperationId> = new Set(['createCustomerAccount', 'enableSubscription'])
@@ -10,11 +10,8 @@ const idempotentPosts: ReadonlySet<OperationId> = new Set(['createCustomerAccoun
 /** GET, PUT and DELETE are idempotent by RFC 9110. PATCH sets the given values and is idempotent too. */
 function retryOf(id: OperationId, operation: Operation): Route['retry'] {
   if (operation.method !== 'POST' || idempotentPosts.has(id)) return 'always'
-  return takesKey(operation) ? 'withIdempotencyKey' : 'never'
+  return operation.idempotency === undefined ? 'never' : 'withIdempotencyKey'
 }
-
-const takesKey = ({ body }: Operation) =>
-  isSchema(body) && isSchema(body.properties) && 'idempotencyKey' in body.properties
 
 const list = (values: readonly string[]) => `[${values.map((value) => `'${value}'`).join(', ')}]`
 
@@ -29,6 +26,7 @@ function route(id: OperationId): string {
     `params: ${list(Object.keys(params))}`,
     `input: '${input}'`,
     `retry: '${retryOf(id, operation)}'`,
+    `idempotencyKey: ${operation.idempotency === undefined ? 'undefined' : `'${operation.idempotency}'`}`,
     `cursor: ${cursor === undefined ? 'undefined' : `'${cursor}'`}`,
     `requestAmounts: ${list(amountPaths(body as Schema | undefined))}`,
     `responseAmounts: ${list(amountPaths(response as Schema | undefined))}`,

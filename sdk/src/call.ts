@@ -9,6 +9,8 @@ export type Route = {
   readonly input: 'body' | 'query' | 'none'
   /** When a failed request may be sent again. */
   readonly retry: 'always' | 'withIdempotencyKey' | 'never'
+  /** Where a request has its idempotency key: in the header `Idempotency-Key` or in the body. */
+  readonly idempotencyKey: 'header' | 'body' | undefined
   /** The query parameter that takes the cursor of the next page. */
   readonly cursor: 'cursor' | 'after' | undefined
   /** The paths of amounts in the request and response bodies, such as `data.*.amount`. */
@@ -23,7 +25,7 @@ export type CallOptions = {
   readonly timeoutMs?: number | undefined
   /** The maximum number of attempts after the first. Default: that of the client. */
   readonly retries?: number | undefined
-  /** The idempotency key, for an operation that takes one. Equivalent to `idempotencyKey` in the body. */
+  /** The idempotency key, for an operation that takes one. Equivalent to `idempotencyKey` in the body of a payment. */
   readonly idempotencyKey?: string | undefined
   /** The `X-Request-Id` of every attempt: 1 to 64 letters, digits, `.`, `_` or `-`. Default: a new UUID. */
   readonly requestId?: string | undefined
@@ -64,11 +66,14 @@ type BodyWithKey = { readonly idempotencyKey?: unknown } | undefined
 
 const keyOf = (body: unknown) => (body as BodyWithKey)?.idempotencyKey
 
-/** Adds the idempotency key of the options to the body. Throws a TypeError if the body has another one. */
+/**
+ * Adds the idempotency key of the options to the body of an operation that has it there. Throws a TypeError if the body has
+ * another one, or if the operation takes none.
+ */
 export function buildBody(route: Route, body: unknown, key: string | undefined): unknown {
   if (key === undefined) return body
-  if (route.retry !== 'withIdempotencyKey')
-    throw new TypeError(`${route.method} ${route.path} takes no idempotency key`)
+  if (route.idempotencyKey === undefined) throw new TypeError(`${route.method} ${route.path} takes no idempotency key`)
+  if (route.idempotencyKey === 'header') return body
   const given = keyOf(body)
   if (given !== undefined && given !== key)
     throw new TypeError('the body and the options have different idempotency keys')
@@ -76,8 +81,8 @@ export function buildBody(route: Route, body: unknown, key: string | undefined):
 }
 
 /** A POST is retried only if it is idempotent: by its definition or by an idempotency key. */
-export function isIdempotent({ retry }: Route, body: unknown): boolean {
-  return retry === 'withIdempotencyKey' ? typeof keyOf(body) === 'string' : retry === 'always'
+export function isIdempotent({ retry }: Route, body: unknown, key: string | undefined): boolean {
+  return retry === 'withIdempotencyKey' ? typeof (key ?? keyOf(body)) === 'string' : retry === 'always'
 }
 
 /** Reads the arguments of a method: path parameters, then body or query, then options. */

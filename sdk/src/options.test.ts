@@ -50,6 +50,16 @@ test('idempotencyKey is sent in the body and makes a POST safe to retry', async 
   )
 })
 
+test('idempotencyKey is sent in the header where the body has none, and makes the POST safe to retry', async (context) => {
+  const { client, requests } = await startScriptedApi(context, inSequence(drop, json(200, { guid: 'g' })))
+  await client.customers.create({ email: 'ada@example.com' }, { idempotencyKey: 'k-1' })
+  assert.deepEqual(
+    requests.map(({ headers }) => headers['idempotency-key']),
+    ['k-1', 'k-1'],
+  )
+  for (const { body } of requests) assert.deepEqual(JSON.parse(body), { email: 'ada@example.com' })
+})
+
 test('idempotencyKey is refused if it contradicts the body or the operation takes none', async (context) => {
   const { client, requests } = await startScriptedApi(context, json(200, {}))
   const body = { ...payout, idempotencyKey: 'k-1' }

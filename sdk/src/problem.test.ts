@@ -10,6 +10,7 @@ const classes = [
   [403, sdk.PermissionError],
   [404, sdk.NotFoundError],
   [405, sdk.ApiProblem],
+  [408, sdk.ApiProblem],
   [409, sdk.ConflictError],
   [410, sdk.ApiProblem],
   [413, sdk.ApiProblem],

@@ -34,6 +34,7 @@ type Call = {
   readonly operation: OperationId
   readonly route: Route
   readonly url: URL
+  readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
   readonly requestId: string
   readonly timeoutMs: number
@@ -55,16 +56,19 @@ function prepare(transport: Transport, operation: OperationId, input: CallInput,
     transport.baseUrl,
   )
   url.search = buildQuery(input.query)
-  const value = buildBody(route, input.body, options.idempotencyKey)
+  const { idempotencyKey } = options
+  const value = buildBody(route, input.body, idempotencyKey)
   const body = value === undefined ? noBody : Buffer.from(stringifyExactly(value, route.requestAmounts))
-  const retries = isIdempotent(route, value) ? (options.retries ?? transport.retries) : 0
-  const call: Call = { operation, route, url, body, requestId, timeoutMs, signal }
+  const retries = isIdempotent(route, value, idempotencyKey) ? (options.retries ?? transport.retries) : 0
+  const headers: Record<string, string> =
+    route.idempotencyKey === 'header' && idempotencyKey !== undefined ? { 'idempotency-key': idempotencyKey } : {}
+  const call: Call = { operation, route, url, headers, body, requestId, timeoutMs, signal }
   return { call, retries }
 }
 
 /** Sends one signed request. Each has its own nonce and timestamp, because the service accepts a nonce once. */
 async function exchange({ fetch: send, sign, clock }: Transport, call: Call, abort: AbortSignal) {
-  const { route, url, body, requestId } = call
+  const { route, url, headers, body, requestId } = call
   const timestamp = String(Math.floor(clock.nowMs() / 1000))
   const { pathname: path, search } = url
   const response = await send(url, {
@@ -73,6 +77,7 @@ async function exchange({ fetch: send, sign, clock }: Transport, call: Call, abo
       accept: 'application/json',
       ...(body.length > 0 && { 'content-type': 'application/json' }),
       'x-request-id': requestId,
+      ...headers,
       ...sign({ method: route.method, path, query: search.slice(1), body, timestamp }),
     },
     ...(body.length > 0 && { body }),

@@ -1,6 +1,6 @@
 -- Schemas and names follow the layout of the code: the webhook engine owns `delivery`, the event outbox owns `events`,
 -- a lane is an endpoint queue, and what was `noticed` about it is its last alert.
--- Names only: no row is rewritten. Views under the old names let the version before go on: migration 0032 drops them.
+-- Names only: no row is rewritten. Views under the old names let the version before go on: migration 0028 drops them.
 -- Locks: exclusive, for an instant, on the tables that are renamed.
 
 alter schema webhooks rename to delivery;

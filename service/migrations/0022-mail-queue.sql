@@ -1,6 +1,6 @@
 -- Mail: one queue for every outgoing mail, one row for each mail to one address. It replaces the queue of invitation mails
 -- (users.mails) and the alerts about failing endpoints (delivery.notices). The version before goes on with its tables;
--- migration 0032 takes over what they have not sent.
+-- migration 0028 takes over what they have not sent.
 -- Locks: none on existing data.
 
 create schema mail;

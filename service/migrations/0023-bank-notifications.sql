@@ -1,6 +1,6 @@
 -- The sandbox bank sends bank notifications, the term of its port (`BankNotification`).
 -- Why: the old name also means the email about a failing endpoint.
--- Names only: no row is rewritten. A view under the old name lets the version before go on: migration 0032 drops it.
+-- Names only: no row is rewritten. A view under the old name lets the version before go on: migration 0028 drops it.
 -- Locks: exclusive, for an instant, on the sandbox bank's notifications.
 
 alter table rails.sandbox_notices rename to sandbox_notifications;

@@ -40,7 +40,7 @@ const refusals: readonly Refused[] = [
   get(
     '/v1/payouts?state=Sent',
     '/query/state',
-    /; known parameters: limit, cursor, status, beneficiaryId, idempotencyKey$/,
+    /; known parameters: limit, cursor, status, beneficiaryId, customerId, currency, reference, idempotencyKey, createdFrom, createdTo$/,
   ),
   get('/v1/accounts?x=1', '/query/x', /; it has no parameters$/),
   get('/v1/payouts?cursor=x', '/query/cursor', /`nextCursor` of its previous page/),

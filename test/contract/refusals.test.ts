@@ -203,7 +203,17 @@ test('401 before any other refusal when the request is not signed', async () => 
 })
 
 test('404 when the path is unknown', async () => {
-  for (const target of ['/', '/v1', '/v1/', '/v2/customers', '/v1/invitations', '/V1/customers', '/v1//customers'])
+  // `GET /` leads to the reference: test/contract/reference.test.ts.
+  assertProblem(await client.send({ method: 'POST', target: '/' }), { status: 404, code: 'not_found' })
+  for (const target of [
+    '/index.html',
+    '/v1',
+    '/v1/',
+    '/v2/customers',
+    '/v1/invitations',
+    '/V1/customers',
+    '/v1//customers',
+  ])
     for (const method of ['GET', 'POST'])
       assertProblem(await client.send({ method, target }), { status: 404, code: 'not_found' })
 })

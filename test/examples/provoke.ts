@@ -60,17 +60,17 @@ async function withLockedBalance(stage: Stage, request: () => Promise<Answer>): 
   })
 }
 
-/** A header without a colon, which no HTTP client sends. */
-async function malformed(baseUrl: string): Promise<Refused> {
+/** Sends what no HTTP client sends, and leaves the connection open. */
+async function sendRaw(baseUrl: string, head: string): Promise<Refused> {
   const { hostname, port } = new URL(baseUrl)
   const socket = connect(Number(port), hostname)
-  socket.end('GET /v1/accounts HTTP/1.1\r\nHost\r\n\r\n')
+  socket.write(head)
   const response = await text(socket)
   return { status: Number(response.split(' ')[1]), text: response.slice(response.indexOf('\r\n\r\n') + 4) }
 }
 
 const ofRequests: Partial<Record<ProblemCode, Provocation>> = {
-  malformed_request: ({ service }) => malformed(service.baseUrl),
+  malformed_request: ({ service }) => sendRaw(service.baseUrl, 'GET /v1/accounts HTTP/1.1\r\nHost\r\n\r\n'),
   malformed_json: ({ client }) => client.send(post(payouts, '{"amount":10.00,')),
   body_required: ({ client }) => client.post(payouts),
   duplicate_key: ({ client }) => client.send(post(payouts, '{"amount":10.00,"amount":11.00}')),
@@ -120,6 +120,17 @@ const ofPayments: Partial<Record<ProblemCode, Provocation>> = {
       update beneficiaries.beneficiaries set iban = null, bic = null, wallet_address = ${`0x${'5'.repeat(40)}`}
       where id = ${id}`)
     return client.post(payouts, payoutText(id, '10.00'))
+  },
+  // Only production has no issuers by default.
+  iban_issuer_not_configured: async () => {
+    const service = await createTestService()
+    try {
+      const { url } = await service.role('serve', { MODE: 'production', SMTP_URL: 'smtp://127.0.0.1:9' })
+      const client = service.client(url, await service.operator('partner', 'create', '--name', 'Example'))
+      return await client.post(`/v1/customers/${textAt(await createCustomer(client), 'guid')}/account`)
+    } finally {
+      await service.close()
+    }
   },
   iban_pool_exhausted: async ({ service, db }) => {
     await db.run(sql`update accounts.iban_pools set next_block = 2147483647`)
@@ -192,12 +203,45 @@ const ofFailures: Partial<Record<ProblemCode, Provocation>> = {
       await service.dispose()
     }
   },
+  request_timeout: async () => {
+    const service = await startTestService({ env: { HEADERS_TIMEOUT_MS: '200' } })
+    try {
+      return await sendRaw(service.baseUrl, 'GET /v1/accounts HTTP/1.1\r\nHost: ')
+    } finally {
+      await service.dispose()
+    }
+  },
+  storage_unavailable: async () => {
+    const service = await startTestService()
+    try {
+      await makeReadOnly(service.databaseUrl)
+      return await until('a write is refused', async () => {
+        const answer = await service.client.post('/v1/customers', { email: 'ada@example.com' })
+        return answer.status === 503 && answer
+      })
+    } finally {
+      await service.dispose()
+    }
+  },
   internal_error: async ({ client, db }) => {
     await db.run(sql`alter table beneficiaries.beneficiaries rename to away`)
     return client.get('/v1/beneficiaries')
   },
   downstream_unreachable: () => behindGateway('hangUp'),
   downstream_timeout: () => behindGateway('silence'),
+}
+
+/** Also ends the connections of the service: new ones are read only. */
+async function makeReadOnly(url: string): Promise<void> {
+  const db = createDatabase({ url, connectionsMax: 1, log: createLog('silent') })
+  try {
+    await db.pool.query(`alter database ${new URL(url).pathname.slice(1)} set default_transaction_read_only = on`)
+    await db.pool.query(`
+      select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid()`)
+  } finally {
+    await db.close()
+  }
 }
 
 async function behindGateway(manner: 'hangUp' | 'silence'): Promise<Answer> {

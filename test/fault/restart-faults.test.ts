@@ -34,7 +34,9 @@ before(async () => {
   assert.equal(made.code, 0, made.stderr)
   credentials = readCredentials(JSON.parse(made.stdout) as Record<string, string>)
 })
+const leftovers: (() => unknown)[] = []
 after(async () => {
+  await Promise.all(leftovers.map((end) => end()))
   await database.drop()
   await rm(dataDir, { recursive: true, force: true })
 })
@@ -52,6 +54,8 @@ async function startInstance(
   const [PORT, OPS_PORT] = (await freePorts(2)) as [string, string]
   const env = { ...shared, DATA_DIR: dataDir, PORT, OPS_PORT, ...given }
   let program = await start(words, env)
+  // After a failed test: a program that has ended ignores the signal.
+  leftovers.push(() => program.signal('SIGKILL'))
   const stopIt = async () => {
     const { code, stderr } = await stop(program)
     assert.equal(code, 0, stderr)
@@ -113,10 +117,10 @@ for (const words of [['serve'], ['serve', '--processes', '2']])
   test(`no request fails during rolling restarts of two instances of: ${words.join(' ')}`, async (t) => {
     const instances = [await startInstance(words), await startInstance(words)]
     const balancer = await startBalancer(instances)
+    leftovers.push(balancer.close)
     const payouts = await payWhile(createClient(balancer.url, credentials), () => restartInTurn(instances, balancer))
     t.diagnostic(`${restarts} restarts, ${payouts} payouts`)
     assertNoFailure(balancer, payouts)
-    await balancer.close()
     await Promise.all(instances.map((instance) => instance.stop()))
   })
 
@@ -126,6 +130,7 @@ test('no request fails during rolling restarts of two gateways and of the two ap
   const toApi = { API_URL: inner.url }
   const gateways = [await startInstance(['gateway'], toApi), await startInstance(['gateway'], toApi)]
   const outer = await startBalancer(gateways)
+  leftovers.push(outer.close, inner.close)
   const payouts = await payWhile(createClient(outer.url, credentials), async () => {
     await restartInTurn(apis, outer)
     await restartInTurn(gateways, outer)
@@ -135,13 +140,12 @@ test('no request fails during rolling restarts of two gateways and of the two ap
   assertNoFailure(outer, payouts)
   await Promise.all(gateways.map((instance) => instance.stop()))
   await Promise.all(apis.map((instance) => instance.stop()))
-  await outer.close()
-  await inner.close()
 })
 
 test('no request fails while SIGUSR2 replaces the processes of one instance in turn', async (t) => {
   const instance = await startInstance(['serve', '--processes', '2'])
   const balancer = await startBalancer([instance])
+  leftovers.push(balancer.close)
   const lines = (message: string) =>
     linesOf(instance.program().stderr()).filter((line) => line.includes(message)).length
   const rounds = scaled(1, 4)
@@ -156,6 +160,5 @@ test('no request fails while SIGUSR2 replaces the processes of one instance in t
   t.diagnostic(`${rounds} rounds, ${payouts} payouts`)
   assertNoFailure(balancer, payouts)
   assert.equal(lines('"API process listens"'), 2 + 2 * rounds)
-  await balancer.close()
   await instance.stop()
 })

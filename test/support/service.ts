@@ -81,6 +81,9 @@ export function readCredentials(given: JsonObject): Credentials {
   return given as Credentials
 }
 
+/** One for all services of a test file, because two may share a database. */
+const gatewayMasterKey = randomBytes(32).toString('base64')
+
 async function environmentOf(options: TestServiceOptions) {
   const [port, opsPort] = await freePorts(2)
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'partner-payments-service-')))
@@ -93,7 +96,7 @@ async function environmentOf(options: TestServiceOptions) {
     PATH: process.env.PATH ?? '',
     DATA_DIR: dataDir,
     DATABASE_URL: databaseUrl,
-    ...(callsGateway ? { MASTER_KEY: randomBytes(32).toString('base64') } : {}),
+    ...(callsGateway ? { MASTER_KEY: gatewayMasterKey } : {}),
     PORT: String(port),
     OPS_PORT: String(opsPort),
     SANDBOX_BANK_DELAY_MS: '50',

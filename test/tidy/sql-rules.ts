@@ -141,7 +141,7 @@ export function checkPartner(
     readStatements(source).flatMap(({ at, name, text, acrossPartners }) => {
       const tables = tablesIn(text, schemas).filter(([schema, table]) => !shared.has(`${schema}.${table}`))
       const mentions = text.match(/\bpartner_id\b/g)?.length ?? 0
-      const isInsert = /^\s*insert\b/i.test(text)
+      const isInsert = /^\s*insert\b/i.test(withoutComments(text))
       const namesPartner = mentions >= tables.length && (isInsert || /\bpartner_id\s*=\s*\$\{\}/.test(text))
       if (acrossPartners === undefined)
         return tables.length === 0 || namesPartner
@@ -202,6 +202,22 @@ export function checkSharded(
           : [],
       ),
     )
+}
+
+/**
+ * A statement begins with the name of its place and function, so that pg_stat_activity, pg_stat_statements and the logs of
+ * PostgreSQL name the code that sent it.
+ */
+export function checkStatementNames(sources: readonly Source[]): readonly Finding[] {
+  return sources.filter(isService).flatMap((source) =>
+    readStatements(source).flatMap(({ at, name, text }) => {
+      if (!/^\s*\(?\s*(?:select|insert|update|delete|with|lock|truncate)\b/i.test(withoutComments(text))) return []
+      const label = `/* ${placeOf(source.path)?.name}.${name} */`
+      return text.startsWith(label)
+        ? []
+        : [finding(source, at, `the statement in ${name} does not begin with ${label}`)]
+    }),
+  )
 }
 
 /** Functions and phrases in which `from` is followed by a column. */

@@ -9,6 +9,7 @@ import {
   checkOwnership,
   checkPartner,
   checkSharded,
+  checkStatementNames,
   checkTablesExist,
   checkWords,
   readSchemas,
@@ -40,6 +41,7 @@ suite('sql', () => {
     assert.deepEqual(checkPartner(sources, schemas, shared), none))
   test('a sharded database runs every statement', () => assert.deepEqual(checkSharded(sources, schemas, shared), none))
   test('scans over all partners are found', () => assert.ok(readPartnerScans(sources).length >= 10))
+  test('a statement begins with the name of its function', () => assert.deepEqual(checkStatementNames(sources), none))
   test('statements name existing tables', () => assert.deepEqual(checkTablesExist(sources, tables), none))
   test('the database computes no time, id or advisory lock', () =>
     assert.deepEqual(checkWords(sources, migrations), none))
@@ -69,6 +71,14 @@ suite('the rules of statements find violations', () => {
       assert.equal(owned(statement), 1, statement)
     assert.equal(owned('select 1 from payouts.payouts', 'service/src/modules/payouts/service.ts'), 1)
     assert.equal(owned('select 1 from delivery.deliveries', 'service/src/gateway/store.ts'), 1)
+  })
+
+  test('names of statements', () => {
+    const unnamed = (statement: string) => checkStatementNames(one(statement)).length
+    assert.equal(unnamed('select 1 from payouts.payouts'), 1)
+    assert.equal(unnamed('/* payouts.g */ select 1 from payouts.payouts'), 1)
+    assert.equal(unnamed('/* payouts.f */ select 1 from payouts.payouts'), 0)
+    assert.equal(unnamed('partner_id, id'), 0, 'a fragment has no name')
   })
 
   test('existing tables', () => {

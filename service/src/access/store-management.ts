@@ -23,7 +23,9 @@ export type CredentialRow = {
 export type Use = { readonly partnerId: string; readonly id: string; readonly usedAt: Date }
 
 export function partners(tx: Tx): Promise<readonly PartnerRow[]> {
-  return tx.rows<PartnerRow>(sql`select id as partner_id, name, created_at from access.partners order by id`)
+  return tx.rows<PartnerRow>(
+    sql`/* access.partners */ select id as partner_id, name, created_at from access.partners order by id`,
+  )
 }
 
 /** Of each partner: its valid service accounts, and the last use of any credential. */
@@ -31,7 +33,7 @@ export function credentialTotals(tx: Tx, now: Date): Promise<readonly Credential
   return tx.rows<CredentialTotals>(
     acrossPartners(
       'an operator lists the partners with their credentials',
-      sql`
+      sql`/* access.credentialTotals */
         select partner_id, max(last_used_at) as last_used_at,
           (count(*) filter (where impersonated_by is null and revoked_at is null
             and (expires_at is null or expires_at > ${now})))::integer as service_accounts
@@ -41,7 +43,7 @@ export function credentialTotals(tx: Tx, now: Date): Promise<readonly Credential
 }
 
 export function credentials(tx: Tx, partnerId: string): Promise<readonly CredentialRow[]> {
-  return tx.rows<CredentialRow>(sql`
+  return tx.rows<CredentialRow>(sql`/* access.credentials */
     select partner_id, id as service_account_id, name, api_key, permissions, impersonated_by, replaces, created_at,
       expires_at, revoked_at, last_used_at
     from access.service_accounts where partner_id = ${partnerId} order by id`)
@@ -49,27 +51,27 @@ export function credentials(tx: Tx, partnerId: string): Promise<readonly Credent
 
 /** Returns 0 if there is no such account or it is revoked. */
 export function expireServiceAccount(tx: Tx, partnerId: string, id: string, at: Date): Promise<number> {
-  return tx.run(sql`
+  return tx.run(sql`/* access.expireServiceAccount */
     update access.service_accounts set expires_at = ${at}
     where partner_id = ${partnerId} and id = ${id} and revoked_at is null`)
 }
 
 /** Expires every credential of the partner at `at`. An earlier end stays. */
 export function expireAll(tx: Tx, partnerId: string, at: Date): Promise<number> {
-  return tx.run(sql`
+  return tx.run(sql`/* access.expireAll */
     update access.service_accounts set expires_at = ${at}
     where partner_id = ${partnerId} and revoked_at is null and (expires_at is null or expires_at > ${at})`)
 }
 
 export async function setReplaces(tx: Tx, partnerId: string, id: string, replaced: string): Promise<void> {
-  await tx.run(sql`
+  await tx.run(sql`/* access.setReplaces */
     update access.service_accounts set replaces = ${replaced} where partner_id = ${partnerId} and id = ${id}`)
 }
 
 /** Writes a use only if the last one is a minute old, so that several processes together write once a minute. */
 export async function recordUses(tx: Tx, uses: readonly Use[]): Promise<void> {
   const column = columnOf(uses)
-  await tx.run(sql`
+  await tx.run(sql`/* access.recordUses */
     update access.service_accounts account set last_used_at = input.used_at
     from unnest(${column('partnerId')}::uuid[], ${column('id')}::uuid[], ${column('usedAt')}::timestamptz[])
       as input (partner_id, id, used_at)

@@ -8,30 +8,32 @@ export type SealedSample = { readonly partnerId: string; readonly id: string; re
 export async function existingTables(
   tx: Tx,
 ): Promise<{ readonly masterKeys: boolean; readonly serviceAccounts: boolean }> {
-  const row = await tx.row<{ masterKeys: boolean; serviceAccounts: boolean }>(sql`
+  const row = await tx.row<{ masterKeys: boolean; serviceAccounts: boolean }>(sql`/* access.existingTables */
     select to_regclass('access.master_keys') is not null as master_keys,
       to_regclass('access.service_accounts') is not null as service_accounts`)
   return row ?? { masterKeys: false, serviceAccounts: false }
 }
 
 export function masterKeys(tx: Tx): Promise<readonly MasterKeyRow[]> {
-  return tx.rows<MasterKeyRow>(sql`select key_id, check_value, created_at from access.master_keys order by created_at`)
+  return tx.rows<MasterKeyRow>(
+    sql`/* access.masterKeys */ select key_id, check_value, created_at from access.master_keys order by created_at`,
+  )
 }
 
 /** Until the end of the transaction no other process records a key. */
 export async function lockMasterKeys(tx: Tx): Promise<void> {
-  await tx.run(sql`lock table access.master_keys in share row exclusive mode`)
+  await tx.run(sql`/* access.lockMasterKeys */ lock table access.master_keys in share row exclusive mode`)
 }
 
 export async function insertMasterKey(tx: Tx, row: Omit<MasterKeyRow, 'createdAt'>, now: Date): Promise<void> {
-  await tx.run(sql`
+  await tx.run(sql`/* access.insertMasterKey */
     insert into access.master_keys (key_id, check_value, created_at)
     values (${row.keyId}, ${row.checkValue}, ${now}) on conflict (key_id) do nothing`)
 }
 
 /** Forgets the keys under which no value is sealed any more. Returns their ids. */
 export async function deleteOtherKeys(tx: Tx, keyId: string): Promise<readonly string[]> {
-  const rows = await tx.rows<{ readonly keyId: string }>(sql`
+  const rows = await tx.rows<{ readonly keyId: string }>(sql`/* access.deleteOtherKeys */
     delete from access.master_keys where key_id <> ${keyId} returning key_id`)
   return rows.map((row) => row.keyId)
 }
@@ -40,8 +42,8 @@ export async function deleteOtherKeys(tx: Tx, keyId: string): Promise<readonly s
 export function sealedSamples(tx: Tx): Promise<readonly SealedSample[]> {
   return tx.rows<SealedSample>(
     acrossPartners(
-      'the keys of a database from before migration 0029 are found by one scan, once',
-      sql`
+      'the keys of a database from before migration 0026 are found by one scan, once',
+      sql`/* access.sealedSamples */
         select distinct on (substring(api_secret_sealed from 2 for 4)) partner_id, id, api_secret_sealed as sealed
         from access.service_accounts order by substring(api_secret_sealed from 2 for 4), partner_id, id`,
     ),

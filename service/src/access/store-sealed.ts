@@ -9,13 +9,13 @@ export const sealedApiSecrets: SealedColumn = {
     tx.rows(
       acrossPartners(
         'an operator counts the values under each master key',
-        sql`
+        sql`/* access.countByKey */
           select encode(substring(api_secret_sealed from 2 for 4), 'hex') as key_id, count(*) as count
           from access.service_accounts where api_secret_sealed is not null group by 1 order by 1`,
       ),
     ),
   notUnder: async (tx, partnerId, { keyId, afterId, rowsMax }) => {
-    const rows = await tx.rows<{ readonly id: string; readonly sealed: Buffer }>(sql`
+    const rows = await tx.rows<{ readonly id: string; readonly sealed: Buffer }>(sql`/* access.notUnder */
       select id, api_secret_sealed as sealed from access.service_accounts
       where partner_id = ${partnerId} and id > ${afterId} and api_secret_sealed is not null
         and substring(api_secret_sealed from 2 for 4) <> decode(${keyId}, 'hex')
@@ -24,7 +24,7 @@ export const sealedApiSecrets: SealedColumn = {
   },
   replace: (tx, partnerId, values) => {
     const column = columnOf(values)
-    return tx.run(sql`
+    return tx.run(sql`/* access.replace */
       update access.service_accounts set api_secret_sealed = input.resealed
       from unnest(${column('id')}::uuid[], ${column('sealed')}::bytea[], ${column('resealed')}::bytea[])
         as input (id, sealed, resealed)

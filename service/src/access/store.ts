@@ -18,15 +18,17 @@ export type ServiceAccountRow = {
 type NewServiceAccount = Omit<ServiceAccountRow, 'permissions'> & { readonly permissions: readonly Permission[] }
 
 export async function insertPartner(tx: Tx, id: string, name: string, now: Date): Promise<void> {
-  await tx.run(sql`insert into access.partners (id, name, created_at) values (${id}, ${name}, ${now})`)
+  await tx.run(
+    sql`/* access.insertPartner */ insert into access.partners (id, name, created_at) values (${id}, ${name}, ${now})`,
+  )
 }
 
 export function partnerById(tx: Tx, id: string): Promise<{ readonly id: string; readonly name: string } | undefined> {
-  return tx.row(sql`select id, name from access.partners where id = ${id}`)
+  return tx.row(sql`/* access.partnerById */ select id, name from access.partners where id = ${id}`)
 }
 
 /** Every node of a sharded database has this table. */
-export const allPartnerIds = sql`select id from access.partners order by id`
+export const allPartnerIds = sql`/* access.partnerById */ select id from access.partners order by id`
 
 export async function partnerIds(tx: Tx): Promise<readonly string[]> {
   const rows = await tx.rows<{ readonly id: string }>(allPartnerIds)
@@ -34,7 +36,7 @@ export async function partnerIds(tx: Tx): Promise<readonly string[]> {
 }
 
 export async function insertServiceAccount(tx: Tx, row: NewServiceAccount, now: Date): Promise<void> {
-  await tx.run(sql`
+  await tx.run(sql`/* access.insertServiceAccount */
     insert into access.service_accounts (partner_id, id, name, api_key, api_secret_sealed, public_key_pem, permissions,
       impersonated_by, expires_at, created_at)
     values (${row.partnerId}, ${row.id}, ${row.name}, ${row.apiKey}, ${row.apiSecretSealed}, ${row.publicKeyPem},
@@ -46,7 +48,7 @@ export function serviceAccountsByKey(
   tx: Tx,
   keys: readonly { readonly partnerId: string; readonly apiKey: string }[],
 ): Promise<readonly ServiceAccountRow[]> {
-  return tx.rows<ServiceAccountRow>(sql`
+  return tx.rows<ServiceAccountRow>(sql`/* access.serviceAccountsByKey */
     select partner_id, id, name, api_key, api_secret_sealed, public_key_pem,
       array_to_string(permissions, ' ') as permissions, impersonated_by, expires_at
     from access.service_accounts
@@ -55,7 +57,7 @@ export function serviceAccountsByKey(
 }
 
 export function serviceAccountById(tx: Tx, partnerId: string, id: string): Promise<ServiceAccountRow | undefined> {
-  return tx.row<ServiceAccountRow>(sql`
+  return tx.row<ServiceAccountRow>(sql`/* access.serviceAccountById */
     select partner_id, id, name, api_key, api_secret_sealed, public_key_pem,
       array_to_string(permissions, ' ') as permissions, impersonated_by, expires_at
     from access.service_accounts
@@ -63,7 +65,7 @@ export function serviceAccountById(tx: Tx, partnerId: string, id: string): Promi
 }
 
 export function revokeServiceAccount(tx: Tx, partnerId: string, id: string, now: Date): Promise<number> {
-  return tx.run(sql`
+  return tx.run(sql`/* access.revokeServiceAccount */
     update access.service_accounts set revoked_at = ${now}
     where partner_id = ${partnerId} and id = ${id} and revoked_at is null`)
 }
@@ -79,7 +81,7 @@ const newNonces = insertBy<Nonce>(
  * The order by key prevents a deadlock between two batches with the same nonces.
  */
 export function insertNonces(tx: Tx, rows: readonly Nonce[]): Promise<readonly Omit<Nonce, 'expiresAt'>[]> {
-  return tx.rows(sql`
+  return tx.rows(sql`/* access.insertNonces */
     insert into access.nonces (partner_id, service_account_id, nonce, expires_at) ${newNonces(tx, rows)}
     on conflict (partner_id, service_account_id, nonce) do nothing
     returning partner_id, service_account_id, replace(nonce::text, '-', '') as nonce`)
@@ -95,7 +97,7 @@ export async function partnersWithExpiredNonces(
   const rows = await tx.rows<{ readonly id: string }>(
     dueWork(
       'finds partners with expired nonces, without a lock',
-      (whose) => sql`
+      (whose) => sql`/* access.partnersWithExpiredNonces */
       select distinct partner_id as id from access.service_accounts
       where partner_id > ${afterId} and ${whose(sql`service_accounts.partner_id`)} and exists (
         select from access.nonces
@@ -108,7 +110,7 @@ export async function partnersWithExpiredNonces(
 
 /** A join, not a list of pairs: PostgreSQL compares each row with the whole list, which takes minutes for one account. */
 export function deleteExpiredNonces(tx: Tx, partnerId: string, now: Date, noncesMax: number): Promise<number> {
-  return tx.run(sql`
+  return tx.run(sql`/* access.deleteExpiredNonces */
     delete from access.nonces using (
       select service_account_id, nonce from access.nonces
       where partner_id = ${partnerId} and expires_at < ${now} limit ${noncesMax}) as expired

@@ -31,6 +31,6 @@ export function createDeliveryEngine(given: DeliveryEngineDeps): DeliveryEngine 
     ...createRecoveries(deps),
     ...createFeed(deps),
     ...deliveryQueue,
-    sweep: async () => (await deliveryQueue.sweep()) + (await secrets.sweep(given.db, given.clock.now())),
+    sweep: async (log) => (await deliveryQueue.sweep(log)) + (await secrets.sweep(given.db, given.clock.now())),
   }
 }

@@ -190,7 +190,7 @@ export function startDelivery(options: DeliveryOptions): Loop {
   }
   const send = startLoop({ name: 'delivery.send', idleMs, step: worker.step, log })
   const fanOut = startLoop({ name: 'delivery.fan-out', idleMs, step: fanOutStep, log })
-  const sweep = startLoop({ name: 'delivery.sweep', idleMs: sweepIdleMs, step: webhooks.sweep, log })
+  const sweep = startLoop({ name: 'delivery.sweep', idleMs: sweepIdleMs, step: () => webhooks.sweep(log), log })
   const retain = startLoop({ name: 'delivery.retain', idleMs: retainIdleMs, step: () => webhooks.retain(log), log })
 
   return {

@@ -12,7 +12,7 @@ export type Expired = SubscriptionKey & { readonly eventId: string }
 export function expiredHeld(tx: Tx, before: Date, rowsMax: number): Promise<readonly Expired[]> {
   return tx.rows<Expired>(
     dueWork('finds deliveries that were held too long, without a lock', (whose) =>
-      unprepared(sql`
+      unprepared(sql`/* delivery.expiredHeld */
         select partner_id, subscription_id, event_id from delivery.queue
         where status = 'Held' and held_at < ${before} and ${whose()} order by held_at limit ${rowsMax}`),
     ),
@@ -24,7 +24,7 @@ export function disabledBefore(tx: Tx, before: Date): Promise<readonly Subscript
   return tx.rows<SubscriptionKey>(
     dueWork(
       'finds subscriptions that were disabled too long, without a lock',
-      (whose) => sql`
+      (whose) => sql`/* delivery.disabledBefore */
       select partner_id, id as subscription_id from delivery.subscriptions
       where disabled_at < ${before} and deleted_at is null and ${whose()}`,
     ),
@@ -38,7 +38,7 @@ export function expiredOf(
   rowsMax: number,
 ): Promise<readonly Expired[]> {
   return tx.rows<Expired>(
-    unprepared(sql`
+    unprepared(sql`/* delivery.expiredOf */
       select partner_id, subscription_id, event_id from delivery.queue
       where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and status = 'Pending'
         and created_at < ${before}
@@ -54,11 +54,11 @@ export async function dropExpired(tx: Tx, rows: readonly Expired[], before: Date
   const column = columnOf(rows)
   const [partnerId = ''] = column('partnerId')
   const subscriptionIds = [...new Set(column('subscriptionId'))]
-  await tx.run(sql`
+  await tx.run(sql`/* delivery.dropExpired */
     select 1 from delivery.endpoint_queues where partner_id = ${partnerId} and subscription_id = any(${subscriptionIds}::uuid[])
     order by subscription_id for update`)
   const dropped = await tx.rows<{ subscriptionId: string; count: bigint }>(
-    unprepared(sql`
+    unprepared(sql`/* delivery.dropExpired */
       with dropped as (
         delete from delivery.queue
         using unnest(${column('subscriptionId')}::uuid[], ${column('eventId')}::uuid[]) as input (subscription_id, event_id)
@@ -83,7 +83,7 @@ export function deliveredBetween(tx: Tx, from: string, to: string): Promise<read
     unprepared(
       acrossPartners(
         'counts the deliveries of a week that is dropped as a whole',
-        sql`
+        sql`/* delivery.deliveredBetween */
       select partner_id, subscription_id, count(*) as count from delivery.deliveries
       where event_id >= ${from} and event_id < ${to} group by partner_id, subscription_id`,
       ),
@@ -96,7 +96,7 @@ export function oldInDefault(tx: Tx, before: string, rowsMax: number): Promise<r
   return tx.rows<Expired>(
     acrossPartners(
       'finds old deliveries in the default partition, without a lock',
-      sql`
+      sql`/* delivery.oldInDefault */
       select partner_id, subscription_id, event_id from delivery.deliveries_default
       where event_id < ${before} limit ${rowsMax}`,
     ),
@@ -108,7 +108,7 @@ export async function dropDelivered(tx: Tx, rows: readonly Expired[]): Promise<n
   const column = columnOf(rows)
   const [partnerId = ''] = column('partnerId')
   const dropped = await tx.rows<SubscriptionKey>(
-    unprepared(sql`
+    unprepared(sql`/* delivery.dropDelivered */
       delete from delivery.deliveries using unnest(${column('subscriptionId')}::uuid[], ${column('eventId')}::uuid[])
         as input (subscription_id, event_id)
       where deliveries.partner_id = ${partnerId} and deliveries.subscription_id = input.subscription_id
@@ -130,7 +130,7 @@ export async function oldestOwed(tx: Tx): Promise<string | undefined> {
   const partners = await tx.rows<{ readonly partnerId: string }>(
     acrossPartners(
       'lists the partners whose oldest pending delivery keeps a partition',
-      sql`select distinct partner_id from delivery.endpoint_queues`,
+      sql`/* delivery.oldestOwed */ select distinct partner_id from delivery.endpoint_queues`,
     ),
   )
   const oldest = await Promise.all(partners.map(({ partnerId }) => oldestOwedOf(tx, partnerId)))
@@ -138,7 +138,7 @@ export async function oldestOwed(tx: Tx): Promise<string | undefined> {
 }
 
 async function oldestOwedOf(tx: Tx, partnerId: string): Promise<string | undefined> {
-  const row = await tx.row<{ readonly eventId: string }>(sql`
+  const row = await tx.row<{ readonly eventId: string }>(sql`/* delivery.oldestOwedOf */
     select oldest.event_id from delivery.endpoint_queues cross join lateral (
       select event_id from delivery.queue
       where partner_id = ${partnerId} and subscription_id = endpoint_queues.subscription_id
@@ -152,7 +152,7 @@ export async function earliestRecovery(tx: Tx): Promise<Date | undefined> {
   const row = await tx.row<{ since: Date }>(
     acrossPartners(
       'finds the time from which recoveries in progress need partitions',
-      sql`
+      sql`/* delivery.earliestRecovery */
     select since from delivery.recoveries where status = 'Running' order by since limit 1`,
     ),
   )

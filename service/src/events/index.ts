@@ -81,10 +81,10 @@ function insertEvents<N extends EventName>(tx: Tx, events: readonly NewEvent<N>[
     data: payloadOf(type, occurredAt, data),
     occurredAt,
   }))
-  tx.later(sql`
+  tx.later(sql`/* events.reference */
     insert into events.events (partner_id, id, type, reference, data, occurred_at) ${newEvents(tx, rows)}`)
   const pending = rows.map(({ partnerId, id: eventId }) => ({ partnerId, eventId }))
-  tx.later(sql`insert into events.pending (partner_id, event_id) ${newPending(tx, pending)}`)
+  tx.later(sql`/* events.reference */ insert into events.pending (partner_id, event_id) ${newPending(tx, pending)}`)
 }
 
 /** Looks up each event by its whole key. */
@@ -93,7 +93,7 @@ async function byIds(tx: Tx, keys: readonly EventKey[]): Promise<readonly OwnedE
   const column = columnOf(keys)
   const partnerIds = column('partnerId')
   return tx.rows<OwnedEvent>(
-    unprepared(sql`
+    unprepared(sql`/* events.byIds */
       select event.* from unnest(${partnerIds}::uuid[], ${column('eventId')}::uuid[]) as input (partner_id, event_id)
       cross join lateral (
         select partner_id, id, type, reference, data, occurred_at from events.events
@@ -105,7 +105,7 @@ async function byIds(tx: Tx, keys: readonly EventKey[]): Promise<readonly OwnedE
 /** The oldest events of each partner, in the order of the partners. */
 const nextPending = (tx: Tx, partnerIds: readonly string[], eventsMax: number): Promise<readonly EventKey[]> =>
   tx.rows<EventKey>(
-    unprepared(sql`
+    unprepared(sql`/* events.nextPending */
       select oldest.* from unnest(${partnerIds}::uuid[]) as input (partner_id)
       cross join lateral (
         select partner_id, event_id from events.pending
@@ -118,7 +118,7 @@ function deletePending(tx: Tx, keys: readonly EventKey[]): void {
   const column = columnOf(keys)
   const partnerIds = column('partnerId')
   tx.later(
-    unprepared(sql`
+    unprepared(sql`/* events.deletePending */
       delete from events.pending
       using unnest(${partnerIds}::uuid[], ${column('eventId')}::uuid[]) as taken (partner_id, event_id)
       where pending.partner_id = taken.partner_id and pending.event_id = taken.event_id
@@ -139,7 +139,7 @@ export function createEventOutbox({ wake }: { readonly wake?: () => void } = {})
     partnersWithPending: (tx, after, partnersMax) =>
       firstPartners(tx, partnersMax, (rowsMax) =>
         dueWork('finds partners with events to fan out, without a lock', (whose) =>
-          unprepared(sql`
+          unprepared(sql`/* events.partnersWithPending */
             select partner_id from events.pending where partner_id > ${after} and ${whose()}
             order by partner_id limit ${rowsMax}`),
         ),
@@ -155,7 +155,7 @@ export function createEventOutbox({ wake }: { readonly wake?: () => void } = {})
       const row = await tx.row<{ eventId: string }>(
         acrossPartners(
           'finds the oldest pending event, whose partition must be kept',
-          unprepared(sql`select event_id from events.pending order by event_id limit 1`),
+          unprepared(sql`/* events.oldestPending */ select event_id from events.pending order by event_id limit 1`),
         ),
       )
       return row?.eventId
@@ -163,7 +163,7 @@ export function createEventOutbox({ wake }: { readonly wake?: () => void } = {})
     byIds,
     hasPendingBefore: async (tx, partnerId, eventId) => {
       const row = await tx.row(
-        unprepared(sql`
+        unprepared(sql`/* events.hasPendingBefore */
           select 1 as found from events.pending where partner_id = ${partnerId} and event_id < ${eventId} limit 1`),
       )
       return row !== undefined

@@ -5,7 +5,7 @@ export type Key = { readonly partnerId: string; readonly operation: string; read
 
 /** False if the key is taken. Waits for a concurrent transaction that claims it. */
 export async function claimKey(tx: Tx, { partnerId, operation, idempotencyKey }: Key, now: Date): Promise<boolean> {
-  const inserted = await tx.run(sql`
+  const inserted = await tx.run(sql`/* idempotency.claimKey */
     insert into idempotency.keys (partner_id, operation, idempotency_key, created_at)
     values (${partnerId}, ${operation}, ${idempotencyKey}, ${now}) on conflict do nothing`)
   return inserted === 1
@@ -13,7 +13,7 @@ export async function claimKey(tx: Tx, { partnerId, operation, idempotencyKey }:
 
 /** In the transaction of `claimKey`. Sent with the commit. */
 export function saveAnswer(tx: Tx, { partnerId, operation, idempotencyKey }: Key, answerSealed: Uint8Array): void {
-  tx.later(sql`
+  tx.later(sql`/* idempotency.saveAnswer */
     update idempotency.keys set answer_sealed = ${answerSealed}
     where partner_id = ${partnerId} and operation = ${operation} and idempotency_key = ${idempotencyKey}`)
 }
@@ -22,7 +22,7 @@ export function answerOf(
   tx: Tx,
   { partnerId, operation, idempotencyKey }: Key,
 ): Promise<{ readonly answerSealed: Uint8Array | null } | undefined> {
-  return tx.row(sql`
+  return tx.row(sql`/* idempotency.answerOf */
     select answer_sealed from idempotency.keys
     where partner_id = ${partnerId} and operation = ${operation} and idempotency_key = ${idempotencyKey}`)
 }

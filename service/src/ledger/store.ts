@@ -28,7 +28,7 @@ export async function ensureAccount(
   account: { readonly id: string; readonly name: AccountName; readonly currency: Currency },
   now: Date,
 ): Promise<void> {
-  await tx.run(sql`
+  await tx.run(sql`/* ledger.ensureAccount */
     insert into ledger.accounts (partner_id, id, name, currency, posted, reserved, created_at)
     values (${partnerId}, ${account.id}, ${account.name}, ${account.currency}, 0, 0, ${now})
     on conflict (partner_id, name, currency) do nothing`)
@@ -36,7 +36,7 @@ export async function ensureAccount(
 
 /** Locks in id order, whatever the order of `ids`, so that two transfers cannot deadlock. */
 export function lockAccounts(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly AccountRow[]> {
-  return tx.rows<AccountRow>(sql`
+  return tx.rows<AccountRow>(sql`/* ledger.lockAccounts */
     select id, name, currency, posted, reserved from ledger.accounts
     where partner_id = ${partnerId} and id = any(${ids}::uuid[])
     order by id for update`)
@@ -48,13 +48,13 @@ export function accountsByName(
   currency: Currency,
   names: readonly AccountName[],
 ): Promise<readonly AccountRow[]> {
-  return tx.rows<AccountRow>(sql`
+  return tx.rows<AccountRow>(sql`/* ledger.accountsByName */
     select id, name, currency, posted, reserved from ledger.accounts
     where partner_id = ${partnerId} and currency = ${currency} and name = any(${names}::text[])`)
 }
 
 export async function changeAccount(tx: Tx, partnerId: string, id: string, change: Change): Promise<void> {
-  await tx.run(sql`
+  await tx.run(sql`/* ledger.changeAccount */
     update ledger.accounts set posted = posted + ${change.posted}, reserved = reserved + ${change.reserved}
     where partner_id = ${partnerId} and id = ${id}`)
 }
@@ -65,7 +65,7 @@ export async function insertTransfer(
   transfer: TransferRow & { readonly reserveId: string | null },
   now: Date,
 ): Promise<void> {
-  await tx.run(sql`
+  await tx.run(sql`/* ledger.insertTransfer */
     insert into ledger.transfers (partner_id, id, kind, debit_account_id, credit_account_id, currency, amount,
       party_id, reference, reserve_id, created_at)
     values (${partnerId}, ${transfer.id}, ${transfer.kind}, ${transfer.debitAccountId}, ${transfer.creditAccountId},
@@ -73,13 +73,13 @@ export async function insertTransfer(
 }
 
 export function transferById(tx: Tx, partnerId: string, id: string): Promise<TransferRow | undefined> {
-  return tx.row<TransferRow>(sql`
+  return tx.row<TransferRow>(sql`/* ledger.transferById */
     select id, kind, debit_account_id, credit_account_id, currency, amount, party_id, reference
     from ledger.transfers where partner_id = ${partnerId} and id = ${id}`)
 }
 
 export function balances(tx: Tx, partnerId: string): Promise<readonly AccountRow[]> {
-  return tx.rows<AccountRow>(sql`
+  return tx.rows<AccountRow>(sql`/* ledger.balances */
     select id, name, currency, posted, reserved from ledger.accounts
     where partner_id = ${partnerId} and name = 'balance' order by currency`)
 }
@@ -97,7 +97,7 @@ export function lockAccountsByKey(
   tx: Tx,
   keys: readonly AccountKey[],
 ): Promise<readonly (AccountRow & { readonly partnerId: string })[]> {
-  return tx.rows(sql`
+  return tx.rows(sql`/* ledger.lockAccountsByKey */
     select partner_id, id, name, currency, posted, reserved from ledger.accounts
     where ${ofPartners(keys.map((key) => key.partnerId))}
       and name = any(${namesOf(keys)}::text[]) and currency = any(${currenciesOf(keys)}::text[])
@@ -109,7 +109,7 @@ export function accountsByKey(
   tx: Tx,
   keys: readonly AccountKey[],
 ): Promise<readonly (AccountRow & { readonly partnerId: string })[]> {
-  return tx.rows(sql`
+  return tx.rows(sql`/* ledger.accountsByKey */
     select partner_id, id, name, currency, posted, reserved from ledger.accounts
     where ${ofPartners(keys.map((key) => key.partnerId))}
       and name = any(${namesOf(keys)}::text[]) and currency = any(${currenciesOf(keys)}::text[])`)
@@ -121,7 +121,7 @@ export function lockBeforeChange(
   accounts: readonly { readonly partnerId: string; readonly id: string }[],
 ): void {
   if (accounts.length < 2) return
-  tx.later(sql`
+  tx.later(sql`/* ledger.lockBeforeChange */
     select count(*) from (
       select from ledger.accounts where ${ofPartners(accounts.map(({ partnerId }) => partnerId))}
         and id = any(${accounts.map(({ id }) => id)}::uuid[]) order by id for no key update) as locked`)
@@ -133,7 +133,7 @@ export function changeAccounts(
   changes: readonly (Change & { readonly partnerId: string; readonly id: string })[],
 ): void {
   const column = columnOf(changes)
-  tx.later(sql`
+  tx.later(sql`/* ledger.changeAccounts */
     update ledger.accounts set posted = posted + change.posted_by, reserved = reserved + change.reserved_by
     from unnest(${column('partnerId')}::uuid[], ${column('id')}::uuid[], ${column('posted')}::bigint[],
       ${column('reserved')}::bigint[]) as change (partner_id, account_id, posted_by, reserved_by)
@@ -169,7 +169,7 @@ export function insertTransfers(
   now: Date,
 ): void {
   const rows = transfers.map((transfer) => ({ ...transfer, kind, createdAt: now }))
-  tx.later(sql`
+  tx.later(sql`/* ledger.insertTransfers */
     insert into ledger.transfers (partner_id, id, debit_account_id, credit_account_id, currency, amount, party_id,
       reference, kind, created_at) ${newTransfers(tx, rows)}`)
 }

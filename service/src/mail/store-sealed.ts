@@ -11,13 +11,13 @@ export const sealedMailSecrets: SealedColumn = {
     tx.rows(
       acrossPartners(
         'an operator counts the values under each master key',
-        sql`
+        sql`/* mail.countByKey */
           select encode(substring(secret_sealed from 2 for 4), 'hex') as key_id, count(*) as count
           from mail.messages where secret_sealed is not null group by 1 order by 1`,
       ),
     ),
   notUnder: async (tx, partnerId, { keyId, afterId, rowsMax }) => {
-    const rows = await tx.rows<{ readonly id: string; readonly sealed: Buffer }>(sql`
+    const rows = await tx.rows<{ readonly id: string; readonly sealed: Buffer }>(sql`/* mail.notUnder */
       select id, secret_sealed as sealed from mail.messages
       where partner_id = ${partnerId} and id > ${afterId} and secret_sealed is not null
         and substring(secret_sealed from 2 for 4) <> decode(${keyId}, 'hex')
@@ -26,7 +26,7 @@ export const sealedMailSecrets: SealedColumn = {
   },
   replace: (tx, partnerId, values) => {
     const column = columnOf(values)
-    return tx.run(sql`
+    return tx.run(sql`/* mail.replace */
       update mail.messages set secret_sealed = input.resealed
       from unnest(${column('id')}::uuid[], ${column('sealed')}::bytea[], ${column('resealed')}::bytea[])
         as input (id, sealed, resealed)

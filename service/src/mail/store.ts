@@ -49,7 +49,7 @@ const newMails = insertBy<NewMail>(
 
 export async function insertMails(tx: Tx, partnerId: string, mails: readonly MailRow[], now: Date): Promise<void> {
   const rows = mails.map((mail) => ({ ...mail, partnerId, status: 'pending' as const, attempts: 0, dueAt: now }))
-  await tx.run(sql`
+  await tx.run(sql`/* mail.insertMails */
     insert into mail.messages (partner_id, id, kind, subject_id, to_address, to_name, data, secret_sealed, expires_at,
       created_at, status, attempts, due_at) ${newMails(tx, rows)}`)
 }
@@ -62,14 +62,14 @@ export async function endMailsAbout(
   reason: string,
   now: Date,
 ): Promise<void> {
-  await tx.run(sql`
+  await tx.run(sql`/* mail.endMailsAbout */
     update mail.messages set status = 'failed', secret_sealed = null, lease_id = null, last_error = ${reason},
       ended_at = ${now}
     where partner_id = ${partnerId} and subject_id = ${subjectId} and status = 'pending'`)
 }
 
 export async function deleteMailsEndedBefore(tx: Tx, partnerId: string, before: Date): Promise<void> {
-  await tx.run(sql`
+  await tx.run(sql`/* mail.deleteMailsEndedBefore */
     delete from mail.messages where partner_id = ${partnerId} and ended_at < ${before}`)
 }
 
@@ -78,7 +78,7 @@ export async function oldestDue(tx: Tx, now: Date): Promise<Date | null> {
   const row = await tx.row<{ dueAt: Date }>(
     acrossPartners(
       'reads the age of the oldest due mail, for a metric',
-      sql`
+      sql`/* mail.oldestDue */
     select due_at from mail.messages where status = 'pending' and due_at <= ${now} order by due_at limit 1`,
     ),
   )
@@ -89,7 +89,7 @@ export function partnersWithDueMail(tx: Tx, now: Date, partnersMax: number): Pro
   return tx.rows<{ partnerId: string }>(
     dueWork(
       'finds partners with mail to send, without a lock',
-      (whose) => sql`
+      (whose) => sql`/* mail.partnersWithDueMail */
       select partner_id from mail.messages where status = 'pending' and due_at <= ${now} and ${whose()}
       group by partner_id order by min(due_at) limit ${partnersMax}`,
     ),
@@ -104,7 +104,7 @@ export function claimMails(
   now: Date,
   mailsMax: number,
 ): Promise<readonly ClaimedMail[]> {
-  return tx.rows<ClaimedMail>(sql`
+  return tx.rows<ClaimedMail>(sql`/* mail.claimMails */
     update mail.messages set lease_id = ${lease.id}, due_at = ${lease.until}, attempts = attempts + 1
     where partner_id = ${partnerId} and id = any(array(
       select id from mail.messages where partner_id = ${partnerId} and status = 'pending' and due_at <= ${now}
@@ -120,7 +120,7 @@ export function endMail(
   { partnerId, id, leaseId }: Leased,
   end: { readonly status: 'sent' | 'failed'; readonly error: string | null; readonly at: Date },
 ): Promise<number> {
-  return tx.run(sql`
+  return tx.run(sql`/* mail.endMail */
     update mail.messages set status = ${end.status}, secret_sealed = null, lease_id = null,
       last_error = coalesce(${end.error}, last_error), ended_at = ${end.at}
     where partner_id = ${partnerId} and id = ${id} and lease_id = ${leaseId} and status = 'pending'`)
@@ -128,7 +128,7 @@ export function endMail(
 
 /** Under the same condition as `endMail`. */
 export function postponeMail(tx: Tx, { partnerId, id, leaseId }: Leased, error: string, dueAt: Date): Promise<number> {
-  return tx.run(sql`
+  return tx.run(sql`/* mail.postponeMail */
     update mail.messages set lease_id = null, last_error = ${error}, due_at = ${dueAt}
     where partner_id = ${partnerId} and id = ${id} and lease_id = ${leaseId} and status = 'pending'`)
 }

@@ -24,7 +24,7 @@ export type Durability = {
 }
 
 /** Writes a record to the log that belongs to no table, because a commit that has written nothing flushes nothing. */
-export const flushStatement = sql`select pg_logical_emit_message(true, 'partner-payments', 'flush')`
+export const flushStatement = sql`/* postgres.flushedUpTo */ select pg_logical_emit_message(true, 'partner-payments', 'flush')`
 
 export function createDurability(deps: { readonly unflushed: Tx; readonly flush: () => Promise<unknown> }): Durability {
   let written: Mark = 0

@@ -15,7 +15,7 @@ type Grown = { readonly schema: string; readonly name: string }
 
 /** Returns how many tables were analysed. Processes may run it concurrently: each skips tables that another one analyses. */
 export async function analyseWhatHasGrown(db: Pick<Database, 'rows' | 'pool'>, log: Log): Promise<number> {
-  const grown = await db.rows<Grown>(sql`
+  const grown = await db.rows<Grown>(sql`/* postgres.analyseWhatHasGrown */
     select stat.schemaname as schema, stat.relname as name
     from pg_catalog.pg_stat_user_tables stat join pg_catalog.pg_class class on class.oid = stat.relid
     where stat.n_mod_since_analyze > ${rowsMin} + greatest(class.reltuples, 0)

@@ -224,7 +224,7 @@ test('the sweep finds events that are delivered and in the queue, and removes th
   assert.deepEqual(await countsOf(key), { owed: 2502, delivered: 2, pending: 2500, held: 0 })
   // One sweep examines a part of the queue, and a later one continues behind it.
   await until('the sweeps have examined the whole queue', async () => {
-    await hooks.webhooks.sweep()
+    await hooks.webhooks.sweep(hooks.log)
     return (await leftoversOf(key)).length === 0 && (await leftoversOf(other)).length === 0
   })
   assert.deepEqual(await countsOf(key), { owed: 2500, delivered: 2, pending: 2498, held: 0 })
@@ -272,7 +272,7 @@ test('a recovery is deleted with its subscription', async () => {
   await hooks.webhooks.recover(partnerId, key.subscriptionId, { since: ago(hourMs) })
   await hooks.webhooks.remove(partnerId, key.subscriptionId)
   while ((await hooks.webhooks.recoverStep()) > 0);
-  while ((await hooks.webhooks.sweep()) > 0);
+  while ((await hooks.webhooks.sweep(hooks.log)) > 0);
   const rows = await hooks.db.rows(sql`select id from delivery.subscriptions where partner_id = ${partnerId}`)
   assert.deepEqual(rows, [])
 })

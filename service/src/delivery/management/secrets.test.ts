@@ -55,7 +55,7 @@ test('both secrets sign during the overlap; then only the new one signs, and the
   assert.equal((await verifyingKeys(key)).length, 2)
   hooks.clock.advance(1)
   assert.deepEqual(await verifyingKeys(key), [rotated.secret])
-  await hooks.webhooks.sweep()
+  await hooks.webhooks.sweep(hooks.log)
   const rows = await hooks.db.rows(sql`select id from delivery.secrets where partner_id = ${partnerId}`)
   assert.equal(rows.length, 1)
 })

@@ -18,7 +18,7 @@ export async function partnersAfter(tx: Tx, afterId: string, partnersMax: number
   const rows = await tx.rows<{ partnerId: string }>(
     dueWork(
       'walks over all partners to count for operators',
-      (whose) => sql`
+      (whose) => sql`/* delivery.partnersAfter */
       select partner_id from delivery.partners where partner_id > ${afterId} and ${whose()}
       order by partner_id limit ${partnersMax}`,
     ),
@@ -28,7 +28,7 @@ export async function partnersAfter(tx: Tx, afterId: string, partnersMax: number
 
 /** Counts in one statement, so that all counts are of the same moment. Reads every queued and delivered row of the partner. */
 export function countEndpoints(tx: Tx, partnerId: string): Promise<readonly EndpointCounts[]> {
-  return tx.rows<EndpointCounts>(sql`
+  return tx.rows<EndpointCounts>(sql`/* delivery.countEndpoints */
     select endpoint_queues.subscription_id, subscriptions.status = 'Enabled' as enabled, endpoint_queues.owed,
       endpoint_queues.failing_since, endpoint_queues.probe_ms is not null as breaker_open,
       coalesce(delivered.count, 0) as delivered, coalesce(queued.pending, 0) as pending,

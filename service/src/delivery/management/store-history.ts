@@ -52,18 +52,18 @@ export function listHistory(
   const onlyHeld = !statuses.includes('Pending')
   const sources: Sql[] = []
   if (statuses.some((status) => status !== 'Delivered'))
-    sources.push(sql`(select 'queue' as source, ${queuedColumns} from delivery.queue
+    sources.push(sql`/* delivery.listHistory */ (select 'queue' as source, ${queuedColumns} from delivery.queue
       where partner_id = ${partnerId} and subscription_id = ${subscriptionId}
         ${onlyHeld ? sql`and status = 'Held'` : noSql} ${range}
       order by event_id desc limit ${examinedMax})`)
   if (statuses.includes('Delivered'))
-    sources.push(sql`(select 'delivered' as source, ${deliveredColumns} from delivery.deliveries
+    sources.push(sql`/* delivery.listHistory */ (select 'delivered' as source, ${deliveredColumns} from delivery.deliveries
       where partner_id = ${partnerId} and subscription_id = ${subscriptionId} ${range}
       order by event_id desc limit ${examinedMax})`)
   const [first, second] = sources
   if (first === undefined) return Promise.resolve([])
   return tx.rows<Listed>(
-    unprepared(sql`
+    unprepared(sql`/* delivery.listHistory */
     with examined as (${first} ${second === undefined ? noSql : sql`union all ${second}`}),
     compared as (
       select *, row_number() over (partition by source order by event_id desc) = ${examinedMax} as last,
@@ -86,7 +86,7 @@ export function deliveryByWireId(
   const where = sql`subscription_id = ${subscriptionId} and event_id >= ${range.from} and event_id < ${range.before}
     and wire_event_id = ${wireEventId}`
   return tx.row<DeliveryRow>(
-    unprepared(sql`
+    unprepared(sql`/* delivery.deliveryByWireId */
       select ${queuedColumns} from delivery.queue where partner_id = ${partnerId} and ${where}
       union all
       select ${deliveredColumns} from delivery.deliveries where partner_id = ${partnerId} and ${where}`),
@@ -116,7 +116,7 @@ export async function attemptsOf(
   const sorted = eventIds.toSorted()
   const [first, last] = [sorted[0], sorted.at(-1)]
   if (first === undefined || last === undefined) return []
-  const rows = await tx.rows<AttemptRow>(sql`
+  const rows = await tx.rows<AttemptRow>(sql`/* delivery.attemptsOf */
     select newest.* from unnest(${eventIds}::uuid[]) as input (event_id)
     cross join lateral (
       (select event_id, attempt, started_at, duration_ms, status, error, response_body from delivery.attempts
@@ -139,7 +139,7 @@ export function wireIdsOf(
 ): Promise<readonly { readonly eventId: string; readonly wireEventId: string }[]> {
   const where = sql`subscription_id = ${subscriptionId} and event_id = any(${eventIds}::uuid[])`
   return tx.rows(
-    unprepared(sql`
+    unprepared(sql`/* delivery.wireIdsOf */
       select event_id, wire_event_id from delivery.queue where partner_id = ${partnerId} and ${where}
       union all
       select event_id, wire_event_id from delivery.deliveries where partner_id = ${partnerId} and ${where}`),
@@ -157,7 +157,7 @@ export function endpointQueueState(
   partnerId: string,
   subscriptionId: string,
 ): Promise<EndpointQueueState | undefined> {
-  return tx.row<EndpointQueueState>(sql`
+  return tx.row<EndpointQueueState>(sql`/* delivery.endpointQueueState */
     select owed, failing_since, probe_ms from delivery.endpoint_queues
     where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
 }
@@ -177,7 +177,7 @@ export function countDeliveries(
 ): Promise<Counts | undefined> {
   const ofSubscription = sql`subscription_id = ${subscriptionId}`
   return tx.row<Counts>(
-    unprepared(sql`
+    unprepared(sql`/* delivery.countDeliveries */
       select
         (select count(*) from (select from delivery.deliveries
           where partner_id = ${partnerId} and ${ofSubscription} limit ${countMax}) as counted) as delivered,
@@ -204,7 +204,7 @@ export function newestAttempts(
   { partnerId, subscriptionId }: SubscriptionKey,
   rowsMax: number,
 ): Promise<readonly Outcome[]> {
-  return tx.rows<Outcome>(sql`
+  return tx.rows<Outcome>(sql`/* delivery.newestAttempts */
     (select event_id, attempt, started_at, duration_ms, status, error from delivery.attempts
     where partner_id = ${partnerId} and subscription_id = ${subscriptionId}
     order by event_id desc, attempt desc limit ${rowsMax})

@@ -21,7 +21,7 @@ const columns = sql`id, subscription_id, since, until, status, after_sequence, e
   updated_at`
 
 export async function insertRecovery(tx: Tx, partnerId: string, row: RecoveryRow): Promise<void> {
-  await tx.run(sql`
+  await tx.run(sql`/* delivery.insertRecovery */
     insert into delivery.recoveries (partner_id, ${columns})
     values (${partnerId}, ${row.id}, ${row.subscriptionId}, ${row.since}, ${row.until}, ${row.status},
       ${row.afterSequence}, ${row.examined}, ${row.recovered}, ${row.createdAt}, ${row.updatedAt})`)
@@ -32,7 +32,7 @@ export function recoveryById(
   { partnerId, subscriptionId }: SubscriptionKey,
   id: string,
 ): Promise<RecoveryRow | undefined> {
-  return tx.row<RecoveryRow>(sql`
+  return tx.row<RecoveryRow>(sql`/* delivery.recoveryById */
     select ${columns} from delivery.recoveries
     where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and id = ${id}`)
 }
@@ -44,7 +44,7 @@ export function listRecoveries(
   afterId: string | null,
   rowsMax: number,
 ): Promise<readonly RecoveryRow[]> {
-  return tx.rows<RecoveryRow>(sql`
+  return tx.rows<RecoveryRow>(sql`/* delivery.listRecoveries */
     select ${columns} from delivery.recoveries
     where partner_id = ${partnerId} and subscription_id = ${subscriptionId}
       ${afterId === null ? noSql : sql`and id < ${afterId}`}
@@ -55,7 +55,7 @@ export async function runningRecovery(
   tx: Tx,
   { partnerId, subscriptionId }: SubscriptionKey,
 ): Promise<string | undefined> {
-  const row = await tx.row<{ id: string }>(sql`
+  const row = await tx.row<{ id: string }>(sql`/* delivery.runningRecovery */
     select id from delivery.recoveries
     where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and status = 'Running' limit 1`)
   return row?.id
@@ -67,7 +67,7 @@ export async function deleteOldRecoveries(
   { partnerId, subscriptionId }: SubscriptionKey,
   keptMax: number,
 ): Promise<void> {
-  await tx.run(sql`
+  await tx.run(sql`/* delivery.deleteOldRecoveries */
     delete from delivery.recoveries
     where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and status = 'Completed' and id <= (
       select id from delivery.recoveries
@@ -76,7 +76,7 @@ export async function deleteOldRecoveries(
 }
 
 export async function deleteRecoveries(tx: Tx, { partnerId, subscriptionId }: SubscriptionKey): Promise<void> {
-  await tx.run(sql`
+  await tx.run(sql`/* delivery.deleteRecoveries */
     delete from delivery.recoveries where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
 }
 
@@ -86,7 +86,7 @@ export async function oldestRunningRecovery(tx: Tx): Promise<Date | null> {
   const row = await tx.row<{ createdAt: Date }>(
     acrossPartners(
       'reads the age of the oldest recovery in progress, for a metric',
-      sql`select created_at from delivery.recoveries where status = 'Running' order by created_at limit 1`,
+      sql`/* delivery.oldestRunningRecovery */ select created_at from delivery.recoveries where status = 'Running' order by created_at limit 1`,
     ),
   )
   return row?.createdAt ?? null
@@ -99,7 +99,7 @@ export function runningRecoveries(
   return tx.rows(
     dueWork(
       'finds recoveries in progress, without a lock',
-      (whose) => sql`
+      (whose) => sql`/* delivery.runningRecoveries */
       select partner_id, subscription_id, id from delivery.recoveries
       where status = 'Running' and ${whose()} order by created_at limit ${rowsMax}`,
     ),
@@ -113,7 +113,7 @@ export async function advanceRecovery(
   before: RecoveryRow,
   next: Pick<RecoveryRow, 'afterSequence' | 'examined' | 'recovered' | 'status' | 'updatedAt'>,
 ): Promise<boolean> {
-  const changed = await tx.run(sql`
+  const changed = await tx.run(sql`/* delivery.advanceRecovery */
     update delivery.recoveries set after_sequence = ${next.afterSequence}, examined = ${next.examined},
       recovered = ${next.recovered}, status = ${next.status}, updated_at = ${next.updatedAt}
     where partner_id = ${partnerId} and id = ${before.id} and status = 'Running'
@@ -130,14 +130,14 @@ export function feedAfter(
   afterSequence: bigint,
   rowsMax: number,
 ): Promise<readonly FeedRow[]> {
-  return tx.rows<FeedRow>(sql`
+  return tx.rows<FeedRow>(sql`/* delivery.feedAfter */
     select sequence, event_id from delivery.feed
     where partner_id = ${partnerId} and sequence > ${afterSequence} order by sequence limit ${rowsMax}`)
 }
 
 /** The first sequence of an event with this id or a later one. Skips the weeks before the id. */
 export async function firstInFeed(tx: Tx, partnerId: string, eventId: string): Promise<bigint | undefined> {
-  const row = await tx.row<{ sequence: bigint }>(sql`
+  const row = await tx.row<{ sequence: bigint }>(sql`/* delivery.firstInFeed */
     select sequence from delivery.feed
     where partner_id = ${partnerId} and event_id >= ${eventId} order by sequence limit 1`)
   return row?.sequence
@@ -145,14 +145,14 @@ export async function firstInFeed(tx: Tx, partnerId: string, eventId: string): P
 
 /** The oldest sequence in the feed. Undefined if the feed is empty. */
 export async function oldestInFeed(tx: Tx, partnerId: string): Promise<bigint | undefined> {
-  const row = await tx.row<{ sequence: bigint }>(sql`
+  const row = await tx.row<{ sequence: bigint }>(sql`/* delivery.oldestInFeed */
     select sequence from delivery.feed where partner_id = ${partnerId} order by sequence limit 1`)
   return row?.sequence
 }
 
 /** The last sequence assigned, even if its event is deleted. */
 export async function lastSequence(tx: Tx, partnerId: string): Promise<bigint> {
-  const row = await tx.row<{ lastSequence: bigint }>(sql`
+  const row = await tx.row<{ lastSequence: bigint }>(sql`/* delivery.lastSequence */
     select last_sequence from delivery.partners where partner_id = ${partnerId}`)
   return row?.lastSequence ?? 0n
 }
@@ -162,7 +162,7 @@ export async function deliveredOf(
   { partnerId, subscriptionId }: SubscriptionKey,
   eventIds: readonly string[],
 ): Promise<readonly string[]> {
-  const rows = await tx.rows<{ eventId: string }>(sql`
+  const rows = await tx.rows<{ eventId: string }>(sql`/* delivery.deliveredOf */
     select event_id from delivery.deliveries
     where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and event_id = any(${eventIds}::uuid[])`)
   return rows.map((row) => row.eventId)

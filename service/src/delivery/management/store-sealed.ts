@@ -9,13 +9,17 @@ export const sealedWebhookSecrets: SealedColumn = {
     tx.rows(
       acrossPartners(
         'an operator counts the values under each master key',
-        sql`
+        sql`/* delivery.countByKey */
           select encode(substring(secret_sealed from 2 for 4), 'hex') as key_id, count(*) as count
           from delivery.secrets where secret_sealed is not null group by 1 order by 1`,
       ),
     ),
   notUnder: async (tx, partnerId, { keyId, afterId, rowsMax }) => {
-    const rows = await tx.rows<{ readonly id: string; readonly subscriptionId: string; readonly sealed: Buffer }>(sql`
+    const rows = await tx.rows<{
+      readonly id: string
+      readonly subscriptionId: string
+      readonly sealed: Buffer
+    }>(sql`/* delivery.notUnder */
       select id, subscription_id, secret_sealed as sealed from delivery.secrets
       where partner_id = ${partnerId} and id > ${afterId} and secret_sealed is not null
         and substring(secret_sealed from 2 for 4) <> decode(${keyId}, 'hex')
@@ -28,7 +32,7 @@ export const sealedWebhookSecrets: SealedColumn = {
   },
   replace: (tx, partnerId, values) => {
     const column = columnOf(values)
-    return tx.run(sql`
+    return tx.run(sql`/* delivery.replace */
       update delivery.secrets set secret_sealed = input.resealed
       from unnest(${column('id')}::uuid[], ${column('sealed')}::bytea[], ${column('resealed')}::bytea[])
         as input (id, sealed, resealed)

@@ -22,14 +22,14 @@ const columns = sql`id, url, events, description, api_version, ordered, signatur
   created_at, updated_at`
 
 export async function ensurePartner(tx: Tx, partnerId: string): Promise<void> {
-  await tx.run(sql`
+  await tx.run(sql`/* delivery.ensurePartner */
     insert into delivery.partners (partner_id, subscriptions, last_sequence) values (${partnerId}, 0, 0)
     on conflict (partner_id) do nothing`)
 }
 
 /** Returns false if the partner has reached the limit. The row stays locked, so that concurrent creations count correctly. */
 export async function countSubscription(tx: Tx, partnerId: string, subscriptionsMax: number): Promise<boolean> {
-  const changed = await tx.run(sql`
+  const changed = await tx.run(sql`/* delivery.countSubscription */
     update delivery.partners set subscriptions = subscriptions + 1
     where partner_id = ${partnerId} and subscriptions < ${subscriptionsMax}`)
   return changed === 1
@@ -37,7 +37,7 @@ export async function countSubscription(tx: Tx, partnerId: string, subscriptions
 
 /** Returns false if the partner has no subscription. The row stays locked, so that no fan-out runs concurrently. */
 export async function uncountSubscription(tx: Tx, partnerId: string): Promise<boolean> {
-  const changed = await tx.run(sql`
+  const changed = await tx.run(sql`/* delivery.uncountSubscription */
     update delivery.partners set subscriptions = subscriptions - 1
     where partner_id = ${partnerId} and subscriptions > 0`)
   return changed === 1
@@ -55,14 +55,14 @@ const newPartners = insertBy<{
 
 /** Locks the rows of the partners that are not locked, so that one fan-out at a time assigns sequences. Returns these partners. */
 export async function lockPartners(tx: Tx, partnerIds: readonly string[]): Promise<readonly string[]> {
-  const unlocked = await tx.rows<{ partnerId: string }>(sql`
+  const unlocked = await tx.rows<{ partnerId: string }>(sql`/* delivery.lockPartners */
     select partner_id from delivery.partners where ${ofPartners(partnerIds)} order by partner_id for update skip locked`)
   const locked = new Set(unlocked.map((row) => row.partnerId))
   const others = partnerIds.filter((id) => !locked.has(id))
   if (others.length === 0) return partnerIds
   // A partner has no row yet, or another transaction locks it. This transaction locks the rows that it inserts.
   const rows = others.map((partnerId) => ({ partnerId, subscriptions: 0, lastSequence: 0n }))
-  const inserted = await tx.rows<{ partnerId: string }>(sql`
+  const inserted = await tx.rows<{ partnerId: string }>(sql`/* delivery.lockPartners */
     insert into delivery.partners (partner_id, subscriptions, last_sequence) ${newPartners(tx, rows)}
     on conflict (partner_id) do nothing returning partner_id`)
   return [...locked, ...inserted.map((row) => row.partnerId)]
@@ -70,13 +70,15 @@ export async function lockPartners(tx: Tx, partnerIds: readonly string[]): Promi
 
 /** Waits for the fan-out, recovery step or deletion that holds the lock. */
 export async function lockPartnerRow(tx: Tx, partnerId: string): Promise<void> {
-  await tx.row(sql`select partner_id from delivery.partners where partner_id = ${partnerId} for update`)
+  await tx.row(
+    sql`/* delivery.lockPartnerRow */ select partner_id from delivery.partners where partner_id = ${partnerId} for update`,
+  )
 }
 
 /** Reserves `counts` sequences in the feed of each partner. Returns the last one of each. The caller holds the row locks. */
 export async function takeNumbers(tx: Tx, counts: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, bigint>> {
   const partnerIds = [...counts.keys()]
-  const rows = await tx.rows<{ partnerId: string; last: bigint }>(sql`
+  const rows = await tx.rows<{ partnerId: string; last: bigint }>(sql`/* delivery.takeNumbers */
     update delivery.partners set last_sequence = partners.last_sequence + input.count
     from unnest(${partnerIds}::uuid[], ${[...counts.values()]}::bigint[]) as input (partner_id, count)
     where partners.partner_id = input.partner_id and ${ofOnePartner(partnerIds, sql`partners.partner_id`)}
@@ -85,7 +87,7 @@ export async function takeNumbers(tx: Tx, counts: ReadonlyMap<string, number>): 
 }
 
 export async function insertSubscription(tx: Tx, partnerId: string, row: SubscriptionRow): Promise<void> {
-  await tx.run(sql`
+  await tx.run(sql`/* delivery.insertSubscription */
     insert into delivery.subscriptions (partner_id, ${columns})
     values (${partnerId}, ${row.id}, ${row.url}, ${row.events}::text[], ${row.description}, ${row.apiVersion},
       ${row.ordered}, ${row.signature}, ${row.status}, ${row.disabledReason}, ${row.disabledAt}, ${row.createdAt},
@@ -93,13 +95,13 @@ export async function insertSubscription(tx: Tx, partnerId: string, row: Subscri
 }
 
 export function subscriptionById(tx: Tx, partnerId: string, id: string): Promise<SubscriptionRow | undefined> {
-  return tx.row<SubscriptionRow>(sql`
+  return tx.row<SubscriptionRow>(sql`/* delivery.subscriptionById */
     select ${columns} from delivery.subscriptions
     where partner_id = ${partnerId} and id = ${id} and deleted_at is null`)
 }
 
 export function lockSubscription(tx: Tx, partnerId: string, id: string): Promise<SubscriptionRow | undefined> {
-  return tx.row<SubscriptionRow>(sql`
+  return tx.row<SubscriptionRow>(sql`/* delivery.lockSubscription */
     select ${columns} from delivery.subscriptions
     where partner_id = ${partnerId} and id = ${id} and deleted_at is null for no key update`)
 }
@@ -111,7 +113,7 @@ export function listSubscriptions(
   afterId: string | null,
   rowsMax: number,
 ): Promise<readonly SubscriptionRow[]> {
-  return tx.rows<SubscriptionRow>(sql`
+  return tx.rows<SubscriptionRow>(sql`/* delivery.listSubscriptions */
     select ${columns} from delivery.subscriptions
     where partner_id = ${partnerId} and deleted_at is null ${afterId === null ? noSql : sql`and id < ${afterId}`}
     order by id desc limit ${rowsMax}`)
@@ -123,7 +125,7 @@ export type Wanting = Pick<SubscriptionRow, 'id' | 'events' | 'ordered' | 'creat
 
 /** Includes disabled subscriptions, because they also get deliveries, which are held. */
 export function subscriptionsOf(tx: Tx, partnerIds: readonly string[]): Promise<readonly Wanting[]> {
-  return tx.rows<Wanting>(sql`
+  return tx.rows<Wanting>(sql`/* delivery.subscriptionsOf */
     select partner_id, id, events, ordered, created_at, updated_at, status from delivery.subscriptions
     where ${ofPartners(partnerIds)} and deleted_at is null order by id`)
 }
@@ -139,7 +141,7 @@ export async function updateSubscription(
   /** The id of this change. */
   changeId: string,
 ): Promise<void> {
-  await tx.run(sql`
+  await tx.run(sql`/* delivery.updateSubscription */
     update delivery.subscriptions set url = ${row.url}, events = ${row.events}::text[],
       description = ${row.description}, ordered = ${row.ordered}, signature = ${row.signature},
       order_pending = case when not ${row.ordered} then null when ordered then order_pending else ${changeId}::uuid end,
@@ -159,7 +161,7 @@ export async function disable(
   reason: 'Gone' | 'Failing',
   now: Date,
 ): Promise<boolean> {
-  const changed = await tx.run(sql`
+  const changed = await tx.run(sql`/* delivery.disable */
     update delivery.subscriptions set status = 'Disabled', disabled_reason = ${reason}, disabled_at = ${now},
       updated_at = ${now}
     where partner_id = ${partnerId} and id = ${subscriptionId} and url = ${url} and status = 'Enabled'
@@ -169,7 +171,7 @@ export async function disable(
 
 /** Returns false if there is no such subscription. */
 export async function markDeleted(tx: Tx, partnerId: string, id: string, now: Date): Promise<boolean> {
-  const changed = await tx.run(sql`
+  const changed = await tx.run(sql`/* delivery.markDeleted */
     update delivery.subscriptions set deleted_at = ${now}
     where partner_id = ${partnerId} and id = ${id} and deleted_at is null`)
   return changed === 1
@@ -185,7 +187,7 @@ export type TargetRow = SubscriptionKey &
 
 /** The targets of enabled subscriptions. Disabled and deleted ones are left out. */
 export function targetsOf(tx: Tx, keys: readonly SubscriptionKey[]): Promise<readonly TargetRow[]> {
-  return tx.rows<TargetRow>(sql`
+  return tx.rows<TargetRow>(sql`/* delivery.targetsOf */
     select partner_id, id as subscription_id, url, ordered, order_pending, updated_at from delivery.subscriptions
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.subscriptionId)}::uuid[])
       and status = 'Enabled' and deleted_at is null`)
@@ -197,7 +199,7 @@ export async function completeOrder(
   { partnerId, subscriptionId }: SubscriptionKey,
   orderPending: string,
 ): Promise<void> {
-  await tx.run(sql`
+  await tx.run(sql`/* delivery.completeOrder */
     update delivery.subscriptions set order_pending = null
     where partner_id = ${partnerId} and id = ${subscriptionId} and order_pending = ${orderPending}`)
 }
@@ -207,7 +209,7 @@ export function deletedSubscriptions(tx: Tx, rowsMax: number): Promise<readonly 
   return tx.rows<SubscriptionKey>(
     dueWork(
       'finds deleted subscriptions whose rows can be dropped, without a lock',
-      (whose) => sql`
+      (whose) => sql`/* delivery.deletedSubscriptions */
       select partner_id, id as subscription_id from delivery.subscriptions
       where deleted_at is not null and ${whose()} order by deleted_at limit ${rowsMax}`,
     ),
@@ -220,17 +222,17 @@ export function deletedSubscriptions(tx: Tx, rowsMax: number): Promise<readonly 
  */
 export async function purge(tx: Tx, { partnerId, subscriptionId }: SubscriptionKey, rowsMax: number): Promise<number> {
   const dropped = await tx.run(
-    unprepared(sql`
+    unprepared(sql`/* delivery.purge */
       delete from delivery.queue where partner_id = ${partnerId} and subscription_id = ${subscriptionId}
         and event_id = any(array(select event_id from delivery.queue
           where partner_id = ${partnerId} and subscription_id = ${subscriptionId} order by event_id limit ${rowsMax}))`),
   )
   if (dropped > 0) return dropped
-  await tx.run(sql`
+  await tx.run(sql`/* delivery.purge */
     delete from delivery.secrets where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
-  await tx.run(sql`
+  await tx.run(sql`/* delivery.purge */
     delete from delivery.recoveries where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
-  return tx.run(sql`
+  return tx.run(sql`/* delivery.purge */
     delete from delivery.subscriptions
     where partner_id = ${partnerId} and id = ${subscriptionId} and deleted_at is not null`)
 }

@@ -257,7 +257,7 @@ test('the deliveries of a deleted subscription are dropped in batches, and its r
   await hooks.webhooks.remove(partnerId, gone.subscriptionId)
   assert.equal(await record(two), 'stale')
   assert.deepEqual(await claim(gone), [])
-  while ((await hooks.webhooks.sweep()) > 0);
+  while ((await hooks.webhooks.sweep(hooks.log)) > 0);
   const rows = async (subscriptionId: string) =>
     hooks.db.row<{ count: bigint }>(sql`
       select (select count(*) from delivery.queue where partner_id = ${partnerId} and subscription_id = ${subscriptionId})
@@ -272,10 +272,10 @@ test('the sweep wakes an endpoint queue that has pending rows and is never due',
   const key = await subscribe(partnerId)
   await hooks.emit(partnerId, 'A', 'Completed')
   await hooks.fanOut(partnerId)
-  assert.equal(await hooks.webhooks.sweep(), 0)
+  assert.equal(await hooks.webhooks.sweep(hooks.log), 0)
   await hooks.db.run(sql`update delivery.endpoint_queues set due_at = null where partner_id = ${partnerId}`)
   assert.deepEqual(await claim(key), [])
-  assert.equal(await hooks.webhooks.sweep(), 1)
+  assert.equal(await hooks.webhooks.sweep(hooks.log), 1)
   assert.equal((await claim(key)).length, 1)
 })
 
@@ -290,9 +290,9 @@ test('the sweep shortens leases and rests from before the clock was put back, an
       update delivery.endpoint_queues set lease_id = ${newId()}, lease_until = ${later(now, leaseMs)},
         due_at = ${later(now, leaseMs)}, paused_until = ${later(now, restMs)} where partner_id = ${partnerId}`)
   await until(limitsDefault.leaseMs, limitsDefault.retryAfterMsMax)
-  assert.equal(await hooks.webhooks.sweep(), 0)
+  assert.equal(await hooks.webhooks.sweep(hooks.log), 0)
   await until(hours, hours)
-  assert.equal(await hooks.webhooks.sweep(), 2)
+  assert.equal(await hooks.webhooks.sweep(hooks.log), 2)
   for (const key of keys) assert.deepEqual(await claim(key), [], 'the holder of the lease may still be alive')
   hooks.clock.advance(limitsDefault.leaseMs)
   for (const key of keys) assert.equal((await claim(key)).length, 1)
@@ -344,7 +344,7 @@ test('concurrent claims, results, fan-outs, disabling and deleting do not deadlo
     for (const status of ['Disabled', 'Enabled', 'Disabled', 'Enabled'] as const)
       for (const { subscriptionId } of keys) await hooks.webhooks.update(partnerId, subscriptionId, { status })
     await hooks.webhooks.remove(partnerId, doomed.subscriptionId)
-    await hooks.webhooks.sweep()
+    await hooks.webhooks.sweep(hooks.log)
   }
   await Promise.all([work(), work(), work(), toggle()])
   while ((await hooks.fanOut(partnerId)) > 0);

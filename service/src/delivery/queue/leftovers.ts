@@ -13,11 +13,9 @@ import * as store from './store-leftovers.ts'
 const rowsPerSweepMax = 2000
 const start: store.QueueKey = { partnerId: nilId, subscriptionId: nilId, eventId: nilId }
 
-type Deps = { readonly db: Database; readonly clock: Clock; readonly log: Log }
+type Deps = { readonly db: Database; readonly clock: Clock }
 
-export function createLeftoverSweep(deps: Deps) {
-  const { db, clock } = deps
-  const perReachableShard = createPerReachableShard(deps)
+export function createLeftoverSweep({ db, clock }: Deps) {
   let after = start
 
   const remove = (key: SubscriptionKey, eventIds: readonly string[]): Promise<number> =>
@@ -31,7 +29,8 @@ export function createLeftoverSweep(deps: Deps) {
     })
 
   /** Examines the next part of the queue, and continues from the start behind its end. Returns how many it removed. */
-  return async (): Promise<number> => {
+  return async (log: Log): Promise<number> => {
+    const perReachableShard = createPerReachableShard({ db, log })
     const queued = await store.queuedBehind(db, after, rowsPerSweepMax)
     const leftovers = await perReachableShard(queued, (rows) => store.leftoversOf(db, rows))
     after = (queued.length === rowsPerSweepMax ? queued.at(-1) : undefined) ?? start

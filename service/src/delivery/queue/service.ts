@@ -60,7 +60,7 @@ export function createDeliveryQueue(deps: DeliveryQueueDeps & { readonly secrets
      */
     releaseLeases: (partnerId: string): Promise<void> => store.releaseAll(db, partnerId, clock.now()),
 
-    sweep: createSweep({ db, clock, limits, log }),
+    sweep: createSweep({ db, clock, limits }),
 
     ...createRetention({ db, clock, eventOutbox, limits }),
 
@@ -68,10 +68,10 @@ export function createDeliveryQueue(deps: DeliveryQueueDeps & { readonly secrets
   }
 }
 
-type SweepDeps = { readonly db: Database; readonly clock: Clock; readonly limits: Limits; readonly log: Log }
+type SweepDeps = { readonly db: Database; readonly clock: Clock; readonly limits: Limits }
 
-function createSweep({ db, clock, limits, log }: SweepDeps) {
-  const removeLeftovers = createLeftoverSweep({ db, clock, log })
+function createSweep({ db, clock, limits }: SweepDeps) {
+  const removeLeftovers = createLeftoverSweep({ db, clock })
   const purgeDeleted = async (): Promise<number> => {
     let dropped = 0
     for (const key of await subscriptions.deletedSubscriptions(db, endpointQueuesPerSweepMax))
@@ -98,8 +98,8 @@ function createSweep({ db, clock, limits, log }: SweepDeps) {
   }
 
   /** Drops the rows of deleted subscriptions in batches, and repairs endpoint queues. Returns how much there was to do. */
-  return async (): Promise<number> =>
-    (await purgeDeleted()) + (await wakeSleeping()) + (await shortenLongLeasesAndRests()) + (await removeLeftovers())
+  return async (log: Log): Promise<number> =>
+    (await purgeDeleted()) + (await wakeSleeping()) + (await shortenLongLeasesAndRests()) + (await removeLeftovers(log))
 }
 
 export type DeliveryQueue = ReturnType<typeof createDeliveryQueue>

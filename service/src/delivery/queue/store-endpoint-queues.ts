@@ -12,12 +12,12 @@ const partnersOf = (keys: readonly SubscriptionKey[]) => keys.map((key) => key.p
 const idsOf = (keys: readonly SubscriptionKey[]) => keys.map((key) => key.subscriptionId)
 
 export async function insertEndpointQueue(tx: Tx, partnerId: string, subscriptionId: string): Promise<void> {
-  await tx.run(sql`
+  await tx.run(sql`/* delivery.insertEndpointQueue */
     insert into delivery.endpoint_queues (partner_id, subscription_id, owed) values (${partnerId}, ${subscriptionId}, 0)`)
 }
 
 export async function deleteEndpointQueue(tx: Tx, partnerId: string, subscriptionId: string): Promise<void> {
-  await tx.run(sql`
+  await tx.run(sql`/* delivery.deleteEndpointQueue */
     delete from delivery.endpoint_queues where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
 }
 
@@ -31,7 +31,7 @@ export async function wakeEndpointQueue(
   subscriptionId: string,
   now: Date,
 ): Promise<boolean> {
-  const changed = await tx.run(sql`
+  const changed = await tx.run(sql`/* delivery.wakeEndpointQueue */
     update delivery.endpoint_queues set due_at = least(due_at, ${now}::timestamptz)
     where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
   return changed === 1
@@ -47,7 +47,7 @@ export async function restartEndpointQueue(
   subscriptionId: string,
   now: Date,
 ): Promise<boolean> {
-  const changed = await tx.run(sql`
+  const changed = await tx.run(sql`/* delivery.restartEndpointQueue */
     update delivery.endpoint_queues set due_at = least(due_at, ${now}::timestamptz), paused_until = null, failures = 0,
       failing_since = null, probe_ms = null, slow_start = 1, last_alert = null
     where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
@@ -66,7 +66,7 @@ export function dueEndpointQueues(
 ): Promise<readonly (SubscriptionKey & { readonly isHeld: boolean })[]> {
   return tx.rows(
     dueWork('finds endpoint queues with due deliveries, without a lock', (whose) =>
-      unprepared(sql`
+      unprepared(sql`/* delivery.dueEndpointQueues */
         select partner_id, subscription_id, coalesce(lease_id = ${workerId}, false) as is_held
         from delivery.endpoint_queues
         where due_at <= ${now} and (lease_until is null or lease_until <= ${now} or lease_id = ${workerId})
@@ -88,7 +88,7 @@ export function claimEndpointQueues(
   until: Date,
 ): Promise<readonly (SubscriptionKey & Health)[]> {
   const own = ofPartners(partnersOf(keys))
-  return tx.rows(sql`
+  return tx.rows(sql`/* delivery.claimEndpointQueues */
     update delivery.endpoint_queues set lease_id = ${workerId}, lease_until = ${until}, due_at = ${until}
     where ${own} and subscription_id = any(array(
       select subscription_id from delivery.endpoint_queues
@@ -110,7 +110,7 @@ export async function renewEndpointQueues(
   until: Date,
 ): Promise<readonly string[]> {
   const own = ofPartners(partnersOf(keys))
-  const rows = await tx.rows<{ subscriptionId: string }>(sql`
+  const rows = await tx.rows<{ subscriptionId: string }>(sql`/* delivery.renewEndpointQueues */
     update delivery.endpoint_queues set lease_until = ${until},
       due_at = case when due_at < lease_until or lease_until <= ${now} then due_at else ${until} end
     where ${own} and subscription_id = any(array(
@@ -128,7 +128,7 @@ export function acknowledgeWakeUps(
   workerId: string,
 ): Promise<readonly (SubscriptionKey & Health)[]> {
   const own = ofPartners(partnersOf(keys))
-  return tx.rows(sql`
+  return tx.rows(sql`/* delivery.acknowledgeWakeUps */
     update delivery.endpoint_queues set due_at = lease_until
     where ${own} and subscription_id = any(array(
       select subscription_id from delivery.endpoint_queues
@@ -148,7 +148,7 @@ export type Release = SubscriptionKey & {
 
 /** Locks those that the worker still holds. A transaction that was waking one has committed then, and its rows are visible. */
 export async function lockHeld(tx: Tx, keys: readonly SubscriptionKey[], workerId: string): Promise<readonly string[]> {
-  const rows = await tx.rows<{ subscriptionId: string }>(sql`
+  const rows = await tx.rows<{ subscriptionId: string }>(sql`/* delivery.lockHeld */
     select subscription_id from delivery.endpoint_queues
     where ${ofPartners(partnersOf(keys))} and subscription_id = any(${idsOf(keys)}::uuid[]) and lease_id = ${workerId}
     order by subscription_id for update`)
@@ -159,7 +159,7 @@ export async function lockHeld(tx: Tx, keys: readonly SubscriptionKey[], workerI
 export async function releaseEndpointQueues(tx: Tx, rows: readonly Release[], now: Date): Promise<void> {
   const column = columnOf(rows)
   await tx.run(
-    unprepared(sql`
+    unprepared(sql`/* delivery.releaseEndpointQueues */
       update delivery.endpoint_queues as stored set lease_id = null, lease_until = null,
         due_at = case when input.closed then null
           when stored.due_at < stored.lease_until or stored.lease_until <= ${now} then stored.due_at
@@ -184,7 +184,7 @@ export async function saveHealth(
 ): Promise<void> {
   await lockHeld(tx, rows, workerId)
   const column = columnOf(rows.map((row) => row.health))
-  await tx.run(sql`
+  await tx.run(sql`/* delivery.saveHealth */
     update delivery.endpoint_queues as stored set paused_until = input.paused_until, failures = input.failures,
       failing_since = input.failing_since, probe_ms = input.probe_ms, slow_start = input.slow_start,
       last_alert = input.last_alert
@@ -198,7 +198,7 @@ export async function saveHealth(
 
 /** Sent with the next statement of the transaction. */
 export function lockEndpointQueues(tx: Tx, keys: readonly SubscriptionKey[]): void {
-  tx.later(sql`
+  tx.later(sql`/* delivery.lockEndpointQueues */
     select 1 from delivery.endpoint_queues
     where ${ofPartners(partnersOf(keys))} and subscription_id = any(${idsOf(keys)}::uuid[])
     order by subscription_id for update`)
@@ -217,7 +217,7 @@ export type Addition = SubscriptionKey & {
  */
 export function addOwed(tx: Tx, rows: readonly Addition[], workerId: string | null, now: Date): void {
   const column = columnOf(rows)
-  tx.later(sql`
+  tx.later(sql`/* delivery.addOwed */
     update delivery.endpoint_queues as stored set owed = stored.owed + input.added,
       due_at = case when not input.wake or (stored.lease_id = ${workerId}::uuid and stored.lease_until > ${now})
         then stored.due_at
@@ -235,11 +235,11 @@ export async function subtractOwed(
 ): Promise<void> {
   if (rows.length === 0) return
   const column = columnOf(rows)
-  await tx.run(sql`
+  await tx.run(sql`/* delivery.subtractOwed */
     select 1 from delivery.endpoint_queues
     where ${ofPartners(partnersOf(rows))} and subscription_id = any(${idsOf(rows)}::uuid[])
     order by subscription_id for update`)
-  await tx.run(sql`
+  await tx.run(sql`/* delivery.subtractOwed */
     update delivery.endpoint_queues as stored set owed = stored.owed - input.dropped
     from unnest(${column('partnerId')}::uuid[], ${column('subscriptionId')}::uuid[], ${column('count')}::bigint[])
       as input (partner_id, subscription_id, dropped)
@@ -249,7 +249,7 @@ export async function subtractOwed(
 
 /** Ends every lease of the partner. Only for a start at which no worker is alive. */
 export async function releaseAll(tx: Tx, partnerId: string, now: Date): Promise<void> {
-  await tx.run(sql`
+  await tx.run(sql`/* delivery.releaseAll */
     update delivery.endpoint_queues set lease_id = null, lease_until = null, due_at = ${now}
     where partner_id = ${partnerId} and subscription_id = any(array(
       select subscription_id from delivery.endpoint_queues
@@ -261,7 +261,7 @@ export function sleepingEndpointQueues(tx: Tx, endpointQueuesMax: number): Promi
   return tx.rows<SubscriptionKey>(
     dueWork(
       'finds endpoint queues with work that were not woken, without a lock',
-      (whose) => sql`
+      (whose) => sql`/* delivery.sleepingEndpointQueues */
       select endpoint_queues.partner_id, endpoint_queues.subscription_id from delivery.endpoint_queues
       join delivery.subscriptions on subscriptions.partner_id = endpoint_queues.partner_id
         and subscriptions.id = endpoint_queues.subscription_id
@@ -286,7 +286,7 @@ export function endpointQueuesEndingLater(
   return tx.rows<SubscriptionKey>(
     dueWork(
       'finds leases and rests from before the clock was set back, without a lock',
-      (whose) => sql`
+      (whose) => sql`/* delivery.endpointQueuesEndingLater */
       select partner_id, subscription_id from delivery.endpoint_queues
       where (lease_until > ${latest.leaseUntil} or paused_until > ${latest.pausedUntil}) and ${whose()}
       limit ${endpointQueuesMax}`,
@@ -302,7 +302,7 @@ export async function shortenLeaseAndRest(
   now: Date,
 ): Promise<void> {
   const restsTooLong = sql`paused_until > ${latest.pausedUntil}`
-  await tx.run(sql`
+  await tx.run(sql`/* delivery.shortenLeaseAndRest */
     update delivery.endpoint_queues set lease_until = least(lease_until, ${latest.leaseUntil}::timestamptz),
       paused_until = case when ${restsTooLong} then null else paused_until end,
       due_at = least(due_at, coalesce(least(lease_until, ${latest.leaseUntil}::timestamptz),

@@ -14,7 +14,7 @@ export const queuedBehind = (
     unprepared(
       acrossPartners(
         'walks over the queue to find rows whose delivery is recorded, without a lock',
-        sql`
+        sql`/* delivery.queuedBehind */
       select partner_id, subscription_id, event_id from delivery.queue
       where (partner_id, subscription_id, event_id) > (${partnerId}::uuid, ${subscriptionId}::uuid, ${eventId}::uuid)
       order by partner_id, subscription_id, event_id limit ${rowsMax}`,
@@ -29,7 +29,7 @@ export const queuedBehind = (
 export function leftoversOf(tx: Tx, rows: readonly QueueKey[]): Promise<readonly QueueKey[]> {
   const column = columnOf(rows)
   return tx.rows<QueueKey>(
-    unprepared(sql`
+    unprepared(sql`/* delivery.leftoversOf */
       select examined.partner_id, examined.subscription_id, examined.event_id
       from unnest(${column('partnerId')}::uuid[], ${column('subscriptionId')}::uuid[], ${column('eventId')}::uuid[])
         as examined (partner_id, subscription_id, event_id)
@@ -47,7 +47,7 @@ export function deleteLeftovers(
   eventIds: readonly string[],
 ): Promise<number> {
   return tx.run(
-    unprepared(sql`
+    unprepared(sql`/* delivery.deleteLeftovers */
       delete from delivery.queue
       where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and event_id = any(array(
         select event_id from delivery.deliveries

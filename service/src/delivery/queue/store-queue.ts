@@ -61,7 +61,7 @@ export function insertQueue(tx: Tx, inserts: readonly QueueInsert[], now: Date):
     own.map((row) => ({ ...row, partnerId, ordered, status: 'Pending' as const, createdAt: now })),
   )
   for (let at = 0; at < rows.length; at += rowsPerInsertMax(queueTypes))
-    tx.later(sql`
+    tx.later(sql`/* delivery.insertQueue */
       insert into delivery.queue (partner_id, subscription_id, event_id, sequence, wire_event_id, type, reference, ordered,
         status, due_at, attempt_count, failures, created_at)
       ${newQueueRows(tx, rows.slice(at, at + rowsPerInsertMax(queueTypes)))}`)
@@ -72,7 +72,9 @@ export type FeedInsert = { readonly partnerId: string; readonly sequence: bigint
 const newFeedRows = insertBy<FeedInsert>({ partnerId: 'uuid', sequence: 'bigint', eventId: 'uuid' }, [['partnerId']])
 
 export function insertFeed(tx: Tx, rows: readonly FeedInsert[]): void {
-  tx.later(sql`insert into delivery.feed (partner_id, sequence, event_id) ${newFeedRows(tx, rows)}`)
+  tx.later(
+    sql`/* delivery.insertFeed */ insert into delivery.feed (partner_id, sequence, event_id) ${newFeedRows(tx, rows)}`,
+  )
 }
 
 /** The rows of an endpoint queue that have a higher number than `after`. `ordered`: without those behind an earlier one. */
@@ -108,7 +110,7 @@ export function newRows(
     ? sql`input.ordered and ${earlierOfReference(requests)} is not null`
     : sql`false`
   return tx.rows(
-    unprepared(sql`
+    unprepared(sql`/* delivery.newRows */
       select found.* from ${requestList(requests)}
       cross join lateral (
         select ${queueColumns}, ${blocked} as blocked from delivery.queue as candidate
@@ -128,7 +130,7 @@ export function scheduledRows(tx: Tx, requests: readonly RowsRequest[], rowsMax:
     ? sql`and (not input.ordered or ${earlierOfReference(requests)} is null)`
     : noSql
   return tx.rows(
-    unprepared(sql`
+    unprepared(sql`/* delivery.scheduledRows */
       select found.* from ${requestList(requests)}
       cross join lateral (
         select ${queueColumns} from delivery.queue as candidate
@@ -145,7 +147,7 @@ export type ReferenceKey = SubscriptionKey & { readonly reference: string }
 export async function firstRowsOfReferences(tx: Tx, references: readonly ReferenceKey[]): Promise<readonly QueueRow[]> {
   const column = columnOf(references)
   const rows = await tx.rows<QueueRow & { readonly status: string }>(
-    unprepared(sql`
+    unprepared(sql`/* delivery.firstRowsOfReferences */
       select found.* from unnest(${column('partnerId')}::uuid[], ${column('subscriptionId')}::uuid[],
         ${column('reference')}::text[]) as input (partner_id, subscription_id, reference)
       cross join lateral (
@@ -166,7 +168,7 @@ export async function markOrdered(
   rowsMax: number,
 ): Promise<string | undefined> {
   const row = await tx.row<{ last: string | null; count: bigint }>(
-    unprepared(sql`
+    unprepared(sql`/* delivery.markOrdered */
       with next as (
         select event_id from delivery.queue
         where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and event_id > ${after}
@@ -234,7 +236,7 @@ export async function recordDelivered<T extends AttemptRecord>(
 ): Promise<readonly T[]> {
   // Stale rows are rare. Without one PostgreSQL returns null, not the position of each row.
   const answer = await tx.row<{ moved: readonly number[] | null }>(
-    unprepared(sql`
+    unprepared(sql`/* delivery.recordDelivered */
       with gone as (
         delete from delivery.queue as queued
         using unnest(${fenceColumns(rows)}, ${resultColumns(rows)})
@@ -274,7 +276,7 @@ export async function recordFailed<T extends FailedAttempt>(
 ): Promise<readonly T[]> {
   const column = columnOf(rows)
   const changed = await tx.rows<EventKey>(
-    unprepared(sql`
+    unprepared(sql`/* delivery.recordFailed */
       update delivery.queue as queued set attempt_count = queued.attempt_count + 1, failures = input.failures,
         status = input.status, due_at = input.due_at,
         held_at = case when input.status = 'Held' then ${now}::timestamptz end
@@ -328,7 +330,7 @@ export function insertAttempts(tx: Tx, records: readonly AttemptRecord[]): void 
     address: result.address ?? null,
     error: result.error ?? null,
   }))
-  tx.later(sql`
+  tx.later(sql`/* delivery.insertAttempts */
     insert into delivery.attempts (partner_id, subscription_id, event_id, attempt, started_at, duration_ms, status,
       response_body, address, error) ${newAttempts(tx, rows)}`)
 }

@@ -12,7 +12,7 @@ import type { SubscriptionKey } from '../management/store-subscriptions.ts'
 export function makeDue(tx: Tx, key: SubscriptionKey, now: Date, rowsMax: number): Promise<number> {
   const { partnerId, subscriptionId } = key
   return tx.run(
-    unprepared(sql`
+    unprepared(sql`/* delivery.makeDue */
       update delivery.queue set status = 'Pending', held_at = null, failures = 0, due_at = ${now}
       where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and event_id = any(array(
         (select event_id from delivery.queue
@@ -38,7 +38,7 @@ export function makeHeldDue(
   eventIds: readonly string[],
   now: Date,
 ): Promise<number> {
-  return tx.run(sql`
+  return tx.run(sql`/* delivery.makeHeldDue */
     update delivery.queue set status = 'Pending', held_at = null, failures = 0, due_at = ${now}
     where partner_id = ${partnerId} and subscription_id = ${subscriptionId}
       and event_id = any(${eventIds}::uuid[]) and status = 'Held'`)
@@ -51,7 +51,7 @@ export async function hurry(
   eventId: string,
   now: Date,
 ): Promise<boolean> {
-  const changed = await tx.run(sql`
+  const changed = await tx.run(sql`/* delivery.hurry */
     update delivery.queue set status = 'Pending', held_at = null, failures = 0, due_at = ${now}
     where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and event_id = ${eventId}`)
   return changed === 1
@@ -72,7 +72,7 @@ export function takeDelivered(
   { partnerId, subscriptionId }: SubscriptionKey,
   eventId: string,
 ): Promise<RemovedDelivery | undefined> {
-  return tx.row<RemovedDelivery>(sql`
+  return tx.row<RemovedDelivery>(sql`/* delivery.takeDelivered */
     with gone as (
       delete from delivery.deliveries
       where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and event_id = ${eventId} returning *),
@@ -121,11 +121,11 @@ export async function insertDue(
   now: Date,
 ): Promise<number> {
   if (inserts.length === 0) return 0
-  const subscription = await tx.row<{ readonly ordered: boolean }>(sql`
+  const subscription = await tx.row<{ readonly ordered: boolean }>(sql`/* delivery.insertDue */
     select ordered from delivery.subscriptions where partner_id = ${partnerId} and id = ${subscriptionId}`)
   const fixed = { partnerId, subscriptionId, status: 'Pending', dueAt: now, failures: 0 } as const
   const rows = inserts.map((row) => ({ ...row, ...fixed, ordered: subscription?.ordered ?? false }))
-  return tx.run(sql`
+  return tx.run(sql`/* delivery.insertDue */
     insert into delivery.queue (partner_id, subscription_id, event_id, sequence, wire_event_id, type, reference,
       attempt_count, created_at, status, due_at, failures, ordered) ${newRows(tx, rows)}
     on conflict (partner_id, subscription_id, event_id) do nothing`)

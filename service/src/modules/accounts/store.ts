@@ -7,17 +7,17 @@ export type IbanRow = { readonly iban: string; readonly country: string }
 export type Pool = { readonly country: string; readonly bankCode: string }
 
 export function ibansOf(tx: Tx, partnerId: string, customerId: string): Promise<readonly IbanRow[]> {
-  return tx.rows<IbanRow>(sql`
+  return tx.rows<IbanRow>(sql`/* accounts.ibansOf */
     select iban, country from accounts.ibans
     where partner_id = ${partnerId} and customer_id = ${customerId} order by created_at, country`)
 }
 
 /** Inserts the customer's row if it is missing, and locks it: this serialises concurrent calls for one customer. */
 export async function lockCustomerAccount(tx: Tx, partnerId: string, customerId: string, now: Date): Promise<void> {
-  await tx.run(sql`
+  await tx.run(sql`/* accounts.lockCustomerAccount */
     insert into accounts.customer_accounts (partner_id, customer_id, created_at)
     values (${partnerId}, ${customerId}, ${now}) on conflict (partner_id, customer_id) do nothing`)
-  await tx.run(sql`
+  await tx.run(sql`/* accounts.lockCustomerAccount */
     select 1 from accounts.customer_accounts
     where partner_id = ${partnerId} and customer_id = ${customerId} for update`)
 }
@@ -32,7 +32,7 @@ export function takeNumber(
   { country, bankCode }: Pool,
   { blockSize, firstBlock, endIndex }: NumberBounds,
 ): Promise<{ readonly block: number; readonly number: number } | undefined> {
-  return tx.row<{ block: number; number: number }>(sql`
+  return tx.row<{ block: number; number: number }>(sql`/* accounts.takeNumber */
     update accounts.iban_blocks set next_number = next_number + 1
     where partner_id = ${partnerId} and country = ${country} and bank_code = ${bankCode} and block = (
       select block from accounts.iban_blocks
@@ -47,10 +47,10 @@ export function takeNumber(
  * Pools belong to no partner. Inserts the pool if it is missing and locks it. Answers its next block, `firstBlock` or later.
  */
 export async function lockPool(tx: Tx, { country, bankCode }: Pool, firstBlock: number): Promise<number | undefined> {
-  await tx.run(sql`
+  await tx.run(sql`/* accounts.lockPool */
     insert into accounts.iban_pools (country, bank_code, next_block)
     values (${country}, ${bankCode}, ${firstBlock}) on conflict (country, bank_code) do nothing`)
-  const row = await tx.row<{ nextBlock: number }>(sql`
+  const row = await tx.row<{ nextBlock: number }>(sql`/* accounts.lockPool */
     select greatest(next_block, ${firstBlock}::integer) as next_block from accounts.iban_pools
     where country = ${country} and bank_code = ${bankCode} for update`)
   return row?.nextBlock
@@ -64,9 +64,9 @@ export async function takeBlock(
   block: number,
   now: Date,
 ): Promise<void> {
-  await tx.run(sql`
+  await tx.run(sql`/* accounts.takeBlock */
     update accounts.iban_pools set next_block = ${block + 1} where country = ${country} and bank_code = ${bankCode}`)
-  await tx.run(sql`
+  await tx.run(sql`/* accounts.takeBlock */
     insert into accounts.iban_blocks (partner_id, country, bank_code, block, next_number, created_at)
     values (${partnerId}, ${country}, ${bankCode}, ${block}, 0, ${now})`)
 }
@@ -78,7 +78,7 @@ export async function insertIban(
   { iban, country }: IbanRow,
   now: Date,
 ): Promise<void> {
-  await tx.run(sql`
+  await tx.run(sql`/* accounts.insertIban */
     insert into accounts.ibans (partner_id, iban, customer_id, country, created_at)
     values (${partnerId}, ${iban}, ${customerId}, ${country}, ${now})`)
 }

@@ -23,7 +23,7 @@ export type BeneficiaryFilter = { readonly customerId?: string; readonly currenc
 const columns = sql`id, customer_id, alias, name, iban, bic, wallet_address, country, currency, created_at, updated_at`
 
 export async function insert(tx: Tx, partnerId: string, row: Beneficiary): Promise<void> {
-  await tx.run(sql`
+  await tx.run(sql`/* beneficiaries.insert */
     insert into beneficiaries.beneficiaries (partner_id, id, customer_id, alias, name, iban, bic, wallet_address,
       country, currency, created_at, updated_at)
     values (${partnerId}, ${row.id}, ${row.customerId}, ${row.alias}, ${row.name}, ${row.iban}, ${row.bic},
@@ -31,7 +31,7 @@ export async function insert(tx: Tx, partnerId: string, row: Beneficiary): Promi
 }
 
 export function byId(tx: Tx, partnerId: string, id: string): Promise<Beneficiary | undefined> {
-  return tx.row<Beneficiary>(sql`
+  return tx.row<Beneficiary>(sql`/* beneficiaries.byId */
     select ${columns} from beneficiaries.beneficiaries
     where partner_id = ${partnerId} and id = ${id} and removed_at is null`)
 }
@@ -41,7 +41,7 @@ export function payeesByIds(
   tx: Tx,
   keys: readonly { readonly partnerId: string; readonly id: string }[],
 ): Promise<readonly (Payee & { readonly partnerId: string })[]> {
-  return tx.rows(sql`
+  return tx.rows(sql`/* beneficiaries.payeesByIds */
     select partner_id, id, customer_id, alias, name, iban, bic, country, currency from beneficiaries.beneficiaries
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])
       and removed_at is null`)
@@ -53,7 +53,7 @@ export function list(
   { customerId, currency }: BeneficiaryFilter,
   { limit, afterId }: PageRequest,
 ): Promise<readonly Beneficiary[]> {
-  return tx.rows<Beneficiary>(sql`
+  return tx.rows<Beneficiary>(sql`/* beneficiaries.list */
     select ${columns} from beneficiaries.beneficiaries where partner_id = ${partnerId} and removed_at is null
       ${afterId === null ? noSql : sql`and id < ${afterId}`}
       ${customerId === undefined ? noSql : sql`and customer_id = ${customerId}`}
@@ -69,7 +69,7 @@ export function update(
   { alias, name }: { readonly alias: string | null; readonly name: string | null },
   now: Date,
 ): Promise<Beneficiary | undefined> {
-  return tx.row<Beneficiary>(sql`
+  return tx.row<Beneficiary>(sql`/* beneficiaries.update */
     update beneficiaries.beneficiaries set alias = coalesce(${alias}, alias), name = coalesce(${name}, name),
       updated_at = greatest(updated_at, ${now}::timestamptz)
     where partner_id = ${partnerId} and id = ${id} and removed_at is null
@@ -78,7 +78,7 @@ export function update(
 
 /** Answers the number of removed rows: 1 or 0. */
 export function remove(tx: Tx, partnerId: string, id: string, now: Date): Promise<number> {
-  return tx.run(sql`
+  return tx.run(sql`/* beneficiaries.remove */
     update beneficiaries.beneficiaries set removed_at = ${now}
     where partner_id = ${partnerId} and id = ${id} and removed_at is null`)
 }

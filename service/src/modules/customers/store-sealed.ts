@@ -11,13 +11,13 @@ export const sealedKyc: SealedColumn = {
     tx.rows(
       acrossPartners(
         'an operator counts the values under each master key',
-        sql`
+        sql`/* customers.countByKey */
           select encode(substring(kyc_sealed from 2 for 4), 'hex') as key_id, count(*) as count
           from customers.customers where kyc_sealed is not null group by 1 order by 1`,
       ),
     ),
   notUnder: async (tx, partnerId, { keyId, afterId, rowsMax }) => {
-    const rows = await tx.rows<{ readonly id: string; readonly sealed: Buffer }>(sql`
+    const rows = await tx.rows<{ readonly id: string; readonly sealed: Buffer }>(sql`/* customers.notUnder */
       select id, kyc_sealed as sealed from customers.customers
       where partner_id = ${partnerId} and id > ${afterId} and kyc_sealed is not null
         and substring(kyc_sealed from 2 for 4) <> decode(${keyId}, 'hex')
@@ -26,7 +26,7 @@ export const sealedKyc: SealedColumn = {
   },
   replace: (tx, partnerId, values) => {
     const column = columnOf(values)
-    return tx.run(sql`
+    return tx.run(sql`/* customers.replace */
       update customers.customers set kyc_sealed = input.resealed
       from unnest(${column('id')}::uuid[], ${column('sealed')}::bytea[], ${column('resealed')}::bytea[])
         as input (id, sealed, resealed)

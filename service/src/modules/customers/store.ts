@@ -25,7 +25,7 @@ export type CustomerFilter = {
 const columns = sql`id, service_id, partner_customer_identifier, email, customer_type, kyc_sealed, created_at, updated_at`
 
 export async function insert(tx: Tx, partnerId: string, row: CustomerRow): Promise<void> {
-  await tx.run(sql`
+  await tx.run(sql`/* customers.insert */
     insert into customers.customers (partner_id, id, service_id, partner_customer_identifier, email, customer_type,
       kyc_sealed, created_at, updated_at)
     values (${partnerId}, ${row.id}, ${row.serviceId}, ${row.partnerCustomerIdentifier}, ${row.email},
@@ -38,7 +38,7 @@ function isRef(ref: CustomerRefKind): Sql {
 export type CustomerRefKind = { readonly kind: 'guid' | 'serviceId'; readonly value: string }
 
 export function byRef(tx: Tx, partnerId: string, ref: CustomerRefKind): Promise<CustomerRow | undefined> {
-  return tx.row<CustomerRow>(sql`
+  return tx.row<CustomerRow>(sql`/* customers.byRef */
     select ${columns} from customers.customers where partner_id = ${partnerId} and ${isRef(ref)}`)
 }
 
@@ -47,20 +47,20 @@ export function payersByIds(
   tx: Tx,
   keys: readonly { readonly partnerId: string; readonly id: string }[],
 ): Promise<readonly PayerRow[]> {
-  return tx.rows(sql`
+  return tx.rows(sql`/* customers.payersByIds */
     select partner_id, id, service_id, partner_customer_identifier, email, kyc_sealed from customers.customers
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])`)
 }
 
 /** Serialises updates of one customer. `no key` lets other tables insert rows that refer to it meanwhile. */
 export function lockByRef(tx: Tx, partnerId: string, ref: CustomerRefKind): Promise<CustomerRow | undefined> {
-  return tx.row<CustomerRow>(sql`
+  return tx.row<CustomerRow>(sql`/* customers.lockByRef */
     select ${columns} from customers.customers where partner_id = ${partnerId} and ${isRef(ref)}
     for no key update`)
 }
 
 export async function idByRef(tx: Tx, partnerId: string, ref: CustomerRefKind): Promise<string | undefined> {
-  const row = await tx.row<{ id: string }>(sql`
+  const row = await tx.row<{ id: string }>(sql`/* customers.idByRef */
     select id from customers.customers where partner_id = ${partnerId} and ${isRef(ref)}`)
   return row?.id
 }
@@ -72,7 +72,7 @@ export function list(
   { limit, afterId }: PageRequest,
 ): Promise<readonly CustomerRow[]> {
   const { email, partnerCustomerIdentifier, customerType } = filter
-  return tx.rows<CustomerRow>(sql`
+  return tx.rows<CustomerRow>(sql`/* customers.list */
     select ${columns} from customers.customers where partner_id = ${partnerId}
       ${afterId === null ? noSql : sql`and id < ${afterId}`}
       ${email === undefined ? noSql : sql`and lower(email) = lower(${email})`}
@@ -86,7 +86,7 @@ export async function update(
   partnerId: string,
   row: Pick<CustomerRow, 'id' | 'partnerCustomerIdentifier' | 'email' | 'kycSealed' | 'updatedAt'>,
 ): Promise<void> {
-  await tx.run(sql`
+  await tx.run(sql`/* customers.update */
     update customers.customers set partner_customer_identifier = ${row.partnerCustomerIdentifier}, email = ${row.email},
       kyc_sealed = ${row.kycSealed}, updated_at = ${row.updatedAt}
     where partner_id = ${partnerId} and id = ${row.id}`)

@@ -43,7 +43,7 @@ const columns = sql`${facts}, operation, request_hash as request_fingerprint, er
 
 /** Returns 1, or 0 if the key is taken. Waits for a concurrent transaction that inserts the same key. */
 export function insertDeposit(tx: Tx, row: DepositRow): Promise<number> {
-  return tx.run(sql`
+  return tx.run(sql`/* deposits.insertDeposit */
     insert into deposits.deposits (${stored})
     values (${row.partnerId}, ${row.id}, ${row.idempotencyKey}, ${row.transactionId}, ${row.reference},
       ${row.customerId}, ${row.amount}, ${row.currency}, ${row.status}, ${row.sessionId}, ${row.endToEndId},
@@ -59,7 +59,7 @@ export function depositByKey(
   operation: string,
   key: string,
 ): Promise<DepositRow | undefined> {
-  return tx.row<DepositRow>(sql`
+  return tx.row<DepositRow>(sql`/* deposits.depositByKey */
     select ${columns} from deposits.deposits
     where partner_id = ${partnerId} and operation = ${operation} and idempotency_key = ${key}`)
 }
@@ -68,7 +68,7 @@ export type DepositKey = { readonly partnerId: string; readonly id: string }
 
 /** Locks in the order of the ids, so that two batches cannot deadlock. */
 export function lockDeposits(tx: Tx, keys: readonly DepositKey[]): Promise<readonly Deposit[]> {
-  return tx.rows<Deposit>(sql`
+  return tx.rows<Deposit>(sql`/* deposits.lockDeposits */
     select ${facts} from deposits.deposits
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])
     order by id for update`)
@@ -80,7 +80,7 @@ export async function oldestExpired(tx: Tx, now: Date): Promise<Date | null> {
   const row = await tx.row<{ expiresAt: Date }>(
     acrossPartners(
       'reads the age of the oldest deposit to expire, for a metric',
-      sql`select expires_at from deposits.deposits where expires_at <= ${now} order by expires_at limit 1`,
+      sql`/* deposits.oldestExpired */ select expires_at from deposits.deposits where expires_at <= ${now} order by expires_at limit 1`,
     ),
   )
   return row?.expiresAt ?? null
@@ -94,7 +94,7 @@ export function expiredDeposits(
   return tx.rows(
     dueWork(
       'finds partners with deposits to expire, without a lock',
-      (whose) => sql`
+      (whose) => sql`/* deposits.expiredDeposits */
       select partner_id, id from deposits.deposits where expires_at <= ${now} and ${whose()}
       order by expires_at limit ${rowsMax}`,
     ),
@@ -119,7 +119,7 @@ const givenChanges = givenBy<DepositChange>(
 export function updateDeposits(tx: Tx, changes: readonly DepositChange[], now: Date): void {
   const partnerIds = changes.map((change) => change.partnerId)
   tx.later(
-    unprepared(sql`
+    unprepared(sql`/* deposits.updateDeposits */
     update deposits.deposits as deposit set status = given.status, debtor = coalesce(given.debtor, deposit.debtor),
       error_details = given.error_details, expires_at = given.expires_at, updated_at = ${now}
     from (${givenChanges(changes)}) as given

@@ -17,6 +17,10 @@ export function transactionsRoutes(transactions: Transactions): Handlers<'transa
 }
 
 /** A null field is absent. Without an exchange `userAmount` equals `amount`. */
+/** Earlier versions did not move the stored time with every entry of the timeline. Texts of one form sort like their times. */
+const newest = (times: readonly [string, ...string[]]): string =>
+  times.reduce((latest, time) => (time > latest ? time : latest))
+
 function toTransaction({ row, timeline }: TransactionView): ResponseOf<'getTransaction'> {
   const amount = writeAmount(row.amount, row.currency)
   return {
@@ -33,7 +37,7 @@ function toTransaction({ row, timeline }: TransactionView): ResponseOf<'getTrans
     type: row.type,
     hasFx: false,
     createdAt: row.createdAt.toISOString(),
-    updatedAt: row.updatedAt.toISOString(),
+    updatedAt: newest([row.updatedAt.toISOString(), ...timeline.map(({ createdAt }) => createdAt)]),
     ...given({
       errorKey: row.errorKey,
       rail: row.rail,

@@ -119,7 +119,7 @@ export function referencesTaken(
   tx: Tx,
   keys: readonly { readonly partnerId: string; readonly reference: string }[],
 ): Promise<readonly { readonly partnerId: string; readonly reference: string }[]> {
-  return tx.rows(sql`
+  return tx.rows(sql`/* transactions.referencesTaken */
     select partner_id, reference from transactions.transactions
     where ${ofPartners(keys.map((key) => key.partnerId))}
       and reference = any(${keys.map((key) => key.reference)}::text[])`)
@@ -130,7 +130,9 @@ export function referencesTaken(
  * so that two batches cannot deadlock.
  */
 export function insertTransactions(tx: Tx, rows: readonly TransactionRow[]): void {
-  tx.later(sql`insert into transactions.transactions (${columns}) ${newTransactions(tx, rows)}`)
+  tx.later(
+    sql`/* transactions.insertTransactions */ insert into transactions.transactions (${columns}) ${newTransactions(tx, rows)}`,
+  )
 }
 
 /** The transactions of these references, and perhaps others of the same partners. */
@@ -138,7 +140,7 @@ export function transactionsByReference(
   tx: Tx,
   keys: readonly { readonly partnerId: string; readonly reference: string }[],
 ): Promise<readonly TransactionRow[]> {
-  return tx.rows<TransactionRow>(sql`
+  return tx.rows<TransactionRow>(sql`/* transactions.transactionsByReference */
     select ${columns} from transactions.transactions
     where ${ofPartners(keys.map((key) => key.partnerId))}
       and reference = any(${keys.map((key) => key.reference)}::text[])`)
@@ -147,7 +149,7 @@ export function transactionsByReference(
 export type TransactionKey = { readonly partnerId: string; readonly id: string }
 
 export function lockTransaction(tx: Tx, partnerId: string, id: string): Promise<TransactionRow | undefined> {
-  return tx.row<TransactionRow>(sql`
+  return tx.row<TransactionRow>(sql`/* transactions.lockTransaction */
     select ${columns} from transactions.transactions where partner_id = ${partnerId} and id = ${id} for update`)
 }
 
@@ -198,7 +200,7 @@ const givenMoves = givenBy<TransactionMove>(
 export function moveTransactions(tx: Tx, moves: readonly TransactionMove[]): Promise<readonly Moved[]> {
   const partnerIds = moves.map((move) => move.partnerId)
   return tx.rows<Moved>(
-    unprepared(sql`
+    unprepared(sql`/* transactions.moveTransactions */
     update transactions.transactions as stored set status = input.status, error_key = input.error_key,
       debtor = coalesce(input.debtor, stored.debtor), timeline = stored.timeline || input.entries,
       updated_at = greatest(stored.updated_at, input.updated_at)
@@ -216,7 +218,7 @@ export async function appendToTimeline(
   entries: string,
   now: Date,
 ): Promise<void> {
-  await tx.run(sql`
+  await tx.run(sql`/* transactions.appendToTimeline */
     update transactions.transactions set timeline = timeline || ${entries}::jsonb,
       updated_at = greatest(updated_at, ${now}::timestamptz)
     where partner_id = ${partnerId} and id = ${id}`)
@@ -236,7 +238,7 @@ export function listTransactions(
     ? sql`and (created_at, id) < (select created_at, id from transactions.transactions
         where partner_id = ${partnerId} and id = ${afterId})`
     : sql`and id < ${afterId}`
-  return tx.rows<TransactionRow>(sql`
+  return tx.rows<TransactionRow>(sql`/* transactions.listTransactions */
     select ${columns} from transactions.transactions where partner_id = ${partnerId}
     ${afterId === null ? noSql : afterCursor}
     ${status === null ? noSql : sql`and status = ${status}`}

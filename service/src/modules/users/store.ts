@@ -27,7 +27,7 @@ const columns = sql`id, email, email_key, full_name, role, status, redirect_url,
 
 /** Frees addresses whose invitation has expired. `updated_at` becomes the time of the expiry, not of this statement. */
 export async function expire(tx: Tx, partnerId: string, emailKeys: readonly string[], now: Date): Promise<void> {
-  await tx.run(sql`
+  await tx.run(sql`/* users.expire */
     update users.invitations set status = 'Expired', updated_at = expires_at
     where partner_id = ${partnerId} and email_key = any(${emailKeys}::text[]) and status = 'Pending'
       and expires_at <= ${now}`)
@@ -35,7 +35,7 @@ export async function expire(tx: Tx, partnerId: string, emailKeys: readonly stri
 
 /** False if the address has a live invitation. Waits for a concurrent insert of the same address to commit or roll back. */
 export async function insert(tx: Tx, partnerId: string, row: InvitationRow): Promise<boolean> {
-  const inserted = await tx.run(sql`
+  const inserted = await tx.run(sql`/* users.insert */
     insert into users.invitations (partner_id, id, email, email_key, full_name, role, status, redirect_url,
       invited_by_id, invited_by_name, token_hash, expiry_days, expires_at, resends, resent_at, created_at, updated_at)
     values (${partnerId}, ${row.id}, ${row.email}, ${row.emailKey}, ${row.fullName}, ${row.role}, ${row.status},
@@ -46,13 +46,13 @@ export async function insert(tx: Tx, partnerId: string, row: InvitationRow): Pro
 }
 
 export function byId(tx: Tx, partnerId: string, id: string): Promise<InvitationRow | undefined> {
-  return tx.row<InvitationRow>(sql`
+  return tx.row<InvitationRow>(sql`/* users.byId */
     select ${columns} from users.invitations where partner_id = ${partnerId} and id = ${id}`)
 }
 
 /** Serialises changes of one invitation. */
 export function lockById(tx: Tx, partnerId: string, id: string): Promise<InvitationRow | undefined> {
-  return tx.row<InvitationRow>(sql`
+  return tx.row<InvitationRow>(sql`/* users.lockById */
     select ${columns} from users.invitations where partner_id = ${partnerId} and id = ${id} for no key update`)
 }
 
@@ -70,7 +70,7 @@ export function list(
   now: Date,
   { limit, afterId }: PageRequest,
 ): Promise<readonly InvitationRow[]> {
-  return tx.rows<InvitationRow>(sql`
+  return tx.rows<InvitationRow>(sql`/* users.list */
     select ${columns} from users.invitations where partner_id = ${partnerId}
       ${afterId === null ? noSql : sql`and id < ${afterId}`}
       ${status === undefined ? noSql : hasStatus(status, now)}
@@ -86,7 +86,7 @@ export function membersWithRoles(
   roles: readonly wire.Role[],
   membersMax: number,
 ): Promise<readonly Member[]> {
-  return tx.rows<Member>(sql`
+  return tx.rows<Member>(sql`/* users.membersWithRoles */
     select full_name, email from (
       select distinct on (email_key) id, full_name, email, role, status from users.invitations
       where partner_id = ${partnerId} order by email_key, id desc) newest
@@ -95,7 +95,7 @@ export function membersWithRoles(
 }
 
 export async function update(tx: Tx, partnerId: string, row: InvitationRow): Promise<void> {
-  await tx.run(sql`
+  await tx.run(sql`/* users.update */
     update users.invitations set status = ${row.status}, redirect_url = ${row.redirectUrl},
       token_hash = ${row.tokenHash}, expires_at = ${row.expiresAt}, resends = ${row.resends},
       resent_at = ${row.resentAt}, updated_at = ${row.updatedAt}

@@ -17,7 +17,7 @@ export async function receiveInstruction(
   answer: { readonly accepted: boolean; readonly errorKey: ErrorKey | null; readonly errorDetails: string | null },
   now: Date,
 ): Promise<boolean> {
-  const inserted = await tx.run(sql`
+  const inserted = await tx.run(sql`/* rails.receiveInstruction */
     insert into rails.sandbox_instructions (partner_id, id, end_to_end_id, amount, currency, creditor_name,
       creditor_account, times_received, accepted, error_key, error_details, received_at)
     values (${instruction.partnerId}, ${instruction.id}, ${instruction.endToEndId}, ${instruction.amount},
@@ -25,14 +25,14 @@ export async function receiveInstruction(
       ${answer.accepted}, ${answer.errorKey}, ${answer.errorDetails}, ${now})
     on conflict (partner_id, id) do nothing`)
   if (inserted === 1) return true
-  await tx.run(sql`
+  await tx.run(sql`/* rails.receiveInstruction */
     update rails.sandbox_instructions set times_received = times_received + 1
     where partner_id = ${instruction.partnerId} and id = ${instruction.id}`)
   return false
 }
 
 export function instructionById(tx: Tx, partnerId: string, id: string): Promise<InstructionRow | undefined> {
-  return tx.row<InstructionRow>(sql`
+  return tx.row<InstructionRow>(sql`/* rails.instructionById */
     select accepted, error_key, error_details, times_received from rails.sandbox_instructions
     where partner_id = ${partnerId} and id = ${id}`)
 }
@@ -48,7 +48,7 @@ export async function insertNotification(
     readonly dueAt: Date
   },
 ): Promise<void> {
-  await tx.run(sql`
+  await tx.run(sql`/* rails.insertNotification */
     insert into rails.sandbox_notifications (partner_id, id, subject_id, kind, payload, due_at)
     values (${notification.partnerId}, ${notification.id}, ${notification.subjectId}, ${notification.kind},
       ${notification.payload}, ${notification.dueAt})`)
@@ -67,7 +67,7 @@ export async function oldestDue(tx: Tx, now: Date): Promise<Date | null> {
   const row = await tx.row<{ dueAt: Date }>(
     acrossPartners(
       'reads the age of the oldest bank notification, for a metric',
-      sql`select due_at from rails.sandbox_notifications where due_at <= ${now} order by due_at limit 1`,
+      sql`/* rails.oldestDue */ select due_at from rails.sandbox_notifications where due_at <= ${now} order by due_at limit 1`,
     ),
   )
   return row?.dueAt ?? null
@@ -78,7 +78,7 @@ export function dueNotifications(tx: Tx, now: Date, notificationsMax: number): P
   return tx.rows<NotificationRow>(
     dueWork(
       'reads due bank notifications in order of time',
-      (whose) => sql`
+      (whose) => sql`/* rails.dueNotifications */
       select partner_id, id, subject_id, kind, payload from rails.sandbox_notifications
       where due_at <= ${now} and ${whose()} order by due_at, id limit ${notificationsMax}`,
     ),
@@ -90,7 +90,7 @@ export async function deleteNotifications(
   tx: Tx,
   notifications: readonly { readonly partnerId: string; readonly id: string }[],
 ): Promise<void> {
-  await tx.run(sql`
+  await tx.run(sql`/* rails.deleteNotifications */
     delete from rails.sandbox_notifications
     where ${ofPartners(notifications.map((notification) => notification.partnerId))}
       and id = any(${notifications.map((notification) => notification.id)}::uuid[])`)
