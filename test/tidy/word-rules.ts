@@ -20,7 +20,7 @@ const replacements: readonly (readonly [pattern: RegExp, word: string])[] = [
   [/\bsamenes[s]\b/gi, 'request fingerprint'],
   [/\bane[w]\b/gi, 'unprepared, or again'],
   [/\bcompanyMi[n]\w*/g, 'secondBatchMin'],
-  // The column keeps its name (`request_has` with h): processes of the version before write it.
+  // Its column keeps the older name, because processes of earlier versions write it.
   [/\brequestHas[h]\b/g, 'requestFingerprint'],
   [/\bmorta[l]\b/gi, 'restartable process'],
   [/\bdeath[s]\b/gi, 'crash points'],

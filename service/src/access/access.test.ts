@@ -175,6 +175,10 @@ test('the sweep reaches every partner, even if many have new nonces', async () =
   await service.db.run(sql`
     insert into access.partners (id, name, created_at) select id, 'Busy', ${service.clock.now()}
     from unnest(${ids}::uuid[]) as id`)
+  await service.db.run(sql`
+    insert into access.service_accounts (partner_id, id, name, api_key, api_secret_sealed, public_key_pem, permissions,
+      created_at)
+    select id, id, 'Busy', id::text, ''::bytea, '', '{}', ${service.clock.now()} from unnest(${ids}::uuid[]) as id`)
   for (const id of ids) await fillNonces(id, 1)
   for (let step = 0; step < 2; step += 1) {
     await service.access.sweepNonces()

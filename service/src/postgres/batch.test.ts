@@ -83,6 +83,54 @@ test('with a sharded database a batch holds calls of one partner, and every part
   )
 })
 
+test('with a sharded database as many batches run at once as partners wait', async () => {
+  let running = 0
+  const allRun = Promise.withResolvers<void>()
+  const work = createBatcher<number, number>({
+    db: withoutTransaction({ ...db, sharded: true }),
+    work: async (_tx, calls) => {
+      running += 1
+      if (running === 20) allRun.resolve()
+      // No batch ends before all have begun.
+      await allRun.promise
+      return calls
+    },
+    callsMax: 8,
+    batchesMax: 1,
+    partnerOf: String,
+  })
+  const answers = await Promise.all(Array.from({ length: 20 }, (_, index) => work(index)))
+  assert.equal(answers.length, 20)
+})
+
+test('with a sharded database, partners beyond the limit wait for a free place, each with all its calls', async () => {
+  const batches: string[] = []
+  let running = 0
+  let most = 0
+  const work = createBatcher<readonly [string, number], number>({
+    db: withoutTransaction({ ...db, sharded: true }),
+    work: async (_tx, calls) => {
+      running += 1
+      most = Math.max(most, running)
+      batches.push(calls[0]?.[0] ?? '')
+      await new Promise((resolve) => setImmediate(resolve))
+      running -= 1
+      return calls.map(([, number]) => number)
+    },
+    callsMax: 8,
+    batchesMax: 2,
+    partnerOf: ([partnerId]) => partnerId,
+  })
+  const calls = Array.from({ length: 300 }, (_, index) => [`partner ${index % 100}`, index] as const)
+  assert.deepEqual(
+    await Promise.all(calls.map((call) => work(call))),
+    calls.map(([, number]) => number),
+  )
+  assert.equal(most, 32)
+  assert.equal(new Set(batches).size, 100)
+  assert.equal(batches.length, 100)
+})
+
 test('a batch of one partner names the partner as a value, a batch of several as a list', () => {
   assert.equal(toStatement(ofPartners(['a', 'a'])).text, 'partner_id = $1')
   assert.equal(toStatement(ofPartners(['a', 'b'])).text, 'partner_id = any($1::uuid[])')
