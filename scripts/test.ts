@@ -8,7 +8,7 @@ import { spawn } from 'node:child_process'
 import { globSync } from 'node:fs'
 import { availableParallelism, constants } from 'node:os'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 const PATTERNS = ['wire/src/**/*.test.ts', 'service/src/**/*.test.ts', 'sdk/src/**/*.test.ts', 'test/**/*.test.ts']
@@ -43,6 +43,7 @@ const runner = spawn(
     '--test',
     `--test-concurrency=${concurrency}`,
     '--test-reporter=spec',
+    `--import=${pathToFileURL(join(ROOT, 'test/support/file-limit.ts')).href}`,
     `--test-global-setup=${join(ROOT, 'test/support/global.ts')}`,
     ...options,
     ...files,

@@ -21,7 +21,7 @@ import {
   startLoop,
   type Tracing,
 } from './kernel/index.ts'
-import { createIdempotency } from './idempotency/index.ts'
+import { createIdempotency, sealedAnswers } from './idempotency/index.ts'
 import { createLedger } from './ledger/index.ts'
 import {
   createMailQueue,
@@ -211,7 +211,7 @@ export function compose(given: ServiceDeps): Service {
     access,
     deposits,
     sealer,
-    sealedColumns: [sealedApiSecrets, sealedKyc, sealedWebhookSecrets, sealedMailSecrets],
+    sealedColumns: [sealedApiSecrets, sealedKyc, sealedWebhookSecrets, sealedMailSecrets, sealedAnswers],
     startSettlement: settlementWorkers,
     gateway: (form) => composeGateway(deps, modules, form),
     releaseLeases: async () => {

@@ -132,7 +132,8 @@ async function run(role: Role, args: readonly string[], context: Context): Promi
   if (answersRequests(role)) await refuseTakenPorts(config)
   const opsPort = await listening('OPS_PORT', config.OPS_HOST, config.OPS_PORT, observability.listen)
   started.push({ name: 'operations', stop: observability.close })
-  if (answersRequests(role)) await serve(role, service, opsPort, { ...context, db, url, processes })
+  let baseUrl: string | undefined
+  if (answersRequests(role)) baseUrl = await serve(role, service, opsPort, { ...context, db, url, processes })
   else startWorkers(service, started)
   signals?.start.throwIfAborted()
   const drainAndStop = async () => {
@@ -143,6 +144,7 @@ async function run(role: Role, args: readonly string[], context: Context): Promi
   signals?.started({ stop: drainAndStop, log })
   if (processes) process.on('SIGUSR2', () => processes.restartInTurn())
   observability.ready()
+  if (role === 'serve' && baseUrl !== undefined) process.stdout.write(welcome(config, baseUrl, opsPort))
 }
 
 const print = (result: object): void => void process.stdout.write(`${JSON.stringify(result)}\n`)
@@ -175,12 +177,13 @@ type Serving = Context & {
   readonly processes: Processes | undefined
 }
 
+/** Returns the address of the API. */
 async function serve(
   role: RequestRole,
   service: Service,
   opsPort: number,
   { config, log, started, db, url, processes }: Serving,
-): Promise<void> {
+): Promise<string> {
   const { port, part } = processes ? await listenByProcesses(processes, url) : await listenHere(role, service, config)
   const host = config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST
   const baseUrl = config.PUBLIC_URL ?? `http://${host}:${port}`
@@ -192,7 +195,7 @@ async function serve(
   // Pushed last: requests end before the workers and the database that they need.
   started.push(part)
   log.info({ role, port, opsPort, baseUrl, processes: config.PROCESSES }, 'listening')
-  if (role === 'serve') process.stdout.write(welcome(config, baseUrl, opsPort))
+  return baseUrl
 }
 
 type Listening = { readonly port: number; readonly part: Started }

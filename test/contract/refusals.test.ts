@@ -30,7 +30,7 @@ const [readers, writers, elsewhere, alsoElsewhere, staff, stranger] = await Prom
 ])
 const before = await snapshot(client)
 after(async () => {
-  await withoutSimulations.stop()
+  await withoutSimulations.dispose()
   await service.dispose()
   await receiver.close()
 })

@@ -1,6 +1,7 @@
 /** A database that refuses writes: read only, or its disk is full. Requests get 503, and the service recovers by itself. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { chown, open, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -23,6 +24,9 @@ before(async () => {
   server = await startCrashingPostgres()
 })
 after(() => server.close())
+/** One key for the services of all tests: they open the same database one after the other. */
+const masterKey = randomBytes(32).toString('base64')
+const startService = () => startTestService({ env: { DATABASE_URL: server.url, MASTER_KEY: masterKey } })
 
 async function admin<T>(work: (pool: Database['pool']) => Promise<T>): Promise<T> {
   const url = Object.assign(new URL(server.url), { pathname: '/postgres' }).href
@@ -74,7 +78,7 @@ async function assertRefusedAndRecovered(service: TestService, { reason, begin, 
 }
 
 test('503 with Retry-After while PostgreSQL is read only; requests succeed once it is not', async (t) => {
-  const service = await startTestService({ env: { DATABASE_URL: server.url } })
+  const service = await startService()
   t.after(() => service.dispose())
   const setReadOnly = (value: string) => () =>
     admin(async (client) => {
@@ -133,7 +137,7 @@ test(
       await client.query(`create tablespace small location '${disk}'`)
       await client.query(`alter database ${database} set tablespace small`)
     })
-    const service = await startTestService({ env: { DATABASE_URL: server.url } })
+    const service = await startService()
     t.after(() => service.dispose())
     const filler = join(disk, 'filler')
     await assertRefusedAndRecovered(service, {

@@ -98,7 +98,7 @@ async function upgrade(fixture: string) {
     await pool.query(text)
     const before = await countRows(service, upTo < 17 ? keptOnly : {})
     const applied = await migrate(pool)
-    return { service, partnerId, before, applied, upTo, close }
+    return { service, partnerId, before, applied, upTo, upgradedAt: new Date(now), close }
   } catch (error) {
     await close()
     throw error
@@ -130,7 +130,7 @@ for (const fixture of fixtures)
     })
 
     test('the ledger balances, and every payment has a complete timeline', async () => {
-      const payments = await checkPayments(old.service.db, old.partnerId, ends)
+      const payments = await checkPayments(old.service.db, old.partnerId, ends, old.upgradedAt)
       assert.equal(payments.length, 15)
     })
 
@@ -200,13 +200,13 @@ for (const fixture of fixtures)
     })
 
     test('payments in progress are completed, and completed payments do not change', async () => {
-      const { service, partnerId } = old
+      const { service, partnerId, upgradedAt } = old
       for (let step = 0; step < 6; step += 1) {
         service.clock.advance(minuteMs)
         await submitDuePayouts(service.settlement)
         await processBankNotifications(service.settlement)
       }
-      const payments = await checkPayments(service.db, partnerId, ends)
+      const payments = await checkPayments(service.db, partnerId, ends, upgradedAt)
       const pending = payments.filter(({ status }) => status === 'Pending')
       assert.deepEqual(
         pending.map(({ reference }) => reference),

@@ -1,6 +1,6 @@
 /** The operator's commands that list, rotate and expire credentials, and that seal all values under a new master key. */
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -129,7 +129,9 @@ test('after key reseal the old master key can be removed, and every sealed value
   const customer = await createCustomer(client, { kyc })
   success(await client.post('/v1/users/invitations', { invitations: [invitee()] }))
   const hook = { url: 'https://example.com/hook', events: ['transaction.status.changed'] }
-  success(await client.post('/v1/webhooks', hook))
+  const sent = { method: 'POST', target: '/v1/webhooks', body: JSON.stringify(hook) }
+  const once = { ...sent, headers: { 'Idempotency-Key': randomUUID() } }
+  const answer = success(await client.send(once))
   await stop(service)
   service = await start(['serve'], { ...env, MASTER_KEY: `${newKey},${oldKey}` })
   const both = `${newKey},${oldKey}`
@@ -148,12 +150,14 @@ test('after key reseal the old master key can be removed, and every sealed value
   const { resealed, forgottenKeys } = await operator('key reseal', both)
   assert.deepEqual(resealed, values)
   assert.deepEqual(forgottenKeys, [before[0]?.keyId])
-  assert.deepEqual(Object.values((await operator('key reseal', both)).resealed as object), [0, 0, 0, 0])
+  const again = (await operator('key reseal', both)).resealed as Readonly<Record<string, number>>
+  assert.deepEqual(again, Object.fromEntries(names.map((name) => [name, 0])))
 
   await stop(service)
   service = await start(['serve'], { ...env, MASTER_KEY: newKey })
   const shown = success(await client.get(`/v1/customers/${textAt(customer, 'guid')}`))
   assert.match(JSON.stringify(shown), /Lovelace/)
+  assert.deepEqual(success(await client.send(once)), answer)
   assert.equal(await statusOf(till), 200)
   const afterwards = (await operatorRun('key list', newKey)) as readonly JsonObject[]
   assert.deepEqual(Object.keys(afterwards[0]?.values as object).toSorted(), names)

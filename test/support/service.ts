@@ -183,6 +183,10 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const roles = callsGateway ? await startRoles(env) : undefined
   const baseUrl = roles?.baseUrl ?? `http://127.0.0.1:${port}`
   const credentials = readCredentials(file)
+  const stopAll = async <T>(stopService: () => Promise<T>): Promise<T> => {
+    await roles?.stop()
+    return stopService()
+  }
   const operator = async (...words: readonly string[]) => {
     const run = promisify(execFile)
     const { stdout } = await run(process.execPath, [mainFile, 'operator', ...words], { cwd: repository, env })
@@ -200,11 +204,10 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     output,
     operator,
     clientOf: (given) => createClient(baseUrl, readCredentials(given)),
-    stop,
-    kill,
+    stop: () => stopAll(stop),
+    kill: () => stopAll(kill),
     dispose: async () => {
-      await roles?.stop()
-      if (isRunning()) await stop()
+      if (isRunning()) await stopAll(stop)
       await remove()
     },
   }

@@ -1,4 +1,5 @@
 /** The sealed API secrets, for the command that seals all values under a new master key. */
+import { nilId } from '../kernel/index.ts'
 import { acrossPartners, columnOf, type SealedColumn, sql } from '../postgres/index.ts'
 import { secretContext } from './credentials.ts'
 
@@ -14,7 +15,7 @@ export const sealedApiSecrets: SealedColumn = {
           from access.service_accounts where api_secret_sealed is not null group by 1 order by 1`,
       ),
     ),
-  notUnder: async (tx, partnerId, { keyId, afterId, rowsMax }) => {
+  notUnder: async (tx, partnerId, { keyId, afterId = nilId, rowsMax }) => {
     const rows = await tx.rows<{ readonly id: string; readonly sealed: Buffer }>(sql`/* access.notUnder */
       select id, api_secret_sealed as sealed from access.service_accounts
       where partner_id = ${partnerId} and id > ${afterId} and api_secret_sealed is not null

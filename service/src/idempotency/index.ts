@@ -11,6 +11,9 @@ import type { Call, Handler } from '../api/index.ts'
 import { type Clock, present, type Sealer } from '../kernel/index.ts'
 import { type Database, KeyTaken, once, type Tx } from '../postgres/index.ts'
 import * as store from './store.ts'
+import { answerContext } from './store-sealed.ts'
+
+export { sealedAnswers } from './store-sealed.ts'
 
 type HeaderOperationId = {
   [K in OperationId]: Operations[K] extends { readonly idempotency: 'header' } ? K : never
@@ -49,12 +52,11 @@ export function createIdempotency(deps: {
   readonly sealer: Sealer
 }): Idempotency {
   const { db, clock, sealer } = deps
-  const contextOf = (key: store.Key) => ['idempotency.keys', key.partnerId, key.operation, key.idempotencyKey]
 
   const find = async <K extends OperationId>(key: store.Key): Promise<KeptAnswer<K> | undefined> => {
     const row = await store.answerOf(db, key)
     const sealed = row && present(row.answerSealed, 'a committed key has an answer')
-    return sealed && (JSON.parse(sealer.open(sealed, contextOf(key))) as KeptAnswer<K>)
+    return sealed && (JSON.parse(sealer.open(sealed, answerContext(key))) as KeptAnswer<K>)
   }
 
   return {
@@ -73,7 +75,7 @@ export function createIdempotency(deps: {
             if (!(await store.claimKey(tx, key, clock.now()))) throw new KeyTaken()
             const { body, created } = await work(call, tx)
             const answer = { requestFingerprint, reference: created, body }
-            store.saveAnswer(tx, key, sealer.seal(JSON.stringify(answer), contextOf(key)))
+            store.saveAnswer(tx, key, sealer.seal(JSON.stringify(answer), answerContext(key)))
             return answer
           }),
       })

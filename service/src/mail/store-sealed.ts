@@ -1,4 +1,5 @@
 /** The sealed secrets of mails, for the command that seals all values under a new master key. */
+import { nilId } from '../kernel/index.ts'
 import { acrossPartners, columnOf, type SealedColumn, sql } from '../postgres/index.ts'
 
 /** The name of the table that held tokens before migration 0022: rows that were sealed then must open. */
@@ -16,7 +17,7 @@ export const sealedMailSecrets: SealedColumn = {
           from mail.messages where secret_sealed is not null group by 1 order by 1`,
       ),
     ),
-  notUnder: async (tx, partnerId, { keyId, afterId, rowsMax }) => {
+  notUnder: async (tx, partnerId, { keyId, afterId = nilId, rowsMax }) => {
     const rows = await tx.rows<{ readonly id: string; readonly sealed: Buffer }>(sql`/* mail.notUnder */
       select id, secret_sealed as sealed from mail.messages
       where partner_id = ${partnerId} and id > ${afterId} and secret_sealed is not null

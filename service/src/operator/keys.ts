@@ -1,7 +1,7 @@
 /** Commands for the master keys: which one seals how many values, and sealing all of them under the first one. */
 import { deleteOtherKeys, masterKeys } from '../access/index.ts'
 import { ConfigError } from '../config.ts'
-import { masterKeyId, nilId } from '../kernel/index.ts'
+import { masterKeyId } from '../kernel/index.ts'
 import type { SealedColumn } from '../postgres/index.ts'
 import type { Context } from './context.ts'
 
@@ -48,15 +48,15 @@ async function resealPartner(
   keyId: string,
 ): Promise<number> {
   let count = 0
-  for (let afterId = nilId; ;) {
-    const rows = await column.notUnder(db, partnerId, { keyId, afterId, rowsMax: rowsPerStep })
+  for (let after = {}; ;) {
+    const rows = await column.notUnder(db, partnerId, { keyId, ...after, rowsMax: rowsPerStep })
     const last = rows.at(-1)
     if (last === undefined) return count
     const values = rows.map(({ id, sealed, context }) => {
       return { id, sealed, resealed: sealer.seal(sealer.open(sealed, context), context) }
     })
     count += await column.replace(db, partnerId, values)
-    afterId = last.id
+    after = { afterId: last.id }
   }
 }
 

@@ -1,4 +1,5 @@
 /** The sealed secrets of subscriptions, for the command that seals all values under a new master key. */
+import { nilId } from '../../kernel/index.ts'
 import { acrossPartners, columnOf, type SealedColumn, sql } from '../../postgres/index.ts'
 import { sealContext } from './signing-keys.ts'
 
@@ -14,7 +15,7 @@ export const sealedWebhookSecrets: SealedColumn = {
           from delivery.secrets where secret_sealed is not null group by 1 order by 1`,
       ),
     ),
-  notUnder: async (tx, partnerId, { keyId, afterId, rowsMax }) => {
+  notUnder: async (tx, partnerId, { keyId, afterId = nilId, rowsMax }) => {
     const rows = await tx.rows<{
       readonly id: string
       readonly subscriptionId: string

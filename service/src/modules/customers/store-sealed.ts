@@ -1,4 +1,5 @@
 /** The sealed KYC data, for the command that seals all values under a new master key. */
+import { nilId } from '../../kernel/index.ts'
 import { acrossPartners, columnOf, type SealedColumn, sql } from '../../postgres/index.ts'
 
 /** Binds sealed KYC to its partner and customer. */
@@ -16,7 +17,7 @@ export const sealedKyc: SealedColumn = {
           from customers.customers where kyc_sealed is not null group by 1 order by 1`,
       ),
     ),
-  notUnder: async (tx, partnerId, { keyId, afterId, rowsMax }) => {
+  notUnder: async (tx, partnerId, { keyId, afterId = nilId, rowsMax }) => {
     const rows = await tx.rows<{ readonly id: string; readonly sealed: Buffer }>(sql`/* customers.notUnder */
       select id, kyc_sealed as sealed from customers.customers
       where partner_id = ${partnerId} and id > ${afterId} and kyc_sealed is not null
