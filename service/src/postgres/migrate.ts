@@ -28,6 +28,8 @@ type Migration = {
   readonly contracts: boolean
 }
 
+const isContract = (name: string): boolean => /^\d{4}-contract-/.test(name)
+
 /** `citus`: the texts for a sharded database. */
 export async function readMigrations(folder = migrationsFolder, citus = false): Promise<readonly Migration[]> {
   const files = new Set(await readdir(folder))
@@ -37,7 +39,7 @@ export async function readMigrations(folder = migrationsFolder, citus = false): 
       const forCitus = name.replace(/\.sql$/, '.citus.sql')
       const text = await readFile(join(folder, citus && files.has(forCitus) ? forCitus : name), 'utf8')
       const checksum = createHash('sha256').update(text).digest('hex')
-      return { number: Number(name.slice(0, 4)), name, text, checksum, contracts: /^\d{4}-contract-/.test(name) }
+      return { number: Number(name.slice(0, 4)), name, text, checksum, contracts: isContract(name) }
     }),
   )
 }
@@ -217,14 +219,15 @@ export function statementsOf(text: string): readonly string[] {
   return statements.map((statement) => statement.trim()).filter((statement) => statement !== '')
 }
 
+/** The other migrations of a newer version leave what this one uses: it may start again, or come back, until the contract. */
 async function refuseNewerDatabase(client: pg.PoolClient, migrations: readonly Migration[]): Promise<void> {
-  const last = migrations.at(-1)?.number ?? 0
-  const newer = await client.query<{ name: string }>('select name from public.schema_migrations where number > $1', [
-    last,
-  ])
-  const [row] = newer.rows
-  if (row)
+  const { rows } = await client.query<{ name: string }>(
+    'select name from public.schema_migrations where number > $1 order by number',
+    [migrations.at(-1)?.number ?? 0],
+  )
+  const contract = rows.find(({ name }) => isContract(name))
+  if (contract)
     throw new MigrationError(
-      `the database has migration ${row.name}, which is newer than this version: start a newer version`,
+      `the database has migration ${contract.name}, which drops what this version uses: start a newer version`,
     )
 }
