@@ -46,7 +46,7 @@ async function checkPaymentsOf(partnerId: string, expected: ReadonlyMap<string, 
   const rows = await service.db.rows<{ id: string; status: string; timesReceived: number | null }>(sql`
     select payout.id, payout.status, instruction.times_received from payouts.payouts as payout
     left join rails.sandbox_instructions as instruction
-      on instruction.partner_id = ${partnerId} and instruction.id = payout.id
+      on instruction.partner_id = ${partnerId} and instruction.end_to_end_id = payout.end_to_end_id
     where payout.partner_id = ${partnerId}`)
   assert.deepEqual(new Map(rows.map(({ id, status }) => [id, status])), expected)
   for (const { timesReceived } of rows) assert.equal(timesReceived, 1, 'the bank received each instruction once')

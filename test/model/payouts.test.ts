@@ -241,9 +241,10 @@ async function checkEnds(day: Day): Promise<void> {
   const payouts = await service.db.rows<{ id: string; status: string; timesReceived: number | null }>(sql`
     select payout.id, payout.status, instruction.times_received from payouts.payouts as payout
     left join rails.sandbox_instructions as instruction
-      on instruction.partner_id = ${partnerId} and instruction.id = payout.id
+      on instruction.partner_id = ${partnerId} and instruction.end_to_end_id = payout.end_to_end_id
     where payout.partner_id = ${partnerId}`)
   assert.deepEqual(new Map(payouts.map(({ id, status }) => [id, status])), day.payoutEnds)
+  assert.equal(payouts.length, day.payoutEnds.size, 'one instruction for each payout')
   for (const { timesReceived } of payouts) assert.equal(timesReceived, 1, 'the bank has each instruction once')
   const payments = await checkPayments(service.db, partnerId, day.seen)
   const deposits = payments.filter(({ type }) => type === 'PartnerCustomerDeposit')

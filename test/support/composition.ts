@@ -63,8 +63,9 @@ export type Service = Awaited<ReturnType<typeof createTestService>>
 export const ip = '203.0.113.7'
 
 /** A partner with a customer, a beneficiary of that customer, a beneficiary of its own, and a float. */
-export async function addPartner({ db, access, deposits, customers, beneficiaries }: Service, floatMinor = 0n) {
-  const partnerId = await db.transaction((tx) => access.createPartner(tx, 'Test Partner'))
+export async function addPartner(service: Service, floatMinor = 0n, id = newId()) {
+  const { db, access, deposits, customers, beneficiaries } = service
+  const partnerId = await db.transaction((tx) => access.createPartner(tx, 'Test Partner', id))
   const caller: Caller = { partnerId, serviceAccountId: newId(), name: 'Test account', permissions }
   const customer = await customers.create(partnerId, {
     email: 'ada@example.com',

@@ -1,6 +1,6 @@
 /** Payouts on their way to the bank: claim, record the attempt, enquire on a retry, instruct, record the answer. */
 import { Unreachable } from '../api/index.ts'
-import type { PayoutClaim } from '../modules/payouts/index.ts'
+import { instructionIdOf, type PayoutClaim } from '../modules/payouts/index.ts'
 import type { Acknowledgement, Instruction } from '../rails/index.ts'
 import type { SettlementDeps } from './deps.ts'
 
@@ -54,7 +54,10 @@ async function enquireAndResubmit(
   { payouts, rail }: SettlementDeps,
   attempt: PayoutClaim,
 ): Promise<Acknowledgement | undefined> {
-  const found = await rail.enquire(attempt.partnerId, attempt.id)
+  const found =
+    (await rail.enquire(attempt.partnerId, instructionIdOf(attempt))) ??
+    // Submitted by a process of an earlier version, during an upgrade.
+    (await rail.enquire(attempt.partnerId, attempt.id))
   if (found) return found
   if (await payouts.failAfterLastAttempt(attempt)) return undefined
   return rail.instruct(instructionOf(attempt))
@@ -63,7 +66,7 @@ async function enquireAndResubmit(
 function instructionOf(attempt: PayoutClaim): Instruction {
   return {
     partnerId: attempt.partnerId,
-    id: attempt.id,
+    id: instructionIdOf(attempt),
     endToEndId: attempt.endToEndId,
     amount: attempt.amount,
     currency: attempt.currency,

@@ -42,11 +42,11 @@ type Sending = {
 /** Each answers false for a duplicate notification, which changes nothing. */
 type Settling = {
   /** Sent -> Completed. Posts the reserved money. */
-  readonly settled: (partnerId: string, payoutId: string) => Promise<boolean>
+  readonly settled: (partnerId: string, instructionId: string) => Promise<boolean>
   /** Sent -> Failed. Releases the reserved money. */
-  readonly rejected: (partnerId: string, payoutId: string, failure: Failure) => Promise<boolean>
+  readonly rejected: (partnerId: string, instructionId: string, failure: Failure) => Promise<boolean>
   /** Before settlement as `rejected`. After settlement a new, linked transaction brings the money back. */
-  readonly returned: (partnerId: string, payoutId: string, failure: Failure) => Promise<boolean>
+  readonly returned: (partnerId: string, instructionId: string, failure: Failure) => Promise<boolean>
 }
 
 export type Progress = Claiming & Sending & Settling
@@ -139,28 +139,33 @@ function createSettling({ db }: PayoutsDeps, moves: Moves): Settling {
    */
   const onNotification = (
     partnerId: string,
-    payoutId: string,
+    instructionId: string,
     work: (tx: Tx, payout: store.PayoutRow) => Promise<boolean>,
   ) =>
     db.transaction(async (tx) => {
-      const payout = await locked(tx, partnerId, payoutId)
+      const payout = present(
+        (await store.lockPayoutOfInstruction(tx, partnerId, instructionId.replaceAll('-', ''))) ??
+          // Submitted by a process of an earlier version, during an upgrade.
+          (await store.lockPayout(tx, partnerId, instructionId)),
+        'a payout that a bank names exists',
+      )
       return work(tx, payout.status === 'Processing' ? await moves.send(tx, payout) : payout)
     })
   return {
-    settled: (partnerId, payoutId) =>
-      onNotification(partnerId, payoutId, async (tx, payout) => {
+    settled: (partnerId, instructionId) =>
+      onNotification(partnerId, instructionId, async (tx, payout) => {
         if (!mayMove(payout.status, 'Completed')) return false
         await moves.complete(tx, payout)
         return true
       }),
-    rejected: (partnerId, payoutId, failure) =>
-      onNotification(partnerId, payoutId, async (tx, payout) => {
+    rejected: (partnerId, instructionId, failure) =>
+      onNotification(partnerId, instructionId, async (tx, payout) => {
         if (payout.status !== 'Sent') return false
         await moves.fail(tx, payout, failure, 'Failed')
         return true
       }),
-    returned: (partnerId, payoutId, failure) =>
-      onNotification(partnerId, payoutId, async (tx, payout) => {
+    returned: (partnerId, instructionId, failure) =>
+      onNotification(partnerId, instructionId, async (tx, payout) => {
         if (!mayMove(payout.status, 'Returned')) return false
         if (holdsReserve(payout.status)) await moves.fail(tx, payout, failure, 'Returned')
         else await moves.refund(tx, payout, failure)
@@ -170,5 +175,5 @@ function createSettling({ db }: PayoutsDeps, moves: Moves): Settling {
 }
 
 async function locked(tx: Tx, partnerId: string, id: string): Promise<store.PayoutRow> {
-  return present(await store.lockPayout(tx, partnerId, id), 'a payout that a worker or a bank names exists')
+  return present(await store.lockPayout(tx, partnerId, id), 'a payout that a worker claimed exists')
 }

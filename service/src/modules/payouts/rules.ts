@@ -1,4 +1,5 @@
-/** Pure: the states of a payout, the fingerprint of a request, the rail of a currency. */
+/** Pure: the states of a payout, the fingerprint of a request, the rail of a currency, the id of its instruction. */
+import { createHash } from 'node:crypto'
 import type { payouts, Rail } from '@partner-payments/wire'
 import { Refusal } from '../../api/index.ts'
 import { currencies, type Currency, isFiat, type Minor, minuteMs, secondMs } from '../../kernel/index.ts'
@@ -55,6 +56,30 @@ export function requireFiat(currency: Currency): void {
 export function railOf(currency: Currency): Rail {
   return currency === 'EUR' ? 'Sepa' : 'Swift'
 }
+
+/**
+ * The end-to-end id, 32 hexadecimal digits: ISO 20022 permits 35 characters (Max35Text). It is also the id of the instruction.
+ * Derived from the partner, the operation and the idempotency key, so that a bank recognises a payout that its partner
+ * repeats after the database was restored to an earlier time. Without a key, the payout's id.
+ */
+export function endToEndIdOf(payout: {
+  readonly id: string
+  readonly partnerId: string
+  readonly operation: string
+  readonly idempotencyKey: string | null
+}): string {
+  const { id, partnerId, operation, idempotencyKey } = payout
+  if (idempotencyKey === null) return id.replaceAll('-', '')
+  const hash = createHash('sha256')
+    .update(JSON.stringify([partnerId, operation, idempotencyKey]))
+    .digest('hex')
+  // A UUID of version 8 (RFC 9562), so that it never equals the id of another payout.
+  return `${hash.slice(0, 12)}8${hash.slice(13, 16)}8${hash.slice(17, 32)}`
+}
+
+/** The id under which the bank knows the payout, as a UUID. */
+export const instructionIdOf = ({ endToEndId }: { readonly endToEndId: string }): string =>
+  endToEndId.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 
 /** Delays between attempts while the bank is unreachable. After the last attempt an instruction that never arrived fails. */
 const retryDelaysMs = [1, 2, 5, 15, 60].map((seconds) => seconds * secondMs)

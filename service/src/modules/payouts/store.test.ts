@@ -18,7 +18,7 @@ before(async () => {
   const start = new Date('2026-01-01T00:00:00Z')
   await db.run(sql`insert into access.partners (id, name, created_at) values (${partnerId}, 'Many', ${start})`)
   await db.run(sql`
-    insert into payouts.payouts (partner_id, id, operation, idempotency_key, request_fingerprint, transaction_id, reference,
+    insert into payouts.payouts (partner_id, id, operation, idempotency_key, request_hash, transaction_id, reference,
       reserve_id, customer_id, amount, currency, creditor_name, creditor_account, creditor_country, rail, end_to_end_id,
       ip_address, status, created_at, updated_at)
     select ${partnerId}::uuid, payout.id, 'createFiatPayout', 'k' || number, '', payout.id, 'r' || number, payout.id,

@@ -129,6 +129,13 @@ export function lockPayout(tx: Tx, partnerId: string, id: string): Promise<Payou
     select ${columns} from payouts.payouts where partner_id = ${partnerId} and id = ${id} for update`)
 }
 
+/** By the id of its instruction without hyphens. */
+export function lockPayoutOfInstruction(tx: Tx, partnerId: string, endToEndId: string): Promise<PayoutRow | undefined> {
+  return tx.row<PayoutRow>(sql`/* payouts.lockPayoutOfInstruction */
+    select ${columns} from payouts.payouts
+    where partner_id = ${partnerId} and end_to_end_id = ${endToEndId} for update`)
+}
+
 /** When the oldest due payout of all partners became due. */
 export async function oldestDue(tx: Tx, now: Date): Promise<Date | null> {
   const row = await tx.row<{ dueAt: Date }>(

@@ -6,7 +6,7 @@ import { movementOf, type PayoutCall } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { withdrawal } from './events.ts'
 import type { LookedUp } from './look-up.ts'
-import { railOf } from './rules.ts'
+import { endToEndIdOf, railOf } from './rules.ts'
 import * as store from './store.ts'
 import type { ValidPayout } from './validate.ts'
 
@@ -78,8 +78,8 @@ function reserve(
   return ledger.reserveMany(tx, reserves, balances.accounts)
 }
 
-/** The payout's id without hyphens: an end-to-end id has at most 35 characters (ISO 20022, Max35Text). */
-const endToEndIdOf = (payoutId: string) => payoutId.replaceAll('-', '')
+const endToEndIdOfCall = ({ caller, operation, idempotencyKey }: PayoutCall, id: string) =>
+  endToEndIdOf({ id, partnerId: caller.partnerId, operation, idempotencyKey })
 
 function toTransaction({ call, creditor, customerId, beneficiary }: ValidPayout, payoutId: string): NewTransaction {
   const { caller, amount, currency, idempotencyKey } = call
@@ -94,7 +94,7 @@ function toTransaction({ call, creditor, customerId, beneficiary }: ValidPayout,
     rail: railOf(currency),
     customerId,
     steps: ['Created', 'Reserved'],
-    endToEndId: endToEndIdOf(payoutId),
+    endToEndId: endToEndIdOfCall(call, payoutId),
     idempotencyKey,
     creditor: {
       accountHolderName: creditor.name,
@@ -132,7 +132,7 @@ function toPayout(
     creditorCountry: creditor.country,
     remittance: call.reference,
     rail: railOf(currency),
-    endToEndId: endToEndIdOf(made.id),
+    endToEndId: endToEndIdOfCall(call, made.id),
     ipAddress: call.ip,
     simulatedOutcome: 'outcome' in payee ? payee.outcome : null,
     status: 'Pending',
