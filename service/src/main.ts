@@ -35,7 +35,7 @@ import {
   explain,
   gatewayForms,
   listening,
-  refuseTakenPorts,
+  listenForOperations,
   requireMasterKey,
   type Started,
   stopper,
@@ -129,8 +129,7 @@ async function run(role: Role, args: readonly string[], context: Context): Promi
     () => databaseEnded(context),
     () => undefined,
   )
-  if (answersRequests(role)) await refuseTakenPorts(config)
-  const opsPort = await listening('OPS_PORT', config.OPS_HOST, config.OPS_PORT, observability.listen)
+  const opsPort = await listenForOperations(config, answersRequests(role), observability.listen)
   started.push({ name: 'operations', stop: observability.close })
   let baseUrl: string | undefined
   if (answersRequests(role)) baseUrl = await serve(role, service, opsPort, { ...context, db, url, processes })

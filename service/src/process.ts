@@ -130,13 +130,23 @@ export async function acceptMasterKey(db: Database, config: Config): Promise<voi
   await requireMasterKey(db, config)
 }
 
-/** Throws a ConfigError if both ports are taken, as by a second service with the same settings. One is left to `listening`. */
-export async function refuseTakenPorts({ HOST, PORT, OPS_HOST, OPS_PORT }: Config): Promise<void> {
-  const [isPortTaken, isOpsPortTaken] = await Promise.all([isTaken(HOST, PORT), isTaken(OPS_HOST, OPS_PORT)])
-  if (isPortTaken && isOpsPortTaken)
+/**
+ * Opens the port of operations, before that of the API. If both are taken, as by a second service with the same settings, the
+ * error names both. Only then the port of the API is tried: an open port would look like a service that has started.
+ */
+export async function listenForOperations(
+  { HOST, PORT, OPS_HOST, OPS_PORT }: Config,
+  opensApi: boolean,
+  listen: (host: string, port: number) => Promise<number>,
+): Promise<number> {
+  try {
+    return await listening('OPS_PORT', OPS_HOST, OPS_PORT, listen)
+  } catch (error) {
+    if (!opensApi || !(await isTaken(OPS_HOST, OPS_PORT)) || !(await isTaken(HOST, PORT))) throw error
     throw new ConfigError(
       `${HOST}:${PORT} and ${OPS_HOST}:${OPS_PORT} are in use: choose others with PORT and OPS_PORT, or stop the other service`,
     )
+  }
 }
 
 function isTaken(host: string, port: number): Promise<boolean> {
