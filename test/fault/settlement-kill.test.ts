@@ -21,10 +21,17 @@ before(async () => {
 after(() => service.close())
 
 /** The amount selects the behaviour of the sandbox bank. */
-const finalStatuses = { '10.00': 'Completed', '4001.01': 'Failed', '4001.05': 'Returned' } as const
+const finalStatuses = {
+  '10.00': 'Completed',
+  '10.01': 'Completed',
+  '20.00': 'Completed',
+  '4001.01': 'Failed',
+  '4001.02': 'Failed',
+  '4001.05': 'Returned',
+} as const
 
 async function scenario() {
-  const partner = await addPartner(service, 1_000_000n)
+  const partner = await addPartner(service, 2_000_000n)
   const expected = new Map<string, string>()
   for (const [amount, finalStatus] of Object.entries(finalStatuses)) {
     const { payout } = await pay(service, partner, amount)
@@ -52,9 +59,9 @@ async function checkPaymentsOf(partnerId: string, expected: ReadonlyMap<string, 
   for (const { timesReceived } of rows) assert.equal(timesReceived, 1, 'the bank received each instruction once')
   const payments = await checkPayments(service.db, partnerId, new Map())
   assert.ok(payments.every(({ status }) => status !== 'Pending'))
-  // The float, a deposit, three payouts, and the refund of the third payout.
-  assert.equal(payments.length, 1 + 1 + 3 + 1)
-  const posted = 1_000_000n - 1000n + 700n
+  // The float, a deposit, the payouts, and the refund of the last one.
+  assert.equal(payments.length, 1 + 1 + Object.keys(finalStatuses).length + 1)
+  const posted = 2_000_000n - 1000n - 1001n - 2000n + 700n
   assert.deepEqual(await balanceOf(service, partnerId), { posted, reserved: 0n, available: posted })
 }
 

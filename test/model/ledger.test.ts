@@ -61,7 +61,8 @@ async function apply(partnerId: string, model: Model, { kind, cents, pick }: Mov
   if (kind === 'post' || kind === 'release') {
     const [reserve] = model.open.splice(pick % Math.max(1, model.open.length), 1)
     if (!reserve) return
-    const end = () => db.transaction((tx) => ledger[kind](tx, partnerId, reserve.id))
+    const ends = [{ partnerId, reserveId: reserve.id, kind }]
+    const end = () => db.transaction((tx) => ledger.settleMany(tx, ends, []))
     await end()
     await assert.rejects(end(), isSecondEnd)
     model.reserved -= reserve.cents
@@ -106,7 +107,8 @@ test('concurrent movements: the balance is the sum of what was accepted, and nev
           const begun = kind === 'in' || kind === 'out' || kind === 'reserve'
           if (begun) return { kind, cents, done: (await orRefused(begin(partnerId, kind, cents))) !== undefined }
           // Every end names the same reserve, so that exactly one succeeds.
-          const end = service.db.transaction((tx) => service.ledger[kind](tx, partnerId, opened))
+          const ends = [{ partnerId, reserveId: opened, kind }]
+          const end = service.db.transaction((tx) => service.ledger.settleMany(tx, ends, []))
           return end.then(
             () => ({ kind, cents: 500n, done: true }),
             (error: unknown) => {

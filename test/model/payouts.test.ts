@@ -169,7 +169,7 @@ const workStep = ({ settlement }: Service, what: 'send' | 'notifications' | 'exp
 
 /** A worker that was frozen past its lease changes nothing, after another worker has done its work. */
 async function freeze({ service, partner }: Day): Promise<void> {
-  const claims = await service.payouts.claim(partner.partnerId, 20)
+  const claims = await service.payouts.claim([partner.partnerId], 20)
   service.clock.advance(2 * minuteMs)
   await submitDuePayouts(service.settlement)
   const before = await service.payouts.list(partner.partnerId, { limit: '100' })
@@ -213,7 +213,7 @@ async function run(day: Day, step: Action): Promise<unknown> {
     case 'wait':
       return service.clock.advance(step.ms)
     case 'abandon':
-      return service.payouts.claim(partner.partnerId, 20)
+      return service.payouts.claim([partner.partnerId], 20)
     case 'freeze':
       return freeze(day)
     case 'break':

@@ -1,5 +1,5 @@
 /** Many transfers at once: a batch takes one lock, one update and one insert, whatever its size. */
-import { assert, type Clock, type Minor, newId } from '../kernel/index.ts'
+import { assert, type Clock, type Minor, newId, partnerKey, present } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import {
   type AccountSnapshots,
@@ -27,6 +27,18 @@ export type Batches = {
   readonly reserveMany: (tx: Tx, reserves: readonly IdentifiedTransfer[], accounts: AccountSnapshots) => Promise<void>
   /** Moves posted money from system accounts, which have no lower limit. Locks the accounts, and writes with the commit. */
   readonly creditMany: (tx: Tx, transfers: readonly Transfer[], accounts: AccountSnapshots) => Promise<void>
+  /**
+   * Posts and releases reserves, and moves credits as `creditMany` does: one lock of the accounts for all. A reserve that
+   * ended before is a unique violation. Writes with the commit.
+   */
+  readonly settleMany: (tx: Tx, ends: readonly ReserveEnd[], credits: readonly Transfer[]) => Promise<void>
+}
+
+/** The end of a reserve: its money moves (`post`), or is available again (`release`). */
+export type ReserveEnd = {
+  readonly partnerId: string
+  readonly reserveId: string
+  readonly kind: Extract<TransferKind, 'post' | 'release'>
 }
 
 type IdentifiedTransfer = Transfer & { readonly id: string }
@@ -35,31 +47,61 @@ type AccountChange = Change & { readonly partnerId: string; readonly id: string 
 
 export function createBatches(clock: Clock): Batches {
   /** Locks the accounts last, in the order of their ids: until the commit every other writer waits for them. */
-  const write = (tx: Tx, kind: TransferKind, transfers: readonly (IdentifiedTransfer & AccountIds)[]) => {
-    const changes = changesOf(kind, transfers)
-    store.insertTransfers(tx, kind, transfers, clock.now())
+  const write = (tx: Tx, transfers: readonly store.NewTransfer[]) => {
+    const changes = changesOf(transfers)
+    store.insertTransfers(tx, transfers, clock.now())
     store.lockBeforeChange(tx, changes)
     store.changeAccounts(tx, changes)
+  }
+  const toCredits = async (
+    tx: Tx,
+    transfers: readonly Transfer[],
+    accounts: AccountSnapshots,
+  ): Promise<readonly store.NewTransfer[]> => {
+    assert(
+      transfers.every(({ debit, credit }) => debit !== 'balance' && credit === 'balance'),
+      'a credit debits a system account',
+    )
+    const identified = transfers.map((transfer) => ({ ...transfer, id: newId() }))
+    return (await withAccountIds(tx, identified, accounts, clock)).map(ofKind('direct'))
   }
   return {
     accountsOf: async (tx, movements) => {
       if (movements.length === 0) return new Map()
-      return readAccounts(tx, distinctAccounts([...movements.map(debitAccount), ...movements.map(creditAccount)]))
+      return readAccounts(tx, accountsNamed(movements))
     },
     fittingUnderLock,
     reserveMany: async (tx, reserves, accounts) => {
-      if (reserves.length > 0) write(tx, 'reserve', await withAccountIds(tx, reserves, accounts, clock))
+      if (reserves.length > 0) write(tx, (await withAccountIds(tx, reserves, accounts, clock)).map(ofKind('reserve')))
     },
     creditMany: async (tx, transfers, accounts) => {
-      if (transfers.length === 0) return
-      assert(
-        transfers.every(({ debit, credit }) => debit !== 'balance' && credit === 'balance'),
-        'a credit debits a system account',
-      )
-      const identified = transfers.map((transfer) => ({ ...transfer, id: newId() }))
-      write(tx, 'direct', await withAccountIds(tx, identified, accounts, clock))
+      if (transfers.length > 0) write(tx, await toCredits(tx, transfers, accounts))
+    },
+    settleMany: async (tx, ends, credits) => {
+      const ended = ends.length > 0 ? await toEnds(tx, ends) : []
+      const credited =
+        credits.length > 0 ? await toCredits(tx, credits, await readAccounts(tx, accountsNamed(credits))) : []
+      if (ended.length + credited.length > 0) write(tx, [...ended, ...credited])
     },
   }
+}
+
+const accountsNamed = (movements: readonly Movement[]) =>
+  distinctAccounts([...movements.map(debitAccount), ...movements.map(creditAccount)])
+
+const ofKind =
+  (kind: TransferKind) =>
+  (transfer: IdentifiedTransfer & AccountIds): store.NewTransfer => ({ ...transfer, kind, reserveId: null })
+
+/** A reserve never changes, so that it is read without a lock. */
+async function toEnds(tx: Tx, ends: readonly ReserveEnd[]): Promise<readonly store.NewTransfer[]> {
+  const keys = ends.map(({ partnerId, reserveId: id }) => ({ partnerId, id }))
+  const reserves = new Map((await store.transfersById(tx, keys)).map((row) => [partnerKey(row.partnerId, row.id), row]))
+  return ends.map(({ partnerId, reserveId, kind }) => {
+    const reserve = present(reserves.get(partnerKey(partnerId, reserveId)), 'a reserve that is ended exists')
+    assert(reserve.kind === 'reserve', 'only a reserve is posted or released')
+    return { ...reserve, id: newId(), kind, reserveId }
+  })
 }
 
 async function fittingUnderLock(tx: Tx, requests: readonly ReservationRequest[]): Promise<readonly boolean[]> {
@@ -109,7 +151,7 @@ const findAccountIds = (transfers: readonly IdentifiedTransfer[], accounts: Acco
   })
 
 /** One change per account, whatever the number of transfers. */
-function changesOf(kind: TransferKind, transfers: readonly (Transfer & AccountIds)[]): readonly AccountChange[] {
+function changesOf(transfers: readonly store.NewTransfer[]): readonly AccountChange[] {
   const changes = new Map<string, { partnerId: string; id: string; posted: Minor; reserved: Minor }>()
   const add = (partnerId: string, id: string, { posted, reserved }: Change) => {
     const change = changes.get(id)
@@ -119,7 +161,7 @@ function changesOf(kind: TransferKind, transfers: readonly (Transfer & AccountId
       change.reserved += reserved
     }
   }
-  for (const { partnerId, amount, debitAccountId, creditAccountId } of transfers) {
+  for (const { partnerId, kind, amount, debitAccountId, creditAccountId } of transfers) {
     const { debit, credit } = effects(kind, amount)
     add(partnerId, debitAccountId, debit)
     add(partnerId, creditAccountId, credit)

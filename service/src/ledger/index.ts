@@ -6,6 +6,7 @@
  * never falls below the reserved balance; a reserve is posted or released once. Transfers never change.
  */
 export type { AccountSnapshots } from './account-keys.ts'
+export type { ReserveEnd } from './batches.ts'
 export { type BalancesRead, createFundsCheck, type FundsCheck } from './funds-check.ts'
 export type { Balance, Ledger } from './service.ts'
 export { createLedger } from './service.ts'

@@ -4,7 +4,7 @@ import type { Tx } from '../postgres/index.ts'
 import { type Batches, createBatches } from './batches.ts'
 import { insufficientFunds, type Transfer } from './rules.ts'
 import * as store from './store.ts'
-import { createTransfers } from './transfers.ts'
+import { createDirectTransfer } from './transfers.ts'
 
 export type Balance = {
   readonly id: string
@@ -19,19 +19,14 @@ export type Ledger = Batches & {
   readonly transfer: (tx: Tx, transfer: Transfer) => Promise<string>
   /** Reserves money of the debit account. Refuses: insufficient_funds. Answers the id of the reserve. */
   readonly reserve: (tx: Tx, transfer: Transfer) => Promise<string>
-  /** Moves the reserved money. A reserve that ended before is an AssertionFailure or a unique violation. */
-  readonly post: (tx: Tx, partnerId: string, reserveId: string) => Promise<string>
-  /** Returns the reserved money to the available balance. Fails as `post` does. */
-  readonly release: (tx: Tx, partnerId: string, reserveId: string) => Promise<string>
   readonly balances: (tx: Tx, partnerId: string) => Promise<readonly Balance[]>
 }
 
 export function createLedger({ clock }: { readonly clock: Clock }): Ledger {
   const batches = createBatches(clock)
-  const transfers = createTransfers(clock)
   return {
     ...batches,
-    transfer: transfers.direct,
+    transfer: createDirectTransfer(clock),
     reserve: async (tx, transfer) => {
       const [fits] = await batches.fittingUnderLock(tx, [transfer])
       if (!fits) throw insufficientFunds(transfer.currency)
@@ -39,8 +34,6 @@ export function createLedger({ clock }: { readonly clock: Clock }): Ledger {
       await batches.reserveMany(tx, [{ ...transfer, id }], await batches.accountsOf(tx, [transfer]))
       return id
     },
-    post: (tx, partnerId, reserveId) => transfers.endReserve(tx, 'post', partnerId, reserveId),
-    release: (tx, partnerId, reserveId) => transfers.endReserve(tx, 'release', partnerId, reserveId),
     balances: async (tx, partnerId) =>
       (await store.balances(tx, partnerId)).map(({ id, currency, posted, reserved }) => ({
         id,

@@ -59,23 +59,16 @@ export async function changeAccount(tx: Tx, partnerId: string, id: string, chang
     where partner_id = ${partnerId} and id = ${id}`)
 }
 
-export async function insertTransfer(
-  tx: Tx,
-  partnerId: string,
-  transfer: TransferRow & { readonly reserveId: string | null },
-  now: Date,
-): Promise<void> {
-  await tx.run(sql`/* ledger.insertTransfer */
-    insert into ledger.transfers (partner_id, id, kind, debit_account_id, credit_account_id, currency, amount,
-      party_id, reference, reserve_id, created_at)
-    values (${partnerId}, ${transfer.id}, ${transfer.kind}, ${transfer.debitAccountId}, ${transfer.creditAccountId},
-      ${transfer.currency}, ${transfer.amount}, ${transfer.partyId}, ${transfer.reference}, ${transfer.reserveId}, ${now})`)
-}
+export type TransferKey = { readonly partnerId: string; readonly id: string }
 
-export function transferById(tx: Tx, partnerId: string, id: string): Promise<TransferRow | undefined> {
-  return tx.row<TransferRow>(sql`/* ledger.transferById */
-    select id, kind, debit_account_id, credit_account_id, currency, amount, party_id, reference
-    from ledger.transfers where partner_id = ${partnerId} and id = ${id}`)
+export function transfersById(
+  tx: Tx,
+  keys: readonly TransferKey[],
+): Promise<readonly (TransferRow & { readonly partnerId: string })[]> {
+  return tx.rows(sql`/* ledger.transfersById */
+    select partner_id, id, kind, debit_account_id, credit_account_id, currency, amount, party_id, reference
+    from ledger.transfers
+    where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])`)
 }
 
 export function balances(tx: Tx, partnerId: string): Promise<readonly AccountRow[]> {
@@ -141,8 +134,11 @@ export function changeAccounts(
       and ${ofOnePartner(column('partnerId'), sql`accounts.partner_id`)}`)
 }
 
-/** Most batches move the money of one partner between the same two accounts. */
-const newTransfers = insertBy<TransferRow & { readonly partnerId: string; readonly createdAt: Date }>(
+/** `reserveId`: the reserve that the transfer ends. */
+export type NewTransfer = TransferRow & { readonly partnerId: string; readonly reserveId: string | null }
+
+/** Most batches move the money of one partner between the same two accounts, and are of one kind. */
+const newTransfers = insertBy<NewTransfer & { readonly createdAt: Date }>(
   {
     partnerId: 'uuid',
     id: 'uuid',
@@ -153,23 +149,16 @@ const newTransfers = insertBy<TransferRow & { readonly partnerId: string; readon
     partyId: 'uuid',
     reference: 'text',
     kind: 'text',
+    reserveId: 'uuid',
     createdAt: 'timestamptz',
   },
-  [
-    ['partnerId', 'debitAccountId', 'creditAccountId', 'currency'],
-    ['kind', 'createdAt'],
-  ],
+  [['partnerId', 'debitAccountId', 'creditAccountId', 'currency'], ['kind', 'createdAt'], ['reserveId']],
 )
 
-/** Inserts transfers that end no reserve. */
-export function insertTransfers(
-  tx: Tx,
-  kind: TransferKind,
-  transfers: readonly (Omit<TransferRow, 'kind'> & { readonly partnerId: string })[],
-  now: Date,
-): void {
-  const rows = transfers.map((transfer) => ({ ...transfer, kind, createdAt: now }))
+/** A reserve that another transaction has ended is a unique violation. */
+export function insertTransfers(tx: Tx, transfers: readonly NewTransfer[], now: Date): void {
+  const rows = transfers.map((transfer) => ({ ...transfer, createdAt: now }))
   tx.later(sql`/* ledger.insertTransfers */
     insert into ledger.transfers (partner_id, id, debit_account_id, credit_account_id, currency, amount, party_id,
-      reference, kind, created_at) ${newTransfers(tx, rows)}`)
+      reference, kind, reserve_id, created_at) ${newTransfers(tx, rows)}`)
 }

@@ -4,7 +4,7 @@
  */
 import { type Loop, startLoop } from '../kernel/index.ts'
 import type { SettlementDeps, SettlementObserver } from './deps.ts'
-import { submitDuePayouts } from './instructions.ts'
+import { createSubmitter, submitDuePayouts } from './instructions.ts'
 import { processBankNotifications, type RetryPauses } from './notifications.ts'
 
 export { processBankNotifications, type RetryPauses, type SettlementDeps, type SettlementObserver, submitDuePayouts }
@@ -14,8 +14,10 @@ const expiredDepositsPerStepMax = 100
 export function startSettlement(deps: SettlementDeps): readonly Loop[] {
   const { log, idleMs, deposits } = deps
   const retryPauses: RetryPauses = new Map()
+  const submitter = createSubmitter(deps)
+  const submit = startLoop({ name: 'settlement.instructions', idleMs, log, step: submitter.step })
   return [
-    startLoop({ name: 'settlement.instructions', idleMs, log, step: () => submitDuePayouts(deps) }),
+    { wake: submit.wake, stop: () => submit.stop().then(submitter.drain) },
     startLoop({
       name: 'settlement.notifications',
       idleMs,

@@ -1,21 +1,53 @@
 /** Payouts on their way to the bank: claim, record the attempt, enquire on a retry, instruct, record the answer. */
+import { setTimeout as pause } from 'node:timers/promises'
 import { Unreachable } from '../api/index.ts'
 import { instructionIdOf, type PayoutClaim } from '../modules/payouts/index.ts'
 import type { Acknowledgement, Instruction } from '../rails/index.ts'
 import type { SettlementDeps } from './deps.ts'
 
-const partnersPerStepMax = 20
-const payoutsPerClaimMax = 20
+const partnersPerClaimMax = 50
+const payoutsPerPartnerMin = 20
+/** Payouts between their claim and their answer. A bank that answers in 200 ms takes up to five times as many a second. */
+const inFlightMax = 512
+/** A claim for fewer costs as much as one for many. */
+const claimMin = 64
+/** Shorter than the lease, so that a call that hangs is known to have failed before another worker enquires. */
+const callTimeoutMs = 10_000
 
-/** Submits the due payouts of some partners, and returns how many it claimed. */
+/** Claims due payouts of some partners in fair shares, at most about `payoutsMax`. */
+async function claimDuePayouts({ payouts }: SettlementDeps, payoutsMax: number): Promise<readonly PayoutClaim[]> {
+  const partnerIds = await payouts.partnersWithDue(partnersPerClaimMax)
+  if (partnerIds.length === 0) return []
+  const share = Math.max(payoutsPerPartnerMin, Math.floor(payoutsMax / partnerIds.length))
+  return payouts.claim(partnerIds, share)
+}
+
+/** Submits the due payouts of some partners to their ends, and returns how many it claimed. */
 export async function submitDuePayouts(deps: SettlementDeps): Promise<number> {
-  let claimed = 0
-  for (const partnerId of await deps.payouts.partnersWithDue(partnersPerStepMax)) {
-    const claims = await deps.payouts.claim(partnerId, payoutsPerClaimMax)
-    for (const claim of claims) await submitOrLog(deps, claim)
-    claimed += claims.length
+  const claims = await claimDuePayouts(deps, inFlightMax)
+  await Promise.all(claims.map((claim) => submitOrLog(deps, claim)))
+  return claims.length
+}
+
+/**
+ * Submits due payouts while earlier ones still wait for the bank. `step` returns how many it claimed, and waits for a free
+ * place if there is none; `drain` waits for the payouts that are under way.
+ */
+export function createSubmitter(deps: SettlementDeps) {
+  const inFlight = new Set<Promise<void>>()
+  const start = (claim: PayoutClaim) => {
+    const submitted = submitOrLog(deps, claim).finally(() => inFlight.delete(submitted))
+    inFlight.add(submitted)
   }
-  return claimed
+  return {
+    step: async (): Promise<number> => {
+      while (inFlightMax - inFlight.size < claimMin) await Promise.race(inFlight)
+      const claims = await claimDuePayouts(deps, inFlightMax - inFlight.size)
+      for (const claim of claims) start(claim)
+      return claims.length
+    },
+    drain: async (): Promise<void> => void (await Promise.all(inFlight)),
+  }
 }
 
 /** An unexpected failure must not stop the other payouts. The failed payout is due again when its lease ends. */
@@ -38,7 +70,7 @@ async function submit(deps: SettlementDeps, claim: PayoutClaim): Promise<void> {
   try {
     const acknowledgement = isRetry
       ? await enquireAndResubmit(deps, attempt)
-      : await rail.instruct(instructionOf(attempt))
+      : await inTime(rail.instruct(instructionOf(attempt)))
     if (acknowledgement) await payouts.recordAcknowledgement(attempt, acknowledgement)
     ended(acknowledgement?.accepted ? 'accepted' : 'refused')
   } catch (error) {
@@ -55,12 +87,26 @@ async function enquireAndResubmit(
   attempt: PayoutClaim,
 ): Promise<Acknowledgement | undefined> {
   const found =
-    (await rail.enquire(attempt.partnerId, instructionIdOf(attempt))) ??
+    (await inTime(rail.enquire(attempt.partnerId, instructionIdOf(attempt)))) ??
     // Submitted by a process of an earlier version, during an upgrade.
-    (await rail.enquire(attempt.partnerId, attempt.id))
+    (await inTime(rail.enquire(attempt.partnerId, attempt.id)))
   if (found) return found
   if (await payouts.failAfterLastAttempt(attempt)) return undefined
-  return rail.instruct(instructionOf(attempt))
+  return inTime(rail.instruct(instructionOf(attempt)))
+}
+
+/** A call that hangs has an unknown outcome, as one that failed. */
+async function inTime<T>(call: Promise<T>): Promise<T> {
+  const timer = new AbortController()
+  const late = pause(callTimeoutMs, undefined, { signal: timer.signal }).then(() => {
+    throw new Unreachable('downstream_timeout', 'the bank does not answer in time')
+  })
+  try {
+    return await Promise.race([call, late])
+  } finally {
+    late.catch(() => undefined)
+    timer.abort()
+  }
 }
 
 function instructionOf(attempt: PayoutClaim): Instruction {

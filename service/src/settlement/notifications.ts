@@ -48,30 +48,14 @@ async function readProcessable({ rail }: SettlementDeps, retryPauses: RetryPause
   return unacknowledged.filter(({ subjectId }) => (retryPauses.get(subjectId) ?? 0) <= performance.now())
 }
 
-/** At most one notification of each payment. Deposits run in parallel, because they share transactions in batches. */
+/** At most one notification of each payment. They run in parallel, because they share transactions in batches. */
 async function processRound(deps: SettlementDeps, next: readonly BankNotification[]): Promise<readonly Result[]> {
-  const depositChunks = chunksOf(next.filter(isOfDeposit), notificationsPerAcknowledgementMax)
-  const results = await Promise.all([
-    ...depositChunks.map((chunk) => processDeposits(deps, chunk)),
-    processPayouts(
-      deps,
-      next.filter((notification) => !isOfDeposit(notification)),
-    ),
-  ])
-  return results.flat()
+  const chunks = chunksOf(next, notificationsPerAcknowledgementMax)
+  return (await Promise.all(chunks.map((chunk) => processChunk(deps, chunk)))).flat()
 }
 
-const isOfDeposit = ({ kind }: BankNotification) => kind.startsWith('deposit.')
-
-async function processDeposits(deps: SettlementDeps, notifications: readonly BankNotification[]) {
+async function processChunk(deps: SettlementDeps, notifications: readonly BankNotification[]) {
   return acknowledge(deps, await Promise.all(notifications.map((notification) => processOne(deps, notification))))
-}
-
-/** One after another: payouts of one partner would only wait for the lock on its balance. */
-async function processPayouts(deps: SettlementDeps, notifications: readonly BankNotification[]) {
-  const results: Result[] = []
-  for (const notification of notifications) results.push(await processOne(deps, notification))
-  return acknowledge(deps, results)
 }
 
 async function processOne(deps: SettlementDeps, notification: BankNotification): Promise<Result> {

@@ -56,7 +56,7 @@ async function payoutOfKilledWorker(amount: string) {
   const { id: beneficiaryId } = await beneficiaries.create(partnerId, payee)
   const body = { amount: rawNumber(amount), currency: 'EUR', beneficiaryId, idempotencyKey: newId() }
   const { payout } = await payouts.create(caller, body, '127.0.0.1')
-  const [claimed] = await payouts.claim(partnerId, 1)
+  const [claimed] = await payouts.claim([partnerId], 1)
   assert.ok(claimed)
   const claim = await payouts.recordAttempt(claimed)
   assert.ok(claim)

@@ -1,13 +1,15 @@
 /**
  * The verbs of the settlement worker. A claim is a lease; its id fences every change, so that a worker that was frozen
  * past its lease changes nothing. A bank notification needs no lease: the status of the payout decides whether it applies.
+ * Concurrent calls share a transaction (`advance.ts`).
  */
-import { after, newId, nilId, present, secondMs } from '../../kernel/index.ts'
-import type { Tx } from '../../postgres/index.ts'
+import { after, newId, nilId } from '../../kernel/index.ts'
+import { createBatcher } from '../../postgres/index.ts'
 import type { Acknowledgement } from '../../rails/index.ts'
+import { createAdvance, type Failure, type PayoutTrigger, readInstructions } from './advance.ts'
 import type { PayoutsDeps } from './deps.ts'
-import { createMoves, type Failure, type Moves } from './moves.ts'
-import { holdsReserve, mayMove, retryDelayAfter, sendAttemptsMax } from './rules.ts'
+import { leaseMs } from './lifecycle.ts'
+import { sendAttemptsMax } from './rules.ts'
 import * as store from './store.ts'
 
 export type PayoutClaim = store.PayoutRow & { readonly leaseId: string }
@@ -17,7 +19,8 @@ type Claiming = {
   readonly releaseLeases: (partnerId: string) => Promise<void>
   /** The due-work scan: the partners that have due payouts. */
   readonly partnersWithDue: (partnersMax: number) => Promise<readonly string[]>
-  readonly claim: (partnerId: string, payoutsMax: number) => Promise<readonly PayoutClaim[]>
+  /** Claims at most `payoutsMax` due payouts of each partner, oldest first. */
+  readonly claim: (partnerIds: readonly string[], payoutsMax: number) => Promise<readonly PayoutClaim[]>
   /** Since when the oldest due payout waits; null: none is due. */
   readonly oldestDue: (now: Date) => Promise<Date | null>
 }
@@ -51,12 +54,28 @@ type Settling = {
 
 export type Progress = Claiming & Sending & Settling
 
-/** Longer than an attempt at a bank, and short enough that another worker soon takes over a killed worker's payouts. */
-const leaseMs = 15 * secondMs
+const triggersPerBatchMax = 512
+/** A batch locks the balances last, so a second batch can run until then. */
+const batchesUnderWayMax = 2
 
 export function createProgress(deps: PayoutsDeps): Progress {
-  const moves = createMoves(deps)
-  return { ...createClaiming(deps), ...createSending(deps, moves), ...createSettling(deps, moves) }
+  const inBatch = createBatcher({
+    db: deps.db,
+    read: readInstructions,
+    work: createAdvance(deps),
+    callsMax: triggersPerBatchMax,
+    batchesMax: batchesUnderWayMax,
+    partnerOf: ({ partnerId }: PayoutTrigger) => partnerId,
+    // On small tables the planner would choose sequential scans, and a cached plan would keep them as the tables grow.
+    byIndex: true,
+  })
+  const advance = async (trigger: PayoutTrigger): Promise<boolean> => {
+    for (;;) {
+      const advanced = await inBatch(trigger)
+      if (advanced !== 'deferred') return advanced
+    }
+  }
+  return { ...createClaiming(deps), ...createSending(advance), ...createSettling(advance) }
 }
 
 function createClaiming({ db, clock }: PayoutsDeps): Claiming {
@@ -75,105 +94,48 @@ function createClaiming({ db, clock }: PayoutsDeps): Claiming {
       scannedUpTo = partnerIds.at(-1) ?? nilId
       return partnerIds
     },
-    claim: async (partnerId, payoutsMax) => {
+    claim: async (partnerIds, payoutsMax) => {
       const now = clock.now()
       const leaseId = newId()
-      const rows = await store.claimDue(db, partnerId, { now, leaseId, leaseUntil: after(now, leaseMs), payoutsMax })
-      return rows.map((row) => ({ ...row, leaseId })).toSorted((a, b) => (a.id < b.id ? -1 : 1))
+      const claim = { now, leaseId, leaseUntil: after(now, leaseMs), payoutsMax }
+      const groups = db.sharded ? partnerIds.map((partnerId) => [partnerId]) : partnerIds.length > 0 ? [partnerIds] : []
+      const rows = await Promise.all(groups.map((group) => store.claimDue(db, group, claim)))
+      return rows
+        .flat()
+        .map((row) => ({ ...row, leaseId }))
+        .toSorted((a, b) => (a.id < b.id ? -1 : 1))
     },
   }
 }
 
-function createSending({ db, clock }: PayoutsDeps, moves: Moves): Sending {
-  /** Works on the locked row, or does nothing when another worker has taken the lease. */
-  const fenced = <T>(claim: PayoutClaim, work: (tx: Tx, payout: store.PayoutRow) => Promise<T>) =>
-    db.transaction(async (tx) => {
-      const payout = await locked(tx, claim.partnerId, claim.id)
-      return payout.leaseId === claim.leaseId ? work(tx, payout) : undefined
-    })
+type Advance = (trigger: PayoutTrigger) => Promise<boolean>
+
+function createSending(advance: Advance): Sending {
+  const held = ({ partnerId, id: payoutId, leaseId }: PayoutClaim) => ({ partnerId, payoutId, leaseId })
   return {
-    recordAttempt: (claim) =>
-      fenced(claim, async (tx, payout) => {
-        const now = clock.now()
-        const sendAttempts = payout.sendAttempts + 1
-        const change = {
-          status: 'Processing',
-          errorKey: null,
-          errorDetails: null,
-          sendAttempts,
-          dueAt: after(now, leaseMs),
-          leaseId: claim.leaseId,
-        } as const
-        await store.updatePayout(tx, payout.partnerId, payout.id, change, now)
-        if (payout.status === 'Pending') await moves.accept(tx, payout)
-        return { ...claim, status: 'Processing', sendAttempts }
-      }),
+    recordAttempt: async (claim) => {
+      const isRecorded = await advance({ ...held(claim), kind: 'attempt' })
+      return isRecorded ? { ...claim, status: 'Processing', sendAttempts: claim.sendAttempts + 1 } : undefined
+    },
     recordAcknowledgement: async (claim, acknowledgement) => {
-      await fenced(claim, async (tx, payout) => {
-        if (acknowledgement.accepted) await moves.send(tx, payout)
-        else await moves.fail(tx, payout, acknowledgement, 'Failed')
-      })
+      await (acknowledgement.accepted
+        ? advance({ ...held(claim), kind: 'accepted' })
+        : advance({ ...held(claim), kind: 'refused', failure: acknowledgement }))
     },
     failAfterLastAttempt: async (claim) => {
       if (claim.sendAttempts <= sendAttemptsMax) return false
       const failure = { errorKey: 'BankUnreachable', details: 'The bank could not be reached.' } as const
-      await fenced(claim, (tx, payout) => moves.fail(tx, payout, failure, 'Failed'))
+      await advance({ ...held(claim), kind: 'refused', failure })
       return true
     },
     recordUnreachable: async (claim) => {
-      await fenced(claim, async (tx, payout) => {
-        const { status, sendAttempts, partnerId, id } = payout
-        const now = clock.now()
-        const dueAt = after(now, retryDelayAfter(sendAttempts))
-        const change = { status, errorKey: null, errorDetails: null, sendAttempts, dueAt, leaseId: null }
-        return store.updatePayout(tx, partnerId, id, change, now)
-      })
+      await advance({ ...held(claim), kind: 'unreachable' })
     },
   }
 }
 
-function createSettling({ db }: PayoutsDeps, moves: Moves): Settling {
-  /**
-   * A notification proves that the bank has the instruction, even if the acknowledgement was lost with its worker. So a
-   * Processing payout becomes Sent first, which ends its lease and keeps other workers from sending it again.
-   */
-  const onNotification = (
-    partnerId: string,
-    instructionId: string,
-    work: (tx: Tx, payout: store.PayoutRow) => Promise<boolean>,
-  ) =>
-    db.transaction(async (tx) => {
-      const payout = present(
-        (await store.lockPayoutOfInstruction(tx, partnerId, instructionId.replaceAll('-', ''))) ??
-          // Submitted by a process of an earlier version, during an upgrade.
-          (await store.lockPayout(tx, partnerId, instructionId)),
-        'a payout that a bank names exists',
-      )
-      return work(tx, payout.status === 'Processing' ? await moves.send(tx, payout) : payout)
-    })
-  return {
-    settled: (partnerId, instructionId) =>
-      onNotification(partnerId, instructionId, async (tx, payout) => {
-        if (!mayMove(payout.status, 'Completed')) return false
-        await moves.complete(tx, payout)
-        return true
-      }),
-    rejected: (partnerId, instructionId, failure) =>
-      onNotification(partnerId, instructionId, async (tx, payout) => {
-        if (payout.status !== 'Sent') return false
-        await moves.fail(tx, payout, failure, 'Failed')
-        return true
-      }),
-    returned: (partnerId, instructionId, failure) =>
-      onNotification(partnerId, instructionId, async (tx, payout) => {
-        if (!mayMove(payout.status, 'Returned')) return false
-        if (holdsReserve(payout.status)) await moves.fail(tx, payout, failure, 'Returned')
-        else await moves.refund(tx, payout, failure)
-        return true
-      }),
-  }
-}
-
-async function locked(tx: Tx, partnerId: string, id: string): Promise<store.PayoutRow> {
-  return present(await store.lockPayout(tx, partnerId, id), 'a payout that a worker claimed exists')
-}
+const createSettling = (advance: Advance): Settling => ({
+  settled: (partnerId, instructionId) => advance({ partnerId, instructionId, kind: 'settled' }),
+  rejected: (partnerId, instructionId, failure) => advance({ partnerId, instructionId, kind: 'rejected', failure }),
+  returned: (partnerId, instructionId, failure) => advance({ partnerId, instructionId, kind: 'returned', failure }),
+})

@@ -6,21 +6,6 @@ import { currencies, type Currency, isFiat, type Minor, minuteMs, secondMs } fro
 
 export type PayoutStatus = (typeof payouts.payoutStatuses)[number]
 
-const transitions = {
-  Pending: ['Processing', 'Failed'],
-  PendingApproval: ['Pending', 'Cancelled'],
-  Processing: ['Sent', 'Failed'],
-  Sent: ['Completed', 'Failed', 'Returned'],
-  Completed: ['Returned'],
-  Failed: [],
-  Returned: [],
-  Cancelled: [],
-} as const satisfies Record<PayoutStatus, readonly PayoutStatus[]>
-
-export function mayMove(from: PayoutStatus, to: PayoutStatus): boolean {
-  return (transitions[from] as readonly PayoutStatus[]).includes(to)
-}
-
 /** Whether the money of a payout in this status is reserved. */
 export const holdsReserve = (status: PayoutStatus) =>
   status === 'Pending' || status === 'PendingApproval' || status === 'Processing' || status === 'Sent'

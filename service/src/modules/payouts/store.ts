@@ -7,6 +7,7 @@ import {
   dueWork,
   fieldsOf,
   firstPartners,
+  givenBy,
   insertBy,
   namesOf,
   noSql,
@@ -124,16 +125,25 @@ export function payoutById(tx: Tx, partnerId: string, id: string): Promise<Payou
   )
 }
 
-export function lockPayout(tx: Tx, partnerId: string, id: string): Promise<PayoutRow | undefined> {
-  return tx.row<PayoutRow>(sql`/* payouts.lockPayout */
-    select ${columns} from payouts.payouts where partner_id = ${partnerId} and id = ${id} for update`)
+export type PayoutId = { readonly partnerId: string; readonly id: string }
+
+/** Locks in the order of the ids, so that two batches cannot deadlock. */
+export function lockPayouts(tx: Tx, keys: readonly PayoutId[]): Promise<readonly PayoutRow[]> {
+  return tx.rows<PayoutRow>(sql`/* payouts.lockPayouts */
+    select ${columns} from payouts.payouts
+    where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])
+    order by id for update`)
 }
 
-/** By the id of its instruction without hyphens. */
-export function lockPayoutOfInstruction(tx: Tx, partnerId: string, endToEndId: string): Promise<PayoutRow | undefined> {
-  return tx.row<PayoutRow>(sql`/* payouts.lockPayoutOfInstruction */
-    select ${columns} from payouts.payouts
-    where partner_id = ${partnerId} and end_to_end_id = ${endToEndId} for update`)
+/** The payouts of these instructions, by their ids without hyphens, and perhaps others of the same partners. */
+export function payoutsOfInstructions(
+  tx: Tx,
+  keys: readonly { readonly partnerId: string; readonly endToEndId: string }[],
+): Promise<readonly (PayoutId & { readonly endToEndId: string })[]> {
+  return tx.rows(sql`/* payouts.payoutsOfInstructions */
+    select partner_id, id, end_to_end_id from payouts.payouts
+    where ${ofPartners(keys.map((key) => key.partnerId))}
+      and end_to_end_id = any(${keys.map((key) => key.endToEndId)}::text[])`)
 }
 
 /** When the oldest due payout of all partners became due. */
@@ -159,18 +169,28 @@ export const partnersWithDue = (tx: Tx, now: Date, after: string, partnersMax: n
     ),
   )
 
-/** Claims due payouts under a lease. Until the lease ends, no other scan finds them due. */
+/**
+ * Claims due payouts of some partners under a lease, at most `payoutsMax` of each, oldest first. Until the lease ends, no
+ * other scan finds them due. On a sharded database it is called with one partner.
+ */
 export function claimDue(
   tx: Tx,
-  partnerId: string,
+  partnerIds: readonly string[],
   claim: { readonly now: Date; readonly leaseId: string; readonly leaseUntil: Date; readonly payoutsMax: number },
 ): Promise<readonly PayoutRow[]> {
-  return tx.rows<PayoutRow>(sql`/* payouts.claimDue */
+  const due = partnerIds
+    .map(
+      (partnerId) => sql`array(
+        select id from payouts.payouts where partner_id = ${partnerId} and due_at <= ${claim.now}
+        order by due_at, id for update skip locked limit ${claim.payoutsMax})`,
+    )
+    .reduce((all, one) => sql`${all} || ${one}`)
+  return tx.rows<PayoutRow>(
+    unprepared(sql`/* payouts.claimDue */
     update payouts.payouts set lease_id = ${claim.leaseId}, due_at = ${claim.leaseUntil}
-    where partner_id = ${partnerId} and id = any(array(
-      select id from payouts.payouts where partner_id = ${partnerId} and due_at <= ${claim.now}
-      order by due_at, id for update skip locked limit ${claim.payoutsMax}))
-    returning ${columns}`)
+    where ${ofPartners(partnerIds)} and id = any(${due})
+    returning ${columns}`),
+  )
 }
 
 export async function releaseLeases(tx: Tx, partnerId: string, now: Date): Promise<void> {
@@ -178,25 +198,42 @@ export async function releaseLeases(tx: Tx, partnerId: string, now: Date): Promi
     update payouts.payouts set lease_id = null, due_at = ${now} where partner_id = ${partnerId} and lease_id is not null`)
 }
 
-export async function updatePayout(
-  tx: Tx,
-  partnerId: string,
-  id: string,
-  change: {
-    readonly status: PayoutStatus
-    readonly errorKey: ErrorKey | null
-    readonly errorDetails: string | null
-    readonly sendAttempts: number
-    readonly dueAt: Date | null
-    readonly leaseId: string | null
+export type PayoutChange = PayoutId & {
+  readonly status: PayoutStatus
+  readonly errorKey: ErrorKey | null
+  readonly errorDetails: string | null
+  readonly sendAttempts: number
+  readonly dueAt: Date | null
+  readonly leaseId: string | null
+}
+
+/** Most changes of a batch have the same values in these columns. */
+const givenChanges = givenBy<PayoutChange>(
+  {
+    partnerId: 'uuid',
+    id: 'uuid',
+    status: 'text',
+    errorKey: 'text',
+    errorDetails: 'text',
+    sendAttempts: 'integer',
+    dueAt: 'timestamptz',
+    leaseId: 'uuid',
   },
-  now: Date,
-): Promise<void> {
-  await tx.run(sql`/* payouts.updatePayout */
-    update payouts.payouts set status = ${change.status}, error_key = ${change.errorKey},
-      error_details = ${change.errorDetails}, send_attempts = ${change.sendAttempts}, due_at = ${change.dueAt},
-      lease_id = ${change.leaseId}, updated_at = ${now}
-    where partner_id = ${partnerId} and id = ${id}`)
+  [['partnerId'], ['status', 'errorKey', 'errorDetails'], ['sendAttempts', 'dueAt', 'leaseId']],
+)
+
+/** Each payout once; the caller holds their locks. Unprepared, so that the plan suits the number of rows and partners. */
+export function updatePayouts(tx: Tx, changes: readonly PayoutChange[], now: Date): void {
+  const partnerIds = changes.map((change) => change.partnerId)
+  tx.later(
+    unprepared(sql`/* payouts.updatePayouts */
+    update payouts.payouts as payout set status = given.status, error_key = given.error_key,
+      error_details = given.error_details, send_attempts = given.send_attempts, due_at = given.due_at,
+      lease_id = given.lease_id, updated_at = ${now}
+    from (${givenChanges(changes)}) as given
+    where ${ofPartners(partnerIds, sql`payout.partner_id`)}
+      and payout.partner_id = given.partner_id and payout.id = given.id`),
+  )
 }
 
 export type PayoutFilter = {

@@ -42,7 +42,7 @@ test('a final status is final: no second end, no step before it, and one event',
   for (const status of ['Completed', 'Unsuccessful', 'Cancelled', 'Expired'] as const)
     await assert.rejects(conclude(id, status), AssertionFailure)
   await assert.rejects(
-    service.db.transaction((tx) => service.transactions.note(tx, partnerId, id, 'Sent')),
+    service.db.transaction((tx) => service.transactions.moveMany(tx, [{ partnerId, id, steps: ['Sent'] }])),
     AssertionFailure,
   )
   await service.db.transaction((tx) => service.transactions.noteAfterEnd(tx, partnerId, id, 'Returned'))
@@ -69,8 +69,8 @@ test('updatedAt is the time of the newest step of the timeline', async () => {
     return { updatedAt: row.updatedAt.toISOString(), newest: timeline.at(-1)?.createdAt, steps: timeline.length }
   }
   const steps = [
-    () => service.db.transaction((tx) => service.transactions.note(tx, partnerId, id, 'Accepted')),
-    () => service.db.transaction((tx) => service.transactions.note(tx, partnerId, id, 'Sent')),
+    () => service.db.transaction((tx) => service.transactions.moveMany(tx, [{ partnerId, id, steps: ['Accepted'] }])),
+    () => service.db.transaction((tx) => service.transactions.moveMany(tx, [{ partnerId, id, steps: ['Sent'] }])),
     () => conclude(id, 'Completed'),
     () => service.db.transaction((tx) => service.transactions.noteAfterEnd(tx, partnerId, id, 'Returned')),
   ]

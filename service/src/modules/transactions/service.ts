@@ -81,9 +81,7 @@ export type Transactions = {
    * that another transaction took since `taken` is a unique violation.
    */
   readonly openMany: (tx: Tx, transactions: readonly NewTransaction[], taken: TakenReferences) => readonly Opened[]
-  /** Adds steps to a transaction that stays Pending. */
-  readonly note: (tx: Tx, partnerId: string, id: string, ...steps: readonly TimelineStep[]) => Promise<void>
-  /** `note` and `conclude` for many transactions. Each transaction may occur once. */
+  /** Adds steps to Pending transactions, and moves those with a conclusion as `conclude`. Each transaction may occur once. */
   readonly moveMany: (tx: Tx, moves: readonly Move[]) => Promise<void>
   /** Moves Pending to a final status and appends `transaction.status.changed`. Any other move is an AssertionFailure. */
   readonly conclude: (tx: Tx, partnerId: string, id: string, conclusion: ConclusionRequest) => Promise<void>
@@ -131,7 +129,6 @@ export function createTransactions(deps: TransactionsDeps): Transactions {
     },
     taken,
     openMany,
-    note: (tx, partnerId, id, ...steps) => moveMany(tx, [{ partnerId, id, steps }]),
     moveMany,
     conclude: (tx, partnerId, id, { steps, ...conclusion }) => moveMany(tx, [{ partnerId, id, steps, conclusion }]),
     noteAfterEnd: async (tx, partnerId, id, step) => {

@@ -1,6 +1,6 @@
 /** All SQL of the sandbox bank. */
 import type { ErrorKey } from '@partner-payments/wire'
-import { acrossPartners, dueWork, ofPartners, sql, type Tx } from '../../postgres/index.ts'
+import { acrossPartners, dueWork, insertBy, ofPartners, sql, type Tx, unprepared } from '../../postgres/index.ts'
 import type { Instruction } from '../port.ts'
 
 export type InstructionRow = {
@@ -10,25 +10,51 @@ export type InstructionRow = {
   readonly timesReceived: number
 }
 
-/** True if the instruction is new. The bank only counts an instruction that it already has. */
-export async function receiveInstruction(
+export type NewInstruction = Pick<
+  Instruction,
+  'partnerId' | 'id' | 'endToEndId' | 'amount' | 'currency' | 'creditorName' | 'creditorAccount'
+> &
+  InstructionRow & { readonly receivedAt: Date }
+
+const newInstructions = insertBy<NewInstruction>(
+  {
+    partnerId: 'uuid',
+    id: 'uuid',
+    endToEndId: 'text',
+    amount: 'bigint',
+    currency: 'text',
+    creditorName: 'text',
+    creditorAccount: 'text',
+    timesReceived: 'integer',
+    accepted: 'boolean',
+    errorKey: 'text',
+    errorDetails: 'text',
+    receivedAt: 'timestamptz',
+  },
+  [
+    ['partnerId', 'currency', 'creditorName', 'creditorAccount'],
+    ['timesReceived', 'accepted', 'errorKey', 'errorDetails', 'receivedAt'],
+  ],
+  ['partnerId', 'id'],
+)
+
+/**
+ * Each instruction once. Of one that the bank already has only the count changes: its row is the answer to the first time.
+ * A new one has the count that was given.
+ */
+export function receiveInstructions(
   tx: Tx,
-  instruction: Instruction,
-  answer: { readonly accepted: boolean; readonly errorKey: ErrorKey | null; readonly errorDetails: string | null },
-  now: Date,
-): Promise<boolean> {
-  const inserted = await tx.run(sql`/* rails.receiveInstruction */
+  rows: readonly NewInstruction[],
+): Promise<readonly (InstructionRow & { readonly partnerId: string; readonly id: string })[]> {
+  return tx.rows(
+    unprepared(sql`/* rails.receiveInstructions */
     insert into rails.sandbox_instructions (partner_id, id, end_to_end_id, amount, currency, creditor_name,
       creditor_account, times_received, accepted, error_key, error_details, received_at)
-    values (${instruction.partnerId}, ${instruction.id}, ${instruction.endToEndId}, ${instruction.amount},
-      ${instruction.currency}, ${instruction.creditorName}, ${instruction.creditorAccount}, 1,
-      ${answer.accepted}, ${answer.errorKey}, ${answer.errorDetails}, ${now})
-    on conflict (partner_id, id) do nothing`)
-  if (inserted === 1) return true
-  await tx.run(sql`/* rails.receiveInstruction */
-    update rails.sandbox_instructions set times_received = times_received + 1
-    where partner_id = ${instruction.partnerId} and id = ${instruction.id}`)
-  return false
+    ${newInstructions(tx, rows)}
+    on conflict (partner_id, id) do update
+      set times_received = sandbox_instructions.times_received + excluded.times_received
+    returning partner_id, id, accepted, error_key, error_details, times_received`),
+  )
 }
 
 export function instructionById(tx: Tx, partnerId: string, id: string): Promise<InstructionRow | undefined> {
@@ -37,21 +63,15 @@ export function instructionById(tx: Tx, partnerId: string, id: string): Promise<
     where partner_id = ${partnerId} and id = ${id}`)
 }
 
-export async function insertNotification(
-  tx: Tx,
-  notification: {
-    readonly partnerId: string
-    readonly id: string
-    readonly subjectId: string
-    readonly kind: string
-    readonly payload: string
-    readonly dueAt: Date
-  },
-): Promise<void> {
-  await tx.run(sql`/* rails.insertNotification */
+const newNotifications = insertBy<NotificationRow & { readonly dueAt: Date }>(
+  { partnerId: 'uuid', id: 'uuid', subjectId: 'uuid', kind: 'text', payload: 'json', dueAt: 'timestamptz' },
+  [['partnerId'], ['kind', 'payload', 'dueAt']],
+)
+
+export function insertNotifications(tx: Tx, rows: readonly (NotificationRow & { readonly dueAt: Date })[]): void {
+  tx.later(sql`/* rails.insertNotifications */
     insert into rails.sandbox_notifications (partner_id, id, subject_id, kind, payload, due_at)
-    values (${notification.partnerId}, ${notification.id}, ${notification.subjectId}, ${notification.kind},
-      ${notification.payload}, ${notification.dueAt})`)
+    ${newNotifications(tx, rows)}`)
 }
 
 export type NotificationRow = {
