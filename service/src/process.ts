@@ -131,7 +131,12 @@ export async function acceptMasterKey(db: Database, config: Config): Promise<voi
 }
 
 /** Throws a ConfigError if both ports are taken, as by a second service with the same settings. One is left to `listening`. */
-export async function refuseTakenPorts({ HOST, PORT, OPS_HOST, OPS_PORT }: Config): Promise<void> {
+export async function refuseTakenPorts({
+  HOST,
+  PORT,
+  OPS_HOST,
+  OPS_PORT,
+}: Pick<Config, 'HOST' | 'PORT' | 'OPS_HOST' | 'OPS_PORT'>): Promise<void> {
   const [isPortTaken, isOpsPortTaken] = await Promise.all([isTaken(HOST, PORT), isTaken(OPS_HOST, OPS_PORT)])
   if (isPortTaken && isOpsPortTaken)
     throw new ConfigError(
