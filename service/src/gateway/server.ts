@@ -136,7 +136,7 @@ export function createServer(options: ServerOptions): Server {
       refuseOnSocket(error, socket, ({ code, ...rest }) =>
         answered(options, { ...rest, operation: 'unknown', durationMs: 0, trace: { code } }),
       ),
-    // The router cannot read the URL (invalid percent-encoding).
+    // Fastify cannot read the URL (invalid percent-encoding).
     frameworkErrors: (_error, request, reply) => {
       void notFound(request, reply)
     },
@@ -281,7 +281,7 @@ function answering(options: ServerOptions, operation: OperationId | 'unknown', h
   const { log } = options
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const started = performance.now()
-    // Here, not in a hook: a request whose URL the router cannot read passes no hook.
+    // Here, not in a hook: a request whose URL Fastify cannot read passes no hook.
     request.trace = {}
     reply.raw.once('close', () => {
       const durationMs = performance.now() - started
