@@ -43,6 +43,7 @@ ${table(
 ## Separate roles
 
 The roles \`gateway\`, \`api\` and \`worker\` require the same \`DATABASE_URL\` and the same \`MASTER_KEY\`. \`gateway\` also
-requires \`API_URL\`. See [the roles](operations.md#roles).
+requires \`API_URL\`. See [the roles](operations.md#roles). The role \`router\` requires only \`CELL_URLS\`: see
+[cells](operations.md#cells).
 `
 }

@@ -1,7 +1,8 @@
 /**
- * The settings of a cell: one database of several behind one gateway. All cells share the same `IBAN_ISSUERS`, so that each
+ * The settings of cells: several installations with a database each, behind a router. All cells share the same `IBAN_ISSUERS`, so that each
  * cell sees at its start that its account numbers do not overlap with those of another.
  */
+import type { Cell } from './gateway/index.ts'
 import { refuseSetting, type Settings } from './kernel/index.ts'
 import { defaultIssuers, isInvented, type Issuer, issuersProblem, overlapProblem } from './modules/accounts/index.ts'
 
@@ -43,6 +44,22 @@ function readIssuers(value: string | undefined, mode: 'sandbox' | 'production'):
   return issuers
 }
 
+const cellForm = /^(?<name>[^=]+)=(?<url>http:\/\/[^|]+)\|(?<opsUrl>http:\/\/[^|]+)$/
+
+function readCells(value: string | undefined): readonly Cell[] {
+  const cells = (value?.split(',') ?? []).map((entry) => {
+    const { name = '', url = '', opsUrl = '' } = cellForm.exec(entry.trim())?.groups ?? {}
+    return cellName.test(name) && [url, opsUrl].every(isOrigin)
+      ? { name, url, opsUrl }
+      : refuseSetting('must have entries such as one=http://10.0.0.1:8080|http://10.0.0.1:8081, separated by commas')
+  })
+  if (new Set(cells.map(({ name }) => name)).size < cells.length) refuseSetting('must name each cell once')
+  return cells
+}
+
+/** The router passes request targets unchanged, so that its address of a cell has no path. */
+const isOrigin = (text: string) => URL.canParse(text) && new URL(text).origin === text.replace(/\/$/, '')
+
 export const cellSettings = {
   IBAN_ISSUERS: {
     default: 'invented bank codes; none in production',
@@ -52,11 +69,17 @@ export const cellSettings = {
   },
   CELL: {
     default: 'none',
-    description: 'Name of this database among several; selects its entries of IBAN_ISSUERS',
+    description: 'Name of this installation among several cells; selects its entries of IBAN_ISSUERS',
     read: (value: string | undefined) =>
       value === undefined || cellName.test(value)
         ? value
         : refuseSetting('must be 1 to 32 lower-case letters, digits and hyphens'),
+  },
+  CELL_URLS: {
+    default: 'none',
+    description:
+      'Role `router`: the cells, separated by commas: `NAME=URL|OPERATIONS_URL`, the addresses of the API and of the operations port',
+    read: readCells,
   },
 } as const satisfies Settings
 

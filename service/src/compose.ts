@@ -33,7 +33,7 @@ import {
 } from './mail/index.ts'
 import { type Observability, type QueueProbe, startQueueAges } from './observability/index.ts'
 import { createEventOutbox, payloadOf, sampleOf } from './events/index.ts'
-import { analyseWhatHasGrown, type Database, type SealedColumn, tracedDatabase } from './postgres/index.ts'
+import { analyseWhatHasGrown, type Database, type SealedColumn, tracedDatabase, type Tx } from './postgres/index.ts'
 import { createSandboxBank, type SandboxBank } from './rails/index.ts'
 import { accountsRoutes, createAccounts } from './modules/accounts/index.ts'
 import { beneficiariesRoutes, createBeneficiaries } from './modules/beneficiaries/index.ts'
@@ -72,6 +72,10 @@ export type Service = {
    * database, which serves one process: then no lease has an owner.
    */
   readonly releaseLeases: () => Promise<void>
+  /** Before the partner's rows leave this database: its requests are refused, and no worker holds its endpoint queues. */
+  readonly closePartner: (tx: Tx, partnerId: string) => Promise<void>
+  /** After its rows have entered this database, or have not left it. */
+  readonly openPartner: (tx: Tx, partnerId: string) => Promise<void>
 }
 
 export type ServiceDeps = {
@@ -219,6 +223,14 @@ export function compose(given: ServiceDeps): Service {
         await payouts.releaseLeases(partnerId)
         await webhooks.releaseLeases(partnerId)
       }
+    },
+    closePartner: async (tx, partnerId) => {
+      await access.closeCredentials(tx, partnerId)
+      await webhooks.holdEndpointQueues(tx, partnerId)
+    },
+    openPartner: async (tx, partnerId) => {
+      await access.openCredentials(tx, partnerId)
+      await webhooks.releaseLeases(partnerId, tx)
     },
     startWorkers: () => {
       delivery = startDeliveryWorker(deps, modules)

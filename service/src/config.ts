@@ -123,11 +123,43 @@ export type ReadOptions = {
   readonly given?: { readonly [K in Name]?: string }
 }
 
+type Environment = Readonly<Record<string, string | undefined>>
+
 /** Throws a ConfigError of one line. */
-export function readConfig(
-  { makesKey = true, given = {} }: ReadOptions = {},
-  env: Readonly<Record<string, string | undefined>> = process.env,
-): Config {
+export function readConfig({ makesKey = true, given = {} }: ReadOptions = {}, env: Environment = process.env): Config {
+  return complete(readSettings(given, env), makesKey)
+}
+
+const routerSettings = [
+  'API_TIMEOUT_MS',
+  'BODY_BYTES_MAX',
+  'BODY_TIMEOUT_MS',
+  'CELL_URLS',
+  'HEADER_BYTES_MAX',
+  'HEADERS_TIMEOUT_MS',
+  'HOST',
+  'LOG_LEVEL',
+  'OPS_HOST',
+  'OPS_PORT',
+  'PORT',
+  'STOP_DELAY_MS',
+  'TRUSTED_PROXIES',
+  'UNAUTHENTICATED_BYTES_MAX',
+  'UNAUTHENTICATED_CONNECTIONS_MAX',
+] as const satisfies readonly Name[]
+export type RouterConfig = Pick<Raw, (typeof routerSettings)[number]>
+
+/** A router has no database and no master key. Throws a ConfigError of one line. */
+export function readRouterConfig(env: Environment = process.env): RouterConfig {
+  const raw = readSettings({}, env)
+  if (raw.CELL_URLS.length === 0) throw new ConfigError('CELL_URLS is required for the role router')
+  const own = Object.fromEntries(routerSettings.map((name) => [name, raw[name]])) as RouterConfig
+  return { ...own, OPS_PORT: opsPortOf(raw) }
+}
+
+const opsPortOf = ({ PORT, OPS_PORT }: Raw): number => (OPS_PORT >= 0 ? OPS_PORT : PORT === 0 ? 0 : PORT + 1)
+
+function readSettings(given: NonNullable<ReadOptions['given']>, env: Environment): Raw {
   const modeText = env['MODE'] || undefined
   const mode: Mode = modeText === 'production' ? 'production' : 'sandbox'
   const raw: Record<string, unknown> = {}
@@ -144,7 +176,7 @@ export function readConfig(
     }
   }
   refuseMisspelt(Object.keys(env))
-  return complete(raw as Raw, makesKey)
+  return raw as Raw
 }
 
 /** Refuses a misspelt variable, which would otherwise leave the default in force unnoticed. */
@@ -181,7 +213,7 @@ function complete(raw: Raw, makesKey: boolean): Config {
   return {
     ...raw,
     IBAN_ISSUERS: selected.issuers,
-    OPS_PORT: raw.OPS_PORT >= 0 ? raw.OPS_PORT : raw.PORT === 0 ? 0 : raw.PORT + 1,
+    OPS_PORT: opsPortOf(raw),
     WEBHOOK_HTTP: raw.WEBHOOK_HTTP ?? (raw.MODE === 'sandbox' && onLoopback),
     MASTER_KEY: raw.MASTER_KEY ?? [present(sandboxKey, 'one of the two is set').key],
     masterKeyFile: sandboxKey && { path: sandboxKey.path, isNew: sandboxKey.isNew },
@@ -260,6 +292,6 @@ export function printConfig(config: Config): Readonly<Record<string, unknown>> {
 }
 
 /** True if npm started the process, for example by `npm start`. */
-export function startedByNpm(env: Readonly<Record<string, string | undefined>> = process.env): boolean {
+export function startedByNpm(env: Environment = process.env): boolean {
   return env['npm_lifecycle_event'] !== undefined
 }

@@ -1,10 +1,11 @@
 /**
  * The roles of the program. `serve` runs everything, with one process or several for requests (`processes.ts`). `gateway`,
- * `api` and `worker` run parts of it in separate processes. `migrate` and `operator` run one command and end. A failed
- * start prints one line and ends with exit code 1.
+ * `api` and `worker` run parts of it in separate processes. `router` stands in front of several installations. `migrate`
+ * and `operator` run one command and end. A failed start prints one line and ends with exit code 1.
  */
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { partnerById } from './access/index.ts'
 import { compose, type Service } from './compose.ts'
 import {
   type Config,
@@ -13,6 +14,7 @@ import {
   printConfig,
   readConfig,
   type ReadOptions,
+  readRouterConfig,
   startedByNpm,
 } from './config.ts'
 import type { Gateway } from './gateway/index.ts'
@@ -42,9 +44,10 @@ import {
   tracingOf,
 } from './process.ts'
 import { createProcesses, type Processes, type RequestRole } from './processes.ts'
+import { startRouter } from './router.ts'
 import { credentialsFile, seedSandbox } from './seed.ts'
 
-const roles = ['serve', 'gateway', 'api', 'worker', 'migrate', 'operator'] as const
+const roles = ['serve', 'gateway', 'api', 'worker', 'router', 'migrate', 'operator'] as const
 type Role = (typeof roles)[number]
 /** Roles of one service in separate processes. The operator configures each with what they share. */
 const separateRoles: ReadonlySet<Role> = new Set(['gateway', 'api', 'worker'])
@@ -55,13 +58,31 @@ async function main(): Promise<void> {
   if (role === 'operator') requireCommand(args)
   const given = role === 'operator' ? {} : readArguments(role, args)
   const signals = role === 'operator' || role === 'migrate' ? undefined : handleSignals()
+  if (role === 'router') {
+    const config = readRouterConfig()
+    return stopOnFailure(createLog(config.LOG_LEVEL), signals, async (parts) => {
+      const drainAndStop = await startRouter(config, parts)
+      signals?.start.throwIfAborted()
+      signals?.started({ stop: drainAndStop, log: parts.log })
+    })
+  }
   const config = readConfig({ makesKey: !separateRoles.has(role), given })
   // The operator's command prints its result, or the reason of its failure, and nothing else.
   const log = createLog(role === 'operator' ? 'silent' : config.LOG_LEVEL)
+  await stopOnFailure(log, signals, (parts) => run(role, args, { ...parts, config, signals }))
+}
+
+type Parts = Pick<Context, 'log' | 'started' | 'stop'>
+
+async function stopOnFailure(
+  log: Log,
+  signals: Signals | undefined,
+  work: (parts: Parts) => Promise<void>,
+): Promise<void> {
   const started: Started[] = []
   const stop = stopper(started, log)
   try {
-    await run(role, args, { config, log, started, stop, signals })
+    await work({ log, started, stop })
   } catch (error) {
     await stop()
     if (!signals?.start.aborted) throw error
@@ -123,7 +144,11 @@ async function run(role: Role, args: readonly string[], context: Context): Promi
       ? createProcesses({ role, config, log, onWritesRefused: db.writes.refused })
       : undefined
   const tracing = tracingOf(config, role, started)
-  const observability = createObservability({ db, ...(processes ? { process: '0', others: processes } : {}) })
+  const observability = createObservability({
+    db,
+    partners: { cell: config.CELL, has: async (id) => (await partnerById(db, id)) !== undefined },
+    ...(processes ? { process: '0', others: processes } : {}),
+  })
   const service = compose({ config, db, clock: systemClock, log, observability, tracing, mailboxFolder })
   embedded?.ended.then(
     () => databaseEnded(context),

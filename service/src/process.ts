@@ -135,7 +135,7 @@ export async function acceptMasterKey(db: Database, config: Config): Promise<voi
  * error names both. Only then the port of the API is tried: an open port would look like a service that has started.
  */
 export async function listenForOperations(
-  { HOST, PORT, OPS_HOST, OPS_PORT }: Config,
+  { HOST, PORT, OPS_HOST, OPS_PORT }: Pick<Config, 'HOST' | 'PORT' | 'OPS_HOST' | 'OPS_PORT'>,
   opensApi: boolean,
   listen: (host: string, port: number) => Promise<number>,
 ): Promise<number> {

@@ -185,7 +185,7 @@ test('separate roles require the shared database, key and address, and a migrate
 })
 
 test('unknown roles, unknown arguments and unknown operator commands are refused', async () => {
-  await refused({}, 'no role server: the roles are serve, gateway, api, worker, migrate, operator', 'server')
+  await refused({}, 'no role server: the roles are serve, gateway, api, worker, router, migrate, operator', 'server')
   const none = /^the role \w+ takes (no arguments|only the argument --processes N);/
   const lines: readonly { readonly words: string; readonly line: RegExp }[] = [
     { words: 'serve --port 80', line: none },

@@ -39,7 +39,7 @@ suite('imports', () => {
       'core: ledger events access rails mail delivery idempotency',
       'modules: accounts beneficiaries customers deposits payouts simulations transactions users webhooks',
       'edges: gateway observability settlement',
-      'composition: cells config compose seed operator process processes child main',
+      'composition: cells config compose seed operator process processes child router main',
     ])
   })
 

@@ -33,6 +33,10 @@ export type AccessManagement = {
   readonly expireServiceAccount: (tx: Tx, partnerId: string, id: string, at: Date) => Promise<void>
   /** Expires every credential of a partner; returns how many. Refuses: not_found (the partner). */
   readonly expirePartner: (tx: Tx, partnerId: string, at: Date) => Promise<number>
+  /** Before a partner is moved: its requests get 401 after `credentialTtlMs`. */
+  readonly closeCredentials: (tx: Tx, partnerId: string) => Promise<void>
+  /** After a move, or after one that failed. */
+  readonly openCredentials: (tx: Tx, partnerId: string) => Promise<void>
 }
 
 export function createManagement(deps: {
@@ -81,5 +85,7 @@ export function createManagement(deps: {
       await requirePartner(tx, partnerId)
       return store.expireAll(tx, partnerId, at)
     },
+    closeCredentials: store.closeCredentials,
+    openCredentials: store.openCredentials,
   }
 }

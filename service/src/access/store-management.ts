@@ -63,6 +63,20 @@ export function expireAll(tx: Tx, partnerId: string, at: Date): Promise<number> 
     where partner_id = ${partnerId} and revoked_at is null and (expires_at is null or expires_at > ${at})`)
 }
 
+/** A time that no revocation has, so that `openCredentials` finds what `closeCredentials` has closed. */
+const closed = sql`'infinity'`
+
+/** Closes every credential of the partner while it is moved. */
+export async function closeCredentials(tx: Tx, partnerId: string): Promise<void> {
+  await tx.run(sql`/* access.closeCredentials */
+    update access.service_accounts set revoked_at = ${closed} where partner_id = ${partnerId} and revoked_at is null`)
+}
+
+export async function openCredentials(tx: Tx, partnerId: string): Promise<void> {
+  await tx.run(sql`/* access.openCredentials */
+    update access.service_accounts set revoked_at = null where partner_id = ${partnerId} and revoked_at = ${closed}`)
+}
+
 export async function setReplaces(tx: Tx, partnerId: string, id: string, replaced: string): Promise<void> {
   await tx.run(sql`/* access.setReplaces */
     update access.service_accounts set replaces = ${replaced} where partner_id = ${partnerId} and id = ${id}`)

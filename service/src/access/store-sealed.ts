@@ -6,6 +6,7 @@ import { secretContext } from './credentials.ts'
 /** Bytes 2 to 5 of a sealed value are the id of its key (`kernel/seal.ts`). */
 export const sealedApiSecrets: SealedColumn = {
   name: 'access.service_accounts.api_secret_sealed',
+  contextOf: (partnerId, cell) => secretContext(partnerId, cell('id')),
   countByKey: (tx) =>
     tx.rows(
       acrossPartners(

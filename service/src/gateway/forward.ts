@@ -8,6 +8,7 @@ import { idempotencyKeyHeader } from './idempotency-key.ts'
 import type { InternalTokens } from './internal-token.ts'
 import { toProblem } from './problems.ts'
 import type { RawRequest, Reply } from './server.ts'
+import { toUnreachable } from './upstream-failure.ts'
 
 type Forwarded = {
   readonly caller: Caller
@@ -52,7 +53,9 @@ export function createForwarder(options: {
         const body = method === 'GET' ? Buffer.alloc(0) : received
         const fail = (error: unknown) => {
           const instance = request.path
-          resolve(toProblem(toUnreachable(error), { requestId, instance, log: log.child({ requestId }) }))
+          resolve(
+            toProblem(toUnreachable(error, 'the api process'), { requestId, instance, log: log.child({ requestId }) }),
+          )
         }
         void reply.from('/', {
           // With an empty type the proxy library would send the body as JSON text.
@@ -101,23 +104,4 @@ function refusalOf(status: number, contentType: string | undefined): string | un
   if (status === 401) return 'the api process refused the internal token: compare MASTER_KEY and the clocks'
   if (status === 204 || /^application\/(problem\+)?json\b/.test(contentType ?? '')) return undefined
   return 'the response of the api process is not JSON'
-}
-
-const lateCodes = new Set([
-  'FST_REPLY_FROM_GATEWAY_TIMEOUT',
-  'UND_ERR_HEADERS_TIMEOUT',
-  'UND_ERR_BODY_TIMEOUT',
-  'UND_ERR_CONNECT_TIMEOUT',
-  'ETIMEDOUT',
-])
-
-function toUnreachable(error: unknown): Unreachable {
-  if (error instanceof Unreachable) return error
-  const { code, statusCode, cause } = error as { code?: string; statusCode?: number; cause?: { code?: string } }
-  const late = statusCode === 504 || lateCodes.has(code ?? '') || lateCodes.has(cause?.code ?? '')
-  return new Unreachable(
-    late ? 'downstream_timeout' : 'downstream_unreachable',
-    late ? 'the api process does not answer in time' : 'the api process cannot be reached',
-    error,
-  )
 }

@@ -78,7 +78,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   return openGateway({ ...shared, pipeline }, forwarder.mount)
 }
 
-function openGateway(options: ServerOptions, mount: Forwarder['mount'] = () => {}): Gateway {
+export function openGateway(options: ServerOptions, mount: Forwarder['mount'] = () => {}): Gateway {
   const { app, drain } = createServer(options)
   mount(app)
   return {

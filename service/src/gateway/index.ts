@@ -7,4 +7,6 @@
  */
 export { type Gateway, type GatewayOptions, createGateway } from './gateway.ts'
 export { docsAssets } from './docs/assets.ts'
+export { createRouter, type Router } from './router.ts'
+export type { Cell } from './cell-lookup.ts'
 export { gatewaySettings } from './settings.ts'

@@ -1,6 +1,5 @@
 /** The HTTP server: routes each request to the pipeline and sends its reply. No other file configures Fastify. */
 import type { IncomingMessage } from 'node:http'
-import type { Socket } from 'node:net'
 import {
   type OperationId,
   operationIds,
@@ -11,11 +10,12 @@ import {
 } from '@partner-payments/wire'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { type Caller, Refusal } from '../api/index.ts'
-import { type Log, newId, systemClock, type Tracing } from '../kernel/index.ts'
+import { type Log, newId, type Tracing } from '../kernel/index.ts'
 import type { Headers } from './signature.ts'
 import type { Incoming } from './incoming.ts'
 import { type AdmissionControl, retryHeaders } from './admission.ts'
 import { type ProblemAnswer, toProblem } from './problems.ts'
+import { refuseOnSocket } from './socket-refusal.ts'
 
 export type RawRequest = {
   readonly method: string
@@ -61,7 +61,9 @@ declare module 'fastify' {
   }
 }
 
-export type Pipeline = {
+export type Handle = (request: RawRequest, reply: FastifyReply) => Promise<Reply | undefined>
+
+type Authenticating = {
   /** Authenticates the request and runs the operation. Returns undefined if the response was sent on `reply`. */
   readonly run: (id: OperationId, request: RawRequest, reply: FastifyReply) => Promise<Reply | undefined>
   /**
@@ -70,6 +72,9 @@ export type Pipeline = {
    */
   readonly authenticateOnly: (request: RawRequest) => Promise<Reply | undefined>
 }
+/** Every request, also of pages and unknown paths, goes to another process. Returns undefined if the response was sent. */
+type Passing = { readonly pass: Handle }
+export type Pipeline = Authenticating | Passing
 
 export type ServerOptions = {
   readonly pipeline: Pipeline
@@ -92,8 +97,6 @@ export type ServerOptions = {
 const timeoutCheckMs = 1000
 /** Bodies have a time limit of their own. Node's limit also ends bodies that no route reads. */
 const requestTimeoutMarginMs = 5000
-/** A client that still sends when it is refused reads the answer within this time. */
-const lingerMs = 2000
 /** Longer than the usual 60 s of a load balancer, so that the balancer closes the connection first. */
 const keepAliveTimeoutMs = 72_000
 /** In logs and metrics only: the client closed the connection before the response. */
@@ -109,12 +112,8 @@ export type Server = {
 
 export function createServer(options: ServerOptions): Server {
   const { log, headerBytesMax, headersTimeoutMs, bodyTimeoutMs, targetOf } = options
-  const notFound = answering(options, 'unknown', async (request) => {
-    const isApi = request.path === '/v1' || request.path.startsWith('/v1/')
-    const refused = isApi ? await options.pipeline.authenticateOnly(request) : undefined
-    if (refused) return refused
-    throw new Refusal('not_found')
-  })
+  const { pipeline } = options
+  const notFound = answering(options, 'unknown', 'pass' in pipeline ? pipeline.pass : refuseUnknown(pipeline))
   const app = Fastify({
     logger: false,
     // Node refuses a request without Host by itself, without a problem body. The service does not need Host.
@@ -133,8 +132,11 @@ export function createServer(options: ServerOptions): Server {
     genReqId: requestIdOf,
     rewriteUrl: (request: IncomingMessage) => targetOf?.(request.headers) ?? request.url ?? '/',
     routerOptions: { maxParamLength: paramCharsMax },
-    clientErrorHandler: (error, socket) => refuseOnSocket(error, socket, options),
-    // The router cannot read the URL (invalid percent-encoding).
+    clientErrorHandler: (error, socket) =>
+      refuseOnSocket(error, socket, ({ code, ...rest }) =>
+        answered(options, { ...rest, operation: 'unknown', durationMs: 0, trace: { code } }),
+      ),
+    // Fastify cannot read the URL (invalid percent-encoding).
     frameworkErrors: (_error, request, reply) => {
       void notFound(request, reply)
     },
@@ -154,7 +156,16 @@ export function createServer(options: ServerOptions): Server {
   return { app, drain }
 }
 
-/** The router ignores a fragment. A request target has none (RFC 9112, section 3.2), so that it is refused: 400. */
+const refuseUnknown =
+  ({ authenticateOnly }: Authenticating): Handle =>
+  async (request) => {
+    const isApi = request.path === '/v1' || request.path.startsWith('/v1/')
+    const refused = isApi ? await authenticateOnly(request) : undefined
+    if (refused) return refused
+    throw new Refusal('not_found')
+  }
+
+/** Fastify ignores a fragment. A request target has none (RFC 9112, section 3.2), so that it is refused: 400. */
 function refuseFragments(app: FastifyInstance, options: ServerOptions): void {
   const refuse = answering(options, 'unknown', () => {
     throw new Refusal('malformed_request', 'The request target contains a fragment (`#`). Send the target without it.')
@@ -216,9 +227,14 @@ function mountOperations(app: FastifyInstance, options: ServerOptions): void {
     app.route({
       method,
       url,
-      handler: answering(options, id, (request, reply) => pipeline.run(id, request, reply)),
+      handler: answering(
+        options,
+        id,
+        'pass' in pipeline ? pipeline.pass : (request, reply) => pipeline.run(id, request, reply),
+      ),
     })
   }
+  if ('pass' in pipeline) return
   for (const [url, known] of allowed)
     app.route({
       method: methods.filter((method) => !known.includes(method)),
@@ -260,14 +276,12 @@ function answered({ log, observe }: ServerOptions, { durationMs, trace = {}, ...
   )
 }
 
-type Handle = (request: RawRequest, reply: FastifyReply) => Promise<Reply | undefined>
-
 /** Wraps a route: converts failures to problems, adds the request id and records the response. */
 function answering(options: ServerOptions, operation: OperationId | 'unknown', handle: Handle) {
   const { log } = options
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const started = performance.now()
-    // Here, not in a hook: a request whose URL the router cannot read passes no hook.
+    // Here, not in a hook: a request whose URL Fastify cannot read passes no hook.
     request.trace = {}
     reply.raw.once('close', () => {
       const durationMs = performance.now() - started
@@ -361,38 +375,4 @@ function send(reply: FastifyReply, requestId: string, { status, headers, body }:
 function requestIdOf(request: IncomingMessage): string {
   const given = request.headers['x-request-id']
   return typeof given === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(given) ? given : newId()
-}
-
-const socketProblems: Readonly<Record<string, ProblemCode>> = {
-  HPE_HEADER_OVERFLOW: 'headers_too_large',
-  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
-}
-
-/** Node's parser refuses the request before Fastify sees it, so that the problem is written to the socket. */
-function refuseOnSocket(error: Error & { readonly code?: string }, socket: Socket, options: ServerOptions): void {
-  // After an earlier answer on the connection, the client would take this one for the answer to its next request.
-  const isLateAgain = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && socket.bytesWritten > 0
-  if (error.code === 'ECONNRESET' || !socket.writable || isLateAgain) {
-    socket.destroy()
-    return
-  }
-  const code = socketProblems[error.code ?? ''] ?? 'malformed_request'
-  const { status, title, detail } = problems[code]
-  const requestId = newId()
-  const trace = { code }
-  answered(options, { requestId, operation: 'unknown', status, durationMs: 0, ip: socket.remoteAddress, trace })
-  const body = JSON.stringify({ type: problemPath(code), title, status, detail, instance: '/', code, requestId })
-  const lines = [
-    `HTTP/1.1 ${status} ${title}`,
-    `Date: ${systemClock.now().toUTCString()}`,
-    'Content-Type: application/problem+json',
-    `X-Request-Id: ${requestId}`,
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    'Connection: close',
-    '',
-    body,
-  ]
-  socket.end(lines.join('\r\n'))
-  const timer = setTimeout(() => socket.destroy(), lingerMs)
-  socket.once('close', () => clearTimeout(timer))
 }

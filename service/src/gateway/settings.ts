@@ -89,7 +89,8 @@ export const gatewaySettings = {
   },
   API_TIMEOUT_MS: {
     default: '20000',
-    description: 'Role `gateway`: milliseconds that the api process may take to answer',
+    description:
+      'Role `gateway`: milliseconds that the api process may take to answer; role `router`: that a cell may take',
     read: integer(100, 600_000, 20_000),
   },
   SIMULATIONS: {

@@ -21,6 +21,8 @@ const start = writeId('', '')
 /** Bytes 2 to 5 of a sealed value are the id of its key (`kernel/seal.ts`). */
 export const sealedAnswers: SealedColumn = {
   name: 'idempotency.keys.answer_sealed',
+  contextOf: (partnerId, cell) =>
+    answerContext({ partnerId, operation: cell('operation'), idempotencyKey: cell('idempotency_key') }),
   countByKey: (tx) =>
     tx.rows(
       acrossPartners(

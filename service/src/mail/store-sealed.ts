@@ -8,6 +8,7 @@ export const secretContext = (partnerId: string, mailId: string) => ['users.mail
 /** Bytes 2 to 5 of a sealed value are the id of its key (`kernel/seal.ts`). */
 export const sealedMailSecrets: SealedColumn = {
   name: 'mail.messages.secret_sealed',
+  contextOf: (partnerId, cell) => secretContext(partnerId, cell('id')),
   countByKey: (tx) =>
     tx.rows(
       acrossPartners(

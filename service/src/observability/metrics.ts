@@ -21,24 +21,11 @@ const secondsBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 
 export function createMetrics(registry: Registry, db: Database, clock: Clock): Metrics {
   const registers = [registry]
-  const requests = new Histogram({
-    name: 'payments_request_duration_seconds',
-    help: 'Duration of answered requests, by operation and status',
-    labelNames: ['operation', 'status'],
-    buckets: secondsBuckets,
-    registers,
-  })
   const deliveries = new Histogram({
     name: 'payments_delivery_duration_seconds',
     help: 'Duration of webhook delivery attempts, by outcome',
     labelNames: ['outcome'],
     buckets: secondsBuckets,
-    registers,
-  })
-  const failures = new Counter({
-    name: 'payments_requests_failed_total',
-    help: 'Requests answered with 5xx, by operation',
-    labelNames: ['operation'],
     registers,
   })
   const pool = new Gauge({
@@ -55,15 +42,33 @@ export function createMetrics(registry: Registry, db: Database, clock: Clock): M
   const endpoints = createEndpointMetrics(registry, clock.now)
   return {
     ...createPaymentMetrics(registry),
-    request: (operation, status, durationMs) => {
-      requests.observe({ operation, status }, durationMs / 1000)
-      if (status >= 500) failures.inc({ operation })
-    },
+    request: createRequestMetrics(registry),
     delivery: (outcome, durationMs, subscriptionId) => {
       deliveries.observe({ outcome }, durationMs / 1000)
       endpoints.attempt(subscriptionId, outcome, durationMs)
     },
     endpoints: endpoints.endpoints,
+  }
+}
+
+export function createRequestMetrics(registry: Registry): Metrics['request'] {
+  const registers = [registry]
+  const requests = new Histogram({
+    name: 'payments_request_duration_seconds',
+    help: 'Duration of answered requests, by operation and status',
+    labelNames: ['operation', 'status'],
+    buckets: secondsBuckets,
+    registers,
+  })
+  const failures = new Counter({
+    name: 'payments_requests_failed_total',
+    help: 'Requests answered with 5xx, by operation',
+    labelNames: ['operation'],
+    registers,
+  })
+  return (operation, status, durationMs) => {
+    requests.observe({ operation, status }, durationMs / 1000)
+    if (status >= 500) failures.inc({ operation })
   }
 }
 

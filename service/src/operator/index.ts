@@ -7,6 +7,7 @@ import { backupCommands, commandsWithoutDatabase } from './backups.ts'
 import type { Context } from './context.ts'
 import { keyCommands } from './keys.ts'
 import { type Options, parseCommand } from './options.ts'
+import { moveCommands } from './moves.ts'
 import { partnerCommands } from './partners.ts'
 import { serviceAccountCommands } from './service-accounts.ts'
 
@@ -15,6 +16,8 @@ const operatorUsage = `operator commands:
   operator partner list
   operator partner rotate --partner ID [--overlap-hours 24]
   operator partner expire --partner ID [--at TIME]
+  operator partner export --partner ID --to FILE --key-file FILE [--remove]
+  operator partner import --from FILE --key-file FILE [--copy]
   operator service-account create --partner ID --name NAME --permissions a:read,b:write | all [--public-key FILE.pem]
   operator service-account list --partner ID
   operator service-account rotate --partner ID --id ID [--overlap-hours 24] [--public-key FILE.pem]
@@ -29,7 +32,13 @@ const operatorUsage = `operator commands:
 type Command = (context: Context, options: Options) => Promise<object>
 
 const commands: ReadonlyMap<string, Command> = new Map(
-  Object.entries<Command>({ ...partnerCommands, ...serviceAccountCommands, ...keyCommands, ...backupCommands }),
+  Object.entries<Command>({
+    ...partnerCommands,
+    ...moveCommands,
+    ...serviceAccountCommands,
+    ...keyCommands,
+    ...backupCommands,
+  }),
 )
 
 type OfflineCommand = (config: Config, options: Options) => Promise<object>

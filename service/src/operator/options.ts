@@ -17,9 +17,12 @@ const names = [
   'at',
   'from',
   'until',
+  'to',
+  'key-file',
 ] as const
+const flags = ['remove', 'copy'] as const
 type Name = (typeof names)[number]
-export type Options = Readonly<Partial<Record<Name, string>>>
+export type Options = Readonly<Partial<Record<Name, string> & Record<(typeof flags)[number], boolean>>>
 
 const rsaBitsMin = 2048
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
@@ -27,7 +30,9 @@ const timeForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d
 
 export function parseCommand(args: readonly string[]): { readonly command: string; readonly options: Options } {
   try {
-    const options = Object.fromEntries(names.map((name) => [name, { type: 'string' }] as const))
+    const texts = Object.fromEntries(names.map((name) => [name, { type: 'string' }] as const))
+    const switches = Object.fromEntries(flags.map((name) => [name, { type: 'boolean' }] as const))
+    const options = { ...texts, ...switches }
     const { positionals, values } = parseArgs({ args: [...args], allowPositionals: true, options })
     return { command: positionals.join(' '), options: values as Options }
   } catch (error) {

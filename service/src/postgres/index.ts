@@ -17,6 +17,7 @@ export {
 } from './embedded/index.ts'
 export * from './batch.ts'
 export * from './partitions.ts'
+export * from './partner-rows.ts'
 export type * from './sealed-column.ts'
 export { firstPartners, type PartnerPage } from './scan.ts'
 export { databaseSettings } from './settings.ts'

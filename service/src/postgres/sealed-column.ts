@@ -1,4 +1,4 @@
-/** A column of sealed values, as the command that seals all values under a new master key sees it. */
+/** A column of sealed values, as the commands that seal values under another key see it. */
 import type { Tx } from './tx.ts'
 
 /** `id` names the row among those of its partner. */
@@ -8,6 +8,8 @@ export type Resealed = Pick<SealedValue, 'id' | 'sealed'> & { readonly resealed:
 export type SealedColumn = {
   /** `schema.table.column`. */
   readonly name: string
+  /** The context of the value in a row. `cell` gives the other values of the row, by column. */
+  readonly contextOf: (partnerId: string, cell: (column: string) => string) => readonly string[]
   /** The number of values under each key, of all partners. */
   readonly countByKey: (tx: Tx) => Promise<readonly { readonly keyId: string; readonly count: bigint }[]>
   /** Values of the partner that are not sealed under `keyId`, in a fixed order, after the one of `afterId`. */

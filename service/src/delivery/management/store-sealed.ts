@@ -6,6 +6,7 @@ import { sealContext } from './signing-keys.ts'
 /** Bytes 2 to 5 of a sealed value are the id of its key (`kernel/seal.ts`). */
 export const sealedWebhookSecrets: SealedColumn = {
   name: 'delivery.secrets.secret_sealed',
+  contextOf: (partnerId, cell) => sealContext({ partnerId, subscriptionId: cell('subscription_id') }),
   countByKey: (tx) =>
     tx.rows(
       acrossPartners(

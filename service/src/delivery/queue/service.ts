@@ -2,9 +2,9 @@
  * The delivery queue, as the worker process uses it: fan-out, queue workers, the sweep, retention. A delivery is attempted
  * until the endpoint answers 2xx or the retry schedule ends. Then it is held.
  */
-import { after, assert, type Clock, type Log } from '../../kernel/index.ts'
+import { after, assert, type Clock, dayMs, type Log, newId } from '../../kernel/index.ts'
 import type { EventOutbox } from '../../events/index.ts'
-import type { Database } from '../../postgres/index.ts'
+import type { Database, Tx } from '../../postgres/index.ts'
 import { createFanOut } from './fan-out.ts'
 import { clocksDifferMsMax, type Limits, readLimits, retryDelaysMsDefault } from '../limits.ts'
 import { createLeftoverSweep } from './leftovers.ts'
@@ -58,7 +58,10 @@ export function createDeliveryQueue(deps: DeliveryQueueDeps & { readonly secrets
     /**
      * Ends the leases of dead workers. Only where no other worker can be alive: the embedded database has one process.
      */
-    releaseLeases: (partnerId: string): Promise<void> => store.releaseAll(db, partnerId, clock.now()),
+    releaseLeases: (partnerId: string, tx: Tx = db): Promise<void> => store.releaseAll(tx, partnerId, clock.now()),
+    /** While the partner is moved to another database. */
+    holdEndpointQueues: (tx: Tx, partnerId: string): Promise<void> =>
+      store.holdAll(tx, partnerId, newId(), after(clock.now(), dayMs)),
 
     sweep: createSweep({ db, clock, limits }),
 

@@ -256,6 +256,15 @@ export async function releaseAll(tx: Tx, partnerId: string, now: Date): Promise<
       where partner_id = ${partnerId} and lease_id is not null order by subscription_id for update))`)
 }
 
+/** Takes the endpoint queues from their workers, which record no result from then on. */
+export async function holdAll(tx: Tx, partnerId: string, holderId: string, until: Date): Promise<void> {
+  await tx.run(sql`/* delivery.holdAll */
+    update delivery.endpoint_queues set lease_id = ${holderId}, lease_until = ${until}, due_at = ${until}
+    where partner_id = ${partnerId} and subscription_id = any(array(
+      select subscription_id from delivery.endpoint_queues
+      where partner_id = ${partnerId} order by subscription_id for update))`)
+}
+
 /** Due-work scan: endpoint queues that have pending rows and are never due. It finds none if every writer wakes what it changes. */
 export function sleepingEndpointQueues(tx: Tx, endpointQueuesMax: number): Promise<readonly SubscriptionKey[]> {
   return tx.rows<SubscriptionKey>(

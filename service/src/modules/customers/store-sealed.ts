@@ -8,6 +8,7 @@ export const kycContext = (partnerId: string, id: string) => ['customers.kyc', p
 /** Bytes 2 to 5 of a sealed value are the id of its key (`kernel/seal.ts`). */
 export const sealedKyc: SealedColumn = {
   name: 'customers.customers.kyc_sealed',
+  contextOf: (partnerId, cell) => kycContext(partnerId, cell('id')),
   countByKey: (tx) =>
     tx.rows(
       acrossPartners(

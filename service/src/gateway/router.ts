@@ -1,0 +1,141 @@
+/**
+ * The router: passes each request to the cell of its partner, and the answer back. It verifies no signature and has no
+ * database. A request that names no partner goes to the first cell, whose answer is that of every cell.
+ */
+import { type Readable, finished } from 'node:stream'
+import type { FastifyReply } from 'fastify'
+import { Pool } from 'undici'
+import { apiKeyPartner } from '../access/index.ts'
+import { Refusal } from '../api/index.ts'
+import { assert, type Clock, type Log, present } from '../kernel/index.ts'
+import { createAdmissionControl } from './admission.ts'
+import { type Cell, type CellLookup, createCellLookup } from './cell-lookup.ts'
+import { type Gateway, openGateway } from './gateway.ts'
+import { createIncoming, type IncomingLimits } from './incoming.ts'
+import type { RawRequest, ServerOptions } from './server.ts'
+import { toUnreachable } from './upstream-failure.ts'
+
+export type RouterOptions = {
+  readonly cells: readonly Cell[]
+  readonly apiTimeoutMs: number
+  readonly clock: Clock
+  readonly log: Log
+} & IncomingLimits &
+  Pick<ServerOptions, 'headerBytesMax' | 'headersTimeoutMs' | 'bodyTimeoutMs' | 'trustedProxies' | 'observe'>
+
+export type Router = Gateway & Pick<CellLookup, 'answering'>
+
+/** A cell refuses requests itself. Beyond this a cell hangs, and must not fill the memory that all cells share. */
+const requestsPerCellMax = 1024
+
+export function createRouter(options: RouterOptions): Router {
+  const { cells, log } = options
+  const incoming = createIncoming(options)
+  const lookup = createCellLookup(options)
+  const upstreams = new Map(cells.map((cell) => [cell, createUpstream(cell, options.apiTimeoutMs)]))
+  const [first] = cells
+  assert(first, 'CELL_URLS names a cell')
+  const pass = async (request: RawRequest, reply: FastifyReply) => {
+    const { socket } = request.message
+    const body = await incoming.read(request.message)
+    const leave = incoming.protect(socket)
+    try {
+      const apiKey = request.headers['apikey']
+      const partnerId = typeof apiKey === 'string' ? apiKeyPartner(apiKey) : undefined
+      const own = partnerId === undefined ? undefined : await lookup.find(partnerId)
+      const answer = await present(upstreams.get(own ?? first), 'each cell has one').send(request, body)
+      // Only a request with a verified signature succeeds below /v1.
+      if (own && answer.status < 400 && request.path.startsWith('/v1/')) incoming.verified(socket)
+      void reply.code(answer.status).headers(answer.headers).send(answer.body)
+    } finally {
+      leave()
+    }
+    return undefined
+  }
+  const admission = { isFull: () => false }
+  const gateway = openGateway({ ...options, log, admission, incoming, pages: [], pipeline: { pass } })
+  return {
+    ...gateway,
+    answering: lookup.answering,
+    close: async () => {
+      await gateway.close()
+      await Promise.all([lookup.close(), ...[...upstreams.values()].map(({ close }) => close())])
+    },
+  }
+}
+
+type Answer = {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[]>>
+  readonly body: Readable
+}
+type Upstream = {
+  /** Throws Unreachable if the cell does not answer. Refuses: malformed_request, overloaded. */
+  readonly send: (request: RawRequest, body: Buffer) => Promise<Answer>
+  readonly close: () => Promise<void>
+}
+
+/** The connections of one cell. A request is sent once: a partner repeats it under its idempotency key. */
+function createUpstream({ name, url }: Cell, timeoutMs: number): Upstream {
+  const pool = new Pool(url, { headersTimeout: timeoutMs, bodyTimeout: timeoutMs, connect: { timeout: timeoutMs } })
+  const { admit } = createAdmissionControl(requestsPerCellMax)
+  return {
+    send: async (request, body) => {
+      const release = admit()
+      try {
+        const {
+          statusCode,
+          headers,
+          body: stream,
+        } = await pool.request({
+          method: request.method as 'GET',
+          path: request.url,
+          headers: requestHeaders(request),
+          body: body.length > 0 ? body : null,
+        })
+        finished(stream, release)
+        return { status: statusCode, headers: responseHeaders(headers), body: stream }
+      } catch (error) {
+        release()
+        // A target such as `*`, or a header twice that may stand once.
+        const { code } = error as { readonly code?: unknown }
+        if (code === 'UND_ERR_INVALID_ARG' || code === 'UND_ERR_NOT_SUPPORTED') throw new Refusal('malformed_request')
+        throw toUnreachable(error, `cell ${name}`)
+      }
+    },
+    close: () => pool.destroy(),
+  }
+}
+
+/** RFC 9110, section 7.6.1: they describe one connection. The router has read the body and answered the expectation. */
+const ofConnection = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+const replaced = new Set(['content-length', 'expect', 'x-forwarded-for', 'x-request-id'])
+const namedBy = (connection: string | undefined) =>
+  new Set((connection ?? '').split(',').map((name) => name.trim().toLowerCase()))
+
+/** As sent, also in order and repetition. */
+function requestHeaders({ message, headers, ip, requestId }: RawRequest): string[] {
+  const named = namedBy(headers['connection'] as string | undefined)
+  const kept: string[] = []
+  for (let at = 0; at < message.rawHeaders.length; at += 2) {
+    const [name = '', value = ''] = message.rawHeaders.slice(at, at + 2)
+    const lower = name.toLowerCase()
+    if (!ofConnection.has(lower) && !replaced.has(lower) && !named.has(lower)) kept.push(name, value)
+  }
+  return [...kept, 'X-Forwarded-For', ip, 'X-Request-Id', requestId]
+}
+
+function responseHeaders(headers: Readonly<Record<string, string | string[] | undefined>>): Answer['headers'] {
+  const kept = Object.entries(headers).flatMap(([name, value]) =>
+    value === undefined || ofConnection.has(name) ? [] : [[name, value] as const],
+  )
+  return Object.fromEntries(kept)
+}

@@ -1,0 +1,47 @@
+/** Health and metrics of a router, which has no database. */
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { createRequestMetrics, type Metrics } from './metrics.ts'
+import { createOperationsServer, type OperationsServer } from './operations-server.ts'
+
+export type RouterObservability = OperationsServer & {
+  readonly request: Metrics['request']
+  /** The router listens: `/readyz` answers 200, also while no cell answers. */
+  readonly ready: () => void
+  readonly drain: () => void
+}
+
+/** `answering`: whether each cell answers now. */
+export function createRouterObservability(
+  answering: () => Promise<Readonly<Record<string, boolean>>>,
+): RouterObservability {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  const cells = new Gauge({
+    name: 'payments_cell_answers',
+    help: '1 if the operations port of the cell answers the router',
+    labelNames: ['cell'],
+    registers: [registry],
+    collect: async () => {
+      for (const [cell, answers] of Object.entries(await answering())) cells.set({ cell }, answers ? 1 : 0)
+    },
+  })
+  let state: 'starting' | 'started' | 'stopping' = 'starting'
+  const readiness = async () => {
+    const facts = { cells: await answering() }
+    return state === 'started' ? facts : { ...facts, reason: state }
+  }
+  return {
+    ...createOperationsServer({
+      readiness,
+      metricsText: () => registry.metrics(),
+      metricsType: registry.contentType,
+    }),
+    request: createRequestMetrics(registry),
+    ready: () => {
+      state = 'started'
+    },
+    drain: () => {
+      state = 'stopping'
+    },
+  }
+}

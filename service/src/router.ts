@@ -1,0 +1,39 @@
+/** The role `router`: the gateway of several cells. It has no database and no master key. */
+import type { RouterConfig } from './config.ts'
+import { createRouter } from './gateway/index.ts'
+import { type Log, systemClock } from './kernel/index.ts'
+import { createRouterObservability } from './observability/index.ts'
+import { drainParts, listenForOperations, listening, type Started } from './process.ts'
+
+type RouterParts = { readonly log: Log; readonly started: Started[]; readonly stop: () => Promise<void> }
+
+/** Resolves, when the router is ready, to the function that drains and stops it. */
+export async function startRouter(config: RouterConfig, { log, started, stop }: RouterParts) {
+  log.info({ role: 'router', config }, 'starting')
+  const router = createRouter({
+    cells: config.CELL_URLS,
+    apiTimeoutMs: config.API_TIMEOUT_MS,
+    clock: systemClock,
+    log,
+    bodyBytesMax: config.BODY_BYTES_MAX,
+    bodyTimeoutMs: config.BODY_TIMEOUT_MS,
+    headersTimeoutMs: config.HEADERS_TIMEOUT_MS,
+    headerBytesMax: config.HEADER_BYTES_MAX,
+    unauthenticatedBytesMax: config.UNAUTHENTICATED_BYTES_MAX,
+    unauthenticatedConnectionsMax: config.UNAUTHENTICATED_CONNECTIONS_MAX,
+    trustedProxies: config.TRUSTED_PROXIES,
+    observe: (operation, status, durationMs) => observability.request(operation, status, durationMs),
+  })
+  const observability = createRouterObservability(router.answering)
+  const opsPort = await listenForOperations(config, true, observability.listen)
+  started.push({ name: 'operations', stop: observability.close })
+  const port = await listening('PORT', config.HOST, config.PORT, router.listen)
+  started.push({ name: 'router', drain: router.drain, stop: router.close })
+  observability.ready()
+  log.info({ role: 'router', port, opsPort }, 'listening')
+  return async () => {
+    observability.drain()
+    await drainParts(started, config.STOP_DELAY_MS)
+    await stop()
+  }
+}
