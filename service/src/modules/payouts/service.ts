@@ -8,6 +8,7 @@ import {
   readAmount,
   readCurrency,
   readTime,
+  Refusal,
 } from '../../api/index.ts'
 import { type Currency, type Minor } from '../../kernel/index.ts'
 import { createNonceBatcher } from '../../access/index.ts'
@@ -113,12 +114,14 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
       const request = cursors.read(list, query)
       const customerId = query.customerId === undefined ? null : await customers.idOf(db, partnerId, query.customerId)
       if (customerId === undefined) return cursors.page(list, request, [])
+      const reference = query.reference === undefined ? null : await findReference(deps, partnerId, query.reference)
+      if (reference === undefined) return cursors.page(list, request, [])
       const filter = {
         status: query.status ?? null,
         beneficiaryId: query.beneficiaryId ?? null,
         customerId,
         currency: query.currency ?? null,
-        reference: query.reference ?? null,
+        reference,
         idempotencyKey: query.idempotencyKey ?? null,
         createdFrom: query.createdFrom === undefined ? null : readTime(query.createdFrom),
         createdTo: query.createdTo === undefined ? null : readTime(query.createdTo),
@@ -126,6 +129,17 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
       const rows = await store.listPayouts(db, partnerId, filter, request.afterId, request.limit + 1)
       return cursors.page(list, request, rows)
     },
+  }
+}
+
+/** Undefined if no transaction has the reference. */
+async function findReference({ transactions }: PayoutsDeps, partnerId: string, text: string) {
+  try {
+    const { endToEndId } = (await transactions.get(partnerId, text)).row
+    return endToEndId === null ? undefined : { text, endToEndId }
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'not_found') return undefined
+    throw error
   }
 }
 

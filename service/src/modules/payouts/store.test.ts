@@ -23,7 +23,7 @@ before(async () => {
       ip_address, status, created_at, updated_at)
     select ${partnerId}::uuid, payout.id, 'createFiatPayout', 'k' || number, '', payout.id, 'r' || number, payout.id,
       case when number % 5000 = 7 then ${customerId}::uuid else '0198f000-0000-7000-8000-000000000001'::uuid end, 100,
-      case when number % 5000 = 9 then 'GBP' else 'EUR' end, 'Grace Hopper', '', 'DE', 'Sepa', '', '', 'Completed',
+      case when number % 5000 = 9 then 'GBP' else 'EUR' end, 'Grace Hopper', '', 'DE', 'Sepa', 'e' || number, '', 'Completed',
       ${start}::timestamptz + number * interval '1 second', ${start}::timestamptz
     from generate_series(1, ${rows}::integer) as series (number)
     cross join lateral (select ('0198e000-0000-7000-8000-' || lpad(to_hex(number), 12, '0'))::uuid) as payout (id)`)
@@ -62,7 +62,7 @@ const references = async (filter: Partial<PayoutFilter>) =>
 
 const filters: readonly Partial<PayoutFilter>[] = [
   { status: 'Pending' },
-  { reference: 'r7' },
+  { reference: { text: 'r7', endToEndId: 'e7' } },
   { customerId },
   { customerId: newId() },
   { currency: 'GBP' },
@@ -80,7 +80,7 @@ for (const filter of filters)
   })
 
 test('each filter finds its payouts, newest first', async () => {
-  assert.deepEqual(await references({ reference: 'r7' }), ['r7'])
+  assert.deepEqual(await references({ reference: { text: 'r7', endToEndId: 'e7' } }), ['r7'])
   assert.deepEqual(await references({ customerId }), ['r15007', 'r10007', 'r5007', 'r7'])
   assert.deepEqual(await references({ currency: 'GBP', createdTo: time(10_009) }), ['r5009', 'r9'])
   assert.deepEqual(await references({ createdFrom: time(10), createdTo: time(13) }), ['r12', 'r11', 'r10'])

@@ -241,7 +241,8 @@ export type PayoutFilter = {
   readonly beneficiaryId: string | null
   readonly customerId: string | null
   readonly currency: string | null
-  readonly reference: string | null
+  /** With the end-to-end id of its transaction, by which payouts are indexed. */
+  readonly reference: { readonly text: string; readonly endToEndId: string } | null
   readonly idempotencyKey: string | null
   readonly createdFrom: Date | null
   readonly createdTo: Date | null
@@ -268,7 +269,7 @@ export function listPayouts(
     ${beneficiaryId === null ? noSql : sql`and beneficiary_id = ${beneficiaryId}`}
     ${customerId === null ? noSql : sql`and customer_id = ${customerId}`}
     ${currency === null ? noSql : sql`and currency = ${currency}`}
-    ${reference === null ? noSql : sql`and reference = ${reference}`}
+    ${reference === null ? noSql : sql`and end_to_end_id = ${reference.endToEndId} and reference = ${reference.text}`}
     ${idempotencyKey === null ? noSql : sql`and idempotency_key = ${idempotencyKey}`}
     ${createdFrom === null ? noSql : sql`and created_at >= ${createdFrom}`}
     ${createdTo === null ? noSql : sql`and created_at < ${createdTo}`}
