@@ -16,14 +16,15 @@ type Payment = {
   readonly status: string
   readonly errorKey: string | null
   readonly updatedAt: Date
-  /** The time of the newest entry of the timeline. */
+  /** The time of the first and the newest entry of the timeline. */
+  readonly firstEntryAt: Date
   readonly newestEntryAt: Date
   readonly timeline: readonly string[]
 }
 
 /** The allowed timelines, as `Step:Status` words. */
 const withdrawalTimeline =
-  /^Created:Pending Reserved:Pending( Screening:Pending Accepted:Pending( Sent:Pending( Settled:Completed( Returned:Completed)?| Failed:Unsuccessful| Returned:Unsuccessful)?| Failed:Unsuccessful)?)?$/
+  /^Created:Pending Reserved:Pending((?: Screening:Pending)? Accepted:Pending( Sent:Pending( Settled:Completed( Returned:Completed)?| Failed:Unsuccessful| Returned:Unsuccessful)?| Failed:Unsuccessful)?)?$/
 const depositTimeline =
   /^Created:Pending( Expired:Expired| Initiated:Pending( Expired:Expired| Submitted:Pending( Failed:Unsuccessful| Accepted:Pending( Settled:Completed Credited:Completed)?)?)?)?$/
 const timelines: Readonly<Record<string, RegExp>> = {
@@ -73,15 +74,17 @@ const paymentsOf = (tx: Tx, partnerId: string) =>
       from jsonb_array_elements(transactions.timeline) with ordinality as entries (entry, position)
       order by position) as timeline,
       (select max((entry ->> 'createdAt')::timestamptz)
-        from jsonb_array_elements(transactions.timeline) as entries (entry)) as newest_entry_at
+        from jsonb_array_elements(transactions.timeline) as entries (entry)) as newest_entry_at,
+      (timeline -> 0 ->> 'createdAt')::timestamptz as first_entry_at
     from transactions.transactions where partner_id = ${partnerId} order by id`)
 
 function checkTimeline(payment: Payment, since: Date): void {
-  const { reference, type, status, errorKey, timeline, updatedAt, newestEntryAt } = payment
+  const { reference, type, status, errorKey, timeline, updatedAt, firstEntryAt, newestEntryAt } = payment
   const allowed = timelines[type]
   assert.ok(allowed, `a type that these modules do not create: ${type}`)
   assert.match(timeline.join(' '), allowed, `the timeline of ${reference} (${type})`)
   assert.equal(timeline.at(-1)?.split(':')[1], status, `the last entry of ${reference} has its status`)
+  if (firstEntryAt >= since) assert.ok(!timeline.includes('Screening:Pending'), 'nothing screens payments')
   if (newestEntryAt >= since)
     assert.deepEqual(updatedAt, newestEntryAt, `updatedAt of ${reference} moves with its timeline`)
   assert.equal(errorKey !== null, status === 'Unsuccessful' || status === 'Expired', `the errorKey of ${reference}`)
@@ -133,8 +136,8 @@ export type Ends = Map<string, string>
 
 /**
  * Checks all payments of one partner. `ends` keeps each finished transaction from one call to the next: afterwards nothing
- * changes but a return, which adds one entry to the timeline. `since` is the time of the upgrade: an earlier version did not
- * move the stored `updated_at` with every entry, and the API answers with the newest entry for its rows.
+ * changes but a return, which adds one entry to the timeline. `since` is the time of the upgrade: an earlier version wrote a
+ * step `Screening`, and did not move the stored `updated_at` with every entry.
  */
 export async function checkPayments(
   tx: Tx,

@@ -19,7 +19,7 @@ export type PayoutMove = {
 
 export const payoutMoves = {
   /** The checks have passed, and the first attempt is recorded. */
-  accept: { from: ['Pending'], to: 'Processing', steps: ['Screening', 'Accepted'], event: 'accepted' },
+  accept: { from: ['Pending'], to: 'Processing', steps: ['Accepted'], event: 'accepted' },
   /** A further attempt is recorded, or the bank was unreachable. */
   retry: { from: ['Processing'], to: 'Processing', steps: [] },
   send: { from: ['Processing'], to: 'Sent', steps: ['Sent'], event: 'sent' },
