@@ -73,7 +73,7 @@ export function measuredRows(samples: Samples): readonly (readonly string[])[] {
 const notes = [
   'Each cell is a median with its smallest and largest; a ratio is taken within a round, then its median.',
   'payouts: the complete `POST /v1/payouts/fiat`, on the service without its workers (they can run elsewhere, role `worker`).',
-  'payouts with settlement: `serve`, whose workers submit the payouts to the sandbox bank in the same process.',
+  'ended payouts: from the first acceptance to the end of the last payout, on `serve`, whose workers submit the payouts to the sandbox bank in the same process.',
   'Before each sample all other contestants are frozen (SIGSTOP) and a checkpoint is taken; the first two seconds are not counted.',
   'Requests are signed before a sample, which is not counted; the load generator shares the cores of this machine.',
 ]

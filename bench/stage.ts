@@ -14,6 +14,7 @@ import {
   type Turn,
 } from './contestants.ts'
 import { depositsContestant } from './deposits.ts'
+import { endedContestant } from './ended.ts'
 import { fillRows, payoutsIn, randomReferences } from './fill.ts'
 import { type Load, startLoad } from './load.ts'
 import { type Account, createBeneficiaries, createPartners, privateKeyPem, publicKeyPem } from './partners.ts'
@@ -48,7 +49,7 @@ export async function buildStage(options: StageOptions): Promise<Stage> {
   const accept = await builder.service('accept', 'accept', 1)
   contestants.push(
     await baseline(postgres, builder.common, (url) => builder.start('baseline', url, 'baseline')),
-    loadedContestant({ ...serve, name: 'payouts with settlement', kind: 'payout' }),
+    endedContestant({ ...serve, name: 'ended payouts' }),
     loadedContestant({ ...accept, name: 'payouts', kind: 'payout' }),
   )
   if (full) {
