@@ -51,7 +51,12 @@ const runner = spawn(
   {
     cwd: ROOT,
     stdio: 'inherit',
-    env: { ...process.env, ...(faults ? { FAULTS: 'long' } : {}), ...(sharded ? { TEST_SHARDED: 'on' } : {}) },
+    env: {
+      NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/compile'),
+      ...process.env,
+      ...(faults ? { FAULTS: 'long' } : {}),
+      ...(sharded ? { TEST_SHARDED: 'on' } : {}),
+    },
   },
 )
 

@@ -15,7 +15,7 @@ import { promisify } from 'node:util'
 import { freePorts } from '../../scripts/ports.ts'
 import { type Client, type Credentials, type JsonObject, createClient } from './client.ts'
 import { createTestDatabase } from './postgres.ts'
-import { start as startProgram, stop as stopProgram } from './program.ts'
+import { inheritedEnvironment, start as startProgram, stop as stopProgram } from './program.ts'
 import { until } from './until.ts'
 
 type Environment = Readonly<Record<string, string>>
@@ -93,7 +93,7 @@ async function environmentOf(options: TestServiceOptions) {
   const database = needed ? await createTestDatabase() : undefined
   const databaseUrl = options.env?.DATABASE_URL ?? database?.url ?? ''
   const env: Environment = {
-    PATH: process.env.PATH ?? '',
+    ...inheritedEnvironment,
     DATA_DIR: dataDir,
     DATABASE_URL: databaseUrl,
     ...(callsGateway ? { MASTER_KEY: gatewayMasterKey } : {}),
