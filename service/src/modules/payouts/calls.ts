@@ -1,4 +1,5 @@
 /** What a batch of payouts is made of: its calls, their keys in maps, and their answers. */
+import type { PayoutOperation } from './rules.ts'
 import type { WithdrawalOutcome } from '@partner-payments/wire'
 import { type Caller, type OpenNonce, Refusal } from '../../api/index.ts'
 import { type Currency, type Minor, partnerKey } from '../../kernel/index.ts'
@@ -14,7 +15,7 @@ export type Creditor = {
 export type PayoutCall = {
   readonly caller: Caller
   readonly nonce: OpenNonce | undefined
-  readonly operation: 'createFiatPayout' | 'simulateWithdrawal'
+  readonly operation: PayoutOperation
   readonly idempotencyKey: string | null
   readonly requestFingerprint: string
   readonly amount: Minor

@@ -6,6 +6,10 @@ import { currencies, type Currency, isFiat, type Minor, minuteMs, secondMs } fro
 
 export type PayoutStatus = (typeof payouts.payoutStatuses)[number]
 
+/** Every operation that accepts payouts. Each has idempotency keys of its own. */
+export const payoutOperations = ['createFiatPayout', 'simulateWithdrawal'] as const
+export type PayoutOperation = (typeof payoutOperations)[number]
+
 /** Whether the money of a payout in this status is reserved. */
 export const holdsReserve = (status: PayoutStatus) =>
   status === 'Pending' || status === 'PendingApproval' || status === 'Processing' || status === 'Sent'
