@@ -18,7 +18,7 @@ export const isLong = process.env.FAULTS === 'long'
 export const scaled = (short: number, long: number): number => (isLong ? long : short)
 
 /** Guards against a hang. No test measures it. */
-const deliveredMsMax = scaled(30_000, 180_000)
+const deliveredMsMax = scaled(120_000, 180_000)
 
 /** The most concurrent attempts of one endpoint: `inFlightPerEndpointMax`. */
 export const inFlightMax = 10
