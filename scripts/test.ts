@@ -34,9 +34,9 @@ if (files.length === 0) {
   process.exit(1)
 }
 
-// One process more than cores, because tests mostly wait: for the database, for leases, for retries. The default of Node
-// is one process fewer than cores, which runs a single file at a time on two cores.
-const concurrency = availableParallelism() + 1
+// One process per core and at least two, because tests mostly wait for the database. The default of Node is one process
+// fewer than cores, which runs a single file at a time on two cores.
+const concurrency = Math.max(2, availableParallelism())
 const runner = spawn(
   process.execPath,
   [
