@@ -5,8 +5,8 @@ import { instructionIdOf, type PayoutClaim } from '../modules/payouts/index.ts'
 import type { Acknowledgement, Instruction } from '../rails/index.ts'
 import type { SettlementDeps } from './deps.ts'
 
+/** Below `claimMin`, so that each of them gets a share. */
 const partnersPerClaimMax = 50
-const payoutsPerPartnerMin = 20
 /** Payouts between their claim and their answer. A bank that answers in 200 ms takes up to five times as many a second. */
 const inFlightMax = 512
 /** A claim for fewer costs as much as one for many. */
@@ -14,12 +14,11 @@ const claimMin = 64
 /** Shorter than the lease, so that a call that hangs is known to have failed before another worker enquires. */
 const callTimeoutMs = 10_000
 
-/** Claims due payouts of some partners in fair shares, at most about `payoutsMax`. */
+/** Claims at most `payoutsMax` due payouts of some partners, in equal shares. */
 async function claimDuePayouts({ payouts }: SettlementDeps, payoutsMax: number): Promise<readonly PayoutClaim[]> {
   const partnerIds = await payouts.partnersWithDue(partnersPerClaimMax)
   if (partnerIds.length === 0) return []
-  const share = Math.max(payoutsPerPartnerMin, Math.floor(payoutsMax / partnerIds.length))
-  return payouts.claim(partnerIds, share)
+  return payouts.claim(partnerIds, Math.floor(payoutsMax / partnerIds.length))
 }
 
 /** Submits the due payouts of some partners to their ends, and returns how many it claimed. */
@@ -55,7 +54,9 @@ async function submitOrLog(deps: SettlementDeps, claim: PayoutClaim): Promise<vo
   try {
     await submit(deps, claim)
   } catch (error) {
-    deps.log.error({ err: error, payoutId: claim.id }, 'payout submission failed')
+    // The database is away, which the loop logs once for all payouts.
+    const level = error instanceof Unreachable ? 'debug' : 'error'
+    deps.log[level]({ err: error, payoutId: claim.id }, 'payout submission failed')
   }
 }
 
@@ -86,11 +87,11 @@ async function enquireAndResubmit(
   { payouts, rail }: SettlementDeps,
   attempt: PayoutClaim,
 ): Promise<Acknowledgement | undefined> {
-  const found =
-    (await inTime(rail.enquire(attempt.partnerId, instructionIdOf(attempt)))) ??
-    // Submitted by a process of an earlier version, during an upgrade.
-    (await inTime(rail.enquire(attempt.partnerId, attempt.id)))
-  if (found) return found
+  // A process of an earlier version submits under the payout's own id, during an upgrade.
+  for (const id of new Set([instructionIdOf(attempt), attempt.id])) {
+    const found = await inTime(rail.enquire(attempt.partnerId, id))
+    if (found) return found
+  }
   if (await payouts.failAfterLastAttempt(attempt)) return undefined
   return inTime(rail.instruct(instructionOf(attempt)))
 }
