@@ -74,7 +74,6 @@ export function lockDeposits(tx: Tx, keys: readonly DepositKey[]): Promise<reado
     order by id for update`)
 }
 
-/** Deposits that are due to expire: the unlocked due-work scan, which names no partner by design. */
 /** When the oldest deposit that is still to be expired was due. */
 export async function oldestExpired(tx: Tx, now: Date): Promise<Date | null> {
   const row = await tx.row<{ expiresAt: Date }>(
@@ -86,6 +85,7 @@ export async function oldestExpired(tx: Tx, now: Date): Promise<Date | null> {
   return row?.expiresAt ?? null
 }
 
+/** Deposits that are due to expire: the due-work scan, without a lock. */
 export function expiredDeposits(
   tx: Tx,
   now: Date,

@@ -16,11 +16,11 @@ export function transactionsRoutes(transactions: Transactions): Handlers<'transa
   }
 }
 
-/** A null field is absent. Without an exchange `userAmount` equals `amount`. */
 /** Earlier versions did not move the stored time with every entry of the timeline. Texts of one form sort like their times. */
 const newest = (times: readonly [string, ...string[]]): string =>
   times.reduce((latest, time) => (time > latest ? time : latest))
 
+/** A null field is absent. Without an exchange `userAmount` equals `amount`. */
 function toTransaction({ row, timeline }: TransactionView): ResponseOf<'getTransaction'> {
   const amount = writeAmount(row.amount, row.currency)
   return {
