@@ -29,7 +29,11 @@ export async function createPartners(databaseUrl: string, dataDir: string, count
     for (let index = 0; index < count; index += 1) {
       const account = await db.transaction(async (tx) => {
         const partnerId = await service.access.createPartner(tx, `Bench ${index}`)
-        await service.deposits.creditPartner(tx, partnerId, 'EUR', floatMinor)
+        await service.deposits.creditPartner(tx, partnerId, {
+          connector: 'sandbox',
+          currency: 'EUR',
+          amount: floatMinor,
+        })
         return service.access.createServiceAccount(tx, { partnerId, name: 'bench', permissions, publicKeyPem })
       })
       made.push(account)

@@ -34,7 +34,13 @@ import {
 import { type Observability, type QueueProbe, startQueueAges } from './observability/index.ts'
 import { createEventOutbox, payloadOf, sampleOf } from './events/index.ts'
 import { analyseWhatHasGrown, type Database, type SealedColumn, tracedDatabase, type Tx } from './postgres/index.ts'
-import { createSandboxBank, type SandboxBank } from './rails/index.ts'
+import {
+  type ChooseConnector,
+  type Connector,
+  createChooseConnector,
+  createSandboxBank,
+  type SandboxBank,
+} from './rails/index.ts'
 import { accountsRoutes, createAccounts } from './modules/accounts/index.ts'
 import { beneficiariesRoutes, createBeneficiaries } from './modules/beneficiaries/index.ts'
 import { createCustomers, customersRoutes, sealedKyc } from './modules/customers/index.ts'
@@ -99,6 +105,10 @@ export type ModulesDeps = Pick<ServiceDeps, 'config' | 'db' | 'clock' | 'log' | 
   readonly wakeDelivery?: () => void
   /** Default: the sandbox bank on `db`. */
   readonly bank?: SandboxBank
+  /** Further connectors. `RAIL_RULES` cannot name them, so that `chooseConnector` must. */
+  readonly connectors?: readonly Connector[]
+  /** Default: by `RAIL_RULES` and `RAIL`. */
+  readonly chooseConnector?: ChooseConnector
 }
 
 /** Everything below the gateway and the workers: ledger, bank, modules, webhook engine. Tests use it as well. */
@@ -111,7 +121,9 @@ export function composeModules(deps: ModulesDeps) {
   const ledger = createLedger({ clock })
   const eventOutbox = createEventOutbox({ wake: wakeDelivery })
   const bank = deps.bank ?? createSandboxBank({ db, clock, stepMs: config.SANDBOX_BANK_DELAY_MS })
-  const railId = config.RAIL === 'sandbox' ? bank.id : undefined
+  const fallback = config.RAIL === 'none' ? null : config.RAIL
+  const { chooseConnector = createChooseConnector(config.RAIL_RULES, fallback) } = deps
+  const connectors = [...(usesSandboxBank(config) ? [bank] : []), ...(deps.connectors ?? [])]
 
   const customers = createCustomers({ db, clock, sealer, cursors, log })
   const mailQueue = createMailQueue({ clock, sealer })
@@ -138,8 +150,8 @@ export function composeModules(deps: ModulesDeps) {
   const beneficiaries = createBeneficiaries({ db, clock, cursors, customers })
   const transactions = createTransactions({ db, clock, cursors, eventOutbox, customers })
   const shared = { db, clock, ledger, eventOutbox, customers, transactions }
-  const payouts = createPayouts({ ...shared, cursors, beneficiaries, railId, payoutsPerBatchMax })
-  const deposits = createDeposits({ ...shared, access, railId: bank.id })
+  const payouts = createPayouts({ ...shared, cursors, beneficiaries, chooseConnector, payoutsPerBatchMax })
+  const deposits = createDeposits({ ...shared, access })
   const simulations = createSimulations({ bank, deposits, payouts, access, clock, ...signatureSettings(config) })
 
   const send = createRequestSender({ clock, allowLoopback: config.WEBHOOK_HTTP, proxy: config.WEBHOOK_PROXY_URL })
@@ -151,7 +163,7 @@ export function composeModules(deps: ModulesDeps) {
     access,
     ledger,
     eventOutbox,
-    bank,
+    connectors,
     customers,
     mailQueue,
     users,
@@ -171,6 +183,9 @@ const signatureSettings = (config: Config) => ({
   windowSeconds: config.TIMESTAMP_WINDOW_SECONDS,
   publicUrl: config.PUBLIC_URL ?? `http://${config.HOST}:${config.PORT}`,
 })
+
+/** Also if no new payout goes to it: those that it carries have yet to end. In production there is none. */
+const usesSandboxBank = ({ MODE }: Config) => MODE === 'sandbox'
 
 export type Modules = ReturnType<typeof composeModules>
 
@@ -199,18 +214,16 @@ export function compose(given: ServiceDeps): Service {
   const deps = { ...given, db }
   let delivery: Loop | undefined
   const modules = composeModules({ ...deps, wakeDelivery: () => delivery?.wake() })
-  const { access, bank, deposits, payouts, sealer, webhooks } = modules
+  const { access, connectors, deposits, payouts, sealer, webhooks } = modules
   const settlementWorkers = () =>
-    config.RAIL === 'sandbox'
-      ? startSettlement({
-          log,
-          rail: bank,
-          payouts,
-          deposits,
-          idleMs: config.WORKER_IDLE_MS,
-          observe: settlementObserver(deps),
-        })
-      : []
+    startSettlement({
+      log,
+      connectors,
+      payouts,
+      deposits,
+      idleMs: config.WORKER_IDLE_MS,
+      observe: settlementObserver(deps),
+    })
   return {
     access,
     deposits,
@@ -260,11 +273,12 @@ function startDeliveryWorker(deps: ServiceDeps, { webhooks }: Modules): Loop {
 }
 
 const settlementObserver = ({ observability, tracing }: ServiceDeps): SettlementObserver => ({
-  instruction: (rail, outcome, durationMs) => {
-    observability?.metrics.instruction(rail, outcome, durationMs)
-    tracing?.ended('bank instruction', durationMs, { rail, outcome })
+  instructions: (connector, outcomes, durationMs) => {
+    observability?.metrics.instructions(connector, outcomes, durationMs)
+    tracing?.ended('bank instructions', durationMs, { connector, ...outcomes })
   },
-  bankNotification: (rail, outcome) => observability?.metrics.bankNotification(rail, outcome),
+  bankNotification: (connector, outcome) => observability?.metrics.bankNotification(connector, outcome),
+  connector: (connector, state) => observability?.metrics.connector(connector, state),
 })
 
 function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[] {
@@ -299,7 +313,7 @@ function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[]
 
 /** The queues whose oldest due work a metric shows. */
 function queueProbes(db: Database, modules: Modules): readonly QueueProbe[] {
-  const { eventOutbox, payouts, deposits, bank, mailQueue, webhooks } = modules
+  const { eventOutbox, payouts, deposits, connectors, mailQueue, webhooks } = modules
   return [
     {
       name: 'events',
@@ -308,8 +322,10 @@ function queueProbes(db: Database, modules: Modules): readonly QueueProbe[] {
         return id === undefined ? null : momentOfId(id)
       },
     },
-    { name: 'payouts', oldestDue: payouts.oldestDue },
-    { name: 'bank_notifications', oldestDue: bank.oldestNotification },
+    ...connectors.flatMap(({ id, oldestNotification }) => [
+      { name: 'payouts', connector: id, oldestDue: (now: Date) => payouts.oldestDue(id, now) },
+      { name: 'bank_notifications', connector: id, oldestDue: oldestNotification },
+    ]),
     { name: 'expiring_deposits', oldestDue: deposits.oldestExpired },
     { name: 'mail', oldestDue: (now) => mailQueue.oldestDue(db, now) },
     { name: 'recoveries', oldestDue: () => webhooks.oldestRecovery() },

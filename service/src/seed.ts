@@ -7,6 +7,7 @@ import type { Service } from './compose.ts'
 import { ConfigError, makeDataDir } from './config.ts'
 import type { Currency } from './kernel/index.ts'
 import type { Database, Tx } from './postgres/index.ts'
+import { sandboxConnectorId } from './rails/index.ts'
 
 const openingBalanceMinor = 100_000_000n // 1,000,000.00
 const openingCurrencies: readonly Currency[] = ['EUR', 'GBP', 'USD']
@@ -20,7 +21,10 @@ export async function createSandboxPartner(
   name: string,
 ): Promise<IssuedCredential> {
   const partnerId = await access.createPartner(tx, name)
-  for (const currency of openingCurrencies) await deposits.creditPartner(tx, partnerId, currency, openingBalanceMinor)
+  for (const currency of openingCurrencies) {
+    const money = { connector: sandboxConnectorId, currency, amount: openingBalanceMinor }
+    await deposits.creditPartner(tx, partnerId, money)
+  }
   return access.createServiceAccount(tx, { partnerId, name: `${name} service account`, permissions })
 }
 

@@ -4,7 +4,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from '../../service/src/postgres/index.ts'
-import type { Rail } from '../../service/src/rails/index.ts'
+import type { Connector } from '../../service/src/rails/index.ts'
 import { startSettlement } from '../../service/src/settlement/index.ts'
 import { createTestService } from '../support/composition.ts'
 import { createCrashPoints } from './crashing.ts'
@@ -13,7 +13,7 @@ const [, , crashAt = '', url = '', partnerId = '', now = ''] = process.argv
 const { point, wrapDatabase, passed } = createCrashPoints(Number(crashAt))
 
 /** Adds a crash point before and after each call to the bank. */
-const wrapRail = (rail: Rail): Rail => {
+const wrapConnector = (connector: Connector): Connector => {
   const around = async <T>(call: () => Promise<T>): Promise<T> => {
     point()
     const answer = await call()
@@ -21,14 +21,14 @@ const wrapRail = (rail: Rail): Rail => {
     return answer
   }
   return {
-    ...rail,
-    instruct: (instruction) => around(() => rail.instruct(instruction)),
-    acknowledge: (notifications) => around(() => rail.acknowledge(notifications)),
+    ...connector,
+    instruct: (instructions) => around(() => connector.instruct(instructions)),
+    acknowledge: (notifications) => around(() => connector.acknowledge(notifications)),
   }
 }
 
 // A bank without delay: a notification can arrive before the acknowledgement is recorded.
-const service = await createTestService({ url, now: new Date(now), stepMs: 0, wrapDatabase, wrapRail })
+const service = await createTestService({ url, now: new Date(now), stepMs: 0, wrapDatabase, wrapConnector })
 const loops = startSettlement(service.settlement)
 const waiting = () =>
   service.db.row<{ count: bigint }>(sql`select

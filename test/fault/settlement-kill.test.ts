@@ -12,7 +12,7 @@ import { addPartner, balanceOf, createTestService, type Service, ip, pay } from 
 import { killAtCrashPoints } from '../support/crash-points.ts'
 
 /** Fewer points mean that the worker did not run, or that its commits are not counted. */
-const pointsMin = 40
+const pointsMin = 25
 
 let service: Service
 before(async () => {

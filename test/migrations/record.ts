@@ -54,7 +54,7 @@ async function recordPayments(service: Service, partner: TestPartner): Promise<v
   await pay(service, partner, '11.00', { beneficiaryId: partner.ownBeneficiary.id, idempotencyKey: 'own' })
   await work(5)
   await pay(service, partner, '12.00', { idempotencyKey: 'under way', reference: 'INV 0' })
-  for (const claim of await payouts.claim([partner.partnerId], 20)) await payouts.recordAttempt(claim)
+  for (const claim of await payouts.claim('sandbox', [partner.partnerId], 20)) await payouts.recordAttempt(claim)
   await pay(service, partner, '13.00', { idempotencyKey: 'accepted' })
   await simulations.deposit(
     partner.caller,

@@ -1,6 +1,6 @@
 /** A bank connector whose next call a test can break, at the points where real connections break. */
 import { Unreachable } from '../../service/src/api/index.ts'
-import type { Rail } from '../../service/src/rails/index.ts'
+import type { Connector } from '../../service/src/rails/index.ts'
 
 export const faults = ['unreachable', 'answer lost', 'died before', 'died after', 'died before acknowledging'] as const
 export type Fault = (typeof faults)[number]
@@ -16,21 +16,21 @@ export function createFaultyRail() {
     const at = armed.findIndex((fault) => kinds.includes(fault))
     return at === -1 ? undefined : armed.splice(at, 1)[0]
   }
-  const wrapRail = (rail: Rail): Rail => ({
-    ...rail,
-    instruct: async (instruction) => {
+  const wrapConnector = (connector: Connector): Connector => ({
+    ...connector,
+    instruct: async (instructions, options) => {
       const fault = takeArmed('unreachable', 'answer lost', 'died before', 'died after')
       if (fault === 'unreachable') throw unreachable()
       if (fault === 'died before') throw workerDeath()
-      const acknowledgement = await rail.instruct(instruction)
+      const outcomes = await connector.instruct(instructions, options)
       if (fault === 'answer lost') throw unreachable()
       if (fault === 'died after') throw workerDeath()
-      return acknowledgement
+      return outcomes
     },
     acknowledge: async (notifications) => {
       if (takeArmed('died before acknowledging')) throw workerDeath()
-      await rail.acknowledge(notifications)
+      await connector.acknowledge(notifications)
     },
   })
-  return { wrapRail, arm: (fault: Fault) => void armed.push(fault), disarm: () => void armed.splice(0) }
+  return { wrapConnector, arm: (fault: Fault) => void armed.push(fault), disarm: () => void armed.splice(0) }
 }

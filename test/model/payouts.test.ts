@@ -169,7 +169,7 @@ const workStep = ({ settlement }: Service, what: 'send' | 'notifications' | 'exp
 
 /** A worker that was frozen past its lease changes nothing, after another worker has done its work. */
 async function freeze({ service, partner }: Day): Promise<void> {
-  const claims = await service.payouts.claim([partner.partnerId], 20)
+  const claims = await service.payouts.claim('sandbox', [partner.partnerId], 20)
   service.clock.advance(2 * minuteMs)
   await submitDuePayouts(service.settlement)
   const before = await service.payouts.list(partner.partnerId, { limit: '100' })
@@ -213,7 +213,7 @@ async function run(day: Day, step: Action): Promise<unknown> {
     case 'wait':
       return service.clock.advance(step.ms)
     case 'abandon':
-      return service.payouts.claim([partner.partnerId], 20)
+      return service.payouts.claim('sandbox', [partner.partnerId], 20)
     case 'freeze':
       return freeze(day)
     case 'break':
@@ -252,10 +252,10 @@ async function checkEnds(day: Day): Promise<void> {
   assert.equal((await balanceOf(service, partnerId)).posted, day.posted)
 }
 
-const { wrapRail, arm, disarm } = createFaultyRail()
+const { wrapConnector, arm, disarm } = createFaultyRail()
 let service: Service
 before(async () => {
-  service = await createTestService({ wrapRail })
+  service = await createTestService({ wrapConnector })
 })
 after(() => service.close())
 

@@ -9,7 +9,7 @@ import { readConfig } from '../../service/src/config.ts'
 import type { Caller } from '../../service/src/api/index.ts'
 import { createLog, type Currency, newId } from '../../service/src/kernel/index.ts'
 import { createDatabase, type Database } from '../../service/src/postgres/index.ts'
-import { createSandboxBank, type Rail } from '../../service/src/rails/index.ts'
+import { type ChooseConnector, type Connector, createSandboxBank } from '../../service/src/rails/index.ts'
 import { createManualClock } from './clock.ts'
 import { createTestDatabase } from './postgres.ts'
 import { checkSharding, testsSharded } from './sharded.ts'
@@ -23,8 +23,11 @@ export type TestServiceOptions = {
   readonly sharded?: boolean
   /** Wraps the database of the modules. The sandbox bank uses the unwrapped database. */
   readonly wrapDatabase?: (db: Database) => Database
-  /** Wraps the rail of the settlement worker. */
-  readonly wrapRail?: (rail: Rail) => Rail
+  /** Wraps the sandbox bank of the settlement worker. */
+  readonly wrapConnector?: (connector: Connector) => Connector
+  /** Further connectors, and which one carries a payout; by default the sandbox bank. */
+  readonly connectors?: readonly Connector[]
+  readonly chooseConnector?: ChooseConnector
 }
 
 /** Shared by all test services and the recorded fixtures, so that each can open what another sealed. Its bytes must not change. */
@@ -44,9 +47,10 @@ export async function createTestService(options: TestServiceOptions = {}) {
   const db = options.wrapDatabase?.(plain) ?? plain
   const clock = createManualClock(now)
   const bank = createSandboxBank({ db: plain, clock, stepMs })
-  const modules = composeModules({ config, db, clock, log, bank })
-  const rail = options.wrapRail?.(bank) ?? bank
-  const settlement = { log, rail, payouts: modules.payouts, deposits: modules.deposits, idleMs: 5 }
+  const { connectors: further = [], chooseConnector } = options
+  const modules = composeModules({ config, db, clock, log, bank, ...(chooseConnector ? { chooseConnector } : {}) })
+  const connectors = [options.wrapConnector?.(bank) ?? bank, ...further]
+  const settlement = { log, connectors, payouts: modules.payouts, deposits: modules.deposits, idleMs: 5 }
   const close = async () => {
     try {
       await verify()
@@ -55,7 +59,7 @@ export async function createTestService(options: TestServiceOptions = {}) {
     }
     await own?.drop()
   }
-  return { ...modules, url, db: plain, clock, log, settlement, close }
+  return { ...modules, bank, url, db: plain, clock, log, settlement, close }
 }
 
 export type Service = Awaited<ReturnType<typeof createTestService>>
@@ -78,7 +82,8 @@ export async function addPartner(service: Service, floatMinor = 0n, id = newId()
     customerId: customer.id,
   })
   const ownBeneficiary = await beneficiaries.create(partnerId, { ...account, name: 'Joan Clarke' })
-  if (floatMinor > 0n) await db.transaction((tx) => deposits.creditPartner(tx, partnerId, euros, floatMinor))
+  const float = { connector: 'sandbox', currency: euros, amount: floatMinor }
+  if (floatMinor > 0n) await db.transaction((tx) => deposits.creditPartner(tx, partnerId, float))
   return { partnerId, caller, customer, beneficiary, ownBeneficiary }
 }
 

@@ -8,13 +8,15 @@ export type Metrics = {
   readonly request: (operation: string, status: number, durationMs: number) => void
   readonly delivery: (outcome: string, durationMs: number, subscriptionId: string) => void
   readonly endpoints: EndpointMetrics['endpoints']
-  /** One instruction to a bank: `accepted`, `refused`, `unreachable`, or `failed` by an error of the service. */
-  readonly instruction: (rail: string, outcome: string, durationMs: number) => void
+  /** One call with instructions: how many were `accepted`, `refused`, or remained `unknown`. */
+  readonly instructions: (connector: string, outcomes: Readonly<Record<string, number>>, durationMs: number) => void
   /** One bank notification: `applied`, `duplicate` or `failed`. */
-  readonly bankNotification: (rail: string, outcome: string) => void
+  readonly bankNotification: (connector: string, outcome: string) => void
+  /** Payouts between their claim and the bank's answer, and whether the bank's payouts are held back. */
+  readonly connector: (connector: string, state: { readonly inFlight: number; readonly isOpen: boolean }) => void
   /** One attempt to send a mail: `sent`, `postponed` or `given_up`. */
   readonly mail: (outcome: string) => void
-  readonly queueAge: (queue: string, ageMs: number) => void
+  readonly queueAge: (queue: string, connector: string, ageMs: number) => void
 }
 
 const secondsBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15]
@@ -72,21 +74,14 @@ export function createRequestMetrics(registry: Registry): Metrics['request'] {
   }
 }
 
-type PaymentMetrics = Pick<Metrics, 'instruction' | 'bankNotification' | 'mail' | 'queueAge'>
+type PaymentMetrics = Omit<Metrics, 'request' | 'delivery' | 'endpoints'>
 
 function createPaymentMetrics(registry: Registry): PaymentMetrics {
   const registers = [registry]
-  const instructions = new Histogram({
-    name: 'payments_instruction_duration_seconds',
-    help: 'Duration of payout instructions to a bank, by rail and outcome',
-    labelNames: ['rail', 'outcome'],
-    buckets: secondsBuckets,
-    registers,
-  })
   const notifications = new Counter({
     name: 'payments_bank_notifications_total',
-    help: 'Bank notifications processed, by rail and outcome',
-    labelNames: ['rail', 'outcome'],
+    help: 'Bank notifications processed, by connector and outcome',
+    labelNames: ['connector', 'outcome'],
     registers,
   })
   const mails = new Counter({
@@ -98,13 +93,52 @@ function createPaymentMetrics(registry: Registry): PaymentMetrics {
   const ages = new Gauge({
     name: 'payments_queue_oldest_seconds',
     help: 'Seconds that the oldest due work of a queue has waited; 0 if nothing is due',
-    labelNames: ['queue'],
+    labelNames: ['queue', 'connector'],
     registers,
   })
   return {
-    instruction: (rail, outcome, durationMs) => instructions.observe({ rail, outcome }, durationMs / 1000),
-    bankNotification: (rail, outcome) => notifications.inc({ rail, outcome }),
+    ...createConnectorMetrics(registers),
+    bankNotification: (connector, outcome) => notifications.inc({ connector, outcome }),
     mail: (outcome) => mails.inc({ outcome }),
-    queueAge: (queue, ageMs) => ages.set({ queue }, ageMs / 1000),
+    queueAge: (queue, connector, ageMs) => ages.set({ queue, connector }, ageMs / 1000),
+  }
+}
+
+function createConnectorMetrics(registers: Registry[]): Pick<Metrics, 'instructions' | 'connector'> {
+  const labelNames = ['connector']
+  const calls = new Histogram({
+    name: 'payments_instruction_call_duration_seconds',
+    help: 'Duration of calls with payout instructions to a bank, by connector',
+    labelNames,
+    buckets: secondsBuckets,
+    registers,
+  })
+  const instructions = new Counter({
+    name: 'payments_instructions_total',
+    help: 'Payout instructions to a bank, by connector and outcome',
+    labelNames: [...labelNames, 'outcome'],
+    registers,
+  })
+  const inFlight = new Gauge({
+    name: 'payments_connector_in_flight',
+    help: 'Payouts between their claim and the answer of the bank, by connector',
+    labelNames,
+    registers,
+  })
+  const open = new Gauge({
+    name: 'payments_connector_held_back',
+    help: '1 while the payouts of a connector are held back because its bank does not answer',
+    labelNames,
+    registers,
+  })
+  return {
+    instructions: (connector, outcomes, durationMs) => {
+      calls.observe({ connector }, durationMs / 1000)
+      for (const [outcome, count] of Object.entries(outcomes)) instructions.inc({ connector, outcome }, count)
+    },
+    connector: (connector, state) => {
+      inFlight.set({ connector }, state.inFlight)
+      open.set({ connector }, state.isOpen ? 1 : 0)
+    },
   }
 }

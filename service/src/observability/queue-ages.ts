@@ -1,10 +1,13 @@
 /** Reads how long the oldest due work of each queue has waited. One statement per queue and look, by an index. */
+import { setTimeout as pause } from 'node:timers/promises'
 import { type Clock, type Log, type Loop, secondMs, startLoop } from '../kernel/index.ts'
 
 /** One queue of work. */
 export type QueueProbe = {
   /** The label of the metric: `events`, `payouts`, `bank_notifications`, `mail`, ... */
   readonly name: string
+  /** The bank connector whose work it is. */
+  readonly connector?: string
   /** Since when the oldest due item waits; null: nothing is due. */
   readonly oldestDue: (now: Date) => Promise<Date | null>
 }
@@ -13,19 +16,38 @@ export type QueueAgesOptions = {
   readonly clock: Clock
   readonly log: Log
   readonly probes: readonly QueueProbe[]
-  readonly observe: (queue: string, ageMs: number) => void
+  readonly observe: (queue: string, connector: string, ageMs: number) => void
   readonly idleMs?: number
 }
 
 const idleMsDefault = 5 * secondMs
+const lookMsMax = 10 * secondMs
+
+/** A bank that hangs must not end all looks. */
+async function inTime<T>(look: Promise<T>): Promise<T> {
+  const timer = new AbortController()
+  const late = pause(lookMsMax, undefined, { signal: timer.signal }).then(() => {
+    throw new Error(`a queue could not be read within ${lookMsMax / secondMs} s`)
+  })
+  try {
+    return await Promise.race([look, late])
+  } finally {
+    late.catch(() => undefined)
+    timer.abort()
+  }
+}
 
 export function startQueueAges({ clock, log, probes, observe, idleMs = idleMsDefault }: QueueAgesOptions): Loop {
   const step = async () => {
     const now = clock.now()
-    for (const { name, oldestDue } of probes) {
-      const oldest = await oldestDue(now)
-      observe(name, oldest === null ? 0 : Math.max(0, now.getTime() - oldest.getTime()))
-    }
+    const looks = await Promise.allSettled(
+      probes.map(async ({ name, connector = '', oldestDue }) => {
+        const oldest = await inTime(oldestDue(now))
+        observe(name, connector, oldest === null ? 0 : Math.max(0, now.getTime() - oldest.getTime()))
+      }),
+    )
+    // After the others: a queue that cannot be read hides no other one.
+    for (const look of looks) if (look.status === 'rejected') throw look.reason
     return 0
   }
   return startLoop({ name: 'observability.queue-ages', idleMs, log, step })

@@ -1,10 +1,23 @@
 /**
- * Rails: the port that every bank or chain connector implements, and the connectors.
+ * Rails: the port that every bank or chain connector implements, the rules that choose a payment's connector, and the
+ * connectors.
  *
  * Tables: rails.sandbox_*, the records of the sandbox bank. Every connector guarantees: `instruct` is idempotent by the
- * instruction's id, `enquire` reports whether an instruction arrived, and the bank repeats a notification until it is
- * acknowledged.
+ * instruction's id, `find` reports whether an instruction arrived, and the bank repeats a notification until it is
+ * acknowledged. A new connector: docs/guides/connectors.md.
  */
-export type { Acknowledgement, BankNotification, IncomingDebtor, Instruction, Rail } from './port.ts'
-export { createSandboxBank, type SandboxBank } from './sandbox/service.ts'
+export {
+  type Acknowledgement,
+  type BankNotification,
+  callTimeoutMsMax,
+  type CallOptions,
+  type Connector,
+  type ConnectorLimits,
+  type IncomingDebtor,
+  type Instruction,
+  type InstructionKey,
+  type InstructionOutcome,
+} from './port.ts'
+export { type ChooseConnector, createChooseConnector } from './rules.ts'
+export { createSandboxBank, type SandboxBank, sandboxConnectorId } from './sandbox/service.ts'
 export { railsSettings } from './settings.ts'

@@ -1,4 +1,4 @@
-/** The port of a bank connector, in ISO 20022 terms: instruction (pain.001), acknowledgement (pain.002), notification (camt.054). */
+/** The port of a bank or chain connector, in ISO 20022 terms: instruction (pain.001), acknowledgement (pain.002), notification (camt.054). */
 import type { ErrorKey } from '@partner-payments/wire'
 import type { Currency, Minor } from '../kernel/index.ts'
 
@@ -18,9 +18,20 @@ export type Instruction = {
   readonly simulatedOutcome: string | null
 }
 
+/** Refused: `details` is a sentence for the partner, `reasonCode` the bank's own code (ISO 20022 ExternalStatusReason1Code). */
 export type Acknowledgement =
   | { readonly accepted: true }
-  | { readonly accepted: false; readonly errorKey: ErrorKey; readonly details: string }
+  | {
+      readonly accepted: false
+      readonly errorKey: ErrorKey
+      readonly details: string
+      readonly reasonCode: string | null
+    }
+
+/** `unknown`: the bank may have the instruction or not. It is asked (`find`) before the instruction is sent again. */
+export type InstructionOutcome = Acknowledgement | 'unknown'
+
+export type InstructionKey = { readonly partnerId: string; readonly id: string }
 
 export type IncomingDebtor = {
   readonly account: string
@@ -33,21 +44,58 @@ export type IncomingDebtor = {
 /** A message that the bank sends asynchronously. `subjectId` is the id of the instruction or of the deposit. */
 export type BankNotification = { readonly partnerId: string; readonly id: string; readonly subjectId: string } & (
   | { readonly kind: 'payout.settled' }
-  | { readonly kind: 'payout.rejected' | 'payout.returned'; readonly errorKey: ErrorKey; readonly details: string }
+  | {
+      readonly kind: 'payout.rejected' | 'payout.returned'
+      readonly errorKey: ErrorKey
+      readonly details: string
+      readonly reasonCode: string | null
+    }
   | { readonly kind: 'deposit.initiated' | 'deposit.submitted' | 'deposit.settled' }
   | { readonly kind: 'deposit.accepted'; readonly debtor: IncomingDebtor }
-  | { readonly kind: 'deposit.failed'; readonly details: string }
+  | { readonly kind: 'deposit.failed'; readonly details: string; readonly reasonCode: string | null }
 )
 
-export type Rail = {
-  /** `sandbox`, later a bank's name. The settlement account in the ledger is `settlement.<id>`. */
-  readonly id: string
-  /** Submits an instruction. Idempotent by `instruction.id`. Throws Unreachable; the outcome is then unknown. */
-  readonly instruct: (instruction: Instruction) => Promise<Acknowledgement>
-  /** The acknowledgement of an instruction that an earlier attempt may have submitted. Undefined if it never arrived. Throws Unreachable. */
-  readonly enquire: (partnerId: string, instructionId: string) => Promise<Acknowledgement | undefined>
-  /** Reads unacknowledged notifications, oldest first. Returns the same ones until they are acknowledged. Throws Unreachable. */
-  readonly notifications: (notificationsMax: number) => Promise<readonly BankNotification[]>
-  /** Idempotent. Throws Unreachable; the bank then repeats the notifications. */
-  readonly acknowledge: (notifications: readonly BankNotification[]) => Promise<void>
+/** What a connector's bank takes. The settlement worker keeps to it. */
+export type ConnectorLimits = {
+  /** Instructions of one call, which a bank receives as one message. */
+  readonly instructionsPerCallMax: number
+  /** Calls with instructions at the same time. */
+  readonly callsMax: number
+  /** After this time a call is given up: its outcome is unknown. At most `callTimeoutMsMax`. */
+  readonly callTimeoutMs: number
 }
+
+/** The end of a call's time. A connector closes its connection then, so that a call that hangs holds nothing. */
+export type CallOptions = { readonly signal: AbortSignal }
+
+/**
+ * Every connector passes the conformance kit (`conformance/`), which states the guarantees as tests. A method that throws
+ * leaves the outcome of the whole call unknown; Unreachable is the error for a bank that does not answer.
+ */
+export type Connector = {
+  /** `sandbox`, or a bank's name: lower-case letters, digits, hyphens. Its settlement account in the ledger is `settlement.<id>`. */
+  readonly id: string
+  readonly limits: ConnectorLimits
+  /** Submits instructions and answers one outcome for each, in order. An instruction whose id the bank has is not executed again. */
+  readonly instruct: (
+    instructions: readonly Instruction[],
+    options?: CallOptions,
+  ) => Promise<readonly InstructionOutcome[]>
+  /**
+   * The acknowledgements of instructions that an earlier call may have submitted, in order. Undefined: the bank does not have
+   * the instruction.
+   */
+  readonly find: (
+    keys: readonly InstructionKey[],
+    options?: CallOptions,
+  ) => Promise<readonly (Acknowledgement | undefined)[]>
+  /** Reads unacknowledged notifications, oldest first. Returns the same ones until they are acknowledged. */
+  readonly notifications: (notificationsMax: number, options?: CallOptions) => Promise<readonly BankNotification[]>
+  /** Idempotent. If it throws, the bank repeats the notifications. */
+  readonly acknowledge: (notifications: readonly BankNotification[], options?: CallOptions) => Promise<void>
+  /** Since when the oldest notification is unacknowledged; null: none is due. Only for metrics. */
+  readonly oldestNotification: (now: Date) => Promise<Date | null>
+}
+
+/** Shorter than the lease of a claim, so that a call is known to have failed before another worker asks the bank. */
+export const callTimeoutMsMax = 10_000

@@ -1,11 +1,47 @@
-import { integer, type Mode, oneOf, type Settings } from '../kernel/index.ts'
+import { type Rail, transactions } from '@partner-payments/wire'
+import { type Currency, integer, isFiat, type Mode, oneOf, refuseSetting, type Settings } from '../kernel/index.ts'
+import type { ConnectorRule } from './rules.ts'
+
+const connectorIds = ['sandbox', 'none'] as const
+
+const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/
+
+/** One part of a rule: a rail, a currency or the id of a partner. */
+function readPart(part: string): Omit<ConnectorRule, 'connector'> {
+  const rail = transactions.rails.find((name) => name === part)
+  if (rail !== undefined) return { rail: rail satisfies Rail }
+  if (isFiat(part)) return { currency: part satisfies Currency }
+  if (uuid.test(part)) return { partnerId: part }
+  return refuseSetting(
+    `must name rails (${transactions.rails.join(', ')}), currencies or partner ids: ${part} is none of them`,
+  )
+}
+
+function readRule(text: string): ConnectorRule {
+  const [left = '', right, ...rest] = text.split('=')
+  const connector = connectorIds.find((id) => id === right)
+  if (connector === undefined || rest.length > 0)
+    return refuseSetting(`must be rules such as Swift/USD=none, with a connector of ${connectorIds.join(', ')}`)
+  const parts = left.split('/').map(readPart)
+  const rule = Object.assign({}, ...parts) as Omit<ConnectorRule, 'connector'>
+  if (Object.keys(rule).length < parts.length)
+    return refuseSetting(`must name each rail, currency and partner once in a rule: ${left}`)
+  return { ...rule, connector: connector === 'none' ? null : connector }
+}
 
 export const railsSettings = {
   RAIL: {
     default: 'sandbox; none in production',
-    description: '`sandbox` or `none`: the bank connector that carries payouts',
+    description: '`sandbox` or `none`: the bank connector that carries payouts for which no rule of RAIL_RULES matches',
     read: (value: string | undefined, mode: Mode) =>
-      oneOf(['sandbox', 'none'], mode === 'sandbox' ? 'sandbox' : 'none')(value),
+      oneOf(connectorIds, mode === 'sandbox' ? 'sandbox' : 'none')(value),
+  },
+  RAIL_RULES: {
+    default: '',
+    description:
+      'Which connector carries which payouts: rules separated by commas, the first that matches decides. A rule names a rail, a currency, a partner id, or several of them joined by `/`, then `=` and a connector: `Swift/USD=none`. A payout keeps the connector with which it was accepted',
+    read: (value: string | undefined): readonly ConnectorRule[] =>
+      value === undefined || value.trim() === '' ? [] : value.split(',').map((rule) => readRule(rule.trim())),
   },
   SANDBOX_BANK_DELAY_MS: {
     default: '500',

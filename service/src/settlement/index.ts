@@ -3,27 +3,36 @@
  * modules and owns no tables; a claim is a column of the payout. Design and invariants: README.md in this folder.
  */
 import { type Loop, startLoop } from '../kernel/index.ts'
+import type { Connector } from '../rails/index.ts'
 import type { SettlementDeps, SettlementObserver } from './deps.ts'
 import { createSubmitter, submitDuePayouts } from './instructions.ts'
-import { processBankNotifications, type RetryPauses } from './notifications.ts'
+import { processBankNotifications, processNotificationsOf, type RetryPauses } from './notifications.ts'
 
 export { processBankNotifications, type RetryPauses, type SettlementDeps, type SettlementObserver, submitDuePayouts }
 
 const expiredDepositsPerStepMax = 100
 
+/** Every connector has loops of its own, so that one that hangs holds up no other. */
 export function startSettlement(deps: SettlementDeps): readonly Loop[] {
-  const { log, idleMs, deposits } = deps
+  const { log, idleMs, deposits, connectors } = deps
+  return [
+    ...connectors.flatMap((connector) => startConnector(deps, connector)),
+    startLoop({ name: 'settlement.expiry', idleMs, log, step: () => deposits.expireDue(expiredDepositsPerStepMax) }),
+  ]
+}
+
+function startConnector(deps: SettlementDeps, connector: Connector): readonly Loop[] {
+  const { log, idleMs } = deps
   const retryPauses: RetryPauses = new Map()
-  const submitter = createSubmitter(deps)
-  const submit = startLoop({ name: 'settlement.instructions', idleMs, log, step: submitter.step })
+  const submitter = createSubmitter(deps, connector)
+  const submit = startLoop({ name: `settlement.instructions.${connector.id}`, idleMs, log, step: submitter.step })
   return [
     { wake: submit.wake, stop: () => submit.stop().then(submitter.drain) },
     startLoop({
-      name: 'settlement.notifications',
+      name: `settlement.notifications.${connector.id}`,
       idleMs,
       log,
-      step: () => processBankNotifications(deps, retryPauses),
+      step: () => processNotificationsOf(deps, connector, retryPauses),
     }),
-    startLoop({ name: 'settlement.expiry', idleMs, log, step: () => deposits.expireDue(expiredDepositsPerStepMax) }),
   ]
 }

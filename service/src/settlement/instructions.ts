@@ -1,113 +1,222 @@
-/** Payouts on their way to the bank: claim, record the attempt, enquire on a retry, instruct, record the answer. */
-import { setTimeout as pause } from 'node:timers/promises'
+/**
+ * The payouts of one connector on their way to its bank, in sets: claim, record the attempts, enquire about retries, instruct,
+ * record the answers. One call to the bank carries a set.
+ */
 import { Unreachable } from '../api/index.ts'
+import { assert } from '../kernel/index.ts'
 import { instructionIdOf, type PayoutClaim } from '../modules/payouts/index.ts'
-import type { Acknowledgement, Instruction } from '../rails/index.ts'
-import type { SettlementDeps } from './deps.ts'
+import type { Acknowledgement, CallOptions, Connector, Instruction, InstructionOutcome } from '../rails/index.ts'
+import { type Breaker, createBreaker } from './breaker.ts'
+import { endOfCall, inTime } from './calls.ts'
+import type { InstructionOutcomes, SettlementDeps } from './deps.ts'
+import { withCode } from './reasons.ts'
 
-/** Below `claimMin`, so that each of them gets a share. */
+/** So that each partner of a claim gets a share. */
 const partnersPerClaimMax = 50
-/** Payouts between their claim and their answer. A bank that answers in 200 ms takes up to five times as many a second. */
-const inFlightMax = 512
-/** A claim for fewer costs as much as one for many. */
-const claimMin = 64
-/** Shorter than the lease, so that a call that hangs is known to have failed before another worker enquires. */
-const callTimeoutMs = 10_000
+/** A payout that failed so often goes in a call of its own: it may be what breaks the calls of the others. */
+const attemptsTogetherMax = 5
+
+/** What a set of payouts passes through. */
+type Bank = { readonly deps: SettlementDeps; readonly connector: Connector; readonly breaker?: Breaker | undefined }
 
 /** Claims at most `payoutsMax` due payouts of some partners, in equal shares. */
-async function claimDuePayouts({ payouts }: SettlementDeps, payoutsMax: number): Promise<readonly PayoutClaim[]> {
-  const partnerIds = await payouts.partnersWithDue(partnersPerClaimMax)
+async function claimDuePayouts({ deps, connector }: Bank, payoutsMax: number): Promise<readonly PayoutClaim[]> {
+  const partnerIds = await deps.payouts.partnersWithDue(connector.id, Math.min(partnersPerClaimMax, payoutsMax))
   if (partnerIds.length === 0) return []
-  return payouts.claim(partnerIds, Math.floor(payoutsMax / partnerIds.length))
+  return deps.payouts.claim(connector.id, partnerIds, Math.floor(payoutsMax / partnerIds.length))
 }
 
-/** Submits the due payouts of some partners to their ends, and returns how many it claimed. */
+/** Submits due payouts of every connector to their ends, one set of each, and returns how many it claimed. */
 export async function submitDuePayouts(deps: SettlementDeps): Promise<number> {
-  const claims = await claimDuePayouts(deps, inFlightMax)
-  await Promise.all(claims.map((claim) => submitOrLog(deps, claim)))
-  return claims.length
+  const counts = await Promise.all(
+    deps.connectors.map(async (connector) => {
+      const bank = { deps, connector }
+      const claims = await claimDuePayouts(bank, connector.limits.instructionsPerCallMax)
+      await submit(bank, claims)
+      return claims.length
+    }),
+  )
+  return counts.reduce((sum, count) => sum + count, 0)
 }
 
 /**
- * Submits due payouts while earlier ones still wait for the bank. `step` returns how many it claimed, and waits for a free
- * place if there is none; `drain` waits for the payouts that are under way.
+ * Submits due payouts of a connector while earlier sets still wait for its bank. `step` returns how many it claimed, and waits
+ * for a free call if there is none; `drain` waits for the sets that are under way.
  */
-export function createSubmitter(deps: SettlementDeps) {
-  const inFlight = new Set<Promise<void>>()
-  const start = (claim: PayoutClaim) => {
-    const submitted = submitOrLog(deps, claim).finally(() => inFlight.delete(submitted))
-    inFlight.add(submitted)
+export function createSubmitter(deps: SettlementDeps, connector: Connector) {
+  const { instructionsPerCallMax, callsMax } = connector.limits
+  const breaker = createLoggedBreaker(deps, connector)
+  const bank = { deps, connector, breaker }
+  const sets = new Set<Promise<void>>()
+  let inFlight = 0
+  const report = () => deps.observe?.connector(connector.id, { inFlight, isOpen: breaker.state() !== 'closed' })
+  const start = (claims: readonly PayoutClaim[]) => {
+    inFlight += claims.length
+    const submitted = submit(bank, claims).finally(() => {
+      sets.delete(submitted)
+      inFlight -= claims.length
+      report()
+    })
+    sets.add(submitted)
+    report()
   }
   return {
     step: async (): Promise<number> => {
-      while (inFlightMax - inFlight.size < claimMin) await Promise.race(inFlight)
-      const claims = await claimDuePayouts(deps, inFlightMax - inFlight.size)
-      for (const claim of claims) start(claim)
+      while (sets.size >= callsMax) await Promise.race(sets)
+      const state = breaker.state()
+      if (state === 'open' || (state === 'half-open' && sets.size > 0)) return 0
+      const claims = await claimDuePayouts(bank, state === 'half-open' ? 1 : instructionsPerCallMax)
+      if (claims.length > 0) start(claims)
       return claims.length
     },
-    drain: async (): Promise<void> => void (await Promise.all(inFlight)),
+    drain: async (): Promise<void> => void (await Promise.all(sets)),
   }
 }
 
-/** An unexpected failure must not stop the other payouts. The failed payout is due again when its lease ends. */
-async function submitOrLog(deps: SettlementDeps, claim: PayoutClaim): Promise<void> {
+/** One line when the bank stops answering, and one when it answers again. */
+function createLoggedBreaker({ log }: SettlementDeps, { id }: Connector): Breaker {
+  const breaker = createBreaker()
+  const telling = (change: () => void) => () => {
+    const before = breaker.state() === 'closed'
+    change()
+    const isClosed = breaker.state() === 'closed'
+    if (before && !isClosed) log.error({ connector: id }, 'bank does not answer: its payouts are held back')
+    if (!before && isClosed) log.info({ connector: id }, 'bank answers again')
+  }
+  return { ...breaker, answered: telling(breaker.answered), failed: telling(breaker.failed) }
+}
+
+/** Never throws: what fails is due again when its lease ends. */
+async function submit(bank: Bank, claims: readonly PayoutClaim[]): Promise<void> {
+  const { payouts } = bank.deps
+  const attempts = await eachOrLog(bank, claims, (claim) => payouts.recordAttempt(claim))
+  const first = attempts.filter(({ sendAttempts }) => sendAttempts === 1)
+  const again = attempts.filter(({ sendAttempts }) => sendAttempts > 1 && sendAttempts <= attemptsTogetherMax)
+  const alone = attempts.filter(({ sendAttempts }) => sendAttempts > attemptsTogetherMax)
+  // First attempts do not wait for the enquiries of others.
+  await Promise.all([
+    carry(bank, first, instruct),
+    ...[again, ...alone.map((attempt) => [attempt])].map((retried) => carry(bank, retried, enquireAndResubmit)),
+  ])
+}
+
+/** One time limit for all calls of a set, so that it ends before its lease. */
+type Call = (bank: Bank, attempts: readonly PayoutClaim[], endsAt: number) => Promise<void>
+
+/** Makes the calls for `attempts`. If the bank does not answer, all outcomes that are not recorded yet are unknown. */
+async function carry(bank: Bank, attempts: readonly PayoutClaim[], call: Call): Promise<void> {
+  if (attempts.length === 0) return
+  const { log, payouts } = bank.deps
   try {
-    await submit(deps, claim)
+    await call(bank, attempts, endOfCall(bank.connector))
   } catch (error) {
-    // The database is away, which the loop logs once for all payouts.
-    const level = error instanceof Unreachable ? 'debug' : 'error'
-    deps.log[level]({ err: error, payoutId: claim.id }, 'payout submission failed')
+    const facts = { err: error, connector: bank.connector.id, payoutId: attempts[0]?.id, count: attempts.length }
+    if (!(error instanceof Unreachable)) return log.error(facts, 'payout submission failed')
+    log.warn(facts, 'bank unreachable')
+    await eachOrLog(bank, attempts, (attempt) => payouts.recordUnreachable(attempt))
   }
 }
 
-async function submit(deps: SettlementDeps, claim: PayoutClaim): Promise<void> {
-  const { payouts, rail, log, observe } = deps
-  const isRetry = claim.sendAttempts > 0
-  const attempt = await payouts.recordAttempt(claim)
-  if (!attempt) return
+async function instruct(bank: Bank, attempts: readonly PayoutClaim[], endsAt: number): Promise<void> {
+  const { deps, connector } = bank
+  const instructions = attempts.map(instructionOf)
   const startMs = performance.now()
-  const ended = (outcome: 'accepted' | 'refused' | 'unreachable' | 'failed') =>
-    observe?.instruction(rail.id, outcome, performance.now() - startMs)
-  try {
-    const acknowledgement = isRetry
-      ? await enquireAndResubmit(deps, attempt)
-      : await inTime(rail.instruct(instructionOf(attempt)))
-    if (acknowledgement) await payouts.recordAcknowledgement(attempt, acknowledgement)
-    ended(acknowledgement?.accepted ? 'accepted' : 'refused')
-  } catch (error) {
-    ended(error instanceof Unreachable ? 'unreachable' : 'failed')
-    if (!(error instanceof Unreachable)) throw error
-    log.warn({ err: error, payoutId: attempt.id, attempt: attempt.sendAttempts }, 'bank unreachable')
-    await payouts.recordUnreachable(attempt)
-  }
+  const told = (outcomes: readonly InstructionOutcome[]) =>
+    deps.observe?.instructions(connector.id, countsOf(outcomes, attempts.length), performance.now() - startMs)
+  const outcomes = await watched(bank, endsAt, (options) => connector.instruct(instructions, options)).catch(
+    (error: unknown) => {
+      told([])
+      throw error
+    },
+  )
+  told(outcomes)
+  assert(outcomes.length === attempts.length, `connector ${connector.id} answers each instruction once`)
+  await record(
+    bank,
+    attempts.map((attempt, index) => ({ attempt, outcome: outcomes[index] ?? 'unknown' })),
+  )
 }
 
-/** The bank may have the instruction of an earlier attempt. Undefined if the payout fails after its last attempt. */
-async function enquireAndResubmit(
-  { payouts, rail }: SettlementDeps,
-  attempt: PayoutClaim,
-): Promise<Acknowledgement | undefined> {
+/** The bank may have the instructions of earlier attempts. A payout without an attempt left fails if the bank has nothing. */
+async function enquireAndResubmit(bank: Bank, attempts: readonly PayoutClaim[], endsAt: number): Promise<void> {
+  const { payouts } = bank.deps
+  const found = await find(bank, attempts, endsAt)
+  await record(
+    bank,
+    [...found].map(([attempt, outcome]) => ({ attempt, outcome })),
+  )
+  const absent = attempts.filter((attempt) => !found.has(attempt))
+  const left = await eachOrLog(bank, absent, async (attempt) =>
+    (await payouts.failAfterLastAttempt(attempt)) ? undefined : attempt,
+  )
+  if (left.length > 0) await instruct(bank, left, endsAt)
+}
+
+async function find(
+  bank: Bank,
+  attempts: readonly PayoutClaim[],
+  endsAt: number,
+): Promise<ReadonlyMap<PayoutClaim, Acknowledgement>> {
+  const { connector } = bank
   // A process of an earlier version submits under the payout's own id, during an upgrade.
-  for (const id of new Set([instructionIdOf(attempt), attempt.id])) {
-    const found = await inTime(rail.enquire(attempt.partnerId, id))
-    if (found) return found
-  }
-  if (await payouts.failAfterLastAttempt(attempt)) return undefined
-  return inTime(rail.instruct(instructionOf(attempt)))
+  const asked = attempts.flatMap((attempt) =>
+    [...new Set([instructionIdOf(attempt), attempt.id])].map((id) => ({ attempt, id })),
+  )
+  const keys = asked.map(({ attempt: { partnerId }, id }) => ({ partnerId, id }))
+  const found = await watched(bank, endsAt, (options) => connector.find(keys, options))
+  assert(found.length === keys.length, `connector ${connector.id} answers each enquiry once`)
+  return new Map(
+    asked.flatMap(({ attempt }, index) => {
+      const acknowledgement = found[index]
+      return acknowledgement === undefined ? [] : [[attempt, acknowledgement] as const]
+    }),
+  )
 }
 
-/** A call that hangs has an unknown outcome, as one that failed. */
-async function inTime<T>(call: Promise<T>): Promise<T> {
-  const timer = new AbortController()
-  const late = pause(callTimeoutMs, undefined, { signal: timer.signal }).then(() => {
-    throw new Unreachable('downstream_timeout', 'the bank does not answer in time')
-  })
+async function record(
+  bank: Bank,
+  answers: readonly { readonly attempt: PayoutClaim; readonly outcome: InstructionOutcome }[],
+): Promise<void> {
+  const { payouts } = bank.deps
+  await eachOrLog(bank, answers, ({ attempt, outcome }) =>
+    outcome === 'unknown'
+      ? payouts.recordUnreachable(attempt)
+      : payouts.recordAcknowledgement(attempt, outcome.accepted ? outcome : withCode(outcome)),
+  )
+}
+
+/** A call that tells the breaker whether the bank answered. */
+async function watched<T>({ breaker }: Bank, endsAt: number, call: (options: CallOptions) => Promise<T>): Promise<T> {
   try {
-    return await Promise.race([call, late])
-  } finally {
-    late.catch(() => undefined)
-    timer.abort()
+    const answer = await inTime(endsAt, call)
+    breaker?.answered()
+    return answer
+  } catch (error) {
+    breaker?.failed()
+    throw error
   }
+}
+
+function countsOf(outcomes: readonly InstructionOutcome[], total: number): InstructionOutcomes {
+  const accepted = outcomes.filter((outcome) => outcome !== 'unknown' && outcome.accepted).length
+  const refused = outcomes.filter((outcome) => outcome !== 'unknown' && !outcome.accepted).length
+  return { accepted, refused, unknown: total - accepted - refused }
+}
+
+/** Runs `work` for each, in shared transactions, and answers what it answers. One that fails is logged and left out. */
+async function eachOrLog<T, R>(
+  { deps: { log }, connector }: Bank,
+  items: readonly T[],
+  work: (item: T) => Promise<R>,
+): Promise<readonly NonNullable<R>[]> {
+  const settled = await Promise.allSettled(items.map(work))
+  return settled.flatMap((outcome) => {
+    if (outcome.status === 'fulfilled') return outcome.value ? [outcome.value] : []
+    // The database is away, which the loop logs once for all payouts.
+    const level = outcome.reason instanceof Unreachable ? 'debug' : 'error'
+    log[level]({ err: outcome.reason as unknown, connector: connector.id }, 'payout submission failed')
+    return []
+  })
 }
 
 function instructionOf(attempt: PayoutClaim): Instruction {

@@ -1,7 +1,9 @@
 /** Bank notifications: read, process in the order of each payment, acknowledge after the commit. */
 import { Unreachable } from '../api/index.ts'
-import type { BankNotification } from '../rails/index.ts'
+import type { BankNotification, Connector } from '../rails/index.ts'
+import { endOfCall, inTime } from './calls.ts'
 import type { SettlementDeps } from './deps.ts'
+import { withCode } from './reasons.ts'
 
 const notificationsPerStepMax = 5000
 /** Acknowledging in parts frees processed notifications while the rest of the step still runs. */
@@ -13,21 +15,37 @@ const retryPauseMs = 30_000
 /** Per payment or deposit, the `performance.now()` until which a failed notification is not retried. */
 export type RetryPauses = Map<string, number>
 
+/** The notifications of one connector. */
+type Source = { readonly deps: SettlementDeps; readonly connector: Connector }
+
 type Result = { readonly notification: BankNotification; readonly failure?: unknown }
 
-/**
- * Processes unacknowledged notifications and returns how many succeeded. A failed notification stays unacknowledged,
- * pauses its own payment or deposit and holds up no other.
- */
+/** Processes unacknowledged notifications of every connector and returns how many succeeded. */
 export async function processBankNotifications(
   deps: SettlementDeps,
   retryPauses: RetryPauses = new Map(),
 ): Promise<number> {
-  const bySubject = Map.groupBy(await readProcessable(deps, retryPauses), ({ subjectId }) => subjectId)
+  const counts = await Promise.all(
+    deps.connectors.map((connector) => processNotificationsOf(deps, connector, retryPauses)),
+  )
+  return counts.reduce((sum, count) => sum + count, 0)
+}
+
+/**
+ * Processes unacknowledged notifications of a connector and returns how many succeeded. A failed notification stays
+ * unacknowledged, pauses its own payment or deposit and holds up no other.
+ */
+export async function processNotificationsOf(
+  deps: SettlementDeps,
+  connector: Connector,
+  retryPauses: RetryPauses,
+): Promise<number> {
+  const source = { deps, connector }
+  const bySubject = Map.groupBy(await readProcessable(source, retryPauses), ({ subjectId }) => subjectId)
   let processed = 0
   for (let round = 0; bySubject.size > 0; round += 1) {
     const next = [...bySubject.values()].flatMap((notifications) => notifications[round] ?? [])
-    for (const { notification, failure } of await processRound(deps, next)) {
+    for (const { notification, failure } of await processRound(source, next)) {
       const { subjectId } = notification
       if (failure instanceof Unreachable) throw failure
       if (failure === undefined) {
@@ -42,66 +60,78 @@ export async function processBankNotifications(
 }
 
 /** Paused notifications are among the oldest. The limit grows by their number, so that they displace no others. */
-async function readProcessable({ rail }: SettlementDeps, retryPauses: RetryPauses) {
+async function readProcessable({ connector }: Source, retryPauses: RetryPauses) {
   const pausedMax = retryPauses.size * notificationsPerSubjectMax
-  const unacknowledged = await rail.notifications(notificationsPerStepMax + pausedMax)
+  const unacknowledged = await inTime(endOfCall(connector), (options) =>
+    connector.notifications(notificationsPerStepMax + pausedMax, options),
+  )
   return unacknowledged.filter(({ subjectId }) => (retryPauses.get(subjectId) ?? 0) <= performance.now())
 }
 
 /** At most one notification of each payment. They run in parallel, because they share transactions in batches. */
-async function processRound(deps: SettlementDeps, next: readonly BankNotification[]): Promise<readonly Result[]> {
+async function processRound(source: Source, next: readonly BankNotification[]): Promise<readonly Result[]> {
   const chunks = chunksOf(next, notificationsPerAcknowledgementMax)
-  return (await Promise.all(chunks.map((chunk) => processChunk(deps, chunk)))).flat()
+  return (await Promise.all(chunks.map((chunk) => processChunk(source, chunk)))).flat()
 }
 
-async function processChunk(deps: SettlementDeps, notifications: readonly BankNotification[]) {
-  return acknowledge(deps, await Promise.all(notifications.map((notification) => processOne(deps, notification))))
+async function processChunk(source: Source, notifications: readonly BankNotification[]) {
+  return acknowledge(source, await Promise.all(notifications.map((notification) => processOne(source, notification))))
 }
 
-async function processOne(deps: SettlementDeps, notification: BankNotification): Promise<Result> {
-  const { log, rail, observe } = deps
+async function processOne(source: Source, notification: BankNotification): Promise<Result> {
+  const { log, observe } = source.deps
+  const { id: connector } = source.connector
   const { id: notificationId, subjectId, kind } = notification
   try {
-    const applied = await apply(deps, notification)
-    observe?.bankNotification(rail.id, applied ? 'applied' : 'duplicate')
+    const applied = await apply(source, notification)
+    observe?.bankNotification(connector, applied ? 'applied' : 'duplicate')
     // Usually a repetition after a crash. If it contradicts the recorded state, this line is the operator's only trace.
-    if (!applied) log.warn({ notificationId, subjectId, kind }, 'duplicate bank notification ignored')
+    if (!applied) log.warn({ connector, notificationId, subjectId, kind }, 'duplicate bank notification ignored')
     return { notification }
   } catch (error) {
-    observe?.bankNotification(rail.id, 'failed')
-    if (!(error instanceof Unreachable)) log.error({ err: error, notificationId, kind }, 'bank notification failed')
+    observe?.bankNotification(connector, 'failed')
+    if (!(error instanceof Unreachable))
+      log.error({ err: error, connector, notificationId, kind }, 'bank notification failed')
     return { notification, failure: error }
   }
 }
 
 /** False if the notification changed nothing. */
-function apply({ payouts, deposits }: SettlementDeps, notification: BankNotification): Promise<boolean> {
+function apply({ deps: { payouts, deposits }, connector }: Source, notification: BankNotification): Promise<boolean> {
   const { partnerId, subjectId } = notification
   switch (notification.kind) {
     case 'payout.settled':
       return payouts.settled(partnerId, subjectId)
     case 'payout.rejected':
-      return payouts.rejected(partnerId, subjectId, notification)
+      return payouts.rejected(partnerId, subjectId, withCode(notification))
     case 'payout.returned':
-      return payouts.returned(partnerId, subjectId, notification)
+      return payouts.returned(partnerId, subjectId, withCode(notification))
     case 'deposit.initiated':
     case 'deposit.submitted':
     case 'deposit.accepted':
     case 'deposit.settled':
+      return deposits.processNotification(connector.id, notification)
     case 'deposit.failed':
-      return deposits.processNotification(notification)
+      return deposits.processNotification(connector.id, withCode(notification))
   }
 }
 
 /** If the acknowledgement fails, the bank repeats the notifications, and they are then ignored as duplicates. */
-async function acknowledge({ rail, log }: SettlementDeps, results: readonly Result[]): Promise<readonly Result[]> {
+async function acknowledge(
+  { deps: { log }, connector }: Source,
+  results: readonly Result[],
+): Promise<readonly Result[]> {
   if (results.length === 0) return results
   try {
     const succeeded = results.filter(({ failure }) => failure === undefined)
-    await rail.acknowledge(succeeded.map(({ notification }) => notification))
+    const notifications = succeeded.map(({ notification }) => notification)
+    await inTime(endOfCall(connector), (options) => connector.acknowledge(notifications, options))
     return results
   } catch (error) {
-    log.error({ err: error, notifications: results.length }, 'bank notifications not acknowledged')
+    log.error(
+      { err: error, connector: connector.id, notifications: results.length },
+      'bank notifications not acknowledged',
+    )
     return results.map(({ notification, failure = error }) => ({ notification, failure }))
   }
 }

@@ -14,7 +14,7 @@ import { processBankNotifications, submitDuePayouts } from './index.ts'
 
 /** The bank keeps its own records: those of the first service. */
 const first = await createTestService()
-const restored = await createTestService({ wrapRail: () => first.settlement.rail })
+const restored = await createTestService({ wrapConnector: () => first.settlement.connectors[0] ?? first.bank })
 after(async () => {
   await restored.close()
   await first.close()

@@ -39,15 +39,15 @@ const customers = createCustomers({ db, clock, sealer, cursors, log })
 const beneficiaries = createBeneficiaries({ db, clock, cursors, customers })
 const transactions = createTransactions({ db, clock, cursors, eventOutbox, customers })
 const shared = { db, clock, ledger, eventOutbox, customers, transactions }
-const payouts = createPayouts({ ...shared, cursors, beneficiaries, railId: bank.id })
-const deposits = createDeposits({ ...shared, access, railId: bank.id })
-const settlement = { log, rail: bank, payouts, deposits, idleMs: 1 }
+const payouts = createPayouts({ ...shared, cursors, beneficiaries, chooseConnector: () => bank.id })
+const deposits = createDeposits({ ...shared, access })
+const settlement = { log, connectors: [bank], payouts, deposits, idleMs: 1 }
 
 /** A payout that the bank has accepted, still Processing under the lease of the killed worker. */
 async function payoutOfKilledWorker(amount: string) {
   const partnerId = await db.transaction(async (tx) => {
     const id = await access.createPartner(tx, 'Partner')
-    await deposits.creditPartner(tx, id, 'EUR', 1_000_000n)
+    await deposits.creditPartner(tx, id, { connector: bank.id, currency: 'EUR', amount: 1_000_000n })
     return id
   })
   const caller: Caller = { partnerId, serviceAccountId: newId(), name: 'Test', permissions: [] }
@@ -56,11 +56,11 @@ async function payoutOfKilledWorker(amount: string) {
   const { id: beneficiaryId } = await beneficiaries.create(partnerId, payee)
   const body = { amount: rawNumber(amount), currency: 'EUR', beneficiaryId, idempotencyKey: newId() }
   const { payout } = await payouts.create(caller, body, '127.0.0.1')
-  const [claimed] = await payouts.claim([partnerId], 1)
+  const [claimed] = await payouts.claim(bank.id, [partnerId], 1)
   assert.ok(claimed)
   const claim = await payouts.recordAttempt(claimed)
   assert.ok(claim)
-  assert.deepEqual(await bank.instruct(claim), { accepted: true })
+  assert.deepEqual(await bank.instruct([claim]), [{ accepted: true }])
   const status = async () => (await payouts.get(partnerId, payout.id)).status
   assert.equal(await status(), 'Processing')
   return { partnerId, payout, claim, status }

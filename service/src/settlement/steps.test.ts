@@ -16,10 +16,10 @@ import { dayMs, newId } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
 import { processBankNotifications, type RetryPauses, startSettlement, submitDuePayouts } from './index.ts'
 
-const { wrapRail, arm, disarm } = createFaultyRail()
+const { wrapConnector, arm, disarm } = createFaultyRail()
 let service: Service
 before(async () => {
-  service = await createTestService({ wrapRail })
+  service = await createTestService({ wrapConnector })
 })
 beforeEach(disarm)
 after(() => service.close())

@@ -15,9 +15,8 @@ export type DepositsDeps = {
   readonly eventOutbox: EventOutbox
   readonly customers: Customers
   readonly transactions: Transactions
-  readonly railId: string
 }
 
-/** The accounts of a credit: from the bank's settlement account to the partner's balance. */
-export const credit = ({ railId }: DepositsDeps, partnerId: string) =>
-  ({ partnerId, debit: `settlement.${railId}`, credit: 'balance' }) as const
+/** The accounts of a credit: from the settlement account of a connector to the partner's balance. */
+export const credit = (connector: string, partnerId: string) =>
+  ({ partnerId, debit: `settlement.${connector}`, credit: 'balance' }) as const

@@ -16,7 +16,7 @@ import * as store from './store.ts'
 
 export type DepositNotification = Extract<BankNotification, { readonly kind: `deposit.${string}` }>
 /** What changes the status of a deposit. */
-export type DepositTrigger = DepositNotification | Expiry
+export type DepositTrigger = (DepositNotification & { readonly connector: string }) | Expiry
 export type Expiry = { readonly kind: 'expired'; readonly partnerId: string; readonly subjectId: string }
 
 /** Everything that one status change writes. */
@@ -42,7 +42,6 @@ const changeOf = (deposit: store.Deposit, status: DepositStatus, facts: Facts): 
 
 /** Undefined if the trigger repeats or contradicts the recorded status. */
 function transitionOf(
-  deps: DepositsDeps,
   deposit: store.Deposit,
   customer: Payer,
   trigger: DepositTrigger,
@@ -86,7 +85,7 @@ function transitionOf(
         move: { ...key, steps: ['Settled', 'Credited'], conclusion },
         event,
         // The transaction that completes the deposit also credits the balance.
-        credit: { ...credit(deps, partnerId), currency, amount, partyId: customer.id, reference },
+        credit: { ...credit(trigger.connector, partnerId), currency, amount, partyId: customer.id, reference },
       }
     }
     case 'deposit.failed': {
@@ -127,7 +126,7 @@ export function createApplyBatch(deps: DepositsDeps) {
     const locked = await lockBatch(deps, tx, batch)
     // After the locks: no status change bears an earlier time than one that it waited for.
     const now = deps.clock.now()
-    const decided = decide(deps, batch, locked, now)
+    const decided = decide(batch, locked, now)
     const transitions = decided.filter((each) => typeof each === 'object')
     if (transitions.length > 0) await write(deps, tx, transitions, now)
     return decided.map((each) => (typeof each === 'object' ? true : each))
@@ -152,7 +151,6 @@ async function lockBatch({ customers }: DepositsDeps, tx: Tx, batch: readonly De
 }
 
 function decide(
-  deps: DepositsDeps,
   batch: readonly DepositTrigger[],
   { deposits, owners }: Locked,
   now: Date,
@@ -164,7 +162,7 @@ function decide(
     seen.add(key)
     const deposit = present(deposits.get(key), 'a deposit that the bank names exists')
     const customer = owners.get(partnerKey(deposit.partnerId, deposit.customerId))
-    return transitionOf(deps, deposit, present(customer, "a deposit's customer exists"), trigger, now) ?? false
+    return transitionOf(deposit, present(customer, "a deposit's customer exists"), trigger, now) ?? false
   })
 }
 

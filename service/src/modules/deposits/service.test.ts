@@ -22,6 +22,8 @@ after(() => service.close())
 
 const debtor = { account: 'DE1', bic: 'COBADEFFXXX', name: 'Payer', countryCode: 'DE', address: null }
 
+const connector = 'sandbox'
+
 /** A deposit without scheduled notifications: the test sends them itself. */
 async function open(customFields: Record<string, unknown> | null = null) {
   const partner = await addPartner(service)
@@ -55,24 +57,29 @@ async function open(customFields: Record<string, unknown> | null = null) {
 
 test('the balance is credited once, when the deposit settles', async () => {
   const { partnerId, notification, status } = await open()
-  await service.deposits.processNotification({ ...notification, kind: 'deposit.initiated' })
-  await service.deposits.processNotification({ ...notification, kind: 'deposit.submitted' })
-  await service.deposits.processNotification({ ...notification, kind: 'deposit.accepted', debtor })
+  await service.deposits.processNotification(connector, { ...notification, kind: 'deposit.initiated' })
+  await service.deposits.processNotification(connector, { ...notification, kind: 'deposit.submitted' })
+  await service.deposits.processNotification(connector, { ...notification, kind: 'deposit.accepted', debtor })
   assert.equal((await balanceOf(service, partnerId)).posted, 0n)
   for (let repetition = 0; repetition < 3; repetition += 1)
-    await service.deposits.processNotification({ ...notification, kind: 'deposit.settled' })
+    await service.deposits.processNotification(connector, { ...notification, kind: 'deposit.settled' })
   assert.equal((await balanceOf(service, partnerId)).posted, 700n)
-  await service.deposits.processNotification({ ...notification, kind: 'deposit.failed', details: 'too late' })
+  await service.deposits.processNotification(connector, {
+    ...notification,
+    kind: 'deposit.failed',
+    details: 'too late',
+    reasonCode: null,
+  })
   assert.equal(await status(), 'Credited')
 })
 
 test('a notification that is out of order or repeated changes nothing', async () => {
   const { notification, status, events } = await open()
-  await service.deposits.processNotification({ ...notification, kind: 'deposit.settled' })
-  await service.deposits.processNotification({ ...notification, kind: 'deposit.accepted', debtor })
+  await service.deposits.processNotification(connector, { ...notification, kind: 'deposit.settled' })
+  await service.deposits.processNotification(connector, { ...notification, kind: 'deposit.accepted', debtor })
   assert.equal(await status(), 'Created')
-  await service.deposits.processNotification({ ...notification, kind: 'deposit.initiated' })
-  await service.deposits.processNotification({ ...notification, kind: 'deposit.initiated' })
+  await service.deposits.processNotification(connector, { ...notification, kind: 'deposit.initiated' })
+  await service.deposits.processNotification(connector, { ...notification, kind: 'deposit.initiated' })
   assert.equal((await events()).length, 2)
 })
 
@@ -83,7 +90,7 @@ test('a deposit expires exactly at its expiry time, and later notifications chan
   assert.equal(await status(), 'Created')
   service.clock.advance(1)
   await Promise.all([service.deposits.expireDue(10), service.deposits.expireDue(10)])
-  await service.deposits.processNotification({ ...notification, kind: 'deposit.initiated' })
+  await service.deposits.processNotification(connector, { ...notification, kind: 'deposit.initiated' })
   assert.equal(await status(), 'Expired')
   const types = (await events()).map(({ type }) => type)
   assert.deepEqual(types.slice(1), ['partner.customer.deposit.expired', 'transaction.status.changed'])
@@ -92,8 +99,8 @@ test('a deposit expires exactly at its expiry time, and later notifications chan
 
 test('a submitted deposit does not expire', async () => {
   const { notification, status } = await open()
-  await service.deposits.processNotification({ ...notification, kind: 'deposit.initiated' })
-  await service.deposits.processNotification({ ...notification, kind: 'deposit.submitted' })
+  await service.deposits.processNotification(connector, { ...notification, kind: 'deposit.initiated' })
+  await service.deposits.processNotification(connector, { ...notification, kind: 'deposit.submitted' })
   service.clock.advance(120_000)
   await service.deposits.expireDue(10)
   assert.equal(await status(), 'Submitted')
@@ -101,7 +108,12 @@ test('a submitted deposit does not expire', async () => {
 
 test("the partner's custom fields are in the events with all digits of their numbers", async () => {
   const { notification, events } = await open({ price: rawNumber('1.10'), big: rawNumber('12345678901234567890') })
-  await service.deposits.processNotification({ ...notification, kind: 'deposit.failed', details: 'no' })
+  await service.deposits.processNotification(connector, {
+    ...notification,
+    kind: 'deposit.failed',
+    details: 'no',
+    reasonCode: null,
+  })
   for (const { data } of await events())
     assert.ok(data.includes('"customFields":{"price":1.10,"big":12345678901234567890}'), data)
 })

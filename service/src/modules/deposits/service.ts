@@ -33,14 +33,18 @@ export type Deposits = {
     deposit: NewDeposit,
     opened: (tx: Tx, depositId: string) => Promise<void>,
   ) => Promise<{ readonly row: store.DepositRow; readonly replayed: boolean }>
-  /** Applies a bank notification; concurrent calls share a transaction. False: a duplicate, which changed nothing. */
-  readonly processNotification: (notification: DepositNotification) => Promise<boolean>
+  /** Applies a notification of a connector; concurrent calls share a transaction. False: a duplicate, which changed nothing. */
+  readonly processNotification: (connector: string, notification: DepositNotification) => Promise<boolean>
   /** Expires deposits that were not funded in time, and returns how many. If one fails, throws after the others are done. */
   readonly expireDue: (depositsMax: number) => Promise<number>
   /** When the oldest deposit that is still to be expired was due; null: none. */
   readonly oldestExpired: (now: Date) => Promise<Date | null>
-  /** Credits the partner's own money as a completed deposit (the float of a sandbox). */
-  readonly creditPartner: (tx: Tx, partnerId: string, currency: Currency, amount: Minor) => Promise<string>
+  /** Credits the partner's own money, which the connector's bank holds, as a completed deposit (the float of a sandbox). */
+  readonly creditPartner: (
+    tx: Tx,
+    partnerId: string,
+    money: { readonly connector: string; readonly currency: Currency; readonly amount: Minor },
+  ) => Promise<string>
 }
 
 const paymentCountry = 'DE'
@@ -83,7 +87,7 @@ export function createDeposits(deps: DepositsDeps): Deposits {
           }),
       })
     },
-    processNotification: apply,
+    processNotification: (connector, notification) => apply({ ...notification, connector }),
     expireDue: async (depositsMax) => {
       const due = await store.expiredDeposits(db, clock.now(), depositsMax)
       const outcomes = await Promise.allSettled(
@@ -96,7 +100,7 @@ export function createDeposits(deps: DepositsDeps): Deposits {
       return due.length
     },
     oldestExpired: (now) => store.oldestExpired(db, now),
-    creditPartner: async (tx, partnerId, currency, amount) => {
+    creditPartner: async (tx, partnerId, { connector, currency, amount }) => {
       const opened = await transactions.open(tx, {
         partnerId,
         reference: null,
@@ -110,7 +114,7 @@ export function createDeposits(deps: DepositsDeps): Deposits {
         steps: ['Created'],
       })
       const { reference } = opened
-      await ledger.transfer(tx, { ...credit(deps, partnerId), currency, amount, partyId: partnerId, reference })
+      await ledger.transfer(tx, { ...credit(connector, partnerId), currency, amount, partyId: partnerId, reference })
       await transactions.conclude(tx, partnerId, opened.id, { status: 'Completed', steps: ['Settled', 'Credited'] })
       return reference
     },

@@ -6,7 +6,7 @@ import { Refusal } from '../../api/index.ts'
 import { present } from '../../kernel/index.ts'
 import { createFundsCheck, insufficientFunds } from '../../ledger/index.ts'
 import { type BatchPosition, replayOf, type Tx } from '../../postgres/index.ts'
-import { callMapKey, type Outcome, outcomeOf, type PayoutCall } from './calls.ts'
+import { callMapKey, connectorOf, type Outcome, outcomeOf, type PayoutCall } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { createLookUp, type LookedUp } from './look-up.ts'
 import type { PayoutRow } from './store.ts'
@@ -82,13 +82,13 @@ function firstOfEachKey(calls: readonly PayoutCall[]): readonly PayoutCall[] {
 }
 
 function validateAll(
-  { railId }: PayoutsDeps,
+  { chooseConnector }: PayoutsDeps,
   calls: readonly PayoutCall[],
   { beneficiaries }: LookedUp,
   outcomes: Outcomes,
 ): readonly ValidPayout[] {
   return calls.flatMap((call) => {
-    const outcome = outcomeOf(() => validate(call, railId, beneficiaries))
+    const outcome = outcomeOf(() => validate(call, connectorOf(call, chooseConnector), beneficiaries))
     if (!(outcome instanceof Refusal)) return [outcome]
     outcomes.set(call, outcome)
     return []

@@ -236,13 +236,13 @@ function eventOf(
 type Refund = { readonly move: Move; readonly credit: Transfer }
 
 /** After settlement: new transactions, which complete at once and name the transactions that they refund. */
-function openRefunds({ transactions, railId }: PayoutsDeps, tx: Tx, written: readonly Written[]): readonly Refund[] {
+function openRefunds({ transactions }: PayoutsDeps, tx: Tx, written: readonly Written[]): readonly Refund[] {
   const refunded = written.filter(({ move }) => move.ledger === 'refund').map(({ payout }) => payout)
   const opened = transactions.openMany(tx, refunded.map(refundOf), new Set())
   return refunded.map((payout, index) => {
     const { id, reference } = present(opened[index], 'each refund has a transaction')
-    const { partnerId, amount, currency, customerId } = payout
-    const debit = `settlement.${present(railId, 'a payout that was sent has a rail')}` as const
+    const { partnerId, amount, currency, customerId, connector } = payout
+    const debit = `settlement.${connector}` as const
     return {
       move: { partnerId, id, steps: ['Settled', 'Credited'], conclusion: { status: 'Completed' } },
       credit: { partnerId, debit, credit: 'balance', currency, amount, partyId: customerId ?? partnerId, reference },

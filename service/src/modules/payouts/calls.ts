@@ -1,8 +1,9 @@
 /** What a batch of payouts is made of: its calls, their keys in maps, and their answers. */
-import type { PayoutOperation } from './rules.ts'
+import { type PayoutOperation, railOf } from './rules.ts'
 import type { WithdrawalOutcome } from '@partner-payments/wire'
 import { type Caller, type OpenNonce, Refusal } from '../../api/index.ts'
 import { type Currency, type Minor, partnerKey } from '../../kernel/index.ts'
+import type { ChooseConnector } from '../../rails/index.ts'
 import type { PayoutRow } from './store.ts'
 
 export type Creditor = {
@@ -58,11 +59,10 @@ export const callMapKey = ({ caller, operation, idempotencyKey }: PayoutCall): s
 export const beneficiaryMapKey = (partnerId: string, beneficiaryId: string): string =>
   partnerKey(partnerId, beneficiaryId.toLowerCase())
 
-/** Every payout moves money from the partner's balance to the settlement account of its bank. */
-export const movementOf = ({ caller, currency }: PayoutCall, railId: string | undefined) =>
-  ({
-    partnerId: caller.partnerId,
-    currency,
-    debit: 'balance',
-    credit: `settlement.${railId ?? 'none'}`,
-  }) as const
+/** The connector that carries the payout; undefined: none does. */
+export const connectorOf = ({ caller: { partnerId }, currency }: PayoutCall, choose: ChooseConnector) =>
+  choose({ partnerId, currency, rail: railOf(currency) })
+
+/** Every payout moves money from the partner's balance to the settlement account of its connector. */
+export const movementOf = ({ caller, currency }: PayoutCall, connector: string) =>
+  ({ partnerId: caller.partnerId, currency, debit: 'balance', credit: `settlement.${connector}` }) as const

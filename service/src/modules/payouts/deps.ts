@@ -4,6 +4,7 @@ import type { Clock } from '../../kernel/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
 import type { EventOutbox } from '../../events/index.ts'
 import type { Database } from '../../postgres/index.ts'
+import type { ChooseConnector } from '../../rails/index.ts'
 import type { Beneficiaries } from '../beneficiaries/index.ts'
 import type { Customers } from '../customers/index.ts'
 import type { Transactions } from '../transactions/index.ts'
@@ -19,6 +20,5 @@ export type PayoutsDeps = {
   readonly transactions: Transactions
   /** How many payouts share a transaction at most; undefined: the default. The bench measures other sizes. */
   readonly payoutsPerBatchMax?: number | undefined
-  /** The bank connector of payouts; undefined when none is configured. */
-  readonly railId: string | undefined
+  readonly chooseConnector: ChooseConnector
 }

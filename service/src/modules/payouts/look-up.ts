@@ -5,7 +5,7 @@ import type { Tx } from '../../postgres/index.ts'
 import type { Payee } from '../beneficiaries/index.ts'
 import type { Payer } from '../customers/index.ts'
 import type { TakenReferences } from '../transactions/index.ts'
-import { beneficiaryMapKey, idempotencyMapKey, movementOf, type PayoutCall } from './calls.ts'
+import { beneficiaryMapKey, connectorOf, idempotencyMapKey, movementOf, type PayoutCall } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
 import * as store from './store.ts'
 
@@ -25,7 +25,7 @@ type CustomerKey = { readonly partnerId: string; readonly id: string }
 const cachedOwnersMax = 100_000
 
 export function createLookUp(
-  { beneficiaries, customers, ledger, railId, transactions }: PayoutsDeps,
+  { beneficiaries, customers, ledger, chooseConnector, transactions }: PayoutsDeps,
   funds: FundsCheck,
 ) {
   /**
@@ -47,7 +47,10 @@ export function createLookUp(
       beneficiaries.payeesByIds(tx, calls.flatMap(beneficiaryOf)),
       ledger.accountsOf(
         tx,
-        calls.map((call) => movementOf(call, railId)),
+        calls.flatMap((call) => {
+          const connector = connectorOf(call, chooseConnector)
+          return connector === undefined ? [] : [movementOf(call, connector)]
+        }),
       ),
       transactions.taken(
         tx,

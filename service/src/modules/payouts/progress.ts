@@ -17,12 +17,16 @@ export type PayoutClaim = store.PayoutRow & { readonly leaseId: string }
 type Claiming = {
   /** Ends the leases of dead workers. Only for the embedded database, which serves one process. */
   readonly releaseLeases: (partnerId: string) => Promise<void>
-  /** The due-work scan: the partners that have due payouts. */
-  readonly partnersWithDue: (partnersMax: number) => Promise<readonly string[]>
-  /** Claims at most `payoutsMax` due payouts of each partner, oldest first. */
-  readonly claim: (partnerIds: readonly string[], payoutsMax: number) => Promise<readonly PayoutClaim[]>
-  /** Since when the oldest due payout waits; null: none is due. */
-  readonly oldestDue: (now: Date) => Promise<Date | null>
+  /** The due-work scan: the partners that have due payouts of the connector. */
+  readonly partnersWithDue: (connector: string, partnersMax: number) => Promise<readonly string[]>
+  /** Claims at most `payoutsMax` due payouts of the connector for each partner, oldest first. */
+  readonly claim: (
+    connector: string,
+    partnerIds: readonly string[],
+    payoutsMax: number,
+  ) => Promise<readonly PayoutClaim[]>
+  /** Since when the oldest due payout of the connector waits; null: none is due. */
+  readonly oldestDue: (connector: string, now: Date) => Promise<Date | null>
 }
 
 type Sending = {
@@ -79,25 +83,27 @@ export function createProgress(deps: PayoutsDeps): Progress {
 }
 
 function createClaiming({ db, clock }: PayoutsDeps): Claiming {
-  let scannedUpTo = nilId
+  /** By connector. */
+  const scannedUpTo = new Map<string, string>()
   return {
     releaseLeases: (partnerId) => store.releaseLeases(db, partnerId, clock.now()),
-    oldestDue: (now) => store.oldestDue(db, now),
-    partnersWithDue: async (partnersMax) => {
+    oldestDue: (connector, now) => store.oldestDue(db, connector, now),
+    partnersWithDue: async (connector, partnersMax) => {
       const now = clock.now()
-      const behind = await store.partnersWithDue(db, now, scannedUpTo, partnersMax)
+      const from = scannedUpTo.get(connector) ?? nilId
+      const behind = await store.partnersWithDue(db, connector, now, from, partnersMax)
       const missing = partnersMax - behind.partnerIds.length
-      const wrapsAround = behind.complete && missing > 0 && scannedUpTo !== nilId
-      const before = wrapsAround ? (await store.partnersWithDue(db, now, nilId, missing)).partnerIds : []
+      const wrapsAround = behind.complete && missing > 0 && from !== nilId
+      const before = wrapsAround ? (await store.partnersWithDue(db, connector, now, nilId, missing)).partnerIds : []
       const partnerIds = [...new Set([...behind.partnerIds, ...before])]
       // The next scan continues here, so that partners with many payouts do not starve the others.
-      scannedUpTo = partnerIds.at(-1) ?? nilId
+      scannedUpTo.set(connector, partnerIds.at(-1) ?? nilId)
       return partnerIds
     },
-    claim: async (partnerIds, payoutsMax) => {
+    claim: async (connector, partnerIds, payoutsMax) => {
       const now = clock.now()
       const leaseId = newId()
-      const claim = { now, leaseId, leaseUntil: after(now, leaseMs), payoutsMax }
+      const claim = { connector, now, leaseId, leaseUntil: after(now, leaseMs), payoutsMax }
       const groups = db.sharded ? partnerIds.map((partnerId) => [partnerId]) : partnerIds.length > 0 ? [partnerIds] : []
       const rows = await Promise.all(groups.map((group) => store.claimDue(db, group, claim)))
       return rows

@@ -38,6 +38,7 @@ export type PayoutRow = {
   readonly creditorCountry: string
   readonly remittance: string | null
   readonly rail: Rail
+  readonly connector: string
   readonly endToEndId: string
   readonly ipAddress: string
   readonly simulatedOutcome: string | null
@@ -70,6 +71,7 @@ const types: Columns<PayoutRow> = {
   creditorCountry: 'text',
   remittance: 'text',
   rail: 'text',
+  connector: 'text',
   endToEndId: 'text',
   ipAddress: 'text',
   simulatedOutcome: 'text',
@@ -90,7 +92,7 @@ const newPayouts = insertBy(
   types,
   [
     ['partnerId', 'ipAddress'],
-    ['operation', 'currency', 'rail', 'status', 'sendAttempts', 'dueAt', 'createdAt', 'updatedAt'],
+    ['operation', 'currency', 'rail', 'connector', 'status', 'sendAttempts', 'dueAt', 'createdAt', 'updatedAt'],
     ['simulatedOutcome', 'errorKey', 'errorDetails', 'leaseId'],
   ],
   ['partnerId', 'operation', 'idempotencyKey'],
@@ -146,42 +148,57 @@ export function payoutsOfInstructions(
       and end_to_end_id = any(${keys.map((key) => key.endToEndId)}::text[])`)
 }
 
-/** When the oldest due payout of all partners became due. */
-export async function oldestDue(tx: Tx, now: Date): Promise<Date | null> {
+/** When the oldest due payout of the connector became due, of all partners. */
+export async function oldestDue(tx: Tx, connector: string, now: Date): Promise<Date | null> {
   const row = await tx.row<{ dueAt: Date }>(
     unprepared(
       acrossPartners(
         'reads the age of the oldest due payout, for a metric',
-        sql`/* payouts.oldestDue */ select due_at from payouts.payouts where due_at <= ${now} order by due_at limit 1`,
+        sql`/* payouts.oldestDue */ select min(due_at) as due_at from payouts.payouts
+          where connector = ${connector} and due_at <= ${now}`,
       ),
     ),
   )
   return row?.dueAt ?? null
 }
 
-/** Partners behind `after` that have due payouts. Takes no lock. */
-export const partnersWithDue = (tx: Tx, now: Date, after: string, partnersMax: number): Promise<PartnerPage> =>
+/** Partners behind `after` that have due payouts of the connector. Takes no lock. */
+export const partnersWithDue = (
+  tx: Tx,
+  connector: string,
+  now: Date,
+  after: string,
+  partnersMax: number,
+): Promise<PartnerPage> =>
   firstPartners(tx, partnersMax, (rowsMax) =>
     dueWork('finds partners with payouts due, without a lock', (whose) =>
       unprepared(sql`/* payouts.partnersWithDue */
-        select partner_id from payouts.payouts where due_at <= ${now} and partner_id > ${after} and ${whose()}
+        select partner_id from payouts.payouts
+        where connector = ${connector} and due_at <= ${now} and partner_id > ${after} and ${whose()}
         order by partner_id limit ${rowsMax}`),
     ),
   )
 
 /**
- * Claims due payouts of some partners under a lease, at most `payoutsMax` of each, oldest first. Until the lease ends, no
+ * Claims due payouts of a connector, of some partners, under a lease, at most `payoutsMax` of each, oldest first. Until the lease ends, no
  * other scan finds them due. On a sharded database it is called with one partner.
  */
 export function claimDue(
   tx: Tx,
   partnerIds: readonly string[],
-  claim: { readonly now: Date; readonly leaseId: string; readonly leaseUntil: Date; readonly payoutsMax: number },
+  claim: {
+    readonly connector: string
+    readonly now: Date
+    readonly leaseId: string
+    readonly leaseUntil: Date
+    readonly payoutsMax: number
+  },
 ): Promise<readonly PayoutRow[]> {
   const due = partnerIds
     .map(
       (partnerId) => sql`array(
-        select id from payouts.payouts where partner_id = ${partnerId} and due_at <= ${claim.now}
+        select id from payouts.payouts
+        where connector = ${claim.connector} and partner_id = ${partnerId} and due_at <= ${claim.now}
         order by due_at, id for update skip locked limit ${claim.payoutsMax})`,
     )
     .reduce((all, one) => sql`${all} || ${one}`)

@@ -7,6 +7,7 @@ import { requireFiat } from './rules.ts'
 /** A call that the rules allow, with the creditor that it pays. */
 export type ValidPayout = {
   readonly call: PayoutCall
+  readonly connector: string
   readonly creditor: Creditor
   readonly customerId: string | null
   readonly beneficiary: { readonly id: string; readonly alias: string | null } | null
@@ -15,14 +16,15 @@ export type ValidPayout = {
 /** Refuses: currency_not_supported, not_found, beneficiary_currency_mismatch, beneficiary_not_payable. */
 export function validate(
   call: PayoutCall,
-  railId: string | undefined,
+  connector: string | undefined,
   beneficiaries: ReadonlyMap<string, Payee>,
 ): ValidPayout {
   const { caller, currency, payee } = call
   requireFiat(currency)
-  if (railId === undefined) throw new Refusal('currency_not_supported', `No bank is connected that pays ${currency}.`)
+  if (connector === undefined)
+    throw new Refusal('currency_not_supported', `No bank is connected that pays ${currency}.`)
   if (!('beneficiaryId' in payee))
-    return { call, creditor: payee.creditor, customerId: payee.customerId, beneficiary: null }
+    return { call, connector, creditor: payee.creditor, customerId: payee.customerId, beneficiary: null }
   // By partner and id: the batch holds beneficiaries of other partners.
   const beneficiary = beneficiaries.get(beneficiaryMapKey(caller.partnerId, payee.beneficiaryId))
   if (!beneficiary) throw invalid('not_found', '/beneficiaryId', 'no such beneficiary')
@@ -35,7 +37,7 @@ export function validate(
     )
   if (iban === null || country === null)
     throw invalid('beneficiary_not_payable', '/beneficiaryId', 'has no bank account; use a beneficiary with an IBAN')
-  return { call, customerId, creditor: { name, account: iban, bic, country }, beneficiary: { id, alias } }
+  return { call, connector, customerId, creditor: { name, account: iban, bic, country }, beneficiary: { id, alias } }
 }
 
 const invalid = (

@@ -63,13 +63,13 @@ function appendRequested(
 }
 
 function reserve(
-  { ledger, railId }: PayoutsDeps,
+  { ledger }: PayoutsDeps,
   tx: Tx,
   written: readonly WrittenPayout[],
   { balances }: LookedUp,
 ): Promise<void> {
   const reserves = written.map(({ call, row }) => ({
-    ...movementOf(call, railId),
+    ...movementOf(call, row.connector),
     amount: row.amount,
     partyId: row.customerId ?? row.partnerId,
     reference: row.reference,
@@ -108,7 +108,7 @@ function toTransaction({ call, creditor, customerId, beneficiary }: ValidPayout,
 }
 
 function toPayout(
-  { call, creditor, customerId, beneficiary }: ValidPayout,
+  { call, connector, creditor, customerId, beneficiary }: ValidPayout,
   made: { readonly id: string; readonly transactionId: string; readonly reference: string },
   now: Date,
 ): store.PayoutRow {
@@ -132,6 +132,7 @@ function toPayout(
     creditorCountry: creditor.country,
     remittance: call.reference,
     rail: railOf(currency),
+    connector,
     endToEndId: endToEndIdOfCall(call, made.id),
     ipAddress: call.ip,
     simulatedOutcome: 'outcome' in payee ? payee.outcome : null,

@@ -5,31 +5,55 @@
 import type { DepositOutcome, ErrorKey } from '@partner-payments/wire'
 import { amountText, type Currency, type Minor } from '../../kernel/index.ts'
 
+/** `reasonCode`: ISO 20022, ExternalStatusReason1Code and ExternalReturnReason1Code. */
+type Reason = { readonly errorKey: ErrorKey; readonly details: string; readonly reasonCode: string }
+
 export type Behaviour =
   | { readonly kind: 'settle' }
   /** Accepted; no notification follows. */
   | { readonly kind: 'stay-sent' }
   /** Refused in the acknowledgement. */
-  | { readonly kind: 'refuse'; readonly errorKey: ErrorKey; readonly details: string }
+  | ({ readonly kind: 'refuse' } & Reason)
   /** Accepted, then rejected instead of settled. */
-  | { readonly kind: 'reject'; readonly errorKey: ErrorKey; readonly details: string }
+  | ({ readonly kind: 'reject' } & Reason)
   /** Settled, then returned by the beneficiary's bank. */
-  | { readonly kind: 'return'; readonly errorKey: ErrorKey; readonly details: string }
+  | ({ readonly kind: 'return' } & Reason)
   /** Unreachable for the first attempts, then settles. */
   | { readonly kind: 'unreachable'; readonly attempts: number }
 
 const behaviours = {
   settled: { kind: 'settle' },
   sent: { kind: 'stay-sent' },
-  rejected: { kind: 'reject', errorKey: 'BankRejection', details: 'The bank rejected the payment.' },
-  'invalid account': { kind: 'refuse', errorKey: 'InvalidAccountDetails', details: 'The account does not exist.' },
-  blocked: { kind: 'refuse', errorKey: 'RecipientBlocked', details: 'The recipient cannot be paid.' },
+  rejected: {
+    kind: 'reject',
+    errorKey: 'BankRejection',
+    details: 'The bank rejected the payment.',
+    reasonCode: 'MS03',
+  },
+  'invalid account': {
+    kind: 'refuse',
+    errorKey: 'InvalidAccountDetails',
+    details: 'The account does not exist.',
+    reasonCode: 'AC01',
+  },
+  blocked: {
+    kind: 'refuse',
+    errorKey: 'RecipientBlocked',
+    details: 'The recipient cannot be paid.',
+    reasonCode: 'AC06',
+  },
   'currency refused': {
     kind: 'refuse',
     errorKey: 'CurrencyNotAccepted',
     details: 'The account takes another currency.',
+    reasonCode: 'AM03',
   },
-  returned: { kind: 'return', errorKey: 'BankRejection', details: "The beneficiary's bank sent the payment back." },
+  returned: {
+    kind: 'return',
+    errorKey: 'BankRejection',
+    details: "The beneficiary's bank sent the payment back.",
+    reasonCode: 'AC04',
+  },
   unreachable: { kind: 'unreachable', attempts: 2 },
 } as const satisfies Record<string, Behaviour>
 
@@ -92,10 +116,7 @@ export function notificationsOfInstruction(behaviour: Behaviour): readonly Plann
   }
 }
 
-const failure = ({ errorKey, details }: { readonly errorKey: ErrorKey; readonly details: string }) => ({
-  errorKey,
-  details,
-})
+const failure = ({ errorKey, details, reasonCode }: Reason) => ({ errorKey, details, reasonCode })
 
 /** The payer of every simulated deposit: a valid IBAN and BIC, and no real person. */
 const sandboxDebtor = {
@@ -113,7 +134,14 @@ export function notificationsOfDeposit(outcome: DepositOutcome): readonly Planne
     { kind: 'deposit.submitted', afterSteps: 2, payload: {} },
   ]
   return outcome === 'failed'
-    ? [...started, { kind: 'deposit.failed', afterSteps: 3, payload: { details: 'The payer has not enough money.' } }]
+    ? [
+        ...started,
+        {
+          kind: 'deposit.failed',
+          afterSteps: 3,
+          payload: { details: 'The payer has not enough money.', reasonCode: 'AM04' },
+        },
+      ]
     : [
         ...started,
         { kind: 'deposit.accepted', afterSteps: 3, payload: { debtor: sandboxDebtor } },

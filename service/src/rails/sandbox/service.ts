@@ -3,10 +3,16 @@
  * so they survive a kill of the service. It counts how often it receives each instruction.
  */
 import type { DepositOutcome } from '@partner-payments/wire'
-import { Unreachable } from '../../api/index.ts'
 import { after, type Clock, newId, partnerKey, present } from '../../kernel/index.ts'
-import { createBatcher, type Database, type Tx } from '../../postgres/index.ts'
-import type { Acknowledgement, BankNotification, Instruction, Rail } from '../port.ts'
+import type { Database, Tx } from '../../postgres/index.ts'
+import {
+  type Acknowledgement,
+  type BankNotification,
+  callTimeoutMsMax,
+  type Connector,
+  type Instruction,
+  type InstructionOutcome,
+} from '../port.ts'
 import {
   type Behaviour,
   behaviourOf,
@@ -16,11 +22,9 @@ import {
 } from './script.ts'
 import * as store from './store.ts'
 
-export type SandboxBank = Rail & {
+export type SandboxBank = Connector & {
   /** Schedules the notifications of a simulated deposit, in the transaction that opens it. */
   readonly scheduleDeposit: (tx: Tx, partnerId: string, depositId: string, outcome: DepositOutcome) => Promise<void>
-  /** Since when the oldest notification is unacknowledged; null: none is due. */
-  readonly oldestNotification: (now: Date) => Promise<Date | null>
   /** The bank's delay between two steps. */
   readonly stepMs: number
 }
@@ -31,8 +35,10 @@ type Subject = {
   readonly planned: readonly PlannedNotification[]
 }
 
-const instructionsPerBatchMax = 512
-const batchesUnderWayMax = 2
+export const sandboxConnectorId = 'sandbox'
+
+/** Two calls keep the database busy: while one commits, the other one writes. */
+const limits = { instructionsPerCallMax: 256, callsMax: 4, callTimeoutMs: callTimeoutMsMax } as const
 /** Bounds the counts of failed attempts for the `unreachable` behaviour. A restart clears them. */
 const countedInstructionsMax = 10_000
 
@@ -45,31 +51,36 @@ export function createSandboxBank(deps: SandboxBankDeps): SandboxBank {
   const schedule = createSchedule(deps)
   const receive = createReceive(deps, schedule)
 
-  /** Throws Unreachable for the first attempts of an instruction, as its behaviour says. */
-  const failFirstAttempts = (instructionId: string, failures: number): void => {
-    const attempts = (attemptsOf.get(instructionId) ?? 0) + 1
+  /** Whether the bank cannot be reached for this attempt, as the behaviour of the instruction says. */
+  const isUnreachable = (instruction: Instruction): boolean => {
+    const behaviour = behaviourOf(instruction)
+    if (behaviour.kind !== 'unreachable') return false
+    const attempts = (attemptsOf.get(instruction.id) ?? 0) + 1
     if (attemptsOf.size >= countedInstructionsMax) attemptsOf.clear()
-    attemptsOf.set(instructionId, attempts)
-    if (attempts <= failures) throw new Unreachable('downstream_unreachable', 'the sandbox bank cannot be reached')
+    attemptsOf.set(instruction.id, attempts)
+    return attempts <= behaviour.attempts
   }
 
   return {
-    id: 'sandbox',
+    id: sandboxConnectorId,
+    limits,
     stepMs,
-    instruct: async (instruction: Instruction) => {
-      const behaviour = behaviourOf(instruction)
-      if (behaviour.kind === 'unreachable') failFirstAttempts(instruction.id, behaviour.attempts)
-      return receive(instruction)
+    instruct: async (instructions) => {
+      const reachable = instructions.filter((instruction) => !isUnreachable(instruction))
+      const received = await receive(reachable)
+      return instructions.map((instruction): InstructionOutcome => received.get(keyOf(instruction)) ?? 'unknown')
     },
-    enquire: async (partnerId, instructionId) => {
-      const row = await store.instructionById(db, partnerId, instructionId)
-      return row && toAcknowledgement(row)
+    find: async (keys) => {
+      if (keys.length === 0) return []
+      const rows = await Promise.all(byShard(db, keys).map((group) => store.instructionsByIds(db, group)))
+      const found = new Map(rows.flat().map((row) => [keyOf(row), toAcknowledgement(row)]))
+      return keys.map((key) => found.get(keyOf(key)))
     },
     notifications: async (notificationsMax) =>
       (await store.dueNotifications(db, clock.now(), notificationsMax)).map(toNotification),
     oldestNotification: (now) => store.oldestDue(db, now),
     acknowledge: async (notifications) => {
-      if (notifications.length > 0) await store.deleteNotifications(db, notifications)
+      await Promise.all(byShard(db, notifications).map((group) => store.deleteNotifications(db, group)))
     },
     scheduleDeposit: async (tx, partnerId, depositId, outcome) =>
       schedule(tx, [{ partnerId, subjectId: depositId, planned: notificationsOfDeposit(outcome) }]),
@@ -95,13 +106,23 @@ const createSchedule =
     if (rows.length > 0) store.insertNotifications(tx, rows)
   }
 
-/** Concurrent instructions share a transaction. */
+/** On a sharded database a statement names one partner. */
+function byShard<T extends { readonly partnerId: string }>(
+  { sharded }: Pick<Database, 'sharded'>,
+  rows: readonly T[],
+): readonly (readonly T[])[] {
+  if (rows.length === 0) return []
+  return sharded ? [...Map.groupBy(rows, ({ partnerId }) => partnerId).values()] : [rows]
+}
+
+type Received = readonly (readonly [key: string, acknowledgement: Acknowledgement])[]
+
+/** Records instructions and schedules the notifications of those that are new, in one transaction. */
 function createReceive({ db, clock }: SandboxBankDeps, schedule: Schedule) {
   /** An instruction may occur more than once: each time counts, and the first one decides. */
-  const receiveAll = async (tx: Tx, instructions: readonly Instruction[]): Promise<readonly Acknowledgement[]> => {
-    const byKey = Map.groupBy(instructions, keyOf)
+  const receiveAll = async (tx: Tx, instructions: readonly Instruction[]): Promise<Received> => {
     const now = clock.now()
-    const received = [...byKey.values()].flatMap(([instruction, ...repeated]) => {
+    const received = [...Map.groupBy(instructions, keyOf).values()].flatMap(([instruction, ...repeated]) => {
       if (instruction === undefined) return []
       const behaviour = behaviourOf(instruction)
       const row = { ...instruction, ...answerOf(behaviour), timesReceived: 1 + repeated.length, receivedAt: now }
@@ -118,29 +139,36 @@ function createReceive({ db, clock }: SandboxBankDeps, schedule: Schedule) {
       tx,
       fresh.map(({ row: { partnerId, id: subjectId }, planned }) => ({ partnerId, subjectId, planned })),
     )
-    return instructions.map((instruction) => toAcknowledgement(storedOf(keyOf(instruction))))
+    return rows.map((row) => [keyOf(row), toAcknowledgement(row)] as const)
   }
-  return createBatcher({
-    db,
-    work: receiveAll,
-    callsMax: instructionsPerBatchMax,
-    batchesMax: batchesUnderWayMax,
-    partnerOf: ({ partnerId }: Instruction) => partnerId,
-    byIndex: true,
-  })
+  return async (instructions: readonly Instruction[]): Promise<ReadonlyMap<string, Acknowledgement>> => {
+    const groups = byShard(db, instructions)
+    const received = await Promise.all(
+      groups.map((group) => db.transaction((tx) => receiveAll(tx, group), { byIndex: true })),
+    )
+    return new Map(received.flat())
+  }
 }
 
 const keyOf = ({ partnerId, id }: { readonly partnerId: string; readonly id: string }) => partnerKey(partnerId, id)
 
-const answerOf = (behaviour: Behaviour): Pick<store.InstructionRow, 'accepted' | 'errorKey' | 'errorDetails'> =>
+const answerOf = (
+  behaviour: Behaviour,
+): Pick<store.InstructionRow, 'accepted' | 'errorKey' | 'errorDetails' | 'reasonCode'> =>
   behaviour.kind === 'refuse'
-    ? { accepted: false, errorKey: behaviour.errorKey, errorDetails: behaviour.details }
-    : { accepted: true, errorKey: null, errorDetails: null }
+    ? {
+        accepted: false,
+        errorKey: behaviour.errorKey,
+        errorDetails: behaviour.details,
+        reasonCode: behaviour.reasonCode,
+      }
+    : { accepted: true, errorKey: null, errorDetails: null, reasonCode: null }
 
+/** Notifications of earlier versions have no reason code. */
 function toNotification({ payload, ...row }: store.NotificationRow): BankNotification {
-  return { ...row, ...(JSON.parse(payload) as object) } as BankNotification
+  return { reasonCode: null, ...row, ...(JSON.parse(payload) as object) } as BankNotification
 }
 
-function toAcknowledgement({ accepted, errorKey, errorDetails }: store.InstructionRow): Acknowledgement {
-  return accepted ? { accepted } : { accepted, errorKey: errorKey ?? 'Failed', details: errorDetails ?? '' }
+function toAcknowledgement({ accepted, errorKey, errorDetails, reasonCode }: store.InstructionRow): Acknowledgement {
+  return accepted ? { accepted } : { accepted, errorKey: errorKey ?? 'Failed', details: errorDetails ?? '', reasonCode }
 }

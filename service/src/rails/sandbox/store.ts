@@ -1,12 +1,13 @@
 /** All SQL of the sandbox bank. */
 import type { ErrorKey } from '@partner-payments/wire'
 import { acrossPartners, dueWork, insertBy, ofPartners, sql, type Tx, unprepared } from '../../postgres/index.ts'
-import type { Instruction } from '../port.ts'
+import type { Instruction, InstructionKey } from '../port.ts'
 
 export type InstructionRow = {
   readonly accepted: boolean
   readonly errorKey: ErrorKey | null
   readonly errorDetails: string | null
+  readonly reasonCode: string | null
   readonly timesReceived: number
 }
 
@@ -29,11 +30,12 @@ const newInstructions = insertBy<NewInstruction>(
     accepted: 'boolean',
     errorKey: 'text',
     errorDetails: 'text',
+    reasonCode: 'text',
     receivedAt: 'timestamptz',
   },
   [
     ['partnerId', 'currency', 'creditorName', 'creditorAccount'],
-    ['timesReceived', 'accepted', 'errorKey', 'errorDetails', 'receivedAt'],
+    ['timesReceived', 'accepted', 'errorKey', 'errorDetails', 'reasonCode', 'receivedAt'],
   ],
   ['partnerId', 'id'],
 )
@@ -45,22 +47,26 @@ const newInstructions = insertBy<NewInstruction>(
 export function receiveInstructions(
   tx: Tx,
   rows: readonly NewInstruction[],
-): Promise<readonly (InstructionRow & { readonly partnerId: string; readonly id: string })[]> {
+): Promise<readonly (InstructionRow & InstructionKey)[]> {
   return tx.rows(
     unprepared(sql`/* rails.receiveInstructions */
     insert into rails.sandbox_instructions (partner_id, id, end_to_end_id, amount, currency, creditor_name,
-      creditor_account, times_received, accepted, error_key, error_details, received_at)
+      creditor_account, times_received, accepted, error_key, error_details, reason_code, received_at)
     ${newInstructions(tx, rows)}
     on conflict (partner_id, id) do update
       set times_received = sandbox_instructions.times_received + excluded.times_received
-    returning partner_id, id, accepted, error_key, error_details, times_received`),
+    returning partner_id, id, accepted, error_key, error_details, reason_code, times_received`),
   )
 }
 
-export function instructionById(tx: Tx, partnerId: string, id: string): Promise<InstructionRow | undefined> {
-  return tx.row<InstructionRow>(sql`/* rails.instructionById */
-    select accepted, error_key, error_details, times_received from rails.sandbox_instructions
-    where partner_id = ${partnerId} and id = ${id}`)
+export function instructionsByIds(
+  tx: Tx,
+  keys: readonly InstructionKey[],
+): Promise<readonly (InstructionRow & InstructionKey)[]> {
+  return tx.rows(sql`/* rails.instructionsByIds */
+    select partner_id, id, accepted, error_key, error_details, reason_code, times_received
+    from rails.sandbox_instructions
+    where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])`)
 }
 
 const newNotifications = insertBy<NotificationRow & { readonly dueAt: Date }>(
