@@ -30,7 +30,7 @@ export async function createPartners(databaseUrl: string, dataDir: string, count
       const account = await db.transaction(async (tx) => {
         const partnerId = await service.access.createPartner(tx, `Bench ${index}`)
         await service.deposits.creditPartner(tx, partnerId, {
-          connector: 'sandbox',
+          debit: 'settlement.sandbox',
           currency: 'EUR',
           amount: floatMinor,
         })

@@ -22,6 +22,7 @@ import {
   type Tracing,
 } from './kernel/index.ts'
 import { createIdempotency, sealedAnswers } from './idempotency/index.ts'
+import { type Cases, createCases } from './cases/index.ts'
 import { createLedger } from './ledger/index.ts'
 import {
   createMailQueue,
@@ -65,6 +66,7 @@ type GatewayForm = 'standalone' | 'gateway' | 'api'
 
 export type Service = {
   readonly access: Access
+  readonly cases: Cases
   readonly deposits: Deposits
   readonly sealer: Sealer
   /** Every column with sealed values. */
@@ -119,6 +121,7 @@ export function composeModules(deps: ModulesDeps) {
   const cursors = createCursors(deriveKey(masterKey, 'cursors'))
   const access = createAccess({ db, clock, sealer })
   const ledger = createLedger({ clock })
+  const cases = createCases({ db, clock, log, ledger })
   const eventOutbox = createEventOutbox({ wake: wakeDelivery })
   const bank = deps.bank ?? createSandboxBank({ db, clock, stepMs: config.SANDBOX_BANK_DELAY_MS })
   const fallback = config.RAIL === 'none' ? null : config.RAIL
@@ -161,6 +164,7 @@ export function composeModules(deps: ModulesDeps) {
     cursors,
     idempotency: createIdempotency({ db, clock, sealer }),
     access,
+    cases,
     ledger,
     eventOutbox,
     connectors,
@@ -214,7 +218,7 @@ export function compose(given: ServiceDeps): Service {
   const deps = { ...given, db }
   let delivery: Loop | undefined
   const modules = composeModules({ ...deps, wakeDelivery: () => delivery?.wake() })
-  const { access, connectors, deposits, payouts, sealer, webhooks } = modules
+  const { access, cases, connectors, deposits, payouts, sealer, webhooks } = modules
   const settlementWorkers = () =>
     startSettlement({
       log,
@@ -226,6 +230,7 @@ export function compose(given: ServiceDeps): Service {
     })
   return {
     access,
+    cases,
     deposits,
     sealer,
     sealedColumns: [sealedApiSecrets, sealedKyc, sealedWebhookSecrets, sealedMailSecrets, sealedAnswers],
@@ -313,7 +318,7 @@ function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[]
 
 /** The queues whose oldest due work a metric shows. */
 function queueProbes(db: Database, modules: Modules): readonly QueueProbe[] {
-  const { eventOutbox, payouts, deposits, connectors, mailQueue, webhooks } = modules
+  const { cases, eventOutbox, payouts, deposits, connectors, mailQueue, webhooks } = modules
   return [
     {
       name: 'events',
@@ -327,6 +332,7 @@ function queueProbes(db: Database, modules: Modules): readonly QueueProbe[] {
       { name: 'bank_notifications', connector: id, oldestDue: oldestNotification },
     ]),
     { name: 'expiring_deposits', oldestDue: deposits.oldestExpired },
+    { name: 'cases', oldestDue: () => cases.oldestOpen() },
     { name: 'mail', oldestDue: (now) => mailQueue.oldestDue(db, now) },
     { name: 'recoveries', oldestDue: () => webhooks.oldestRecovery() },
   ]

@@ -22,7 +22,7 @@ export async function createSandboxPartner(
 ): Promise<IssuedCredential> {
   const partnerId = await access.createPartner(tx, name)
   for (const currency of openingCurrencies) {
-    const money = { connector: sandboxConnectorId, currency, amount: openingBalanceMinor }
+    const money = { debit: `settlement.${sandboxConnectorId}` as const, currency, amount: openingBalanceMinor }
     await deposits.creditPartner(tx, partnerId, money)
   }
   return access.createServiceAccount(tx, { partnerId, name: `${name} service account`, permissions })

@@ -83,7 +83,7 @@ test('a key refused for insufficient funds stays free: the same request passes o
   const partner = await addPartner(service)
   const request = { idempotencyKey: newId() }
   assert.equal(await accepted(pay(service, partner, '10.00', request)), false)
-  const money = { connector: 'sandbox', currency: 'EUR', amount: 1000n } as const
+  const money = { debit: 'settlement.sandbox' as const, currency: 'EUR', amount: 1000n } as const
   await service.db.transaction((tx) => service.deposits.creditPartner(tx, partner.partnerId, money))
   const { replayed } = await pay(service, partner, '10.00', request)
   assert.equal(replayed, false)

@@ -82,7 +82,7 @@ export async function addPartner(service: Service, floatMinor = 0n, id = newId()
     customerId: customer.id,
   })
   const ownBeneficiary = await beneficiaries.create(partnerId, { ...account, name: 'Joan Clarke' })
-  const float = { connector: 'sandbox', currency: euros, amount: floatMinor }
+  const float = { debit: 'settlement.sandbox' as const, currency: euros, amount: floatMinor }
   if (floatMinor > 0n) await db.transaction((tx) => deposits.creditPartner(tx, partnerId, float))
   return { partnerId, caller, customer, beneficiary, ownBeneficiary }
 }

@@ -4,6 +4,7 @@
  */
 import { type Config, ConfigError } from '../config.ts'
 import { backupCommands, commandsWithoutDatabase } from './backups.ts'
+import { caseCommands } from './cases.ts'
 import type { Context } from './context.ts'
 import { keyCommands } from './keys.ts'
 import { type Options, parseCommand } from './options.ts'
@@ -24,6 +25,8 @@ const operatorUsage = `operator commands:
   operator service-account expire --partner ID --id ID [--at TIME]
   operator service-account revoke --partner ID --id ID
   operator impersonate --partner ID --staff NAME [--minutes 15]
+  operator case list
+  operator case resolve --partner ID --id ID --action credit|reverse|write-off|note --staff NAME --note TEXT [--to-partner ID]
   operator key list
   operator key reseal
   operator backup create
@@ -37,6 +40,7 @@ const commands: ReadonlyMap<string, Command> = new Map(
     ...moveCommands,
     ...serviceAccountCommands,
     ...keyCommands,
+    ...caseCommands,
     ...backupCommands,
   }),
 )

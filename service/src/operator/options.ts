@@ -19,6 +19,9 @@ const names = [
   'until',
   'to',
   'key-file',
+  'action',
+  'note',
+  'to-partner',
 ] as const
 const flags = ['remove', 'copy'] as const
 type Name = (typeof names)[number]
@@ -47,6 +50,13 @@ export function required(options: Options, name: Name): string {
   if (!uuid.test(value)) throw new ConfigError(`operator: --${name} must be a UUID`)
   // The API secret is sealed for the partner's id as the database returns it.
   return value.toLowerCase()
+}
+
+/** Undefined: the option is not given. */
+export function readPartner(options: Options, name: 'to-partner'): string | undefined {
+  const text = options[name]
+  if (text !== undefined && !uuid.test(text)) throw new ConfigError(`operator: --${name} must be a UUID`)
+  return text?.toLowerCase()
 }
 
 export function readInteger(options: Options, name: Name, { min, max, otherwise }: IntegerBounds): number {

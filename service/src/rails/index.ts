@@ -17,6 +17,7 @@ export {
   type Instruction,
   type InstructionKey,
   type InstructionOutcome,
+  type Money,
 } from './port.ts'
 export { type ChooseConnector, createChooseConnector } from './rules.ts'
 export { createSandboxBank, type SandboxBank, sandboxConnectorId } from './sandbox/service.ts'

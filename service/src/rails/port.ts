@@ -41,16 +41,25 @@ export type IncomingDebtor = {
   readonly address: string | null
 }
 
-/** A message that the bank sends asynchronously. `subjectId` is the id of the instruction or of the deposit. */
+/** As the bank booked it. Absent: the bank does not say, and it is taken to be what was instructed. */
+type Reported = { readonly money?: Money }
+export type Money = { readonly currency: Currency; readonly amount: Minor }
+
+/**
+ * A message that the bank sends asynchronously. `id` is the bank's, and the same at each repetition. `subjectId` is the id of
+ * the instruction or of the deposit; one that we do not know opens a case, in the ledger of `partnerId` (`operatorPartnerId`
+ * if the connector cannot tell whose money it is).
+ */
 export type BankNotification = { readonly partnerId: string; readonly id: string; readonly subjectId: string } & (
-  | { readonly kind: 'payout.settled' }
-  | {
+  | ({ readonly kind: 'payout.settled' } & Reported)
+  | ({
       readonly kind: 'payout.rejected' | 'payout.returned'
       readonly errorKey: ErrorKey
       readonly details: string
       readonly reasonCode: string | null
-    }
-  | { readonly kind: 'deposit.initiated' | 'deposit.submitted' | 'deposit.settled' }
+    } & Reported)
+  | { readonly kind: 'deposit.initiated' | 'deposit.submitted' }
+  | ({ readonly kind: 'deposit.settled' } & Reported)
   | { readonly kind: 'deposit.accepted'; readonly debtor: IncomingDebtor }
   | { readonly kind: 'deposit.failed'; readonly details: string; readonly reasonCode: string | null }
 )

@@ -48,7 +48,7 @@ async function addDollarPartner() {
   const { partnerId, caller } = partner
   const account = { iban: 'DE89370400440532013000', currency: 'USD', name: 'Dolly' }
   const { id: beneficiaryId } = await service.beneficiaries.create(partnerId, account)
-  const money = { connector: 'hanging', currency: 'USD', amount: 1_000_000n } as const
+  const money = { debit: 'settlement.hanging' as const, currency: 'USD', amount: 1_000_000n } as const
   await service.db.transaction((tx) => service.deposits.creditPartner(tx, partnerId, money))
   const payDollars = async () => {
     const body = { amount: rawNumber('10.00'), currency: 'USD', beneficiaryId, idempotencyKey: newId() }

@@ -47,7 +47,7 @@ const settlement = { log, connectors: [bank], payouts, deposits, idleMs: 1 }
 async function payoutOfKilledWorker(amount: string) {
   const partnerId = await db.transaction(async (tx) => {
     const id = await access.createPartner(tx, 'Partner')
-    await deposits.creditPartner(tx, id, { connector: bank.id, currency: 'EUR', amount: 1_000_000n })
+    await deposits.creditPartner(tx, id, { debit: `settlement.${bank.id}` as const, currency: 'EUR', amount: 1_000_000n })
     return id
   })
   const caller: Caller = { partnerId, serviceAccountId: newId(), name: 'Test', permissions: [] }

@@ -2,6 +2,7 @@
 import { Unreachable } from '../../api/index.ts'
 import { after, type Currency, type Minor, newId } from '../../kernel/index.ts'
 import { createBatcher, KeyTaken, once, type Tx } from '../../postgres/index.ts'
+import type { Transfer } from '../../ledger/index.ts'
 import type { Customer } from '../customers/index.ts'
 import { credit, type DepositsDeps } from './deps.ts'
 import * as events from './events.ts'
@@ -39,11 +40,14 @@ export type Deposits = {
   readonly expireDue: (depositsMax: number) => Promise<number>
   /** When the oldest deposit that is still to be expired was due; null: none. */
   readonly oldestExpired: (now: Date) => Promise<Date | null>
-  /** Credits the partner's own money, which the connector's bank holds, as a completed deposit (the float of a sandbox). */
+  /**
+   * Credits money to the partner itself as a completed deposit: the float of a sandbox, or the money of a case. `debit`: the
+   * account of the partner's ledger where it stands. Answers the reference of the transaction.
+   */
   readonly creditPartner: (
     tx: Tx,
     partnerId: string,
-    money: { readonly connector: string; readonly currency: Currency; readonly amount: Minor },
+    money: { readonly debit: Transfer['debit']; readonly currency: Currency; readonly amount: Minor },
   ) => Promise<string>
 }
 
@@ -100,7 +104,7 @@ export function createDeposits(deps: DepositsDeps): Deposits {
       return due.length
     },
     oldestExpired: (now) => store.oldestExpired(db, now),
-    creditPartner: async (tx, partnerId, { connector, currency, amount }) => {
+    creditPartner: async (tx, partnerId, { debit, currency, amount }) => {
       const opened = await transactions.open(tx, {
         partnerId,
         reference: null,
@@ -114,7 +118,8 @@ export function createDeposits(deps: DepositsDeps): Deposits {
         steps: ['Created'],
       })
       const { reference } = opened
-      await ledger.transfer(tx, { ...credit(connector, partnerId), currency, amount, partyId: partnerId, reference })
+      const accounts = { debit, credit: 'balance' } as const
+      await ledger.transfer(tx, { partnerId, ...accounts, currency, amount, partyId: partnerId, reference })
       await transactions.conclude(tx, partnerId, opened.id, { status: 'Completed', steps: ['Settled', 'Credited'] })
       return reference
     },

@@ -28,6 +28,7 @@ const instruction = (fields: Partial<Instruction> = {}): Instruction => ({
   simulatedOutcome: null,
   ...fields,
 })
+const money = { currency: 'EUR', amount: 1000n } as const
 const instruct = async (submitted: Instruction) => (await service.bank.instruct([submitted]))[0]
 const find = async (id: string) => (await service.bank.find([{ partnerId, id }]))[0]
 const kindOf = (fields: Partial<Instruction>) => behaviourOf(instruction(fields)).kind
@@ -42,19 +43,19 @@ test('the simulated outcome, then the exact amount, then the creditor name selec
   assert.equal(kindOf({ creditorName: 'Sandbox toString' }), 'settle')
   assert.equal(kindOf({ amount: 400_101n, simulatedOutcome: 'completed' }), 'settle')
   assert.equal(kindOf({ simulatedOutcome: 'sent' }), 'stay-sent')
-  assert.equal(Object.keys(magicAmounts).length, 7)
+  assert.equal(Object.keys(magicAmounts).length, 9)
 })
 
 test('the notifications of each behaviour and outcome follow one another', () => {
   const kinds = (notifications: readonly { readonly kind: string }[]) => notifications.map(({ kind }) => kind)
-  assert.deepEqual(kinds(notificationsOfInstruction(behaviourOf(instruction({ amount: 400_105n })))), [
+  assert.deepEqual(kinds(notificationsOfInstruction(behaviourOf(instruction({ amount: 400_105n })), money)), [
     'payout.settled',
     'payout.returned',
   ])
-  assert.deepEqual(notificationsOfInstruction(behaviourOf(instruction({ amount: 400_107n }))), [])
-  assert.deepEqual(notificationsOfDeposit('expired'), [])
+  assert.deepEqual(notificationsOfInstruction(behaviourOf(instruction({ amount: 400_107n })), money), [])
+  assert.deepEqual(notificationsOfDeposit('expired', money), [])
   for (const outcome of ['completed', 'failed'] as const) {
-    const steps = notificationsOfDeposit(outcome).map(({ afterSteps }) => afterSteps)
+    const steps = notificationsOfDeposit(outcome, money).map(({ afterSteps }) => afterSteps)
     assert.deepEqual(steps, [...new Set(steps)].toSorted(), 'one after another')
   }
 })

@@ -4,6 +4,7 @@
  */
 import type { DepositOutcome, ErrorKey } from '@partner-payments/wire'
 import { amountText, type Currency, type Minor } from '../../kernel/index.ts'
+import type { Money } from '../port.ts'
 
 /** `reasonCode`: ISO 20022, ExternalStatusReason1Code and ExternalReturnReason1Code. */
 type Reason = { readonly errorKey: ErrorKey; readonly details: string; readonly reasonCode: string }
@@ -18,6 +19,10 @@ export type Behaviour =
   | ({ readonly kind: 'reject' } & Reason)
   /** Settled, then returned by the beneficiary's bank. */
   | ({ readonly kind: 'return' } & Reason)
+  /** Settled for less than was instructed: the bank kept a charge. */
+  | { readonly kind: 'settle-short' }
+  /** Settled, then reported as rejected: the bank contradicts itself. */
+  | ({ readonly kind: 'contradict' } & Reason)
   /** Unreachable for the first attempts, then settles. */
   | { readonly kind: 'unreachable'; readonly attempts: number }
 
@@ -55,6 +60,13 @@ const behaviours = {
     reasonCode: 'AC04',
   },
   unreachable: { kind: 'unreachable', attempts: 2 },
+  short: { kind: 'settle-short' },
+  contradicted: {
+    kind: 'contradict',
+    errorKey: 'BankRejection',
+    details: 'The bank rejected the payment.',
+    reasonCode: 'MS03',
+  },
 } as const satisfies Record<string, Behaviour>
 
 /** Exact amounts, in any currency. */
@@ -66,6 +78,8 @@ export const magicAmounts: Readonly<Record<string, keyof typeof behaviours>> = {
   '4001.05': 'returned',
   '4001.06': 'unreachable',
   '4001.07': 'sent',
+  '4001.08': 'short',
+  '4001.09': 'contradicted',
 }
 /** Creditor names such as `Sandbox Rejected`, case-insensitive. */
 export const magicNamePrefix = 'sandbox '
@@ -97,19 +111,29 @@ export type PlannedNotification = {
   readonly payload: Readonly<Record<string, unknown>>
 }
 
+/** What the bank keeps of a payment that it settles short, in minor units. */
+const chargeMinor = 100n
+
+/** As JSON: the amount in minor units as text. */
+const moneyOf = ({ currency, amount }: Money) => ({ money: { currency, amount: String(amount) } })
+
 /** The notifications that follow an accepted instruction. `afterSteps` counts steps of the bank's delay. */
-export function notificationsOfInstruction(behaviour: Behaviour): readonly PlannedNotification[] {
+export function notificationsOfInstruction(behaviour: Behaviour, money: Money): readonly PlannedNotification[] {
+  const settled = { kind: 'payout.settled', afterSteps: 1, payload: moneyOf(money) }
   switch (behaviour.kind) {
     case 'settle':
     case 'unreachable':
-      return [{ kind: 'payout.settled', afterSteps: 1, payload: {} }]
+      return [settled]
+    case 'settle-short':
+      return [{ ...settled, payload: moneyOf({ ...money, amount: money.amount > chargeMinor ? money.amount - chargeMinor : 1n }) }]
     case 'reject':
       return [{ kind: 'payout.rejected', afterSteps: 1, payload: failure(behaviour) }]
-    case 'return':
-      return [
-        { kind: 'payout.settled', afterSteps: 1, payload: {} },
-        { kind: 'payout.returned', afterSteps: 2, payload: failure(behaviour) },
-      ]
+    case 'contradict':
+      return [settled, { kind: 'payout.rejected', afterSteps: 2, payload: failure(behaviour) }]
+    case 'return': {
+      const payload = { ...failure(behaviour), ...moneyOf(money) }
+      return [settled, { kind: 'payout.returned', afterSteps: 2, payload }]
+    }
     case 'stay-sent':
     case 'refuse':
       return []
@@ -127,7 +151,7 @@ const sandboxDebtor = {
   address: 'Sandbox Street 1, 10115 Berlin',
 }
 
-export function notificationsOfDeposit(outcome: DepositOutcome): readonly PlannedNotification[] {
+export function notificationsOfDeposit(outcome: DepositOutcome, money: Money): readonly PlannedNotification[] {
   if (outcome === 'expired') return [] // no payment arrives, so the deposit expires
   const started = [
     { kind: 'deposit.initiated', afterSteps: 1, payload: {} },
@@ -145,6 +169,6 @@ export function notificationsOfDeposit(outcome: DepositOutcome): readonly Planne
     : [
         ...started,
         { kind: 'deposit.accepted', afterSteps: 3, payload: { debtor: sandboxDebtor } },
-        { kind: 'deposit.settled', afterSteps: 4, payload: {} },
+        { kind: 'deposit.settled', afterSteps: 4, payload: moneyOf(money) },
       ]
 }

@@ -3,7 +3,7 @@
  * so they survive a kill of the service. It counts how often it receives each instruction.
  */
 import type { DepositOutcome } from '@partner-payments/wire'
-import { after, type Clock, newId, partnerKey, present } from '../../kernel/index.ts'
+import { after, type Clock, type Currency, newId, partnerKey, present } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import {
   type Acknowledgement,
@@ -11,7 +11,9 @@ import {
   callTimeoutMsMax,
   type Connector,
   type Instruction,
+  type InstructionKey,
   type InstructionOutcome,
+  type Money,
 } from '../port.ts'
 import {
   type Behaviour,
@@ -24,7 +26,10 @@ import * as store from './store.ts'
 
 export type SandboxBank = Connector & {
   /** Schedules the notifications of a simulated deposit, in the transaction that opens it. */
-  readonly scheduleDeposit: (tx: Tx, partnerId: string, depositId: string, outcome: DepositOutcome) => Promise<void>
+  readonly scheduleDeposit: (
+    tx: Tx,
+    deposit: InstructionKey & { readonly money: Money; readonly outcome: DepositOutcome },
+  ) => Promise<void>
   /** The bank's delay between two steps. */
   readonly stepMs: number
 }
@@ -82,8 +87,8 @@ export function createSandboxBank(deps: SandboxBankDeps): SandboxBank {
     acknowledge: async (notifications) => {
       await Promise.all(byShard(db, notifications).map((group) => store.deleteNotifications(db, group)))
     },
-    scheduleDeposit: async (tx, partnerId, depositId, outcome) =>
-      schedule(tx, [{ partnerId, subjectId: depositId, planned: notificationsOfDeposit(outcome) }]),
+    scheduleDeposit: async (tx, { partnerId, id: subjectId, money, outcome }) =>
+      schedule(tx, [{ partnerId, subjectId, planned: notificationsOfDeposit(outcome, money) }]),
   }
 }
 
@@ -126,7 +131,7 @@ function createReceive({ db, clock }: SandboxBankDeps, schedule: Schedule) {
       if (instruction === undefined) return []
       const behaviour = behaviourOf(instruction)
       const row = { ...instruction, ...answerOf(behaviour), timesReceived: 1 + repeated.length, receivedAt: now }
-      return [{ row, planned: notificationsOfInstruction(behaviour) }]
+      return [{ row, planned: notificationsOfInstruction(behaviour, instruction) }]
     })
     const rows = await store.receiveInstructions(
       tx,
@@ -164,9 +169,13 @@ const answerOf = (
       }
     : { accepted: true, errorKey: null, errorDetails: null, reasonCode: null }
 
-/** Notifications of earlier versions have no reason code. */
+type StoredMoney = { readonly money?: { readonly currency: Currency; readonly amount: string } }
+
+/** Notifications of earlier versions have no reason code and no money. */
 function toNotification({ payload, ...row }: store.NotificationRow): BankNotification {
-  return { reasonCode: null, ...row, ...(JSON.parse(payload) as object) } as BankNotification
+  const { money, ...facts } = JSON.parse(payload) as StoredMoney
+  const reported = money === undefined ? {} : { money: { ...money, amount: BigInt(money.amount) } }
+  return { reasonCode: null, ...row, ...facts, ...reported } as BankNotification
 }
 
 function toAcknowledgement({ accepted, errorKey, errorDetails, reasonCode }: store.InstructionRow): Acknowledgement {
