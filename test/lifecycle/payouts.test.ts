@@ -152,6 +152,28 @@ test('two notifications of one payout in one batch are applied one after the oth
   assert.deepEqual(await observe(service, payment), expected)
 })
 
+test('between an implied transition and its own, a payout has no failure', async () => {
+  const { payment, id, instructionId } = await inStatus('Processing')
+  const { partnerId } = payment
+  const committed: (string | null)[] = []
+  const observed = await createTestService({
+    url: service.url,
+    now: service.clock.now(),
+    wrapDatabase: (db) => ({
+      ...db,
+      transaction: async (work, options) => {
+        const result = await db.transaction(work, options)
+        const { status, errorKey } = await service.payouts.get(partnerId, id)
+        committed.push(status, errorKey)
+        return result
+      },
+    }),
+  })
+  assert.equal(await observed.payouts.rejected(partnerId, instructionId, failure), true)
+  assert.deepEqual(committed, ['Sent', null, 'Failed', failure.errorKey])
+  await observed.close()
+})
+
 test('an attempt keeps the lease, an unreachable bank makes the payout due again, and other transitions end both', async () => {
   for (const { trigger, keepsLease, isDue } of [
     { trigger: 'attempt', keepsLease: true, isDue: true },

@@ -40,7 +40,7 @@ export function rowsOn<Trigger extends string>(
 
 /** Whether rows lead from a status to another one, and add exactly these steps to the timeline. */
 export function leads(
-  { transitions }: Lifecycle,
+  { transitions }: Pick<Lifecycle, 'transitions'>,
   from: string | undefined,
   to: string,
   steps: readonly string[],
@@ -50,7 +50,7 @@ export function leads(
     const leaves = from === undefined ? row.from.length === 0 : row.from.includes(from)
     const isLoop = row.to === from && row.steps.length === 0
     if (!leaves || isLoop || row.steps.some((step, index) => step !== steps[index])) return false
-    return leads({ transitions } as Lifecycle, row.to, to, steps.slice(row.steps.length))
+    return leads({ transitions }, row.to, to, steps.slice(row.steps.length))
   })
 }
 
