@@ -1,7 +1,7 @@
 /**
- * `npm run generate` writes the files that are derived from the contract, the migrations and the benchmark results. With
- * `--check` it writes nothing, lists the stale files and exits with status 1 if there are any. With `--examples` it first
- * records the examples of the reference from a running service, which takes about a minute.
+ * `npm run generate` writes the files that are derived from the contract, the migrations, the tables of transitions and the
+ * benchmark results. With `--check` it writes nothing, lists the stale files and exits with status 1 if there are any. With
+ * `--examples` it first records the examples of the reference from a running service, which takes about a minute.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { comparison, fillPage, type Growth, parts, plots } from '../bench/growth-report.ts'
 import { configurationPage } from './generate/configuration.ts'
+import { lifecyclesPage } from './generate/lifecycles.ts'
 import { liveSchema } from './generate/live-schema.ts'
 import { permissionsPage } from './generate/permissions.ts'
 import { problemsPage } from './generate/problems.ts'
@@ -43,6 +44,7 @@ const outputs: Readonly<Record<string, () => string | Promise<string>>> = {
   'sdk/src/generated/types.ts': sdkTypes,
   'sdk/src/generated/operations.ts': sdkOperations,
   'docs/configuration.md': configurationPage,
+  'docs/lifecycles.md': lifecyclesPage,
   'docs/performance.md': performancePage,
   'docs/permissions.md': permissionsPage,
   'docs/problems.md': problemsPage,

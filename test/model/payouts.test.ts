@@ -1,7 +1,8 @@
 /**
  * Random days of a partner on a real database: deposits and payouts of every outcome, duplicates under one key, parallel,
- * dead and frozen workers, a bank connection that breaks. Every invariant is checked after each step. At the end, when no
- * work is due, each payment must have the outcome that it was made for.
+ * dead and frozen workers, a bank connection that breaks. Every invariant is checked after each step, and that each payment
+ * went along rows of its table of transitions. At the end, when no work is due, each payment must have the outcome that it
+ * was made for.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -23,6 +24,7 @@ import {
 } from '../support/composition.ts'
 import { createFaultyRail, type Fault, faults } from './bank.ts'
 import { checkPayments, type Ends } from './payments.ts'
+import { checkWalks, type Places } from './walks.ts'
 import { drawing } from '../support/drawing.ts'
 
 /** The amount selects the behaviour of the sandbox bank (docs/sandbox.md); the value is the final status. */
@@ -88,6 +90,7 @@ type Day = {
   readonly payoutEnds: Map<string, string>
   readonly depositEnds: Map<string, string>
   readonly seen: Ends
+  readonly places: Places
   posted: bigint
 }
 
@@ -247,6 +250,7 @@ async function checkEnds(day: Day): Promise<void> {
   assert.equal(payouts.length, day.payoutEnds.size, 'one instruction for each payout')
   for (const { timesReceived } of payouts) assert.equal(timesReceived, 1, 'the bank has each instruction once')
   const payments = await checkPayments(service.db, partnerId, day.seen)
+  await checkWalks(service.db, partnerId, day.places)
   const deposits = payments.filter(({ type }) => type === 'PartnerCustomerDeposit')
   assert.deepEqual(new Map(deposits.map(({ reference, status }) => [reference, status])), day.depositEnds)
   assert.equal((await balanceOf(service, partnerId)).posted, day.posted)
@@ -272,11 +276,13 @@ test('in any order of steps and faults no cent is lost or created, and every eve
         payoutEnds: new Map(),
         depositEnds: new Map(),
         seen: new Map(),
+        places: new Map(),
         posted: floatMinor,
       }
       for (const step of steps) {
         await run(day, step)
         await checkPayments(service.db, partner.partnerId, day.seen)
+        await checkWalks(service.db, partner.partnerId, day.places)
       }
       disarm()
       await finishWork(service)

@@ -77,7 +77,7 @@ export function checkSharding(db: Database): { readonly db: Database; readonly v
     rows: (statement) => tx.rows(note(statement)),
     row: (statement) => tx.row(note(statement)),
     run: (statement) => tx.run(note(statement)),
-    later: (statement) => tx.later(note(statement)),
+    later: (statement, rowsExpected) => tx.later(note(statement), rowsExpected),
   })
   const watched: Database = {
     ...db,

@@ -228,6 +228,36 @@ test('a hint that throws does not fail the committed transaction', async () => {
   await db.run(sql`delete from public.things`)
 })
 
+test('a queued write that affects another number of rows than expected rolls the transaction back', async () => {
+  const change = (tx: Tx, rowsExpected: number) =>
+    tx.later(sql`update public.things set text = 'changed' where id = 12`, rowsExpected)
+  await db.run(sql`insert into public.things values (12, 'l')`)
+  for (const rowsExpected of [0, 2]) {
+    // Still queued when the work ends, and already sent.
+    for (const work of [async () => undefined, (tx: Tx) => tx.row(sql`select 1 as one`)])
+      await assert.rejects(
+        db.transaction(async (tx) => {
+          change(tx, rowsExpected)
+          await work(tx)
+        }),
+        AssertionFailure,
+      )
+  }
+  const text = async () => (await db.row<{ text: string }>(sql`select text from public.things where id = 12`))?.text
+  assert.equal(await text(), 'l')
+  await db.transaction(async (tx) => change(tx, 1))
+  assert.equal(await text(), 'changed')
+  await db.run(sql`delete from public.things`)
+})
+
+test('a write that fails before one with an expected number of rows is reported as the cause', async () => {
+  const failing = db.transaction(async (tx) => {
+    tx.later(sql`insert into public.things values (null)`)
+    tx.later(sql`delete from public.things where id = 12`, 0)
+  })
+  await assert.rejects(failing, (error) => stateOf(error) === '23502')
+})
+
 test('queued writes and hints need a transaction', () => {
   assert.throws(() => db.later(sql`select 1`), AssertionFailure)
   assert.throws(() => db.afterCommit(() => undefined), AssertionFailure)

@@ -11,6 +11,7 @@ import {
   type Hint,
   inOneWrite,
   outsideTransaction,
+  type SentWrite,
   type Tx,
 } from './tx.ts'
 
@@ -70,7 +71,7 @@ export async function attempt<T, P>(
   const { client } = connection
   let broken = true
   const sharded = limits.shardSettings !== undefined
-  const { tx, sent, hints, commit } = createPipeline(connection, sharded)
+  const { tx, sent, hints, checkRows, commit } = createPipeline(connection, sharded)
   try {
     const [, read] = await inOneWrite(client, () => {
       const begun = begin(connection, limits).catch((error: unknown) => {
@@ -81,11 +82,12 @@ export async function attempt<T, P>(
       return Promise.all([begun, before?.(createTx(connection.send, outsideTransaction(sharded))) as Promise<P>])
     })
     const result = await work(tx, read)
+    await checkRows()
     const written = durability.mark()
     const committing = commit()
     committing.catch(() => undefined)
     let touched = 0
-    for (const sending of sent) touched += (await sending).count
+    for (const { result: sending } of sent) touched += (await sending).count
     // The server answers the commit of a failed transaction with ROLLBACK and without an error.
     assert((await committing).command === 'COMMIT', 'a transaction whose statements succeed commits')
     // A commit after writes that affected no row flushes nothing, so unflushed writes stay unflushed.
@@ -107,8 +109,8 @@ export async function attempt<T, P>(
 }
 
 /** A statement after a failed one only reports that the transaction has failed. The cause is the first failed write. */
-async function causeOf(error: unknown, sent: readonly Promise<unknown>[]): Promise<unknown> {
+async function causeOf(error: unknown, sent: readonly SentWrite[]): Promise<unknown> {
   if (stateOf(error) !== sqlState.inFailedTransaction) return error
-  const outcomes = await Promise.allSettled(sent)
+  const outcomes = await Promise.allSettled(sent.map(({ result }) => result))
   return outcomes.find((outcome) => outcome.status === 'rejected')?.reason ?? error
 }

@@ -20,9 +20,9 @@ export type Tx = {
   readonly run: (statement: Sql) => Promise<number>
   /**
    * Queues a write without a result. It is sent with the next statement or with the commit. If it fails, the transaction
-   * fails. Only within a transaction.
+   * fails. If it affects another number of rows than `rowsExpected`, nothing is committed. Only within a transaction.
    */
-  readonly later: (statement: Sql) => void
+  readonly later: (statement: Sql, rowsExpected?: number) => void
   /**
    * Registers a hint that runs once after the commit, however often it is registered. A hint may be lost with the process,
    * so the rows must be found without it. Only within a transaction.
@@ -112,19 +112,24 @@ export type Connection = {
 }
 export type Connect = () => Promise<Connection>
 
+const firstLineOf = ({ parts: [first = ''] }: Sql): string => first.split('\n', 1)[0] ?? ''
+
+type QueuedWrite = { readonly statement: Sql; readonly rowsExpected: number | undefined }
+export type SentWrite = QueuedWrite & { readonly result: Promise<{ readonly count: number }> }
+
 /** The statements of one transaction. `sent` holds the results of queued writes, which the commit must check. */
 export function createPipeline({ client, send: sendOn, run }: Connection, sharded: boolean) {
-  let queued: Sql[] = []
-  const sent: Promise<{ readonly count: number }>[] = []
+  let queued: QueuedWrite[] = []
+  const sent: SentWrite[] = []
   const hints = new Set<Hint>()
   const sendQueued = () => {
     const sending = queued
     queued = []
-    for (const statement of sending) {
-      const result = send(sendOn, statement)
+    for (const write of sending) {
+      const result = send(sendOn, write.statement)
       // The commit checks the result. If another statement has failed before, no caller reads it.
       result.catch(() => undefined)
-      sent.push(result)
+      sent.push({ ...write, result })
     }
   }
   const afterQueued = <T>(sendNext: () => T): T =>
@@ -136,7 +141,7 @@ export function createPipeline({ client, send: sendOn, run }: Connection, sharde
         })
   const direct = createTx(sendOn, {
     sharded,
-    later: (statement) => void queued.push(statement),
+    later: (statement, rowsExpected) => void queued.push({ statement, rowsExpected }),
     afterCommit: (hint) => void hints.add(hint),
   })
   const tx: Tx = {
@@ -145,5 +150,17 @@ export function createPipeline({ client, send: sendOn, run }: Connection, sharde
     row: <T extends object>(statement: Sql) => afterQueued(() => direct.row<T>(statement)),
     run: (statement) => afterQueued(() => direct.run(statement)),
   }
-  return { tx, sent, hints, commit: () => afterQueued(() => run('commit')) }
+  /**
+   * Checks the numbers of rows that writes expected, before the commit is sent. The answers have usually arrived with that
+   * of a later statement. Only a write that is still queued costs a round trip.
+   */
+  const checkRows = async (): Promise<void> => {
+    if (queued.some(({ rowsExpected }) => rowsExpected !== undefined)) inOneWrite(client, sendQueued)
+    for (const { statement, rowsExpected, result } of sent) {
+      if (rowsExpected === undefined) continue
+      const { count } = await result
+      assert(count === rowsExpected, `${count} of ${rowsExpected} rows are written by ${firstLineOf(statement)}`)
+    }
+  }
+  return { tx, sent, hints, checkRows, commit: () => afterQueued(() => run('commit')) }
 }

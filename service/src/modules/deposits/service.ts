@@ -1,12 +1,13 @@
 /** The verbs of the deposits module. */
 import { Unreachable } from '../../api/index.ts'
 import { after, type Currency, type Minor, newId } from '../../kernel/index.ts'
-import { createBatcher, KeyTaken, once, type Tx } from '../../postgres/index.ts'
 import type { Transfer } from '../../ledger/index.ts'
+import { applyInBatches } from '../../lifecycle/index.ts'
+import { KeyTaken, once, type Tx } from '../../postgres/index.ts'
 import type { Customer } from '../customers/index.ts'
 import { credit, type DepositsDeps } from './deps.ts'
 import * as events from './events.ts'
-import { createApplyBatch, type DepositNotification, type DepositTrigger } from './progress.ts'
+import { createApplyBatch, type DepositNotification } from './progress.ts'
 import * as store from './store.ts'
 
 export type NewDeposit = {
@@ -52,28 +53,10 @@ export type Deposits = {
 }
 
 const paymentCountry = 'DE'
-/** A batch of 128 spent a tenth of its time on planning and round trips. */
-const triggersPerBatchMax = 512
-/** A batch locks the balances last, so a second batch can run until then. */
-const concurrentBatchesMax = 2
 
 export function createDeposits(deps: DepositsDeps): Deposits {
   const { db, clock, ledger, transactions, customers } = deps
-  const applyInBatch = createBatcher({
-    db,
-    work: createApplyBatch(deps),
-    callsMax: triggersPerBatchMax,
-    batchesMax: concurrentBatchesMax,
-    partnerOf: ({ partnerId }: DepositTrigger) => partnerId,
-    // On small tables the planner would choose sequential scans, and a cached plan would keep them as the tables grow.
-    byIndex: true,
-  })
-  const apply = async (trigger: DepositTrigger): Promise<boolean> => {
-    for (;;) {
-      const applied = await applyInBatch(trigger)
-      if (applied !== 'deferred') return applied
-    }
-  }
+  const apply = applyInBatches({ db, work: createApplyBatch(deps) })
   return {
     open: async (deposit, opened) => {
       const { partnerId, operation, idempotencyKey } = deposit

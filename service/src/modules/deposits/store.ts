@@ -102,6 +102,8 @@ export function expiredDeposits(
 }
 
 export type DepositChange = DepositKey & {
+  /** The status that was judged under the lock. */
+  readonly fromStatus: DepositStatus
   readonly status: DepositStatus
   /** Null leaves the stored debtor unchanged. */
   readonly debtor: string | null
@@ -111,11 +113,22 @@ export type DepositChange = DepositKey & {
 
 /** Most changes of a batch have the same values in these columns. */
 const givenChanges = givenBy<DepositChange>(
-  { partnerId: 'uuid', id: 'uuid', status: 'text', debtor: 'json', errorDetails: 'text', expiresAt: 'timestamptz' },
-  [['partnerId'], ['status', 'errorDetails'], ['debtor'], ['expiresAt']],
+  {
+    partnerId: 'uuid',
+    id: 'uuid',
+    fromStatus: 'text',
+    status: 'text',
+    debtor: 'json',
+    errorDetails: 'text',
+    expiresAt: 'timestamptz',
+  },
+  [['partnerId'], ['fromStatus', 'status', 'errorDetails'], ['debtor'], ['expiresAt']],
 )
 
-/** Each deposit once; the caller holds their locks. Unprepared, so that the plan suits the number of rows and partners. */
+/**
+ * Each deposit once; the caller holds their locks. A deposit in another status than `fromStatus` fails the transaction.
+ * Unprepared, so that the plan suits the number of rows and partners.
+ */
 export function updateDeposits(tx: Tx, changes: readonly DepositChange[], now: Date): void {
   const partnerIds = changes.map((change) => change.partnerId)
   tx.later(
@@ -124,6 +137,7 @@ export function updateDeposits(tx: Tx, changes: readonly DepositChange[], now: D
       error_details = given.error_details, expires_at = given.expires_at, updated_at = ${now}
     from (${givenChanges(changes)}) as given
     where ${ofPartners(partnerIds, sql`deposit.partner_id`)}
-      and deposit.partner_id = given.partner_id and deposit.id = given.id`),
+      and deposit.partner_id = given.partner_id and deposit.id = given.id and deposit.status = given.from_status`),
+    changes.length,
   )
 }

@@ -1,18 +1,19 @@
 /**
- * The only writer of a payout's progress. One transaction applies a batch of triggers: it decides the move of each payout
- * separately, by the table of moves, then writes all moves together. A duplicate changes nothing.
+ * The only writer of a payout's progress: the engine of lifecycles with the table of payouts. One transaction applies a batch
+ * of triggers and writes all transitions together. A duplicate changes nothing.
  */
 import type { ErrorKey } from '@partner-payments/wire'
-import { after, assert, partnerKey, present } from '../../kernel/index.ts'
+import { after, partnerKey, present } from '../../kernel/index.ts'
 import type { NewEvent } from '../../events/index.ts'
 import type { Transfer } from '../../ledger/index.ts'
+import { type Advanced, createEngine, type Move as Transit } from '../../lifecycle/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { Payer } from '../customers/index.ts'
 import type { Move, NewTransaction } from '../transactions/index.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { failed, withdrawal } from './events.ts'
-import { leaseMs, mayMove, type PayoutMove, type PayoutMoveName, payoutMoves } from './lifecycle.ts'
-import { holdsReserve, retryDelayAfter } from './rules.ts'
+import { leaseMs, type PayoutEvent, payoutLifecycle } from './lifecycle.ts'
+import { retryDelayAfter } from './rules.ts'
 import * as store from './store.ts'
 
 export type Failure = { readonly errorKey: ErrorKey; readonly details: string }
@@ -28,22 +29,6 @@ export type PayoutTrigger = { readonly partnerId: string } & (
   | (UnderLease & { readonly payoutId: string; readonly leaseId: string })
   | (Notified & { readonly instructionId: string })
 )
-
-/**
- * False: nothing changed. `deferred`: the batch holds an earlier trigger of the payout, or the trigger implies an earlier
- * move, which was made; the caller repeats the trigger once that is committed.
- */
-export type Advanced = boolean | 'deferred'
-
-type Step = {
-  readonly name: PayoutMoveName
-  readonly failure?: Failure
-  /** The worker keeps the payout under its lease, or it is due again later. Without them the lease ends. */
-  readonly leaseId?: string
-  readonly dueAt?: Date
-  readonly sendAttempts?: number
-  readonly implied?: true
-}
 
 /** The payout ids of the instructions that a batch names. They never change, so that no lock protects them. */
 type Instructions = ReadonlyMap<string, string>
@@ -67,100 +52,42 @@ const payoutIdOf = (trigger: PayoutTrigger, instructions: Instructions): string 
 }
 
 export function createAdvance(deps: PayoutsDeps) {
-  return async (
-    tx: Tx,
-    triggers: readonly PayoutTrigger[],
-    instructions: Instructions,
-  ): Promise<readonly Advanced[]> => {
-    const keys = triggers.map((trigger) => ({ partnerId: trigger.partnerId, id: payoutIdOf(trigger, instructions) }))
-    const rows = await store.lockPayouts(tx, keys)
-    const payouts = new Map(rows.map((row) => [partnerKey(row.partnerId, row.id), row]))
-    // After the locks: no move bears an earlier time than one that it waited for.
-    const now = deps.clock.now()
-    const seen = new Set<string>()
-    const steps: { readonly payout: store.PayoutRow; readonly step: Step }[] = []
-    const answers = triggers.map((trigger, index): Advanced => {
-      const { partnerId, id } = present(keys[index], 'each trigger has a key')
-      const key = partnerKey(partnerId, id)
-      if (seen.has(key)) return 'deferred'
-      seen.add(key)
-      const payout = present(payouts.get(key), 'a payout that a worker or a bank names exists')
-      const step = decide(payout, trigger, now)
-      if (step === undefined) return false
-      steps.push({ payout, step })
-      return step.implied ? 'deferred' : true
-    })
-    if (steps.length > 0) await write(deps, tx, steps, now)
-    return answers
-  }
-}
-
-/** Undefined if the trigger changes nothing: it repeats or contradicts the recorded status, or its lease is lost. */
-function decide(payout: store.PayoutRow, trigger: PayoutTrigger, now: Date): Step | undefined {
-  return 'leaseId' in trigger ? decideUnderLease(payout, trigger, now) : decideNotified(payout, trigger)
-}
-
-function decideUnderLease(
-  payout: store.PayoutRow,
-  trigger: UnderLease & { readonly leaseId: string },
-  now: Date,
-): Step | undefined {
-  const { leaseId } = trigger
-  if (payout.leaseId !== leaseId) return undefined
-  const { status, sendAttempts } = payout
-  switch (trigger.kind) {
-    case 'attempt': {
-      const lease = { leaseId, dueAt: after(now, leaseMs), sendAttempts: sendAttempts + 1 }
-      return { name: status === 'Pending' ? 'accept' : 'retry', ...lease }
-    }
-    case 'accepted':
-      return { name: 'send' }
-    case 'refused':
-      return { name: 'fail', failure: trigger.failure }
-    case 'unreachable':
-      return { name: 'retry', dueAt: after(now, retryDelayAfter(sendAttempts)) }
-  }
-}
-
-/**
- * A notification proves that the bank has the instruction, even if the acknowledgement was lost with its worker. So a
- * Processing payout becomes Sent first, which ends its lease and keeps other workers from sending it again.
- */
-function decideNotified({ status }: store.PayoutRow, trigger: Notified): Step | undefined {
-  if (status === 'Processing') return { name: 'send', implied: true }
-  switch (trigger.kind) {
-    case 'settled':
-      return mayMove(status, 'complete') ? { name: 'complete' } : undefined
-    case 'rejected':
-      return status === 'Sent' ? { name: 'fail', failure: trigger.failure } : undefined
-    case 'returned': {
-      const name = holdsReserve(status) ? 'return' : 'refund'
-      return mayMove(status, name) ? { name, failure: trigger.failure } : undefined
-    }
-  }
-}
-
-type Written = { readonly payout: store.PayoutRow; readonly step: Step; readonly move: PayoutMove }
-
-async function write(
-  deps: PayoutsDeps,
-  tx: Tx,
-  steps: readonly { readonly payout: store.PayoutRow; readonly step: Step }[],
-  now: Date,
-): Promise<void> {
-  const { ledger, transactions } = deps
-  const written = steps.map(({ payout, step }): Written => {
-    const { status, id } = payout
-    assert(mayMove(status, step.name), `payout ${id} is ${status}: no move ${step.name} leaves this status`)
-    return { payout, step, move: payoutMoves[step.name] }
+  const apply = createEngine({
+    clock: deps.clock,
+    lifecycle: payoutLifecycle,
+    lock: store.lockPayouts,
+    actorOf: (trigger: PayoutTrigger) => ('leaseId' in trigger ? 'worker' : 'bank'),
+    holds: (payout: store.PayoutRow, trigger) => !('leaseId' in trigger) || payout.leaseId === trigger.leaseId,
+    write: (tx, moves, now) => write(deps, tx, moves, now),
   })
-  store.updatePayouts(tx, written.map(changeOf), now)
+  return (tx: Tx, triggers: readonly PayoutTrigger[], instructions: Instructions): Promise<readonly Advanced[]> =>
+    apply(
+      tx,
+      triggers.map((trigger) => ({
+        key: { partnerId: trigger.partnerId, id: payoutIdOf(trigger, instructions) },
+        trigger,
+      })),
+    )
+}
+
+type PayoutMove = Transit<store.PayoutRow, PayoutTrigger, PayoutEvent>
+type Written = { readonly payout: store.PayoutRow; readonly failure?: Failure; readonly move: PayoutMove['transition'] }
+
+/** An implied transition is not what the trigger reports, so that it has no failure. */
+const toWritten = ({ row: payout, trigger, transition: move, implied }: PayoutMove): Written =>
+  'failure' in trigger && !implied ? { payout, move, failure: trigger.failure } : { payout, move }
+
+async function write(deps: PayoutsDeps, tx: Tx, moves: readonly PayoutMove[], now: Date): Promise<void> {
+  const { ledger, transactions } = deps
+  const written = moves.map(toWritten)
+  const changes = moves.map((move) => changeOf(move, now))
+  store.updatePayouts(tx, changes, now)
   await appendEvents(deps, tx, written, now)
   const refunds = openRefunds(deps, tx, written)
   await transactions.moveMany(tx, [...written.flatMap(transactionMove), ...refunds.map(({ move }) => move)])
   for (const { payout, move } of written)
     if (move.ledger === 'refund')
-      await transactions.noteAfterEnd(tx, payout.partnerId, payout.transactionId, 'Returned')
+      for (const step of move.steps) await transactions.noteAfterEnd(tx, payout.partnerId, payout.transactionId, step)
   const ends = written.flatMap(({ payout: { partnerId, reserveId }, move }) =>
     move.ledger === 'post' || move.ledger === 'release' ? [{ partnerId, reserveId, kind: move.ledger }] : [],
   )
@@ -169,24 +96,35 @@ async function write(
   await ledger.settleMany(tx, ends, credits)
 }
 
-const changeOf = ({ payout, step, move }: Written): store.PayoutChange => ({
-  partnerId: payout.partnerId,
-  id: payout.id,
-  status: move.to,
-  errorKey: step.failure?.errorKey ?? null,
-  errorDetails: step.failure?.details ?? null,
-  sendAttempts: step.sendAttempts ?? payout.sendAttempts,
-  dueAt: step.dueAt ?? null,
-  leaseId: step.leaseId ?? null,
-})
+function changeOf(transit: PayoutMove, now: Date): store.PayoutChange {
+  const { payout, move, failure } = toWritten(transit)
+  return {
+    partnerId: payout.partnerId,
+    id: payout.id,
+    fromStatus: payout.status,
+    status: move.to,
+    errorKey: failure?.errorKey ?? null,
+    errorDetails: failure?.details ?? null,
+    ...scheduleOf(transit, now),
+  }
+}
 
-/** A refund adds a step to a transaction that has ended (`noteAfterEnd`). */
-function transactionMove({ payout, step, move }: Written): readonly Move[] {
+/** An attempt keeps the lease, and an unreachable bank makes the payout due again. Every other transition ends both. */
+function scheduleOf({ row, trigger }: PayoutMove, now: Date) {
+  const { sendAttempts } = row
+  if (trigger.kind === 'attempt')
+    return { leaseId: trigger.leaseId, dueAt: after(now, leaseMs), sendAttempts: sendAttempts + 1 }
+  const dueAt = trigger.kind === 'unreachable' ? after(now, retryDelayAfter(sendAttempts)) : null
+  return { leaseId: null, dueAt, sendAttempts }
+}
+
+/** A refund adds its step to a transaction that has ended (`noteAfterEnd`). */
+function transactionMove({ payout, failure, move }: Written): readonly Move[] {
   const { partnerId, transactionId: id } = payout
   const { steps, concludes } = move
   if (move.ledger === 'refund' || steps.length === 0) return []
   if (concludes === undefined) return [{ partnerId, id, steps }]
-  const errorKey = step.failure === undefined ? {} : { errorKey: step.failure.errorKey }
+  const errorKey = failure === undefined ? {} : { errorKey: failure.errorKey }
   return [{ partnerId, id, steps, conclusion: { status: concludes, ...errorKey } }]
 }
 
@@ -197,40 +135,39 @@ async function appendEvents(
   written: readonly Written[],
   now: Date,
 ): Promise<void> {
-  const told = written.flatMap(({ payout, step, move }) => {
+  const told = written.flatMap(({ payout, failure, move }) => {
     const { partnerId, customerId } = payout
     const { event } = move
     return customerId === null || event === undefined
       ? []
-      : [{ payout, step, event, key: { partnerId, id: customerId } }]
+      : [{ payout, failure, event, key: { partnerId, id: customerId } }]
   })
   if (told.length === 0) return
   const payers = await customers.payersByIds(
     tx,
     told.map(({ key }) => key),
   )
-  const events = told.map(({ payout, step, event, key }): WithdrawalEvent => {
+  const events = told.map(({ payout, failure, event, key }): WithdrawalEvent => {
     const payer = present(payers.get(partnerKey(key.partnerId, key.id)), 'the customer of a payout exists')
-    return eventOf(payout, payer, event, step.failure, now)
+    return eventOf(payout, payer, event, failure, now)
   })
   eventOutbox.appendMany(tx, events)
 }
 
-type WithdrawalEvent = { [N in WithdrawalEventName]: NewEvent<N> }[WithdrawalEventName]
-type WithdrawalEventName = `partner.customer.withdrawal.${NonNullable<PayoutMove['event']>}`
+type WithdrawalEvent = { [N in PayoutEvent]: NewEvent<N> }[PayoutEvent]
 
 function eventOf(
   payout: store.PayoutRow,
   payer: Payer,
-  event: NonNullable<PayoutMove['event']>,
+  type: PayoutEvent,
   failure: Failure | undefined,
   now: Date,
 ): WithdrawalEvent {
   const origin = { partnerId: payout.partnerId, occurredAt: now }
   const data = withdrawal(payout, payer)
-  if (event === 'failed')
-    return { ...origin, type: 'partner.customer.withdrawal.failed', data: failed(data, failure?.details ?? null) }
-  return { ...origin, type: `partner.customer.withdrawal.${event}`, data }
+  return type === 'partner.customer.withdrawal.failed'
+    ? { ...origin, type, data: failed(data, failure?.details ?? null) }
+    : { ...origin, type, data }
 }
 
 type Refund = { readonly move: Move; readonly credit: Transfer }

@@ -1,54 +1,108 @@
-/**
- * The moves of a payout from status to status: the only ones that exist. Each row says what the move writes besides the
- * status: the end of the reserve, the steps of the timeline, the end of the transaction, the event of a customer's payout.
- */
-import type { TimelineStep } from '@partner-payments/wire'
+/** The transitions of a payout: the only ones that exist. docs/lifecycles.md shows them. */
+import { payouts } from '@partner-payments/wire'
 import { secondMs } from '../../kernel/index.ts'
-import type { PayoutStatus } from './rules.ts'
+import { createLifecycle, type EventOf } from '../../lifecycle/index.ts'
 
-export type PayoutMove = {
-  readonly from: readonly PayoutStatus[]
-  readonly to: PayoutStatus
-  readonly steps: readonly TimelineStep[]
-  /** What happens to the reserved money. `refund`: a new, linked transaction brings money back that was posted. */
-  readonly ledger?: 'post' | 'release' | 'refund'
-  /** The final status of the transaction. */
-  readonly concludes?: 'Completed' | 'Unsuccessful'
-  readonly event?: 'accepted' | 'sent' | 'failed'
-}
+const reported = ['settled', 'rejected', 'returned'] as const
 
-export const payoutMoves = {
-  /** The checks have passed, and the first attempt is recorded. */
-  accept: { from: ['Pending'], to: 'Processing', steps: ['Accepted'], event: 'accepted' },
-  /** A further attempt is recorded, or the bank was unreachable. */
-  retry: { from: ['Processing'], to: 'Processing', steps: [] },
-  send: { from: ['Processing'], to: 'Sent', steps: ['Sent'], event: 'sent' },
-  complete: { from: ['Sent'], to: 'Completed', steps: ['Settled'], ledger: 'post', concludes: 'Completed' },
-  fail: {
-    from: ['Processing', 'Sent'],
-    to: 'Failed',
-    steps: ['Failed'],
-    ledger: 'release',
-    concludes: 'Unsuccessful',
-    event: 'failed',
+export const payoutLifecycle = createLifecycle({
+  subject: 'payout',
+  statuses: payouts.payoutStatuses,
+  transitions: {
+    accept: {
+      from: [],
+      to: 'Pending',
+      cause: 'The partner requests the payout, and the balance covers it.',
+      by: ['partner'],
+      on: ['requested'],
+      ledger: 'reserve',
+      steps: ['Created', 'Reserved'],
+      event: 'partner.customer.withdrawal.requested',
+    },
+    begin: {
+      from: ['Pending'],
+      to: 'Processing',
+      cause: 'The worker records its first attempt. The bank receives the instruction after that.',
+      by: ['worker'],
+      on: ['attempt'],
+      steps: ['Accepted'],
+      event: 'partner.customer.withdrawal.accepted',
+    },
+    retry: {
+      from: ['Processing'],
+      to: 'Processing',
+      cause: 'The worker records a further attempt, or that the bank was unreachable.',
+      by: ['worker'],
+      on: ['attempt', 'unreachable'],
+      steps: [],
+    },
+    /** The implied transition ends the lease, which keeps other workers from sending the instruction again. */
+    send: {
+      from: ['Processing'],
+      to: 'Sent',
+      cause: 'The bank accepts the instruction. If its answer was lost, a notification about the payment proves it.',
+      by: ['worker', 'bank'],
+      on: ['accepted'],
+      impliedBy: reported,
+      steps: ['Sent'],
+      event: 'partner.customer.withdrawal.sent',
+    },
+    refuse: {
+      from: ['Processing'],
+      to: 'Failed',
+      cause: 'The bank refuses the instruction, or does not have it after the last attempt.',
+      by: ['worker'],
+      on: ['refused'],
+      ledger: 'release',
+      steps: ['Failed'],
+      concludes: 'Unsuccessful',
+      event: 'partner.customer.withdrawal.failed',
+    },
+    settle: {
+      from: ['Sent'],
+      to: 'Completed',
+      cause: 'The bank has paid.',
+      by: ['bank'],
+      on: ['settled'],
+      ledger: 'post',
+      steps: ['Settled'],
+      concludes: 'Completed',
+    },
+    reject: {
+      from: ['Sent'],
+      to: 'Failed',
+      cause: 'The bank rejects the payment that it had accepted.',
+      by: ['bank'],
+      on: ['rejected'],
+      ledger: 'release',
+      steps: ['Failed'],
+      concludes: 'Unsuccessful',
+      event: 'partner.customer.withdrawal.failed',
+    },
+    return: {
+      from: ['Sent'],
+      to: 'Returned',
+      cause: 'The bank returns the money before it reports the settlement.',
+      by: ['bank'],
+      on: ['returned'],
+      ledger: 'release',
+      steps: ['Returned'],
+      concludes: 'Unsuccessful',
+      event: 'partner.customer.withdrawal.failed',
+    },
+    refund: {
+      from: ['Completed'],
+      to: 'Returned',
+      cause: 'The bank returns the money after the settlement.',
+      by: ['bank'],
+      on: ['returned'],
+      ledger: 'refund',
+      steps: ['Returned'],
+    },
   },
-  /** The bank returns the money before it reports the settlement. */
-  return: {
-    from: ['Sent'],
-    to: 'Returned',
-    steps: ['Returned'],
-    ledger: 'release',
-    concludes: 'Unsuccessful',
-    event: 'failed',
-  },
-  /** The bank returns the money after the settlement. */
-  refund: { from: ['Completed'], to: 'Returned', steps: ['Returned'], ledger: 'refund' },
-} as const satisfies Readonly<Record<string, PayoutMove>>
+})
 
-export type PayoutMoveName = keyof typeof payoutMoves
-
-export const mayMove = (from: PayoutStatus, name: PayoutMoveName): boolean =>
-  (payoutMoves[name].from as readonly PayoutStatus[]).includes(from)
+export type PayoutEvent = EventOf<typeof payoutLifecycle>
 
 /** Longer than an attempt at a bank, and short enough that another worker soon takes over a killed worker's payouts. */
 export const leaseMs = 15 * secondMs

@@ -4,7 +4,7 @@
  * Concurrent calls share a transaction (`advance.ts`).
  */
 import { after, newId, nilId } from '../../kernel/index.ts'
-import { createBatcher } from '../../postgres/index.ts'
+import { applyInBatches } from '../../lifecycle/index.ts'
 import type { Acknowledgement } from '../../rails/index.ts'
 import { createAdvance, type Failure, type PayoutTrigger, readInstructions } from './advance.ts'
 import type { PayoutsDeps } from './deps.ts'
@@ -58,27 +58,8 @@ type Settling = {
 
 export type Progress = Claiming & Sending & Settling
 
-const triggersPerBatchMax = 512
-/** A batch locks the balances last, so a second batch can run until then. */
-const batchesUnderWayMax = 2
-
 export function createProgress(deps: PayoutsDeps): Progress {
-  const inBatch = createBatcher({
-    db: deps.db,
-    read: readInstructions,
-    work: createAdvance(deps),
-    callsMax: triggersPerBatchMax,
-    batchesMax: batchesUnderWayMax,
-    partnerOf: ({ partnerId }: PayoutTrigger) => partnerId,
-    // On small tables the planner would choose sequential scans, and a cached plan would keep them as the tables grow.
-    byIndex: true,
-  })
-  const advance = async (trigger: PayoutTrigger): Promise<boolean> => {
-    for (;;) {
-      const advanced = await inBatch(trigger)
-      if (advanced !== 'deferred') return advanced
-    }
-  }
+  const advance = applyInBatches({ db: deps.db, read: readInstructions, work: createAdvance(deps) })
   return { ...createClaiming(deps), ...createSending(advance), ...createSettling(advance) }
 }
 

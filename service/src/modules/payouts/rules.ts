@@ -10,10 +10,6 @@ export type PayoutStatus = (typeof payouts.payoutStatuses)[number]
 export const payoutOperations = ['createFiatPayout', 'simulateWithdrawal'] as const
 export type PayoutOperation = (typeof payoutOperations)[number]
 
-/** Whether the money of a payout in this status is reserved. */
-export const holdsReserve = (status: PayoutStatus) =>
-  status === 'Pending' || status === 'PendingApproval' || status === 'Processing' || status === 'Sent'
-
 /** Equal for requests that ask for the same payout: `100` and `100.00` are one amount. */
 export function fingerprintOf(request: {
   readonly amount: Minor

@@ -216,6 +216,8 @@ export async function releaseLeases(tx: Tx, partnerId: string, now: Date): Promi
 }
 
 export type PayoutChange = PayoutId & {
+  /** The status that was judged under the lock. */
+  readonly fromStatus: PayoutStatus
   readonly status: PayoutStatus
   readonly errorKey: ErrorKey | null
   readonly errorDetails: string | null
@@ -229,6 +231,7 @@ const givenChanges = givenBy<PayoutChange>(
   {
     partnerId: 'uuid',
     id: 'uuid',
+    fromStatus: 'text',
     status: 'text',
     errorKey: 'text',
     errorDetails: 'text',
@@ -236,10 +239,13 @@ const givenChanges = givenBy<PayoutChange>(
     dueAt: 'timestamptz',
     leaseId: 'uuid',
   },
-  [['partnerId'], ['status', 'errorKey', 'errorDetails'], ['sendAttempts', 'dueAt', 'leaseId']],
+  [['partnerId'], ['fromStatus', 'status', 'errorKey', 'errorDetails'], ['sendAttempts', 'dueAt', 'leaseId']],
 )
 
-/** Each payout once; the caller holds their locks. Unprepared, so that the plan suits the number of rows and partners. */
+/**
+ * Each payout once; the caller holds their locks. A payout in another status than `fromStatus` fails the transaction.
+ * Unprepared, so that the plan suits the number of rows and partners.
+ */
 export function updatePayouts(tx: Tx, changes: readonly PayoutChange[], now: Date): void {
   const partnerIds = changes.map((change) => change.partnerId)
   tx.later(
@@ -249,7 +255,8 @@ export function updatePayouts(tx: Tx, changes: readonly PayoutChange[], now: Dat
       lease_id = given.lease_id, updated_at = ${now}
     from (${givenChanges(changes)}) as given
     where ${ofPartners(partnerIds, sql`payout.partner_id`)}
-      and payout.partner_id = given.partner_id and payout.id = given.id`),
+      and payout.partner_id = given.partner_id and payout.id = given.id and payout.status = given.from_status`),
+    changes.length,
   )
 }
 

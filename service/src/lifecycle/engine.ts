@@ -1,0 +1,91 @@
+/**
+ * Applies a batch of triggers in one transaction. It locks the payments, judges each trigger by the table of transitions,
+ * and then has the module write all transitions together.
+ */
+import type { EventName } from '@partner-payments/wire'
+import { assert, type Clock, partnerKey, present } from '../kernel/index.ts'
+import type { Tx } from '../postgres/index.ts'
+import { type Actor, type Found, type Lifecycle, transitionOn } from './table.ts'
+
+type Key = { readonly partnerId: string; readonly id: string }
+
+/**
+ * False: nothing changed. `deferred`: the batch holds an earlier trigger of the payment, or the trigger implies an earlier
+ * transition, which was made; the caller repeats the trigger once that is committed.
+ */
+export type Advanced = boolean | 'deferred'
+
+type Payment = Key & { readonly status: string }
+type Kinded<Kind extends string> = { readonly kind: Kind }
+
+/** A transition of one payment, as the module writes it. */
+export type Move<Row extends Payment, Trigger, Event extends EventName> = Found<Row['status'], Event> & {
+  readonly row: Row
+  readonly trigger: Trigger
+}
+
+type Parts<Row extends Payment, Trigger, Kind extends string, Event extends EventName> = {
+  readonly clock: Clock
+  readonly lifecycle: Lifecycle<Row['status'], Kind, Event>
+  /** Locks the rows of all payments in one order, so that two batches cannot deadlock. */
+  readonly lock: (tx: Tx, keys: readonly Key[]) => Promise<readonly Row[]>
+  /** By what the trigger carries, not by its kind. */
+  readonly actorOf: (trigger: Trigger) => Actor
+  /** Whether the trigger still holds under the lock: its lease is not lost, its time has come. */
+  readonly holds: (row: Row, trigger: Trigger, now: Date) => boolean
+  /** Writes with one statement for each table. The statement on the payments names the status that each row leaves. */
+  readonly write: (tx: Tx, moves: readonly Move<Row, Trigger, Event>[], now: Date) => Promise<void>
+}
+
+export function createEngine<
+  Row extends Payment,
+  Trigger extends Kinded<Kind>,
+  Kind extends string,
+  Event extends EventName,
+>(parts: Parts<Row, Trigger, Kind, Event>) {
+  const { clock, lifecycle, lock, holds, write } = parts
+  return async (
+    tx: Tx,
+    batch: readonly { readonly key: Key; readonly trigger: Trigger }[],
+  ): Promise<readonly Advanced[]> => {
+    const rows = await lock(
+      tx,
+      batch.map(({ key }) => key),
+    )
+    const byKey = new Map(rows.map((row) => [partnerKey(row.partnerId, row.id), row]))
+    // After the locks: no transition bears an earlier time than one that it waited for.
+    const now = clock.now()
+    const seen = new Set<string>()
+    const moves: Move<Row, Trigger, Event>[] = []
+    const answers = batch.map(({ key: { partnerId, id }, trigger }): Advanced => {
+      const key = partnerKey(partnerId, id)
+      if (seen.has(key)) return 'deferred'
+      seen.add(key)
+      const row = present(byKey.get(key), `a ${lifecycle.subject} that a trigger names exists`)
+      const move = holds(row, trigger, now) ? judge(parts, row, trigger) : undefined
+      if (move === undefined) return false
+      moves.push(move)
+      return move.implied ? 'deferred' : true
+    })
+    if (moves.length > 0) await write(tx, moves, now)
+    return answers
+  }
+}
+
+/** Undefined if the trigger repeats or contradicts the recorded status. */
+function judge<Row extends Payment, Trigger extends Kinded<Kind>, Kind extends string, Event extends EventName>(
+  { lifecycle, actorOf }: Parts<Row, Trigger, Kind, Event>,
+  row: Row,
+  trigger: Trigger,
+): Move<Row, Trigger, Event> | undefined {
+  const { subject } = lifecycle
+  const actor = actorOf(trigger)
+  const found = transitionOn(lifecycle, row.status, trigger.kind)
+  if (found === undefined) {
+    // Others hear of a payment late or twice. A worker that holds the lease knows the status, because it has written it.
+    assert(actor !== 'worker', `${subject} ${row.id} is ${row.status}: its worker reports ${trigger.kind}`)
+    return undefined
+  }
+  assert(found.transition.by.includes(actor), `${found.name} of ${subject} ${row.id} is not caused by: ${actor}`)
+  return { ...found, row, trigger }
+}

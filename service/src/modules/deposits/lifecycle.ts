@@ -1,0 +1,84 @@
+/** The transitions of a deposit: the only ones that exist. docs/lifecycles.md shows them. */
+import { createLifecycle, type EventOf, transitionOn } from '../../lifecycle/index.ts'
+import { type DepositStatus, depositStatuses } from './rules.ts'
+
+export const depositLifecycle = createLifecycle({
+  subject: 'deposit',
+  statuses: depositStatuses,
+  transitions: {
+    open: {
+      from: [],
+      to: 'Created',
+      cause: 'A customer is expected to pay in. In the sandbox, a simulation opens the deposit.',
+      by: ['partner'],
+      on: ['requested'],
+      steps: ['Created'],
+      event: 'partner.customer.deposit.created',
+    },
+    initiate: {
+      from: ['Created'],
+      to: 'Initiated',
+      cause: 'The customer has begun the payment.',
+      by: ['bank'],
+      on: ['deposit.initiated'],
+      steps: ['Initiated'],
+      event: 'partner.customer.deposit.initiated',
+    },
+    submit: {
+      from: ['Initiated'],
+      to: 'Submitted',
+      cause: "The customer's bank has the payment, which can no longer expire.",
+      by: ['bank'],
+      on: ['deposit.submitted'],
+      steps: ['Submitted'],
+      event: 'partner.customer.deposit.submitted',
+    },
+    accept: {
+      from: ['Submitted'],
+      to: 'Accepted',
+      cause: 'The bank accepts the payment and names its debtor.',
+      by: ['bank'],
+      on: ['deposit.accepted'],
+      steps: ['Accepted'],
+      event: 'partner.customer.deposit.accepted',
+    },
+    settle: {
+      from: ['Accepted'],
+      to: 'Completed',
+      cause: 'The bank has booked the money.',
+      by: ['bank'],
+      on: ['deposit.settled'],
+      ledger: 'credit',
+      steps: ['Settled', 'Credited'],
+      concludes: 'Completed',
+      event: 'partner.customer.deposit.completed',
+    },
+    fail: {
+      from: ['Created', 'Initiated', 'Submitted', 'Accepted'],
+      to: 'Failed',
+      cause: 'The bank reports that the payment failed.',
+      by: ['bank'],
+      on: ['deposit.failed'],
+      steps: ['Failed'],
+      concludes: 'Unsuccessful',
+      event: 'partner.customer.deposit.failed',
+      errorKey: 'BankRejection',
+    },
+    expire: {
+      from: ['Created', 'Initiated'],
+      to: 'Expired',
+      cause: 'The customer has not paid in time.',
+      by: ['time'],
+      on: ['expired'],
+      steps: ['Expired'],
+      concludes: 'Expired',
+      event: 'partner.customer.deposit.expired',
+      errorKey: 'Expired',
+    },
+  },
+})
+
+export type DepositEvent = EventOf<typeof depositLifecycle>
+
+export const mayExpire = (status: DepositStatus): boolean =>
+  transitionOn(depositLifecycle, status, 'expired') !== undefined

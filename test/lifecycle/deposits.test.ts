@@ -1,0 +1,161 @@
+/**
+ * Every row of the table of deposits, from every status and by every trigger, on the real database; and every pair of status
+ * and trigger that is not in the table, which changes nothing.
+ */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { AssertionFailure, minuteMs, newId, present } from '../../service/src/kernel/index.ts'
+import { depositLifecycle } from '../../service/src/modules/deposits/lifecycle.ts'
+import { updateDeposits } from '../../service/src/modules/deposits/store.ts'
+import { sql } from '../../service/src/postgres/index.ts'
+import { addPartner, createTestService, ip, type Service, type TestPartner } from '../support/composition.ts'
+import { beforeBeginning, follow, observe, type Payment } from './observation.ts'
+import { pathTo, rowsOn, statusesIn } from './walk.ts'
+
+let service: Service
+before(async () => {
+  service = await createTestService()
+})
+after(() => service.close())
+
+const { triggers, statuses } = depositLifecycle
+type Trigger = (typeof triggers)[number]
+
+const debtor = { account: 'DE1', bic: 'COBADEFFXXX', name: 'Payer', countryCode: 'DE', address: null }
+const connector = 'sandbox'
+const expiresAfterMs = minuteMs
+
+type Subject = {
+  readonly partner: TestPartner
+  readonly payment: Payment
+  readonly idempotencyKey: string
+  readonly id: string
+}
+
+/** A deposit without scheduled notifications: the test sends them itself. */
+const open = (partner: TestPartner, idempotencyKey: string) =>
+  service.deposits.open(
+    {
+      partnerId: partner.partnerId,
+      operation: 'simulateDeposit',
+      customerRef: partner.customer.serviceId,
+      amount: 700n,
+      currency: 'EUR',
+      idempotencyKey,
+      websiteReference: null,
+      customFields: null,
+      ip,
+      expiresAfterMs,
+      variant: '',
+    },
+    () => Promise.resolve(),
+  )
+
+async function requested(): Promise<Subject> {
+  const partner = await addPartner(service)
+  const idempotencyKey = newId()
+  const { row } = await open(partner, idempotencyKey)
+  const { partnerId } = partner
+  const payment = { partnerId, table: 'deposits', reference: row.reference, amount: 700n, ofCustomer: true } as const
+  return { partner, payment, idempotencyKey, id: row.id }
+}
+
+const notified = ({ payment: { partnerId }, id: subjectId }: Subject) => ({ partnerId, id: newId(), subjectId })
+
+/** Passes the time, and has the worker find the deposit, also one that cannot expire. */
+async function expire({ payment: { partnerId }, id }: Subject): Promise<void> {
+  service.clock.advance(expiresAfterMs)
+  await service.db.run(sql`
+    update deposits.deposits set expires_at = expiry_date where partner_id = ${partnerId} and id = ${id}`)
+  const due = await service.deposits.expireDue(100)
+  await service.db.run(sql`
+    update deposits.deposits set expires_at = null where partner_id = ${partnerId} and id = ${id}`)
+  assert.ok(due >= 1, 'the worker has found it')
+}
+
+const provocations: Readonly<Record<Trigger, (subject: Subject) => Promise<unknown>>> = {
+  requested: ({ partner, idempotencyKey }) => open(partner, idempotencyKey),
+  'deposit.initiated': (subject) =>
+    service.deposits.processNotification(connector, { ...notified(subject), kind: 'deposit.initiated' }),
+  'deposit.submitted': (subject) =>
+    service.deposits.processNotification(connector, { ...notified(subject), kind: 'deposit.submitted' }),
+  'deposit.accepted': (subject) =>
+    service.deposits.processNotification(connector, { ...notified(subject), kind: 'deposit.accepted', debtor }),
+  'deposit.settled': (subject) =>
+    service.deposits.processNotification(connector, { ...notified(subject), kind: 'deposit.settled' }),
+  'deposit.failed': (subject) =>
+    service.deposits.processNotification(connector, {
+      ...notified(subject),
+      kind: 'deposit.failed',
+      details: 'No.',
+      reasonCode: null,
+    }),
+  expired: expire,
+}
+
+async function inStatus(status: string): Promise<Subject> {
+  const subject = await requested()
+  const [, ...path] = present(pathTo(depositLifecycle, status), 'a transition leads to each status')
+  for (const { trigger } of path) await provocations[trigger](subject)
+  assert.equal((await observe(service, subject.payment)).status, status)
+  return subject
+}
+
+test('opening makes exactly what its row says', async () => {
+  const { payment } = await requested()
+  const row = present(depositLifecycle.transitions['open'], 'open')
+  assert.deepEqual(await observe(service, payment), follow(beforeBeginning(0n), row, payment, ''))
+})
+
+for (const status of statuses)
+  for (const trigger of triggers) {
+    const rows = rowsOn(depositLifecycle, status, trigger)
+    test(`${status}, ${trigger}: ${rows.length > 0 ? 'exactly what the table says' : 'nothing changes'}`, async () => {
+      const subject = await inStatus(status)
+      const { payment } = subject
+      const expected = rows.reduce(
+        (observation, row) => follow(observation, row, payment, ''),
+        await observe(service, payment),
+      )
+      const answer = await provocations[trigger](subject)
+      assert.deepEqual(await observe(service, payment), expected)
+      if (trigger.startsWith('deposit.')) assert.equal(answer, rows.length > 0)
+    })
+  }
+
+test('notifications of one deposit in one batch are applied one after the other', async () => {
+  const subject = await inStatus('Created')
+  const { payment } = subject
+  const row = (name: string) => present(depositLifecycle.transitions[name], name)
+  const expected = ['initiate', 'submit', 'accept', 'settle'].reduce(
+    (observation, name) => follow(observation, row(name), payment, ''),
+    await observe(service, payment),
+  )
+  const kinds = ['initiated', 'submitted', 'accepted', 'settled', 'settled'] as const
+  const answers = await Promise.all(kinds.map((kind) => provocations[`deposit.${kind}`](subject)))
+  assert.deepEqual(answers, [true, true, true, true, false])
+  assert.deepEqual(await observe(service, payment), expected)
+})
+
+test('a transition is not written from another status than the one that was judged', async () => {
+  const { payment, id } = await inStatus('Accepted')
+  const earlier = await observe(service, payment)
+  const change = { partnerId: payment.partnerId, id, debtor: null, errorDetails: null, expiresAt: null }
+  const write = (fromStatus: (typeof statuses)[number]) =>
+    service.db.transaction(async (tx) =>
+      updateDeposits(tx, [{ ...change, fromStatus, status: 'Completed' }], service.clock.now()),
+    )
+  for (const fromStatus of ['Created', 'Submitted', 'Completed'] as const) {
+    await assert.rejects(write(fromStatus), AssertionFailure)
+    assert.deepEqual(await observe(service, payment), earlier)
+  }
+  await write('Accepted')
+  assert.equal((await observe(service, payment)).status, 'Completed')
+})
+
+test('the database permits the statuses of the table, and no others', async () => {
+  const row = await service.db.row<{ definition: string }>(sql`
+    select pg_get_constraintdef(oid) as definition from pg_constraint
+    where conrelid = 'deposits.deposits'::regclass and conname = 'deposits_status_check'`)
+  assert.deepEqual(new Set(statusesIn(row?.definition ?? '')), new Set(statuses))
+})

@@ -1,0 +1,213 @@
+/**
+ * Every row of the table of payouts, from every status and by every trigger, on the real database; and every pair of status
+ * and trigger that is not in the table, which changes nothing.
+ */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { AssertionFailure, newId, present } from '../../service/src/kernel/index.ts'
+import { instructionIdOf, type PayoutClaim } from '../../service/src/modules/payouts/index.ts'
+import { payoutLifecycle } from '../../service/src/modules/payouts/lifecycle.ts'
+import { updatePayouts } from '../../service/src/modules/payouts/store.ts'
+import { sql } from '../../service/src/postgres/index.ts'
+import { addPartner, createTestService, pay, type Service, type TestPartner } from '../support/composition.ts'
+import { beforeBeginning, follow, observe, type Payment } from './observation.ts'
+import { pathTo, rowsOn, statusesIn } from './walk.ts'
+
+let service: Service
+before(async () => {
+  service = await createTestService()
+})
+after(() => service.close())
+
+const { triggers, statuses } = payoutLifecycle
+type Trigger = (typeof triggers)[number]
+
+const floatMinor = 10_000n
+const failure = { errorKey: 'InvalidAccountDetails', details: 'The bank says no.' } as const
+
+type Subject = {
+  readonly partner: TestPartner
+  readonly payment: Payment
+  readonly request: { readonly idempotencyKey: string; readonly beneficiaryId: string }
+  readonly id: string
+  readonly instructionId: string
+}
+
+async function requested(ofCustomer: boolean): Promise<Subject> {
+  const partner = await addPartner(service, floatMinor)
+  const { id: beneficiaryId } = ofCustomer ? partner.beneficiary : partner.ownBeneficiary
+  const request = { idempotencyKey: newId(), beneficiaryId }
+  const { payout } = await pay(service, partner, '10.00', request)
+  const { partnerId } = partner
+  const payment = { partnerId, table: 'payouts', reference: payout.reference, amount: 1000n, ofCustomer } as const
+  return { partner, payment, request, id: payout.id, instructionId: instructionIdOf(payout) }
+}
+
+/** A claim as of a worker that holds the lease. A payout that is not due gets a lease that no worker would have. */
+async function leased({ payment: { partnerId }, id }: Subject): Promise<PayoutClaim> {
+  const row = await service.payouts.get(partnerId, id)
+  const leaseId = row.leaseId ?? newId()
+  await service.db.run(
+    sql`update payouts.payouts set lease_id = ${leaseId} where partner_id = ${partnerId} and id = ${id}`,
+  )
+  return { ...row, leaseId }
+}
+
+type Provocation = (subject: Subject, claim: PayoutClaim) => Promise<unknown>
+const provocations: Readonly<Record<Trigger, Provocation>> = {
+  requested: ({ partner, request }) => pay(service, partner, '10.00', request),
+  attempt: (_subject, claim) => service.payouts.recordAttempt(claim),
+  accepted: (_subject, claim) => service.payouts.recordAcknowledgement(claim, { accepted: true }),
+  refused: (_subject, claim) =>
+    service.payouts.recordAcknowledgement(claim, { accepted: false, ...failure, reasonCode: null }),
+  unreachable: (_subject, claim) => service.payouts.recordUnreachable(claim),
+  settled: ({ payment, instructionId }) => service.payouts.settled(payment.partnerId, instructionId),
+  rejected: ({ payment, instructionId }) => service.payouts.rejected(payment.partnerId, instructionId, failure),
+  returned: ({ payment, instructionId }) => service.payouts.returned(payment.partnerId, instructionId, failure),
+}
+const isOfWorker = (trigger: Trigger) => ['attempt', 'accepted', 'refused', 'unreachable'].includes(trigger)
+
+const provoke = async (subject: Subject, trigger: Trigger) => provocations[trigger](subject, await leased(subject))
+
+/** A payout in a status. A status that no transition leads to is written by the test. */
+async function inStatus(status: string, ofCustomer = true): Promise<Subject> {
+  const subject = await requested(ofCustomer)
+  const { partnerId } = subject.payment
+  const path = pathTo(payoutLifecycle, status)
+  for (const { trigger } of path?.slice(1) ?? []) await provoke(subject, trigger)
+  if (path === undefined)
+    await service.db.run(sql`
+      update payouts.payouts set status = ${status} where partner_id = ${partnerId} and id = ${subject.id}`)
+  assert.equal((await service.payouts.get(partnerId, subject.id)).status, status)
+  return subject
+}
+
+test('acceptance makes exactly what its row says', async () => {
+  for (const ofCustomer of [true, false]) {
+    const { payment } = await requested(ofCustomer)
+    const expected = follow(
+      beforeBeginning(floatMinor),
+      present(payoutLifecycle.transitions['accept'], 'accept'),
+      payment,
+      '',
+    )
+    assert.deepEqual(await observe(service, payment), expected)
+  }
+})
+
+for (const status of statuses)
+  for (const trigger of triggers) {
+    const rows = rowsOn(payoutLifecycle, status, trigger)
+    if (rows.length > 0)
+      test(`${status}, ${trigger}: exactly what the table says`, async () => {
+        for (const ofCustomer of [true, false]) {
+          const subject = await inStatus(status, ofCustomer)
+          const { payment } = subject
+          const expected = rows.reduce(
+            (observation, row) => follow(observation, row, payment, failure.errorKey),
+            await observe(service, payment),
+          )
+          const answer = await provoke(subject, trigger)
+          assert.deepEqual(await observe(service, payment), expected)
+          assert.notEqual(answer, false)
+        }
+      })
+    else
+      test(`${status}, ${trigger}: nothing changes`, async () => {
+        const subject = await inStatus(status)
+        const earlier = await observe(service, subject.payment)
+        if (isOfWorker(trigger)) await assert.rejects(provoke(subject, trigger), AssertionFailure)
+        else if (trigger === 'requested')
+          assert.equal(((await provoke(subject, trigger)) as { readonly replayed: boolean }).replayed, true)
+        else assert.equal(await provoke(subject, trigger), false)
+        assert.deepEqual(await observe(service, subject.payment), earlier)
+      })
+  }
+
+for (const trigger of triggers.filter(isOfWorker))
+  test(`${trigger}: nothing changes once another worker has the lease`, async () => {
+    for (const status of statuses) {
+      const subject = await inStatus(status)
+      const lost = { ...(await leased(subject)), leaseId: newId() }
+      const earlier = await observe(service, subject.payment)
+      await provocations[trigger](subject, lost)
+      assert.deepEqual(await observe(service, subject.payment), earlier, status)
+    }
+  })
+
+test('two notifications of one payout in one batch are applied one after the other', async () => {
+  const subject = await inStatus('Processing')
+  const { payment } = subject
+  const row = (name: string) => present(payoutLifecycle.transitions[name], name)
+  const expected = [row('send'), row('settle'), row('refund')].reduce(
+    (observation, each) => follow(observation, each, payment, failure.errorKey),
+    await observe(service, payment),
+  )
+  const answers = await Promise.all([
+    provoke(subject, 'settled'),
+    provoke(subject, 'returned'),
+    provoke(subject, 'settled'),
+  ])
+  assert.deepEqual(answers, [true, true, false])
+  assert.deepEqual(await observe(service, payment), expected)
+})
+
+test('between an implied transition and its own, a payout has no failure', async () => {
+  const { payment, id, instructionId } = await inStatus('Processing')
+  const { partnerId } = payment
+  const committed: (string | null)[] = []
+  const observed = await createTestService({
+    url: service.url,
+    now: service.clock.now(),
+    wrapDatabase: (db) => ({
+      ...db,
+      transaction: async (work, options) => {
+        const result = await db.transaction(work, options)
+        const { status, errorKey } = await service.payouts.get(partnerId, id)
+        committed.push(status, errorKey)
+        return result
+      },
+    }),
+  })
+  assert.equal(await observed.payouts.rejected(partnerId, instructionId, failure), true)
+  assert.deepEqual(committed, ['Sent', null, 'Failed', failure.errorKey])
+  await observed.close()
+})
+
+test('an attempt keeps the lease, an unreachable bank makes the payout due again, and other transitions end both', async () => {
+  for (const { trigger, keepsLease, isDue } of [
+    { trigger: 'attempt', keepsLease: true, isDue: true },
+    { trigger: 'unreachable', keepsLease: false, isDue: true },
+    { trigger: 'accepted', keepsLease: false, isDue: false },
+    { trigger: 'refused', keepsLease: false, isDue: false },
+    { trigger: 'settled', keepsLease: false, isDue: false },
+  ] as const) {
+    const subject = await inStatus('Processing')
+    await provoke(subject, trigger)
+    const { leaseId, dueAt } = await service.payouts.get(subject.payment.partnerId, subject.id)
+    assert.deepEqual([leaseId !== null, dueAt !== null], [keepsLease, isDue], trigger)
+  }
+})
+
+test('a transition is not written from another status than the one that was judged', async () => {
+  const { payment, id } = await inStatus('Sent')
+  const { partnerId } = payment
+  const earlier = await observe(service, payment)
+  const row = await service.payouts.get(partnerId, id)
+  const now = service.clock.now()
+  const write = (fromStatus: typeof row.status) =>
+    service.db.transaction(async (tx) => updatePayouts(tx, [{ ...row, fromStatus, status: 'Completed' }], now))
+  for (const fromStatus of ['Pending', 'Processing', 'Completed'] as const) {
+    await assert.rejects(write(fromStatus), AssertionFailure)
+    assert.deepEqual(await observe(service, payment), earlier)
+  }
+  await write('Sent')
+  assert.equal((await observe(service, payment)).status, 'Completed')
+})
+
+test('the database permits the statuses of the table, and no others', async () => {
+  const row = await service.db.row<{ definition: string }>(sql`
+    select pg_get_constraintdef(oid) as definition from pg_constraint
+    where conrelid = 'payouts.payouts'::regclass and conname = 'payouts_status_check'`)
+  assert.deepEqual(new Set(statusesIn(row?.definition ?? '')), new Set(statuses))
+})
