@@ -6,8 +6,8 @@
  * never falls below the reserved balance; a reserve is posted or released once. Transfers never change.
  */
 export type { AccountSnapshots } from './account-keys.ts'
-export type { ReserveEnd } from './batches.ts'
+export type { EntryEnd } from './entries.ts'
 export { type BalancesRead, createFundsCheck, type FundsCheck } from './funds-check.ts'
 export type { Balance, Ledger } from './service.ts'
 export { createLedger } from './service.ts'
-export { insufficientFunds, type Transfer } from './rules.ts'
+export { type Entry, entryOf, type EntryRequest, insufficientFunds } from './rules.ts'

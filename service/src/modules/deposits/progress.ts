@@ -3,7 +3,7 @@
  * each deposit separately, then writes all changes together. A duplicate changes nothing.
  */
 import { partnerKey, present } from '../../kernel/index.ts'
-import type { Transfer } from '../../ledger/index.ts'
+import { type Entry, entryOf } from '../../ledger/index.ts'
 import type { NewEvent } from '../../events/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { BankNotification, IncomingDebtor } from '../../rails/index.ts'
@@ -24,7 +24,7 @@ type Transition = {
   readonly change: store.DepositChange
   readonly move: Move
   readonly event: DepositEvent
-  readonly credit?: Transfer
+  readonly credit?: Entry
 }
 type DepositEvent = { [N in DepositEventName]: NewEvent<N> }[DepositEventName]
 type DepositEventName = `partner.customer.deposit.${Lowercase<Exclude<DepositStatus, 'Created'>>}`
@@ -86,7 +86,7 @@ function transitionOf(
         move: { ...key, steps: ['Settled', 'Credited'], conclusion },
         event,
         // The transaction that completes the deposit also credits the balance.
-        credit: { ...credit(deps, partnerId), currency, amount, partyId: customer.id, reference },
+        credit: entryOf('direct', { ...credit(deps, partnerId), currency, amount, partyId: customer.id, reference }),
       }
     }
     case 'deposit.failed': {
@@ -174,10 +174,11 @@ async function write(deps: DepositsDeps, tx: Tx, transitions: readonly Transitio
   const newEvents = transitions.map(({ event }) => event)
   const moves = transitions.map(({ move }) => move)
   const credits = transitions.flatMap((transition) => transition.credit ?? [])
-  const accounts = await ledger.accountsOf(tx, credits)
+  const movements = credits.flatMap(({ transfers }) => transfers)
+  const accounts = await ledger.accountsOf(tx, movements)
   store.updateDeposits(tx, changes, now)
   eventOutbox.appendMany(tx, newEvents)
   await transactions.moveMany(tx, moves)
   // Last, because it locks the balances that all other payments of the partner need.
-  await ledger.creditMany(tx, credits, accounts)
+  await ledger.enterMany(tx, credits, accounts)
 }

@@ -1,6 +1,7 @@
 /** The verbs of the deposits module. */
 import { Unreachable } from '../../api/index.ts'
 import { after, type Currency, type Minor, newId } from '../../kernel/index.ts'
+import { entryOf } from '../../ledger/index.ts'
 import { createBatcher, KeyTaken, once, type Tx } from '../../postgres/index.ts'
 import type { Customer } from '../customers/index.ts'
 import { credit, type DepositsDeps } from './deps.ts'
@@ -110,7 +111,8 @@ export function createDeposits(deps: DepositsDeps): Deposits {
         steps: ['Created'],
       })
       const { reference } = opened
-      await ledger.transfer(tx, { ...credit(deps, partnerId), currency, amount, partyId: partnerId, reference })
+      const transfer = { ...credit(deps, partnerId), currency, amount, partyId: partnerId, reference }
+      await ledger.enter(tx, entryOf('direct', transfer))
       await transactions.conclude(tx, partnerId, opened.id, { status: 'Completed', steps: ['Settled', 'Credited'] })
       return reference
     },

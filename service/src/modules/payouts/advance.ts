@@ -5,7 +5,7 @@
 import type { ErrorKey } from '@partner-payments/wire'
 import { after, assert, partnerKey, present } from '../../kernel/index.ts'
 import type { NewEvent } from '../../events/index.ts'
-import type { Transfer } from '../../ledger/index.ts'
+import { type Entry, entryOf } from '../../ledger/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { Payer } from '../customers/index.ts'
 import type { Move, NewTransaction } from '../transactions/index.ts'
@@ -162,7 +162,7 @@ async function write(
     if (move.ledger === 'refund')
       await transactions.noteAfterEnd(tx, payout.partnerId, payout.transactionId, 'Returned')
   const ends = written.flatMap(({ payout: { partnerId, reserveId }, move }) =>
-    move.ledger === 'post' || move.ledger === 'release' ? [{ partnerId, reserveId, kind: move.ledger }] : [],
+    move.ledger === 'post' || move.ledger === 'release' ? [{ partnerId, entryId: reserveId, kind: move.ledger }] : [],
   )
   // Last, because it locks the balances that all other payments of the partner need.
   const credits = refunds.map(({ credit }) => credit)
@@ -233,7 +233,7 @@ function eventOf(
   return { ...origin, type: `partner.customer.withdrawal.${event}`, data }
 }
 
-type Refund = { readonly move: Move; readonly credit: Transfer }
+type Refund = { readonly move: Move; readonly credit: Entry }
 
 /** After settlement: new transactions, which complete at once and name the transactions that they refund. */
 function openRefunds({ transactions, railId }: PayoutsDeps, tx: Tx, written: readonly Written[]): readonly Refund[] {
@@ -243,9 +243,10 @@ function openRefunds({ transactions, railId }: PayoutsDeps, tx: Tx, written: rea
     const { id, reference } = present(opened[index], 'each refund has a transaction')
     const { partnerId, amount, currency, customerId } = payout
     const debit = `settlement.${present(railId, 'a payout that was sent has a rail')}` as const
+    const moved = { partnerId, currency, amount, partyId: customerId ?? partnerId, reference }
     return {
       move: { partnerId, id, steps: ['Settled', 'Credited'], conclusion: { status: 'Completed' } },
-      credit: { partnerId, debit, credit: 'balance', currency, amount, partyId: customerId ?? partnerId, reference },
+      credit: entryOf('direct', { ...moved, debit, credit: 'balance' }),
     }
   })
 }
