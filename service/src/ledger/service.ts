@@ -2,6 +2,7 @@
 import type { Clock, Currency, Minor } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { createEntries, type Entries } from './entries.ts'
+import { type History, history } from './history.ts'
 import * as store from './store.ts'
 
 export type Balance = {
@@ -12,13 +13,15 @@ export type Balance = {
   readonly available: Minor
 }
 
-export type Ledger = Entries & {
-  readonly balances: (tx: Tx, partnerId: string) => Promise<readonly Balance[]>
-}
+export type Ledger = Entries &
+  History & {
+    readonly balances: (tx: Tx, partnerId: string) => Promise<readonly Balance[]>
+  }
 
 export function createLedger({ clock }: { readonly clock: Clock }): Ledger {
   return {
     ...createEntries(clock),
+    ...history,
     balances: async (tx, partnerId) =>
       (await store.balances(tx, partnerId)).map(({ id, currency, posted, reserved }) => ({
         id,
