@@ -1,5 +1,6 @@
 /** Audits the ledger of a partner: recomputes every account from its transfers, without the code of the service. */
 import assert from 'node:assert/strict'
+import { nilId } from '../../service/src/kernel/index.ts'
 import { sql, type Tx } from '../../service/src/postgres/index.ts'
 
 type Account = {
@@ -29,7 +30,49 @@ const recomputed = (tx: Tx, partnerId: string) =>
       and account.id in (transfer.debit_account_id, transfer.credit_account_id)
     where account.partner_id = ${partnerId} group by account.id order by account.id`)
 
-/** Checks conservation, the limit of the balance, that balances equal their transfers, and one currency per transfer. */
+/**
+ * Entries with several transfers: written together, with neighbouring ids from that of the entry on, and their reserves ended
+ * together. `reserves`, `ended`: how many there are, and how many of them were posted and released.
+ */
+const brokenEntries = (tx: Tx, partnerId: string) =>
+  tx.rows(sql`
+    select entry_id from (
+      select transfer.entry_id, min(transfer.id::text) as first_id, max(transfer.id::text) as last_id,
+        count(*) as transfers, count(distinct transfer.created_at) as times,
+        count(*) filter (where transfer.kind = 'reserve') as reserves,
+        count(*) filter (where ending.kind = 'post') as posted, count(*) filter (where ending.kind = 'release') as released
+      from ledger.transfers as transfer left join ledger.transfers as ending
+        on ending.partner_id = transfer.partner_id and ending.reserve_id = transfer.id
+      where transfer.partner_id = ${partnerId} and transfer.entry_id is not null and transfer.reserve_id is null
+      group by transfer.entry_id) as entry
+    where transfers < 2 or times <> 1 or first_id <> entry_id::text or posted not in (0, reserves)
+      or released not in (0, reserves) or (posted > 0 and released > 0)
+      or left(first_id, 24) = left(last_id, 24) and ('x' || right(last_id, 12))::bit(48)::bigint
+        <> ('x' || right(first_id, 12))::bit(48)::bigint + transfers - 1`)
+
+/** Every checkpoint is the full sum of the transfers up to its position, and each is next to the one before. */
+const brokenCheckpoints = (tx: Tx, partnerId: string) =>
+  tx.rows(sql`
+    select checkpoint.position, checkpoint.account_id, checkpoint.posted, checkpoint.reserved, sums.*
+    from ledger.checkpoints as checkpoint cross join lateral (
+      select
+        coalesce(sum(case when kind not in ('direct', 'post') then 0
+          when credit_account_id = checkpoint.account_id then amount else -amount end), 0) as full_posted,
+        coalesce(sum(case when debit_account_id <> checkpoint.account_id then 0 when kind = 'reserve' then amount
+          when kind in ('post', 'release') then -amount else 0 end), 0) as full_reserved,
+        count(*) filter (where kind in ('direct', 'post') and id > checkpoint.stretch_after) as full_lines
+      from ledger.transfers as transfer where transfer.partner_id = ${partnerId} and transfer.id <= checkpoint.position
+        and checkpoint.account_id in (debit_account_id, credit_account_id)) as sums
+    where checkpoint.partner_id = ${partnerId} and (
+      (checkpoint.posted, checkpoint.reserved, checkpoint.lines) <> (full_posted, full_reserved, full_lines)
+      or checkpoint.stretch_after::text <> coalesce((select max(earlier.position::text) from ledger.checkpoints as earlier
+        where earlier.partner_id = ${partnerId} and earlier.position < checkpoint.position), ${nilId})
+      or checkpoint.position > (select position from ledger.checkpoint_progress where partner_id = ${partnerId}))`)
+
+/**
+ * Checks conservation, the limit of the balance, that balances equal their transfers, one currency per transfer, whole
+ * entries, and checkpoints.
+ */
 export async function checkLedger(tx: Tx, partnerId: string): Promise<readonly Account[]> {
   const accounts = await accountsOf(tx, partnerId)
   const rows = accounts.map(({ id, posted, reserved }) => ({ id, posted, reserved }))
@@ -49,5 +92,7 @@ export async function checkLedger(tx: Tx, partnerId: string): Promise<readonly A
         and account.id in (transfer.debit_account_id, transfer.credit_account_id)
     where transfer.partner_id = ${partnerId} and account.currency <> transfer.currency`)
   assert.deepEqual(foreign, [], 'a transfer has the currency of its accounts')
+  assert.deepEqual(await brokenEntries(tx, partnerId), [], 'an entry is written and ended as a whole')
+  assert.deepEqual(await brokenCheckpoints(tx, partnerId), [], 'a checkpoint is the sum of the transfers up to it')
   return accounts
 }

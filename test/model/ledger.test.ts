@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { Refusal } from '../../service/src/api/index.ts'
 import { AssertionFailure, newId } from '../../service/src/kernel/index.ts'
 import { sqlState, violates } from '../../service/src/postgres/index.ts'
+import { entryOf } from '../../service/src/ledger/index.ts'
 import { addPartner, balanceOf, createTestService, type Service } from '../support/composition.ts'
 import { drawing } from '../support/drawing.ts'
 import { checkLedger } from './ledger-audit.ts'
@@ -30,7 +31,7 @@ after(() => service.close())
 
 const settlement = 'settlement.sandbox' as const
 
-function begin(partnerId: string, kind: 'in' | 'out' | 'reserve', amount: bigint): Promise<string> {
+async function begin(partnerId: string, kind: 'in' | 'out' | 'reserve', amount: bigint): Promise<string> {
   const { db, ledger } = service
   const [debit, credit] = kind === 'in' ? ([settlement, 'balance'] as const) : (['balance', settlement] as const)
   const transfer = {
@@ -42,7 +43,9 @@ function begin(partnerId: string, kind: 'in' | 'out' | 'reserve', amount: bigint
     partyId: partnerId,
     reference: newId(),
   } as const
-  return db.transaction((tx) => (kind === 'reserve' ? ledger.reserve(tx, transfer) : ledger.transfer(tx, transfer)))
+  const entry = entryOf(kind === 'reserve' ? 'reserve' : 'direct', transfer)
+  await db.transaction((tx) => ledger.enter(tx, entry))
+  return entry.id
 }
 
 /** The id of the transfer, or undefined for insufficient funds. Any other error fails the test. */
@@ -61,7 +64,7 @@ async function apply(partnerId: string, model: Model, { kind, cents, pick }: Mov
   if (kind === 'post' || kind === 'release') {
     const [reserve] = model.open.splice(pick % Math.max(1, model.open.length), 1)
     if (!reserve) return
-    const ends = [{ partnerId, reserveId: reserve.id, kind }]
+    const ends = [{ partnerId, entryId: reserve.id, kind }]
     const end = () => db.transaction((tx) => ledger.settleMany(tx, ends, []))
     await end()
     await assert.rejects(end(), isSecondEnd)
@@ -107,7 +110,7 @@ test('concurrent movements: the balance is the sum of what was accepted, and nev
           const begun = kind === 'in' || kind === 'out' || kind === 'reserve'
           if (begun) return { kind, cents, done: (await orRefused(begin(partnerId, kind, cents))) !== undefined }
           // Every end names the same reserve, so that exactly one succeeds.
-          const ends = [{ partnerId, reserveId: opened, kind }]
+          const ends = [{ partnerId, entryId: opened, kind }]
           const end = service.db.transaction((tx) => service.ledger.settleMany(tx, ends, []))
           return end.then(
             () => ({ kind, cents: 500n, done: true }),
@@ -137,7 +140,7 @@ test('concurrent first movements in every currency create each account once', as
   const currencies = ['EUR', 'GBP', 'USD', 'USDC'] as const
   const common = { partnerId, debit: settlement, credit: 'balance', amount: 5n, partyId: partnerId } as const
   const credit = (currency: (typeof currencies)[number]) =>
-    service.db.transaction((tx) => service.ledger.transfer(tx, { ...common, currency, reference: 'R' }))
+    service.db.transaction((tx) => service.ledger.enter(tx, entryOf('direct', { ...common, currency, reference: 'R' })))
   await Promise.all(Array.from({ length: 24 }, (_, index) => credit(currencies[index % 4] ?? 'EUR')))
   const accounts = await checkLedger(service.db, partnerId)
   assert.equal(accounts.length, 8)

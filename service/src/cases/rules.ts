@@ -1,5 +1,5 @@
 /** Pure: how a case is booked, and how it is resolved. */
-import type { Transfer } from '../ledger/index.ts'
+import type { AccountName } from '../ledger/index.ts'
 import type { Currency, Minor } from '../kernel/index.ts'
 
 /** In whose ledger money is booked that belongs to no partner as far as we know (RFC 9562, version 8). */
@@ -25,10 +25,8 @@ export type Resolution = (typeof resolutions)[CaseAction]
 
 export type Booked = { readonly currency: Currency; readonly amount: Minor }
 
-type Account = Transfer['debit']
-
 /** Moves `amount` from one account to another; an amount below zero moves the other way. */
-function between(debit: Account, credit: Account, amount: Minor) {
+function between(debit: AccountName, credit: AccountName, amount: Minor) {
   return amount > 0n ? { debit, credit, amount } : { debit: credit, credit: debit, amount: -amount }
 }
 

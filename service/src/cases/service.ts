@@ -1,7 +1,7 @@
 /** The verbs of cases. Those that book money join the caller's transaction. */
 import { Refusal } from '../api/index.ts'
 import { type Clock, type Log, newId } from '../kernel/index.ts'
-import type { Ledger, Transfer } from '../ledger/index.ts'
+import { type AccountName, type Entry, entryOf, type Ledger } from '../ledger/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import {
   type Booked,
@@ -35,7 +35,7 @@ export type Resolving = {
   readonly staff: string
   readonly note: string
   /** `credit`: who gets the money, and how it is credited there from the account `debit` of that partner. */
-  readonly credit?: (tx: Tx, money: Booked & { readonly debit: Transfer['debit'] }) => Promise<string>
+  readonly credit?: (tx: Tx, money: Booked & { readonly debit: AccountName }) => Promise<string>
   /** `credit`: the partner that gets it. Without it, the one in whose ledger it stands. */
   readonly toPartnerId?: string
 }
@@ -44,10 +44,10 @@ export type Cases = {
   /** Opens a case and books its money, in a transaction of its own. Answers whether it did: false if the notification has one. */
   readonly open: (opened: NewCase) => Promise<boolean>
   /**
-   * Records cases and answers the transfers of their money. The caller books them in the same transaction, together with
+   * Records cases and answers the entries of their money. The caller books them in the same transaction, together with
    * its own, so that accounts are locked once and in one order.
    */
-  readonly record: (tx: Tx, opened: readonly NewCase[]) => Promise<readonly Transfer[]>
+  readonly record: (tx: Tx, opened: readonly NewCase[]) => Promise<readonly Entry[]>
   /** Oldest first, in pages behind `after`. */
   readonly list: (after: store.CaseRow | undefined, casesMax: number) => Promise<readonly store.CaseRow[]>
   /** Ends a case and books its money away from suspense. Refuses: not_found, validation_failed. */
@@ -60,7 +60,7 @@ type CasesDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly log: Log
-  readonly ledger: Pick<Ledger, 'transfer'>
+  readonly ledger: Pick<Ledger, 'enter'>
 }
 
 export function createCases(deps: CasesDeps): Cases {
@@ -70,16 +70,16 @@ export function createCases(deps: CasesDeps): Cases {
       db.transaction(async (tx) => {
         const row = await record(deps, tx, opened)
         if (row === undefined) return false
-        for (const transfer of openingTransfers(row)) await deps.ledger.transfer(tx, transfer)
+        for (const entry of openingEntries(row)) await deps.ledger.enter(tx, entry)
         return true
       }),
     record: async (tx, opened) => {
-      const transfers: Transfer[] = []
+      const entries: Entry[] = []
       for (const one of opened) {
         const row = await record(deps, tx, one)
-        if (row !== undefined) transfers.push(...openingTransfers(row))
+        if (row !== undefined) entries.push(...openingEntries(row))
       }
-      return transfers
+      return entries
     },
     list: (after, casesMax) => store.openCases(db, after, casesMax),
     resolve: (tx, resolving) => resolve(deps, tx, resolving),
@@ -112,16 +112,16 @@ async function record({ clock, log }: CasesDeps, tx: Tx, opened: NewCase): Promi
   return row
 }
 
-const openingTransfers = (row: store.CaseRow): readonly Transfer[] =>
+const openingEntries = (row: store.CaseRow): readonly Entry[] =>
   row.currency === null || row.booked === null
     ? []
-    : [transferOf(row, row.currency, openingTransfer(row.connector, row.booked))]
+    : [entryOfCase(row, row.currency, openingTransfer(row.connector, row.booked))]
 
-const transferOf = (
+const entryOfCase = (
   { partnerId, id }: Pick<store.CaseRow, 'partnerId' | 'id'>,
   currency: Booked['currency'],
-  moved: Pick<Transfer, 'debit' | 'credit' | 'amount'>,
-): Transfer => ({ partnerId, currency, partyId: partnerId, reference: `case ${id}`, ...moved })
+  moved: ReturnType<typeof openingTransfer>,
+): Entry => entryOf('direct', { partnerId, currency, partyId: partnerId, reference: `case ${id}`, ...moved })
 
 const refuse = (detail: string) => new Refusal('validation_failed', detail)
 
@@ -148,9 +148,9 @@ async function bookAway(
   { currency, amount }: Booked,
   { action, credit, toPartnerId = found.partnerId }: Resolving,
 ): Promise<void> {
-  const reverse = () => ledger.transfer(tx, transferOf(found, currency, reversingTransfer(found.connector, amount)))
+  const reverse = () => ledger.enter(tx, entryOfCase(found, currency, reversingTransfer(found.connector, amount)))
   if (action === 'reverse') await reverse()
-  else if (action === 'write-off') await ledger.transfer(tx, transferOf(found, currency, writeOffTransfer(amount)))
+  else if (action === 'write-off') await ledger.enter(tx, entryOfCase(found, currency, writeOffTransfer(amount)))
   else if (action === 'credit') {
     if (amount < 0n) throw refuse('The money of the case left: use reverse when it is back, or write-off.')
     if (credit === undefined) throw refuse('Say which partner is credited.')

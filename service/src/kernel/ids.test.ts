@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { derivedTimeId, newId, randomFraction, randomText, timedText, randomToken } from './ids.ts'
+import { derivedTimeId, idAfter, newId, randomFraction, randomText, timedText, randomToken } from './ids.ts'
 
 const v7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
@@ -17,6 +17,16 @@ test('an id begins with its creation time', () => {
   const ms = Number.parseInt(newId().replace('-', '').slice(0, 12), 16)
   // When the counter of a millisecond is used up, the next milliseconds are used.
   assert.ok(ms >= before && ms < before + 1000, `${ms - before}`)
+})
+
+test('the ids behind an id are its neighbours, and those of the next id are others', () => {
+  const [first, second] = [newId(), newId()]
+  const ids = Array.from({ length: 100 }, (_, steps) => idAfter(first, steps))
+  assert.equal(ids[0], first)
+  assert.deepEqual(ids, ids.toSorted())
+  assert.equal(new Set(ids).size, ids.length)
+  assert.ok(idAfter(first, 99) < second)
+  assert.equal(idAfter('01980000-0000-7000-8000-ffffffffffff', 1), '01980000-0000-7000-8001-000000000000')
 })
 
 test('equal inputs give the same derived id, and different inputs different ids', () => {

@@ -1,7 +1,7 @@
 /** The accounts that transfers name, as keys of maps. Pure. */
 import { type Minor, partnerKey } from '../kernel/index.ts'
+import type { AccountKey } from './account-kinds.ts'
 import type { Transfer } from './rules.ts'
-import type { AccountKey } from './store.ts'
 
 export type Movement = Pick<Transfer, 'partnerId' | 'currency' | 'debit' | 'credit'>
 
@@ -26,3 +26,6 @@ export const creditAccount = ({ partnerId, currency, credit }: Omit<Movement, 'd
 export const distinctAccounts = (accounts: readonly AccountKey[]): readonly AccountKey[] => [
   ...new Map(accounts.map((account) => [mapKey(account), account])).values(),
 ]
+
+export const accountsNamed = (movements: readonly Movement[]): readonly AccountKey[] =>
+  distinctAccounts([...movements.map(debitAccount), ...movements.map(creditAccount)])

@@ -6,7 +6,7 @@ import type { Minor } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { debitAccount, mapKey } from './account-keys.ts'
 import { type BalancesRead, createFundsCheck, type FundsCheck, type ReadMark } from './funds-check.ts'
-import type { ReservationRequest } from './rules.ts'
+import type { EntryRequest } from './rules.ts'
 
 const noStatement = () => assert.fail('the funds check sends no statement of its own')
 const tx: Tx = {
@@ -18,15 +18,12 @@ const tx: Tx = {
   afterCommit: noStatement,
 }
 
-const request = (amount: Minor, partnerId = 'p1', currency: 'EUR' | 'GBP' = 'EUR'): ReservationRequest => ({
-  partnerId,
-  debit: 'balance',
-  currency,
-  amount,
-})
+const transfer = (amount: Minor, partnerId = 'p1', currency: 'EUR' | 'GBP' = 'EUR') =>
+  ({ partnerId, kind: 'reserve', debit: 'balance', credit: 'settlement.sandbox', currency, amount }) as const
+const request = (...given: Parameters<typeof transfer>): EntryRequest => ({ transfers: [transfer(...given)] })
 const read = (mark: ReadMark, available: Minor): BalancesRead => ({
   mark,
-  accounts: new Map([[mapKey(debitAccount(request(0n))), { id: 'a1', available }]]),
+  accounts: new Map([[mapKey(debitAccount(transfer(0n))), { id: 'a1', available }]]),
 })
 
 /** The place of a batch in the queue. `end` ends the batch, and resolves when the funds check has seen it. */
@@ -41,7 +38,7 @@ function place(earlierEnded: Promise<void> = Promise.resolve()) {
 
 /** A funds check whose lock refuses everything, so that an accepted request was admitted without the lock. */
 function lockRefuses() {
-  const locks: (readonly ReservationRequest[])[] = []
+  const locks: (readonly EntryRequest[])[] = []
   const funds = createFundsCheck({
     fittingUnderLock: async (_tx, requests) => {
       locks.push(requests)
@@ -69,6 +66,15 @@ test('a batch that exceeds its balance waits for the earlier batches and then de
   earlier.resolve()
   assert.deepEqual(await checking, [false])
   assert.deepEqual(locks, [[request(101n)]])
+})
+
+test('an entry of several transfers takes from each balance the sum of its transfers, and from a system account nothing', async () => {
+  const { funds, locks } = lockRefuses()
+  const fees = { ...transfer(1000n), debit: 'fees', kind: 'direct' } as const
+  const entry = { transfers: [transfer(60n), transfer(40n), fees] }
+  assert.deepEqual(await funds.check(tx, [entry], read(funds.markRead(), 100n), place().position), [true])
+  assert.deepEqual(await funds.check(tx, [entry], read(funds.markRead(), 199n), place().position), [false])
+  assert.equal(locks.length, 1)
 })
 
 test('a balance that does not exist covers nothing', async () => {

@@ -1,5 +1,5 @@
 /**
- * The funds check of a batch: which of its reservation requests fit the balances. While the balances are ample, the check
+ * The funds check of a batch: which of its entries fit the balances. While the balances are ample, the check
  * decides without a lock; otherwise it waits for the earlier batches, locks the balances and decides on them.
  *
  * Invariant: the batches that one process admits without a lock fit together, in whatever order they commit.
@@ -8,9 +8,11 @@
 import type { Minor } from '../kernel/index.ts'
 import type { BatchPosition, Tx } from '../postgres/index.ts'
 import { type AccountSnapshots, debitAccount, mapKey } from './account-keys.ts'
-import type { ReservationRequest } from './rules.ts'
+import { kindOf } from './account-kinds.ts'
+import type { Entries } from './entries.ts'
+import type { EntryRequest } from './rules.ts'
 
-/** Requested amounts by account. */
+/** Requested amounts by account, of the accounts that have a lower limit. What an entry adds to one is not counted. */
 type Totals = ReadonlyMap<string, Minor>
 
 /** A batch whose check has begun, linked to the batch whose check began next. */
@@ -31,15 +33,13 @@ export type FundsCheck = {
    */
   readonly check: (
     tx: Tx,
-    requests: readonly ReservationRequest[],
+    requests: readonly EntryRequest[],
     read: BalancesRead,
     position: BatchPosition | undefined,
   ) => Promise<readonly boolean[]>
 }
 
-export function createFundsCheck(ledger: {
-  readonly fittingUnderLock: (tx: Tx, requests: readonly ReservationRequest[]) => Promise<readonly boolean[]>
-}): FundsCheck {
+export function createFundsCheck(ledger: { readonly fittingUnderLock: Entries['fittingUnderLock'] }): FundsCheck {
   const underWay = new Set<CheckedBatch>()
   let lastChecked: CheckedBatch = { totals: new Map(), next: undefined }
 
@@ -63,17 +63,19 @@ export function createFundsCheck(ledger: {
         await position.earlierEnded
       }
       // The balances stay locked until the commit, so that everything else has been read before.
-      return ledger.fittingUnderLock(tx, requests)
+      return ledger.fittingUnderLock(tx, requests, accounts)
     },
   }
 }
 
-function totalsOf(requests: readonly ReservationRequest[]): Totals {
+function totalsOf(requests: readonly EntryRequest[]): Totals {
   const totals = new Map<string, Minor>()
-  for (const request of requests) {
-    const key = mapKey(debitAccount(request))
-    totals.set(key, (totals.get(key) ?? 0n) + request.amount)
-  }
+  for (const { transfers } of requests)
+    for (const transfer of transfers) {
+      if (kindOf(transfer.debit).mayFallBelowZero) continue
+      const key = mapKey(debitAccount(transfer))
+      totals.set(key, (totals.get(key) ?? 0n) + transfer.amount)
+    }
   return totals
 }
 

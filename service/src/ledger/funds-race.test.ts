@@ -8,7 +8,8 @@ import { drawing } from '../../../test/support/drawing.ts'
 import { Refusal } from '../api/index.ts'
 import { newId } from '../kernel/index.ts'
 import { createBatcher, createDatabase, type Database } from '../postgres/index.ts'
-import { type BalancesRead, createFundsCheck, insufficientFunds, type Transfer } from './index.ts'
+import { type BalancesRead, createFundsCheck, type EntryRequest, entryOf, insufficientFunds } from './index.ts'
+import type { Transfer } from './rules.ts'
 
 let service: Service
 let databases: readonly Database[]
@@ -32,14 +33,16 @@ const transferOf = (partnerId: string, amount: bigint): Transfer => ({
   reference: newId(),
 })
 
+const requestOf = (transfer: Transfer): EntryRequest => ({ transfers: [{ ...transfer, kind: 'reserve' }] })
+
 /** A process that reserves money in batches, as payouts do. `beforeWrite` stands between the check and the write. */
 function createProcess(db: Database, beforeWrite: (isAdmitted: boolean) => Promise<void> = async () => undefined) {
   const counts = { batches: 0, locks: 0 }
   const { ledger } = service
   const funds = createFundsCheck({
-    fittingUnderLock: (tx, requests) => {
+    fittingUnderLock: (tx, requests, accounts) => {
       counts.locks += 1
-      return ledger.fittingUnderLock(tx, requests)
+      return ledger.fittingUnderLock(tx, requests, accounts)
     },
   })
   const reserve = createBatcher<Transfer, 'reserved', BalancesRead>({
@@ -48,11 +51,11 @@ function createProcess(db: Database, beforeWrite: (isAdmitted: boolean) => Promi
     work: async (tx, transfers, balances, position) => {
       counts.batches += 1
       const locksBefore = counts.locks
-      const fits = await funds.check(tx, transfers, balances, position)
+      const fits = await funds.check(tx, transfers.map(requestOf), balances, position)
       await beforeWrite(counts.locks === locksBefore)
       const fitting = transfers.filter((_transfer, index) => fits[index])
-      const reserves = fitting.map((transfer) => ({ ...transfer, id: newId() }))
-      await ledger.reserveMany(tx, reserves, balances.accounts)
+      const reserves = fitting.map((transfer) => entryOf('reserve', transfer))
+      await ledger.enterMany(tx, reserves, balances.accounts)
       return transfers.map((_transfer, index) => (fits[index] ? 'reserved' : insufficientFunds('EUR')))
     },
     callsMax: 4,
@@ -132,8 +135,10 @@ test('equal amounts: exactly as many are accepted as the balance holds', async (
 
 test('under the lock a request that does not fit takes nothing from the requests behind it', async () => {
   const { partnerId } = await addPartner(service, 100n)
-  const requests = [60n, 60n, 40n, 1n].map((amount) => transferOf(partnerId, amount))
-  const fits = await service.db.transaction((tx) => service.ledger.fittingUnderLock(tx, requests))
+  const transfers = [60n, 60n, 40n, 1n].map((amount) => transferOf(partnerId, amount))
+  const fits = await service.db.transaction(async (tx) =>
+    service.ledger.fittingUnderLock(tx, transfers.map(requestOf), await service.ledger.accountsOf(tx, transfers)),
+  )
   assert.deepEqual(fits, [true, false, true, false])
 })
 

@@ -33,10 +33,20 @@ test('a balance falls to its reserved part and no lower; a system account has no
   const out = effects('direct', 10n).debit
   const reserve = effects('reserve', 10n).debit
   assert.deepEqual(
-    [fits('balance', 10n, 0n, out), fits('balance', 9n, 0n, out), fits('balance', 15n, 6n, out)],
+    [
+      fits('balance', { posted: 10n, reserved: 0n }, out),
+      fits('balance', { posted: 9n, reserved: 0n }, out),
+      fits('balance', { posted: 15n, reserved: 6n }, out),
+    ],
     [true, false, false],
   )
-  assert.deepEqual([fits('balance', 15n, 5n, reserve), fits('balance', 15n, 6n, reserve)], [true, false])
-  assert.ok(fits('settlement.sandbox', 0n, 0n, out))
-  assert.ok(!fits('balance', 20n, 5n, effects('release', 10n).debit), 'a release cannot exceed the reserved part')
+  assert.deepEqual(
+    [fits('balance', { posted: 15n, reserved: 5n }, reserve), fits('balance', { posted: 15n, reserved: 6n }, reserve)],
+    [true, false],
+  )
+  assert.ok(fits('settlement.sandbox', { posted: 0n, reserved: 0n }, out))
+  assert.ok(
+    !fits('balance', { posted: 20n, reserved: 5n }, effects('release', 10n).debit),
+    'a release cannot exceed the reserved part',
+  )
 })

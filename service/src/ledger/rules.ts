@@ -1,9 +1,8 @@
-/** Pure: what a transfer does to its two accounts. */
+/** Pure: what a transfer does to its two accounts, and the limit of an account. */
 import { Refusal } from '../api/index.ts'
-import { type Currency, type Minor } from '../kernel/index.ts'
+import { assert, type Currency, idAfter, type Minor, newId } from '../kernel/index.ts'
+import { type AccountName, kindOf } from './account-kinds.ts'
 
-/** The partner's money, and the partner's own copies of the system accounts. */
-export type AccountName = 'balance' | 'suspense' | 'fees' | 'fx' | `settlement.${string}`
 export type TransferKind = 'direct' | 'reserve' | 'post' | 'release'
 
 export type Transfer = {
@@ -18,11 +17,42 @@ export type Transfer = {
   readonly reference: string
 }
 
-/** A request to reserve money of the debit account. */
-export type ReservationRequest = Pick<Transfer, 'partnerId' | 'debit' | 'currency' | 'amount'>
+/** A transfer of an entry: it moves money at once, or sets it aside. */
+export type EntryTransfer = Transfer & { readonly kind: Extract<TransferKind, 'direct' | 'reserve'> }
+
+/** Transfers of one partner that take effect together or not at all. The first one has the id of the entry. */
+export type Entry = { readonly id: string; readonly transfers: readonly EntryTransfer[] }
+
+/** What the funds of an entry are judged by. */
+export type EntryRequest = {
+  readonly transfers: readonly Omit<EntryTransfer, 'partyId' | 'reference'>[]
+}
 
 /** What one side of a transfer adds to an account row. */
 export type Change = { readonly posted: Minor; readonly reserved: Minor }
+
+/** More than a payout, its fees and a conversion need. Bounds the ids that an entry takes. */
+export const entryTransfersMax = 100
+
+export const entryOf = (kind: EntryTransfer['kind'], transfer: Transfer, id = newId()): Entry => ({
+  id,
+  transfers: [{ ...transfer, kind }],
+})
+
+/** `entryId`: the entry, if it has several transfers. */
+type IdentifiedTransfer = EntryTransfer & { readonly id: string; readonly entryId: string | null }
+
+/** An entry of one transfer is that transfer. */
+export function transfersOf({ id, transfers }: Entry): readonly IdentifiedTransfer[] {
+  const [first] = transfers
+  assert(first !== undefined && transfers.length <= entryTransfersMax, 'an entry has 1 to 100 transfers')
+  if (transfers.length === 1) return [{ ...first, id, entryId: null }]
+  assert(
+    transfers.every(({ partnerId }) => partnerId === first.partnerId),
+    'an entry belongs to one partner',
+  )
+  return transfers.map((transfer, index) => ({ ...transfer, id: idAfter(id, index), entryId: id }))
+}
 
 /**
  * kind      debit account                 credit account
@@ -45,10 +75,15 @@ export function effects(kind: TransferKind, amount: Minor): { readonly debit: Ch
   }
 }
 
-/** Only the partner's balance has a lower limit. A system account may fall below zero. */
-export function fits(name: AccountName, posted: Minor, reserved: Minor, change: Change): boolean {
-  const after = { posted: posted + change.posted, reserved: reserved + change.reserved }
-  return after.reserved >= 0n && (name !== 'balance' || after.posted >= after.reserved)
+export const plus = (a: Change, b: Change): Change => ({
+  posted: a.posted + b.posted,
+  reserved: a.reserved + b.reserved,
+})
+
+/** Whether an account may take a change: no reserved part falls below zero, and no limited account below that part. */
+export function fits(name: AccountName, balance: Change, change: Change): boolean {
+  const { posted, reserved } = plus(balance, change)
+  return reserved >= 0n && (kindOf(name).mayFallBelowZero || posted >= reserved)
 }
 
 export function insufficientFunds(currency: Currency): Refusal {

@@ -1,7 +1,8 @@
 /** All SQL of the ledger. */
-import type { Currency, Minor } from '../kernel/index.ts'
+import { type Currency, idAfter, type Minor } from '../kernel/index.ts'
 import { columnOf, insertBy, ofOnePartner, ofPartners, sql, type Tx } from '../postgres/index.ts'
-import type { AccountName, Change, TransferKind } from './rules.ts'
+import type { AccountKey, AccountName } from './account-kinds.ts'
+import type { Change, TransferKind } from './rules.ts'
 
 export type AccountRow = {
   readonly id: string
@@ -19,6 +20,8 @@ export type TransferRow = {
   readonly amount: Minor
   readonly partyId: string
   readonly reference: string
+  /** The entry of several transfers that it belongs to. */
+  readonly entryId: string | null
 }
 
 /** Creates the account if it is missing. Takes no lock if it exists. */
@@ -34,31 +37,6 @@ export async function ensureAccount(
     on conflict (partner_id, name, currency) do nothing`)
 }
 
-/** Locks in id order, whatever the order of `ids`, so that two transfers cannot deadlock. */
-export function lockAccounts(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly AccountRow[]> {
-  return tx.rows<AccountRow>(sql`/* ledger.lockAccounts */
-    select id, name, currency, posted, reserved from ledger.accounts
-    where partner_id = ${partnerId} and id = any(${ids}::uuid[])
-    order by id for update`)
-}
-
-export function accountsByName(
-  tx: Tx,
-  partnerId: string,
-  currency: Currency,
-  names: readonly AccountName[],
-): Promise<readonly AccountRow[]> {
-  return tx.rows<AccountRow>(sql`/* ledger.accountsByName */
-    select id, name, currency, posted, reserved from ledger.accounts
-    where partner_id = ${partnerId} and currency = ${currency} and name = any(${names}::text[])`)
-}
-
-export async function changeAccount(tx: Tx, partnerId: string, id: string, change: Change): Promise<void> {
-  await tx.run(sql`/* ledger.changeAccount */
-    update ledger.accounts set posted = posted + ${change.posted}, reserved = reserved + ${change.reserved}
-    where partner_id = ${partnerId} and id = ${id}`)
-}
-
 export type TransferKey = { readonly partnerId: string; readonly id: string }
 
 export function transfersById(
@@ -66,9 +44,27 @@ export function transfersById(
   keys: readonly TransferKey[],
 ): Promise<readonly (TransferRow & { readonly partnerId: string })[]> {
   return tx.rows(sql`/* ledger.transfersById */
-    select partner_id, id, kind, debit_account_id, credit_account_id, currency, amount, party_id, reference
+    select partner_id, id, kind, debit_account_id, credit_account_id, currency, amount, party_id, reference, entry_id
     from ledger.transfers
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])`)
+}
+
+/** The transfers of entries with several. Their ids follow that of the entry, so that each entry is one range of the key. */
+export function transfersOfEntries(
+  tx: Tx,
+  entries: readonly TransferKey[],
+  transfersMax: number,
+): Promise<readonly (TransferRow & { readonly partnerId: string })[]> {
+  const column = columnOf(entries)
+  return tx.rows(sql`/* ledger.transfersOfEntries */
+    select transfer.partner_id, transfer.id, kind, debit_account_id, credit_account_id, currency, amount, party_id,
+      reference, entry_id
+    from unnest(${column('partnerId')}::uuid[], ${column('id')}::uuid[],
+        ${entries.map(({ id }) => idAfter(id, transfersMax))}::uuid[]) as entry (partner_id, first_id, end_id)
+      join ledger.transfers as transfer on transfer.partner_id = entry.partner_id
+        and transfer.id >= entry.first_id and transfer.id < entry.end_id
+    where ${ofOnePartner(column('partnerId'), sql`transfer.partner_id`)} and transfer.entry_id = entry.first_id
+    order by transfer.partner_id, transfer.id`)
 }
 
 export function balances(tx: Tx, partnerId: string): Promise<readonly AccountRow[]> {
@@ -76,8 +72,6 @@ export function balances(tx: Tx, partnerId: string): Promise<readonly AccountRow
     select id, name, currency, posted, reserved from ledger.accounts
     where partner_id = ${partnerId} and name = 'balance' order by currency`)
 }
-
-export type AccountKey = { readonly partnerId: string; readonly currency: Currency; readonly name: AccountName }
 
 const namesOf = (keys: readonly AccountKey[]) => [...new Set(keys.map((key) => key.name))]
 const currenciesOf = (keys: readonly AccountKey[]) => [...new Set(keys.map((key) => key.currency))]
@@ -150,9 +144,14 @@ const newTransfers = insertBy<NewTransfer & { readonly createdAt: Date }>(
     reference: 'text',
     kind: 'text',
     reserveId: 'uuid',
+    entryId: 'uuid',
     createdAt: 'timestamptz',
   },
-  [['partnerId', 'debitAccountId', 'creditAccountId', 'currency'], ['kind', 'createdAt'], ['reserveId']],
+  [
+    ['partnerId', 'debitAccountId', 'creditAccountId', 'currency'],
+    ['kind', 'createdAt'],
+    ['reserveId', 'entryId'],
+  ],
 )
 
 /** A reserve that another transaction has ended is a unique violation. */
@@ -160,5 +159,5 @@ export function insertTransfers(tx: Tx, transfers: readonly NewTransfer[], now: 
   const rows = transfers.map((transfer) => ({ ...transfer, createdAt: now }))
   tx.later(sql`/* ledger.insertTransfers */
     insert into ledger.transfers (partner_id, id, debit_account_id, credit_account_id, currency, amount, party_id,
-      reference, kind, reserve_id, created_at) ${newTransfers(tx, rows)}`)
+      reference, kind, reserve_id, entry_id, created_at) ${newTransfers(tx, rows)}`)
 }

@@ -7,7 +7,7 @@ import { createCursors, Refusal } from '../../api/index.ts'
 import { createManualClock } from '../../../../test/support/clock.ts'
 import { createLog, createSealer, newId, randomBytes } from '../../kernel/index.ts'
 import { createIdempotency, type Idempotency } from '../../idempotency/index.ts'
-import { createLedger } from '../../ledger/index.ts'
+import { createLedger, entryOf } from '../../ledger/index.ts'
 import { createDatabase, type Database, sql } from '../../postgres/index.ts'
 import { createCustomers, type Customers } from '../customers/index.ts'
 import { accountsRoutes, createAccounts, defaultIssuers, type Issuer } from './index.ts'
@@ -219,9 +219,13 @@ test('balances are exact, one per currency, and none before the first movement',
   const movement = { partnerId, partyId: partnerId, reference: 'r-1' }
   await db.transaction(async (tx) => {
     const settlement = 'settlement.bank' as const
-    await ledger.transfer(tx, { ...movement, debit: settlement, credit: 'balance', currency: 'EUR', amount: 100_001n })
-    await ledger.transfer(tx, { ...movement, debit: settlement, credit: 'balance', currency: 'USDC', amount: 1n })
-    await ledger.reserve(tx, { ...movement, debit: 'balance', credit: settlement, currency: 'EUR', amount: 5n })
+    const [incoming, outgoing] = [
+      { ...movement, debit: settlement, credit: 'balance' },
+      { ...movement, debit: 'balance', credit: settlement },
+    ] as const
+    await ledger.enter(tx, entryOf('direct', { ...incoming, currency: 'EUR', amount: 100_001n }))
+    await ledger.enter(tx, entryOf('direct', { ...incoming, currency: 'USDC', amount: 1n }))
+    await ledger.enter(tx, entryOf('reserve', { ...outgoing, currency: 'EUR', amount: 5n }))
   })
   const { body } = await routes.listAccounts(call)
   const shown = body.data.map(({ currency, posted, reserved, available, asOf }) => [

@@ -3,7 +3,7 @@
  * batch of triggers and writes all transitions together. A duplicate changes nothing.
  */
 import { assert, partnerKey, present } from '../../kernel/index.ts'
-import type { Transfer } from '../../ledger/index.ts'
+import { type Entry, entryOf } from '../../ledger/index.ts'
 import type { NewEvent } from '../../events/index.ts'
 import { type Advanced, createEngine, type Move as Transit } from '../../lifecycle/index.ts'
 import type { Tx } from '../../postgres/index.ts'
@@ -47,7 +47,8 @@ async function write(deps: DepositsDeps, tx: Tx, moves: readonly DepositMove[], 
     moves.map(({ row: { partnerId, customerId } }) => ({ partnerId, id: customerId })),
   )
   const credits = moves.flatMap((move) => (move.transition.ledger === 'credit' ? [creditOf(move)] : []))
-  const accounts = await ledger.accountsOf(tx, credits)
+  const movements = credits.flatMap(({ transfers }) => transfers)
+  const accounts = await ledger.accountsOf(tx, movements)
   store.updateDeposits(tx, moves.map(changeOf), now)
   eventOutbox.appendMany(
     tx,
@@ -55,7 +56,7 @@ async function write(deps: DepositsDeps, tx: Tx, moves: readonly DepositMove[], 
   )
   await transactions.moveMany(tx, moves.map(transactionMove))
   // Last, because it locks the balances that all other payments of the partner need.
-  await ledger.creditMany(tx, credits, accounts)
+  await ledger.enterMany(tx, credits, accounts)
 }
 
 const changeOf = ({ row, trigger, transition: { to } }: DepositMove): store.DepositChange => ({
@@ -71,10 +72,11 @@ const changeOf = ({ row, trigger, transition: { to } }: DepositMove): store.Depo
 const detailsOf = (trigger: DepositTrigger): string | null => ('details' in trigger ? trigger.details : null)
 
 /** From the settlement account of the connector whose bank reports the money. */
-function creditOf({ row, trigger }: DepositMove): Transfer {
+function creditOf({ row, trigger }: DepositMove): Entry {
   assert('connector' in trigger, 'a credit is reported by a connector')
   const { partnerId, currency, amount, customerId, reference } = row
-  return { ...credit(trigger.connector, partnerId), currency, amount, partyId: customerId, reference }
+  const moved = { currency, amount, partyId: customerId, reference }
+  return entryOf('direct', { ...credit(trigger.connector, partnerId), ...moved })
 }
 
 function transactionMove({ row, transition }: DepositMove): Move {

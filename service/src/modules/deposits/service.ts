@@ -1,7 +1,7 @@
 /** The verbs of the deposits module. */
 import { Unreachable } from '../../api/index.ts'
 import { after, type Currency, type Minor, newId } from '../../kernel/index.ts'
-import type { Transfer } from '../../ledger/index.ts'
+import { type AccountName, entryOf } from '../../ledger/index.ts'
 import { applyInBatches } from '../../lifecycle/index.ts'
 import { KeyTaken, once, type Tx } from '../../postgres/index.ts'
 import type { Customer } from '../customers/index.ts'
@@ -48,7 +48,7 @@ export type Deposits = {
   readonly creditPartner: (
     tx: Tx,
     partnerId: string,
-    money: { readonly debit: Transfer['debit']; readonly currency: Currency; readonly amount: Minor },
+    money: { readonly debit: AccountName; readonly currency: Currency; readonly amount: Minor },
   ) => Promise<string>
 }
 
@@ -101,8 +101,8 @@ export function createDeposits(deps: DepositsDeps): Deposits {
         steps: ['Created'],
       })
       const { reference } = opened
-      const accounts = { debit, credit: 'balance' } as const
-      await ledger.transfer(tx, { partnerId, ...accounts, currency, amount, partyId: partnerId, reference })
+      const moved = { partnerId, currency, amount, partyId: partnerId, reference }
+      await ledger.enter(tx, entryOf('direct', { ...moved, debit, credit: 'balance' }))
       await transactions.conclude(tx, partnerId, opened.id, { status: 'Completed', steps: ['Settled', 'Credited'] })
       return reference
     },

@@ -4,9 +4,9 @@
  */
 import { Refusal } from '../../api/index.ts'
 import { present } from '../../kernel/index.ts'
-import { createFundsCheck, insufficientFunds } from '../../ledger/index.ts'
+import { createFundsCheck, type EntryRequest, insufficientFunds } from '../../ledger/index.ts'
 import { type BatchPosition, replayOf, type Tx } from '../../postgres/index.ts'
-import { callMapKey, connectorOf, type Outcome, outcomeOf, type PayoutCall } from './calls.ts'
+import { callMapKey, connectorOf, movementOf, type Outcome, outcomeOf, type PayoutCall } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { createLookUp, type LookedUp } from './look-up.ts'
 import type { PayoutRow } from './store.ts'
@@ -46,7 +46,7 @@ export function createAccept(deps: PayoutsDeps) {
     outcomes: Outcomes,
   ): Promise<readonly ValidPayout[]> => {
     if (valid.length === 0) return []
-    const fits = await funds.check(tx, valid.map(reservationOf), balances, position)
+    const fits = await funds.check(tx, valid.map(requestOf), balances, position)
     return valid.filter(({ call }, index) => {
       if (fits[index] !== true) outcomes.set(call, insufficientFunds(call.currency))
       return fits[index]
@@ -95,8 +95,9 @@ function validateAll(
   })
 }
 
-const reservationOf = ({ call: { caller, amount, currency } }: ValidPayout) =>
-  ({ partnerId: caller.partnerId, debit: 'balance', currency, amount }) as const
+const requestOf = ({ call, connector }: ValidPayout): EntryRequest => ({
+  transfers: [{ ...movementOf(call, connector), kind: 'reserve', amount: call.amount }],
+})
 
 /**
  * Answers the later calls of a key with the payout of the first call, as if they had come after the commit. If the first

@@ -5,7 +5,7 @@
 import type { ErrorKey } from '@partner-payments/wire'
 import { after, partnerKey, present } from '../../kernel/index.ts'
 import type { NewEvent } from '../../events/index.ts'
-import type { Transfer } from '../../ledger/index.ts'
+import { type Entry, entryOf } from '../../ledger/index.ts'
 import { type Advanced, createEngine, type Move as Transit } from '../../lifecycle/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { Payer } from '../customers/index.ts'
@@ -89,7 +89,7 @@ async function write(deps: PayoutsDeps, tx: Tx, moves: readonly PayoutMove[], no
     if (move.ledger === 'refund')
       for (const step of move.steps) await transactions.noteAfterEnd(tx, payout.partnerId, payout.transactionId, step)
   const ends = written.flatMap(({ payout: { partnerId, reserveId }, move }) =>
-    move.ledger === 'post' || move.ledger === 'release' ? [{ partnerId, reserveId, kind: move.ledger }] : [],
+    move.ledger === 'post' || move.ledger === 'release' ? [{ partnerId, entryId: reserveId, kind: move.ledger }] : [],
   )
   // Last, because it locks the balances that all other payments of the partner need.
   const credits = refunds.map(({ credit }) => credit)
@@ -170,7 +170,7 @@ function eventOf(
     : { ...origin, type, data }
 }
 
-type Refund = { readonly move: Move; readonly credit: Transfer }
+type Refund = { readonly move: Move; readonly credit: Entry }
 
 /** After settlement: new transactions, which complete at once and name the transactions that they refund. */
 function openRefunds({ transactions }: PayoutsDeps, tx: Tx, written: readonly Written[]): readonly Refund[] {
@@ -179,10 +179,11 @@ function openRefunds({ transactions }: PayoutsDeps, tx: Tx, written: readonly Wr
   return refunded.map((payout, index) => {
     const { id, reference } = present(opened[index], 'each refund has a transaction')
     const { partnerId, amount, currency, customerId, connector } = payout
-    const debit = `settlement.${connector}` as const
+    const moved = { partnerId, currency, amount, partyId: customerId ?? partnerId, reference }
+    const accounts = { debit: `settlement.${connector}`, credit: 'balance' } as const
     return {
       move: { partnerId, id, steps: ['Settled', 'Credited'], conclusion: { status: 'Completed' } },
-      credit: { partnerId, debit, credit: 'balance', currency, amount, partyId: customerId ?? partnerId, reference },
+      credit: entryOf('direct', { ...moved, ...accounts }),
     }
   })
 }

@@ -1,5 +1,6 @@
 /** Writes the accepted payouts of a batch: transactions, payouts, events and reserves. */
 import { newId, partnerKey, present } from '../../kernel/index.ts'
+import { entryOf } from '../../ledger/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { NewTransaction } from '../transactions/index.ts'
 import { movementOf, type PayoutCall } from './calls.ts'
@@ -68,14 +69,12 @@ function reserve(
   written: readonly WrittenPayout[],
   { balances }: LookedUp,
 ): Promise<void> {
-  const reserves = written.map(({ call, row }) => ({
-    ...movementOf(call, row.connector),
-    amount: row.amount,
-    partyId: row.customerId ?? row.partnerId,
-    reference: row.reference,
-    id: row.reserveId,
-  }))
-  return ledger.reserveMany(tx, reserves, balances.accounts)
+  const reserves = written.map(({ call, row }) => {
+    const { amount, reference } = row
+    const moved = { amount, partyId: row.customerId ?? row.partnerId, reference }
+    return entryOf('reserve', { ...movementOf(call, row.connector), ...moved }, row.reserveId)
+  })
+  return ledger.enterMany(tx, reserves, balances.accounts)
 }
 
 const endToEndIdOfCall = ({ caller, operation, idempotencyKey }: PayoutCall, id: string) =>

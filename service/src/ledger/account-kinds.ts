@@ -1,0 +1,36 @@
+/** What each kind of account may do and holds. The constraint `accounts_never_negative` states the first column again. */
+import type { Currency } from '../kernel/index.ts'
+
+export type AccountKind = {
+  /** Its posted sum may fall below zero. Otherwise it never falls below its reserved part. */
+  readonly mayFallBelowZero: boolean
+  /** Whose money it counts: of the partner and its customers, ours at a bank, or our own income and positions. */
+  readonly holds: 'customers' | 'bank' | 'own'
+}
+
+/** A name is a kind, or `settlement.` and the id of a connector: a partner has one settlement account for each bank. */
+export const accountKinds = {
+  balance: { mayFallBelowZero: false, holds: 'customers' },
+  /** The other side of what a bank holds for us: below zero by the money that is there. */
+  settlement: { mayFallBelowZero: true, holds: 'bank' },
+  /** Money that has arrived and is not assigned yet. */
+  suspense: { mayFallBelowZero: true, holds: 'customers' },
+  fees: { mayFallBelowZero: true, holds: 'own' },
+  /** The open position of conversions: one currency above zero, the other below. */
+  fx: { mayFallBelowZero: true, holds: 'own' },
+} as const satisfies Readonly<Record<string, AccountKind>>
+
+type SingleName = Exclude<keyof typeof accountKinds, 'settlement'>
+/** The partner's money, and the partner's own copies of the system accounts. */
+export type AccountName = SingleName | `settlement.${string}`
+
+const isSingle = (name: AccountName): name is SingleName => Object.hasOwn(accountKinds, name)
+
+export const kindOf = (name: AccountName): AccountKind =>
+  isSingle(name) ? accountKinds[name] : accountKinds.settlement
+
+/** Whether an account may have this name. */
+export const isAccountName = (name: string): name is AccountName =>
+  (Object.hasOwn(accountKinds, name) && name !== 'settlement') || /^settlement\../.test(name)
+
+export type AccountKey = { readonly partnerId: string; readonly currency: Currency; readonly name: AccountName }

@@ -1,0 +1,129 @@
+/**
+ * Continues the checkpoints of each partner, by which past balances and statements are read without its whole history.
+ * A checkpoint covers only transfers that are certain to be complete. README.md says why they are, and what happens if not.
+ */
+import { after, firstIdOf, idAfter, type Log, nilId, secondMs } from '../kernel/index.ts'
+import { type Database, oldestTransactionStart, type Tx } from '../postgres/index.ts'
+import * as store from './store-history.ts'
+
+export type CheckpointsDeps = {
+  readonly db: Database
+  readonly log: Log
+  readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
+  /** Tests set smaller ones. */
+  readonly limits?: CheckpointLimits
+}
+export type CheckpointLimits = { readonly transfersPerStretch: number; readonly clockDifferenceMsMax: number }
+
+const limitsDefault: CheckpointLimits = {
+  /** A past balance reads so many transfers at most; they are read in about a millisecond. */
+  transfersPerStretch: 1000,
+  /** Between the clocks of the processes, which make the ids, and that of the database. NTP keeps them within a second. */
+  clockDifferenceMsMax: 30 * secondMs,
+}
+/** The rows of a partner's checkpoints stay locked for as long as these take: about 0.3 s. */
+const stretchesPerVisitMax = 100
+/** The others follow in the next steps. Partners with new checkpoints are visited in every step. */
+const partnersPerStepMax = 200
+
+export function createCheckpoints(deps: CheckpointsDeps) {
+  const { db, partnerIds, limits = limitsDefault } = deps
+  const busy = new Set<string>()
+  let waiting: string[] = []
+
+  const visit = async (partnerId: string, end: string): Promise<number> => {
+    const made = await continueCheckpoints(deps, limits, partnerId, end)
+    if (made > 0) busy.add(partnerId)
+    else busy.delete(partnerId)
+    if (made > 0 && made < stretchesPerVisitMax) await verify(deps, partnerId)
+    return made
+  }
+  return {
+    /** Returns how many partners have more to do at once. If one fails, throws after the others are done. */
+    checkpointStep: async (): Promise<number> => {
+      const end = firstIdOf(after(await oldestTransactionStart(db), -limits.clockDifferenceMsMax))
+      if (waiting.length === 0) waiting = [...(await partnerIds(db))]
+      let behind = 0
+      const failures: unknown[] = []
+      for (const partnerId of new Set([...busy, ...waiting.splice(0, partnersPerStepMax)]))
+        try {
+          if ((await visit(partnerId, end)) === stretchesPerVisitMax) behind += 1
+        } catch (error) {
+          failures.push(error)
+        }
+      if (failures.length > 0)
+        throw new Error(`partners without checkpoints: ${failures.length}`, { cause: failures[0] })
+      return behind
+    },
+  }
+}
+
+/** Returns how many stretches it covered. 0 also if another process is at work. */
+async function continueCheckpoints(
+  { db }: CheckpointsDeps,
+  { transfersPerStretch }: CheckpointLimits,
+  partnerId: string,
+  end: string,
+): Promise<number> {
+  // Most visits find nothing to do, and need no transaction.
+  if ((await store.nextStretchEnd(db, partnerId, end, transfersPerStretch)) === undefined) return 0
+  return db.transaction(async (tx) => {
+    let progress = await claim(tx, partnerId)
+    if (progress === undefined) return 0
+    const balances = new Map(
+      (await store.balancesBefore(tx, partnerId, idAfter(progress.position, 1))).map((row) => [row.id, row]),
+    )
+    const totals = new Map<string, { posted: bigint; reserved: bigint }>(balances)
+    let made = 0
+    for (; made < stretchesPerVisitMax; made += 1) {
+      const position = await store.nextStretchEnd(tx, partnerId, end, transfersPerStretch)
+      if (position === undefined) break
+      const stretchAfter = progress.position
+      const changes = await store.changesOfStretch(tx, partnerId, stretchAfter, position)
+      store.insertCheckpoints(
+        tx,
+        changes.map(({ accountId, lines, ...change }) => {
+          const { posted, reserved } = totals.get(accountId) ?? { posted: 0n, reserved: 0n }
+          const total = { posted: posted + change.posted, reserved: reserved + change.reserved }
+          totals.set(accountId, total)
+          return { partnerId, position, accountId, stretchAfter, lines, ...total }
+        }),
+      )
+      progress = { ...progress, position }
+      store.setProgress(tx, partnerId, progress)
+    }
+    return made
+  })
+}
+
+/** Locks the checkpoints of a partner for this transaction. Undefined: another process has them. */
+async function claim(tx: Tx, partnerId: string): Promise<store.Progress | undefined> {
+  const found = await store.claimProgress(tx, partnerId)
+  if (found !== undefined) return found
+  return (await store.createProgress(tx, partnerId)) ? { position: nilId, differs: false } : undefined
+}
+
+/**
+ * Compares the accounts with their checkpoints and the transfers since. A difference means that a transfer appeared among
+ * those that a checkpoint covers. Then all checkpoints of the partner are made again; if that does not help, an account row
+ * is wrong, and the checkpoints stay.
+ */
+async function verify({ db, log }: CheckpointsDeps, partnerId: string): Promise<void> {
+  const isWrong = (row: store.PastBalance) => row.posted !== row.postedNow || row.reserved !== row.reservedNow
+  const read = async (tx: Tx) => (await store.balancesBefore(tx, partnerId, store.lastId)).filter(isWrong)
+  const wrong = await read(db)
+  await db.transaction(async (tx) => {
+    const progress = await store.claimProgress(tx, partnerId)
+    if (progress === undefined || (wrong.length === 0 && !progress.differs)) return
+    if (wrong.length === 0) return store.setProgress(tx, partnerId, { ...progress, differs: false })
+    const accounts = wrong.map(({ id, name, currency }) => ({ id, name, currency }))
+    if (progress.differs)
+      return log.error(
+        { partnerId, accounts },
+        'accounts differ from their transfers: their checkpoints were made again',
+      )
+    log.error({ partnerId, accounts }, 'checkpoints differ from the accounts: they are made again')
+    store.deleteCheckpoints(tx, partnerId)
+    store.setProgress(tx, partnerId, { position: nilId, differs: true })
+  })
+}

@@ -1,0 +1,166 @@
+/** Past balances and statements, read from checkpoints and the transfers between them (README.md). */
+import { firstIdOf, type Currency, idAfter, type Minor, momentOfId, nilId, present } from '../kernel/index.ts'
+import type { Tx } from '../postgres/index.ts'
+import type { AccountName } from './account-kinds.ts'
+import { effects, type TransferKind } from './rules.ts'
+import type { AccountRow, TransferRow } from './store.ts'
+import * as store from './store-history.ts'
+
+export type StatementRequest = {
+  readonly partnerId: string
+  readonly name: AccountName
+  readonly currency: Currency
+  /** From the first transfer on. */
+  readonly from?: Date | undefined
+  /** The period ends before it. Undefined: with the last transfer. */
+  readonly until?: Date | undefined
+  readonly direction: store.Direction
+  readonly linesMax: number
+  /** `next` of the page before, in the same direction. */
+  readonly cursor?: StatementCursor | undefined
+}
+
+export type StatementLine = {
+  /** Of the transfer. */
+  readonly id: string
+  readonly entryId: string | null
+  /** When the id was made, in the transaction of the transfer. */
+  readonly at: Date
+  readonly kind: TransferKind
+  /** What the transfer adds to the posted sum of the account. */
+  readonly amount: Minor
+  readonly counterAccount: AccountName
+  readonly partyId: string
+  readonly reference: string
+  /** The posted sum of the account behind the transfer. */
+  readonly posted: Minor
+}
+
+export type StatementCursor = Pick<StatementLine, 'id' | 'amount' | 'posted'>
+
+/** `opening` and the amounts of the lines add up to `closing`. */
+export type StatementPage = {
+  readonly opening: Minor
+  readonly closing: Minor
+  readonly lines: readonly StatementLine[]
+  /** Undefined: this is the last page. */
+  readonly next: StatementCursor | undefined
+}
+
+export type History = {
+  /** All accounts of a partner before a moment, by default now. */
+  readonly balancesAt: (tx: Tx, partnerId: string, moment: Date | undefined) => Promise<readonly AccountRow[]>
+  /**
+   * The transfers that moved posted money of an account, in the order of their ids. The pages of one statement add up if they
+   * are read in one snapshot, or if the period ended before the transactions of this moment began. Undefined: the partner has
+   * no such account.
+   */
+  readonly statement: (tx: Tx, request: StatementRequest) => Promise<StatementPage | undefined>
+}
+
+const endOf = (moment: Date | undefined): string => (moment === undefined ? store.lastId : firstIdOf(moment))
+
+export const history: History = {
+  balancesAt: async (tx, partnerId, moment) =>
+    (await store.balancesBefore(tx, partnerId, endOf(moment))).map(({ id, name, currency, posted, reserved }) => ({
+      id,
+      name,
+      currency,
+      posted,
+      reserved,
+    })),
+  statement: async (tx, request) => {
+    const { partnerId, name, currency, from, until, direction, linesMax, cursor } = request
+    const ascending = direction === 'ascending'
+    // No transfer has the first id of a moment, because it is no id of version 7.
+    const period = { after: from === undefined ? nilId : firstIdOf(from), end: endOf(until) }
+    // The pages behind the first one continue from the balance of the cursor.
+    const start = cursor !== undefined ? nilId : ascending ? period.after : period.end
+    const accounts = await store.balancesBefore(tx, partnerId, start)
+    const account = accounts.find((row) => row.name === name && row.currency === currency)
+    if (account === undefined) return undefined
+    const left = cursor === undefined ? period : { ...period, [ascending ? 'after' : 'end']: cursor.id }
+    const transfers = await readLines(tx, { partnerId, accountId: account.id }, left, direction, linesMax + 1)
+    let posted = account.posted
+    if (cursor !== undefined) posted = ascending ? cursor.posted : cursor.posted - cursor.amount
+    const first = posted
+    const lines = transfers.slice(0, linesMax).map((transfer) => {
+      const line = lineOf(transfer, account.id, accounts)
+      if (ascending) posted += line.amount
+      const here = posted
+      if (!ascending) posted -= line.amount
+      return { ...line, posted: here }
+    })
+    const [opening, closing] = ascending ? [first, posted] : [posted, first]
+    return { opening, closing, lines, next: transfers.length > linesMax ? lines.at(-1) : undefined }
+  },
+}
+
+function lineOf(
+  { id, entryId, kind, amount, debitAccountId, creditAccountId, partyId, reference }: TransferRow,
+  accountId: string,
+  accounts: readonly AccountRow[],
+): Omit<StatementLine, 'posted'> {
+  const { debit, credit } = effects(kind, amount)
+  const isDebit = debitAccountId === accountId
+  const other = isDebit ? creditAccountId : debitAccountId
+  const { name: counterAccount } = present(
+    accounts.find((account) => account.id === other),
+    'the accounts of a transfer exist',
+  )
+  return {
+    id,
+    entryId,
+    at: momentOfId(id),
+    kind,
+    amount: (isDebit ? debit : credit).posted,
+    counterAccount,
+    partyId,
+    reference,
+  }
+}
+
+/**
+ * The first lines of a range. The checkpoints say in which stretches the account changed, and how often: the others are not
+ * read. The transfers behind the last checkpoint are read one by one.
+ */
+async function readLines(
+  tx: Tx,
+  account: store.AccountOfPartner,
+  range: store.IdRange,
+  direction: store.Direction,
+  linesMax: number,
+): Promise<readonly TransferRow[]> {
+  const last = await store.lastPosition(tx, account.partnerId)
+  const behind = { after: max(range.after, last), end: range.end }
+  const before = { after: range.after, end: min(range.end, idAfter(last, 1)) }
+  const lines: TransferRow[] = []
+  const add = async (ranges: readonly store.IdRange[]) => {
+    const left = linesMax - lines.length
+    const found = ranges.filter(({ after, end }) => after < end)
+    if (left > 0 && found.length > 0) lines.push(...(await store.linesIn(tx, account, found, direction, left)))
+  }
+  if (direction === 'descending') await add([behind])
+  if (lines.length < linesMax && before.after < before.end) {
+    // Each has a line, except those that the range cuts: the first and the last.
+    const stretches = await store.stretchesOf(tx, account, before, direction, linesMax + 2)
+    await add(enough(stretches, linesMax).map((stretch) => within(stretch, before)))
+  }
+  if (direction === 'ascending') await add([behind])
+  return lines
+}
+
+/** The first stretches with at least `linesMax` lines, without those of the first one, which the range may cut. */
+function enough(stretches: readonly store.Stretch[], linesMax: number): readonly store.Stretch[] {
+  let lines = 0
+  const at = stretches.findIndex(({ lines: count }, index) => (lines += index === 0 ? 0 : count) >= linesMax)
+  return at < 0 ? stretches : stretches.slice(0, at + 1)
+}
+
+const within = ({ stretchAfter, position }: store.Stretch, { after, end }: store.IdRange): store.IdRange => ({
+  after: max(after, stretchAfter),
+  end: min(end, idAfter(position, 1)),
+})
+
+const max = (a: string, b: string) => (a > b ? a : b)
+const min = (a: string, b: string) => (a < b ? a : b)
