@@ -121,7 +121,7 @@ export function composeModules(deps: ModulesDeps) {
   const cursors = createCursors(deriveKey(masterKey, 'cursors'))
   const access = createAccess({ db, clock, sealer })
   const ledger = createLedger({ clock })
-  const cases = createCases({ db, clock, log, ledger })
+  const cases = createCases({ db, clock, log, ledger, addOperator: access.addOperator })
   const eventOutbox = createEventOutbox({ wake: wakeDelivery })
   const bank = deps.bank ?? createSandboxBank({ db, clock, stepMs: config.SANDBOX_BANK_DELAY_MS })
   const fallback = config.RAIL === 'none' ? null : config.RAIL
@@ -152,7 +152,7 @@ export function composeModules(deps: ModulesDeps) {
   const accounts = createAccounts({ db, clock, customers, ledger, issuers: config.IBAN_ISSUERS })
   const beneficiaries = createBeneficiaries({ db, clock, cursors, customers })
   const transactions = createTransactions({ db, clock, cursors, eventOutbox, customers })
-  const shared = { db, clock, ledger, eventOutbox, customers, transactions }
+  const shared = { db, clock, cases, ledger, eventOutbox, customers, transactions }
   const payouts = createPayouts({ ...shared, cursors, beneficiaries, chooseConnector, payoutsPerBatchMax })
   const deposits = createDeposits({ ...shared, access })
   const simulations = createSimulations({ bank, deposits, payouts, access, clock, ...signatureSettings(config) })
@@ -225,6 +225,8 @@ export function compose(given: ServiceDeps): Service {
       connectors,
       payouts,
       deposits,
+      cases,
+      isPartner: async (partnerId) => (await access.partnerName(db, partnerId)) !== '',
       idleMs: config.WORKER_IDLE_MS,
       observe: settlementObserver(deps),
     })

@@ -65,7 +65,9 @@ test('the amount and the name of a row select the same behaviour, with the resul
     assert.equal(status, payoutStatus, amount)
     assert.equal(errorKey, 'errorKey' in done && status !== 'Completed' ? done.errorKey : '', amount)
     assert.equal(events, endings[ending].events.map(shortName).join(', '), amount)
-    const settles = notificationsOfInstruction(done, { currency: 'EUR', amount: 400_108n }).some(({ kind }) => kind === 'payout.settled')
+    const settles = notificationsOfInstruction(done, { currency: 'EUR', amount: 400_108n }).some(
+      ({ kind }) => kind === 'payout.settled',
+    )
     assert.equal(settles, status === 'Completed' || status === 'Returned', amount)
   }
 })

@@ -54,6 +54,7 @@ export function checkSoundness(lifecycle: Lifecycle): ReadonlyMap<string, readon
 function checkImplied(lifecycle: Lifecycle, name: string, row: Transition): void {
   for (const trigger of row.impliedBy ?? []) {
     const next = transitionOn(lifecycle, row.to, trigger)
-    assert.equal(next?.implied, false, `${name}: ${trigger} makes a transition of its own afterwards`)
+    assert.ok(next !== undefined, `${name}: ${trigger} makes a transition of its own afterwards`)
+    assert.notEqual(next.transition, row, `${name}: ${trigger} comes to an end`)
   }
 }

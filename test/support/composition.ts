@@ -50,7 +50,9 @@ export async function createTestService(options: TestServiceOptions = {}) {
   const { connectors: further = [], chooseConnector } = options
   const modules = composeModules({ config, db, clock, log, bank, ...(chooseConnector ? { chooseConnector } : {}) })
   const connectors = [options.wrapConnector?.(bank) ?? bank, ...further]
-  const settlement = { log, connectors, payouts: modules.payouts, deposits: modules.deposits, idleMs: 5 }
+  const { access, cases, payouts, deposits } = modules
+  const isPartner = async (partnerId: string) => (await access.partnerName(db, partnerId)) !== ''
+  const settlement = { log, connectors, payouts, deposits, cases, isPartner, idleMs: 5 }
   const close = async () => {
     try {
       await verify()

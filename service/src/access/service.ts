@@ -25,6 +25,8 @@ type ServiceAccountRequest = {
 export type Access = NonceRegister &
   AccessManagement & {
     readonly createPartner: (tx: Tx, name: string, id?: string) => Promise<string>
+    /** The operator as the partner in whose ledger unclaimed money stands. Changes nothing if it exists. */
+    readonly addOperator: (tx: Tx, id: string) => Promise<void>
     readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
     readonly partnerName: (tx: Tx, partnerId: string) => Promise<string>
     /** Uses the given public key, or generates an RSA 2048 key pair. Refuses: not_found (the partner). */
@@ -57,6 +59,7 @@ export function createAccess(deps: { readonly db: Database; readonly clock: Cloc
       await store.insertPartner(tx, id, name, clock.now())
       return id
     },
+    addOperator: (tx, id) => store.insertOperator(tx, id, clock.now()),
     partnerIds: store.partnerIds,
     partnerName: async (tx, partnerId) => (await store.partnerById(tx, partnerId))?.name ?? '',
     createServiceAccount: issue,

@@ -23,6 +23,11 @@ export async function insertPartner(tx: Tx, id: string, name: string, now: Date)
   )
 }
 
+export async function insertOperator(tx: Tx, id: string, now: Date): Promise<void> {
+  await tx.run(sql`/* access.insertOperator */
+    insert into access.partners (id, name, created_at) values (${id}, 'Operator', ${now}) on conflict do nothing`)
+}
+
 export function partnerById(tx: Tx, id: string): Promise<{ readonly id: string; readonly name: string } | undefined> {
   return tx.row(sql`/* access.partnerById */ select id, name from access.partners where id = ${id}`)
 }

@@ -1,6 +1,6 @@
 /** The verbs of cases. Those that book money join the caller's transaction. */
 import { Refusal } from '../api/index.ts'
-import { type Clock, type Log, newId } from '../kernel/index.ts'
+import { amountText, type Clock, type Log, newId } from '../kernel/index.ts'
 import { type AccountName, type Entry, entryOf, type Ledger } from '../ledger/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import {
@@ -8,6 +8,7 @@ import {
   type CaseAction,
   type CaseKind,
   openingTransfer,
+  operatorPartnerId,
   resolutions,
   reversingTransfer,
   writeOffTransfer,
@@ -61,6 +62,8 @@ type CasesDeps = {
   readonly clock: Clock
   readonly log: Log
   readonly ledger: Pick<Ledger, 'enter'>
+  /** Makes the partner in whose ledger unclaimed money stands, if it does not exist. */
+  readonly addOperator: (tx: Tx, id: string) => Promise<void>
 }
 
 export function createCases(deps: CasesDeps): Cases {
@@ -88,7 +91,11 @@ export function createCases(deps: CasesDeps): Cases {
 }
 
 /** Undefined if the notification has a case. */
-async function record({ clock, log }: CasesDeps, tx: Tx, opened: NewCase): Promise<store.CaseRow | undefined> {
+async function record(
+  { clock, log, addOperator }: CasesDeps,
+  tx: Tx,
+  opened: NewCase,
+): Promise<store.CaseRow | undefined> {
   const { partnerId, kind, connector, notificationId, subject, report, booked } = opened
   const row: store.CaseRow = {
     partnerId,
@@ -97,7 +104,7 @@ async function record({ clock, log }: CasesDeps, tx: Tx, opened: NewCase): Promi
     connector,
     notificationId,
     subject,
-    report: JSON.stringify(report),
+    report: JSON.stringify(report, readable),
     currency: booked?.currency ?? null,
     booked: booked?.amount ?? null,
     openedAt: clock.now(),
@@ -106,11 +113,20 @@ async function record({ clock, log }: CasesDeps, tx: Tx, opened: NewCase): Promi
     resolvedBy: null,
     note: null,
   }
+  if (partnerId === operatorPartnerId) await addOperator(tx, partnerId)
   if ((await store.insertCase(tx, row)) === 0) return undefined
   const { id } = row
-  tx.afterCommit(() => log.error({ caseId: id, partnerId, kind, connector, subject }, 'case opened: an operator decides'))
+  tx.afterCommit(() =>
+    log.error({ caseId: id, partnerId, kind, connector, subject }, 'case opened: an operator decides'),
+  )
   return row
 }
+
+/** Amounts as decimal numbers of their currency. */
+const readable = (_key: string, value: unknown): unknown =>
+  isMoney(value) ? { ...value, amount: amountText(value.amount, value.currency) } : value
+const isMoney = (value: unknown): value is Booked =>
+  typeof value === 'object' && value !== null && 'currency' in value && typeof (value as Booked).amount === 'bigint'
 
 const openingEntries = (row: store.CaseRow): readonly Entry[] =>
   row.currency === null || row.booked === null
@@ -130,9 +146,15 @@ async function resolve(deps: CasesDeps, tx: Tx, resolving: Resolving): Promise<s
   const found = await store.lockCase(tx, partnerId, id)
   if (found === undefined) throw new Refusal('not_found', 'No such case.')
   if (found.resolution !== null)
-    throw refuse(`The case was ${found.resolution} by ${found.resolvedBy ?? ''} at ${found.resolvedAt?.toISOString() ?? ''}.`)
+    throw refuse(
+      `The case was ${found.resolution} by ${found.resolvedBy ?? ''} at ${found.resolvedAt?.toISOString() ?? ''}.`,
+    )
   if ((found.booked === null) !== (action === 'note'))
-    throw refuse(found.booked === null ? 'The case has no money: use note.' : 'The case has money: use credit, reverse or write-off.')
+    throw refuse(
+      found.booked === null
+        ? 'The case has no money: use note.'
+        : 'The case has money: use credit, reverse or write-off.',
+    )
   if (found.currency !== null && found.booked !== null)
     await bookAway(deps, tx, found, { currency: found.currency, amount: found.booked }, resolving)
   const end = { resolution: resolutions[action], resolvedBy: staff, note, resolvedAt: deps.clock.now() }

@@ -60,6 +60,9 @@ export function idAfter(id: string, steps: number): string {
 /** RFC 9562 section 5.9. Sorts before every other id: the start of a scan over ids. */
 export const nilId = '00000000-0000-0000-0000-000000000000'
 
+const uuidForm = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
+export const isUuid = (text: string): boolean => uuidForm.test(text)
+
 /** The timestamp of a UUID version 7, and the least id of a timestamp: a period is a range of ids. */
 export const momentOfId = (id: string): Date => new Date(Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16))
 export function firstIdOf(moment: Date): string {

@@ -7,10 +7,12 @@ const triggersPerBatchMax = 512
 /** A batch locks the balances last, so a second batch can run until then. */
 const batchesUnderWayMax = 2
 
-/** Answers whether the trigger changed its payment. Repeats a deferred trigger in a later batch. */
+export type Applied = Exclude<Advanced, 'deferred'>
+
+/** Answers what the trigger did. Repeats a deferred trigger in a later batch. */
 export function applyInBatches<Trigger extends { readonly partnerId: string }, Read = undefined>(
   options: Pick<BatcherOptions<Trigger, Advanced, Read>, 'db' | 'read' | 'work'>,
-): (trigger: Trigger) => Promise<boolean> {
+): (trigger: Trigger) => Promise<Applied> {
   const inBatch = createBatcher({
     ...options,
     callsMax: triggersPerBatchMax,

@@ -18,6 +18,7 @@ const lifecycle = createLifecycle({
     lose: { ...row, from: ['Sent'], to: 'Lost', by: ['bank'], on: ['arrived'] },
     expire: { ...row, from: ['New'], to: 'Lost', by: ['time'], on: ['expired'] },
   },
+  reports: { repeat: { arrived: ['Lost'] }, early: { arrived: ['New'] } },
 })
 type Status = (typeof lifecycle.statuses)[number]
 type Kind = (typeof lifecycle.triggers)[number]
@@ -115,15 +116,33 @@ test('no actor makes a transition that only others may cause, and none of the ba
     }
 })
 
-test('a worker that holds the lease and contradicts the status is a defect, of others a duplicate', async () => {
+test('a worker that holds the lease and contradicts the status is a defect, time and partners are late', async () => {
   const { send } = createOrders('Lost')
   await assert.rejects(send({ kind: 'sent', actor: 'worker' }), AssertionFailure)
-  for (const actor of ['bank', 'time', 'partner'] as const)
+  for (const actor of ['time', 'partner'] as const)
     assert.deepEqual(await send({ kind: 'sent', actor }), [false], actor)
 })
 
-test('a trigger names a payment that exists', async () => {
+test('a report of the bank that is no transition repeats, is early, or contradicts, as the table says', async () => {
+  const { send, written } = createOrders('Lost', 'New', 'Packed')
+  const arrived = { kind: 'arrived', actor: 'bank' } as const
+  assert.deepEqual(await send(arrived), [false])
+  assert.deepEqual(await send({ ...arrived, at: 1 }), ['early'])
+  assert.deepEqual(await send({ kind: 'sent', actor: 'bank' }), ['contradiction'])
+  assert.deepEqual(written, [])
+})
+
+test('a trigger names a payment that exists; a bank may not know', async () => {
   await assert.rejects(createOrders().send({ kind: 'packed', actor: 'worker' }), AssertionFailure)
+  assert.deepEqual(await createOrders().send({ kind: 'arrived', actor: 'bank' }), ['unknown'])
+})
+
+test('a table in which a report is a transition and is ignored in one status is refused', () => {
+  const transitions = { send: { ...row, from: ['New'], to: 'Sent', by: ['bank'], on: ['sent'] } } as const
+  const make = (reports: { repeat: Record<string, ['New']>; early: Record<string, ['New']> }) =>
+    createLifecycle({ subject: 'order', statuses: ['New', 'Sent'], transitions, reports })
+  assert.throws(() => make({ repeat: { sent: ['New'] }, early: {} }), AssertionFailure)
+  assert.throws(() => make({ repeat: {}, early: { sent: ['New'] } }), AssertionFailure)
 })
 
 test('a table with two transitions for one status and trigger is refused', () => {

@@ -5,15 +5,16 @@
 import type { EventName } from '@partner-payments/wire'
 import { assert, type Clock, partnerKey, present } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import { type Actor, type Found, type Lifecycle, transitionOn } from './table.ts'
+import { type Actor, type Found, type Lifecycle, transitionOn, type Unmoved, unmovedBy } from './table.ts'
 
 type Key = { readonly partnerId: string; readonly id: string }
 
 /**
- * False: nothing changed. `deferred`: the batch holds an earlier trigger of the payment, or the trigger implies an earlier
- * transition, which was made; the caller repeats the trigger once that is committed.
+ * False: nothing changed, because the trigger repeats what is recorded, or does not hold. `deferred`: the batch holds an
+ * earlier trigger of the payment, or the trigger implies an earlier transition, which was made; the caller repeats the trigger
+ * once that is committed. Reports of a bank also: `early`, `contradiction` (`Unmoved`), and `unknown`: no such payment.
  */
-export type Advanced = boolean | 'deferred'
+export type Advanced = boolean | 'deferred' | 'early' | 'contradiction' | 'unknown'
 
 type Payment = Key & { readonly status: string }
 type Kinded<Kind extends string> = { readonly kind: Kind }
@@ -31,6 +32,10 @@ type Parts<Row extends Payment, Trigger, Kind extends string, Event extends Even
   readonly lock: (tx: Tx, keys: readonly Key[]) => Promise<readonly Row[]>
   /** By what the trigger carries, not by its kind. */
   readonly actorOf: (trigger: Trigger) => Actor
+  /** The kind of a trigger, if it depends on the payment. */
+  readonly kindOf?: (row: Row, trigger: Trigger) => Kind
+  /** Whether a report of the bank cannot be about this payment, whatever its status: another connector, another currency. */
+  readonly isForeign?: (row: Row, trigger: Trigger) => boolean
   /** Whether the trigger still holds under the lock: its lease is not lost, its time has come. */
   readonly holds: (row: Row, trigger: Trigger, now: Date) => boolean
   /** Writes with one statement for each table. The statement on the payments names the status that each row leaves. */
@@ -43,7 +48,7 @@ export function createEngine<
   Kind extends string,
   Event extends EventName,
 >(parts: Parts<Row, Trigger, Kind, Event>) {
-  const { clock, lifecycle, lock, holds, write } = parts
+  const { clock, lifecycle, lock, holds, write, actorOf } = parts
   return async (
     tx: Tx,
     batch: readonly { readonly key: Key; readonly trigger: Trigger }[],
@@ -61,9 +66,12 @@ export function createEngine<
       const key = partnerKey(partnerId, id)
       if (seen.has(key)) return 'deferred'
       seen.add(key)
-      const row = present(byKey.get(key), `a ${lifecycle.subject} that a trigger names exists`)
-      const move = holds(row, trigger, now) ? judge(parts, row, trigger) : undefined
-      if (move === undefined) return false
+      const found = byKey.get(key)
+      if (found === undefined && actorOf(trigger) === 'bank') return 'unknown'
+      const row = present(found, `a ${lifecycle.subject} that a trigger names exists`)
+      if (!holds(row, trigger, now)) return false
+      const move = judge(parts, row, trigger)
+      if (typeof move === 'string') return move === 'repeat' ? false : move
       moves.push(move)
       return move.implied ? 'deferred' : true
     })
@@ -72,19 +80,20 @@ export function createEngine<
   }
 }
 
-/** Undefined if the trigger repeats or contradicts the recorded status. */
 function judge<Row extends Payment, Trigger extends Kinded<Kind>, Kind extends string, Event extends EventName>(
-  { lifecycle, actorOf }: Parts<Row, Trigger, Kind, Event>,
+  { lifecycle, actorOf, kindOf, isForeign }: Parts<Row, Trigger, Kind, Event>,
   row: Row,
   trigger: Trigger,
-): Move<Row, Trigger, Event> | undefined {
+): Move<Row, Trigger, Event> | Unmoved {
   const { subject } = lifecycle
   const actor = actorOf(trigger)
-  const found = transitionOn(lifecycle, row.status, trigger.kind)
+  const kind = kindOf?.(row, trigger) ?? trigger.kind
+  if (isForeign?.(row, trigger)) return 'contradiction'
+  const found = transitionOn(lifecycle, row.status, kind)
   if (found === undefined) {
     // Others hear of a payment late or twice. A worker that holds the lease knows the status, because it has written it.
-    assert(actor !== 'worker', `${subject} ${row.id} is ${row.status}: its worker reports ${trigger.kind}`)
-    return undefined
+    assert(actor !== 'worker', `${subject} ${row.id} is ${row.status}: its worker reports ${kind}`)
+    return actor === 'bank' ? unmovedBy(lifecycle, row.status, kind) : 'repeat'
   }
   assert(found.transition.by.includes(actor), `${found.name} of ${subject} ${row.id} is not caused by: ${actor}`)
   return { ...found, row, trigger }

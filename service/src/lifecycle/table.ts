@@ -36,6 +36,17 @@ export type Transition<Status extends string = string, Event extends EventName =
 
 type Transitions<Status extends string> = Readonly<Record<string, Transition<Status>>>
 
+/**
+ * What a report of the bank means in a status that it does not change. `repeat`: nothing new. `early`: an earlier report has
+ * yet to come; the bank is left to repeat this one. `contradiction`: it fits nothing that is recorded.
+ */
+export type Unmoved = 'repeat' | 'early' | 'contradiction'
+
+/** By trigger, the statuses; a pair in neither list is a contradiction. */
+type Reports<Status extends string> = Readonly<
+  Record<Exclude<Unmoved, 'contradiction'>, Readonly<Record<string, readonly Status[]>>>
+>
+
 /** What a trigger does in a status. */
 export type Found<Status extends string = string, Event extends EventName = EventName> = {
   readonly name: string
@@ -54,6 +65,7 @@ export type Lifecycle<
   readonly triggers: readonly Trigger[]
   readonly transitions: Readonly<Record<string, Transition<Status, Event>>>
   readonly found: ReadonlyMap<string, Found<Status, Event>>
+  readonly reports: Reports<Status>
 }
 
 /** The triggers and the events that a table names. */
@@ -66,6 +78,7 @@ export function createLifecycle<const Status extends string, const T extends Tra
   readonly subject: string
   readonly statuses: readonly Status[]
   readonly transitions: T
+  readonly reports?: Reports<Status>
 }): Lifecycle<Status, TriggerIn<T>, EventIn<T>> {
   const transitions = table.transitions as Readonly<Record<string, Transition<Status, EventIn<T>>>>
   const found = new Map<string, Found<Status, EventIn<T>>>()
@@ -81,8 +94,16 @@ export function createLifecycle<const Status extends string, const T extends Tra
         found.set(key, { name, transition, implied })
       }
   }
+  const { reports = { repeat: {}, early: {} } } = table
+  for (const [meaning, byTrigger] of Object.entries(reports))
+    for (const [trigger, statuses] of Object.entries(byTrigger))
+      for (const status of statuses)
+        assert(
+          !found.has(keyOf(status, trigger)),
+          `${table.subject}: ${trigger} in ${status} is both a transition and: ${meaning}`,
+        )
   const triggers = [...new Set(Object.values(transitions).flatMap(({ on }) => on as readonly TriggerIn<T>[]))]
-  return { ...table, transitions, triggers, found }
+  return { ...table, transitions, triggers, found, reports }
 }
 
 export type EventOf<L extends Lifecycle> = L extends Lifecycle<string, string, infer Event> ? Event : never
@@ -93,3 +114,13 @@ export const transitionOn = <Status extends string, Trigger extends string, Even
   status: NoInfer<Status>,
   trigger: NoInfer<Trigger>,
 ): Found<Status, Event> | undefined => found.get(keyOf(status, trigger))
+
+/** What a report of the bank means that is no transition. */
+export function unmovedBy<Status extends string>(
+  { reports }: Pick<Lifecycle<Status>, 'reports'>,
+  status: NoInfer<Status>,
+  trigger: string,
+): Unmoved {
+  if (reports.repeat[trigger]?.includes(status)) return 'repeat'
+  return reports.early[trigger]?.includes(status) ? 'early' : 'contradiction'
+}

@@ -50,8 +50,6 @@ type Case = Awaited<ReturnType<Context['service']['cases']['list']>>[number]
 /** As an operator reads it: money as a decimal number, the report as the bank sent it. */
 function viewOf({ booked, currency, report, ...row }: Case): object {
   const money =
-    booked === null
-      ? null
-      : { currency, amount: amountText(booked, present(currency, 'money has a currency')) }
+    booked === null ? null : { currency, amount: amountText(booked, present(currency, 'money has a currency')) }
   return { ...row, suspense: money, report: JSON.parse(report) as unknown }
 }

@@ -4,7 +4,10 @@ import type { Config } from '../config.ts'
 import type { Database } from '../postgres/index.ts'
 
 export type Context = {
-  readonly service: Pick<Service, 'access' | 'cases' | 'closePartner' | 'deposits' | 'openPartner' | 'sealer' | 'sealedColumns'>
+  readonly service: Pick<
+    Service,
+    'access' | 'cases' | 'closePartner' | 'deposits' | 'openPartner' | 'sealer' | 'sealedColumns'
+  >
   readonly db: Database
   readonly config: Config
   readonly databaseUrl: string

@@ -1,4 +1,5 @@
 /** What the settlement worker is composed of. */
+import type { Cases } from '../cases/index.ts'
 import type { Log } from '../kernel/index.ts'
 import type { Deposits } from '../modules/deposits/index.ts'
 import type { Payouts } from '../modules/payouts/index.ts'
@@ -10,6 +11,8 @@ export type SettlementDeps = {
   readonly connectors: readonly Connector[]
   readonly payouts: Payouts
   readonly deposits: Deposits
+  readonly cases: Pick<Cases, 'open'>
+  readonly isPartner: (partnerId: string) => Promise<boolean>
   readonly idleMs: number
   readonly observe?: SettlementObserver | undefined
 }
@@ -17,9 +20,15 @@ export type SettlementDeps = {
 export type SettlementObserver = {
   /** The answers to one call with instructions. */
   readonly instructions: (connector: string, outcomes: InstructionOutcomes, durationMs: number) => void
-  readonly bankNotification: (connector: string, outcome: 'applied' | 'duplicate' | 'failed') => void
+  readonly bankNotification: (connector: string, outcome: NotificationOutcome) => void
   /** Payouts between their claim and the answer of the bank, and whether the breaker holds further ones back. */
   readonly connector: (connector: string, state: { readonly inFlight: number; readonly isOpen: boolean }) => void
 }
 
+/** `early`: left for the bank to repeat. `case`: it fits nothing we know, and an operator decides. */
+export type NotificationOutcome = 'applied' | 'duplicate' | 'early' | 'case' | 'failed'
+
 export type InstructionOutcomes = Readonly<Record<'accepted' | 'refused' | 'unknown', number>>
+
+/** The notifications of one connector. */
+export type Source = { readonly deps: SettlementDeps; readonly connector: Connector }

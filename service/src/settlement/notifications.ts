@@ -1,8 +1,11 @@
 /** Bank notifications: read, process in the order of each payment, acknowledge after the commit. */
 import { Unreachable } from '../api/index.ts'
+import { isUuid } from '../kernel/index.ts'
 import type { BankNotification, Connector } from '../rails/index.ts'
 import { endOfCall, inTime } from './calls.ts'
-import type { SettlementDeps } from './deps.ts'
+import type { Applied } from '../lifecycle/index.ts'
+import type { NotificationOutcome, SettlementDeps, Source } from './deps.ts'
+import { openCase } from './suspense.ts'
 import { withCode } from './reasons.ts'
 
 const notificationsPerStepMax = 5000
@@ -11,14 +14,13 @@ const notificationsPerAcknowledgementMax = 500
 /** The most notifications that the bank sends about one payment. */
 const notificationsPerSubjectMax = 5
 const retryPauseMs = 30_000
+const earlyPauseMs = 1000
 
 /** Per payment or deposit, the `performance.now()` until which a failed notification is not retried. */
 export type RetryPauses = Map<string, number>
 
-/** The notifications of one connector. */
-type Source = { readonly deps: SettlementDeps; readonly connector: Connector }
-
-type Result = { readonly notification: BankNotification; readonly failure?: unknown }
+/** `early`: not processed, and no failure. The bank repeats it. */
+type Result = { readonly notification: BankNotification; readonly early?: true; readonly failure?: unknown }
 
 /** Processes unacknowledged notifications of every connector and returns how many succeeded. */
 export async function processBankNotifications(
@@ -45,13 +47,16 @@ export async function processNotificationsOf(
   let processed = 0
   for (let round = 0; bySubject.size > 0; round += 1) {
     const next = [...bySubject.values()].flatMap((notifications) => notifications[round] ?? [])
-    for (const { notification, failure } of await processRound(source, next)) {
+    for (const { notification, early, failure } of await processRound(source, next)) {
       const { subjectId } = notification
       if (failure instanceof Unreachable) throw failure
-      if (failure === undefined) {
+      if (failure !== undefined) retryPauses.set(subjectId, performance.now() + retryPauseMs)
+      // What an early one waits for may be among the next ones.
+      else if (early) retryPauses.set(subjectId, performance.now() + earlyPauseMs)
+      else {
         retryPauses.delete(subjectId)
         processed += 1
-      } else retryPauses.set(subjectId, performance.now() + retryPauseMs)
+      }
       const isLast = (bySubject.get(subjectId)?.length ?? 0) <= round + 1
       if (failure !== undefined || isLast) bySubject.delete(subjectId)
     }
@@ -83,11 +88,13 @@ async function processOne(source: Source, notification: BankNotification): Promi
   const { id: connector } = source.connector
   const { id: notificationId, subjectId, kind } = notification
   try {
-    const applied = await apply(source, notification)
-    observe?.bankNotification(connector, applied ? 'applied' : 'duplicate')
-    // Usually a repetition after a crash. If it contradicts the recorded state, this line is the operator's only trace.
-    if (!applied) log.warn({ connector, notificationId, subjectId, kind }, 'duplicate bank notification ignored')
-    return { notification }
+    const outcome = await process(source, notification)
+    observe?.bankNotification(connector, outcome)
+    if (outcome === 'early') log.warn({ connector, notificationId, subjectId, kind }, 'bank notification is early')
+    // Usually a repetition after a crash.
+    if (outcome === 'duplicate')
+      log.warn({ connector, notificationId, subjectId, kind }, 'duplicate bank notification ignored')
+    return outcome === 'early' ? { notification, early: true } : { notification }
   } catch (error) {
     observe?.bankNotification(connector, 'failed')
     if (!(error instanceof Unreachable))
@@ -96,23 +103,34 @@ async function processOne(source: Source, notification: BankNotification): Promi
   }
 }
 
-/** False if the notification changed nothing. */
-function apply({ deps: { payouts, deposits }, connector }: Source, notification: BankNotification): Promise<boolean> {
-  const { partnerId, subjectId } = notification
+async function process(source: Source, notification: BankNotification): Promise<NotificationOutcome> {
+  const applied = await apply(source, notification)
+  if (applied === 'early') return 'early'
+  if (applied === 'contradiction' || applied === 'unknown') return openCase(source, notification, applied)
+  return applied ? 'applied' : 'duplicate'
+}
+
+async function apply({ deps, connector: { id: connector } }: Source, notification: BankNotification): Promise<Applied> {
+  const { payouts, deposits } = deps
+  const { partnerId, subjectId, id: notificationId } = notification
+  if (!isUuid(subjectId) || !isUuid(partnerId)) return 'unknown'
+  const { money } = notification.kind === 'payout.settled' || 'errorKey' in notification ? notification : {}
+  const report = { connector, notificationId, ...(money === undefined ? {} : { money }) }
+  const reporting = { partnerId, instructionId: subjectId, report }
   switch (notification.kind) {
     case 'payout.settled':
-      return payouts.settled(partnerId, subjectId)
+      return payouts.settled(reporting)
     case 'payout.rejected':
-      return payouts.rejected(partnerId, subjectId, withCode(notification))
+      return payouts.rejected(reporting, withCode(notification))
     case 'payout.returned':
-      return payouts.returned(partnerId, subjectId, withCode(notification))
+      return payouts.returned(reporting, withCode(notification))
     case 'deposit.initiated':
     case 'deposit.submitted':
     case 'deposit.accepted':
     case 'deposit.settled':
-      return deposits.processNotification(connector.id, notification)
+      return deposits.processNotification(connector, notification)
     case 'deposit.failed':
-      return deposits.processNotification(connector.id, withCode(notification))
+      return deposits.processNotification(connector, withCode(notification))
   }
 }
 
@@ -123,7 +141,7 @@ async function acknowledge(
 ): Promise<readonly Result[]> {
   if (results.length === 0) return results
   try {
-    const succeeded = results.filter(({ failure }) => failure === undefined)
+    const succeeded = results.filter(({ failure, early }) => failure === undefined && !early)
     const notifications = succeeded.map(({ notification }) => notification)
     await inTime(endOfCall(connector), (options) => connector.acknowledge(notifications, options))
     return results

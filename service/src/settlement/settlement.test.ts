@@ -7,6 +7,7 @@ import { type Caller, createCursors } from '../api/index.ts'
 import { createManualClock } from '../../../test/support/clock.ts'
 import { createLog, createSealer, newId, randomBytes } from '../kernel/index.ts'
 import { createAccess } from '../access/index.ts'
+import { createCases } from '../cases/index.ts'
 import { createLedger } from '../ledger/index.ts'
 import { createEventOutbox } from '../events/index.ts'
 import { createDatabase, sql } from '../postgres/index.ts'
@@ -38,16 +39,22 @@ const bank = createSandboxBank({ db, clock, stepMs })
 const customers = createCustomers({ db, clock, sealer, cursors, log })
 const beneficiaries = createBeneficiaries({ db, clock, cursors, customers })
 const transactions = createTransactions({ db, clock, cursors, eventOutbox, customers })
-const shared = { db, clock, ledger, eventOutbox, customers, transactions }
+const cases = createCases({ db, clock, log, ledger, addOperator: access.addOperator })
+const shared = { db, clock, cases, ledger, eventOutbox, customers, transactions }
 const payouts = createPayouts({ ...shared, cursors, beneficiaries, chooseConnector: () => bank.id })
 const deposits = createDeposits({ ...shared, access })
-const settlement = { log, connectors: [bank], payouts, deposits, idleMs: 1 }
+const isPartner = () => Promise.resolve(true)
+const settlement = { log, connectors: [bank], payouts, deposits, cases, isPartner, idleMs: 1 }
 
 /** A payout that the bank has accepted, still Processing under the lease of the killed worker. */
 async function payoutOfKilledWorker(amount: string) {
   const partnerId = await db.transaction(async (tx) => {
     const id = await access.createPartner(tx, 'Partner')
-    await deposits.creditPartner(tx, id, { debit: `settlement.${bank.id}` as const, currency: 'EUR', amount: 1_000_000n })
+    await deposits.creditPartner(tx, id, {
+      debit: `settlement.${bank.id}` as const,
+      currency: 'EUR',
+      amount: 1_000_000n,
+    })
     return id
   })
   const caller: Caller = { partnerId, serviceAccountId: newId(), name: 'Test', permissions: [] }
@@ -83,7 +90,7 @@ async function timesReceived(partnerId: string, id: string): Promise<number | un
   return row?.timesReceived
 }
 
-const cases = [
+const endings = [
   {
     outcome: 'settled',
     amount: '10.00',
@@ -107,7 +114,7 @@ const cases = [
   },
 ] as const
 
-for (const { outcome, amount, finalStatus, events, posted } of cases)
+for (const { outcome, amount, finalStatus, events, posted } of endings)
   test(`a notification that a payout is ${outcome} replaces an acknowledgement that was never recorded`, async () => {
     const { partnerId, payout, claim, status } = await payoutOfKilledWorker(amount)
     clock.advance(2 * stepMs)

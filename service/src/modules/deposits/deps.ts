@@ -1,6 +1,7 @@
 /** What the deposits module is composed of. */
 import type { Access } from '../../access/index.ts'
 import type { Clock } from '../../kernel/index.ts'
+import type { Cases } from '../../cases/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
 import type { EventOutbox } from '../../events/index.ts'
 import type { Database } from '../../postgres/index.ts'
@@ -11,6 +12,7 @@ export type DepositsDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly access: Access
+  readonly cases: Pick<Cases, 'record'>
   readonly ledger: Ledger
   readonly eventOutbox: EventOutbox
   readonly customers: Customers

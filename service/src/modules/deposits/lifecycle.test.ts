@@ -10,7 +10,8 @@ const expected: Readonly<Record<DepositStatus, string>> = {
   Created: 'Initiated Failed Expired',
   Initiated: 'Submitted Failed Expired',
   Submitted: 'Accepted Failed',
-  Accepted: 'Completed Failed',
+  // The second one: another amount arrived than was expected.
+  Accepted: 'Completed Failed Failed',
   Completed: '',
   Failed: '',
   Expired: '',

@@ -64,6 +64,17 @@ export const depositLifecycle = createLifecycle({
       event: 'partner.customer.deposit.failed',
       errorKey: 'BankRejection',
     },
+    misfit: {
+      from: ['Accepted'],
+      to: 'Failed',
+      cause: 'The bank has booked another amount or currency. The money goes to suspense, with a case.',
+      by: ['bank'],
+      on: ['misfit'],
+      steps: ['Failed'],
+      concludes: 'Unsuccessful',
+      event: 'partner.customer.deposit.failed',
+      errorKey: 'BankRejection',
+    },
     expire: {
       from: ['Created', 'Initiated'],
       to: 'Expired',
@@ -74,6 +85,21 @@ export const depositLifecycle = createLifecycle({
       concludes: 'Expired',
       event: 'partner.customer.deposit.expired',
       errorKey: 'Expired',
+    },
+  },
+  reports: {
+    repeat: {
+      'deposit.initiated': ['Initiated', 'Submitted', 'Accepted', 'Completed', 'Failed', 'Expired'],
+      'deposit.submitted': ['Submitted', 'Accepted', 'Completed', 'Failed', 'Expired'],
+      'deposit.accepted': ['Accepted', 'Completed', 'Failed', 'Expired'],
+      'deposit.settled': ['Completed'],
+      'deposit.failed': ['Failed', 'Expired'],
+    },
+    early: {
+      'deposit.submitted': ['Created'],
+      'deposit.accepted': ['Created', 'Initiated'],
+      'deposit.settled': ['Created', 'Initiated', 'Submitted'],
+      misfit: ['Created', 'Initiated', 'Submitted'],
     },
   },
 })

@@ -6,8 +6,9 @@ import { assert, partnerKey, present } from '../../kernel/index.ts'
 import { type Entry, entryOf } from '../../ledger/index.ts'
 import type { NewEvent } from '../../events/index.ts'
 import { type Advanced, createEngine, type Move as Transit } from '../../lifecycle/index.ts'
+import type { NewCase } from '../../cases/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import type { BankNotification, IncomingDebtor } from '../../rails/index.ts'
+import type { BankNotification, IncomingDebtor, Money } from '../../rails/index.ts'
 import type { Payer } from '../customers/index.ts'
 import type { Move } from '../transactions/index.ts'
 import { credit, type DepositsDeps } from './deps.ts'
@@ -31,6 +32,7 @@ export function createApplyBatch(deps: DepositsDeps) {
     actorOf: (trigger: DepositTrigger) => ('connector' in trigger ? 'bank' : 'time'),
     holds: ({ expiresAt }: store.Deposit, trigger, now) =>
       'connector' in trigger || (expiresAt !== null && expiresAt <= now),
+    kindOf: (deposit, trigger) => (isMisfit(deposit, trigger) ? 'misfit' : trigger.kind),
     write: (tx, moves, now) => write(deps, tx, moves, now),
   })
   return (tx: Tx, triggers: readonly DepositTrigger[]): Promise<readonly Advanced[]> =>
@@ -40,8 +42,26 @@ export function createApplyBatch(deps: DepositsDeps) {
     )
 }
 
+/** The money that a notification of the bank names. Undefined: none, or the bank does not say. */
+const moneyOf = (trigger: DepositTrigger): Money | undefined => ('money' in trigger ? trigger.money : undefined)
+
+/** Whether other money has come in than the deposit expects. */
+function isMisfit({ currency, amount }: store.Deposit, trigger: DepositTrigger): boolean {
+  const money = moneyOf(trigger)
+  return money !== undefined && (money.currency !== currency || money.amount !== amount)
+}
+
+/** The money of a misfit is in suspense until an operator decides. */
+function caseOf({ row: { partnerId, id, currency, amount }, trigger }: DepositMove): readonly NewCase[] {
+  const money = moneyOf(trigger)
+  if (money === undefined || !('connector' in trigger)) return []
+  const { connector, id: notificationId } = trigger
+  const report = { kind: trigger.kind, money, expected: { currency, amount } }
+  return [{ partnerId, kind: 'amount_differs', connector, notificationId, subject: id, report, booked: money }]
+}
+
 async function write(deps: DepositsDeps, tx: Tx, moves: readonly DepositMove[], now: Date): Promise<void> {
-  const { customers, ledger, eventOutbox, transactions } = deps
+  const { cases, customers, ledger, eventOutbox, transactions } = deps
   const owners = await customers.payersByIds(
     tx,
     moves.map(({ row: { partnerId, customerId } }) => ({ partnerId, id: customerId })),
@@ -55,8 +75,11 @@ async function write(deps: DepositsDeps, tx: Tx, moves: readonly DepositMove[], 
     moves.map((move) => eventOf(move, owners, now)),
   )
   await transactions.moveMany(tx, moves.map(transactionMove))
+  const misfits = moves.filter(({ name }) => name === 'misfit')
+  const suspended = misfits.length > 0 ? await cases.record(tx, misfits.flatMap(caseOf)) : []
   // Last, because it locks the balances that all other payments of the partner need.
-  await ledger.enterMany(tx, credits, accounts)
+  if (suspended.length > 0) await ledger.settleMany(tx, [], [...credits, ...suspended])
+  else await ledger.enterMany(tx, credits, accounts)
 }
 
 const changeOf = ({ row, trigger, transition: { to } }: DepositMove): store.DepositChange => ({
@@ -65,11 +88,14 @@ const changeOf = ({ row, trigger, transition: { to } }: DepositMove): store.Depo
   fromStatus: row.status,
   status: to,
   debtor: 'debtor' in trigger ? JSON.stringify(trigger.debtor) : null,
-  errorDetails: detailsOf(trigger),
+  errorDetails: to === 'Failed' ? detailsOf(trigger) : null,
   expiresAt: mayExpire(to) ? row.expiresAt : null,
 })
 
-const detailsOf = (trigger: DepositTrigger): string | null => ('details' in trigger ? trigger.details : null)
+const detailsOf = (trigger: DepositTrigger): string | null => {
+  if ('details' in trigger) return trigger.details
+  return 'money' in trigger ? 'Another amount arrived than was expected.' : null
+}
 
 /** From the settlement account of the connector whose bank reports the money. */
 function creditOf({ row, trigger }: DepositMove): Entry {

@@ -2,7 +2,7 @@
 import { Unreachable } from '../../api/index.ts'
 import { after, type Currency, type Minor, newId } from '../../kernel/index.ts'
 import { type AccountName, entryOf } from '../../ledger/index.ts'
-import { applyInBatches } from '../../lifecycle/index.ts'
+import { type Applied, applyInBatches } from '../../lifecycle/index.ts'
 import { KeyTaken, once, type Tx } from '../../postgres/index.ts'
 import type { Customer } from '../customers/index.ts'
 import { credit, type DepositsDeps } from './deps.ts'
@@ -35,8 +35,8 @@ export type Deposits = {
     deposit: NewDeposit,
     opened: (tx: Tx, depositId: string) => Promise<void>,
   ) => Promise<{ readonly row: store.DepositRow; readonly replayed: boolean }>
-  /** Applies a notification of a connector; concurrent calls share a transaction. False: a duplicate, which changed nothing. */
-  readonly processNotification: (connector: string, notification: DepositNotification) => Promise<boolean>
+  /** Applies a notification of a connector; concurrent calls share a transaction. See `Applied`. */
+  readonly processNotification: (connector: string, notification: DepositNotification) => Promise<Applied>
   /** Expires deposits that were not funded in time, and returns how many. If one fails, throws after the others are done. */
   readonly expireDue: (depositsMax: number) => Promise<number>
   /** When the oldest deposit that is still to be expired was due; null: none. */

@@ -3,11 +3,13 @@
  * of triggers and writes all transitions together. A duplicate changes nothing.
  */
 import type { ErrorKey } from '@partner-payments/wire'
-import { after, partnerKey, present } from '../../kernel/index.ts'
+import type { NewCase } from '../../cases/index.ts'
+import { after, type Minor, partnerKey, present } from '../../kernel/index.ts'
 import type { NewEvent } from '../../events/index.ts'
 import { type Entry, entryOf } from '../../ledger/index.ts'
 import { type Advanced, createEngine, type Move as Transit } from '../../lifecycle/index.ts'
 import type { Tx } from '../../postgres/index.ts'
+import type { Money } from '../../rails/index.ts'
 import type { Payer } from '../customers/index.ts'
 import type { Move, NewTransaction } from '../transactions/index.ts'
 import type { PayoutsDeps } from './deps.ts'
@@ -23,7 +25,12 @@ type UnderLease =
   | { readonly kind: 'attempt' | 'accepted' | 'unreachable' }
   | { readonly kind: 'refused'; readonly failure: Failure }
 /** What the bank reports. The status of the payout decides whether it applies. */
-type Notified = { readonly kind: 'settled' } | { readonly kind: 'rejected' | 'returned'; readonly failure: Failure }
+type Notified = { readonly report: BankReport } & (
+  | { readonly kind: 'settled' }
+  | { readonly kind: 'rejected' | 'returned'; readonly failure: Failure }
+)
+/** Which notification it is, and the money that it names, if it does. */
+export type BankReport = { readonly connector: string; readonly notificationId: string; readonly money?: Money }
 
 export type PayoutTrigger = { readonly partnerId: string } & (
   | (UnderLease & { readonly payoutId: string; readonly leaseId: string })
@@ -57,6 +64,8 @@ export function createAdvance(deps: PayoutsDeps) {
     lifecycle: payoutLifecycle,
     lock: store.lockPayouts,
     actorOf: (trigger: PayoutTrigger) => ('leaseId' in trigger ? 'worker' : 'bank'),
+    kindOf: (payout, trigger) => (isInPart(payout, trigger) ? 'returned-in-part' : trigger.kind),
+    isForeign: (payout, trigger) => 'report' in trigger && isForeign(payout, trigger.report),
     holds: (payout: store.PayoutRow, trigger) => !('leaseId' in trigger) || payout.leaseId === trigger.leaseId,
     write: (tx, moves, now) => write(deps, tx, moves, now),
   })
@@ -70,15 +79,31 @@ export function createAdvance(deps: PayoutsDeps) {
     )
 }
 
+const isInPart = ({ amount }: store.PayoutRow, trigger: PayoutTrigger): boolean =>
+  trigger.kind === 'returned' && (trigger.report.money?.amount ?? amount) < amount
+
+/** The report names the payout, and another bank carries it, or it is in another currency. */
+const isForeign = (payout: store.PayoutRow, { connector, money }: BankReport): boolean =>
+  connector !== payout.connector || (money?.currency ?? payout.currency) !== payout.currency
+
 type PayoutMove = Transit<store.PayoutRow, PayoutTrigger, PayoutEvent>
-type Written = { readonly payout: store.PayoutRow; readonly failure?: Failure; readonly move: PayoutMove['transition'] }
+type Written = {
+  readonly payout: store.PayoutRow
+  readonly move: PayoutMove['transition']
+  readonly failure?: Failure
+  readonly report?: BankReport
+}
 
 /** An implied transition is not what the trigger reports, so that it has no failure. */
-const toWritten = ({ row: payout, trigger, transition: move, implied }: PayoutMove): Written =>
-  'failure' in trigger && !implied ? { payout, move, failure: trigger.failure } : { payout, move }
+const toWritten = ({ row: payout, trigger, transition: move, implied }: PayoutMove): Written => ({
+  payout,
+  move,
+  ...('failure' in trigger && !implied ? { failure: trigger.failure } : {}),
+  ...('report' in trigger && !implied ? { report: trigger.report } : {}),
+})
 
 async function write(deps: PayoutsDeps, tx: Tx, moves: readonly PayoutMove[], now: Date): Promise<void> {
-  const { ledger, transactions } = deps
+  const { cases, ledger, transactions } = deps
   const written = moves.map(toWritten)
   const changes = moves.map((move) => changeOf(move, now))
   store.updatePayouts(tx, changes, now)
@@ -91,9 +116,31 @@ async function write(deps: PayoutsDeps, tx: Tx, moves: readonly PayoutMove[], no
   const ends = written.flatMap(({ payout: { partnerId, reserveId }, move }) =>
     move.ledger === 'post' || move.ledger === 'release' ? [{ partnerId, entryId: reserveId, kind: move.ledger }] : [],
   )
+  const differences = written.flatMap(differenceOf)
+  const suspended = differences.length > 0 ? await cases.record(tx, differences) : []
   // Last, because it locks the balances that all other payments of the partner need.
   const credits = refunds.map(({ credit }) => credit)
-  await ledger.settleMany(tx, ends, credits)
+  await ledger.settleMany(tx, ends, [...credits, ...suspended])
+}
+
+/** What comes back at most: the partner gets no more than it paid, and no more than the bank sent. */
+const refundedOf = ({ payout: { amount }, report }: Written): Minor =>
+  report?.money !== undefined && report.money.amount < amount ? report.money.amount : amount
+
+/**
+ * The bank booked another amount than was instructed. The payment moves as instructed; what the bank kept or took besides is
+ * between its settlement account and suspense, with a case. A return of a part has a case without money: only the part came.
+ */
+function differenceOf(written: Written): readonly NewCase[] {
+  const { payout, move, report } = written
+  const { partnerId, id: subject, amount, currency } = payout
+  if (report?.money === undefined || report.money.amount === amount) return []
+  if (move.ledger !== 'post' && move.ledger !== 'refund') return []
+  const { connector, notificationId, money } = report
+  const more = move.ledger === 'post' ? amount - money.amount : money.amount - refundedOf(written)
+  const booked = more === 0n ? null : { currency, amount: more }
+  const told = { status: move.to, money, instructed: { currency, amount } }
+  return [{ partnerId, kind: 'amount_differs', connector, notificationId, subject, report: told, booked }]
 }
 
 function changeOf(transit: PayoutMove, now: Date): store.PayoutChange {
@@ -174,11 +221,13 @@ type Refund = { readonly move: Move; readonly credit: Entry }
 
 /** After settlement: new transactions, which complete at once and name the transactions that they refund. */
 function openRefunds({ transactions }: PayoutsDeps, tx: Tx, written: readonly Written[]): readonly Refund[] {
-  const refunded = written.filter(({ move }) => move.ledger === 'refund').map(({ payout }) => payout)
+  const refunded = written.filter(({ move }) => move.ledger === 'refund')
   const opened = transactions.openMany(tx, refunded.map(refundOf), new Set())
-  return refunded.map((payout, index) => {
+  return refunded.map((one, index) => {
+    const { payout } = one
     const { id, reference } = present(opened[index], 'each refund has a transaction')
-    const { partnerId, amount, currency, customerId, connector } = payout
+    const { partnerId, currency, customerId, connector } = payout
+    const amount = refundedOf(one)
     const moved = { partnerId, currency, amount, partyId: customerId ?? partnerId, reference }
     const accounts = { debit: `settlement.${connector}`, credit: 'balance' } as const
     return {
@@ -188,10 +237,12 @@ function openRefunds({ transactions }: PayoutsDeps, tx: Tx, written: readonly Wr
   })
 }
 
-const refundOf = (payout: store.PayoutRow): NewTransaction => ({
+const refundOf = (written: Written): NewTransaction => toRefund(written.payout, refundedOf(written))
+
+const toRefund = (payout: store.PayoutRow, amount: Minor): NewTransaction => ({
   partnerId: payout.partnerId,
   reference: null,
-  amount: payout.amount,
+  amount,
   currency: payout.currency,
   category: 'Deposit',
   direction: 'Inward',

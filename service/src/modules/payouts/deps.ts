@@ -1,6 +1,7 @@
 /** What the verbs of payouts depend on. */
 import type { Cursors } from '../../api/index.ts'
 import type { Clock } from '../../kernel/index.ts'
+import type { Cases } from '../../cases/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
 import type { EventOutbox } from '../../events/index.ts'
 import type { Database } from '../../postgres/index.ts'
@@ -13,6 +14,7 @@ export type PayoutsDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly cursors: Cursors
+  readonly cases: Pick<Cases, 'record'>
   readonly ledger: Ledger
   readonly eventOutbox: EventOutbox
   readonly customers: Customers

@@ -3,7 +3,8 @@ import { payouts } from '@partner-payments/wire'
 import { secondMs } from '../../kernel/index.ts'
 import { createLifecycle, type EventOf } from '../../lifecycle/index.ts'
 
-const reported = ['settled', 'rejected', 'returned'] as const
+/** `returned-in-part`: less comes back than was paid. It cannot undo the payment, so that it is first one that was made. */
+const reported = ['settled', 'rejected', 'returned', 'returned-in-part'] as const
 
 export const payoutLifecycle = createLifecycle({
   subject: 'payout',
@@ -64,6 +65,7 @@ export const payoutLifecycle = createLifecycle({
       cause: 'The bank has paid.',
       by: ['bank'],
       on: ['settled'],
+      impliedBy: ['returned-in-part'],
       ledger: 'post',
       steps: ['Settled'],
       concludes: 'Completed',
@@ -93,12 +95,23 @@ export const payoutLifecycle = createLifecycle({
     refund: {
       from: ['Completed'],
       to: 'Returned',
-      cause: 'The bank returns the money after the settlement.',
+      cause: 'The bank returns the money after the settlement, or a part of it.',
       by: ['bank'],
-      on: ['returned'],
+      on: ['returned', 'returned-in-part'],
       ledger: 'refund',
       steps: ['Returned'],
     },
+  },
+  reports: {
+    repeat: {
+      // A settlement may arrive behind the return that undoes it.
+      settled: ['Completed', 'Returned'],
+      rejected: ['Failed', 'Returned'],
+      returned: ['Returned'],
+      'returned-in-part': ['Returned'],
+    },
+    // A bank that knows the payout from before the database was restored reports it before it is submitted again.
+    early: Object.fromEntries(reported.map((kind) => [kind, ['Pending', 'PendingApproval'] as const])),
   },
 })
 

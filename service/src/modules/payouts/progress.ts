@@ -4,9 +4,9 @@
  * Concurrent calls share a transaction (`advance.ts`).
  */
 import { after, newId, nilId } from '../../kernel/index.ts'
-import { applyInBatches } from '../../lifecycle/index.ts'
+import { type Applied, applyInBatches } from '../../lifecycle/index.ts'
 import type { Acknowledgement } from '../../rails/index.ts'
-import { createAdvance, type Failure, type PayoutTrigger, readInstructions } from './advance.ts'
+import { type BankReport, createAdvance, type Failure, type PayoutTrigger, readInstructions } from './advance.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { leaseMs } from './lifecycle.ts'
 import { sendAttemptsMax } from './rules.ts'
@@ -46,14 +46,16 @@ type Sending = {
   readonly recordUnreachable: (claim: PayoutClaim) => Promise<void>
 }
 
-/** Each answers false for a duplicate notification, which changes nothing. */
+type Reporting = { readonly partnerId: string; readonly instructionId: string; readonly report: BankReport }
+
+/** See `Applied`: only a report that fits the recorded status changes something. */
 type Settling = {
   /** Sent -> Completed. Posts the reserved money. */
-  readonly settled: (partnerId: string, instructionId: string) => Promise<boolean>
+  readonly settled: (reporting: Reporting) => Promise<Applied>
   /** Sent -> Failed. Releases the reserved money. */
-  readonly rejected: (partnerId: string, instructionId: string, failure: Failure) => Promise<boolean>
+  readonly rejected: (reporting: Reporting, failure: Failure) => Promise<Applied>
   /** Before settlement as `rejected`. After settlement a new, linked transaction brings the money back. */
-  readonly returned: (partnerId: string, instructionId: string, failure: Failure) => Promise<boolean>
+  readonly returned: (reporting: Reporting, failure: Failure) => Promise<Applied>
 }
 
 export type Progress = Claiming & Sending & Settling
@@ -95,14 +97,14 @@ function createClaiming({ db, clock }: PayoutsDeps): Claiming {
   }
 }
 
-type Advance = (trigger: PayoutTrigger) => Promise<boolean>
+type Advance = (trigger: PayoutTrigger) => Promise<Applied>
 
 function createSending(advance: Advance): Sending {
   const held = ({ partnerId, id: payoutId, leaseId }: PayoutClaim) => ({ partnerId, payoutId, leaseId })
   return {
     recordAttempt: async (claim) => {
       const isRecorded = await advance({ ...held(claim), kind: 'attempt' })
-      return isRecorded ? { ...claim, status: 'Processing', sendAttempts: claim.sendAttempts + 1 } : undefined
+      return isRecorded === true ? { ...claim, status: 'Processing', sendAttempts: claim.sendAttempts + 1 } : undefined
     },
     recordAcknowledgement: async (claim, acknowledgement) => {
       await (acknowledgement.accepted
@@ -122,7 +124,7 @@ function createSending(advance: Advance): Sending {
 }
 
 const createSettling = (advance: Advance): Settling => ({
-  settled: (partnerId, instructionId) => advance({ partnerId, instructionId, kind: 'settled' }),
-  rejected: (partnerId, instructionId, failure) => advance({ partnerId, instructionId, kind: 'rejected', failure }),
-  returned: (partnerId, instructionId, failure) => advance({ partnerId, instructionId, kind: 'returned', failure }),
+  settled: (reporting) => advance({ ...reporting, kind: 'settled' }),
+  rejected: (reporting, failure) => advance({ ...reporting, kind: 'rejected', failure }),
+  returned: (reporting, failure) => advance({ ...reporting, kind: 'returned', failure }),
 })

@@ -91,8 +91,8 @@ test('each refusal names its field and writes nothing', async () => {
 })
 
 test('without a bank connector every payout is refused', async () => {
-  const { db, clock, cursors, ledger, eventOutbox, customers, beneficiaries, transactions } = service
-  const deps = { db, clock, cursors, ledger, eventOutbox, customers, beneficiaries, transactions }
+  const { db, clock, cursors, cases, ledger, eventOutbox, customers, beneficiaries, transactions } = service
+  const deps = { db, clock, cursors, cases, ledger, eventOutbox, customers, beneficiaries, transactions }
   const payouts = createPayouts({ ...deps, chooseConnector: () => undefined })
   await assert.rejects(payouts.create(partner.caller, body(), ip), refusal('currency_not_supported'))
 })

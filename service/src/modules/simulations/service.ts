@@ -58,7 +58,8 @@ export function createSimulations(deps: {
           expiresAfterMs: body.outcome === 'expired' ? bank.stepMs : fundedDepositExpiryMs,
           variant: body.outcome,
         },
-        (tx, depositId) => bank.scheduleDeposit(tx, { partnerId, id: depositId, money: { currency, amount }, outcome: body.outcome }),
+        (tx, depositId) =>
+          bank.scheduleDeposit(tx, { partnerId, id: depositId, money: { currency, amount }, outcome: body.outcome }),
       )
       return { reference: row.reference, amount, currency, replayed }
     },

@@ -125,11 +125,19 @@ export function notificationsOfInstruction(behaviour: Behaviour, money: Money): 
     case 'unreachable':
       return [settled]
     case 'settle-short':
-      return [{ ...settled, payload: moneyOf({ ...money, amount: money.amount > chargeMinor ? money.amount - chargeMinor : 1n }) }]
+      return [
+        {
+          ...settled,
+          payload: moneyOf({ ...money, amount: money.amount > chargeMinor ? money.amount - chargeMinor : 1n }),
+        },
+      ]
     case 'reject':
       return [{ kind: 'payout.rejected', afterSteps: 1, payload: failure(behaviour) }]
     case 'contradict':
-      return [settled, { kind: 'payout.rejected', afterSteps: 2, payload: failure(behaviour) }]
+      return [
+        settled,
+        { kind: 'payout.rejected', afterSteps: 2, payload: { ...failure(behaviour), ...moneyOf(money) } },
+      ]
     case 'return': {
       const payload = { ...failure(behaviour), ...moneyOf(money) }
       return [settled, { kind: 'payout.returned', afterSteps: 2, payload }]

@@ -1,0 +1,43 @@
+/** Reports of a bank that fit nothing we know: their money goes to suspense, with a case. */
+import { operatorPartnerId } from '../cases/index.ts'
+import { isUuid } from '../kernel/index.ts'
+import type { BankNotification, Money } from '../rails/index.ts'
+import type { Source } from './deps.ts'
+
+/** Answers `duplicate` if the notification has a case. */
+export async function openCase(
+  { deps: { cases, isPartner }, connector }: Source,
+  notification: BankNotification,
+  why: 'contradiction' | 'unknown',
+): Promise<'case' | 'duplicate'> {
+  const { partnerId, id: notificationId, subjectId: subject } = notification
+  const opened = await cases.open({
+    partnerId: isUuid(partnerId) && (await isPartner(partnerId)) ? partnerId : operatorPartnerId,
+    kind: why === 'unknown' ? 'unknown_payment' : 'contradiction',
+    connector: connector.id,
+    notificationId,
+    subject,
+    report: notification,
+    booked: cashOf(notification),
+  })
+  return opened ? 'case' : 'duplicate'
+}
+
+/** What the report does to the account at the bank: money that came in, or below zero, money that left. */
+function cashOf(notification: BankNotification): Money | null {
+  switch (notification.kind) {
+    case 'payout.settled':
+      return notification.money === undefined ? null : negative(notification.money)
+    case 'payout.rejected':
+    case 'payout.returned':
+    case 'deposit.settled':
+      return notification.money ?? null
+    case 'deposit.initiated':
+    case 'deposit.submitted':
+    case 'deposit.accepted':
+    case 'deposit.failed':
+      return null
+  }
+}
+
+const negative = ({ currency, amount }: Money): Money => ({ currency, amount: -amount })
