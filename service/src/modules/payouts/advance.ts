@@ -150,7 +150,7 @@ function changeOf(transit: PayoutMove, now: Date): store.PayoutChange {
     id: payout.id,
     fromStatus: payout.status,
     status: move.to,
-    errorKey: failure?.errorKey ?? null,
+    errorKey: failure?.errorKey ?? move.errorKey ?? null,
     errorDetails: failure?.details ?? null,
     ...scheduleOf(transit, now),
   }
@@ -171,8 +171,8 @@ function transactionMove({ payout, failure, move }: Written): readonly Move[] {
   const { steps, concludes } = move
   if (move.ledger === 'refund' || steps.length === 0) return []
   if (concludes === undefined) return [{ partnerId, id, steps }]
-  const errorKey = failure === undefined ? {} : { errorKey: failure.errorKey }
-  return [{ partnerId, id, steps, conclusion: { status: concludes, ...errorKey } }]
+  const errorKey = failure?.errorKey ?? move.errorKey
+  return [{ partnerId, id, steps, conclusion: { status: concludes, ...(errorKey === undefined ? {} : { errorKey }) } }]
 }
 
 /** The events of customers' withdrawals. A payout of the partner's own has only the event of its status. */
