@@ -1,5 +1,6 @@
 /** Generates `docs/lifecycles.md` from the tables of transitions: a diagram and a table of rows for each. */
-import type { Lifecycle, Transition } from '../../service/src/lifecycle/index.ts'
+import { type Lifecycle, type Transition, transitionOn } from '../../service/src/lifecycle/index.ts'
+import { unmovedBy } from '../../service/src/lifecycle/table.ts'
 import { depositLifecycle } from '../../service/src/modules/deposits/lifecycle.ts'
 import { payoutLifecycle } from '../../service/src/modules/payouts/lifecycle.ts'
 import { table } from './markdown.ts'
@@ -49,11 +50,30 @@ const transitionTable = (lifecycle: Lifecycle): string =>
     ]),
   )
 
+/** What each report of the bank means in each status that a payment can have. */
+function reportTable(lifecycle: Lifecycle): string {
+  const statuses = reached(lifecycle)
+  const ofBank = rowsOf(lifecycle).filter(([, { by }]) => by.includes('bank'))
+  const triggers = lifecycle.triggers.filter((trigger) =>
+    ofBank.some(([, row]) => [...row.on, ...(row.impliedBy ?? [])].includes(trigger) && !row.by.includes('worker')),
+  )
+  const meaning = (status: string, trigger: string) =>
+    transitionOn(lifecycle, status, trigger)?.name ?? unmovedBy(lifecycle, status, trigger)
+  return table(
+    ['status', ...triggers.map((trigger) => code([trigger]))],
+    statuses.map((status) => [code([status]), ...triggers.map((trigger) => meaning(status, trigger))]),
+  )
+}
+
 const section = (title: string, lifecycle: Lifecycle): string => `## ${title}
 
 ${diagram(lifecycle)}
 ${unreached(lifecycle)}
 ${transitionTable(lifecycle)}
+
+What each report of the bank means in each status:
+
+${reportTable(lifecycle)}
 `
 
 export const lifecyclesPage = (): string => `# Lifecycles
@@ -65,8 +85,10 @@ payments, judges each trigger by the recorded status, and the module writes all 
 
 - **By** says who may cause the transition: the \`worker\` under its lease, the \`bank\` by a notification, the \`time\`, the
   \`operator\`, or the \`partner\` by a request. The engine checks it.
-- **Trigger** is what the service hears. A pair of status and trigger that is in no row changes nothing. An implied transition is
-  made first, and the trigger is then applied to the status that it leads to.
+- **Trigger** is what the service hears. An implied transition is made first, and the trigger is then applied to the status that it
+  leads to. A pair of status and trigger that is in no row changes nothing.
+- **A report of the bank** that changes nothing is a \`repeat\` of what is known; or \`early\`, and the bank is left to repeat it; or a
+  \`contradiction\`, whose money goes to suspense with a [case](operations.md#cases).
 - **Ledger** is the effect on the money ([how money is booked](architecture.md#how-money-is-booked)). A refund is a new transaction,
   which completes at once.
 - **Steps** are added to the timeline of the transaction. **Transaction** is its final status, which also appends

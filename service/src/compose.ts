@@ -226,6 +226,7 @@ export function compose(given: ServiceDeps): Service {
       payouts,
       deposits,
       cases,
+      partnerIds: () => access.partnerIds(db),
       isPartner: async (partnerId) => (await access.partnerName(db, partnerId)) !== '',
       idleMs: config.WORKER_IDLE_MS,
       observe: settlementObserver(deps),
@@ -285,6 +286,7 @@ const settlementObserver = ({ observability, tracing }: ServiceDeps): Settlement
     tracing?.ended('bank instructions', durationMs, { connector, ...outcomes })
   },
   bankNotification: (connector, outcome) => observability?.metrics.bankNotification(connector, outcome),
+  age: (subject, status, age) => observability?.metrics.age(subject, status, age),
   connector: (connector, state) => observability?.metrics.connector(connector, state),
 })
 

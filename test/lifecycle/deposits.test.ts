@@ -152,7 +152,14 @@ test('notifications of one deposit in one batch are applied one after the other'
 test('a transition is not written from another status than the one that was judged', async () => {
   const { payment, id } = await inStatus('Accepted')
   const earlier = await observe(service, payment)
-  const change = { partnerId: payment.partnerId, id, debtor: null, errorDetails: null, expiresAt: null }
+  const change = {
+    partnerId: payment.partnerId,
+    id,
+    debtor: null,
+    errorDetails: null,
+    expiresAt: null,
+    heldSince: null,
+  }
   const write = (fromStatus: (typeof statuses)[number]) =>
     service.db.transaction(async (tx) =>
       updateDeposits(tx, [{ ...change, fromStatus, status: 'Completed' }], service.clock.now()),

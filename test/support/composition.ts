@@ -52,7 +52,16 @@ export async function createTestService(options: TestServiceOptions = {}) {
   const connectors = [options.wrapConnector?.(bank) ?? bank, ...further]
   const { access, cases, payouts, deposits } = modules
   const isPartner = async (partnerId: string) => (await access.partnerName(db, partnerId)) !== ''
-  const settlement = { log, connectors, payouts, deposits, cases, isPartner, idleMs: 5 }
+  const settlement = {
+    log,
+    connectors,
+    payouts,
+    deposits,
+    cases,
+    isPartner,
+    partnerIds: () => access.partnerIds(db),
+    idleMs: 5,
+  }
   const close = async () => {
     try {
       await verify()

@@ -16,7 +16,7 @@ import {
 import * as store from './store.ts'
 
 export type NewCase = {
-  /** Whose ledger the money is booked in; `operatorPartnerId` if it is nobody's as far as we know. */
+  /** Whose ledger the money is booked in; `operatorPartnerId` if it belongs to no partner as far as we know. */
   readonly partnerId: string
   readonly kind: CaseKind
   readonly connector: string

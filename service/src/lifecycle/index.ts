@@ -5,6 +5,7 @@
  *
  * No tables of its own. Invariants: a status changes only by a row of its table, and only by an actor that the row names.
  */
+export { oldestOf, type OldestUnfinished, type Unfinished } from './ages.ts'
 export { type Applied, applyInBatches } from './batches.ts'
 export { type Advanced, createEngine, type Move } from './engine.ts'
 export { createLifecycle, type EventOf, type Lifecycle, type Transition, transitionOn } from './table.ts'

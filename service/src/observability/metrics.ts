@@ -14,6 +14,8 @@ export type Metrics = {
   readonly bankNotification: (connector: string, outcome: string) => void
   /** Payouts between their claim and the bank's answer, and whether the bank's payouts are held back. */
   readonly connector: (connector: string, state: { readonly inFlight: number; readonly isOpen: boolean }) => void
+  /** How long the oldest payment has stood in a status that is not final, and how long it may. */
+  readonly age: (payment: string, status: string, age: { readonly ageMs: number; readonly limitMs: number }) => void
   /** One attempt to send a mail: `sent`, `postponed` or `given_up`. */
   readonly mail: (outcome: string) => void
   readonly queueAge: (queue: string, connector: string, ageMs: number) => void
@@ -98,9 +100,30 @@ function createPaymentMetrics(registry: Registry): PaymentMetrics {
   })
   return {
     ...createConnectorMetrics(registers),
+    age: createAgeMetrics(registers),
     bankNotification: (connector, outcome) => notifications.inc({ connector, outcome }),
     mail: (outcome) => mails.inc({ outcome }),
     queueAge: (queue, connector, ageMs) => ages.set({ queue, connector }, ageMs / 1000),
+  }
+}
+
+function createAgeMetrics(registers: Registry[]): Metrics['age'] {
+  const labelNames = ['payment', 'status']
+  const oldest = new Gauge({
+    name: 'payments_unfinished_oldest_seconds',
+    help: 'Age of the oldest payment in a status that is not final; 0 if there is none',
+    labelNames,
+    registers,
+  })
+  const limit = new Gauge({
+    name: 'payments_unfinished_limit_seconds',
+    help: 'How old a payment in a status that is not final may be',
+    labelNames,
+    registers,
+  })
+  return (payment, status, { ageMs, limitMs }) => {
+    oldest.set({ payment, status }, ageMs / 1000)
+    limit.set({ payment, status }, limitMs / 1000)
   }
 }
 

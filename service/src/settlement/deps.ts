@@ -13,6 +13,7 @@ export type SettlementDeps = {
   readonly deposits: Deposits
   readonly cases: Pick<Cases, 'open'>
   readonly isPartner: (partnerId: string) => Promise<boolean>
+  readonly partnerIds: () => Promise<readonly string[]>
   readonly idleMs: number
   readonly observe?: SettlementObserver | undefined
 }
@@ -21,6 +22,8 @@ export type SettlementObserver = {
   /** The answers to one call with instructions. */
   readonly instructions: (connector: string, outcomes: InstructionOutcomes, durationMs: number) => void
   readonly bankNotification: (connector: string, outcome: NotificationOutcome) => void
+  /** How long the oldest payment has stood in a status that is not final, and how long it may. */
+  readonly age: (subject: string, status: string, age: { readonly ageMs: number; readonly limitMs: number }) => void
   /** Payouts between their claim and the answer of the bank, and whether the breaker holds further ones back. */
   readonly connector: (connector: string, state: { readonly inFlight: number; readonly isOpen: boolean }) => void
 }

@@ -4,6 +4,7 @@
  */
 import { type Loop, startLoop } from '../kernel/index.ts'
 import type { Connector } from '../rails/index.ts'
+import { agesIdleMs, createAgeWatch } from './ages.ts'
 import type { SettlementDeps, SettlementObserver } from './deps.ts'
 import { createSubmitter, submitDuePayouts } from './instructions.ts'
 import { processBankNotifications, processNotificationsOf, type RetryPauses } from './notifications.ts'
@@ -17,6 +18,7 @@ export function startSettlement(deps: SettlementDeps): readonly Loop[] {
   const { log, idleMs, deposits, connectors } = deps
   return [
     ...connectors.flatMap((connector) => startConnector(deps, connector)),
+    startLoop({ name: 'settlement.ages', idleMs: agesIdleMs, log, step: createAgeWatch(deps) }),
     startLoop({ name: 'settlement.expiry', idleMs, log, step: () => deposits.expireDue(expiredDepositsPerStepMax) }),
   ]
 }

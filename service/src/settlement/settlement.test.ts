@@ -44,7 +44,16 @@ const shared = { db, clock, cases, ledger, eventOutbox, customers, transactions 
 const payouts = createPayouts({ ...shared, cursors, beneficiaries, chooseConnector: () => bank.id })
 const deposits = createDeposits({ ...shared, access })
 const isPartner = () => Promise.resolve(true)
-const settlement = { log, connectors: [bank], payouts, deposits, cases, isPartner, idleMs: 1 }
+const settlement = {
+  log,
+  connectors: [bank],
+  payouts,
+  deposits,
+  cases,
+  isPartner,
+  partnerIds: () => access.partnerIds(db),
+  idleMs: 1,
+}
 
 /** A payout that the bank has accepted, still Processing under the lease of the killed worker. */
 async function payoutOfKilledWorker(amount: string) {

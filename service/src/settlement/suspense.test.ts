@@ -167,8 +167,8 @@ test('reports about nothing we know: the partner is known, the partner is unknow
   )
   await checkLedger(partnerId)
   const before = await accountOf(operatorPartnerId, 'suspense')
-  for (const nobody of [newId(), 'DE89370400440532013000'])
-    await report({ kind: 'deposit.settled', partnerId: nobody, subjectId: newId(), money: euros(50n) })
+  for (const stranger of [newId(), 'DE89370400440532013000'])
+    await report({ kind: 'deposit.settled', partnerId: stranger, subjectId: newId(), money: euros(50n) })
   assert.equal(await accountOf(operatorPartnerId, 'suspense'), before + 100n)
   await checkLedger(operatorPartnerId)
 })
@@ -284,7 +284,7 @@ test('a late credit of an expired deposit is credited by the operator, once, als
   await checkLedger(partnerId)
 })
 
-test('money of nobody is credited to a partner, reversed or written off', async () => {
+test('money that belongs to no partner is credited to a partner, reversed or written off', async () => {
   const { partnerId } = await addPartner(service)
   const openOne = async (amount: bigint) => {
     const { id } = await report({

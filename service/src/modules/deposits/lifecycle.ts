@@ -1,4 +1,5 @@
 /** The transitions of a deposit: the only ones that exist. docs/lifecycles.md shows them. */
+import { dayMs } from '../../kernel/index.ts'
 import { createLifecycle, type EventOf, transitionOn } from '../../lifecycle/index.ts'
 import { type DepositStatus, depositStatuses } from './rules.ts'
 
@@ -105,6 +106,9 @@ export const depositLifecycle = createLifecycle({
 })
 
 export type DepositEvent = EventOf<typeof depositLifecycle>
+
+/** How long the bank may have a payment without an end before an operator looks at it. The other deposits expire. */
+export const heldMsMax = 5 * dayMs
 
 export const mayExpire = (status: DepositStatus): boolean =>
   transitionOn(depositLifecycle, status, 'expired') !== undefined

@@ -69,7 +69,8 @@ async function write(deps: DepositsDeps, tx: Tx, moves: readonly DepositMove[], 
   const credits = moves.flatMap((move) => (move.transition.ledger === 'credit' ? [creditOf(move)] : []))
   const movements = credits.flatMap(({ transfers }) => transfers)
   const accounts = await ledger.accountsOf(tx, movements)
-  store.updateDeposits(tx, moves.map(changeOf), now)
+  const changes = moves.map((move) => changeOf(move, now))
+  store.updateDeposits(tx, changes, now)
   eventOutbox.appendMany(
     tx,
     moves.map((move) => eventOf(move, owners, now)),
@@ -82,7 +83,7 @@ async function write(deps: DepositsDeps, tx: Tx, moves: readonly DepositMove[], 
   else await ledger.enterMany(tx, credits, accounts)
 }
 
-const changeOf = ({ row, trigger, transition: { to } }: DepositMove): store.DepositChange => ({
+const changeOf = ({ row, trigger, transition: { to } }: DepositMove, now: Date): store.DepositChange => ({
   partnerId: row.partnerId,
   id: row.id,
   fromStatus: row.status,
@@ -90,6 +91,7 @@ const changeOf = ({ row, trigger, transition: { to } }: DepositMove): store.Depo
   debtor: 'debtor' in trigger ? JSON.stringify(trigger.debtor) : null,
   errorDetails: to === 'Failed' ? detailsOf(trigger) : null,
   expiresAt: mayExpire(to) ? row.expiresAt : null,
+  heldSince: to === 'Submitted' ? now : to === 'Accepted' ? row.heldSince : null,
 })
 
 const detailsOf = (trigger: DepositTrigger): string | null => {

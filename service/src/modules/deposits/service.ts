@@ -2,11 +2,12 @@
 import { Unreachable } from '../../api/index.ts'
 import { after, type Currency, type Minor, newId } from '../../kernel/index.ts'
 import { type AccountName, entryOf } from '../../ledger/index.ts'
-import { type Applied, applyInBatches } from '../../lifecycle/index.ts'
+import { type Applied, applyInBatches, oldestOf, type OldestUnfinished } from '../../lifecycle/index.ts'
 import { KeyTaken, once, type Tx } from '../../postgres/index.ts'
 import type { Customer } from '../customers/index.ts'
-import { credit, type DepositsDeps } from './deps.ts'
+import type { DepositsDeps } from './deps.ts'
 import * as events from './events.ts'
+import { depositLifecycle, heldMsMax } from './lifecycle.ts'
 import { createApplyBatch, type DepositNotification } from './progress.ts'
 import * as store from './store.ts'
 
@@ -39,6 +40,8 @@ export type Deposits = {
   readonly processNotification: (connector: string, notification: DepositNotification) => Promise<Applied>
   /** Expires deposits that were not funded in time, and returns how many. If one fails, throws after the others are done. */
   readonly expireDue: (depositsMax: number) => Promise<number>
+  /** The oldest deposit in the statuses that are not final and cannot expire. */
+  readonly oldestUnfinished: () => Promise<readonly OldestUnfinished[]>
   /** When the oldest deposit that is still to be expired was due; null: none. */
   readonly oldestExpired: (now: Date) => Promise<Date | null>
   /**
@@ -85,6 +88,11 @@ export function createDeposits(deps: DepositsDeps): Deposits {
       if (unreachable !== undefined) throw unreachable
       if (failures.length > 0) throw new Error(`deposits not expired: ${failures.length}`, { cause: failures[0] })
       return due.length
+    },
+    oldestUnfinished: async () => {
+      const limitsMs = { Submitted: heldMsMax, Accepted: heldMsMax }
+      const oldest = await store.oldestHeld(db)
+      return oldestOf(depositLifecycle.subject, limitsMs, oldest === undefined ? [] : [oldest], clock.now())
     },
     oldestExpired: (now) => store.oldestExpired(db, now),
     creditPartner: async (tx, partnerId, { debit, currency, amount }) => {
@@ -164,6 +172,7 @@ async function insert(
     debtor: null,
     errorDetails: null,
     expiresAt,
+    heldSince: null,
     expiryDate: expiresAt,
     createdAt: now,
     updatedAt: now,

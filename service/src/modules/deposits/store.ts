@@ -2,6 +2,7 @@
 import type { PaymentMethod } from '@partner-payments/wire'
 import type { Currency, Minor } from '../../kernel/index.ts'
 import { acrossPartners, dueWork, givenBy, ofPartners, unprepared, sql, type Tx } from '../../postgres/index.ts'
+import type { Unfinished } from '../../lifecycle/index.ts'
 import type { DepositStatus } from './rules.ts'
 
 /** The columns that status changes and events read. */
@@ -24,6 +25,8 @@ export type Deposit = {
   readonly customFields: string | null
   readonly debtor: string | null
   readonly expiresAt: Date | null
+  /** Since when the bank has the payment, until it has ended. */
+  readonly heldSince: Date | null
   readonly expiryDate: Date
   readonly createdAt: Date
 }
@@ -36,7 +39,7 @@ export type DepositRow = Deposit & {
 
 const facts = sql`partner_id, id, idempotency_key, transaction_id, reference, customer_id, amount, currency, status,
   session_id, end_to_end_id, payment_method, payment_country, ip_address, website_reference, custom_fields, debtor,
-  expires_at, expiry_date, created_at`
+  expires_at, held_since, expiry_date, created_at`
 /** The fingerprint of a request had this name when the column was made; processes of earlier versions use it. */
 const stored = sql`${facts}, operation, request_hash, error_details, updated_at`
 const columns = sql`${facts}, operation, request_hash as request_fingerprint, error_details, updated_at`
@@ -48,7 +51,7 @@ export function insertDeposit(tx: Tx, row: DepositRow): Promise<number> {
     values (${row.partnerId}, ${row.id}, ${row.idempotencyKey}, ${row.transactionId}, ${row.reference},
       ${row.customerId}, ${row.amount}, ${row.currency}, ${row.status}, ${row.sessionId}, ${row.endToEndId},
       ${row.paymentMethod}, ${row.paymentCountry}, ${row.ipAddress}, ${row.websiteReference}, ${row.customFields},
-      ${row.debtor}, ${row.expiresAt}, ${row.expiryDate}, ${row.createdAt}, ${row.operation}, ${row.requestFingerprint},
+      ${row.debtor}, ${row.expiresAt}, ${row.heldSince}, ${row.expiryDate}, ${row.createdAt}, ${row.operation}, ${row.requestFingerprint},
       ${row.errorDetails}, ${row.updatedAt})
     on conflict (partner_id, operation, idempotency_key) do nothing`)
 }
@@ -109,6 +112,7 @@ export type DepositChange = DepositKey & {
   readonly debtor: string | null
   readonly errorDetails: string | null
   readonly expiresAt: Date | null
+  readonly heldSince: Date | null
 }
 
 /** Most changes of a batch have the same values in these columns. */
@@ -121,8 +125,9 @@ const givenChanges = givenBy<DepositChange>(
     debtor: 'json',
     errorDetails: 'text',
     expiresAt: 'timestamptz',
+    heldSince: 'timestamptz',
   },
-  [['partnerId'], ['fromStatus', 'status', 'errorDetails'], ['debtor'], ['expiresAt']],
+  [['partnerId'], ['fromStatus', 'status', 'errorDetails'], ['debtor'], ['expiresAt', 'heldSince']],
 )
 
 /**
@@ -134,10 +139,22 @@ export function updateDeposits(tx: Tx, changes: readonly DepositChange[], now: D
   tx.later(
     unprepared(sql`/* deposits.updateDeposits */
     update deposits.deposits as deposit set status = given.status, debtor = coalesce(given.debtor, deposit.debtor),
-      error_details = given.error_details, expires_at = given.expires_at, updated_at = ${now}
+      error_details = given.error_details, expires_at = given.expires_at, held_since = given.held_since, updated_at = ${now}
     from (${givenChanges(changes)}) as given
     where ${ofPartners(partnerIds, sql`deposit.partner_id`)}
       and deposit.partner_id = given.partner_id and deposit.id = given.id and deposit.status = given.from_status`),
     changes.length,
+  )
+}
+
+/** The deposit that the bank has had for the longest time without an end, of all partners. */
+export function oldestHeld(tx: Tx): Promise<Unfinished | undefined> {
+  return tx.row<Unfinished>(
+    acrossPartners(
+      'finds the deposit that stands still for the longest time, by an index',
+      sql`/* deposits.oldestHeld */
+        select partner_id, id, status, null as connector, held_since as since from deposits.deposits
+        where held_since is not null order by held_since limit 1`,
+    ),
   )
 }

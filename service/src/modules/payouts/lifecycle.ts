@@ -1,6 +1,6 @@
 /** The transitions of a payout: the only ones that exist. docs/lifecycles.md shows them. */
 import { payouts } from '@partner-payments/wire'
-import { secondMs } from '../../kernel/index.ts'
+import { dayMs, hourMs, minuteMs, secondMs } from '../../kernel/index.ts'
 import { createLifecycle, type EventOf } from '../../lifecycle/index.ts'
 
 /** `returned-in-part`: less comes back than was paid. It cannot undo the payment, so that it is first one that was made. */
@@ -119,3 +119,13 @@ export type PayoutEvent = EventOf<typeof payoutLifecycle>
 
 /** Longer than an attempt at a bank, and short enough that another worker soon takes over a killed worker's payouts. */
 export const leaseMs = 15 * secondMs
+
+/**
+ * How old a payout in a status may be before an operator looks at it. `Sent`: a SEPA credit transfer takes a bank day, and a
+ * long weekend has four days without one.
+ */
+export const payoutAgeLimitsMs = {
+  Pending: 5 * minuteMs,
+  Processing: hourMs,
+  Sent: 5 * dayMs,
+} as const

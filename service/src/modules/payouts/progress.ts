@@ -4,11 +4,17 @@
  * Concurrent calls share a transaction (`advance.ts`).
  */
 import { after, newId, nilId } from '../../kernel/index.ts'
-import { type Applied, applyInBatches } from '../../lifecycle/index.ts'
+import {
+  type Applied,
+  applyInBatches,
+  oldestOf,
+  type OldestUnfinished,
+  type Unfinished,
+} from '../../lifecycle/index.ts'
 import type { Acknowledgement } from '../../rails/index.ts'
 import { type BankReport, createAdvance, type Failure, type PayoutTrigger, readInstructions } from './advance.ts'
 import type { PayoutsDeps } from './deps.ts'
-import { leaseMs } from './lifecycle.ts'
+import { leaseMs, payoutAgeLimitsMs, payoutLifecycle } from './lifecycle.ts'
 import { sendAttemptsMax } from './rules.ts'
 import * as store from './store.ts'
 
@@ -25,6 +31,8 @@ type Claiming = {
     partnerIds: readonly string[],
     payoutsMax: number,
   ) => Promise<readonly PayoutClaim[]>
+  /** The oldest payout in each status that is not final, of the given partners. */
+  readonly oldestUnfinished: (partnerIds: readonly string[]) => Promise<readonly OldestUnfinished[]>
   /** Since when the oldest due payout of the connector waits; null: none is due. */
   readonly oldestDue: (connector: string, now: Date) => Promise<Date | null>
 }
@@ -70,6 +78,14 @@ function createClaiming({ db, clock }: PayoutsDeps): Claiming {
   const scannedUpTo = new Map<string, string>()
   return {
     releaseLeases: (partnerId) => store.releaseLeases(db, partnerId, clock.now()),
+    oldestUnfinished: async (partnerIds) => {
+      const statuses = Object.keys(payoutAgeLimitsMs) as (keyof typeof payoutAgeLimitsMs)[]
+      const rows: Unfinished[] = []
+      const size = db.sharded ? 1 : partnersPerLookMax
+      for (let from = 0; from < partnerIds.length; from += size)
+        rows.push(...(await store.oldestIn(db, partnerIds.slice(from, from + size), statuses)))
+      return oldestOf(payoutLifecycle.subject, payoutAgeLimitsMs, rows, clock.now())
+    },
     oldestDue: (connector, now) => store.oldestDue(db, connector, now),
     partnersWithDue: async (connector, partnersMax) => {
       const now = clock.now()
@@ -96,6 +112,9 @@ function createClaiming({ db, clock }: PayoutsDeps): Claiming {
     },
   }
 }
+
+/** Partners of one statement, which makes a look-up for each of them and each status. */
+const partnersPerLookMax = 50
 
 type Advance = (trigger: PayoutTrigger) => Promise<Applied>
 

@@ -17,6 +17,7 @@ import {
   sql,
   type Tx,
 } from '../../postgres/index.ts'
+import type { Unfinished } from '../../lifecycle/index.ts'
 import { payoutOperations, type PayoutStatus } from './rules.ts'
 
 export type PayoutRow = {
@@ -299,4 +300,25 @@ export function listPayouts(
     ${createdFrom === null ? noSql : sql`and created_at >= ${createdFrom}`}
     ${createdTo === null ? noSql : sql`and created_at < ${createdTo}`}
     order by ${byTime ? sql`created_at desc, id desc` : sql`id desc`} limit ${rowsMax}`)
+}
+
+/** The oldest payout of each of some partners in each of some statuses. On a sharded database it is called with one partner. */
+export function oldestIn(
+  tx: Tx,
+  partnerIds: readonly string[],
+  statuses: readonly PayoutStatus[],
+): Promise<readonly Unfinished[]> {
+  const oldest = partnerIds
+    .flatMap((partnerId) =>
+      statuses.map(
+        (status) => sql`(select id from payouts.payouts
+          where partner_id = ${partnerId} and status = ${status} order by id limit 1)`,
+      ),
+    )
+    .reduce((all, one) => sql`${all}, ${one}`)
+  return tx.rows<Unfinished>(
+    unprepared(sql`/* payouts.oldestIn */
+    select partner_id, id, status, connector, created_at as since from payouts.payouts
+    where ${ofPartners(partnerIds)} and id = any(array[${oldest}])`),
+  )
 }

@@ -1,0 +1,33 @@
+/** Sees payments that stand still: a metric of the oldest in each status, and a line in the log about each one beyond its limit. */
+import { hourMs, minuteMs, secondMs } from '../kernel/index.ts'
+import type { OldestUnfinished } from '../lifecycle/index.ts'
+import type { SettlementDeps } from './deps.ts'
+
+export const agesIdleMs = minuteMs
+/** A payment that stands still is told again after this time. */
+const repeatedLogMs = hourMs
+
+export function createAgeWatch({ log, payouts, deposits, partnerIds, observe }: SettlementDeps) {
+  /** By payment and status: the payment that was told, and the `performance.now()` of that. */
+  const told = new Map<string, { readonly id: string; readonly atMs: number }>()
+
+  const look = ({ subject, status, limitMs, ageMs, oldest }: OldestUnfinished): void => {
+    observe?.age(subject, status, { ageMs, limitMs })
+    const key = `${subject} ${status}`
+    if (oldest === null || ageMs <= limitMs) return void told.delete(key)
+    const last = told.get(key)
+    if (last?.id === oldest.id && performance.now() - last.atMs < repeatedLogMs) return
+    told.set(key, { id: oldest.id, atMs: performance.now() })
+    const { partnerId, id, connector } = oldest
+    const seconds = { ageSeconds: Math.round(ageMs / secondMs), limitSeconds: limitMs / secondMs }
+    log.error({ partnerId, paymentId: id, connector, status, ...seconds }, `${subject} stands still`)
+  }
+
+  /** Answers 0, so that the loop pauses. */
+  return async (): Promise<number> => {
+    const ids = await partnerIds()
+    for (const oldest of [...(await payouts.oldestUnfinished(ids)), ...(await deposits.oldestUnfinished())])
+      look(oldest)
+    return 0
+  }
+}
