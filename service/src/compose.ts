@@ -22,7 +22,7 @@ import {
   type Tracing,
 } from './kernel/index.ts'
 import { createIdempotency, sealedAnswers } from './idempotency/index.ts'
-import { createLedger } from './ledger/index.ts'
+import { createCheckpoints, createLedger, type Ledger } from './ledger/index.ts'
 import {
   createMailQueue,
   folderTransport,
@@ -60,6 +60,7 @@ type GatewayForm = 'standalone' | 'gateway' | 'api'
 export type Service = {
   readonly access: Access
   readonly deposits: Deposits
+  readonly ledger: Ledger
   readonly sealer: Sealer
   /** Every column with sealed values. */
   readonly sealedColumns: readonly SealedColumn[]
@@ -93,6 +94,7 @@ export type ServiceDeps = {
 
 const sweepIdleMs = minuteMs
 const growthIdleMs = 2 * secondMs
+const checkpointIdleMs = 10 * secondMs
 
 export type ModulesDeps = Pick<ServiceDeps, 'config' | 'db' | 'clock' | 'log' | 'payoutsPerBatchMax'> & {
   /** Called after a commit with events: the fan-out may start at once. */
@@ -199,7 +201,7 @@ export function compose(given: ServiceDeps): Service {
   const deps = { ...given, db }
   let delivery: Loop | undefined
   const modules = composeModules({ ...deps, wakeDelivery: () => delivery?.wake() })
-  const { access, bank, deposits, payouts, sealer, webhooks } = modules
+  const { access, bank, deposits, ledger, payouts, sealer, webhooks } = modules
   const settlementWorkers = () =>
     config.RAIL === 'sandbox'
       ? startSettlement({
@@ -214,6 +216,7 @@ export function compose(given: ServiceDeps): Service {
   return {
     access,
     deposits,
+    ledger,
     sealer,
     sealedColumns: [sealedApiSecrets, sealedKyc, sealedWebhookSecrets, sealedMailSecrets, sealedAnswers],
     startSettlement: settlementWorkers,
@@ -273,6 +276,7 @@ function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[]
   const idleMs = config.WORKER_IDLE_MS
   // Answers 0, so that the loop pauses: a table that is being analysed is still there at the next look.
   const analyse = () => analyseWhatHasGrown(db, log).then(() => 0)
+  const { checkpointStep } = createCheckpoints({ db, log, partnerIds: access.partnerIds })
   return [
     ...(observability
       ? [
@@ -293,6 +297,7 @@ function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[]
     }),
     startLoop({ name: 'webhooks.recover', idleMs, log, step: webhooks.recoverStep }),
     startLoop({ name: 'access.nonces', idleMs: sweepIdleMs, log, step: access.sweepNonces }),
+    startLoop({ name: 'ledger.checkpoints', idleMs: checkpointIdleMs, log, step: checkpointStep }),
     startLoop({ name: 'postgres.statistics', idleMs: growthIdleMs, log, step: analyse }),
   ]
 }

@@ -4,8 +4,14 @@ import type { Config } from '../config.ts'
 import type { Database } from '../postgres/index.ts'
 
 export type Context = {
-  readonly service: Pick<Service, 'access' | 'closePartner' | 'deposits' | 'openPartner' | 'sealer' | 'sealedColumns'>
+  readonly service: Pick<
+    Service,
+    'access' | 'closePartner' | 'deposits' | 'ledger' | 'openPartner' | 'sealer' | 'sealedColumns'
+  >
   readonly db: Database
   readonly config: Config
   readonly databaseUrl: string
 }
+
+/** Prints a part of a result. Resolves when it is on its way to the reader. */
+export type Write = (text: string) => Promise<void>
