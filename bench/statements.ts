@@ -13,8 +13,8 @@ const linesMax = 100
 /** Five years. Every transfer is older than the half minute that checkpoints leave out. */
 const startMs = Date.UTC(2020, 0, 1)
 const periodMs = 5 * 365 * 86_400_000
-/** Transfers of the account that is rarely used, spread over the period, whatever the number of the others. */
-const rareTransfers = 200
+/** Transfers of `suspense`, spread over the period, whatever the number of the others. `fees` has one in each stretch. */
+const rareTransfers = 20
 const batchRows = 500_000
 const say = (line: string) => console.log(line)
 
@@ -33,7 +33,7 @@ async function fill(url: string, count: number): Promise<Filled> {
       `insert into access.partners (id, name, created_at) values ('${partnerId}', 'Bench', '2020-01-01')`,
     )
     const ids = new Map<string, string>()
-    for (const name of ['balance', 'settlement.sandbox', 'suspense']) {
+    for (const name of ['balance', 'settlement.sandbox', 'suspense', 'fees']) {
       ids.set(name, newId())
       await client.query(`insert into ledger.accounts (partner_id, id, name, currency, posted, reserved, created_at)
         values ('${partnerId}', '${ids.get(name)}', '${name}', 'EUR', 0, 0, '2020-01-01')`)
@@ -45,6 +45,7 @@ async function fill(url: string, count: number): Promise<Filled> {
         (partner_id, id, kind, debit_account_id, credit_account_id, currency, amount, party_id, reference, created_at, reserve_id)
         select '${partnerId}', ${idOf(count)}, case n % 3 when 0 then 'direct' when 1 then 'reserve' else 'release' end,
           case when n % 3 > 0 then ${id('balance')} when n % ${Math.floor(count / rareTransfers)} < 3 then ${id('suspense')}
+            when n % 1000 < 3 then ${id('fees')}
             else ${id('settlement.sandbox')} end,
           case n % 3 when 0 then ${id('balance')} else ${id('settlement.sandbox')} end, 'EUR',
           case n % 3 when 0 then 5 else 2 end, '${partnerId}', 'txn_' || n, '2020-01-01',
@@ -80,16 +81,16 @@ async function timed(runs: number, work: (at: Date) => Promise<unknown>): Promis
 const ledger = createLedger({ clock: systemClock })
 
 function measures(db: Database, { partnerId }: Filled) {
-  const page = (name: StatementRequest['name'], direction: StatementRequest['direction']) => (moment: Date) => {
-    const bound = direction === 'ascending' ? { from: moment } : { until: moment }
-    return ledger.statement(db, { partnerId, name, currency: 'EUR', direction, linesMax, ...bound })
-  }
+  type Period = Pick<StatementRequest, 'direction' | 'from' | 'until'>
+  const page = (name: StatementRequest['name'], period: Period) =>
+    ledger.statement(db, { partnerId, name, currency: 'EUR', linesMax, ...period })
   return {
     'balances at a past time': (moment: Date) => ledger.balancesAt(db, partnerId, moment),
     'balances of now': () => ledger.balancesAt(db, partnerId, undefined),
-    'a page of 100 lines, oldest first': page('balance', 'ascending'),
-    'a page of 100 lines, newest first': page('balance', 'descending'),
-    'a page of an account that is rarely used': page('suspense', 'ascending'),
+    'a page of 100 lines, oldest first': (from: Date) => page('balance', { direction: 'ascending', from }),
+    'a page of 100 lines, newest first': (until: Date) => page('balance', { direction: 'descending', until }),
+    '20 lines among all transfers': () => page('suspense', { direction: 'ascending' }),
+    '100 lines, each in another stretch': () => page('fees', { direction: 'ascending' }),
   }
 }
 
