@@ -8,11 +8,12 @@ alter table ledger.transfers add column entry_id uuid;
 
 -- How far the checkpoints of a partner reach. One process at a time continues them: it locks this row.
 create table ledger.checkpoint_progress (
-  partner_id uuid primary key references access.partners (id),
+  partner_id uuid not null references access.partners (id),
   -- the last transfer that they cover.
   position uuid not null,
   -- the checkpoints and the transfers behind them did not add up to the accounts, and the checkpoints are made again.
-  differs boolean not null
+  differs boolean not null,
+  primary key (partner_id)
 );
 select public.shard('ledger.checkpoint_progress');
 

@@ -23,7 +23,7 @@ import {
 } from './kernel/index.ts'
 import { createIdempotency, sealedAnswers } from './idempotency/index.ts'
 import { type Cases, createCases } from './cases/index.ts'
-import { createLedger } from './ledger/index.ts'
+import { createCheckpoints, createLedger, type Ledger } from './ledger/index.ts'
 import {
   createMailQueue,
   folderTransport,
@@ -68,6 +68,7 @@ export type Service = {
   readonly access: Access
   readonly cases: Cases
   readonly deposits: Deposits
+  readonly ledger: Ledger
   readonly sealer: Sealer
   /** Every column with sealed values. */
   readonly sealedColumns: readonly SealedColumn[]
@@ -101,6 +102,7 @@ export type ServiceDeps = {
 
 const sweepIdleMs = minuteMs
 const growthIdleMs = 2 * secondMs
+const checkpointIdleMs = 10 * secondMs
 
 export type ModulesDeps = Pick<ServiceDeps, 'config' | 'db' | 'clock' | 'log' | 'payoutsPerBatchMax'> & {
   /** Called after a commit with events: the fan-out may start at once. */
@@ -218,7 +220,7 @@ export function compose(given: ServiceDeps): Service {
   const deps = { ...given, db }
   let delivery: Loop | undefined
   const modules = composeModules({ ...deps, wakeDelivery: () => delivery?.wake() })
-  const { access, cases, connectors, deposits, payouts, sealer, webhooks } = modules
+  const { access, cases, connectors, deposits, ledger, payouts, sealer, webhooks } = modules
   const settlementWorkers = () =>
     startSettlement({
       log,
@@ -235,6 +237,7 @@ export function compose(given: ServiceDeps): Service {
     access,
     cases,
     deposits,
+    ledger,
     sealer,
     sealedColumns: [sealedApiSecrets, sealedKyc, sealedWebhookSecrets, sealedMailSecrets, sealedAnswers],
     startSettlement: settlementWorkers,
@@ -296,6 +299,7 @@ function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[]
   const idleMs = config.WORKER_IDLE_MS
   // Answers 0, so that the loop pauses: a table that is being analysed is still there at the next look.
   const analyse = () => analyseWhatHasGrown(db, log).then(() => 0)
+  const { checkpointStep } = createCheckpoints({ db, log, partnerIds: access.partnerIds })
   return [
     ...(observability
       ? [
@@ -316,6 +320,7 @@ function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[]
     }),
     startLoop({ name: 'webhooks.recover', idleMs, log, step: webhooks.recoverStep }),
     startLoop({ name: 'access.nonces', idleMs: sweepIdleMs, log, step: access.sweepNonces }),
+    startLoop({ name: 'ledger.checkpoints', idleMs: checkpointIdleMs, log, step: checkpointStep }),
     startLoop({ name: 'postgres.statistics', idleMs: growthIdleMs, log, step: analyse }),
   ]
 }

@@ -20,7 +20,7 @@ import {
 import type { Gateway } from './gateway/index.ts'
 import { createLog, type Log, type Loop, systemClock } from './kernel/index.ts'
 import { createObservability } from './observability/index.ts'
-import { requireCommand, runOffline, runOperator } from './operator/index.ts'
+import { requireCommand, type Result, runOffline, runOperator } from './operator/index.ts'
 import {
   type Database,
   findRunningPostgres,
@@ -136,7 +136,7 @@ async function run(role: Role, args: readonly string[], context: Context): Promi
   const mailboxFolder = join(config.DATA_DIR, 'mailbox')
   if (role === 'operator') {
     const service = compose({ config, db, clock: systemClock, log, mailboxFolder })
-    print(await runOperator(args, { service, db, config, databaseUrl: url }))
+    await print(await runOperator(args, { service, db, config, databaseUrl: url }))
     return stop()
   }
   const processes =
@@ -171,7 +171,15 @@ async function run(role: Role, args: readonly string[], context: Context): Promi
   if (role === 'serve' && baseUrl !== undefined) process.stdout.write(welcome(config, baseUrl, opsPort))
 }
 
-const print = (result: object): void => void process.stdout.write(`${JSON.stringify(result)}\n`)
+async function print(result: Result): Promise<void> {
+  if (typeof result !== 'function') return void process.stdout.write(`${JSON.stringify(result)}\n`)
+  // A reader that ends early fails the write, which ends the command.
+  process.stdout.on('error', () => undefined)
+  await result(
+    (text) =>
+      new Promise((resolve, reject) => process.stdout.write(text, (error) => (error ? reject(error) : resolve()))),
+  )
+}
 
 /** The configured database, or the embedded one, which only the role `serve` and single commands may start. */
 async function openDatabase(role: Role, { config, log, started }: Context) {

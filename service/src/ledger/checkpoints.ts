@@ -33,9 +33,9 @@ export function createCheckpoints(deps: CheckpointsDeps) {
 
   const visit = async (partnerId: string, end: string): Promise<number> => {
     const made = await continueCheckpoints(deps, limits, partnerId, end)
+    if (made < stretchesPerVisitMax && (made > 0 || busy.has(partnerId))) await verify(deps, partnerId)
     if (made > 0) busy.add(partnerId)
     else busy.delete(partnerId)
-    if (made > 0 && made < stretchesPerVisitMax) await verify(deps, partnerId)
     return made
   }
   return {

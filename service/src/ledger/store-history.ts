@@ -117,27 +117,50 @@ export type PastBalance = AccountRow & {
   readonly reservedNow: Minor
 }
 
-/** The sums of all transfers before `end`, by one snapshot: the last checkpoint before it, and the transfers since. */
-export function balancesBefore(tx: Tx, partnerId: string, end: string): Promise<readonly PastBalance[]> {
-  return tx.rows<PastBalance>(
-    unprepared(sql`/* ledger.balancesBefore */
-      with boundary as (
-        select coalesce((select position from ledger.checkpoints where partner_id = ${partnerId} and position < ${end}
-          order by position desc limit 1), ${nilId}) as position),
-      recent as (
+/** The last transfer before `end` that ends a stretch. */
+async function boundaryBefore(tx: Tx, partnerId: string, end: string): Promise<string> {
+  const row = await tx.row<{ readonly position: string }>(sql`/* ledger.boundaryBefore */
+    select position from ledger.checkpoints where partner_id = ${partnerId} and position < ${end}
+    order by position desc limit 1`)
+  return row?.position ?? nilId
+}
+
+/**
+ * The sums of all transfers before `end`, by one snapshot: the last checkpoints before it, and the transfers since. Their
+ * position is a parameter, because PostgreSQL plans a range that it does not know as a third of the table.
+ */
+export async function balancesBefore(tx: Tx, partnerId: string, end: string): Promise<readonly PastBalance[]> {
+  for (;;) {
+    const boundary = await boundaryBefore(tx, partnerId, end)
+    const rows = await balancesSince(tx, partnerId, boundary, end)
+    // The checkpoints may have been deleted in between, to be made again.
+    if (boundary === nilId || rows.every(({ hasBoundary }) => hasBoundary)) return rows
+  }
+}
+
+function balancesSince(
+  tx: Tx,
+  partnerId: string,
+  boundary: string,
+  end: string,
+): Promise<readonly (PastBalance & { readonly hasBoundary: boolean })[]> {
+  return tx.rows(
+    unprepared(sql`/* ledger.balancesSince */
+      with recent as (
         select side.account_id, sum(side.posted)::bigint as posted, sum(side.reserved)::bigint as reserved
         from ${sidesOfTransfers}
-        where transfer.partner_id = ${partnerId} and transfer.id > (select position from boundary)
-          and transfer.id < ${end} and (side.posted <> 0 or side.reserved <> 0)
+        where transfer.partner_id = ${partnerId} and transfer.id > ${boundary} and transfer.id < ${end}
+          and (side.posted <> 0 or side.reserved <> 0)
         group by side.account_id)
       select account.id, account.name, account.currency,
         coalesce(checkpoint.posted, 0) + coalesce(recent.posted, 0) as posted,
         coalesce(checkpoint.reserved, 0) + coalesce(recent.reserved, 0) as reserved,
-        account.posted as posted_now, account.reserved as reserved_now
+        account.posted as posted_now, account.reserved as reserved_now,
+        exists (select from ledger.checkpoints where partner_id = ${partnerId} and position = ${boundary}) as has_boundary
       from ledger.accounts as account left join recent on recent.account_id = account.id
         left join lateral (
           select posted, reserved from ledger.checkpoints where partner_id = ${partnerId} and account_id = account.id
-            and position <= (select position from boundary) order by position desc limit 1) as checkpoint on true
+            and position <= ${boundary} order by position desc limit 1) as checkpoint on true
       where account.partner_id = ${partnerId} order by account.name, account.currency`),
   )
 }

@@ -6,9 +6,12 @@ import type { Database } from '../postgres/index.ts'
 export type Context = {
   readonly service: Pick<
     Service,
-    'access' | 'cases' | 'closePartner' | 'deposits' | 'openPartner' | 'sealer' | 'sealedColumns'
+    'access' | 'cases' | 'closePartner' | 'deposits' | 'ledger' | 'openPartner' | 'sealer' | 'sealedColumns'
   >
   readonly db: Database
   readonly config: Config
   readonly databaseUrl: string
 }
+
+/** Prints a part of a result. Resolves when it is on its way to the reader. */
+export type Write = (text: string) => Promise<void>

@@ -1,12 +1,13 @@
 /**
- * The operator's commands. Each prints one JSON object or list on standard output. They use the database of the service
- * and may run while it runs.
+ * The operator's commands. Each prints one JSON object or list on standard output, a statement prints its lines. They use
+ * the database of the service and may run while it runs.
  */
 import { type Config, ConfigError } from '../config.ts'
 import { backupCommands, commandsWithoutDatabase } from './backups.ts'
 import { caseCommands } from './cases.ts'
-import type { Context } from './context.ts'
+import type { Context, Write } from './context.ts'
 import { keyCommands } from './keys.ts'
+import { ledgerCommands } from './ledger.ts'
 import { type Options, parseCommand } from './options.ts'
 import { moveCommands } from './moves.ts'
 import { partnerCommands } from './partners.ts'
@@ -27,18 +28,23 @@ const operatorUsage = `operator commands:
   operator impersonate --partner ID --staff NAME [--minutes 15]
   operator case list
   operator case resolve --partner ID --id ID --action credit|reverse|write-off|note --staff NAME --note TEXT [--to-partner ID]
+  operator ledger balances --partner ID [--at TIME]
+  operator ledger statement --partner ID --currency EUR [--account balance] [--from TIME] [--to TIME] [--format table|csv]
   operator key list
   operator key reseal
   operator backup create
   operator backup restore --from FOLDER [--until TIME]`
 
-type Command = (context: Context, options: Options) => Promise<object>
+/** A result that is too long for memory writes its parts itself, and waits for the reader of each. */
+export type Result = object | ((write: Write) => Promise<void>)
+type Command = (context: Context, options: Options) => Result | Promise<Result>
 
 const commands: ReadonlyMap<string, Command> = new Map(
   Object.entries<Command>({
     ...partnerCommands,
     ...moveCommands,
     ...serviceAccountCommands,
+    ...ledgerCommands,
     ...keyCommands,
     ...caseCommands,
     ...backupCommands,
@@ -69,7 +75,7 @@ export async function runOffline(args: readonly string[], config: Config): Promi
 }
 
 /** Runs one command. Throws a ConfigError of one line if an argument is wrong. */
-export function runOperator(args: readonly string[], context: Context): Promise<object> {
+export async function runOperator(args: readonly string[], context: Context): Promise<Result> {
   const { run, options } = find(args)
   return run(context, options)
 }

@@ -22,6 +22,9 @@ const names = [
   'action',
   'note',
   'to-partner',
+  'account',
+  'currency',
+  'format',
 ] as const
 const flags = ['remove', 'copy'] as const
 type Name = (typeof names)[number]
@@ -75,6 +78,14 @@ export function readTime(options: Options, name: Name): Date | undefined {
   if (!timeForm.test(text) || Number.isNaN(time.getTime()))
     throw new ConfigError(`operator: --${name} must be a time such as 2026-03-01T12:00:00Z`)
   return time
+}
+
+/** One of the values of an option. Without the option: the first. */
+export function readChoice<T extends string>(options: Options, name: Name, choices: readonly [T, ...T[]]): T {
+  const value = options[name] ?? choices[0]
+  const choice = choices.find((each) => each === value)
+  if (choice === undefined) throw new ConfigError(`operator: --${name} is ${choices.join(' or ')}`)
+  return choice
 }
 
 export function readPermissions(text: string): readonly Permission[] {

@@ -1,0 +1,148 @@
+/** Commands that read the ledger of a partner: balances at a time, and the statement of an account. */
+import { ConfigError } from '../config.ts'
+import { amountText, assert, createLog, type Currency, dayMs, isCurrency, type Minor } from '../kernel/index.ts'
+import {
+  isAccountName,
+  kindOf,
+  type StatementLine,
+  type StatementPage,
+  type StatementRequest,
+} from '../ledger/index.ts'
+import { createDatabase, readAtOneMoment } from '../postgres/index.ts'
+import type { Context, Write } from './context.ts'
+import { type Options, readChoice, readTime, required } from './options.ts'
+
+const linesPerPage = 500
+const formats = ['table', 'csv'] as const
+type Format = (typeof formats)[number]
+
+export const ledgerCommands = {
+  'ledger balances': async ({ service: { ledger }, db }: Context, options: Options) => {
+    const balances = await ledger.balancesAt(db, required(options, 'partner'), readTime(options, 'at'))
+    return balances.map(({ name, currency, posted, reserved }) => ({
+      account: name,
+      currency,
+      holds: kindOf(name).holds,
+      posted: amountText(posted, currency),
+      reserved: amountText(reserved, currency),
+      available: amountText(posted - reserved, currency),
+    }))
+  },
+
+  'ledger statement': (context: Context, options: Options) => {
+    const request = {
+      partnerId: required(options, 'partner'),
+      name: readAccount(options),
+      currency: readCurrency(options),
+      from: readTime(options, 'from'),
+      until: readTime(options, 'to'),
+      direction: 'ascending',
+      linesMax: linesPerPage,
+    } as const
+    const format = readChoice(options, 'format', formats)
+    return (write: Write) => writeStatement(context, request, format, write)
+  },
+}
+
+function readAccount(options: Options) {
+  const name = options.account ?? 'balance'
+  if (!isAccountName(name))
+    throw new ConfigError('operator: --account is balance, suspense, fees, fx or settlement.CONNECTOR')
+  return name
+}
+
+function readCurrency(options: Options): Currency {
+  const currency = required(options, 'currency')
+  if (!isCurrency(currency))
+    throw new ConfigError('operator: --currency must be a currency of the service, such as EUR')
+  return currency
+}
+
+/**
+ * All pages are read in one snapshot, on a connection of its own: opening, lines and closing add up while the service books
+ * further transfers, and the reader of the output may pause for longer than a transaction of the service may.
+ */
+async function writeStatement(
+  { service: { ledger }, config, databaseUrl }: Context,
+  request: StatementRequest,
+  format: Format,
+  write: Write,
+): Promise<void> {
+  const limits = { queryTimeoutMs: dayMs, idleInTransactionMsMax: dayMs, sharded: config.DATABASE_SHARDED }
+  const db = createDatabase({ url: databaseUrl, connectionsMax: 1, log: createLog('silent'), ...limits })
+  try {
+    await db.transaction(async (tx) => {
+      await readAtOneMoment(tx)
+      const { partnerId, name, currency, from, until } = request
+      const row = rowOf(format, request.currency)
+      let page: StatementPage | undefined
+      do {
+        const first = page === undefined
+        page = await ledger.statement(tx, { ...request, cursor: page?.next })
+        if (page === undefined) throw new ConfigError(`operator: the partner has no account ${name} in ${currency}`)
+        const opening = first ? [row(titles), row(edge('opening', from, page.opening))] : []
+        await write([...opening, ...page.lines.map((line) => row(lineOf(line)))].map((text) => `${text}\n`).join(''))
+      } while (page.next !== undefined)
+      const accounts = await ledger.balancesAt(tx, partnerId, until)
+      const account = accounts.find((each) => each.name === name && each.currency === currency)
+      assert(account?.posted === page.closing, 'a statement ends with the balance of its account')
+      await write(`${row(edge('closing', until, page.closing))}\n`)
+    })
+  } finally {
+    await db.close()
+  }
+}
+
+type Row = readonly [
+  time: string,
+  kind: string,
+  amount: Minor | string,
+  posted: Minor | string,
+  counterAccount: string,
+  reference: string,
+  transferId: string,
+  entryId: string,
+]
+
+const titles: Row = ['time', 'kind', 'amount', 'posted', 'counter_account', 'reference', 'transfer_id', 'entry_id']
+const edge = (kind: string, moment: Date | undefined, posted: Minor): Row => [
+  moment?.toISOString() ?? '',
+  kind,
+  '',
+  posted,
+  '',
+  '',
+  '',
+  '',
+]
+const lineOf = ({ at, kind, amount, posted, counterAccount, reference, id, entryId }: StatementLine): Row => [
+  at.toISOString(),
+  kind,
+  amount,
+  posted,
+  counterAccount,
+  reference,
+  id,
+  entryId ?? '',
+]
+
+/** Fixed widths, because the rows that follow are not known yet. Amounts are at the right. */
+const widths = [24, -7, 20, 20, -24, -36, -36, -36]
+
+function rowOf(format: Format, currency: Currency): (row: Row) => string {
+  return (row) => {
+    const texts = row.map((cell) => (typeof cell === 'bigint' ? amountText(cell, currency) : cell))
+    if (format === 'csv') return texts.map(quoted).join(',')
+    const padded = texts.map((text, at) => {
+      const width = widths[at] ?? 0
+      return width < 0 ? text.padEnd(-width) : text.padStart(width)
+    })
+    return padded.join('  ').trimEnd()
+  }
+}
+
+/** RFC 4180. A reference of a partner may hold any character; a spreadsheet must not take one for a formula. */
+const quoted = (text: string): string => {
+  const safe = /^[=+\-@\t\r]/.test(text) && !/^-?[\d.]+$/.test(text) ? `'${text}` : text
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+}
