@@ -13,8 +13,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { createRecords, type Order, type Records } from './records.ts'
 
-/** What goes wrong with a call. `lose half`: the bank takes the first half of the orders, and does not answer. */
-export type BankFault = 'lose call' | 'lose answer' | 'lose half' | 'hang'
+/**
+ * What goes wrong with a call. `lose half`: the bank takes the first half of the orders, and does not answer. `error before` and
+ * `error after`: it answers with a status of its own failure, before or after it did what the call asks.
+ */
+export type BankFault = 'lose call' | 'lose answer' | 'lose half' | 'error before' | 'error after' | 'hang'
 
 /** What a test does to the bank. Asked at every call. */
 export type Weather = {
@@ -76,12 +79,16 @@ async function answer(records: Records, weather: Weather, request: IncomingMessa
   // It waits for the client to give up.
   if (fault === 'hang') return
   if (fault === 'lose call') return void response.destroy()
+  if (fault === 'error before') return void response.writeHead(503).end('<h1>Down for maintenance</h1>')
   const { orders = [], ...rest } = (text === '' ? {} : JSON.parse(text)) as Body
   const taken = fault === 'lose half' ? orders.slice(0, Math.ceil(orders.length / 2)) : orders
   const done = act(records, weather, `${request.method} ${path}`, searchParams, { ...rest, orders: taken })
-  if (fault !== undefined) return void response.destroy()
-  const status = done === undefined ? 400 : 200
-  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(done ?? {}))
+  const status = fault === 'error after' ? 500 : done === undefined ? 400 : 200
+  const answered = JSON.stringify(status === 200 ? done : {})
+  response.writeHead(status, { 'content-type': 'application/json' })
+  if (fault === undefined || fault === 'error after') return void response.end(answered)
+  // A part of the answer arrives.
+  response.write(answered.slice(0, answered.length / 2), () => response.destroy())
 }
 
 /** Undefined: the call is not one that the bank understands. */

@@ -52,6 +52,8 @@ const bankFaults: readonly [BankFault, number][] = [
   ['lose call', 0.06],
   ['lose answer', 0.06],
   ['lose half', 0.06],
+  ['error before', 0.04],
+  ['error after', 0.04],
   ['hang', 0.02],
 ]
 

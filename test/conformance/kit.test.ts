@@ -3,9 +3,13 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { startHarness } from '../../examples/connector/harness.ts'
 import { checks, type Harness, runChecks } from '../../service/src/rails/conformance/index.ts'
-import { defects } from './defects.ts'
+import type { Defect } from './defects/defect.ts'
+import { readingDefects } from './defects/reading.ts'
+import { submissionAndOutageDefects } from './defects/submission.ts'
 
-const openBroken = (harness: Harness, wrap: (typeof defects)[number]['wrap']): Harness => ({
+const defects: readonly Defect[] = [...submissionAndOutageDefects, ...readingDefects]
+
+const openBroken = (harness: Harness, wrap: Defect['wrap']): Harness => ({
   ...harness,
   // What does not come is not awaited for long: this bank sends at once.
   notificationMsMax: 200,

@@ -19,6 +19,8 @@ import type { Behaviour, Harness, OpenConnector } from './harness.ts'
 export const manyNotifications = 5000
 const notificationMsMaxDefault = 5 * secondMs
 const pollMs = 10
+/** How long a call may still take after its signal has aborted. */
+export const afterTimeoutMs = secondMs
 const roundsMax = 50
 
 /** What a connector answers, or `unreachable` if it threw Unreachable. */
@@ -91,8 +93,7 @@ function createCalls(connector: () => Connector): Calls {
   /** As the settlement worker calls: with a signal that ends the call. */
   const inTime = <T>(what: string, call: (options: CallOptions) => Promise<T>): Promise<T> => {
     const { callTimeoutMs } = connector().limits
-    const { signal } = new AbortController()
-    return ended(what, call({ signal }), callTimeoutMs)
+    return ended(what, call({ signal: AbortSignal.timeout(callTimeoutMs) }), callTimeoutMs + afterTimeoutMs)
   }
   return {
     instruct: async (instructions) => {

@@ -13,9 +13,10 @@ export type Behaviour = 'settle' | 'refuse' | 'reject' | 'return' | 'answer late
 
 /**
  * What happens to the next call, of whichever method. `lose half`: the bank takes the first half of the instructions, and the
- * answer is lost. `hang`: no call is answered until `mend`, and the bank forgets it.
+ * answer is lost. `error before` and `error after`: it answers that it failed, such as with the HTTP status 500, before or after
+ * it did what the call asks. `hang`: no call is answered until `mend`, and the bank forgets it.
  */
-export type Fault = 'lose call' | 'lose answer' | 'lose half' | 'hang'
+export type Fault = 'lose call' | 'lose answer' | 'lose half' | 'error before' | 'error after' | 'hang'
 
 /**
  * How the bank sends notifications until `mend`: each one twice in a reading, the newest first, or, for the instructions of the

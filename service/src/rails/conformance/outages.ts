@@ -1,13 +1,18 @@
 /** Checks of a bank that is away: lost calls, lost answers, half of an answer, calls that hang. */
 import assert from 'node:assert/strict'
-import { secondMs } from '../../kernel/index.ts'
 import type { CallOptions, Connector } from '../port.ts'
 import type { Check } from './check.ts'
-import { checkExecuted, type Context, ended, eventually, resolve, unlessUnreachable } from './context.ts'
-import type { Fault } from './harness.ts'
+import {
+  afterTimeoutMs,
+  checkExecuted,
+  type Context,
+  ended,
+  eventually,
+  resolve,
+  unlessUnreachable,
+} from './context.ts'
+import type { Fault, Harness } from './harness.ts'
 
-/** "Soon": shorter than any time limit of a call. */
-const soonMs = secondMs
 /** Until a call that hangs has reached the bank. */
 const reachedMs = 200
 
@@ -42,6 +47,18 @@ const lostHalf = broken(
   'lose half',
   'after half of a call an enquiry tells which half, and each instruction is executed once',
 )
+const errorBefore = broken(
+  'error before',
+  'after an error of the bank the outcome is unknown, and the next submission is executed once',
+)
+const errorAfter = broken(
+  'error after',
+  'after an error of a bank that took the call an enquiry tells the outcome, and nothing is executed twice',
+)
+
+/** The faults of one call that this bank can be made to have. */
+const faultsOf = ({ cannot = [] }: Harness): readonly Fault[] =>
+  (['lose call', 'lose answer', 'error before', 'error after'] as const).filter((fault) => !cannot.includes(fault))
 
 const lostEnquiry: Check = {
   title: 'an enquiry that gets no answer throws, and never says that the bank has nothing',
@@ -49,7 +66,7 @@ const lostEnquiry: Check = {
   run: async (context) => {
     const one = context.instruction()
     await context.instruct([one])
-    for (const fault of ['lose call', 'lose answer'] as const) {
+    for (const fault of faultsOf(context.harness)) {
       context.harness.breakNext(fault)
       const answer = await unlessUnreachable(context.find([one]))
       // A connector may ask again by itself.
@@ -68,7 +85,7 @@ const lostReading: Check = {
     const one = context.instruction()
     await context.instruct([one])
     const notifications = await context.notificationsOf([one], 1)
-    for (const fault of ['lose call', 'lose answer'] as const) {
+    for (const fault of faultsOf(context.harness)) {
       context.harness.breakNext(fault)
       const answer = await unlessUnreachable(context.read())
       if (answer !== 'unreachable') assert.deepEqual(answer, notifications, 'a reading without an answer throws')
@@ -119,14 +136,23 @@ async function checkHang({ harness, connector }: Context, [name, call]: Call, is
     answer.catch(() => undefined)
     if (!isLate) await eventually(reachedMs, () => openCalls() > 0)
     controller.abort()
-    const ending = await ended(`${name}, after its signal aborted,`, answer, soonMs)
+    const ending = await ended(`${name}, after its signal aborted,`, answer, afterTimeoutMs)
     const isUnknown = name === 'instruct' && Array.isArray(ending) && ending[0] === 'unknown'
     assert.ok(isUnknown || ending === 'unreachable', `${name} throws Unreachable when its signal aborts`)
-    const isClosed = await eventually(soonMs, () => openCalls() === 0)
+    const isClosed = await eventually(afterTimeoutMs, () => openCalls() === 0)
     assert.ok(isClosed, `${name} leaves ${openCalls()} connections open after its signal aborted`)
   } finally {
     harness.mend()
   }
 }
 
-export const outageChecks: readonly Check[] = [lostCall, lostAnswer, lostHalf, lostEnquiry, lostReading, hangs]
+export const outageChecks: readonly Check[] = [
+  lostCall,
+  lostAnswer,
+  lostHalf,
+  errorBefore,
+  errorAfter,
+  lostEnquiry,
+  lostReading,
+  hangs,
+]
