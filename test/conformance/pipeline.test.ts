@@ -43,7 +43,7 @@ const stormRounds = 20
 const roundsMax = 200
 const floatMinor = 10_000_000n
 /** A call that hangs ends soon. */
-const callTimeoutMs = 200
+const callTimeoutMs = 400
 /** Nothing, more than the first retry, more than a lease, more than the longest retry. */
 const waitsMs = [0, 2 * secondMs, 20 * secondMs, 10 * minuteMs] as const
 

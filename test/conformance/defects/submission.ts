@@ -51,10 +51,17 @@ const submissionDefects: readonly Defect[] = [
     says: /the bank executed the instruction 2 times/,
   },
   {
-    title: 'concurrent calls with one instruction',
-    defect: 'gives each call a new reference',
-    wrap: (connector) => forgetful(connector),
-    says: /the bank executed the instruction 10 times/,
+    title: 'concurrent calls of two processes',
+    defect: 'remembers in memory by which reference the bank knows an instruction',
+    wrap: (connector) => {
+      const references = new Map<string, string>()
+      return sending((instruction) => {
+        const id = references.get(instruction.id) ?? newId()
+        references.set(instruction.id, id)
+        return { ...instruction, id }
+      })(connector)
+    },
+    says: /the bank executed the instruction 2 times/,
   },
   {
     title: 'repeated after a restart',

@@ -35,8 +35,11 @@ export type Context = {
   readonly connector: () => Connector
   readonly restart: () => Promise<void>
   readonly instruction: (behaviour?: Behaviour, fields?: Partial<Instruction>) => Instruction
-  /** One valid outcome for each instruction; all are `unknown` if the connector throws Unreachable. */
-  readonly instruct: (instructions: readonly Instruction[]) => Promise<readonly InstructionOutcome[]>
+  /** One valid outcome for each instruction; all are `unknown` if the connector, by default the open one, throws Unreachable. */
+  readonly instruct: (
+    instructions: readonly Instruction[],
+    connector?: Connector,
+  ) => Promise<readonly InstructionOutcome[]>
   readonly find: (keys: readonly InstructionKey[]) => Promise<readonly (Acknowledgement | undefined)[]>
   readonly read: (notificationsMax?: number) => Promise<readonly BankNotification[]>
   readonly acknowledge: (notifications: readonly BankNotification[]) => Promise<void>
@@ -96,10 +99,8 @@ function createCalls(connector: () => Connector): Calls {
     return ended(what, call({ signal: AbortSignal.timeout(callTimeoutMs) }), callTimeoutMs + afterTimeoutMs)
   }
   return {
-    instruct: async (instructions) => {
-      const outcomes = await unlessUnreachable(
-        inTime('instruct', (options) => connector().instruct(instructions, options)),
-      )
+    instruct: async (instructions, by = connector()) => {
+      const outcomes = await unlessUnreachable(inTime('instruct', (options) => by.instruct(instructions, options)))
       if (outcomes === 'unreachable') return instructions.map(() => 'unknown')
       assert.equal(outcomes.length, instructions.length, 'instruct answers one outcome for each instruction')
       for (const outcome of outcomes) if (outcome !== 'unknown') checkAcknowledgement(outcome)

@@ -41,7 +41,10 @@ export type BankRecord = Pick<
 }
 
 export type Harness = {
-  /** Opens the connector as a start of the service does. Opened again after `close`, nothing in memory has survived. */
+  /**
+   * Opens the connector as a start of the service does. Opened again after `close`, nothing in memory has survived. Opened
+   * twice, the two share no memory, as in two processes of the service.
+   */
   readonly open: () => Promise<OpenConnector>
   /** Two partners that the connector may pay for. */
   readonly partnerIds: readonly [string, string]

@@ -52,16 +52,24 @@ const duplicates: Check = {
 }
 
 const concurrent: Check = {
-  title: `${concurrentCalls} concurrent calls with one instruction execute it once, with one outcome`,
+  title: `${concurrentCalls} concurrent calls of two processes with one instruction execute it once, with one outcome`,
   needs: ['settle', 'refuse'],
   run: async (context) => {
     const pair = [context.instruction(), context.instruction('refuse')]
-    const answers = await Promise.all(Array.from({ length: concurrentCalls }, () => context.instruct(pair)))
-    const known = answers.filter((answer) => !answer.includes('unknown'))
-    for (const answer of known) assert.deepEqual(answer, known[0], 'each call has the same outcomes')
-    const [first, second] = await resolve(context, pair, known[0] ?? [])
-    assert.deepEqual([first?.accepted, second?.accepted], [true, false])
-    await context.notificationsOf(pair, 1)
+    const other = await context.harness.open()
+    try {
+      const connectors = [context.connector(), other.connector]
+      const answers = await Promise.all(
+        Array.from({ length: concurrentCalls }, (_none, index) => context.instruct(pair, connectors[index % 2])),
+      )
+      const known = answers.filter((answer) => !answer.includes('unknown'))
+      for (const answer of known) assert.deepEqual(answer, known[0], 'each call has the same outcomes')
+      const [first, second] = await resolve(context, pair, known[0] ?? [])
+      assert.deepEqual([first?.accepted, second?.accepted], [true, false])
+      await context.notificationsOf(pair, 1)
+    } finally {
+      await other.close()
+    }
   },
 }
 
