@@ -9,20 +9,22 @@ export function endOfCall({ limits: { callTimeoutMs } }: Connector): number {
   return performance.now() + callTimeoutMs
 }
 
+export const late = () => new Unreachable('downstream_timeout', 'the bank does not answer in time')
+
 /** Makes a call with a signal that ends it. Throws Unreachable when the time is over: the outcome is then unknown. */
 export async function inTime<T>(endsAt: number, call: (options: CallOptions) => Promise<T>): Promise<T> {
   const controller = new AbortController()
-  const { promise: late, reject } = Promise.withResolvers<never>()
+  const { promise: end, reject } = Promise.withResolvers<never>()
   const timer = setTimeout(
     () => {
       controller.abort()
-      reject(new Unreachable('downstream_timeout', 'the bank does not answer in time'))
+      reject(late())
     },
     Math.max(0, endsAt - performance.now()),
   )
   try {
     // A connector may ignore the signal: the race ends the wait also then.
-    return await Promise.race([call({ signal: controller.signal }), late])
+    return await Promise.race([call({ signal: controller.signal }), end])
   } finally {
     clearTimeout(timer)
   }

@@ -7,7 +7,7 @@ import { assert } from '../kernel/index.ts'
 import { instructionIdOf, type PayoutClaim } from '../modules/payouts/index.ts'
 import type { Acknowledgement, CallOptions, Connector, Instruction, InstructionOutcome } from '../rails/index.ts'
 import { type Breaker, createBreaker } from './breaker.ts'
-import { endOfCall, inTime } from './calls.ts'
+import { endOfCall, inTime, late } from './calls.ts'
 import type { InstructionOutcomes, SettlementDeps } from './deps.ts'
 import { withCode } from './reasons.ts'
 
@@ -93,22 +93,24 @@ async function submit(bank: Bank, claims: readonly PayoutClaim[]): Promise<void>
   const first = attempts.filter(({ sendAttempts }) => sendAttempts === 1)
   const again = attempts.filter(({ sendAttempts }) => sendAttempts > 1 && sendAttempts <= attemptsTogetherMax)
   const alone = attempts.filter(({ sendAttempts }) => sendAttempts > attemptsTogetherMax)
-  // First attempts do not wait for the enquiries of others.
-  await Promise.all([
-    carry(bank, first, instruct),
-    ...[again, ...alone.map((attempt) => [attempt])].map((retried) => carry(bank, retried, enquireAndResubmit)),
-  ])
+  // One limit for all calls of a set, so that it ends before its lease; and one call at a time, as the connector's limits say.
+  const endsAt = endOfCall(bank.connector)
+  await carry(bank, first, instruct, endsAt)
+  for (const retried of [again, ...alone.map((attempt) => [attempt])])
+    await carry(bank, retried, enquireAndResubmit, endsAt)
 }
 
-/** One time limit for all calls of a set, so that it ends before its lease. */
 type Call = (bank: Bank, attempts: readonly PayoutClaim[], endsAt: number) => Promise<void>
 
-/** Makes the calls for `attempts`. If the bank does not answer, all outcomes that are not recorded yet are unknown. */
-async function carry(bank: Bank, attempts: readonly PayoutClaim[], call: Call): Promise<void> {
+/**
+ * Makes the calls for `attempts`. If the bank does not answer, or the time of the set is over, all outcomes that are not
+ * recorded yet are unknown.
+ */
+async function carry(bank: Bank, attempts: readonly PayoutClaim[], call: Call, endsAt: number): Promise<void> {
   if (attempts.length === 0) return
   const { log, payouts } = bank.deps
   try {
-    await call(bank, attempts, endOfCall(bank.connector))
+    await call(bank, attempts, endsAt)
   } catch (error) {
     const facts = { err: error, connector: bank.connector.id, payoutId: attempts[0]?.id, count: attempts.length }
     if (!(error instanceof Unreachable)) return log.error(facts, 'payout submission failed')
@@ -187,6 +189,7 @@ async function record(
 
 /** A call that tells the breaker whether the bank answered. */
 async function watched<T>({ breaker }: Bank, endsAt: number, call: (options: CallOptions) => Promise<T>): Promise<T> {
+  if (performance.now() >= endsAt) throw late()
   try {
     const answer = await inTime(endsAt, call)
     breaker?.answered()

@@ -3,11 +3,13 @@
  * so they survive a kill of the service. It counts how often it receives each instruction.
  */
 import type { DepositOutcome } from '@partner-payments/wire'
+import { Unreachable } from '../../api/index.ts'
 import { after, type Clock, type Currency, newId, partnerKey, present } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import {
   type Acknowledgement,
   type BankNotification,
+  type CallOptions,
   callTimeoutMsMax,
   type Connector,
   type Instruction,
@@ -70,25 +72,44 @@ export function createSandboxBank(deps: SandboxBankDeps): SandboxBank {
     id: sandboxConnectorId,
     limits,
     stepMs,
-    instruct: async (instructions) => {
+    instruct: async (instructions, options) => {
       const reachable = instructions.filter((instruction) => !isUnreachable(instruction))
-      const received = await receive(reachable)
+      const received = await untilAborted(receive(reachable), options)
       return instructions.map((instruction): InstructionOutcome => received.get(keyOf(instruction)) ?? 'unknown')
     },
-    find: async (keys) => {
+    find: async (keys, options) => {
       if (keys.length === 0) return []
-      const rows = await Promise.all(byShard(db, keys).map((group) => store.instructionsByIds(db, group)))
+      const read = Promise.all(byShard(db, keys).map((group) => store.instructionsByIds(db, group)))
+      const rows = await untilAborted(read, options)
       const found = new Map(rows.flat().map((row) => [keyOf(row), toAcknowledgement(row)]))
       return keys.map((key) => found.get(keyOf(key)))
     },
-    notifications: async (notificationsMax) =>
-      (await store.dueNotifications(db, clock.now(), notificationsMax)).map(toNotification),
+    notifications: async (notificationsMax, options) => {
+      const due = store.dueNotifications(db, clock.now(), notificationsMax)
+      return (await untilAborted(due, options)).map(toNotification)
+    },
     oldestNotification: (now) => store.oldestDue(db, now),
-    acknowledge: async (notifications) => {
-      await Promise.all(byShard(db, notifications).map((group) => store.deleteNotifications(db, group)))
+    acknowledge: async (notifications, options) => {
+      const deletions = byShard(db, notifications).map((group) => store.deleteNotifications(db, group))
+      await untilAborted(Promise.all(deletions), options)
     },
     scheduleDeposit: async (tx, { partnerId, id: subjectId, money, outcome }) =>
       schedule(tx, [{ partnerId, subjectId, planned: notificationsOfDeposit(outcome, money) }]),
+  }
+}
+
+/** The bank is this database, which ends what hangs by its own time limit. Its caller does not wait so long. */
+async function untilAborted<T>(work: Promise<T>, options?: CallOptions): Promise<T> {
+  if (options === undefined) return work
+  const { signal } = options
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const abort = () => reject(new Unreachable('downstream_timeout', 'the sandbox bank does not answer in time'))
+  signal.addEventListener('abort', abort)
+  if (signal.aborted) abort()
+  try {
+    return await Promise.race([work, aborted])
+  } finally {
+    signal.removeEventListener('abort', abort)
   }
 }
 
