@@ -1,9 +1,9 @@
 /**
  * A connector to the example bank (bank.ts). It holds no state: what it needs to know after a restart is at the bank.
  */
-import type { ErrorKey } from '@partner-payments/wire'
-import { Unreachable } from '../../service/src/api/index.ts'
-import { amountText } from '../../service/src/kernel/index.ts'
+import { type ErrorKey, rawNumber } from '@partner-payments/wire'
+import { readAmount, Unreachable } from '../../service/src/api/index.ts'
+import { amountText, type Currency } from '../../service/src/kernel/index.ts'
 import type {
   Acknowledgement,
   BankNotification,
@@ -34,6 +34,8 @@ type Message = {
   readonly reference: string
   readonly onBehalfOf: string
   readonly event: string
+  readonly amount: string
+  readonly currency: Currency
   readonly code?: string
   readonly madeAt: string
 }
@@ -115,11 +117,13 @@ function acknowledgementOf({ state, code }: Order): Acknowledgement {
 }
 
 /** A message of another kind stays unconfirmed at the bank, where the age of the oldest one shows it, and stops no other. */
-function notificationOf({ number, reference, onBehalfOf, event, code }: Message): readonly BankNotification[] {
-  const about = { partnerId: onBehalfOf, id: String(number), subjectId: reference }
-  if (event === 'paid') return [{ ...about, kind: 'payout.settled' }]
-  if (event === 'failed') return [{ ...about, kind: 'payout.rejected', ...reasonOf(code) }]
-  if (event === 'sent back') return [{ ...about, kind: 'payout.returned', ...reasonOf(code) }]
+function notificationOf({ event, code, ...message }: Message): readonly BankNotification[] {
+  const about = { partnerId: message.onBehalfOf, id: String(message.number), subjectId: message.reference }
+  // What the bank has booked. If it is not what was instructed, the service opens a case.
+  const money = { currency: message.currency, amount: readAmount(rawNumber(message.amount), message.currency) }
+  if (event === 'paid') return [{ ...about, kind: 'payout.settled', money }]
+  if (event === 'failed') return [{ ...about, kind: 'payout.rejected', money, ...reasonOf(code) }]
+  if (event === 'sent back') return [{ ...about, kind: 'payout.returned', money, ...reasonOf(code) }]
   return []
 }
 

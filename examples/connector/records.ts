@@ -30,6 +30,9 @@ type Message = {
   readonly reference: string
   readonly onBehalfOf: string
   readonly event: 'paid' | 'failed' | 'sent back'
+  /** What was booked. */
+  readonly amount: string
+  readonly currency: string
   readonly code?: string
   readonly madeAt: string
 }
@@ -62,10 +65,14 @@ export function createRecords() {
   let messages: Message[] = []
   let messageNumber = 0
 
-  const say = ({ reference, onBehalfOf }: Order, said: Pick<Message, 'event' | 'code'>, isHeld: boolean) => {
+  const say = (
+    { reference, onBehalfOf, amount, currency }: Order,
+    said: Pick<Message, 'event' | 'code'>,
+    isHeld: boolean,
+  ) => {
     messageNumber += 1
     const madeAt = new Date().toISOString()
-    messages.push({ number: messageNumber, reference, onBehalfOf, ...said, madeAt })
+    messages.push({ number: messageNumber, reference, onBehalfOf, amount, currency, ...said, madeAt })
     if (isHeld) held.add(messageNumber)
   }
   const book = (order: Order, { outcome, events }: Script, isHeld: boolean): BookedOrder => {

@@ -1,0 +1,157 @@
+/**
+ * Payouts ended per second, in this process: accepted, instructed, acknowledged, settled. Acceptance and workers share the
+ * process and the database, as in the role `serve`, without HTTP and signatures. A sample counts from the first acceptance to
+ * the last end.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { rawNumber } from '@partner-payments/wire'
+import { composeModules, type Modules } from '../../service/src/compose.ts'
+import { readConfig } from '../../service/src/config.ts'
+import { startDelivery } from '../../service/src/delivery/index.ts'
+import { createLog, newId, systemClock } from '../../service/src/kernel/index.ts'
+import { createDatabase, type Database } from '../../service/src/postgres/index.ts'
+import { type ChooseConnector, type Connector, createSandboxBank } from '../../service/src/rails/index.ts'
+import { startSettlement } from '../../service/src/settlement/index.ts'
+import { withClient } from '../postgres.ts'
+
+export type Scene = {
+  readonly name: string
+  readonly partners: number
+  /** Wraps the sandbox bank. */
+  readonly wrap?: (bank: Connector) => Connector
+  /** Beside the sandbox bank; payouts in dollars go there. */
+  readonly other?: Connector
+  /** Payouts of the other connector that wait before the samples. */
+  readonly waiting?: number
+  /** An endpoint that gets every event. A sample then ends when it has received all of them. */
+  readonly endpointUrl?: string
+}
+
+export type Contestant = {
+  readonly name: string
+  /** Ends that many payouts, and answers how many a second. */
+  readonly sample: (payouts: number) => Promise<number>
+  readonly audit: () => Promise<readonly string[]>
+  readonly stop: () => Promise<void>
+}
+
+const connectionsMax = 12
+/** As many as the closed-loop connections of the other bench. */
+const callers = 64
+const floatMinor = 100_000_000_000n
+const config = readConfig({}, { MASTER_KEY: Buffer.alloc(32, 7).toString('base64'), WEBHOOK_HTTP: 'on' })
+
+export async function startScene(url: string, scene: Scene): Promise<Contestant> {
+  const { name, partners, other, waiting = 0, endpointUrl } = scene
+  const log = createLog('silent')
+  const db = createDatabase({ url, connectionsMax, log })
+  const clock = systemClock
+  const bank = createSandboxBank({ db, clock, stepMs: 0 })
+  const chooseConnector: ChooseConnector = ({ currency }) => (currency === 'USD' ? other?.id : bank.id)
+  let wake: () => void = () => undefined
+  const modules = composeModules({ config, db, clock, log, bank, chooseConnector, wakeDelivery: () => wake() })
+  const { access, cases, payouts, deposits, webhooks } = modules
+  const connectors = [scene.wrap?.(bank) ?? bank, ...(other ? [other] : [])]
+  const isPartner = async (partnerId: string) => (await access.partnerName(db, partnerId)) !== ''
+  const settlement = { log, connectors, payouts, deposits, cases, isPartner, partnerIds: () => access.partnerIds(db) }
+
+  const payers: Pay[] = []
+  const accounts = connectors.map(({ id }, at): Account => ({ connector: id, currency: at === 0 ? euros : dollars }))
+  for (let index = 0; index < partners; index += 1) payers.push(await addPayer({ ...modules, db }, accounts, index))
+  const accept = async (count: number, currency: Currency) => {
+    let accepted = 0
+    await Promise.all(
+      Array.from({ length: callers }, async () => {
+        while (accepted < count) {
+          accepted += 1
+          await payers[accepted % payers.length]?.(currency)
+        }
+      }),
+    )
+  }
+  if (endpointUrl !== undefined)
+    for (const partnerId of await access.partnerIds(db))
+      await webhooks.create(partnerId, { url: endpointUrl, events: ['*'] })
+  await accept(waiting, 'USD')
+
+  const read = async (statement: string) =>
+    withClient(url, async (client) => (await client.query<{ value: string }>(statement)).rows.map(({ value }) => value))
+  const unfinished = `select count(*)::text as value from payouts.payouts where currency = 'EUR' and status <> 'Completed'`
+  const undelivered = `select ((select count(*) from events.pending) + (select count(*) from delivery.queue))::text as value`
+  const isDone = async () =>
+    (await read(unfinished))[0] === '0' && (!endpointUrl || (await read(undelivered))[0] === '0')
+
+  return {
+    name,
+    sample: async (count) => {
+      const loops = [...startSettlement({ ...settlement, idleMs: 5 })]
+      if (endpointUrl !== undefined) {
+        const delivery = startDelivery({ db, clock, log, webhooks, allowLoopback: true, idleMs: 20, threads: 1 })
+        wake = delivery.wake
+        loops.push(delivery)
+      }
+      const begun = performance.now()
+      await accept(count, 'EUR')
+      while (!(await isDone())) await sleep(50)
+      const rate = count / ((performance.now() - begun) / 1000)
+      wake = () => undefined
+      await Promise.all(loops.map((loop) => loop.stop()))
+      return rate
+    },
+    audit: async () => {
+      const wrong = await read(auditText)
+      return wrong.map((what) => `${name}: ${what}`)
+    },
+    stop: () => db.close(),
+  }
+}
+
+const euros = 'EUR'
+const dollars = 'USD'
+type Currency = typeof euros | typeof dollars
+type Pay = (currency: Currency) => Promise<unknown>
+type Account = { readonly connector: string; readonly currency: Currency }
+
+/** A partner with money at each connector. Answers how it pays its beneficiaries. */
+async function addPayer(
+  modules: Modules & { readonly db: Database },
+  accounts: readonly Account[],
+  index: number,
+): Promise<Pay> {
+  const { access, beneficiaries, customers, db, deposits, payouts } = modules
+  const partnerId = await db.transaction(async (tx) => {
+    const id = await access.createPartner(tx, `Bench ${index}`)
+    for (const { connector, currency } of accounts)
+      await deposits.creditPartner(tx, id, { debit: `settlement.${connector}`, currency, amount: floatMinor })
+    return id
+  })
+  const customer = await customers.create(partnerId, { email: 'ada@example.com' })
+  const payee = { customerId: customer.id, name: 'Grace Hopper', iban: 'DE89370400440532013000' }
+  const ids = new Map<string, string>()
+  for (const { currency } of accounts)
+    ids.set(currency, (await beneficiaries.create(partnerId, { ...payee, currency })).id)
+  const caller = { partnerId, serviceAccountId: newId(), name: 'bench', permissions: [] }
+  return (currency) => {
+    const beneficiaryId = ids.get(currency) ?? ''
+    const body = { amount: rawNumber('1.00'), currency, beneficiaryId, idempotencyKey: newId() }
+    return payouts.create(caller, body, '127.0.0.1')
+  }
+}
+
+/** Each instruction was received once, money sums to zero, and every ended payout has its events. */
+const auditText = `
+  select 'received ' || times_received || ' times: ' || id as value from rails.sandbox_instructions where times_received <> 1
+  union all
+  select 'money does not sum to zero: ' || sum(posted) from ledger.accounts group by currency having sum(posted) <> 0
+  union all
+  select 'accepted and not instructed: ' || count(*) from payouts.payouts as payout
+    where status = 'Completed' and not exists (select from rails.sandbox_instructions as instruction
+      where instruction.partner_id = payout.partner_id and instruction.end_to_end_id = payout.end_to_end_id)
+    having count(*) > 0
+  union all
+  select 'payouts without their four events: ' || count(*) from payouts.payouts as payout
+    where status = 'Completed' and 4 <> (select count(*) from events.events as event
+      where event.partner_id = payout.partner_id and event.reference = payout.reference)
+    having count(*) > 0
+  union all
+  select 'a case is open: ' || count(*) from cases.cases having count(*) > 0`
