@@ -7,9 +7,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { rawNumber } from '@partner-payments/wire'
 import { composeModules, type Modules } from '../../service/src/compose.ts'
 import { readConfig } from '../../service/src/config.ts'
-import { startDelivery } from '../../service/src/delivery/index.ts'
-import { createLog, newId, systemClock } from '../../service/src/kernel/index.ts'
-import { createDatabase, type Database } from '../../service/src/postgres/index.ts'
+import { limitsDefault, startDelivery } from '../../service/src/delivery/index.ts'
+import { createLog, newId, startLoop, systemClock } from '../../service/src/kernel/index.ts'
+import { analyseWhatHasGrown, createDatabase, type Database } from '../../service/src/postgres/index.ts'
 import { type ChooseConnector, type Connector, createSandboxBank } from '../../service/src/rails/index.ts'
 import { startSettlement } from '../../service/src/settlement/index.ts'
 import { withClient } from '../postgres.ts'
@@ -25,6 +25,8 @@ export type Scene = {
   readonly waiting?: number
   /** An endpoint that gets every event. A sample then ends when it has received all of them. */
   readonly endpointUrl?: string
+  /** Attempts in flight to it. */
+  readonly inFlight?: number
 }
 
 export type Contestant = {
@@ -36,13 +38,18 @@ export type Contestant = {
 }
 
 const connectionsMax = 12
+const pollMs = 50
 /** As many as the closed-loop connections of the other bench. */
 const callers = 64
 const floatMinor = 100_000_000_000n
-const config = readConfig({}, { MASTER_KEY: Buffer.alloc(32, 7).toString('base64'), WEBHOOK_HTTP: 'on' })
+const settings = { MASTER_KEY: Buffer.alloc(32, 7).toString('base64') }
+/** A bank that hangs has done so for some time: its breaker is open when the sample begins. */
+const leadMs = 4000
 
 export async function startScene(url: string, scene: Scene): Promise<Contestant> {
-  const { name, partners, other, waiting = 0, endpointUrl } = scene
+  const { name, partners, other, waiting = 0, endpointUrl, inFlight = limitsDefault.inFlightPerEndpointMax } = scene
+  const limits = { WEBHOOK_HTTP: 'on', WEBHOOK_LIMITS: `inFlightPerEndpointMax=${inFlight}` }
+  const config = readConfig({}, { ...settings, ...limits })
   const log = createLog('silent')
   const db = createDatabase({ url, connectionsMax, log })
   const clock = systemClock
@@ -58,17 +65,7 @@ export async function startScene(url: string, scene: Scene): Promise<Contestant>
   const payers: Pay[] = []
   const accounts = connectors.map(({ id }, at): Account => ({ connector: id, currency: at === 0 ? euros : dollars }))
   for (let index = 0; index < partners; index += 1) payers.push(await addPayer({ ...modules, db }, accounts, index))
-  const accept = async (count: number, currency: Currency) => {
-    let accepted = 0
-    await Promise.all(
-      Array.from({ length: callers }, async () => {
-        while (accepted < count) {
-          accepted += 1
-          await payers[accepted % payers.length]?.(currency)
-        }
-      }),
-    )
-  }
+  const accept = (count: number, currency: Currency) => acceptBy(payers, count, currency)
   if (endpointUrl !== undefined)
     for (const partnerId of await access.partnerIds(db))
       await webhooks.create(partnerId, { url: endpointUrl, events: ['*'] })
@@ -76,23 +73,32 @@ export async function startScene(url: string, scene: Scene): Promise<Contestant>
 
   const read = async (statement: string) =>
     withClient(url, async (client) => (await client.query<{ value: string }>(statement)).rows.map(({ value }) => value))
-  const unfinished = `select count(*)::text as value from payouts.payouts where currency = 'EUR' and status <> 'Completed'`
-  const undelivered = `select ((select count(*) from events.pending) + (select count(*) from delivery.queue))::text as value`
-  const isDone = async () =>
-    (await read(unfinished))[0] === '0' && (!endpointUrl || (await read(undelivered))[0] === '0')
+  // By indexes: a count would slow down what it watches.
+  const unfinished = `select 1::text as value from payouts.payouts
+    where status in ('Pending', 'Processing', 'Sent') and connector = '${bank.id}' limit 1`
+  const undelivered = `(select 1::text as value from events.pending limit 1)
+    union all (select 1::text from delivery.queue limit 1)`
+  const isEmpty = async (statement: string) => (await read(statement)).length === 0
+  const isDone = async () => (await isEmpty(unfinished)) && (!endpointUrl || (await isEmpty(undelivered)))
 
   return {
     name,
     sample: async (count) => {
-      const loops = [...startSettlement({ ...settlement, idleMs: 5 })]
+      const analyse = () => analyseWhatHasGrown(db, log).then(() => 0)
+      const loops = [
+        ...startSettlement({ ...settlement, idleMs: 5 }),
+        // As in the service: plans for an empty queue would be kept while it fills.
+        startLoop({ name: 'postgres.statistics', idleMs: 2000, log, step: analyse }),
+      ]
       if (endpointUrl !== undefined) {
         const delivery = startDelivery({ db, clock, log, webhooks, allowLoopback: true, idleMs: 20, threads: 1 })
         wake = delivery.wake
         loops.push(delivery)
       }
+      if (other) await sleep(leadMs)
       const begun = performance.now()
       await accept(count, 'EUR')
-      while (!(await isDone())) await sleep(50)
+      while (!(await isDone())) await sleep(pollMs)
       const rate = count / ((performance.now() - begun) / 1000)
       wake = () => undefined
       await Promise.all(loops.map((loop) => loop.stop()))
@@ -104,6 +110,19 @@ export async function startScene(url: string, scene: Scene): Promise<Contestant>
     },
     stop: () => db.close(),
   }
+}
+
+/** Accepts payouts of the partners in turn, by closed-loop callers. */
+async function acceptBy(payers: readonly Pay[], count: number, currency: Currency): Promise<void> {
+  let accepted = 0
+  await Promise.all(
+    Array.from({ length: callers }, async () => {
+      while (accepted < count) {
+        accepted += 1
+        await payers[accepted % payers.length]?.(currency)
+      }
+    }),
+  )
 }
 
 const euros = 'EUR'
@@ -144,14 +163,13 @@ const auditText = `
   union all
   select 'money does not sum to zero: ' || sum(posted) from ledger.accounts group by currency having sum(posted) <> 0
   union all
-  select 'accepted and not instructed: ' || count(*) from payouts.payouts as payout
-    where status = 'Completed' and not exists (select from rails.sandbox_instructions as instruction
-      where instruction.partner_id = payout.partner_id and instruction.end_to_end_id = payout.end_to_end_id)
-    having count(*) > 0
+  select 'ended and not instructed: ' || count(*) from payouts.payouts as payout
+    left join rails.sandbox_instructions as instruction using (partner_id, end_to_end_id)
+    where payout.status = 'Completed' and instruction.id is null having count(*) > 0
   union all
   select 'payouts without their four events: ' || count(*) from payouts.payouts as payout
-    where status = 'Completed' and 4 <> (select count(*) from events.events as event
-      where event.partner_id = payout.partner_id and event.reference = payout.reference)
-    having count(*) > 0
+    left join (select partner_id, reference, count(*) as events from events.events group by 1, 2) as told
+      using (partner_id, reference)
+    where payout.status = 'Completed' and told.events is distinct from 4 having count(*) > 0
   union all
   select 'a case is open: ' || count(*) from cases.cases having count(*) > 0`

@@ -200,7 +200,7 @@ export function claimDue(
       (partnerId) => sql`array(
         select id from payouts.payouts
         where connector = ${claim.connector} and partner_id = ${partnerId} and due_at <= ${claim.now}
-        order by due_at, id for update skip locked limit ${claim.payoutsMax})`,
+        order by due_at for update skip locked limit ${claim.payoutsMax})`,
     )
     .reduce((all, one) => sql`${all} || ${one}`)
   return tx.rows<PayoutRow>(
