@@ -41,6 +41,7 @@ import {
   createChooseConnector,
   createSandboxBank,
   type SandboxBank,
+  sandboxConnectorId,
 } from './rails/index.ts'
 import { accountsRoutes, createAccounts } from './modules/accounts/index.ts'
 import { beneficiariesRoutes, createBeneficiaries } from './modules/beneficiaries/index.ts'
@@ -190,8 +191,9 @@ const signatureSettings = (config: Config) => ({
   publicUrl: config.PUBLIC_URL ?? `http://${config.HOST}:${config.PORT}`,
 })
 
-/** Also if no new payout goes to it: those that it carries have yet to end. In production there is none. */
-const usesSandboxBank = ({ MODE }: Config) => MODE === 'sandbox'
+/** A connector that neither RAIL nor a rule names does not run. */
+const usesSandboxBank = ({ RAIL, RAIL_RULES }: Config) =>
+  RAIL === sandboxConnectorId || RAIL_RULES.some(({ connector }) => connector === sandboxConnectorId)
 
 export type Modules = ReturnType<typeof composeModules>
 

@@ -228,6 +228,8 @@ function refuseSandboxDefaults(raw: Raw): void {
   if (raw.MASTER_KEY === undefined) refuse('MASTER_KEY is required from outside (openssl rand -base64 32)')
   if (raw.WEBHOOK_HTTP === true) refuse('WEBHOOK_HTTP must be off: webhooks go by https only')
   if (raw.SIMULATIONS) refuse('SIMULATIONS must be off')
+  if (raw.RAIL_RULES.some(({ connector }) => connector === 'sandbox'))
+    refuse('RAIL_RULES must not name sandbox: the sandbox bank moves no money')
   if (raw.RAIL === 'sandbox') refuse('RAIL must not be sandbox: the sandbox bank moves no money')
   if (raw.SMTP_URL === undefined) refuse('SMTP_URL is required: invitations are sent by mail')
 }

@@ -216,6 +216,7 @@ const sandboxOnly: readonly { readonly env: Environment; readonly reason: string
   { env: { MASTER_KEY: '' }, reason: 'MASTER_KEY is required from outside (openssl rand -base64 32)' },
   { env: { SMTP_URL: '' }, reason: 'SMTP_URL is required: invitations are sent by mail' },
   { env: { SIMULATIONS: 'on' }, reason: 'SIMULATIONS must be off' },
+  { env: { RAIL_RULES: 'Swift=sandbox' }, reason: 'RAIL_RULES must not name sandbox: the sandbox bank moves no money' },
   { env: { RAIL: 'sandbox' }, reason: 'RAIL must not be sandbox: the sandbox bank moves no money' },
   { env: { WEBHOOK_HTTP: 'on' }, reason: 'WEBHOOK_HTTP must be off: webhooks go by https only' },
 ]

@@ -39,7 +39,7 @@ export const railsSettings = {
   RAIL_RULES: {
     default: '',
     description:
-      'Which connector carries which payouts: rules separated by commas, the first that matches decides. A rule names a rail, a currency, a partner id, or several of them joined by `/`, then `=` and a connector: `Swift/USD=none`. A payout keeps the connector with which it was accepted',
+      'Which connector carries which payouts: rules separated by commas, the first that matches decides. A rule names a rail, a currency, a partner id, or several of them joined by `/`, then `=` and a connector: `Swift/USD=none`. A payout keeps the connector with which it was accepted; a connector that neither RAIL nor a rule names does not run, so let its payouts end first',
     read: (value: string | undefined): readonly ConnectorRule[] =>
       value === undefined || value.trim() === '' ? [] : value.split(',').map((rule) => readRule(rule.trim())),
   },
