@@ -51,8 +51,8 @@ export async function processNotificationsOf(
       const { subjectId } = notification
       if (failure instanceof Unreachable) throw failure
       if (failure !== undefined) retryPauses.set(subjectId, performance.now() + retryPauseMs)
-      // What an early one waits for may be among the next ones.
-      else if (early) retryPauses.set(subjectId, performance.now() + earlyPauseMs)
+      // What an early one waits for may be among the next ones; if it is not, there is no hurry.
+      else if (early) pauseEarly(retryPauses, subjectId)
       else {
         retryPauses.delete(subjectId)
         processed += 1
@@ -62,6 +62,11 @@ export async function processNotificationsOf(
     }
   }
   return processed
+}
+
+function pauseEarly(retryPauses: RetryPauses, subjectId: string): void {
+  const pauseMs = retryPauses.has(subjectId) ? retryPauseMs : earlyPauseMs
+  retryPauses.set(subjectId, performance.now() + pauseMs)
 }
 
 /** Paused notifications are among the oldest. The limit grows by their number, so that they displace no others. */

@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test'
 import type { CaseAction } from '../cases/index.ts'
 import { operatorPartnerId } from '../cases/index.ts'
 import { dayMs, minuteMs, newId } from '../kernel/index.ts'
+import { instructionIdOf } from '../modules/payouts/index.ts'
 import { sql } from '../postgres/index.ts'
 import type { BankNotification, Connector } from '../rails/index.ts'
 import {
@@ -67,7 +68,7 @@ async function ended(amount = '10.00') {
   const { payout } = await pay(service, partner, amount)
   await work(3)
   const status = async () => (await service.payouts.get(partnerId, payout.id)).status
-  const subjectId = payout.endToEndId.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+  const subjectId = instructionIdOf(payout)
   return { partnerId, payout, status, subjectId }
 }
 
@@ -140,7 +141,7 @@ for (const isSettled of [true, false])
     const { payout } = await pay(service, partner, isSettled ? '10.00' : '4001.07')
     await work(3)
     const paid = isSettled ? 1000n : 400_107n
-    const subjectId = payout.endToEndId.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+    const subjectId = instructionIdOf(payout)
     await report({ kind: 'payout.returned', partnerId, subjectId, ...failure, money: euros(700n) })
     assert.equal((await service.payouts.get(partnerId, payout.id)).status, 'Returned')
     const balance = 1_000_000n - paid + 700n
@@ -178,7 +179,7 @@ test('a report of another connector, or in another currency, moves no payout', a
   const { partnerId } = partner
   const { payout } = await pay(service, partner, '4001.07')
   await work(1)
-  const subjectId = payout.endToEndId.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+  const subjectId = instructionIdOf(payout)
   const settled = { kind: 'payout.settled', partnerId, subjectId } as const
   await report({ ...settled, money: euros(400_107n) }, newId(), { ...service.bank, id: 'other' })
   await report({ ...settled, money: { currency: 'USD', amount: 400_107n } })
@@ -197,7 +198,7 @@ test('a report of a payout that was not submitted yet waits until it was', async
   const partner = await addPartner(service, 1_000_000n)
   const { partnerId } = partner
   const { payout } = await pay(service, partner, '4001.07')
-  const subjectId = payout.endToEndId.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+  const subjectId = instructionIdOf(payout)
   const told = { kind: 'payout.settled', partnerId, subjectId, money: euros(400_107n) } as const
   const { id, acknowledged } = await report(told)
   assert.equal(acknowledged, false)
@@ -205,6 +206,34 @@ test('a report of a payout that was not submitted yet waits until it was', async
   assert.equal((await report(told, id)).acknowledged, true)
   assert.equal((await service.payouts.get(partnerId, payout.id)).status, 'Completed')
   assert.deepEqual(await casesOf(partnerId), [])
+})
+
+test('a report of no money, or of less than none, moves no payment', async () => {
+  for (const amount of [0n, -5n]) {
+    const { partnerId, subjectId, status } = await ended()
+    const { acknowledged } = await report({
+      kind: 'payout.returned',
+      partnerId,
+      subjectId,
+      ...failure,
+      money: euros(amount),
+    })
+    assert.ok(acknowledged)
+    assert.equal(await status(), 'Completed')
+    const deposit = await openDeposit('completed')
+    service.clock.advance(3 * stepMsDefault)
+    await processBankNotifications(service.settlement)
+    const { partnerId: owner, subjectId: depositId } = deposit
+    await report({ kind: 'deposit.settled', partnerId: owner, subjectId: depositId, money: euros(amount) })
+    assert.equal(await deposit.status(), 'Pending')
+    for (const id of [partnerId, owner]) {
+      assert.deepEqual(
+        (await casesOf(id)).map(({ kind, booked }) => [kind, booked]),
+        [['contradiction', amount === 0n ? null : amount]],
+      )
+      await checkLedger(id)
+    }
+  }
 })
 
 async function openDeposit(outcome: 'completed' | 'expired') {
@@ -324,4 +353,20 @@ test('a decision that does not fit the case is refused, and changes nothing', as
   assert.equal(await accountOf(partnerId, 'fees'), -400_101n)
   await assert.rejects(decide(partnerId, left.id, 'reverse'), /was written_off by ada/)
   await checkLedger(partnerId)
+})
+
+test('open cases are listed in pages, each once, oldest first', async () => {
+  const { partnerId } = await addPartner(service)
+  for (let count = 0; count < 3; count += 1)
+    await report({ kind: 'deposit.settled', partnerId, subjectId: newId(), money: euros(1n) })
+  const whole = await service.cases.list(undefined, 1000)
+  const paged: (typeof whole)[number][] = []
+  for (
+    let page = await service.cases.list(undefined, 2);
+    page.length > 0;
+    page = await service.cases.list(page.at(-1), 2)
+  )
+    paged.push(...page)
+  assert.ok(whole.length > 4)
+  assert.deepEqual(paged, whole)
 })

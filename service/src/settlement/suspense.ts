@@ -18,7 +18,8 @@ export async function openCase(
     notificationId,
     subject,
     report: notification,
-    booked: cashOf(notification),
+    // A bank that names no amount has moved none.
+    booked: withoutNothing(cashOf(notification)),
   })
   return opened ? 'case' : 'duplicate'
 }
@@ -39,5 +40,7 @@ function cashOf(notification: BankNotification): Money | null {
       return null
   }
 }
+
+const withoutNothing = (money: Money | null): Money | null => (money?.amount === 0n ? null : money)
 
 const negative = ({ currency, amount }: Money): Money => ({ currency, amount: -amount })

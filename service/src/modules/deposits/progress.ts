@@ -33,6 +33,7 @@ export function createApplyBatch(deps: DepositsDeps) {
     holds: ({ expiresAt }: store.Deposit, trigger, now) =>
       'connector' in trigger || (expiresAt !== null && expiresAt <= now),
     kindOf: (deposit, trigger) => (isMisfit(deposit, trigger) ? 'misfit' : trigger.kind),
+    isForeign: (_deposit, trigger) => (moneyOf(trigger)?.amount ?? 1n) <= 0n,
     write: (tx, moves, now) => write(deps, tx, moves, now),
   })
   return (tx: Tx, triggers: readonly DepositTrigger[]): Promise<readonly Advanced[]> =>

@@ -82,9 +82,9 @@ export function createAdvance(deps: PayoutsDeps) {
 const isInPart = ({ amount }: store.PayoutRow, trigger: PayoutTrigger): boolean =>
   trigger.kind === 'returned' && (trigger.report.money?.amount ?? amount) < amount
 
-/** The report names the payout, and another bank carries it, or it is in another currency. */
+/** The report names the payout, and another bank carries it, or it is in another currency, or of no money at all. */
 const isForeign = (payout: store.PayoutRow, { connector, money }: BankReport): boolean =>
-  connector !== payout.connector || (money?.currency ?? payout.currency) !== payout.currency
+  connector !== payout.connector || (money !== undefined && (money.currency !== payout.currency || money.amount <= 0n))
 
 type PayoutMove = Transit<store.PayoutRow, PayoutTrigger, PayoutEvent>
 type Written = {
