@@ -6,11 +6,18 @@ import { Refusal } from '../api/index.ts'
 import type { Context } from './context.ts'
 import { type Options, readPartner, required } from './options.ts'
 
-const casesMax = 1000
+const pageMax = 1000
 
 export const caseCommands = {
   /** The open ones, oldest first. */
-  'case list': async ({ service: { cases } }: Context) => (await cases.list(undefined, casesMax)).map(viewOf),
+  'case list': async ({ service: { cases } }: Context) => {
+    const open: Case[] = []
+    for (let page: readonly Case[] = []; ;) {
+      page = await cases.list(page.at(-1), pageMax)
+      open.push(...page)
+      if (page.length < pageMax) return open.map(viewOf)
+    }
+  },
 
   'case resolve': async ({ service: { cases, deposits }, db }: Context, options: Options) => {
     const resolving = {
