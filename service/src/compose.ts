@@ -160,7 +160,17 @@ export function composeModules(deps: ModulesDeps) {
   const quotes = createAcceptances({ clock })
   const payouts = createPayouts({ ...shared, cursors, beneficiaries, quotes, chooseConnector, payoutsPerBatchMax })
   const deposits = createDeposits({ ...shared, access, ownersOf: accounts.ownersOf })
-  const simulations = createSimulations({ bank, deposits, payouts, access, clock, ...signatureSettings(config) })
+  const simulations = createSimulations({
+    db,
+    clock,
+    bank,
+    accounts,
+    deposits,
+    payouts,
+    access,
+    eventOutbox,
+    ...signatureSettings(config),
+  })
 
   const send = createRequestSender({ clock, allowLoopback: config.WEBHOOK_HTTP, proxy: config.WEBHOOK_PROXY_URL })
   const testDeliveries = createTestDeliveries({ db, clock, sealer, send, sample: createSample(access, db) })
@@ -204,7 +214,7 @@ const createHandlers = (modules: Modules): AllHandlers => ({
   ...beneficiariesRoutes(modules.beneficiaries, modules.idempotency),
   ...customersRoutes(modules.customers, modules.idempotency),
   ...payoutsRoutes(modules.payouts),
-  ...simulationsRoutes(modules.simulations),
+  ...simulationsRoutes(modules.simulations, modules.idempotency),
   ...transactionsRoutes(modules.transactions),
   ...usersRoutes(modules.users, modules.idempotency),
   ...webhooksRoutes(modules.webhooks, modules.testDeliveries, modules.idempotency),

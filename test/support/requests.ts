@@ -131,6 +131,13 @@ const valid: Readonly<Record<OperationId, (world: World) => ValidRequest>> = {
       signature: 'AAAA',
       canonicalString: 'POST',
     }),
+  simulateCredit: (world) =>
+    at(
+      '/v1/simulations/credits',
+      withAmount({ iban: world.iban, currency: 'EUR', debtorName: 'Ada Lovelace', remittance: 'Thank you' }),
+    ),
+  reverseSimulatedCredit: (world) => at(`/v1/simulations/credits/${world.credit}/reversal`),
+  simulateEvent: () => at('/v1/simulations/events', { eventType: 'transaction.status.changed' }),
   simulateWithdrawal: (world) =>
     at(
       '/v1/simulations/withdrawals',
