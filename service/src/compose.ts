@@ -157,7 +157,7 @@ export function composeModules(deps: ModulesDeps) {
   const transactions = createTransactions({ db, clock, cursors, eventOutbox, customers })
   const shared = { db, clock, cases, ledger, eventOutbox, customers, transactions }
   const payouts = createPayouts({ ...shared, cursors, beneficiaries, chooseConnector, payoutsPerBatchMax })
-  const deposits = createDeposits({ ...shared, access })
+  const deposits = createDeposits({ ...shared, access, ownersOf: accounts.ownersOf })
   const simulations = createSimulations({ bank, deposits, payouts, access, clock, ...signatureSettings(config) })
 
   const send = createRequestSender({ clock, allowLoopback: config.WEBHOOK_HTTP, proxy: config.WEBHOOK_PROXY_URL })
