@@ -37,6 +37,15 @@ const valid: Readonly<Record<OperationId, (world: World) => ValidRequest>> = {
     at('/v1/payouts/fiat', payoutText(world.beneficiary, '10.00', { reference: randomUUID() })),
   listPayouts: () => at('/v1/payouts'),
   getPayout: (world) => at(`/v1/payouts/${world.payout}`),
+  getFxRates: () => at('/v1/fx/rates?base=EUR'),
+  createFxQuote: (world) =>
+    at(
+      '/v1/fx/quotes',
+      `{"sellAmount":100.00,${JSON.stringify({ sellCurrency: 'EUR', buyCurrency: 'USD', kind: 'firm', customerId: world.customer }).slice(1)}`,
+    ),
+  getFxQuote: (world) => at(`/v1/fx/quotes/${world.quote}`),
+  createFxConversion: (world) =>
+    at('/v1/fx/conversions', { quoteId: world.quote, idempotencyKey: randomUUID(), reference: randomUUID() }),
   createBeneficiary: (world) =>
     at('/v1/beneficiaries', {
       customerId: world.customer,
@@ -130,6 +139,7 @@ const valid: Readonly<Record<OperationId, (world: World) => ValidRequest>> = {
       signature: 'AAAA',
       canonicalString: 'POST',
     }),
+  simulateFxRates: () => at('/v1/simulations/fx/rates', '{"base":"EUR","quote":"USD","rate":1.25,"stale":false}'),
   simulateWithdrawal: (world) =>
     at(
       '/v1/simulations/withdrawals',

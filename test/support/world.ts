@@ -79,6 +79,8 @@ export type World = {
   readonly subscription: string
   readonly delivery: string
   readonly recovery: string
+  /** Held, and open for 30 minutes. */
+  readonly quote: string
 }
 
 /** Creates one resource of each kind and waits until all are final. `hookUrl` receives the deliveries. */
@@ -110,6 +112,8 @@ export async function createWorld(client: Client, hookUrl: string): Promise<Worl
   await until('the recovery is done', async () =>
     (await listAll(client, `${hook}/recoveries`)).every(({ status }) => status === 'Completed'),
   )
+  const quoted = { sellCurrency: 'EUR', buyCurrency: 'USD', sellAmount: 100, kind: 'held' }
+  const quote = textAt(success(await client.post('/v1/fx/quotes', quoted)), 'id')
   return {
     customer: guid,
     serviceId: textAt(customer, 'serviceId'),
@@ -120,6 +124,7 @@ export async function createWorld(client: Client, hookUrl: string): Promise<Worl
     subscription: textAt(subscription, 'id'),
     delivery,
     recovery,
+    quote,
   }
 }
 

@@ -10,6 +10,7 @@ export function simulationsRoutes(simulations: Simulations): Handlers<'simulatio
       toAnswer(await simulations.deposit(caller, { ...body, idempotencyKey: idempotencyKey ?? null }, ip)),
     simulateWithdrawal: async ({ caller, body, ip, idempotencyKey }) =>
       toAnswer(await simulations.withdrawal(caller, { ...body, idempotencyKey: idempotencyKey ?? null }, ip)),
+    simulateFxRates: async ({ body }) => ({ body: await simulations.fxRates(body) }),
     diagnoseSignature: async ({ caller, body }) => ({ body: await simulations.diagnose(caller, body) }),
   }
 }

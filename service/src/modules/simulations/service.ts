@@ -4,8 +4,10 @@ import type { Access } from '../../access/index.ts'
 import { type Caller, readAmount, readCurrency, Refusal } from '../../api/index.ts'
 import { type Clock, type Currency, dayMs, type Minor } from '../../kernel/index.ts'
 import type { SandboxBank } from '../../rails/index.ts'
+import type { Rates } from '../../rates/index.ts'
 import type { Deposits } from '../deposits/index.ts'
 import type { Payouts } from '../payouts/index.ts'
+import { createRatesByHand } from './rates-by-hand.ts'
 import { createSignatureDebugger } from './signature-debugger.ts'
 
 export type Simulated = {
@@ -20,6 +22,8 @@ export type Simulations = {
   readonly deposit: (caller: Caller, body: BodyOf<'simulateDeposit'>, ip: string) => Promise<Simulated>
   /** Refuses with the codes of `deposit`, and with insufficient_funds. */
   readonly withdrawal: (caller: Caller, body: BodyOf<'simulateWithdrawal'>, ip: string) => Promise<Simulated>
+  /** Sets rates for every partner of the sandbox. Refuses: validation_failed, currency_not_supported, fx_rates_unavailable. */
+  readonly fxRates: (body: BodyOf<'simulateFxRates'>) => Promise<ResponseOf<'simulateFxRates'>>
   /** Verifies the described request with the credential of the caller. Refuses: not_found (revoked meanwhile). */
   readonly diagnose: (caller: Caller, body: BodyOf<'diagnoseSignature'>) => Promise<ResponseOf<'diagnoseSignature'>>
 }
@@ -31,6 +35,7 @@ export function createSimulations(deps: {
   readonly bank: SandboxBank
   readonly deposits: Deposits
   readonly payouts: Payouts
+  readonly rates: Pick<Rates, 'setByHand'>
   readonly access: Pick<Access, 'credentialOf'>
   readonly clock: Clock
   readonly windowSeconds: number
@@ -71,6 +76,7 @@ export function createSimulations(deps: {
       const { payout, replayed } = await payouts.simulate(caller, request, ip)
       return { reference: payout.reference, amount, currency, replayed }
     },
+    fxRates: createRatesByHand(deps),
     diagnose: createSignatureDebugger(deps),
   }
 }
