@@ -125,9 +125,8 @@ export type ModulesDeps = Pick<
 /** Everything below the gateway and the workers: ledger, bank, modules, webhook engine. Tests use it as well. */
 export function composeModules(deps: ModulesDeps) {
   const { config, db, clock, log, payoutsPerBatchMax, wakeDelivery = () => undefined } = deps
-  const [masterKey] = config.MASTER_KEY
   const sealer = createSealer(config.MASTER_KEY)
-  const cursors = createCursors(deriveKey(masterKey, 'cursors'))
+  const cursors = createCursors(deriveKey(config.MASTER_KEY[0], 'cursors'))
   const access = createAccess({ db, clock, sealer })
   const ledger = createLedger({ clock })
   const cases = createCases({ db, clock, log, ledger, addOperator: access.addOperator })
@@ -162,12 +161,11 @@ export function composeModules(deps: ModulesDeps) {
   const beneficiaries = createBeneficiaries({ db, clock, cursors, customers })
   const transactions = createTransactions({ db, clock, cursors, eventOutbox, customers })
   const shared = { db, clock, cases, ledger, eventOutbox, customers, transactions }
-  const payouts = createPayouts({ ...shared, cursors, beneficiaries, chooseConnector, payoutsPerBatchMax })
-  const deposits = createDeposits({ ...shared, access, ownersOf: accounts.ownersOf })
   const rates = createConfiguredRates(config, { db, clock, log, observe: deps.observability?.metrics.fxRatesAge })
   const fx = createFx({ ...shared, rates, terms: config })
-  const signatures = signatureSettings(config)
-  const simulations = createSimulations({ bank, deposits, payouts, rates, access, clock, ...signatures })
+  const payouts = createPayouts({ ...shared, cursors, beneficiaries, quotes: fx, chooseConnector, payoutsPerBatchMax })
+  const deposits = createDeposits({ ...shared, access, ownersOf: accounts.ownersOf })
+  const simulations = createSimulations({ bank, deposits, payouts, rates, access, clock, ...signatureSettings(config) })
 
   const send = createRequestSender({ clock, allowLoopback: config.WEBHOOK_HTTP, proxy: config.WEBHOOK_PROXY_URL })
   const testDeliveries = createTestDeliveries({ db, clock, sealer, send, sample: createSample(access, db) })

@@ -75,6 +75,7 @@ const ofRequests: Partial<Record<ProblemCode, Provocation>> = {
   body_required: ({ client }) => client.post(payouts),
   duplicate_key: ({ client }) => client.send(post(payouts, '{"amount":10.00,"amount":11.00}')),
   nesting_too_deep: ({ client }) => client.send(post(payouts, `{"amount":${'['.repeat(40)}${']'.repeat(40)}}`)),
+  payout_not_cancellable: ({ client, world }) => client.post(`/v1/payouts/${world.payout}/cancel`),
   unknown_field: (stage) => pay(stage, { purpose: 'rent' }),
   validation_failed: (stage) => pay(stage, {}, '10.005'),
   not_found: ({ client }) => client.get('/v1/transactions/INV-2026-9999'),
@@ -136,6 +137,33 @@ const ofPayments: Partial<Record<ProblemCode, Provocation>> = {
     await db.run(sql`update accounts.iban_pools set next_block = 2147483647`)
     const other = await otherPartner(service)
     return other.post(`/v1/customers/${textAt(await createCustomer(other), 'guid')}/account`)
+  },
+}
+
+async function quoteOf({ client }: Stage, kind = 'firm'): Promise<string> {
+  const body = { sellCurrency: 'EUR', buyCurrency: 'USD', sellAmount: 10, kind }
+  return textAt(success(await client.post('/v1/fx/quotes', body)), 'id')
+}
+const convert = ({ client }: Stage, quoteId: string) =>
+  client.post('/v1/fx/conversions', { quoteId, idempotencyKey: randomUUID() })
+
+const ofExchange: Partial<Record<ProblemCode, Provocation>> = {
+  fx_quote_accepted: async (stage) => {
+    const id = await quoteOf(stage)
+    return last(2, () => convert(stage, id))
+  },
+  fx_quote_expired: async (stage) => {
+    const id = await quoteOf(stage)
+    await stage.db.run(sql`
+      update fx.quotes set created_at = created_at - interval '1 hour', expires_at = expires_at - interval '1 hour'
+      where id = ${id}`)
+    return convert(stage, id)
+  },
+  fx_rates_unavailable: async ({ client }) => {
+    success(await client.post('/v1/simulations/fx/rates', { stale: true }))
+    const refused = await client.get('/v1/fx/rates')
+    success(await client.post('/v1/simulations/fx/rates', { stale: false }))
+    return refused
   },
 }
 
@@ -262,6 +290,7 @@ export const provocations: Readonly<Partial<Record<ProblemCode, Provocation>>> =
   ...ofRequests,
   ...ofSignatures,
   ...ofPayments,
+  ...ofExchange,
   ...ofUsersAndWebhooks,
   ...ofFailures,
 }

@@ -99,7 +99,7 @@ const provocations: Readonly<Record<Trigger, (subject: Subject) => Promise<unkno
     const money = { currency: 'EUR', amount: subject.payment.amount + 1n } as const
     return service.deposits.processNotification(connector, { ...notified(subject), kind: 'deposit.settled', money })
   },
-  // It begins another deposit, or none: this account is nobody's.
+  // It begins another deposit, or none: this account is not ours.
   booked: ({ payment: { partnerId } }) => service.deposits.processCredit(connector, credit(partnerId, 1n, null)),
   credit: (subject) => pay(subject, subject.payment.amount),
   'credit-misfit': (subject) => pay(subject, subject.payment.amount + 1n),

@@ -250,7 +250,7 @@ export const operations = {
     idempotency: 'body',
     permission: 'fx:write',
     source: 'extension',
-    summary: 'Convert money by accepting a quote',
+    summary: 'Create a conversion from a quote',
     description:
       'Accepts the quote and exchanges at once: the sold amount leaves its balance and the bought amount enters the ' +
       'other. The transaction has the category `Conversion` and is `Completed`. List conversions with ' +
@@ -258,6 +258,21 @@ export const operations = {
       '`fx_quote_accepted`, which names the transaction. Idempotent by `idempotencyKey`. A refused request uses up ' +
       'neither its key nor its quote.',
     refusals: ['not_found', 'fx_quote_expired', 'fx_quote_accepted', 'insufficient_funds'],
+  },
+  cancelPayout: {
+    tag: 'payouts',
+    method: 'POST',
+    path: '/v1/payouts/{id}/cancel',
+    params: payoutId,
+    response: payouts.PayoutRecord,
+    permission: 'payouts:write',
+    source: 'extension',
+    summary: 'Cancel a pending payout',
+    description:
+      'Cancels a payout that is `Pending`, and makes its amount available again. The transaction becomes `Cancelled`. A ' +
+      'payout is `Pending` until a worker begins to send it, which usually takes less than a second. Afterwards the ' +
+      'request is refused with 409 `payout_not_cancellable`. A payout that is `Cancelled` is returned unchanged.',
+    refusals: ['not_found', 'payout_not_cancellable'],
   },
   createBeneficiary: {
     tag: 'beneficiaries',
@@ -725,7 +740,7 @@ export const operations = {
     response: fx.SimulatedRates,
     permission: 'simulations:write',
     source: 'extension',
-    summary: 'Set an exchange rate by hand',
+    summary: 'Simulate an exchange rate',
     description:
       'Sets the mid rate of a pair in the sandbox, until it is set again. `rate: null` lets the pair follow the ' +
       'simulated market again. `stale: true` stops the rates, so that quotes are refused with 503 ' +

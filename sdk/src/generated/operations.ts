@@ -134,6 +134,17 @@ export const operations = {
     requestAmounts: [],
     responseAmounts: ['sellAmount', 'buyAmount', 'rate', 'fee.amount'],
   },
+  cancelPayout: {
+    method: 'POST',
+    path: '/v1/payouts/{id}/cancel',
+    params: ['id'],
+    input: 'none',
+    retry: 'never',
+    idempotencyKey: undefined,
+    cursor: undefined,
+    requestAmounts: [],
+    responseAmounts: ['amount'],
+  },
   createBeneficiary: {
     method: 'POST',
     path: '/v1/beneficiaries',
@@ -553,6 +564,7 @@ export const methods = {
     create: 'createFiatPayout',
     list: 'listPayouts',
     get: 'getPayout',
+    cancel: 'cancelPayout',
   },
   simulations: {
     createDeposit: 'simulateDeposit',

@@ -1,4 +1,4 @@
-/** Money that arrives unannounced: by IBAN, by creditor reference, for nobody, twice, and taken back. */
+/** Money that arrives unannounced: by IBAN, by creditor reference, for no account of ours, twice, and taken back. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Currency, newId } from '../../kernel/index.ts'
@@ -174,7 +174,7 @@ test('a credit that names a waiting deposit pays it, whatever was reported of it
     'partner.customer.deposit.completed',
     'transaction.status.changed',
   ])
-  // The same credit again is a repetition; another one is money that nobody expects.
+  // The same credit again is a repetition; another one is money that no deposit expects.
   await receive('', { creditId, remittance: deposit.creditorReference })
   assert.deepEqual(await casesOf(partner.partnerId), [])
   await receive('', { remittance: deposit.creditorReference })
@@ -224,8 +224,8 @@ test("a reference of another partner does not take the money of an account's own
   assert.equal(newest(await transactionsOf(owner)).type, 'PartnerCustomerDeposit')
 })
 
-test('money for an account of nobody is a case in the ledger of the operator', async () => {
-  const creditId = await receive('DE00NOBODY')
+test('money for an account that is not ours is a case in the ledger of the operator', async () => {
+  const creditId = await receive('DE00NONE')
   const found = (await casesOf(operatorPartnerId)).filter(({ subject }) => subject === creditId)
   assert.deepEqual(found, [{ kind: 'unknown_payment', subject: creditId, booked: 500n }])
 })
@@ -276,7 +276,7 @@ test('a reversal of money that is spent is borne by suspense', async () => {
 })
 
 test('a reversal of a credit that is unknown, or in suspense, takes it from there', async () => {
-  const creditId = await receive('DE00NOBODY', { amount: 33n })
+  const creditId = await receive('DE00NONE', { amount: 33n })
   await reverse(creditId, 33n)
   const found = (await casesOf(operatorPartnerId)).filter(({ subject }) => subject === creditId)
   assert.deepEqual(

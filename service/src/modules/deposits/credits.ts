@@ -10,7 +10,7 @@ import type { BankNotification } from '../../rails/index.ts'
 import type { NewEvent } from '../../events/index.ts'
 import type { Payer } from '../customers/index.ts'
 import type { NewTransaction } from '../transactions/index.ts'
-import { type AccountOwner, type DepositsDeps, partyOf } from './deps.ts'
+import { type AccountOwner, type CreditApplied, type DepositsDeps, partyOf } from './deps.ts'
 import * as events from './events.ts'
 import type { CreditOfDeposit } from './progress.ts'
 import { createReverse, type ReversalNotification } from './reversals.ts'
@@ -18,11 +18,8 @@ import { creditorReferenceIn } from './rules.ts'
 import * as store from './store.ts'
 
 export type CreditNotification = Extract<BankNotification, { readonly kind: 'credit.booked' }>
-/** `partnerId`: in whose ledger a case about the notification belongs. */
-export type CreditApplied = { readonly applied: Applied; readonly partnerId: string }
-
 export type Credits = {
-  /** Concurrent calls share transactions. `unknown`: nobody's account, and no deposit is named. */
+  /** Concurrent calls share transactions. `unknown`: no account of ours, and no deposit is named. */
   readonly processCredit: (connector: string, notification: CreditNotification) => Promise<CreditApplied>
   /** Takes the money of a credit back and records a case. `unknown`: no deposit was made of the credit. */
   readonly processReversal: (connector: string, notification: ReversalNotification) => Promise<CreditApplied>
@@ -73,7 +70,7 @@ export function createCredits(deps: DepositsDeps, apply: (trigger: CreditOfDepos
   }
 }
 
-/** A reference counts where the account is the same partner's, or nobody's: a payer may not choose whose money it is. */
+/** A reference counts where the account is the same partner's, or not ours: a payer may not choose whose money it is. */
 async function locateAll(
   { ownersOf }: DepositsDeps,
   tx: Tx,

@@ -4,6 +4,7 @@ import { type Clock, type Currency, isFiat } from '../../kernel/index.ts'
 import type { Cases } from '../../cases/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
 import type { EventOutbox } from '../../events/index.ts'
+import type { Applied } from '../../lifecycle/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { IncomingDebtor } from '../../rails/index.ts'
 import type { Customers } from '../customers/index.ts'
@@ -18,7 +19,7 @@ export type DepositsDeps = {
   readonly eventOutbox: EventOutbox
   readonly customers: Customers
   readonly transactions: Transactions
-  /** Whose accounts these are, by account: IBANs of customers, addresses of wallets. Accounts of nobody are absent. */
+  /** Whose accounts these are, by account: IBANs of customers, addresses of wallets. Others are absent. */
   readonly ownersOf: (tx: Tx, accounts: readonly string[]) => Promise<ReadonlyMap<string, AccountOwner>>
 }
 
@@ -37,3 +38,6 @@ export const partyOf = ({ name, account, bic, countryCode, address }: IncomingDe
   ...(countryCode === '' ? {} : { country: countryCode }),
   ...(address === null ? {} : { address }),
 })
+
+/** `partnerId`: in whose ledger a case about the notification belongs. */
+export type CreditApplied = { readonly applied: Applied; readonly partnerId: string }

@@ -7,8 +7,7 @@ import { type Entry, type EntryRequest, entryOf } from '../../ledger/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { BankNotification } from '../../rails/index.ts'
 import type { NewTransaction } from '../transactions/index.ts'
-import type { CreditApplied } from './credits.ts'
-import { credit, type DepositsDeps } from './deps.ts'
+import { credit, type CreditApplied, type DepositsDeps } from './deps.ts'
 import * as store from './store.ts'
 
 export type ReversalNotification = Extract<BankNotification, { readonly kind: 'credit.reversed' }>

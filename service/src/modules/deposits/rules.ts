@@ -13,9 +13,13 @@ export type DepositStatus = (typeof depositStatuses)[number]
 /** ISO 11649: `RF`, two check digits and 1 to 21 letters or digits; people write it in groups of four. */
 const creditorReferences = /\bRF\d{2}(?: ?[0-9A-Z]){1,21}/gi
 
-/** ISO 11649 and ISO 7064: the reference with its first four characters at the end, letters as 10 to 35, is 1 modulo 97. */
+/** ISO 7064, MOD 97-10: letters count as 10 to 35. */
+const remainderOf = (text: string): bigint =>
+  BigInt(text.replaceAll(/[A-Z]/g, (letter) => `${parseInt(letter, 36)}`)) % 97n
+
+/** ISO 11649: with its first four characters at the end, the reference is 1 modulo 97. */
 const hasCheckDigits = (reference: string): boolean =>
-  BigInt([...`${reference.slice(4)}${reference.slice(0, 4)}`].map((each) => parseInt(each, 36)).join('')) % 97n === 1n
+  remainderOf(`${reference.slice(4)}${reference.slice(0, 4)}`) === 1n
 
 /**
  * The first creditor reference in a text, without spaces. Text may follow it after a space, so that the longest part with right
@@ -32,8 +36,8 @@ export function creditorReferenceIn(text: string): string | undefined {
   return undefined
 }
 
-/** The creditor reference of up to 21 letters and digits. */
+/** The creditor reference of 1 to 21 capital letters and digits. */
 export function creditorReferenceOf(text: string): string {
-  const check = 98n - (BigInt([...`${text}RF00`].map((each) => parseInt(each, 36)).join('')) % 97n)
+  const check = 98n - remainderOf(`${text}RF00`)
   return `RF${check.toString().padStart(2, '0')}${text}`
 }

@@ -35,39 +35,48 @@ const conversionsPerBatchMax = 128
 const batchesUnderWayMax = 2
 const secondBatchMin = 32
 
+/** The verb that submits a conversion to the batches. Refuses: see `Fx`. */
 export function createConverting(deps: FxDeps) {
-  const { db, ledger, transactions } = deps
-  const acceptances = createAcceptances(deps)
-  const funds = createFundsCheck(ledger)
   const batched = createNonceBatcher({
-    db,
-    read: async (tx: Tx, calls: readonly ConversionCall[]): Promise<Found> => {
-      const mark = funds.markRead()
-      // Sent together: the batch waits for one round trip.
-      const [conversions, references, accounts] = await Promise.all([
-        store.conversionsByKeys(tx, keysOf(calls)),
-        transactions.taken(tx, calls),
-        ledger.accountsOf(
-          tx,
-          calls.flatMap(({ partnerId }) => possibleMovements(partnerId)),
-        ),
-      ])
-      return { conversions, references, balances: { accounts, mark } }
-    },
-    work: (tx, calls, found, position) =>
-      answerOnce({
-        calls,
-        found: found.conversions,
-        keyed: (conversion) => conversion,
-        pointer: '/idempotencyKey',
-        work: (firstCalls) => convert(tx, firstCalls, found, position),
-      }),
+    db: deps.db,
+    ...createBatchWork(deps),
     callsMax: conversionsPerBatchMax,
     batchesMax: batchesUnderWayMax,
     secondBatchMin,
     planOnce: true,
     partnerOf: ({ partnerId }) => partnerId,
   })
+  return async (
+    caller: Caller,
+    body: BodyOf<'createFxConversion'>,
+    ip: string,
+    nonce?: OpenNonce,
+  ): Promise<Made<store.Conversion>> => {
+    const { idempotencyKey, reference = null } = body
+    const { partnerId } = caller
+    const quoteId = body.quoteId.toLowerCase()
+    const requestFingerprint = JSON.stringify([quoteId, reference])
+    const request = { quoteId, idempotencyKey, requestFingerprint, reference }
+    return submitUntilAnswered(batched, { partnerId, caller, nonce, ip, ...request })
+  }
+}
+
+function createBatchWork(deps: FxDeps) {
+  const { ledger, transactions } = deps
+  const acceptances = createAcceptances(deps)
+  const funds = createFundsCheck(ledger)
+
+  const read = async (tx: Tx, calls: readonly ConversionCall[]): Promise<Found> => {
+    const mark = funds.markRead()
+    const movements = calls.flatMap(({ partnerId }) => possibleMovements(partnerId))
+    // Sent together: the batch waits for one round trip.
+    const [conversions, references, accounts] = await Promise.all([
+      store.conversionsByKeys(tx, keysOf(calls)),
+      transactions.taken(tx, calls),
+      ledger.accountsOf(tx, movements),
+    ])
+    return { conversions, references, balances: { accounts, mark } }
+  }
 
   const convert = async (
     tx: Tx,
@@ -90,27 +99,15 @@ export function createConverting(deps: FxDeps) {
     return answers
   }
 
-  return async (
-    caller: Caller,
-    body: BodyOf<'createFxConversion'>,
-    ip: string,
-    nonce?: OpenNonce,
-  ): Promise<Made<store.Conversion>> => {
-    const { idempotencyKey, reference = null } = body
-    const quoteId = body.quoteId.toLowerCase()
-    const requestFingerprint = JSON.stringify([quoteId, reference])
-    const { partnerId } = caller
-    return submitUntilAnswered(batched, {
-      partnerId,
-      caller,
-      nonce,
-      ip,
-      quoteId,
-      idempotencyKey,
-      requestFingerprint,
-      reference,
+  const work = (tx: Tx, calls: readonly ConversionCall[], found: Found, position: BatchPosition | undefined) =>
+    answerOnce({
+      calls,
+      found: found.conversions,
+      keyed: (conversion) => conversion,
+      pointer: '/idempotencyKey',
+      work: (firstCalls) => convert(tx, firstCalls, found, position),
     })
-  }
+  return { read, work }
 }
 
 const toBalance = { kind: 'direct', creditOfBuy: 'balance' } as const

@@ -158,7 +158,7 @@ function quoteOf({ terms }: FxDeps, call: QuoteCall, sheet: Sheet, now: Date): s
   }
 }
 
-function noRate({ quotes }: Sheet, { sellCurrency, buyCurrency }: Pair): Refusal {
+function noRate({ quotes }: Sheet, { sellCurrency }: Pair): Refusal {
   const pointer = midRateOf(quotes, sellCurrency, 'EUR') === undefined ? '/sellCurrency' : '/buyCurrency'
   return refuseField(
     { pointer, code: 'invalid_value', message: 'has no rate in this service' },
