@@ -38,7 +38,7 @@ const valid: Readonly<Record<OperationId, (world: World) => ValidRequest>> = {
   listPayouts: () => at('/v1/payouts'),
   getPayout: (world) => at(`/v1/payouts/${world.payout}`),
   cancelPayout: (world) => at(`/v1/payouts/${world.cancelled}/cancel`),
-  getFxRates: () => at('/v1/fx/rates?base=EUR'),
+  getFxRates: () => at('/v1/fx/rates'),
   createFxQuote: (world) =>
     at(
       '/v1/fx/quotes',

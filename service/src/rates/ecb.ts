@@ -64,6 +64,8 @@ function parse(text: string, onCube: (attributes: Attributes) => void): void {
   parser.onopentag = ({ name, attributes }) => {
     const local = name.replace(/^[^:]*:/, '')
     if (elements === 0) root = local
+    // The parser takes several roots, and none that is closed.
+    else if (depth === 0) refuse('it has several roots')
     elements += 1
     depth += 1
     if (elements > elementsMax || depth > depthMax) refuse('it has too many elements')
@@ -73,5 +75,6 @@ function parse(text: string, onCube: (attributes: Attributes) => void): void {
     depth -= 1
   }
   parser.write(text).close()
+  if (depth > 0) refuse('it ends too early')
   if (root !== 'Envelope') refuse('it is not an envelope of rates')
 }
