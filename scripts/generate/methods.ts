@@ -10,6 +10,7 @@ const nouns: Readonly<Record<Tag, string>> = {
   accounts: 'Accounts?',
   beneficiaries: 'Beneficiar(?:y|ies)',
   customers: 'Customers?',
+  fx: 'Fx',
   payouts: '(?:Fiat)?Payouts?',
   simulations: 'Simulations?',
   transactions: 'Transactions?',

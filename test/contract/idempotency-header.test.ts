@@ -62,6 +62,7 @@ test('POST operations without an idempotency key are exactly those that create n
     'diagnoseSignature',
     'enableSubscription',
     'reverseSimulatedCredit',
+    'simulateFxRates',
     'testSubscription',
   ])
 })

@@ -85,6 +85,8 @@ export type World = {
   /** A transfer to that IBAN. */
   readonly credit: string
   readonly recovery: string
+  /** Held, and open for 30 minutes. */
+  readonly quote: string
 }
 
 /** Creates one resource of each kind and waits until all are final. `hookUrl` receives the deliveries. */
@@ -123,6 +125,8 @@ export async function createWorld(client: Client, hookUrl: string): Promise<Worl
   await until('the recovery is done', async () =>
     (await listAll(client, `${hook}/recoveries`)).every(({ status }) => status === 'Completed'),
   )
+  const quoted = { sellCurrency: 'EUR', buyCurrency: 'USD', sellAmount: 100, kind: 'held' }
+  const quote = textAt(success(await client.post('/v1/fx/quotes', quoted)), 'id')
   return {
     customer: guid,
     serviceId: textAt(customer, 'serviceId'),
@@ -136,6 +140,7 @@ export async function createWorld(client: Client, hookUrl: string): Promise<Worl
     iban,
     credit,
     recovery,
+    quote,
   }
 }
 

@@ -5,6 +5,7 @@ import type { EventOutbox } from '../../events/index.ts'
 import { type Clock, type Currency, isFiat } from '../../kernel/index.ts'
 import type { Database } from '../../postgres/index.ts'
 import type { SandboxBank } from '../../rails/index.ts'
+import type { Rates } from '../../rates/index.ts'
 import type { Accounts } from '../accounts/index.ts'
 import type { Deposits } from '../deposits/index.ts'
 import type { Payouts } from '../payouts/index.ts'
@@ -13,6 +14,7 @@ export type SimulationsDeps = {
   readonly bank: SandboxBank
   readonly deposits: Deposits
   readonly payouts: Payouts
+  readonly rates: Pick<Rates, 'setByHand'>
   readonly access: Pick<Access, 'credentialOf' | 'partnerName'>
   readonly accounts: Pick<Accounts, 'ownersOf'>
   readonly eventOutbox: EventOutbox

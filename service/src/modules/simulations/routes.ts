@@ -23,6 +23,7 @@ export function simulationsRoutes(simulations: Simulations, idempotency: Idempot
       const event = await simulations.event(caller, body, tx)
       return { body: event, created: `the event ${event.reference}` }
     }),
+    simulateFxRates: async ({ body }) => ({ body: await simulations.fxRates(body) }),
     diagnoseSignature: async ({ caller, body }) => ({ body: await simulations.diagnose(caller, body) }),
   }
 }

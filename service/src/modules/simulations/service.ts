@@ -6,6 +6,7 @@ import type { Tx } from '../../postgres/index.ts'
 import { createCredits } from './credits.ts'
 import { requireSandboxCurrency, type SimulationsDeps } from './deps.ts'
 import { createSamples } from './events.ts'
+import { createRatesByHand } from './rates-by-hand.ts'
 import { createSignatureDebugger } from './signature-debugger.ts'
 
 export type Simulated = {
@@ -26,6 +27,8 @@ export type Simulations = {
   readonly reverseCredit: (caller: Caller, creditId: string) => Promise<void>
   /** Appends a sample of an event. */
   readonly event: (caller: Caller, body: BodyOf<'simulateEvent'>, tx?: Tx) => Promise<ResponseOf<'simulateEvent'>>
+  /** Sets rates for every partner of the sandbox. Refuses: validation_failed, currency_not_supported, fx_rates_unavailable. */
+  readonly fxRates: (body: BodyOf<'simulateFxRates'>) => Promise<ResponseOf<'simulateFxRates'>>
   /** Verifies the described request with the credential of the caller. Refuses: not_found (revoked meanwhile). */
   readonly diagnose: (caller: Caller, body: BodyOf<'diagnoseSignature'>) => Promise<ResponseOf<'diagnoseSignature'>>
 }
@@ -70,6 +73,7 @@ export function createSimulations(deps: SimulationsDeps): Simulations {
     },
     ...createCredits(deps),
     event: createSamples(deps),
+    fxRates: createRatesByHand(deps),
     diagnose: createSignatureDebugger(deps),
   }
 }
