@@ -37,6 +37,13 @@ const valid: Readonly<Record<OperationId, (world: World) => ValidRequest>> = {
     at('/v1/payouts/fiat', payoutText(world.beneficiary, '10.00', { reference: randomUUID() })),
   listPayouts: () => at('/v1/payouts'),
   getPayout: (world) => at(`/v1/payouts/${world.payout}`),
+  createFxPayout: (world) =>
+    at('/v1/payouts/fx', {
+      quoteId: world.payoutQuote,
+      beneficiaryId: world.foreignBeneficiary,
+      idempotencyKey: randomUUID(),
+      reference: randomUUID(),
+    }),
   cancelPayout: (world) => at(`/v1/payouts/${world.cancelled}/cancel`),
   getFxRates: () => at('/v1/fx/rates'),
   createFxQuote: (world) =>

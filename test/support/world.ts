@@ -87,6 +87,9 @@ export type World = {
   readonly recovery: string
   /** Held, and open for 30 minutes. */
   readonly quote: string
+  /** Another one, in the currency of `foreignBeneficiary`. */
+  readonly payoutQuote: string
+  readonly foreignBeneficiary: string
 }
 
 /** Creates one resource of each kind and waits until all are final. `hookUrl` receives the deliveries. */
@@ -127,6 +130,8 @@ export async function createWorld(client: Client, hookUrl: string): Promise<Worl
   )
   const quoted = { sellCurrency: 'EUR', buyCurrency: 'USD', sellAmount: 100, kind: 'held' }
   const quote = textAt(success(await client.post('/v1/fx/quotes', quoted)), 'id')
+  const payoutQuote = textAt(success(await client.post('/v1/fx/quotes', quoted)), 'id')
+  const foreignBeneficiary = textAt(await createBeneficiary(client, { customerId: guid, currency: 'USD' }), 'id')
   return {
     customer: guid,
     serviceId: textAt(customer, 'serviceId'),
@@ -141,6 +146,8 @@ export async function createWorld(client: Client, hookUrl: string): Promise<Worl
     credit,
     recovery,
     quote,
+    payoutQuote,
+    foreignBeneficiary,
   }
 }
 

@@ -259,6 +259,31 @@ export const operations = {
       'neither its key nor its quote.',
     refusals: ['not_found', 'fx_quote_expired', 'fx_quote_accepted', 'insufficient_funds'],
   },
+  createFxPayout: {
+    tag: 'payouts',
+    method: 'POST',
+    path: '/v1/payouts/fx',
+    body: payouts.FxPayoutCreate,
+    response: payouts.FxPayout,
+    idempotency: 'body',
+    permission: 'payouts:write',
+    source: 'extension',
+    summary: 'Create a payout in another currency',
+    description:
+      'Accepts a quote and pays what it buys to the beneficiary. The sold amount is reserved from its balance. If the ' +
+      'payout fails, nothing is exchanged and the sold amount is available again. Money that the bank returns after the ' +
+      'settlement is credited in the bought currency. A quote is accepted once, before it expires. Idempotent by ' +
+      '`idempotencyKey`, as a fiat payout is. A refused request uses up neither its key nor its quote.',
+    refusals: [
+      'not_found',
+      'fx_quote_expired',
+      'fx_quote_accepted',
+      'insufficient_funds',
+      'currency_not_supported',
+      'beneficiary_currency_mismatch',
+      'beneficiary_not_payable',
+    ],
+  },
   cancelPayout: {
     tag: 'payouts',
     method: 'POST',

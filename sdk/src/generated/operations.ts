@@ -77,7 +77,7 @@ export const operations = {
     idempotencyKey: undefined,
     cursor: 'cursor',
     requestAmounts: [],
-    responseAmounts: ['data.*.amount'],
+    responseAmounts: ['data.*.amount', 'data.*.sellAmount'],
   },
   getPayout: {
     method: 'GET',
@@ -88,7 +88,7 @@ export const operations = {
     idempotencyKey: undefined,
     cursor: undefined,
     requestAmounts: [],
-    responseAmounts: ['amount'],
+    responseAmounts: ['amount', 'sellAmount'],
   },
   getFxRates: {
     method: 'GET',
@@ -134,6 +134,17 @@ export const operations = {
     requestAmounts: [],
     responseAmounts: ['sellAmount', 'buyAmount', 'rate', 'fee.amount'],
   },
+  createFxPayout: {
+    method: 'POST',
+    path: '/v1/payouts/fx',
+    params: [],
+    input: 'body',
+    retry: 'withIdempotencyKey',
+    idempotencyKey: 'body',
+    cursor: undefined,
+    requestAmounts: [],
+    responseAmounts: ['amount', 'sellAmount'],
+  },
   cancelPayout: {
     method: 'POST',
     path: '/v1/payouts/{id}/cancel',
@@ -143,7 +154,7 @@ export const operations = {
     idempotencyKey: undefined,
     cursor: undefined,
     requestAmounts: [],
-    responseAmounts: ['amount'],
+    responseAmounts: ['amount', 'sellAmount'],
   },
   createBeneficiary: {
     method: 'POST',
@@ -597,6 +608,7 @@ export const methods = {
     create: 'createFiatPayout',
     list: 'listPayouts',
     get: 'getPayout',
+    createFx: 'createFxPayout',
     cancel: 'cancelPayout',
   },
   simulations: {

@@ -277,6 +277,40 @@ export type FiatPayoutCreate = {
   readonly reference?: string | undefined
 }
 
+export type FxPayout = {
+  /** Amount in major units of `currency`. */
+  readonly amount: Amount
+  /** IBAN that receives the money. */
+  readonly beneficiaryAccount: string
+  /** Name of the account holder when the payout was accepted. */
+  readonly beneficiaryName: string
+  /** Currency of the payout, ISO 4217 alpha-3. */
+  readonly currency: string
+  /** The idempotency key of the request. */
+  readonly idempotencyKey: string
+  /** Reference of the transaction. Find the payment by it at `GET /v1/transactions/{reference}`. */
+  readonly reference: string
+  /** `Pending`: accepted; the amount is reserved. `PendingApproval`: waits for the approval of a second person. `Processing`: being submitted to the bank. `Sent`: the bank accepted the instruction. `Completed`: settled. `Failed`: refused or rejected; the reserved amount is available again. Final. `Returned`: settled, then returned by the bank in a new refund transaction. Final. `Cancelled`: cancelled before submission. Final. */
+  readonly status: PayoutStatus
+  /** What left the balance, in major units of `sellCurrency`. Only with exchange. */
+  readonly sellAmount?: Amount
+  /** The currency that was sold for the payout. Only with exchange. */
+  readonly sellCurrency?: string
+  /** The quote that the payout has accepted. Only with exchange. */
+  readonly quoteId?: string
+}
+
+export type FxPayoutCreate = {
+  /** The quote to accept. What it buys is paid to the beneficiary. */
+  readonly quoteId: string
+  /** The beneficiary that receives the payout, in the bought currency of the quote. */
+  readonly beneficiaryId: string
+  /** Your key of this payout, 1 to 255 characters, unique among your payouts of this kind. Repeat it to retry the same payout. */
+  readonly idempotencyKey: string
+  /** Text for the beneficiary, 1 to 140 characters. Also the transaction reference, if you have not used it before. */
+  readonly reference?: string | undefined
+}
+
 export type Invitation = {
   /** Identifies the invitation. */
   readonly inviteId: string
@@ -509,7 +543,7 @@ export type PayoutRecord = {
   readonly id: string
   /** Amount in major units of `currency`. */
   readonly amount: Amount
-  /** IBAN that receives the money. */
+  /** IBAN or address of the wallet that receives the money. */
   readonly beneficiaryAccount: string
   /** Name of the account holder when the payout was accepted. */
   readonly beneficiaryName: string
@@ -521,6 +555,14 @@ export type PayoutRecord = {
   readonly reference: string
   /** `Pending`: accepted; the amount is reserved. `PendingApproval`: waits for the approval of a second person. `Processing`: being submitted to the bank. `Sent`: the bank accepted the instruction. `Completed`: settled. `Failed`: refused or rejected; the reserved amount is available again. Final. `Returned`: settled, then returned by the bank in a new refund transaction. Final. `Cancelled`: cancelled before submission. Final. */
   readonly status: PayoutStatus
+  /** What left the balance, in major units of `sellCurrency`. Only with exchange. */
+  readonly sellAmount?: Amount
+  /** The currency that was sold for the payout. Only with exchange. */
+  readonly sellCurrency?: string
+  /** The quote that the payout has accepted. Only with exchange. */
+  readonly quoteId?: string
+  /** Hash of the blockchain transaction. Only for tokens that were sent. */
+  readonly transactionHash?: string
   /** The beneficiary. Absent for a simulated withdrawal. */
   readonly beneficiaryId?: string
   /** The `guid` of the customer. Absent for a payout of the partner itself. */
@@ -1752,6 +1794,7 @@ export type OperationResults = {
     /** Time of the conversion. */
     readonly createdAt: string
   }
+  readonly createFxPayout: FxPayout
   readonly cancelPayout: PayoutRecord
   readonly createBeneficiary: Beneficiary
   readonly listBeneficiaries: BeneficiaryPage
@@ -2208,6 +2251,19 @@ export type Namespaces = {
      * Problem codes: not_found.
      */
     readonly get: (id: string, options?: CallOptions) => Promise<PayoutRecord>
+    /**
+     * Create a payout in another currency.
+     *
+     * Accepts a quote and pays what it buys to the beneficiary. The sold amount is reserved from its balance. If the
+     * payout fails, nothing is exchanged and the sold amount is available again. Money that the bank returns after
+     * the settlement is credited in the bought currency. A quote is accepted once, before it expires. Idempotent by
+     * `idempotencyKey`, as a fiat payout is. A refused request uses up neither its key nor its quote.
+     *
+     * `POST /v1/payouts/fx`, permission `payouts:write`.
+     * Problem codes: not_found, fx_quote_expired, fx_quote_accepted, insufficient_funds, currency_not_supported,
+     * beneficiary_currency_mismatch, beneficiary_not_payable, request_in_progress, idempotency_key_reused.
+     */
+    readonly createFx: ((body: FxPayoutCreate, options?: CallOptions) => Promise<FxPayout>) & ((body: Omit<FxPayoutCreate, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<FxPayout>)
     /**
      * Cancel a pending payout.
      *
