@@ -14,6 +14,7 @@ const nouns: Readonly<Record<Tag, string>> = {
   simulations: 'Simulations?',
   transactions: 'Transactions?',
   users: 'Users?',
+  wallets: 'Wallets?',
   webhooks: 'Subscriptions?',
 }
 
@@ -22,7 +23,10 @@ const names: Partial<Readonly<Record<OperationId, string>>> = {
   createCustomerAccount: 'createForCustomer',
   getCustomerAccount: 'getForCustomer',
   testSubscription: 'sendTest',
+  simulateChainBlocks: 'createChainBlocks',
+  simulateChainReorganisation: 'createChainReorganisation',
   simulateDeposit: 'createDeposit',
+  simulateWalletDeposit: 'createWalletDeposit',
   simulateWithdrawal: 'createWithdrawal',
 }
 

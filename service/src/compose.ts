@@ -36,14 +36,15 @@ import { type Observability, type QueueProbe, startQueueAges } from './observabi
 import { createEventOutbox, payloadOf, sampleOf } from './events/index.ts'
 import { analyseWhatHasGrown, type Database, type SealedColumn, tracedDatabase, type Tx } from './postgres/index.ts'
 import {
+  type ChainKeys,
   type ChooseConnector,
   type Connector,
-  createChooseConnector,
   createSandboxBank,
   type SandboxBank,
   sandboxConnectorId,
+  sealedChainKeys,
 } from './rails/index.ts'
-import { accountsRoutes, createAccounts } from './modules/accounts/index.ts'
+import { type Accounts, accountsRoutes, createAccounts } from './modules/accounts/index.ts'
 import { beneficiariesRoutes, createBeneficiaries } from './modules/beneficiaries/index.ts'
 import { createCustomers, customersRoutes, sealedKyc } from './modules/customers/index.ts'
 import { createDeposits, type Deposits } from './modules/deposits/index.ts'
@@ -60,14 +61,18 @@ import {
   renderEndpointAlert,
   type Sample,
 } from './delivery/index.ts'
+import { type Wallets, walletsRoutes } from './modules/wallets/index.ts'
 import { webhooksRoutes } from './modules/webhooks/index.ts'
 import { type SettlementObserver, startSettlement } from './settlement/index.ts'
+import { composeTokens } from './tokens.ts'
 
 type GatewayForm = 'standalone' | 'gateway' | 'api'
 
 export type Service = {
   readonly access: Access
   readonly cases: Cases
+  /** The keys of chain connectors, for the operator's commands. */
+  readonly chainKeys: ChainKeys
   readonly deposits: Deposits
   readonly ledger: Ledger
   readonly sealer: Sealer
@@ -127,11 +132,12 @@ export function composeModules(deps: ModulesDeps) {
   const cases = createCases({ db, clock, log, ledger, addOperator: access.addOperator })
   const eventOutbox = createEventOutbox({ wake: wakeDelivery })
   const bank = deps.bank ?? createSandboxBank({ db, clock, stepMs: config.SANDBOX_BANK_DELAY_MS })
-  const fallback = config.RAIL === 'none' ? null : config.RAIL
-  const { chooseConnector = createChooseConnector(config.RAIL_RULES, fallback) } = deps
-  const connectors = [...(usesSandboxBank(config) ? [bank] : []), ...(deps.connectors ?? [])]
-
   const customers = createCustomers({ db, clock, sealer, cursors, log })
+  const ways = { access, customers, chooseConnector: deps.chooseConnector }
+  const tokens = composeTokens({ config, db, clock, log, sealer, cursors, ...ways })
+  const { chains, chooseConnector, refusedAddress, wallets } = tokens
+  const connectors = [...(usesSandboxBank(config) ? [bank] : []), ...chains.connectors, ...(deps.connectors ?? [])]
+
   const mailQueue = createMailQueue({ clock, sealer })
   const users = createUsers({
     db,
@@ -153,12 +159,13 @@ export function composeModules(deps: ModulesDeps) {
     ...(config.WEBHOOK_RETRY_DELAYS_MS === undefined ? {} : { retryDelaysMs: config.WEBHOOK_RETRY_DELAYS_MS }),
   })
   const accounts = createAccounts({ db, clock, customers, ledger, issuers: config.IBAN_ISSUERS })
-  const beneficiaries = createBeneficiaries({ db, clock, cursors, customers })
+  const beneficiaries = createBeneficiaries({ db, clock, cursors, customers, refusedAddress })
   const transactions = createTransactions({ db, clock, cursors, eventOutbox, customers })
   const shared = { db, clock, cases, ledger, eventOutbox, customers, transactions }
   const payouts = createPayouts({ ...shared, cursors, beneficiaries, chooseConnector, payoutsPerBatchMax })
-  const deposits = createDeposits({ ...shared, access, ownersOf: accounts.ownersOf })
-  const simulations = createSimulations({ bank, deposits, payouts, access, clock, ...signatureSettings(config) })
+  const deposits = createDeposits({ ...shared, access, ownersOf: ownersOfAccounts(accounts, wallets) })
+  const simulated = { bank, simulatedChain: chains.simulated, wallets, deposits, payouts }
+  const simulations = createSimulations({ ...simulated, access, clock, ...signatureSettings(config) })
 
   const send = createRequestSender({ clock, allowLoopback: config.WEBHOOK_HTTP, proxy: config.WEBHOOK_PROXY_URL })
   const testDeliveries = createTestDeliveries({ db, clock, sealer, send, sample: createSample(access, db) })
@@ -182,8 +189,19 @@ export function composeModules(deps: ModulesDeps) {
     deposits,
     simulations,
     testDeliveries,
+    ...tokens,
   }
 }
+
+/** An account is an IBAN or the address of a wallet. */
+const ownersOfAccounts =
+  (accounts: Pick<Accounts, 'ownersOf'>, wallets: Pick<Wallets, 'ownersOf'>) =>
+  async (tx: Tx, given: readonly string[]) => {
+    const [addresses = [], ibans = []] = [true, false].map((isAddress) =>
+      given.filter((each) => each.startsWith('0x') === isAddress),
+    )
+    return new Map([...(await accounts.ownersOf(tx, ibans)), ...(await wallets.ownersOf(tx, addresses))])
+  }
 
 /** What the signature debugger compares a described request with. */
 const signatureSettings = (config: Config) => ({
@@ -205,6 +223,7 @@ const createHandlers = (modules: Modules): AllHandlers => ({
   ...simulationsRoutes(modules.simulations),
   ...transactionsRoutes(modules.transactions),
   ...usersRoutes(modules.users, modules.idempotency),
+  ...walletsRoutes(modules.wallets, modules.idempotency),
   ...webhooksRoutes(modules.webhooks, modules.testDeliveries, modules.idempotency),
 })
 
@@ -222,7 +241,7 @@ export function compose(given: ServiceDeps): Service {
   const deps = { ...given, db }
   let delivery: Loop | undefined
   const modules = composeModules({ ...deps, wakeDelivery: () => delivery?.wake() })
-  const { access, cases, connectors, deposits, ledger, payouts, sealer, webhooks } = modules
+  const { access, cases, chainKeys, connectors, deposits, ledger, payouts, sealer, webhooks } = modules
   const settlementWorkers = () =>
     startSettlement({
       log,
@@ -238,10 +257,18 @@ export function compose(given: ServiceDeps): Service {
   return {
     access,
     cases,
+    chainKeys,
     deposits,
     ledger,
     sealer,
-    sealedColumns: [sealedApiSecrets, sealedKyc, sealedWebhookSecrets, sealedMailSecrets, sealedAnswers],
+    sealedColumns: [
+      sealedApiSecrets,
+      sealedKyc,
+      sealedWebhookSecrets,
+      sealedMailSecrets,
+      sealedAnswers,
+      sealedChainKeys,
+    ],
     startSettlement: settlementWorkers,
     gateway: (form) => composeGateway(deps, modules, form),
     releaseLeases: async () => {
@@ -260,7 +287,7 @@ export function compose(given: ServiceDeps): Service {
     },
     startWorkers: () => {
       delivery = startDeliveryWorker(deps, modules)
-      return [delivery, ...settlementWorkers(), ...startOtherWorkers(deps, modules)]
+      return [delivery, ...settlementWorkers(), ...modules.chains.start(), ...startOtherWorkers(deps, modules)]
     },
   }
 }

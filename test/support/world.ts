@@ -79,6 +79,7 @@ export type World = {
   readonly subscription: string
   readonly delivery: string
   readonly recovery: string
+  readonly wallet: string
 }
 
 /** Creates one resource of each kind and waits until all are final. `hookUrl` receives the deliveries. */
@@ -106,6 +107,7 @@ export async function createWorld(client: Client, hookUrl: string): Promise<Worl
     return first && textAt(first, 'eventId')
   })
   const since = new Date(Date.now() - 1000).toISOString()
+  const wallet = success(await client.post('/v1/wallets', { customerId: guid, currency: 'USDC' }))
   const recovery = textAt(success(await client.post(`${hook}/recover`, { since })), 'id')
   await until('the recovery is done', async () =>
     (await listAll(client, `${hook}/recoveries`)).every(({ status }) => status === 'Completed'),
@@ -120,6 +122,7 @@ export async function createWorld(client: Client, hookUrl: string): Promise<Worl
     subscription: textAt(subscription, 'id'),
     delivery,
     recovery,
+    wallet: textAt(wallet, 'id'),
   }
 }
 

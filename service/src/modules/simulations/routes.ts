@@ -10,6 +10,13 @@ export function simulationsRoutes(simulations: Simulations): Handlers<'simulatio
       toAnswer(await simulations.deposit(caller, { ...body, idempotencyKey: idempotencyKey ?? null }, ip)),
     simulateWithdrawal: async ({ caller, body, ip, idempotencyKey }) =>
       toAnswer(await simulations.withdrawal(caller, { ...body, idempotencyKey: idempotencyKey ?? null }, ip)),
+    simulateWalletDeposit: async ({ caller, params, body }) => ({
+      body: await simulations.walletDeposit(caller.partnerId, params.walletId, body),
+    }),
+    simulateChainReorganisation: async ({ caller, body }) => ({
+      body: await simulations.reorganisation(caller.partnerId, body.depth),
+    }),
+    simulateChainBlocks: async ({ body }) => ({ body: await simulations.blocks(body.count) }),
     diagnoseSignature: async ({ caller, body }) => ({ body: await simulations.diagnose(caller, body) }),
   }
 }

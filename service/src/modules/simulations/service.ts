@@ -3,9 +3,11 @@ import type { BodyOf, ResponseOf } from '@partner-payments/wire'
 import type { Access } from '../../access/index.ts'
 import { type Caller, readAmount, readCurrency, Refusal } from '../../api/index.ts'
 import { type Clock, type Currency, dayMs, type Minor } from '../../kernel/index.ts'
-import type { SandboxBank } from '../../rails/index.ts'
+import type { SandboxBank, SimulatedChain } from '../../rails/index.ts'
 import type { Deposits } from '../deposits/index.ts'
 import type { Payouts } from '../payouts/index.ts'
+import type { Wallets } from '../wallets/index.ts'
+import { type ChainSimulations, createChainSimulations } from './chain.ts'
 import { createSignatureDebugger } from './signature-debugger.ts'
 
 export type Simulated = {
@@ -15,7 +17,7 @@ export type Simulated = {
   readonly replayed: boolean
 }
 
-export type Simulations = {
+export type Simulations = ChainSimulations & {
   /** Refuses: validation_failed, not_found (customerId), currency_not_supported, idempotency_key_reused, request_in_progress. */
   readonly deposit: (caller: Caller, body: BodyOf<'simulateDeposit'>, ip: string) => Promise<Simulated>
   /** Refuses with the codes of `deposit`, and with insufficient_funds. */
@@ -29,6 +31,9 @@ const fundedDepositExpiryMs = dayMs
 
 export function createSimulations(deps: {
   readonly bank: SandboxBank
+  /** Undefined outside a sandbox. */
+  readonly simulatedChain: SimulatedChain | undefined
+  readonly wallets: Pick<Wallets, 'get'>
   readonly deposits: Deposits
   readonly payouts: Payouts
   readonly access: Pick<Access, 'credentialOf'>
@@ -71,6 +76,7 @@ export function createSimulations(deps: {
       const { payout, replayed } = await payouts.simulate(caller, request, ip)
       return { reference: payout.reference, amount, currency, replayed }
     },
+    ...createChainSimulations(deps),
     diagnose: createSignatureDebugger(deps),
   }
 }
