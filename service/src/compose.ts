@@ -48,6 +48,7 @@ import { type Accounts, accountsRoutes, createAccounts } from './modules/account
 import { beneficiariesRoutes, createBeneficiaries } from './modules/beneficiaries/index.ts'
 import { createCustomers, customersRoutes, sealedKyc } from './modules/customers/index.ts'
 import { createDeposits, type Deposits } from './modules/deposits/index.ts'
+import { createAcceptances } from './modules/fx/index.ts'
 import { createPayouts, payoutsRoutes } from './modules/payouts/index.ts'
 import { createSimulations, simulationsRoutes } from './modules/simulations/index.ts'
 import { createTransactions, transactionsRoutes } from './modules/transactions/index.ts'
@@ -162,10 +163,17 @@ export function composeModules(deps: ModulesDeps) {
   const beneficiaries = createBeneficiaries({ db, clock, cursors, customers, refusedAddress })
   const transactions = createTransactions({ db, clock, cursors, eventOutbox, customers })
   const shared = { db, clock, cases, ledger, eventOutbox, customers, transactions }
+<<<<<<< HEAD
   const payouts = createPayouts({ ...shared, cursors, beneficiaries, chooseConnector, payoutsPerBatchMax })
   const deposits = createDeposits({ ...shared, access, ownersOf: ownersOfAccounts(accounts, wallets) })
   const simulated = { bank, simulatedChain: chains.simulated, wallets, deposits, payouts }
   const simulations = createSimulations({ ...simulated, access, clock, ...signatureSettings(config) })
+=======
+  const quotes = createAcceptances({ clock })
+  const payouts = createPayouts({ ...shared, cursors, beneficiaries, quotes, chooseConnector, payoutsPerBatchMax })
+  const deposits = createDeposits({ ...shared, access, ownersOf: accounts.ownersOf })
+  const simulations = createSimulations({ bank, deposits, payouts, access, clock, ...signatureSettings(config) })
+>>>>>>> main
 
   const send = createRequestSender({ clock, allowLoopback: config.WEBHOOK_HTTP, proxy: config.WEBHOOK_PROXY_URL })
   const testDeliveries = createTestDeliveries({ db, clock, sealer, send, sample: createSample(access, db) })
