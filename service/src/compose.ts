@@ -44,7 +44,7 @@ import {
   sandboxConnectorId,
   sealedChainKeys,
 } from './rails/index.ts'
-import { type Accounts, accountsRoutes, createAccounts } from './modules/accounts/index.ts'
+import { accountsRoutes, createAccounts } from './modules/accounts/index.ts'
 import { beneficiariesRoutes, createBeneficiaries } from './modules/beneficiaries/index.ts'
 import { createCustomers, customersRoutes, sealedKyc } from './modules/customers/index.ts'
 import { createDeposits, type Deposits } from './modules/deposits/index.ts'
@@ -62,10 +62,10 @@ import {
   renderEndpointAlert,
   type Sample,
 } from './delivery/index.ts'
-import { type Wallets, walletsRoutes } from './modules/wallets/index.ts'
+import { walletsRoutes } from './modules/wallets/index.ts'
 import { webhooksRoutes } from './modules/webhooks/index.ts'
 import { type SettlementObserver, startSettlement } from './settlement/index.ts'
-import { composeTokens } from './tokens.ts'
+import { composeTokens, ownersOfAccounts } from './tokens.ts'
 
 type GatewayForm = 'standalone' | 'gateway' | 'api'
 
@@ -163,17 +163,11 @@ export function composeModules(deps: ModulesDeps) {
   const beneficiaries = createBeneficiaries({ db, clock, cursors, customers, refusedAddress })
   const transactions = createTransactions({ db, clock, cursors, eventOutbox, customers })
   const shared = { db, clock, cases, ledger, eventOutbox, customers, transactions }
-<<<<<<< HEAD
-  const payouts = createPayouts({ ...shared, cursors, beneficiaries, chooseConnector, payoutsPerBatchMax })
+  const quotes = createAcceptances({ clock })
+  const payouts = createPayouts({ ...shared, cursors, beneficiaries, quotes, chooseConnector, payoutsPerBatchMax })
   const deposits = createDeposits({ ...shared, access, ownersOf: ownersOfAccounts(accounts, wallets) })
   const simulated = { bank, simulatedChain: chains.simulated, wallets, deposits, payouts }
   const simulations = createSimulations({ ...simulated, access, clock, ...signatureSettings(config) })
-=======
-  const quotes = createAcceptances({ clock })
-  const payouts = createPayouts({ ...shared, cursors, beneficiaries, quotes, chooseConnector, payoutsPerBatchMax })
-  const deposits = createDeposits({ ...shared, access, ownersOf: accounts.ownersOf })
-  const simulations = createSimulations({ bank, deposits, payouts, access, clock, ...signatureSettings(config) })
->>>>>>> main
 
   const send = createRequestSender({ clock, allowLoopback: config.WEBHOOK_HTTP, proxy: config.WEBHOOK_PROXY_URL })
   const testDeliveries = createTestDeliveries({ db, clock, sealer, send, sample: createSample(access, db) })
@@ -200,16 +194,6 @@ export function composeModules(deps: ModulesDeps) {
     ...tokens,
   }
 }
-
-/** An account is an IBAN or the address of a wallet. */
-const ownersOfAccounts =
-  (accounts: Pick<Accounts, 'ownersOf'>, wallets: Pick<Wallets, 'ownersOf'>) =>
-  async (tx: Tx, given: readonly string[]) => {
-    const [addresses = [], ibans = []] = [true, false].map((isAddress) =>
-      given.filter((each) => each.startsWith('0x') === isAddress),
-    )
-    return new Map([...(await accounts.ownersOf(tx, ibans)), ...(await wallets.ownersOf(tx, addresses))])
-  }
 
 /** What the signature debugger compares a described request with. */
 const signatureSettings = (config: Config) => ({

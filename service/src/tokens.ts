@@ -4,6 +4,7 @@ import type { Cursors } from './api/index.ts'
 import { operatorPartnerId } from './cases/index.ts'
 import type { Config } from './config.ts'
 import type { Clock, Log, Sealer } from './kernel/index.ts'
+import type { Accounts } from './modules/accounts/index.ts'
 import type { Customers } from './modules/customers/index.ts'
 import { createWallets, type Wallets } from './modules/wallets/index.ts'
 import type { Database, Tx } from './postgres/index.ts'
@@ -73,3 +74,15 @@ export function composeTokens(deps: {
   })
   return { chains, chainKeys, wallets, chooseConnector, refusedAddress: createRefusedAddress(networks, denied) }
 }
+
+/** An account is an IBAN or the address of a wallet. */
+export const ownersOfAccounts =
+  (accounts: Pick<Accounts, 'ownersOf'>, wallets: Pick<Wallets, 'ownersOf'>) =>
+  async (tx: Tx, given: readonly string[]) => {
+    const isAddress = (account: string) => account.startsWith('0x')
+    const ibans = given.filter((account) => !isAddress(account))
+    return new Map([
+      ...(ibans.length === 0 ? [] : await accounts.ownersOf(tx, ibans)),
+      ...(await wallets.ownersOf(tx, given.filter(isAddress))),
+    ])
+  }

@@ -44,12 +44,8 @@ export function payeesByIds(
   keys: readonly { readonly partnerId: string; readonly id: string }[],
 ): Promise<readonly (Payee & { readonly partnerId: string })[]> {
   return tx.rows(sql`/* beneficiaries.payeesByIds */
-<<<<<<< HEAD
-    select partner_id, id, customer_id, alias, name, iban, bic, wallet_address, vasp, country, currency from beneficiaries.beneficiaries
-=======
-    select partner_id, id, customer_id, alias, name, iban, bic, wallet_address, country, currency
+    select partner_id, id, customer_id, alias, name, iban, bic, wallet_address, vasp, country, currency
     from beneficiaries.beneficiaries
->>>>>>> main
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])
       and removed_at is null`)
 }
