@@ -51,19 +51,12 @@ async function callRpc<T>(url: string, method: string, params: readonly unknown[
   return result
 }
 
-export async function startAnvil(): Promise<Anvil> {
-  const port = await freePort()
-  const url = `http://127.0.0.1:${port}`
-  const options = ['--silent', '--no-mining', '--port', String(port), '--chain-id', String(testChainId)]
-  // Without its limit of gas per call a proxy would need it; without history a snapshot is cheap.
-  const child = spawn(binary, [...options, '--accounts', '1'], { stdio: 'ignore' })
+/** The chain of another process. */
+export const connectAnvil = (url: string, stop: () => Promise<void> = async () => undefined): Anvil => {
   const rpc: Anvil['rpc'] = (method, ...parameters) => callRpc(url, method, parameters)
-  await until('anvil answers', () => rpc('eth_chainId').then(Boolean, () => false))
-  for (const contract of [...Object.values(contracts), strangeContract]) await rpc('anvil_setCode', contract, tokenCode)
-  await rpc('anvil_autoImpersonateAccount', true)
   const send: Anvil['send'] = async (from, to, data) => {
     await rpc('anvil_setBalance', from, `0x${etherWei.toString(16)}`)
-    return rpc('eth_sendTransaction', { from, to, data, gas: '0x30d40' })
+    return rpc('eth_sendTransaction', { from, to, data, gas: '0x30d40', gasPrice })
   }
   const mine: Anvil['mine'] = async (blocks = 1) => void (await rpc('anvil_mine', `0x${blocks.toString(16)}`))
   return {
@@ -80,12 +73,26 @@ export async function startAnvil(): Promise<Anvil> {
     transfer: (from, to, amount, contract = contracts.USDC) => send(from, contract, callData('transfer', to, amount)),
     balance: async (address, currency = 'USDC') =>
       BigInt(await rpc('eth_call', { to: contracts[currency], data: callData('balanceOf', address) }, 'latest')),
-    stop: async () => {
-      const ended = once(child, 'exit')
-      child.kill('SIGKILL')
-      await ended
-    },
+    stop,
   }
 }
 
+export async function startAnvil(): Promise<Anvil> {
+  const port = await freePort()
+  const options = ['--silent', '--no-mining', '--port', String(port), '--chain-id', String(testChainId)]
+  const child = spawn(binary, [...options, '--accounts', '1'], { stdio: 'ignore' })
+  const anvil = connectAnvil(`http://127.0.0.1:${port}`, async () => {
+    const ended = once(child, 'exit')
+    child.kill('SIGKILL')
+    await ended
+  })
+  await until('anvil answers', () => anvil.rpc('eth_chainId').then(Boolean, () => false))
+  for (const contract of [...Object.values(contracts), strangeContract])
+    await anvil.rpc('anvil_setCode', contract, tokenCode)
+  await anvil.rpc('anvil_autoImpersonateAccount', true)
+  return anvil
+}
+
+/** Fixed, so that the same call with the same nonce is the same transaction. */
+const gasPrice = `0x${(100n * 10n ** 9n).toString(16)}`
 const minter = `0x${'a1'.repeat(20)}`
