@@ -78,7 +78,9 @@ test('another contract, no tokens and dust are not credited; dust is recorded', 
     select amount, status from rails.chain_credits where partner_id = ${partner.partnerId}`)
   assert.deepEqual(rows, [{ amount: 9_999n, status: 'Small' }])
   // For the tests that follow: what was dust leaves the address again, and is not known to have been there.
-  await scene.service.db.run(sql`update wallets.wallets set address = ${`0x${'d'.repeat(40)}`} where address = ${address}`)
+  await scene.service.db.run(
+    sql`update wallets.wallets set address = ${`0x${'d'.repeat(40)}`} where address = ${address}`,
+  )
 })
 
 test('a reorganisation below the confirmations is followed silently', async () => {

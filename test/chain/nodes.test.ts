@@ -53,7 +53,11 @@ test('a node that invents a deposit is not believed', async () => {
   proxies[1].behave(async ({ method }, forward) => {
     const answer = (await forward()) as Answer
     if (method !== 'eth_getLogs') return answer
-    const block = await anvil.rpc<{ readonly hash: string; readonly number: string }>('eth_getBlockByNumber', 'latest', false)
+    const block = await anvil.rpc<{ readonly hash: string; readonly number: string }>(
+      'eth_getBlockByNumber',
+      'latest',
+      false,
+    )
     const topics = ['0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef', word(payer), word(address)]
     const place = { blockNumber: block.number, blockHash: block.hash, logIndex: '0x0', transactionHash: word('0x1') }
     return { ...answer, result: [{ address: contracts.USDC, topics, data: word('0xffff'), ...place }] }

@@ -47,7 +47,9 @@ test('a worker that is killed around a commit or a broadcast pays nothing twice 
     assert.equal((await scene.balance(partner)).posted, 9_991_000000n)
     assert.deepEqual(await scene.casesOf(), [])
     await scene.checkLedger([partner])
-    const rows = await scene.service.db.rows<{ nonce: bigint }>(sql`select nonce from rails.chain_nonces order by nonce`)
+    const rows = await scene.service.db.rows<{ nonce: bigint }>(
+      sql`select nonce from rails.chain_nonces order by nonce`,
+    )
     assert.deepEqual(
       rows.map(({ nonce }) => Number(nonce)),
       rows.map((_row, index) => index),

@@ -37,6 +37,19 @@ const valid: Readonly<Record<OperationId, (world: World) => ValidRequest>> = {
   revokeInvitation: (world) => at(`/v1/users/invitations/${world.invitation}`),
   createFiatPayout: (world) =>
     at('/v1/payouts/fiat', payoutText(world.beneficiary, '10.00', { reference: randomUUID() })),
+  createTokenPayout: (world) =>
+    at(
+      '/v1/payouts/token',
+      withAmount(
+        {
+          beneficiaryId: world.tokenBeneficiary,
+          currency: 'USDC',
+          idempotencyKey: randomUUID(),
+          reference: randomUUID(),
+        },
+        '1.25',
+      ),
+    ),
   listPayouts: () => at('/v1/payouts'),
   getPayout: (world) => at(`/v1/payouts/${world.payout}`),
   cancelPayout: (world) => at(`/v1/payouts/${world.cancelled}/cancel`),

@@ -69,6 +69,19 @@ export function finalTransaction(client: Client, reference: string): Promise<Jso
   })
 }
 
+const tokenDestination = { iban: undefined, walletAddress: '0x52908400098527886E0F7030069857D2E4169EE7' }
+
+/** Sends 1,000 tokens to a wallet on the simulated chain, and waits until they are credited. */
+export async function simulateTokens(client: Client, wallet: string): Promise<void> {
+  const deposit = { amount: 1000, confirmations: 3 }
+  success(await client.post(`/v1/simulations/wallets/${wallet}/deposits`, deposit))
+  await until('the tokens are credited', async () => {
+    const { received } = success(await client.get(`/v1/wallets/${wallet}`))
+    const accounts = success(await client.get('/v1/accounts'))
+    return Number(received) > 0 && listAt(accounts).some(({ currency }) => currency === 'USDC')
+  })
+}
+
 export type World = {
   readonly customer: string
   readonly serviceId: string
@@ -82,6 +95,7 @@ export type World = {
   readonly delivery: string
   readonly recovery: string
   readonly wallet: string
+  readonly tokenBeneficiary: string
 }
 
 /** Creates one resource of each kind and waits until all are final. `hookUrl` receives the deliveries. */
@@ -111,6 +125,8 @@ export async function createWorld(client: Client, hookUrl: string): Promise<Worl
   })
   const since = new Date(Date.now() - 1000).toISOString()
   const wallet = success(await client.post('/v1/wallets', { customerId: guid, currency: 'USDC' }))
+  const tokenBeneficiary = await createBeneficiary(client, { ...tokenDestination, currency: 'USDC' })
+  await simulateTokens(client, textAt(wallet, 'id'))
   const recovery = textAt(success(await client.post(`${hook}/recover`, { since })), 'id')
   await until('the recovery is done', async () =>
     (await listAll(client, `${hook}/recoveries`)).every(({ status }) => status === 'Completed'),
@@ -127,6 +143,7 @@ export async function createWorld(client: Client, hookUrl: string): Promise<Worl
     delivery,
     recovery,
     wallet: textAt(wallet, 'id'),
+    tokenBeneficiary: textAt(tokenBeneficiary, 'id'),
   }
 }
 

@@ -169,6 +169,28 @@ export const operations = {
       'beneficiary_not_payable',
     ],
   },
+  createTokenPayout: {
+    tag: 'payouts',
+    method: 'POST',
+    path: '/v1/payouts/token',
+    body: payouts.TokenPayoutCreate,
+    response: payouts.TokenPayout,
+    idempotency: 'body',
+    permission: 'payouts:write',
+    source: 'extension',
+    summary: 'Create a token payout',
+    description:
+      'Accepts a payout of tokens to the wallet of a beneficiary and reserves its amount. The service signs the transfer ' +
+      'and follows it on the chain: it is settled when its block has the confirmations of the chain, and the transaction ' +
+      'then has `transactionHash`. Idempotent by `idempotencyKey`, as a fiat payout is.',
+    refusals: [
+      'not_found',
+      'insufficient_funds',
+      'currency_not_supported',
+      'beneficiary_currency_mismatch',
+      'beneficiary_not_payable',
+    ],
+  },
   listPayouts: {
     tag: 'payouts',
     method: 'GET',

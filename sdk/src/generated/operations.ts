@@ -68,6 +68,17 @@ export const operations = {
     requestAmounts: ['amount'],
     responseAmounts: ['amount'],
   },
+  createTokenPayout: {
+    method: 'POST',
+    path: '/v1/payouts/token',
+    params: [],
+    input: 'body',
+    retry: 'withIdempotencyKey',
+    idempotencyKey: 'body',
+    cursor: undefined,
+    requestAmounts: ['amount'],
+    responseAmounts: ['amount'],
+  },
   listPayouts: {
     method: 'GET',
     path: '/v1/payouts',
@@ -567,6 +578,7 @@ export const methods = {
   },
   payouts: {
     create: 'createFiatPayout',
+    createTokenPayout: 'createTokenPayout',
     list: 'listPayouts',
     get: 'getPayout',
     cancel: 'cancelPayout',

@@ -906,6 +906,36 @@ export type TimelineEntry = {
   readonly step: 'Created' | 'Initiated' | 'Submitted' | 'Screening' | 'Approval' | 'Reserved' | 'Accepted' | 'Sent' | 'Settled' | 'Credited' | 'Returned' | 'Failed' | 'Cancelled' | 'Expired'
 }
 
+export type TokenPayout = {
+  /** Amount in major units of `currency`. */
+  readonly amount: Amount
+  /** Address of the wallet that receives the tokens. */
+  readonly beneficiaryAccount: string
+  /** Name of the beneficiary when the payout was accepted. */
+  readonly beneficiaryName: string
+  /** Token of the payout. */
+  readonly currency: string
+  /** The idempotency key of the request. */
+  readonly idempotencyKey: string
+  /** Reference of the transaction: follow it at `GET /v1/transactions/{reference}`. */
+  readonly reference: string
+  /** Status of the payout when the request was answered. */
+  readonly status: PayoutStatus
+}
+
+export type TokenPayoutCreate = {
+  /** Amount in major units of `currency`: 0.01 to 10,000,000.00, at most 6 decimal digits. Reserved at once. */
+  readonly amount: AmountInput
+  /** The beneficiary whose wallet receives the payout. */
+  readonly beneficiaryId: string
+  /** Token: `USDC` or `EURC`. Must equal the currency of the beneficiary. */
+  readonly currency: string
+  /** Your key of this payout, 1 to 255 characters, unique among your token payouts. Repeat it to retry the same payout. */
+  readonly idempotencyKey: string
+  /** Your reference, 1 to 140 characters. Also the transaction reference, if you have not used it before. The chain does not carry it. */
+  readonly reference?: string | undefined
+}
+
 export type Transaction = {
   /** Identifies the transaction within the partner, 1 to 140 characters. */
   readonly reference: string
@@ -1626,6 +1656,7 @@ export type OperationResults = {
   readonly resendInvitation: Invitation
   readonly revokeInvitation: void
   readonly createFiatPayout: FiatPayout
+  readonly createTokenPayout: TokenPayout
   readonly listPayouts: PayoutPage
   readonly getPayout: PayoutRecord
   readonly cancelPayout: PayoutRecord
@@ -1876,6 +1907,18 @@ export type Namespaces = {
      * beneficiary_not_payable, request_in_progress, idempotency_key_reused.
      */
     readonly create: ((body: FiatPayoutCreate, options?: CallOptions) => Promise<FiatPayout>) & ((body: Omit<FiatPayoutCreate, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<FiatPayout>)
+    /**
+     * Create a token payout.
+     *
+     * Accepts a payout of tokens to the wallet of a beneficiary and reserves its amount. The service signs the
+     * transfer and follows it on the chain: it is settled when its block has the confirmations of the chain, and the
+     * transaction then has `transactionHash`. Idempotent by `idempotencyKey`, as a fiat payout is.
+     *
+     * `POST /v1/payouts/token`, permission `payouts:write`.
+     * Problem codes: not_found, insufficient_funds, currency_not_supported, beneficiary_currency_mismatch,
+     * beneficiary_not_payable, request_in_progress, idempotency_key_reused.
+     */
+    readonly createTokenPayout: ((body: TokenPayoutCreate, options?: CallOptions) => Promise<TokenPayout>) & ((body: Omit<TokenPayoutCreate, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<TokenPayout>)
     /**
      * List payouts.
      *

@@ -36,7 +36,11 @@ export async function createChainScene(options: SceneOptions = {}) {
     maxFeeGwei: 500,
     ...options.chain,
   }
-  const settings = { EVM_CHAINS: JSON.stringify([chain]), RAIL_RULES: `Wallet=${chainConnectorId}`, ...options.settings }
+  const settings = {
+    EVM_CHAINS: JSON.stringify([chain]),
+    RAIL_RULES: `Wallet=${chainConnectorId}`,
+    ...options.settings,
+  }
   const { url, now, wrapDatabase } = options
   const service = await createTestService({
     settings,
@@ -44,7 +48,10 @@ export async function createChainScene(options: SceneOptions = {}) {
     ...(now === undefined ? {} : { now }),
     ...(wrapDatabase === undefined ? {} : { wrapDatabase }),
   })
-  const connector = present(service.chains.connectors.find(({ id }) => id === chainConnectorId), 'it is configured')
+  const connector = present(
+    service.chains.connectors.find(({ id }) => id === chainConnectorId),
+    'it is configured',
+  )
   const settlement = { ...service.settlement, connectors: [service.bank, connector] }
   const sender = present(await service.chainKeys.signer(), 'a sandbox makes its keys').address
   const pump = async () => {
@@ -75,16 +82,25 @@ export async function createChainScene(options: SceneOptions = {}) {
       for (const currency of ['USDC', 'EURC'] as const) await anvil.fund(sender, hotFunds, currency)
       await pump()
     },
-    addWallet: async (partner: TestPartner, currency: 'USDC' | 'EURC' = 'USDC', owner: 'customer' | 'partner' = 'customer') => {
+    addWallet: async (
+      partner: TestPartner,
+      currency: 'USDC' | 'EURC' = 'USDC',
+      owner: 'customer' | 'partner' = 'customer',
+    ) => {
       const customer = owner === 'customer' ? { customerId: partner.customer.id } : {}
       const { wallet } = await service.wallets.create(partner.partnerId, { currency, ...customer })
       return wallet
     },
     addPartner: () => addPartner(service),
     /** The partner has tokens that its ledger knows, as after a deposit. */
-    balance: (partner: TestPartner, currency: 'USDC' | 'EURC' = 'USDC') => balanceOf(service, partner.partnerId, currency),
+    balance: (partner: TestPartner, currency: 'USDC' | 'EURC' = 'USDC') =>
+      balanceOf(service, partner.partnerId, currency),
     payToken: async (partner: TestPartner, address: string, amount: string, currency: 'USDC' | 'EURC' = 'USDC') => {
-      const beneficiary = await service.beneficiaries.create(partner.partnerId, { name: 'Grace Hopper', currency, walletAddress: address })
+      const beneficiary = await service.beneficiaries.create(partner.partnerId, {
+        name: 'Grace Hopper',
+        currency,
+        walletAddress: address,
+      })
       const body = { amount: rawNumber(amount), currency, beneficiaryId: beneficiary.id, idempotencyKey: newId() }
       return (await service.payouts.createToken(partner.caller, body, ip)).payout
     },

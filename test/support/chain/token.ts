@@ -23,8 +23,7 @@ const opcodes: Readonly<Record<string, string>> = {
 /** One word is an instruction, `#…` pushes hexadecimal digits, `:name` is a place to jump to, `@name` pushes that place. */
 function assemble(program: string): string {
   const words = program.split(/\s+/).filter(Boolean)
-  const size = (word: string) =>
-    word.startsWith('#') ? word.length / 2 + 0.5 : word.startsWith('@') ? 3 : 1
+  const size = (word: string) => (word.startsWith('#') ? word.length / 2 + 0.5 : word.startsWith('@') ? 3 : 1)
   const places = new Map<string, number>()
   let at = 0
   for (const word of words) {

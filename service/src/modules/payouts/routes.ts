@@ -1,28 +1,35 @@
 /** Operation id -> service call and shape. */
 import type { ResponseOf } from '@partner-payments/wire'
-import type { Handlers } from '../../api/index.ts'
+import type { Answer, Handlers } from '../../api/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
-import type { Payouts } from './service.ts'
+import type { AcceptedPayout, Payouts } from './service.ts'
 import type { PayoutRow } from './store.ts'
 
 export function payoutsRoutes(payouts: Payouts): Handlers<'payouts'> {
   return {
-    createFiatPayout: async ({ caller, body, ip, nonce }) => {
-      const { payout, replayed } = await payouts.create(caller, body, ip, nonce)
-      return {
-        // A replay repeats the first answer, so that the status is Pending whatever the payout is now.
-        body: { ...documented(payout), status: 'Pending', idempotencyKey: body.idempotencyKey },
-        headers: {
-          location: `/v1/transactions/${encodeURIComponent(payout.reference)}`,
-          ...(replayed ? { 'idempotent-replayed': 'true' } : {}),
-        },
-      }
-    },
+    createFiatPayout: async ({ caller, body, ip, nonce }) =>
+      toAnswer(await payouts.create(caller, body, ip, nonce), body.idempotencyKey),
+    createTokenPayout: async ({ caller, body, ip }) =>
+      toAnswer(await payouts.createToken(caller, body, ip), body.idempotencyKey),
     getPayout: async ({ caller, params }) => ({ body: toRecord(await payouts.get(caller.partnerId, params.id)) }),
     cancelPayout: async ({ caller, params }) => ({ body: toRecord(await payouts.cancel(caller.partnerId, params.id)) }),
     listPayouts: async ({ caller, query }) => {
       const page = await payouts.list(caller.partnerId, query)
       return { body: { ...page, data: page.data.map(toRecord) } }
+    },
+  }
+}
+
+/** A replay repeats the first answer, so that the status is Pending whatever the payout is now. */
+function toAnswer(
+  { payout, replayed }: AcceptedPayout,
+  idempotencyKey: string,
+): Answer<ResponseOf<'createFiatPayout'>> {
+  return {
+    body: { ...documented(payout), status: 'Pending', idempotencyKey },
+    headers: {
+      location: `/v1/transactions/${encodeURIComponent(payout.reference)}`,
+      ...(replayed ? { 'idempotent-replayed': 'true' } : {}),
     },
   }
 }

@@ -180,7 +180,10 @@ async function check(harness: Harness, abilities: readonly string[]): Promise<vo
   assert.equal(results.length, checks.length)
   const unchecked = results.filter(({ result }) => result === 'not checked')
   for (const { details } of unchecked)
-    assert.ok(abilities.some((ability) => details.includes(ability)), details)
+    assert.ok(
+      abilities.some((ability) => details.includes(ability)),
+      details,
+    )
   assert.ok(results.length - unchecked.length >= 20, `${unchecked.length} checks were not run`)
 }
 
