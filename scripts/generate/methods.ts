@@ -21,6 +21,7 @@ const nouns: Readonly<Record<Tag, string>> = {
 /** Names that the rule would make unclear. */
 const names: Partial<Readonly<Record<OperationId, string>>> = {
   createCustomerAccount: 'createForCustomer',
+  createTokenPayout: 'createToken',
   getCustomerAccount: 'getForCustomer',
   testSubscription: 'sendTest',
   simulateChainBlocks: 'createChainBlocks',

@@ -69,7 +69,11 @@ export function finalTransaction(client: Client, reference: string): Promise<Jso
   })
 }
 
-const tokenDestination = { iban: undefined, walletAddress: '0x52908400098527886E0F7030069857D2E4169EE7' }
+const tokenPayee = {
+  name: 'Grace Hopper',
+  currency: 'USDC',
+  walletAddress: '0x52908400098527886E0F7030069857D2E4169EE7',
+}
 
 /** Sends 1,000 tokens to a wallet on the simulated chain, and waits until they are credited. */
 export async function simulateTokens(client: Client, wallet: string): Promise<void> {
@@ -125,7 +129,7 @@ export async function createWorld(client: Client, hookUrl: string): Promise<Worl
   })
   const since = new Date(Date.now() - 1000).toISOString()
   const wallet = success(await client.post('/v1/wallets', { customerId: guid, currency: 'USDC' }))
-  const tokenBeneficiary = await createBeneficiary(client, { ...tokenDestination, currency: 'USDC' })
+  const tokenBeneficiary = success(await client.post('/v1/beneficiaries', tokenPayee))
   await simulateTokens(client, textAt(wallet, 'id'))
   const recovery = textAt(success(await client.post(`${hook}/recover`, { since })), 'id')
   await until('the recovery is done', async () =>

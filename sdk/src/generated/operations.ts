@@ -578,7 +578,7 @@ export const methods = {
   },
   payouts: {
     create: 'createFiatPayout',
-    createTokenPayout: 'createTokenPayout',
+    createToken: 'createTokenPayout',
     list: 'listPayouts',
     get: 'getPayout',
     cancel: 'cancelPayout',

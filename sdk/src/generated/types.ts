@@ -1918,7 +1918,7 @@ export type Namespaces = {
      * Problem codes: not_found, insufficient_funds, currency_not_supported, beneficiary_currency_mismatch,
      * beneficiary_not_payable, request_in_progress, idempotency_key_reused.
      */
-    readonly createTokenPayout: ((body: TokenPayoutCreate, options?: CallOptions) => Promise<TokenPayout>) & ((body: Omit<TokenPayoutCreate, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<TokenPayout>)
+    readonly createToken: ((body: TokenPayoutCreate, options?: CallOptions) => Promise<TokenPayout>) & ((body: Omit<TokenPayoutCreate, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<TokenPayout>)
     /**
      * List payouts.
      *
