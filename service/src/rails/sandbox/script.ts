@@ -60,6 +60,7 @@ const behaviours = {
     reasonCode: 'AC04',
   },
   unreachable: { kind: 'unreachable', attempts: 2 },
+  silent: { kind: 'unreachable', attempts: Number.POSITIVE_INFINITY },
   short: { kind: 'settle-short' },
   contradicted: {
     kind: 'contradict',
@@ -80,6 +81,7 @@ export const magicAmounts: Readonly<Record<string, keyof typeof behaviours>> = {
   '4001.07': 'sent',
   '4001.08': 'short',
   '4001.09': 'contradicted',
+  '4001.10': 'silent',
 }
 /** Creditor names such as `Sandbox Rejected`, case-insensitive. */
 export const magicNamePrefix = 'sandbox '
