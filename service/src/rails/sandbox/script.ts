@@ -25,6 +25,8 @@ export type Behaviour =
   | ({ readonly kind: 'contradict' } & Reason)
   /** Unreachable for the first attempts, then settles. */
   | { readonly kind: 'unreachable'; readonly attempts: number }
+  /** Never reachable. The payout fails once its attempts are used up. */
+  | { readonly kind: 'silent'; readonly errorKey: 'BankUnreachable' }
 
 const behaviours = {
   settled: { kind: 'settle' },
@@ -60,7 +62,7 @@ const behaviours = {
     reasonCode: 'AC04',
   },
   unreachable: { kind: 'unreachable', attempts: 2 },
-  silent: { kind: 'unreachable', attempts: Number.POSITIVE_INFINITY },
+  silent: { kind: 'silent', errorKey: 'BankUnreachable' },
   short: { kind: 'settle-short' },
   contradicted: {
     kind: 'contradict',
@@ -145,6 +147,7 @@ export function notificationsOfInstruction(behaviour: Behaviour, money: Money): 
       return [settled, { kind: 'payout.returned', afterSteps: 2, payload }]
     }
     case 'stay-sent':
+    case 'silent':
     case 'refuse':
       return []
   }
