@@ -25,6 +25,9 @@ const names: Partial<Readonly<Record<OperationId, string>>> = {
   testSubscription: 'sendTest',
   simulateDeposit: 'createDeposit',
   simulateWithdrawal: 'createWithdrawal',
+  simulateCredit: 'createCredit',
+  reverseSimulatedCredit: 'reverseCredit',
+  simulateEvent: 'sendEvent',
 }
 
 function nameOf(id: OperationId, tag: Tag): string {

@@ -165,7 +165,18 @@ export function composeModules(deps: ModulesDeps) {
   const fx = createFx({ ...shared, rates, terms: config })
   const payouts = createPayouts({ ...shared, cursors, beneficiaries, quotes: fx, chooseConnector, payoutsPerBatchMax })
   const deposits = createDeposits({ ...shared, access, ownersOf: accounts.ownersOf })
-  const simulations = createSimulations({ bank, deposits, payouts, rates, access, clock, ...signatureSettings(config) })
+  const simulations = createSimulations({
+    db,
+    clock,
+    bank,
+    accounts,
+    deposits,
+    payouts,
+    rates,
+    access,
+    eventOutbox,
+    ...signatureSettings(config),
+  })
 
   const send = createRequestSender({ clock, allowLoopback: config.WEBHOOK_HTTP, proxy: config.WEBHOOK_PROXY_URL })
   const testDeliveries = createTestDeliveries({ db, clock, sealer, send, sample: createSample(access, db) })
@@ -212,7 +223,7 @@ const createHandlers = (modules: Modules): AllHandlers => ({
   ...customersRoutes(modules.customers, modules.idempotency),
   ...fxRoutes(modules.fx),
   ...payoutsRoutes(modules.payouts),
-  ...simulationsRoutes(modules.simulations),
+  ...simulationsRoutes(modules.simulations, modules.idempotency),
   ...transactionsRoutes(modules.transactions),
   ...usersRoutes(modules.users, modules.idempotency),
   ...webhooksRoutes(modules.webhooks, modules.testDeliveries, modules.idempotency),

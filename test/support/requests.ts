@@ -140,6 +140,13 @@ const valid: Readonly<Record<OperationId, (world: World) => ValidRequest>> = {
       signature: 'AAAA',
       canonicalString: 'POST',
     }),
+  simulateCredit: (world) =>
+    at(
+      '/v1/simulations/credits',
+      withAmount({ iban: world.iban, currency: 'EUR', debtorName: 'Ada Lovelace', remittance: 'Thank you' }),
+    ),
+  reverseSimulatedCredit: (world) => at(`/v1/simulations/credits/${world.credit}/reversal`),
+  simulateEvent: () => at('/v1/simulations/events', { eventType: 'transaction.status.changed' }),
   simulateFxRates: () => at('/v1/simulations/fx/rates', '{"base":"EUR","quote":"USD","rate":1.25,"stale":false}'),
   simulateWithdrawal: (world) =>
     at(

@@ -80,6 +80,10 @@ export type World = {
   readonly invitation: string
   readonly subscription: string
   readonly delivery: string
+  /** Of the customer. */
+  readonly iban: string
+  /** A transfer to that IBAN. */
+  readonly credit: string
   readonly recovery: string
   /** Held, and open for 30 minutes. */
   readonly quote: string
@@ -89,7 +93,7 @@ export type World = {
 export async function createWorld(client: Client, hookUrl: string): Promise<World> {
   const customer = await createCustomer(client)
   const guid = textAt(customer, 'guid')
-  success(await client.post(`/v1/customers/${guid}/account`))
+  const iban = textAt(success(await client.post(`/v1/customers/${guid}/account`)), 'iban')
   const beneficiary = textAt(await createBeneficiary(client, { customerId: guid }), 'id')
   const reference = textAt(
     success(await client.post('/v1/payouts/fiat', payoutText(beneficiary, '25.00'))),
@@ -103,6 +107,12 @@ export async function createWorld(client: Client, hookUrl: string): Promise<Worl
   const subscription = success(await client.post('/v1/webhooks', { url: hookUrl, events }))
   await finalTransaction(client, reference)
   const hook = `/v1/webhooks/${textAt(subscription, 'id')}`
+  const transfer = `{"amount":3.00,"currency":"EUR","iban":"${iban}"}`
+  const credit = textAt(success(await client.post('/v1/simulations/credits', transfer)), 'creditId')
+  await until('the transfer has arrived', async () => {
+    const deposits = await listAll(client, '/v1/transactions', `&customerId=${guid}&category=Deposit`)
+    return deposits.some(({ status }) => status === 'Completed')
+  })
   const deposit = { customerId: guid, amount: 5, currency: 'EUR', outcome: 'completed' }
   const deposited = success(await client.post('/v1/simulations/deposits', deposit))
   await finalTransaction(client, textAt(deposited, 'reference'))
@@ -127,6 +137,8 @@ export async function createWorld(client: Client, hookUrl: string): Promise<Worl
     invitation: textAt(listAt(success(invited), 'invitations')[0] ?? {}, 'inviteId'),
     subscription: textAt(subscription, 'id'),
     delivery,
+    iban,
+    credit,
     recovery,
     quote,
   }

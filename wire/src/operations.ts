@@ -766,6 +766,53 @@ export const operations = {
     refusals: ['not_found', 'currency_not_supported', 'insufficient_funds'],
     sandboxOnly: true,
   },
+  simulateCredit: {
+    tag: 'simulations',
+    method: 'POST',
+    path: '/v1/simulations/credits',
+    body: simulations.SimulatedCreditCreate,
+    response: simulations.SimulatedCredit,
+    idempotency: 'header',
+    permission: 'simulations:write',
+    source: 'extension',
+    summary: 'Simulate a transfer to an IBAN',
+    description:
+      'Simulates a transfer that nothing announced. The sandbox bank credits the IBAN and reports it: the customer gets a ' +
+      'completed deposit. If `remittance` contains the creditor reference of a waiting checkout session, the session is ' +
+      'paid instead. Idempotent by `Idempotency-Key`; without a key a repeated request sends a second transfer.',
+    refusals: ['not_found', 'currency_not_supported'],
+    sandboxOnly: true,
+  },
+  reverseSimulatedCredit: {
+    tag: 'simulations',
+    method: 'POST',
+    path: '/v1/simulations/credits/{creditId}/reversal',
+    params: { creditId: described(Uuid, 'The `creditId` of the simulated transfer.') },
+    permission: 'simulations:write',
+    source: 'extension',
+    summary: 'Reverse a simulated transfer',
+    description:
+      'The sandbox bank takes the credit back. A new, linked transaction takes the money from the balance. If the balance ' +
+      'is too small, the operator bears it until a person decides. A repetition changes nothing.',
+    refusals: ['not_found'],
+    sandboxOnly: true,
+  },
+  simulateEvent: {
+    tag: 'simulations',
+    method: 'POST',
+    path: '/v1/simulations/events',
+    body: simulations.SimulatedEventCreate,
+    response: simulations.SimulatedEvent,
+    idempotency: 'header',
+    permission: 'simulations:write',
+    source: 'extension',
+    summary: 'Send a sample of an event',
+    description:
+      'Appends a sample of the event to your feed. Every subscription that wants the event receives it like a real one: ' +
+      'signed, retried and in order. Its data name no existing transaction. Idempotent by `Idempotency-Key`.',
+    refusals: [],
+    sandboxOnly: true,
+  },
   diagnoseSignature: {
     tag: 'simulations',
     method: 'POST',

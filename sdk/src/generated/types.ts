@@ -667,6 +667,28 @@ export type Simulated = {
   readonly currency: string
 }
 
+export type SimulatedCredit = {
+  /** Identifies the credit at the sandbox bank. Reverse it by this id. */
+  readonly creditId: string
+  /** Amount in major units of `currency`. */
+  readonly amount: Amount
+  /** Currency of the credit. */
+  readonly currency: string
+}
+
+export type SimulatedCreditCreate = {
+  /** An IBAN of one of your customers, which is credited. */
+  readonly iban: string
+  /** Amount in major units of `currency`: 0.01 to 10,000,000.00, at most 2 decimal digits. */
+  readonly amount: AmountInput
+  /** Currency of the transfer, ISO 4217 alpha-3. */
+  readonly currency: string
+  /** Name of the payer. Default: `Sandbox Payer`. */
+  readonly debtorName?: string | null | undefined
+  /** What the payer writes. A creditor reference (ISO 11649) of a checkout session pays that session. */
+  readonly remittance?: string | null | undefined
+}
+
 export type SimulatedDepositCreate = {
   /** The `guid` or the `serviceId` of the customer. */
   readonly customerId: string
@@ -682,6 +704,18 @@ export type SimulatedDepositCreate = {
   readonly idempotencyKey?: string | null | undefined
   /** A JSON object of at most 4096 bytes. The events of the deposit return it unchanged. */
   readonly customFields?: { readonly [name: string]: unknown } | null | undefined
+}
+
+export type SimulatedEvent = {
+  /** The event. */
+  readonly eventType: string
+  /** The `reference` in its data. It names no transaction. */
+  readonly reference: string
+}
+
+export type SimulatedEventCreate = {
+  /** The event to send. */
+  readonly eventType: 'partner.customer.deposit.created' | 'partner.customer.deposit.initiated' | 'partner.customer.deposit.submitted' | 'partner.customer.deposit.accepted' | 'partner.customer.deposit.failed' | 'partner.customer.deposit.completed' | 'partner.customer.deposit.expired' | 'partner.customer.withdrawal.requested' | 'partner.customer.withdrawal.accepted' | 'partner.customer.withdrawal.sent' | 'partner.customer.withdrawal.failed' | 'transaction.status.changed'
 }
 
 export type SimulatedWithdrawalCreate = {
@@ -1765,6 +1799,9 @@ export type OperationResults = {
     }[]
   }
   readonly simulateWithdrawal: Simulated
+  readonly simulateCredit: SimulatedCredit
+  readonly reverseSimulatedCredit: void
+  readonly simulateEvent: SimulatedEvent
   readonly diagnoseSignature: SignatureDiagnosis
 }
 
@@ -2240,6 +2277,38 @@ export type Namespaces = {
      * idempotency_key_reused.
      */
     readonly createWithdrawal: (body: SimulatedWithdrawalCreate, options?: CallOptions) => Promise<Simulated>
+    /**
+     * Simulate a transfer to an IBAN.
+     *
+     * Simulates a transfer that nothing announced. The sandbox bank credits the IBAN and reports it: the customer
+     * gets a completed deposit. If `remittance` contains the creditor reference of a waiting checkout session, the
+     * session is paid instead. Idempotent by `Idempotency-Key`; without a key a repeated request sends a second
+     * transfer.
+     *
+     * `POST /v1/simulations/credits`, permission `simulations:write`, sandbox only.
+     * Problem codes: not_found, currency_not_supported, request_in_progress, idempotency_key_reused.
+     */
+    readonly createCredit: (body: SimulatedCreditCreate, options?: CallOptions) => Promise<SimulatedCredit>
+    /**
+     * Reverse a simulated transfer.
+     *
+     * The sandbox bank takes the credit back. A new, linked transaction takes the money from the balance. If the
+     * balance is too small, the operator bears it until a person decides. A repetition changes nothing.
+     *
+     * `POST /v1/simulations/credits/{creditId}/reversal`, permission `simulations:write`, sandbox only.
+     * Problem codes: not_found.
+     */
+    readonly reverseCredit: (creditId: string, options?: CallOptions) => Promise<void>
+    /**
+     * Send a sample of an event.
+     *
+     * Appends a sample of the event to your feed. Every subscription that wants the event receives it like a real
+     * one: signed, retried and in order. Its data name no existing transaction. Idempotent by `Idempotency-Key`.
+     *
+     * `POST /v1/simulations/events`, permission `simulations:write`, sandbox only.
+     * Problem codes: request_in_progress, idempotency_key_reused.
+     */
+    readonly sendEvent: (body: SimulatedEventCreate, options?: CallOptions) => Promise<SimulatedEvent>
     /**
      * Diagnose a signed request.
      *
