@@ -13,6 +13,7 @@ import { type Options, parseCommand } from './options.ts'
 import { moveCommands } from './moves.ts'
 import { partnerCommands } from './partners.ts'
 import { serviceAccountCommands } from './service-accounts.ts'
+import { walletKeyCommands } from './wallet-keys.ts'
 
 const operatorUsage = `operator commands:
   operator partner create --name NAME
@@ -32,6 +33,7 @@ const operatorUsage = `operator commands:
   operator ledger balances --partner ID [--at TIME]
   operator ledger statement --partner ID --currency EUR [--account balance] [--from TIME] [--to TIME] [--format table|csv]
   operator fx position
+  operator wallet-key create
   operator key list
   operator key reseal
   operator backup create
@@ -49,6 +51,7 @@ const commands: ReadonlyMap<string, Command> = new Map(
     ...ledgerCommands,
     ...fxCommands,
     ...keyCommands,
+    ...walletKeyCommands,
     ...caseCommands,
     ...backupCommands,
   }),

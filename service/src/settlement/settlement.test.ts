@@ -38,7 +38,7 @@ const ledger = createLedger({ clock })
 const eventOutbox = createEventOutbox()
 const bank = createSandboxBank({ db, clock, stepMs })
 const customers = createCustomers({ db, clock, sealer, cursors, log })
-const beneficiaries = createBeneficiaries({ db, clock, cursors, customers })
+const beneficiaries = createBeneficiaries({ db, clock, cursors, customers, refusedAddress: () => undefined })
 const transactions = createTransactions({ db, clock, cursors, eventOutbox, customers })
 const cases = createCases({ db, clock, log, ledger, addOperator: access.addOperator })
 const shared = { db, clock, cases, ledger, eventOutbox, customers, transactions }

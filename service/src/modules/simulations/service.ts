@@ -7,6 +7,7 @@ import { createCredits } from './credits.ts'
 import { requireSandboxCurrency, type SimulationsDeps } from './deps.ts'
 import { createSamples } from './events.ts'
 import { createRatesByHand } from './rates-by-hand.ts'
+import { type ChainSimulations, createChainSimulations } from './chain.ts'
 import { createSignatureDebugger } from './signature-debugger.ts'
 
 export type Simulated = {
@@ -16,7 +17,7 @@ export type Simulated = {
   readonly replayed: boolean
 }
 
-export type Simulations = {
+export type Simulations = ChainSimulations & {
   /** Refuses: validation_failed, not_found (customerId), currency_not_supported, idempotency_key_reused, request_in_progress. */
   readonly deposit: (caller: Caller, body: BodyOf<'simulateDeposit'>, ip: string) => Promise<Simulated>
   /** Refuses with the codes of `deposit`, and with insufficient_funds. */
@@ -74,6 +75,7 @@ export function createSimulations(deps: SimulationsDeps): Simulations {
     ...createCredits(deps),
     event: createSamples(deps),
     fxRates: createRatesByHand(deps),
+    ...createChainSimulations(deps),
     diagnose: createSignatureDebugger(deps),
   }
 }
