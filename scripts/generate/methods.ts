@@ -9,6 +9,7 @@ export type Namespace = { readonly tag: Tag; readonly methods: readonly Method[]
 const nouns: Readonly<Record<Tag, string>> = {
   accounts: 'Accounts?',
   beneficiaries: 'Beneficiar(?:y|ies)',
+  checkout: 'CheckoutSessions?',
   customers: 'Customers?',
   payouts: '(?:Fiat)?Payouts?',
   simulations: 'Simulations?',
@@ -24,6 +25,7 @@ const names: Partial<Readonly<Record<OperationId, string>>> = {
   testSubscription: 'sendTest',
   simulateDeposit: 'createDeposit',
   simulateWithdrawal: 'createWithdrawal',
+  simulateCheckoutSession: 'runCheckoutSession',
 }
 
 function nameOf(id: OperationId, tag: Tag): string {

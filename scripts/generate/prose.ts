@@ -104,9 +104,10 @@ JSON pointer. Quote \`requestId\` (also \`X-Request-Id\`) when you contact suppo
 export const tagDescriptions: Readonly<Record<Tag, string>> = {
   accounts: 'Customer IBANs and partner balances.',
   beneficiaries: 'The payees of payouts. A beneficiary belongs to a customer or to the partner itself.',
+  checkout: 'Checkout sessions: deposits with a payment page for the payer.',
   customers: 'Customers and their identity (KYC) data.',
   payouts: 'Fiat payouts to beneficiaries, idempotent by `idempotencyKey`.',
-  simulations: 'Sandbox only: simulated deposits and withdrawals with a chosen outcome.',
+  simulations: 'Sandbox only: simulated deposits, withdrawals and payers with a chosen outcome.',
   transactions: 'Deposits, withdrawals and conversions, each with its timeline.',
   users: "Invitations to the partner's team.",
   webhooks: 'Event types, webhook subscriptions, deliveries, recoveries and the event feed.',

@@ -3,6 +3,7 @@
  * is no registry and no global state.
  */
 import { createAccess, type Access, sealedApiSecrets } from './access/index.ts'
+import { createCheckoutSite } from './checkout-page/index.ts'
 import type { Config } from './config.ts'
 import { createRequestSender, startStatisticsCollector, startDelivery } from './delivery/index.ts'
 import { createGateway, docsAssets, type Gateway } from './gateway/index.ts'
@@ -45,6 +46,7 @@ import {
 } from './rails/index.ts'
 import { accountsRoutes, createAccounts } from './modules/accounts/index.ts'
 import { beneficiariesRoutes, createBeneficiaries } from './modules/beneficiaries/index.ts'
+import { checkoutRoutes, createCheckout, sealedLinkTokens } from './modules/checkout/index.ts'
 import { createCustomers, customersRoutes, sealedKyc } from './modules/customers/index.ts'
 import { createDeposits, type Deposits } from './modules/deposits/index.ts'
 import { createPayouts, payoutsRoutes } from './modules/payouts/index.ts'
@@ -158,7 +160,21 @@ export function composeModules(deps: ModulesDeps) {
   const shared = { db, clock, cases, ledger, eventOutbox, customers, transactions }
   const payouts = createPayouts({ ...shared, cursors, beneficiaries, chooseConnector, payoutsPerBatchMax })
   const deposits = createDeposits({ ...shared, access })
-  const simulations = createSimulations({ bank, deposits, payouts, access, clock, ...signatureSettings(config) })
+  const checkout = createCheckout({
+    ...{ db, clock, sealer, cursors, access, accounts, customers, deposits },
+    bank: config.SIMULATIONS && usesSandboxBank(config) ? bank : undefined,
+    sandbox: config.MODE === 'sandbox',
+    publicUrl: publicUrlOf(config),
+  })
+  const simulations = createSimulations({
+    bank,
+    checkout,
+    deposits,
+    payouts,
+    access,
+    clock,
+    ...signatureSettings(config),
+  })
 
   const send = createRequestSender({ clock, allowLoopback: config.WEBHOOK_HTTP, proxy: config.WEBHOOK_PROXY_URL })
   const testDeliveries = createTestDeliveries({ db, clock, sealer, send, sample: createSample(access, db) })
@@ -180,6 +196,7 @@ export function composeModules(deps: ModulesDeps) {
     transactions,
     payouts,
     deposits,
+    checkout,
     simulations,
     testDeliveries,
   }
@@ -188,8 +205,10 @@ export function composeModules(deps: ModulesDeps) {
 /** What the signature debugger compares a described request with. */
 const signatureSettings = (config: Config) => ({
   windowSeconds: config.TIMESTAMP_WINDOW_SECONDS,
-  publicUrl: config.PUBLIC_URL ?? `http://${config.HOST}:${config.PORT}`,
+  publicUrl: publicUrlOf(config),
 })
+
+const publicUrlOf = ({ PUBLIC_URL, HOST, PORT }: Config): string => PUBLIC_URL ?? `http://${HOST}:${PORT}`
 
 /** A connector that neither RAIL nor a rule names does not run. */
 const usesSandboxBank = ({ RAIL, RAIL_RULES }: Config) =>
@@ -200,9 +219,10 @@ export type Modules = ReturnType<typeof composeModules>
 const createHandlers = (modules: Modules): AllHandlers => ({
   ...accountsRoutes(modules.accounts, modules.idempotency),
   ...beneficiariesRoutes(modules.beneficiaries, modules.idempotency),
+  ...checkoutRoutes(modules.checkout, modules.idempotency),
   ...customersRoutes(modules.customers, modules.idempotency),
   ...payoutsRoutes(modules.payouts),
-  ...simulationsRoutes(modules.simulations),
+  ...simulationsRoutes(modules.simulations, modules.idempotency),
   ...transactionsRoutes(modules.transactions),
   ...usersRoutes(modules.users, modules.idempotency),
   ...webhooksRoutes(modules.webhooks, modules.testDeliveries, modules.idempotency),
@@ -241,7 +261,14 @@ export function compose(given: ServiceDeps): Service {
     deposits,
     ledger,
     sealer,
-    sealedColumns: [sealedApiSecrets, sealedKyc, sealedWebhookSecrets, sealedMailSecrets, sealedAnswers],
+    sealedColumns: [
+      sealedApiSecrets,
+      sealedKyc,
+      sealedWebhookSecrets,
+      sealedMailSecrets,
+      sealedAnswers,
+      sealedLinkTokens,
+    ],
     startSettlement: settlementWorkers,
     gateway: (form) => composeGateway(deps, modules, form),
     releaseLeases: async () => {
@@ -365,9 +392,10 @@ function mailParts({ config, mailboxFolder }: ServiceDeps) {
 
 async function composeGateway(deps: ServiceDeps, modules: Modules, form: GatewayForm): Promise<Gateway> {
   const { config, clock, log, observability, tracing } = deps
-  const { access } = modules
+  const { access, checkout } = modules
   const common = {
     handlers: createHandlers(modules),
+    site: await createCheckoutSite({ checkout, clock, sandbox: config.MODE === 'sandbox' }),
     internalKey: deriveKey(config.MASTER_KEY[0], 'internal'),
     log,
     clock,
@@ -388,6 +416,7 @@ async function composeGateway(deps: ServiceDeps, modules: Modules, form: Gateway
     access,
     windowSeconds: config.TIMESTAMP_WINDOW_SECONDS,
     rate: { perSecond: config.RATE_PER_SECOND, burst: config.RATE_BURST },
+    pageRate: { perSecond: config.PAGE_RATE_PER_SECOND, burst: config.PAGE_RATE_BURST },
   }
   if (form === 'api') return createGateway({ ...common, form, pages: [] })
   const pages = await docsAssets({ sandbox: config.MODE === 'sandbox', simulations: config.SIMULATIONS })

@@ -96,6 +96,7 @@ const provocations: Readonly<Record<Trigger, (subject: Subject) => Promise<unkno
     return service.deposits.processNotification(connector, { ...notified(subject), kind: 'deposit.settled', money })
   },
   expired: expire,
+  ended: ({ payment: { partnerId }, id }) => service.db.transaction((tx) => service.deposits.end(tx, partnerId, id)),
 }
 
 async function inStatus(status: string): Promise<Subject> {
@@ -159,6 +160,8 @@ test('a transition is not written from another status than the one that was judg
     errorDetails: null,
     expiresAt: null,
     heldSince: null,
+    ipAddress: null,
+    paymentCountry: null,
   }
   const write = (fromStatus: (typeof statuses)[number]) =>
     service.db.transaction(async (tx) =>

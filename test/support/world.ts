@@ -79,6 +79,7 @@ export type World = {
   readonly subscription: string
   readonly delivery: string
   readonly recovery: string
+  readonly session: string
 }
 
 /** Creates one resource of each kind and waits until all are final. `hookUrl` receives the deliveries. */
@@ -97,6 +98,8 @@ export async function createWorld(client: Client, hookUrl: string): Promise<Worl
   const events = ['transaction.status.changed']
   const subscription = success(await client.post('/v1/webhooks', { url: hookUrl, events }))
   await finalTransaction(client, reference)
+  const order = { amount: 5, currency: 'EUR', customerId: guid, idempotencyKey: randomUUID() }
+  const session = success(await client.post('/v1/checkout/sessions', order))
   const hook = `/v1/webhooks/${textAt(subscription, 'id')}`
   const deposit = { customerId: guid, amount: 5, currency: 'EUR', outcome: 'completed' }
   const deposited = success(await client.post('/v1/simulations/deposits', deposit))
@@ -120,6 +123,7 @@ export async function createWorld(client: Client, hookUrl: string): Promise<Worl
     subscription: textAt(subscription, 'id'),
     delivery,
     recovery,
+    session: textAt(session, 'sessionId'),
   }
 }
 

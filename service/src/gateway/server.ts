@@ -14,6 +14,7 @@ import { type Log, newId, type Tracing } from '../kernel/index.ts'
 import type { Headers } from './signature.ts'
 import type { Incoming } from './incoming.ts'
 import { type AdmissionControl, retryHeaders } from './admission.ts'
+import type { PublicPipeline } from './public.ts'
 import { type ProblemAnswer, toProblem } from './problems.ts'
 import { refuseOnSocket } from './socket-refusal.ts'
 
@@ -71,10 +72,14 @@ type Authenticating = {
    * without credentials cannot find out which paths exist. Throws or returns a refusal.
    */
   readonly authenticateOnly: (request: RawRequest) => Promise<Reply | undefined>
+  readonly pages: PublicPipeline
 }
 /** Every request, also of pages and unknown paths, goes to another process. Returns undefined if the response was sent. */
 type Passing = { readonly pass: Handle }
 export type Pipeline = Authenticating | Passing
+
+/** What logs and metrics name: an operation, a public page, or a path that is neither. */
+type Answering = OperationId | 'page' | 'unknown'
 
 export type ServerOptions = {
   readonly pipeline: Pipeline
@@ -90,7 +95,7 @@ export type ServerOptions = {
   readonly targetOf?: ((headers: Headers) => string | undefined) | undefined
   readonly pages: readonly Page[]
   readonly admission: Pick<AdmissionControl, 'isFull'>
-  readonly observe?: ((operation: OperationId | 'unknown', status: number, durationMs: number) => void) | undefined
+  readonly observe?: ((operation: Answering, status: number, durationMs: number) => void) | undefined
 }
 
 /** How often Node looks for requests that exceed their time. */
@@ -151,6 +156,7 @@ export function createServer(options: ServerOptions): Server {
   })
   const drain = closeAfterAnswer(app)
   mountPages(app, options)
+  mountPublic(app, options)
   mountOperations(app, options)
   app.setNotFoundHandler(notFound)
   return { app, drain }
@@ -217,12 +223,26 @@ function mountPages(app: FastifyInstance, { pages }: ServerOptions): void {
     })
 }
 
+function mountPublic(app: FastifyInstance, options: ServerOptions): void {
+  const { pipeline } = options
+  if ('pass' in pipeline) return
+  for (const route of pipeline.pages.routes)
+    app.route({
+      method: route.method === 'GET' ? ['GET', 'HEAD'] : 'POST',
+      url: toUrl(route.path),
+      handler: answering(options, 'page', (request, reply) => pipeline.pages.run(route, request, reply)),
+    })
+}
+
+/** As Fastify writes parameters. */
+const toUrl = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1')
+
 function mountOperations(app: FastifyInstance, options: ServerOptions): void {
   const { pipeline } = options
   const allowed = new Map<string, string[]>()
   for (const id of operationIds) {
     const { method, path } = operations[id]
-    const url = path.replaceAll(/\{(\w+)\}/g, ':$1')
+    const url = toUrl(path)
     allowed.set(url, [...(allowed.get(url) ?? []), method])
     app.route({
       method,
@@ -253,7 +273,7 @@ function mountOperations(app: FastifyInstance, options: ServerOptions): void {
 
 type Answered = {
   readonly requestId: string
-  readonly operation: OperationId | 'unknown'
+  readonly operation: Answering
   readonly status: number
   readonly durationMs: number
   /** Of the client; see TRUSTED_PROXIES. */
@@ -277,7 +297,7 @@ function answered({ log, observe }: ServerOptions, { durationMs, trace = {}, ...
 }
 
 /** Wraps a route: converts failures to problems, adds the request id and records the response. */
-function answering(options: ServerOptions, operation: OperationId | 'unknown', handle: Handle) {
+function answering(options: ServerOptions, operation: Answering, handle: Handle) {
   const { log } = options
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const started = performance.now()
@@ -309,7 +329,7 @@ function answering(options: ServerOptions, operation: OperationId | 'unknown', h
 /** The request as a span of its caller's trace. A refusal is no failure of the span; its code is an attribute. */
 function traced(
   tracing: Tracing | undefined,
-  operation: OperationId | 'unknown',
+  operation: Answering,
   request: FastifyRequest,
   work: () => Promise<Reply | undefined>,
 ): Promise<Reply | undefined> {

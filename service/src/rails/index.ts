@@ -18,7 +18,9 @@ export {
   type InstructionKey,
   type InstructionOutcome,
   type Money,
+  type PayerOrigin,
 } from './port.ts'
 export { type ChooseConnector, createChooseConnector } from './rules.ts'
+export { type BankStep, payerSteps, sandboxBankCountries } from './sandbox/script.ts'
 export { createSandboxBank, type SandboxBank, sandboxConnectorId } from './sandbox/service.ts'
 export { railsSettings } from './settings.ts'

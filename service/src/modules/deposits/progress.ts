@@ -17,9 +17,9 @@ import { type DepositEvent, depositLifecycle, mayExpire } from './lifecycle.ts'
 import * as store from './store.ts'
 
 export type DepositNotification = Extract<BankNotification, { readonly kind: `deposit.${string}` }>
-/** What changes the status of a deposit. What no connector reports is a time that has passed. */
+/** What changes the status of a deposit. What no connector reports is a time that has passed, or the partner's decision. */
 export type DepositTrigger = (DepositNotification & { readonly connector: string }) | Expiry
-type Expiry = { readonly kind: 'expired'; readonly partnerId: string; readonly subjectId: string }
+type Expiry = { readonly kind: 'expired' | 'ended'; readonly partnerId: string; readonly subjectId: string }
 
 type DepositMove = Transit<store.Deposit, DepositTrigger, DepositEvent>
 
@@ -29,9 +29,10 @@ export function createApplyBatch(deps: DepositsDeps) {
     clock: deps.clock,
     lifecycle: depositLifecycle,
     lock: store.lockDeposits,
-    actorOf: (trigger: DepositTrigger) => ('connector' in trigger ? 'bank' : 'time'),
+    actorOf: (trigger: DepositTrigger) =>
+      'connector' in trigger ? 'bank' : trigger.kind === 'ended' ? 'partner' : 'time',
     holds: ({ expiresAt }: store.Deposit, trigger, now) =>
-      'connector' in trigger || (expiresAt !== null && expiresAt <= now),
+      trigger.kind !== 'expired' || (expiresAt !== null && expiresAt <= now),
     kindOf: (deposit, trigger) => (isMisfit(deposit, trigger) ? 'misfit' : trigger.kind),
     isForeign: (_deposit, trigger) => (moneyOf(trigger)?.amount ?? 1n) <= 0n,
     write: (tx, moves, now) => write(deps, tx, moves, now),
@@ -93,7 +94,19 @@ const changeOf = ({ row, trigger, transition: { to } }: DepositMove, now: Date):
   errorDetails: to === 'Failed' ? detailsOf(trigger) : null,
   expiresAt: mayExpire(to) ? row.expiresAt : null,
   heldSince: to === 'Submitted' ? now : to === 'Accepted' ? row.heldSince : null,
+  ...originOf(trigger),
 })
+
+/** Where the payment really began, which is known once it begins. */
+function originOf(trigger: DepositTrigger) {
+  const payer = trigger.kind === 'deposit.initiated' ? trigger.payer : undefined
+  return { ipAddress: payer?.ipAddress ?? null, paymentCountry: payer?.countryCode ?? null }
+}
+
+function withOrigin({ row, trigger }: DepositMove): store.Deposit {
+  const { ipAddress, paymentCountry } = originOf(trigger)
+  return { ...row, ipAddress: ipAddress ?? row.ipAddress, paymentCountry: paymentCountry ?? row.paymentCountry }
+}
 
 const detailsOf = (trigger: DepositTrigger): string | null => {
   if ('details' in trigger) return trigger.details
@@ -134,11 +147,9 @@ const debtorOf = ({ debtor }: store.Deposit) =>
 
 type NewDepositEvent = { [N in DepositEvent]: NewEvent<N> }[DepositEvent]
 
-function eventOf(
-  { row: deposit, trigger, transition }: DepositMove,
-  owners: ReadonlyMap<string, Payer>,
-  now: Date,
-): NewDepositEvent {
+function eventOf(move: DepositMove, owners: ReadonlyMap<string, Payer>, now: Date): NewDepositEvent {
+  const { trigger, transition } = move
+  const deposit = withOrigin(move)
   const { partnerId, customerId } = deposit
   const customer = present(owners.get(partnerKey(partnerId, customerId)), "a deposit's customer exists")
   const type = present(transition.event, 'each transition of a deposit has an event')

@@ -69,6 +69,13 @@ export function depositByKey(
 
 export type DepositKey = { readonly partnerId: string; readonly id: string }
 
+/** The deposits of checkout sessions, in no order. */
+export function depositsByIds(tx: Tx, keys: readonly DepositKey[]): Promise<readonly Deposit[]> {
+  return tx.rows<Deposit>(sql`/* deposits.depositsByIds */
+    select ${facts} from deposits.deposits
+    where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])`)
+}
+
 /** Locks in the order of the ids, so that two batches cannot deadlock. */
 export function lockDeposits(tx: Tx, keys: readonly DepositKey[]): Promise<readonly Deposit[]> {
   return tx.rows<Deposit>(sql`/* deposits.lockDeposits */
@@ -113,6 +120,9 @@ export type DepositChange = DepositKey & {
   readonly errorDetails: string | null
   readonly expiresAt: Date | null
   readonly heldSince: Date | null
+  /** Null leaves the stored value, as for `paymentCountry`. */
+  readonly ipAddress: string | null
+  readonly paymentCountry: string | null
 }
 
 /** Most changes of a batch have the same values in these columns. */
@@ -126,8 +136,16 @@ const givenChanges = givenBy<DepositChange>(
     errorDetails: 'text',
     expiresAt: 'timestamptz',
     heldSince: 'timestamptz',
+    ipAddress: 'text',
+    paymentCountry: 'text',
   },
-  [['partnerId'], ['fromStatus', 'status', 'errorDetails'], ['debtor'], ['expiresAt', 'heldSince']],
+  [
+    ['partnerId'],
+    ['fromStatus', 'status', 'errorDetails'],
+    ['debtor'],
+    ['expiresAt', 'heldSince'],
+    ['ipAddress', 'paymentCountry'],
+  ],
 )
 
 /**
@@ -139,7 +157,9 @@ export function updateDeposits(tx: Tx, changes: readonly DepositChange[], now: D
   tx.later(
     unprepared(sql`/* deposits.updateDeposits */
     update deposits.deposits as deposit set status = given.status, debtor = coalesce(given.debtor, deposit.debtor),
-      error_details = given.error_details, expires_at = given.expires_at, held_since = given.held_since, updated_at = ${now}
+      error_details = given.error_details, expires_at = given.expires_at, held_since = given.held_since,
+      ip_address = coalesce(given.ip_address, deposit.ip_address),
+      payment_country = coalesce(given.payment_country, deposit.payment_country), updated_at = ${now}
     from (${givenChanges(changes)}) as given
     where ${ofPartners(partnerIds, sql`deposit.partner_id`)}
       and deposit.partner_id = given.partner_id and deposit.id = given.id and deposit.status = given.from_status`),

@@ -4,6 +4,8 @@ import type { Access } from '../../access/index.ts'
 import { type Caller, readAmount, readCurrency, Refusal } from '../../api/index.ts'
 import { type Clock, type Currency, dayMs, type Minor } from '../../kernel/index.ts'
 import type { SandboxBank } from '../../rails/index.ts'
+import type { Tx } from '../../postgres/index.ts'
+import type { Checkout, Session } from '../checkout/index.ts'
 import type { Deposits } from '../deposits/index.ts'
 import type { Payouts } from '../payouts/index.ts'
 import { createSignatureDebugger } from './signature-debugger.ts'
@@ -20,6 +22,14 @@ export type Simulations = {
   readonly deposit: (caller: Caller, body: BodyOf<'simulateDeposit'>, ip: string) => Promise<Simulated>
   /** Refuses with the codes of `deposit`, and with insufficient_funds. */
   readonly withdrawal: (caller: Caller, body: BodyOf<'simulateWithdrawal'>, ip: string) => Promise<Simulated>
+  /** Refuses: not_found, validation_failed, checkout_session_not_open, currency_not_supported. */
+  readonly checkout: (
+    caller: Caller,
+    sessionId: string,
+    body: BodyOf<'simulateCheckoutSession'>,
+    ip: string,
+    tx?: Tx,
+  ) => Promise<Session>
   /** Verifies the described request with the credential of the caller. Refuses: not_found (revoked meanwhile). */
   readonly diagnose: (caller: Caller, body: BodyOf<'diagnoseSignature'>) => Promise<ResponseOf<'diagnoseSignature'>>
 }
@@ -29,6 +39,7 @@ const fundedDepositExpiryMs = dayMs
 
 export function createSimulations(deps: {
   readonly bank: SandboxBank
+  readonly checkout: Pick<Checkout, 'simulate'>
   readonly deposits: Deposits
   readonly payouts: Payouts
   readonly access: Pick<Access, 'credentialOf'>
@@ -71,6 +82,7 @@ export function createSimulations(deps: {
       const { payout, replayed } = await payouts.simulate(caller, request, ip)
       return { reference: payout.reference, amount, currency, replayed }
     },
+    checkout: ({ partnerId }, id, body, ip, tx) => deps.checkout.simulate(partnerId, id, body, ip, tx),
     diagnose: createSignatureDebugger(deps),
   }
 }

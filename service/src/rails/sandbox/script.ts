@@ -159,6 +159,56 @@ const sandboxDebtor = {
   address: 'Sandbox Street 1, 10115 Berlin',
 }
 
+/** An account of the sandbox in each country whose banks a payer can choose: the example of the IBAN registry. */
+const sandboxAccounts: Readonly<Record<string, { readonly account: string; readonly bic: string }>> = {
+  DE: { account: 'DE89370400440532013000', bic: 'COBADEFFXXX' },
+  ES: { account: 'ES9121000418450200051332', bic: 'CAIXESBBXXX' },
+  FR: { account: 'FR1420041010050500013M02606', bic: 'PSSTFRPPXXX' },
+  IE: { account: 'IE29AIBK93115212345678', bic: 'AIBKIE2DXXX' },
+  LT: { account: 'LT121000011101001000', bic: 'HABALT22XXX' },
+  NL: { account: 'NL91ABNA0417164300', bic: 'ABNANL2AXXX' },
+}
+/** The countries whose banks a payer can choose in the sandbox. */
+export const sandboxBankCountries: readonly string[] = Object.keys(sandboxAccounts)
+
+export type BankStep = 'initiate' | 'submit' | 'accept' | 'settle' | 'fail'
+export type PayerFacts = {
+  readonly name: string
+  readonly ipAddress: string
+  /** Of the bank. */
+  readonly countryCode: string
+  readonly money: Money
+}
+
+/** What the bank reports when a payer does these steps, one after another. The first one is due at once. */
+export function payerSteps(steps: readonly BankStep[], payer: PayerFacts): readonly PlannedNotification[] {
+  return steps.map((step, afterSteps) => ({ ...reportOf(step, payer), afterSteps }))
+}
+
+function reportOf(
+  step: BankStep,
+  { name, ipAddress, countryCode, money }: PayerFacts,
+): Pick<PlannedNotification, 'kind' | 'payload'> {
+  switch (step) {
+    case 'initiate':
+      return { kind: 'deposit.initiated', payload: { payer: { ipAddress, countryCode } } }
+    case 'submit':
+      return { kind: 'deposit.submitted', payload: {} }
+    case 'accept': {
+      const { account, bic } = sandboxAccounts[countryCode] ?? sandboxDebtor
+      const debtor = { account, bic, name, countryCode: account.slice(0, 2), address: null }
+      return { kind: 'deposit.accepted', payload: { debtor } }
+    }
+    case 'settle':
+      return { kind: 'deposit.settled', payload: moneyOf(money) }
+    case 'fail':
+      return {
+        kind: 'deposit.failed',
+        payload: { details: 'The payer has rejected the payment.', reasonCode: 'NARR' },
+      }
+  }
+}
+
 export function notificationsOfDeposit(outcome: DepositOutcome, money: Money): readonly PlannedNotification[] {
   if (outcome === 'expired') return [] // no payment arrives, so the deposit expires
   const started = [

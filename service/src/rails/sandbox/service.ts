@@ -32,6 +32,8 @@ export type SandboxBank = Connector & {
     tx: Tx,
     deposit: InstructionKey & { readonly money: Money; readonly outcome: DepositOutcome },
   ) => Promise<void>
+  /** Schedules the notifications of a deposit that a payer drives, in the transaction that records what the payer does. */
+  readonly scheduleSteps: (tx: Tx, deposit: InstructionKey, planned: readonly PlannedNotification[]) => void
   /** The bank's delay between two steps. */
   readonly stepMs: number
 }
@@ -95,6 +97,7 @@ export function createSandboxBank(deps: SandboxBankDeps): SandboxBank {
     },
     scheduleDeposit: async (tx, { partnerId, id: subjectId, money, outcome }) =>
       schedule(tx, [{ partnerId, subjectId, planned: notificationsOfDeposit(outcome, money) }]),
+    scheduleSteps: (tx, { partnerId, id: subjectId }, planned) => schedule(tx, [{ partnerId, subjectId, planned }]),
   }
 }
 
