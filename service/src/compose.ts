@@ -159,7 +159,7 @@ export function composeModules(deps: ModulesDeps) {
   const transactions = createTransactions({ db, clock, cursors, eventOutbox, customers })
   const shared = { db, clock, cases, ledger, eventOutbox, customers, transactions }
   const payouts = createPayouts({ ...shared, cursors, beneficiaries, chooseConnector, payoutsPerBatchMax })
-  const deposits = createDeposits({ ...shared, access })
+  const deposits = createDeposits({ ...shared, access, ownersOf: accounts.ownersOf })
   const checkout = createCheckout({
     ...{ db, clock, sealer, cursors, access, accounts, customers, deposits },
     bank: config.SIMULATIONS && usesSandboxBank(config) ? bank : undefined,

@@ -3,6 +3,7 @@ export * as accounts from './accounts.ts'
 export * as beneficiaries from './beneficiaries.ts'
 export * as checkout from './checkout.ts'
 export * as customers from './customers.ts'
+export * as fx from './fx.ts'
 export * as payouts from './payouts.ts'
 export * as simulations from './simulations.ts'
 export * as transactions from './transactions.ts'
@@ -17,7 +18,7 @@ export * from './shapes.ts'
 export * from './signature-mistakes.ts'
 export * from './signing.ts'
 export type { CheckoutStatus } from './checkout.ts'
-export type { CheckoutOutcome, CheckoutStep, DepositOutcome, WithdrawalOutcome } from './simulations.ts'
+export type { CheckoutOutcome, DepositOutcome, WithdrawalOutcome } from './simulations.ts'
 export type {
   ErrorKey,
   PartyType,

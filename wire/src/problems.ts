@@ -176,6 +176,16 @@ export const problems = {
     title: 'Beneficiary cannot receive this payout',
     detail: 'The beneficiary has no bank account. Use a beneficiary with an IBAN.',
   },
+  fx_quote_expired: {
+    status: 422,
+    title: 'Quote expired',
+    detail: 'The quote does not hold any more. Ask for a new quote and accept it before its `expiresAt`.',
+  },
+  fx_quote_accepted: {
+    status: 422,
+    title: 'Quote already accepted',
+    detail: 'Another transaction has accepted the quote. Ask for a new quote.',
+  },
   webhook_limit_reached: {
     status: 422,
     title: 'Webhook endpoint limit reached',
@@ -228,6 +238,11 @@ export const problems = {
     status: 503,
     title: 'IBAN pool exhausted',
     detail: 'No IBAN is available in one of the issuing countries. Retry later.',
+  },
+  fx_rates_unavailable: {
+    status: 503,
+    title: 'Exchange rates unavailable',
+    detail: 'The newest exchange rates are too old to quote from. Retry later.',
   },
   overloaded: {
     status: 503,

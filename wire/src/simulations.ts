@@ -62,7 +62,6 @@ export const SimulatedWithdrawalCreate = closed({
 export const checkoutOutcomes = ['completed', 'failed', 'expired', 'abandoned'] as const
 export const checkoutSteps = ['initiate', 'submit', 'accept', 'settle', 'fail', 'credit'] as const
 export type CheckoutOutcome = (typeof checkoutOutcomes)[number]
-export type CheckoutStep = (typeof checkoutSteps)[number]
 
 export const SimulatedCheckoutSession = closed({
   outcome: described(

@@ -13,6 +13,7 @@ export {
   type CallOptions,
   type Connector,
   type ConnectorLimits,
+  type Credit,
   type IncomingDebtor,
   type Instruction,
   type InstructionKey,
@@ -21,6 +22,6 @@ export {
   type PayerOrigin,
 } from './port.ts'
 export { type ChooseConnector, createChooseConnector } from './rules.ts'
-export { type BankStep, payerSteps, sandboxBankCountries } from './sandbox/script.ts'
+export { type BankStep, debtorOf, payerSteps, sandboxBankCountries } from './sandbox/script.ts'
 export { createSandboxBank, type SandboxBank, sandboxConnectorId } from './sandbox/service.ts'
 export { railsSettings } from './settings.ts'

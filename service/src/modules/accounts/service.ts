@@ -24,6 +24,11 @@ export type Accounts = {
   readonly get: (partnerId: string, customerRef: string) => Promise<CustomerAccount>
   /** The BIC of the bank that has issued an IBAN, if it is configured. */
   readonly bicOf: (iban: string) => string | undefined
+  /** Whose IBANs these are. One that is not ours is absent. */
+  readonly ownersOf: (
+    tx: Tx,
+    ibans: readonly string[],
+  ) => Promise<ReadonlyMap<string, { readonly partnerId: string; readonly customerId: string }>>
   /** The partner's balances at one time, one per currency. */
   readonly balances: (partnerId: string) => Promise<{ readonly asOf: Date; readonly balances: readonly Balance[] }>
 }
@@ -106,6 +111,8 @@ export function createAccounts(deps: AccountsDeps): Accounts {
       return account
     },
     bicOf: (iban) => bicOf(issuers, iban),
+    ownersOf: async (tx, ibans) =>
+      new Map((await store.ownersOfIbans(tx, ibans)).map(({ iban, ...owner }) => [iban, owner])),
     balances: async (partnerId) => ({ asOf: clock.now(), balances: await ledger.balances(db, partnerId) }),
   }
 }

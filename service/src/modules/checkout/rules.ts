@@ -1,4 +1,4 @@
-/** Pure: what a request for a session may say, the creditor reference, and the text of the EPC QR code. */
+/** Pure: what a request for a session may say, and the text of the EPC QR code. */
 import { createHash } from 'node:crypto'
 import {
   type BodyOf,
@@ -27,13 +27,6 @@ export const statusOf = (status: DepositStatus): CheckoutStatus => statuses[stat
 
 /** Without a salt, because 256 random bits cannot be guessed from their hash. */
 export const tokenHash = (token: string): Buffer => createHash('sha256').update(token).digest()
-
-/** ISO 11649: `RF`, two check digits (ISO 7064 MOD 97-10, letters as 10 to 35), up to 21 letters and digits. */
-export function creditorReference(text: string): string {
-  const body = text.toUpperCase()
-  const digits = Array.from(`${body}RF00`, (char) => Number.parseInt(char, 36)).join('')
-  return `RF${String(98n - (BigInt(digits) % 97n)).padStart(2, '0')}${body}`
-}
 
 export type SessionRequest = {
   readonly amount: Minor

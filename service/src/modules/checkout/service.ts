@@ -5,10 +5,10 @@ import { type Caller, notFound, type Page, readTime, Refusal } from '../../api/i
 import { type Currency, type Minor, present, randomText } from '../../kernel/index.ts'
 import { inTransaction, once, type Tx } from '../../postgres/index.ts'
 import type { Customer } from '../customers/index.ts'
-import type { Deposit, DepositRow } from '../deposits/index.ts'
+import { creditorReferenceOf, type Deposit, type DepositRow } from '../deposits/index.ts'
 import type { CheckoutDeps } from './deps.ts'
 import { createHosted, type Hosted } from './hosted.ts'
-import { creditorReference, fingerprintOf, readSession, type SessionRequest, statusOf, tokenHash } from './rules.ts'
+import { fingerprintOf, readSession, type SessionRequest, statusOf, tokenHash } from './rules.ts'
 import { createSimulate } from './simulate.ts'
 import * as store from './store.ts'
 import { linkContext } from './store-sealed.ts'
@@ -148,11 +148,14 @@ async function open(deps: CheckoutDeps, tx: Tx, opening: Opening): Promise<Depos
   const { iban } = (currency === 'GBP' ? ibans.find(({ country }) => country === 'GB') : undefined) ?? ibans[0]
   const bic = accounts.bicOf(iban) ?? null
   const payee = await access.partnerName(tx, partnerId)
+  const creditorReference = creditorReferenceOf(randomText(creditorReferenceChars).toUpperCase())
   const deposit = await deposits.await(
     tx,
     {
       partnerId,
       operation: 'createCheckoutSession',
+      type: 'CustomerDeposit',
+      creditorReference,
       amount,
       currency,
       idempotencyKey: body.idempotencyKey,
@@ -175,7 +178,7 @@ async function open(deps: CheckoutDeps, tx: Tx, opening: Opening): Promise<Depos
     customerId: customer.id,
     tokenHash: tokenHash(token),
     tokenSealed: sealer.seal(token, linkContext(partnerId, deposit.sessionId)),
-    creditorReference: creditorReference(randomText(creditorReferenceChars)),
+    creditorReference,
     payee,
     iban,
     bic,

@@ -1,9 +1,9 @@
 /** Simulations of a session: a payer's and a bank's steps on request, through the sandbox bank. */
-import type { BodyOf, CheckoutOutcome } from '@partner-payments/wire'
+import type { BodyOf, CheckoutOutcome, CheckoutStatus } from '@partner-payments/wire'
 import { notFound, readAmount, readCurrency, refuseField, Refusal } from '../../api/index.ts'
-import { isFiat } from '../../kernel/index.ts'
+import { isFiat, newId, present } from '../../kernel/index.ts'
 import { inTransaction, type Tx } from '../../postgres/index.ts'
-import { type BankStep, payerSteps } from '../../rails/index.ts'
+import { type BankStep, debtorOf, payerSteps } from '../../rails/index.ts'
 import type { Deposit } from '../deposits/index.ts'
 import type { CheckoutDeps } from './deps.ts'
 import type { Checkout, ToSession } from './service.ts'
@@ -31,10 +31,7 @@ export function createSimulate(deps: CheckoutDeps, { read, toSession, expire }: 
     return inTransaction(db, outerTx, async (tx) => {
       const { row, deposit } = await read(tx, partnerId, id)
       const session = toSession(row, deposit)
-      if (
-        outcome !== undefined &&
-        (session.status === 'Completed' || session.status === 'Failed' || session.status === 'Expired')
-      )
+      if (outcome !== undefined && finalStatuses.has(session.status))
         throw new Refusal('checkout_session_not_open', `The session is ${session.status}; only a \`step\` can follow.`)
       const payer = {
         name: body.debtorName ?? 'Sandbox Payer',
@@ -42,12 +39,20 @@ export function createSimulate(deps: CheckoutDeps, { read, toSession, expire }: 
         countryCode: row.paymentCountry ?? body.countryCode ?? 'DE',
         money: moneyOf(body, deposit),
       }
-      const steps = outcome === undefined ? [step as BankStep] : stepsOf[outcome]
-      bank.scheduleSteps(tx, { partnerId, id: row.depositId }, payerSteps(steps, payer))
+      if (step === 'credit') {
+        const { iban: account, creditorReference: remittance } = row
+        const credit = { account, money: payer.money, debtor: debtorOf(payer), remittance, endToEndId: null }
+        bank.sendCredit(tx, partnerId, newId(), credit)
+      } else {
+        const steps = outcome === undefined ? [present(step, 'one of both is given')] : stepsOf[outcome]
+        bank.scheduleSteps(tx, { partnerId, id: row.depositId }, payerSteps(steps, payer))
+      }
       return session
     })
   }
 }
+
+const finalStatuses: ReadonlySet<CheckoutStatus> = new Set(['Completed', 'Failed', 'Expired'])
 
 function requireOne({ outcome, step }: BodyOf<'simulateCheckoutSession'>): void {
   if (outcome === undefined && step === undefined)

@@ -6,6 +6,7 @@
  * ends as `Failed` or `Expired`. The transaction that completes a deposit credits the balance, once. A duplicate bank
  * notification changes nothing.
  */
-export type { DepositStatus } from './rules.ts'
+export type { AccountOwner } from './deps.ts'
+export { creditorReferenceOf, type DepositStatus } from './rules.ts'
 export { type Deposits, createDeposits } from './service.ts'
 export type { Deposit, DepositRow } from './store.ts'

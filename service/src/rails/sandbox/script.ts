@@ -4,7 +4,7 @@
  */
 import type { DepositOutcome, ErrorKey } from '@partner-payments/wire'
 import { amountText, type Currency, type Minor } from '../../kernel/index.ts'
-import type { Money } from '../port.ts'
+import type { IncomingDebtor, Money } from '../port.ts'
 
 /** `reasonCode`: ISO 20022, ExternalStatusReason1Code and ExternalReturnReason1Code. */
 type Reason = { readonly errorKey: ErrorKey; readonly details: string; readonly reasonCode: string }
@@ -185,6 +185,12 @@ export function payerSteps(steps: readonly BankStep[], payer: PayerFacts): reado
   return steps.map((step, afterSteps) => ({ ...reportOf(step, payer), afterSteps }))
 }
 
+/** An account under the payer's name, at the bank of the country. */
+export function debtorOf({ name, countryCode }: Pick<PayerFacts, 'name' | 'countryCode'>): IncomingDebtor {
+  const { account, bic } = sandboxAccounts[countryCode] ?? sandboxDebtor
+  return { account, bic, name, countryCode: account.slice(0, 2), address: null }
+}
+
 function reportOf(
   step: BankStep,
   { name, ipAddress, countryCode, money }: PayerFacts,
@@ -194,11 +200,8 @@ function reportOf(
       return { kind: 'deposit.initiated', payload: { payer: { ipAddress, countryCode } } }
     case 'submit':
       return { kind: 'deposit.submitted', payload: {} }
-    case 'accept': {
-      const { account, bic } = sandboxAccounts[countryCode] ?? sandboxDebtor
-      const debtor = { account, bic, name, countryCode: account.slice(0, 2), address: null }
-      return { kind: 'deposit.accepted', payload: { debtor } }
-    }
+    case 'accept':
+      return { kind: 'deposit.accepted', payload: { debtor: debtorOf({ name, countryCode }) } }
     case 'settle':
       return { kind: 'deposit.settled', payload: moneyOf(money) }
     case 'fail':
@@ -230,3 +233,8 @@ export function notificationsOfDeposit(outcome: DepositOutcome, money: Money): r
         { kind: 'deposit.settled', afterSteps: 4, payload: moneyOf(money) },
       ]
 }
+
+export const notificationOf = (
+  kind: 'credit.booked' | 'credit.reversed',
+  { money, ...facts }: { readonly money: Money },
+): PlannedNotification => ({ kind, afterSteps: 1, payload: { ...facts, ...moneyOf(money) } })
