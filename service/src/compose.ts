@@ -3,7 +3,7 @@
  * is no registry and no global state.
  */
 import { createAccess, type Access, sealedApiSecrets } from './access/index.ts'
-import { createCheckoutSite } from './checkout-page/index.ts'
+import { createCheckoutSite } from './pages/index.ts'
 import type { Config } from './config.ts'
 import { createRequestSender, startStatisticsCollector, startDelivery } from './delivery/index.ts'
 import { createGateway, docsAssets, type Gateway } from './gateway/index.ts'
@@ -160,21 +160,9 @@ export function composeModules(deps: ModulesDeps) {
   const shared = { db, clock, cases, ledger, eventOutbox, customers, transactions }
   const payouts = createPayouts({ ...shared, cursors, beneficiaries, chooseConnector, payoutsPerBatchMax })
   const deposits = createDeposits({ ...shared, access, ownersOf: accounts.ownersOf })
-  const checkout = createCheckout({
-    ...{ db, clock, sealer, cursors, access, accounts, customers, deposits },
-    bank: config.SIMULATIONS && usesSandboxBank(config) ? bank : undefined,
-    sandbox: config.MODE === 'sandbox',
-    publicUrl: publicUrlOf(config),
-  })
-  const simulations = createSimulations({
-    bank,
-    checkout,
-    deposits,
-    payouts,
-    access,
-    clock,
-    ...signatureSettings(config),
-  })
+  const opening = { ...shared, sealer, cursors, access, accounts, deposits }
+  const checkout = createCheckout({ ...opening, ...checkoutSettings(config, bank) })
+  const simulations = createSimulations({ bank, checkout, deposits, payouts, access, clock, ...signing(config) })
 
   const send = createRequestSender({ clock, allowLoopback: config.WEBHOOK_HTTP, proxy: config.WEBHOOK_PROXY_URL })
   const testDeliveries = createTestDeliveries({ db, clock, sealer, send, sample: createSample(access, db) })
@@ -203,12 +191,19 @@ export function composeModules(deps: ModulesDeps) {
 }
 
 /** What the signature debugger compares a described request with. */
-const signatureSettings = (config: Config) => ({
+const signing = (config: Config) => ({
   windowSeconds: config.TIMESTAMP_WINDOW_SECONDS,
   publicUrl: publicUrlOf(config),
 })
 
 const publicUrlOf = ({ PUBLIC_URL, HOST, PORT }: Config): string => PUBLIC_URL ?? `http://${HOST}:${PORT}`
+
+/** The bank of the payer has pages in the sandbox only. */
+const checkoutSettings = (config: Config, bank: SandboxBank) => ({
+  bank: config.SIMULATIONS && usesSandboxBank(config) ? bank : undefined,
+  sandbox: config.MODE === 'sandbox',
+  publicUrl: publicUrlOf(config),
+})
 
 /** A connector that neither RAIL nor a rule names does not run. */
 const usesSandboxBank = ({ RAIL, RAIL_RULES }: Config) =>

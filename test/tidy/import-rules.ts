@@ -113,7 +113,7 @@ export const packageUsers: Readonly<Record<string, readonly string[]>> = {
   'pg-boss': [],
   pino: ['kernel'],
   'prom-client': ['observability'],
-  qrcode: ['checkout-page'],
+  qrcode: ['pages'],
   'smtp-server': [],
   standardwebhooks: [],
   typebox: ['wire', 'gateway'],

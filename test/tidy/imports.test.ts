@@ -37,8 +37,8 @@ suite('imports', () => {
       'base: wire kernel api',
       'storage: postgres',
       'core: ledger cases lifecycle events access rails mail delivery idempotency',
-      'modules: accounts beneficiaries customers deposits payouts simulations transactions users webhooks',
-      'edges: gateway observability settlement',
+      'modules: accounts beneficiaries checkout customers deposits payouts simulations transactions users webhooks',
+      'edges: gateway observability pages settlement',
       'composition: cells config compose seed operator process processes child router main',
     ])
   })

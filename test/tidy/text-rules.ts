@@ -15,6 +15,7 @@ const summaryVerbs: readonly string[] = [
   'Redeliver',
   'Resend',
   'Retrieve',
+  'Expire',
   'Revoke',
   'Rotate',
   'Send',

@@ -647,7 +647,7 @@ export const operations = {
     idempotency: 'body',
     permission: 'checkout:write',
     source: 'extension',
-    summary: 'Open a checkout session',
+    summary: 'Create a checkout session',
     description:
       'Opens a deposit that awaits payment, and a payment page for the payer at `url`. The payer pays to the IBAN of the ' +
       'customer, which is issued if there is none, and states `creditorReference`. Only the exact amount in one payment ' +
@@ -697,7 +697,7 @@ export const operations = {
     idempotency: 'header',
     permission: 'checkout:write',
     source: 'extension',
-    summary: 'End a checkout session before its time',
+    summary: 'Expire a checkout session',
     description:
       'Expires the session at once, with the event `partner.customer.deposit.expired`. Once the bank of the payer has ' +
       'the payment, or the session has ended, the request is refused with 409 `checkout_session_not_open`. Money that ' +
@@ -750,9 +750,8 @@ export const operations = {
     summary: 'Simulate the payer of a checkout session',
     description:
       'Does what a payer and a bank would do: all steps of an `outcome`, or one `step`. The sandbox bank runs the steps ' +
-      'asynchronously, and the answer has the status from before them. A step that does not fit the status has the ' +
-      'effect that it has on a real session: `settle` with another amount fails the session, and money for a session ' +
-      'that has ended goes to suspense.',
+      'asynchronously, and the answer has the status from before them. `settle` with another amount ' +
+      'fails the session. Money for a session that has ended goes to suspense.',
     refusals: ['not_found', 'validation_failed', 'checkout_session_not_open', 'currency_not_supported'],
     sandboxOnly: true,
   },

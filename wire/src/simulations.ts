@@ -60,7 +60,7 @@ export const SimulatedWithdrawalCreate = closed({
 })
 
 export const checkoutOutcomes = ['completed', 'failed', 'expired', 'abandoned'] as const
-export const checkoutSteps = ['initiate', 'submit', 'accept', 'settle', 'fail', 'credit'] as const
+export const checkoutSteps = ['initiate', 'submit', 'accept', 'settle', 'fail', 'credit', 'reverse'] as const
 export type CheckoutOutcome = (typeof checkoutOutcomes)[number]
 
 export const SimulatedCheckoutSession = closed({
@@ -74,7 +74,7 @@ export const SimulatedCheckoutSession = closed({
     optional(oneOf(checkoutSteps)),
     'One step. `initiate`: the payer begins. `submit`: the bank of the payer has the payment. `accept`: the bank names ' +
       'the debtor. `settle`: it has booked the money. `fail`: it refuses the payment. `credit`: money arrives with the ' +
-      'creditor reference of the session, without the steps before.',
+      'creditor reference of the session, without the steps before. `reverse`: the bank takes the credit back.',
   ),
   amount: described(
     optional(PaymentAmount),

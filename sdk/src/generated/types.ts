@@ -670,8 +670,8 @@ export type Simulated = {
 export type SimulatedCheckoutSession = {
   /** `completed`: the payer pays. `failed`: the bank refuses the payment. `expired`: the session expires now. `abandoned`: the payer begins and goes away. Either `outcome` or `step` is required. */
   readonly outcome?: 'completed' | 'failed' | 'expired' | 'abandoned' | undefined
-  /** One step. `initiate`: the payer begins. `submit`: the bank of the payer has the payment. `accept`: the bank names the debtor. `settle`: it has booked the money. `fail`: it refuses the payment. `credit`: money arrives with the creditor reference of the session, without the steps before. */
-  readonly step?: 'initiate' | 'submit' | 'accept' | 'settle' | 'fail' | 'credit' | undefined
+  /** One step. `initiate`: the payer begins. `submit`: the bank of the payer has the payment. `accept`: the bank names the debtor. `settle`: it has booked the money. `fail`: it refuses the payment. `credit`: money arrives with the creditor reference of the session, without the steps before. `reverse`: the bank takes the credit back. */
+  readonly step?: 'initiate' | 'submit' | 'accept' | 'settle' | 'fail' | 'credit' | 'reverse' | undefined
   /** Amount of `settle` and `credit`, in major units. Default: the amount of the session. */
   readonly amount?: AmountInput | undefined
   /** Currency of `settle` and `credit`. Default: the currency of the session. */
@@ -1869,7 +1869,7 @@ export type Namespaces = {
   }
   readonly checkout: {
     /**
-     * Open a checkout session.
+     * Create a checkout session.
      *
      * Opens a deposit that awaits payment, and a payment page for the payer at `url`. The payer pays to the IBAN of
      * the customer, which is issued if there is none, and states `creditorReference`. Only the exact amount in one
@@ -2103,7 +2103,7 @@ export type Namespaces = {
     readonly createdAt: string
   }>
     /**
-     * End a checkout session before its time.
+     * Expire a checkout session.
      *
      * Expires the session at once, with the event `partner.customer.deposit.expired`. Once the bank of the payer has
      * the payment, or the session has ended, the request is refused with 409 `checkout_session_not_open`. Money that
@@ -2249,9 +2249,8 @@ export type Namespaces = {
      * Simulate the payer of a checkout session.
      *
      * Does what a payer and a bank would do: all steps of an `outcome`, or one `step`. The sandbox bank runs the
-     * steps asynchronously, and the answer has the status from before them. A step that does not fit the status has
-     * the effect that it has on a real session: `settle` with another amount fails the session, and money for a
-     * session that has ended goes to suspense.
+     * steps asynchronously, and the answer has the status from before them. `settle` with another amount fails the
+     * session. Money for a session that has ended goes to suspense.
      *
      * `POST /v1/simulations/checkout/sessions/{sessionId}`, permission `simulations:write`, sandbox only.
      * Problem codes: not_found, validation_failed, checkout_session_not_open, currency_not_supported,

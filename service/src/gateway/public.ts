@@ -2,7 +2,6 @@
  * The way of a request for a public page: same site, rate limit of the client's address, body, admission, deadline, handler.
  * It ends with a page, also if it is refused.
  */
-import type { FastifyReply } from 'fastify'
 import { publicHeaders, type PublicRequest, type PublicRoute, type PublicSite, Refusal } from '../api/index.ts'
 import type { Clock, Log } from '../kernel/index.ts'
 import type { AdmissionControl } from './admission.ts'
@@ -12,12 +11,7 @@ import type { Incoming } from './incoming.ts'
 import type { InternalTokens } from './internal-token.ts'
 import { toProblem } from './problems.ts'
 import { createRateLimiter } from './rate.ts'
-import type { RawRequest, Reply } from './server.ts'
-
-export type PublicPipeline = {
-  readonly routes: readonly PublicRoute[]
-  readonly run: (route: PublicRoute, request: RawRequest, reply: FastifyReply) => Promise<Reply | undefined>
-}
+import type { PublicPipeline, RawRequest, Reply } from './server.ts'
 
 /** A form of a page has a few fields. */
 const bodyBytesMax = 16_384

@@ -9,13 +9,13 @@ import {
   problems,
 } from '@partner-payments/wire'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { type Caller, Refusal } from '../api/index.ts'
-import { type Log, newId, type Tracing } from '../kernel/index.ts'
+import { type Caller, type PublicRoute, Refusal } from '../api/index.ts'
+import { type Log, type Tracing } from '../kernel/index.ts'
 import type { Headers } from './signature.ts'
 import type { Incoming } from './incoming.ts'
 import { type AdmissionControl, retryHeaders } from './admission.ts'
-import type { PublicPipeline } from './public.ts'
 import { type ProblemAnswer, toProblem } from './problems.ts'
+import { requestIdOf } from './request-id.ts'
 import { refuseOnSocket } from './socket-refusal.ts'
 
 export type RawRequest = {
@@ -63,6 +63,12 @@ declare module 'fastify' {
 }
 
 export type Handle = (request: RawRequest, reply: FastifyReply) => Promise<Reply | undefined>
+
+/** Public pages: no signature, and each answer is a page. */
+export type PublicPipeline = {
+  readonly routes: readonly PublicRoute[]
+  readonly run: (route: PublicRoute, request: RawRequest, reply: FastifyReply) => Promise<Reply | undefined>
+}
 
 type Authenticating = {
   /** Authenticates the request and runs the operation. Returns undefined if the response was sent on `reply`. */
@@ -392,7 +398,3 @@ function send(reply: FastifyReply, requestId: string, { status, headers, body }:
 }
 
 /** Uses the client's id if it is well-formed, so that the logs of both sides can be matched. */
-function requestIdOf(request: IncomingMessage): string {
-  const given = request.headers['x-request-id']
-  return typeof given === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(given) ? given : newId()
-}

@@ -18,7 +18,7 @@ export type CheckoutDeps = {
   readonly customers: Pick<Customers, 'byEmail' | 'create' | 'find' | 'idOf'>
   readonly deposits: Deposits
   /** The bank of the payer. Undefined: not in the sandbox. */
-  readonly bank: Pick<SandboxBank, 'scheduleSteps' | 'sendCredit'> | undefined
+  readonly bank: Pick<SandboxBank, 'scheduleSteps' | 'sendCredit' | 'reverseCredit'> | undefined
   /** Permits http to localhost as a return URL. */
   readonly sandbox: boolean
   /** Under which payers reach the service. */

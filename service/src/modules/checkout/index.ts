@@ -10,5 +10,6 @@
 export type { Payment } from './hosted.ts'
 export { checkoutRoutes, sessionOf } from './routes.ts'
 export { epcText } from './rules.ts'
-export { type Checkout, createCheckout, type Session } from './service.ts'
+export { type Checkout, createCheckout } from './service.ts'
+export type { Session } from './session.ts'
 export { sealedLinkTokens } from './store-sealed.ts'

@@ -3,7 +3,8 @@ import type { ResponseOf } from '@partner-payments/wire'
 import type { Handlers } from '../../api/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
-import type { Checkout, Session } from './service.ts'
+import type { Checkout } from './service.ts'
+import type { Session } from './session.ts'
 
 export function checkoutRoutes(checkout: Checkout, idempotency: Idempotency): Handlers<'checkout'> {
   return {

@@ -1,32 +1,18 @@
 /** The verbs of the checkout module that the API calls. */
-import type { BodyOf, CheckoutStatus, QueryOf } from '@partner-payments/wire'
+import type { BodyOf, QueryOf } from '@partner-payments/wire'
 import { newLinkToken } from '../../access/index.ts'
 import { type Caller, notFound, type Page, readTime, Refusal } from '../../api/index.ts'
-import { type Currency, type Minor, present, randomText } from '../../kernel/index.ts'
+import { present, randomText } from '../../kernel/index.ts'
 import { inTransaction, once, type Tx } from '../../postgres/index.ts'
 import type { Customer } from '../customers/index.ts'
-import { creditorReferenceOf, type Deposit, type DepositRow } from '../deposits/index.ts'
+import { creditorReferenceOf, type DepositRow } from '../deposits/index.ts'
 import type { CheckoutDeps } from './deps.ts'
 import { createHosted, type Hosted } from './hosted.ts'
-import { fingerprintOf, readSession, type SessionRequest, statusOf, tokenHash } from './rules.ts'
-import { createSimulate } from './simulate.ts'
+import { fingerprintOf, readSession, type SessionRequest, tokenHash } from './rules.ts'
+import { createSimulate, type Simulate } from './simulate.ts'
+import { createToSession, type Session, type ToSession } from './session.ts'
 import * as store from './store.ts'
 import { linkContext } from './store-sealed.ts'
-
-export type Session = {
-  readonly id: string
-  readonly reference: string
-  readonly status: CheckoutStatus
-  readonly url: string
-  readonly amount: Minor
-  readonly currency: Currency
-  readonly customerId: string
-  readonly iban: string
-  readonly bic: string | null
-  readonly creditorReference: string
-  readonly expiresAt: Date
-  readonly createdAt: Date
-}
 
 export type Checkout = Hosted & {
   /**
@@ -47,13 +33,7 @@ export type Checkout = Hosted & {
    * Schedules what a payer and a bank would do, and answers the session as it was before, or expired.
    * Refuses: not_found, validation_failed, checkout_session_not_open, currency_not_supported.
    */
-  readonly simulate: (
-    partnerId: string,
-    id: string,
-    body: BodyOf<'simulateCheckoutSession'>,
-    ip: string,
-    tx?: Tx,
-  ) => Promise<Session>
+  readonly simulate: Simulate
 }
 
 /** 80 random bits: five groups of four with `RF` and the check digits. */
@@ -90,29 +70,6 @@ export function createCheckout(deps: CheckoutDeps): Checkout {
     list: createList(deps, toSession),
     expire,
     simulate: createSimulate(deps, { read, toSession, expire }),
-  }
-}
-
-export type ToSession = (row: store.SessionRow, deposit: Deposit) => Session
-
-function createToSession({ sealer, publicUrl }: CheckoutDeps): ToSession {
-  const base = publicUrl.replace(/\/$/, '')
-  return (row, deposit) => {
-    const token = sealer.open(row.tokenSealed, linkContext(row.partnerId, row.id))
-    return {
-      id: row.id,
-      reference: deposit.reference,
-      status: statusOf(deposit.status),
-      url: `${base}/checkout/${token}`,
-      amount: deposit.amount,
-      currency: deposit.currency,
-      customerId: row.customerId,
-      iban: row.iban,
-      bic: row.bic,
-      creditorReference: row.creditorReference,
-      expiresAt: deposit.expiryDate,
-      createdAt: row.createdAt,
-    }
   }
 }
 

@@ -6,10 +6,19 @@ import { inTransaction, type Tx } from '../../postgres/index.ts'
 import { type BankStep, debtorOf, payerSteps } from '../../rails/index.ts'
 import type { Deposit } from '../deposits/index.ts'
 import type { CheckoutDeps } from './deps.ts'
-import type { Checkout, ToSession } from './service.ts'
+import type { Session, ToSession } from './session.ts'
 import type { SessionRow } from './store.ts'
 
-type Parts = Pick<Checkout, 'expire'> & {
+export type Simulate = (
+  partnerId: string,
+  id: string,
+  body: BodyOf<'simulateCheckoutSession'>,
+  ip: string,
+  tx?: Tx,
+) => Promise<Session>
+
+type Parts = {
+  readonly expire: (partnerId: string, id: string, tx?: Tx) => Promise<Session>
   readonly toSession: ToSession
   readonly read: (tx: Tx, partnerId: string, id: string) => Promise<{ row: SessionRow; deposit: Deposit }>
 }
@@ -21,7 +30,7 @@ const stepsOf: Readonly<Record<Exclude<CheckoutOutcome, 'expired'>, readonly Ban
   abandoned: ['initiate'],
 }
 
-export function createSimulate(deps: CheckoutDeps, { read, toSession, expire }: Parts): Checkout['simulate'] {
+export function createSimulate(deps: CheckoutDeps, { read, toSession, expire }: Parts): Simulate {
   const { db, bank } = deps
   return async (partnerId, id, body, ip, outerTx) => {
     if (bank === undefined) throw notFound('simulation')
@@ -43,6 +52,10 @@ export function createSimulate(deps: CheckoutDeps, { read, toSession, expire }: 
         const { iban: account, creditorReference: remittance } = row
         const credit = { account, money: payer.money, debtor: debtorOf(payer), remittance, endToEndId: null }
         bank.sendCredit(tx, partnerId, newId(), credit)
+      } else if (step === 'reverse') {
+        const money = { currency: deposit.currency, amount: deposit.amount }
+        const reversed = { money, details: 'The bank of the payer has recalled the payment.' }
+        bank.reverseCredit(tx, partnerId, creditOf(deposit), reversed)
       } else {
         const steps = outcome === undefined ? [present(step, 'one of both is given')] : stepsOf[outcome]
         bank.scheduleSteps(tx, { partnerId, id: row.depositId }, payerSteps(steps, payer))
@@ -53,6 +66,16 @@ export function createSimulate(deps: CheckoutDeps, { read, toSession, expire }: 
 }
 
 const finalStatuses: ReadonlySet<CheckoutStatus> = new Set(['Completed', 'Failed', 'Expired'])
+
+/** Refuses: validation_failed. */
+function creditOf({ creditId }: Deposit): string {
+  if (creditId !== null) return creditId
+  throw refuseField({
+    pointer: '/step',
+    code: 'invalid_value',
+    message: 'takes back a credit; no credit paid the session',
+  })
+}
 
 function requireOne({ outcome, step }: BodyOf<'simulateCheckoutSession'>): void {
   if (outcome === undefined && step === undefined)

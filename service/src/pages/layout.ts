@@ -1,6 +1,7 @@
 /** The frame of every page: head, band of the sandbox, card, languages. */
 import { html, type Html } from './html.ts'
-import { type Language, languages, type Texts, texts } from './language.ts'
+import { type Language, languages, texts } from './language.ts'
+import type { Texts } from './texts/en.ts'
 
 /** What a page needs to know of its request. All links are relative, so that PUBLIC_URL may have a path. */
 export type View = {

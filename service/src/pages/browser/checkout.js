@@ -17,24 +17,26 @@ function showCopyButtons() {
   if (!navigator.clipboard) return
   for (const button of main.querySelectorAll('.copy')) {
     button.hidden = false
-    button.addEventListener('click', async () => {
-      const { copied } = button.closest('dl').dataset
-      const label = button.firstChild
-      const before = label.data
-      if (before === copied) return
-      try {
-        await navigator.clipboard.writeText(button.dataset.copy)
-      } catch {
-        return
-      }
-      label.data = copied
-      live.textContent = copied
-      setTimeout(() => {
-        label.data = before
-        live.textContent = ''
-      }, 2000)
-    })
+    button.addEventListener('click', () => void copy(button))
   }
+}
+
+async function copy(button) {
+  const { copied } = button.closest('dl').dataset
+  const label = button.firstChild
+  const before = label.data
+  if (before === copied) return
+  try {
+    await navigator.clipboard.writeText(button.dataset.copy)
+  } catch {
+    return
+  }
+  label.data = copied
+  live.textContent = copied
+  setTimeout(() => {
+    label.data = before
+    live.textContent = ''
+  }, 2000)
 }
 
 /** Counts by the clock of the service, because that of a phone may be wrong. */

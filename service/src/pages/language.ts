@@ -1,14 +1,12 @@
 /** The language of a page: `?lang=` first, then `Accept-Language` (RFC 9110, section 12.5.4), else English. */
 import { de } from './texts/de.ts'
-import { en } from './texts/en.ts'
+import { en, type Texts } from './texts/en.ts'
 import { es } from './texts/es.ts'
 import { fr } from './texts/fr.ts'
 import { lt } from './texts/lt.ts'
 
 export const languages = ['en', 'de', 'fr', 'es', 'lt'] as const
 export type Language = (typeof languages)[number]
-/** Every text of the pages. `{name}` is replaced. */
-export type Texts = Readonly<Record<keyof typeof en, string>>
 
 export const texts: Readonly<Record<Language, Texts>> = { en, de, fr, es, lt }
 

@@ -56,3 +56,6 @@ export const en = {
   broken: 'The page cannot be shown',
   brokenText: 'Nothing was paid by this. Load the page again in a moment.',
 } as const
+
+/** Every text of the pages. `{name}` is replaced. */
+export type Texts = Readonly<Record<keyof typeof en, string>>
