@@ -49,6 +49,7 @@ import { beneficiariesRoutes, createBeneficiaries } from './modules/beneficiarie
 import { checkoutRoutes, createCheckout, sealedLinkTokens } from './modules/checkout/index.ts'
 import { createCustomers, customersRoutes, sealedKyc } from './modules/customers/index.ts'
 import { createDeposits, type Deposits } from './modules/deposits/index.ts'
+import { createAcceptances } from './modules/fx/index.ts'
 import { createPayouts, payoutsRoutes } from './modules/payouts/index.ts'
 import { createSimulations, simulationsRoutes } from './modules/simulations/index.ts'
 import { createTransactions, transactionsRoutes } from './modules/transactions/index.ts'
@@ -158,7 +159,8 @@ export function composeModules(deps: ModulesDeps) {
   const beneficiaries = createBeneficiaries({ db, clock, cursors, customers })
   const transactions = createTransactions({ db, clock, cursors, eventOutbox, customers })
   const shared = { db, clock, cases, ledger, eventOutbox, customers, transactions }
-  const payouts = createPayouts({ ...shared, cursors, beneficiaries, chooseConnector, payoutsPerBatchMax })
+  const quotes = createAcceptances({ clock })
+  const payouts = createPayouts({ ...shared, cursors, beneficiaries, quotes, chooseConnector, payoutsPerBatchMax })
   const deposits = createDeposits({ ...shared, access, ownersOf: accounts.ownersOf })
   const opening = { ...shared, sealer, cursors, access, accounts, deposits }
   const checkout = createCheckout({ ...opening, ...checkoutSettings(config, bank) })

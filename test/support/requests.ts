@@ -37,6 +37,7 @@ const valid: Readonly<Record<OperationId, (world: World) => ValidRequest>> = {
     at('/v1/payouts/fiat', payoutText(world.beneficiary, '10.00', { reference: randomUUID() })),
   listPayouts: () => at('/v1/payouts'),
   getPayout: (world) => at(`/v1/payouts/${world.payout}`),
+  cancelPayout: (world) => at(`/v1/payouts/${world.cancelled}/cancel`),
   createBeneficiary: (world) =>
     at('/v1/beneficiaries', {
       customerId: world.customer,

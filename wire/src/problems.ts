@@ -128,6 +128,11 @@ export const problems = {
     title: 'Recovery already in progress',
     detail: 'The subscription has a running recovery. Wait until that recovery completes.',
   },
+  payout_not_cancellable: {
+    status: 409,
+    title: 'Payout cannot be cancelled',
+    detail: 'The payout is no longer `Pending`: a worker has begun to send it, or it has ended. Wait for its end.',
+  },
   // 410
   cursor_expired: {
     status: 410,

@@ -142,7 +142,7 @@ async function applyToSubject(
   const reporting = { partnerId, instructionId: subjectId, report }
   switch (notification.kind) {
     case 'payout.settled':
-      return payouts.settled(reporting)
+      return payouts.settled({ ...reporting, transactionHash: notification.transactionHash })
     case 'payout.rejected':
       return payouts.rejected(reporting, withCode(notification))
     case 'payout.returned':
