@@ -44,6 +44,7 @@ function otherRequest({ target, body }: ValidRequest): ValidRequest {
     since: new Date(Date.now() - 60_000).toISOString(),
     redirectUrl: 'https://partner.example.com/other',
     url: 'https://partner.example.com/other',
+    step: 'submit',
     customerId: world.serviceId,
   }
   const other = others[name] ?? (typeof value === 'number' ? value + 1 : undefined)
@@ -73,8 +74,8 @@ for (const subject of byHeader)
       code: 'idempotency_key_reused',
       pointer,
     })
-    const { id, guid, invitations, inviteId, eventId } = answers[0]?.json ?? {}
-    const created = guid ?? id ?? inviteId ?? eventId ?? listAt({ data: invitations ?? [{}] })[0]?.inviteId
+    const { id, guid, invitations, inviteId, eventId, sessionId } = answers[0]?.json ?? {}
+    const created = guid ?? id ?? inviteId ?? eventId ?? sessionId ?? listAt({ data: invitations ?? [{}] })[0]?.inviteId
     assert.ok(textAt(refused, 'detail').includes(typeof created === 'string' ? created : world.customer))
   })
 

@@ -53,13 +53,13 @@ const valid: Readonly<Record<OperationId, (world: World) => ValidRequest>> = {
     at('/v1/beneficiaries', { id: world.beneficiary, alias: 'rear', name: 'Grace B. Hopper' }),
   getBeneficiary: (world) => at(`/v1/beneficiaries/${world.beneficiary}`),
   deleteBeneficiary: (world) => at(`/v1/beneficiaries/${world.beneficiary}`),
-  createCheckoutSession: (world) =>
+  createCheckoutSession: () =>
     at(
       '/v1/checkout/sessions',
       withAmount({
         currency: 'EUR',
         idempotencyKey: randomUUID(),
-        customerId: world.customer,
+        customer: { email: 'ada@example.com', fullName: 'Ada Lovelace', residenceCountryCode: 'DE' },
         paymentCountryCode: 'DE',
         paymentMethod: 'SepaCreditTransfer',
         returnUrl: 'https://shop.example.com/orders/42',
