@@ -42,7 +42,7 @@ export function layout(view: View, page: Page): string {
         <script type="module" src="${root}assets/${js}"></script>
       </head>
       <body class="${page.look ?? 'payment'}">
-        ${sandbox && html`<p class="band">${t.sandbox}</p> `}
+        ${sandbox && html`<header class="band">${t.sandbox}</header> `}
         <main
           id="main"
           data-state="${page.state ?? ''}"
