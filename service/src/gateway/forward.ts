@@ -66,7 +66,7 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
 }
 
 const json = /^application\/(problem\+)?json\b/
-const jsonOrPage = /^(?:application\/json|text\/html)\b/
+const jsonOrPage = /^(?:application\/json|text\/(?:html|css|javascript))\b/
 
 type Sent = Omit<Forwarded, 'caller'> & {
   readonly request: RawRequest
