@@ -11,6 +11,7 @@ const nouns: Readonly<Record<Tag, string>> = {
   beneficiaries: 'Beneficiar(?:y|ies)',
   checkout: 'CheckoutSessions?',
   customers: 'Customers?',
+  fx: 'Fx',
   payouts: '(?:Fiat)?Payouts?',
   simulations: 'Simulations?',
   transactions: 'Transactions?',
@@ -26,6 +27,9 @@ const names: Partial<Readonly<Record<OperationId, string>>> = {
   simulateDeposit: 'createDeposit',
   simulateWithdrawal: 'createWithdrawal',
   simulateCheckoutSession: 'runCheckoutSession',
+  simulateCredit: 'createCredit',
+  reverseSimulatedCredit: 'reverseCredit',
+  simulateEvent: 'sendEvent',
 }
 
 function nameOf(id: OperationId, tag: Tag): string {

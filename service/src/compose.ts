@@ -5,6 +5,7 @@
 import { createAccess, type Access, sealedApiSecrets } from './access/index.ts'
 import { createCheckoutSite } from './pages/index.ts'
 import type { Config } from './config.ts'
+import { checkoutSettings, signing, usesSandboxBank } from './derived.ts'
 import { createRequestSender, startStatisticsCollector, startDelivery } from './delivery/index.ts'
 import { createGateway, docsAssets, type Gateway } from './gateway/index.ts'
 import { type AllHandlers, createCursors } from './api/index.ts'
@@ -15,7 +16,6 @@ import {
   type Log,
   type Loop,
   minuteMs,
-  momentOfId,
   present,
   type Sealer,
   secondMs,
@@ -33,7 +33,7 @@ import {
   smtpTransport,
   startMailWorker,
 } from './mail/index.ts'
-import { type Observability, type QueueProbe, startQueueAges } from './observability/index.ts'
+import { type Observability, startQueueAges } from './observability/index.ts'
 import { createEventOutbox, payloadOf, sampleOf } from './events/index.ts'
 import { analyseWhatHasGrown, type Database, type SealedColumn, tracedDatabase, type Tx } from './postgres/index.ts'
 import {
@@ -44,12 +44,14 @@ import {
   type SandboxBank,
   sandboxConnectorId,
 } from './rails/index.ts'
+import { queueProbes } from './probes.ts'
+import { createConfiguredRates, type Rates } from './rates/index.ts'
 import { accountsRoutes, createAccounts } from './modules/accounts/index.ts'
 import { beneficiariesRoutes, createBeneficiaries } from './modules/beneficiaries/index.ts'
 import { checkoutRoutes, createCheckout, sealedLinkTokens } from './modules/checkout/index.ts'
 import { createCustomers, customersRoutes, sealedKyc } from './modules/customers/index.ts'
 import { createDeposits, type Deposits } from './modules/deposits/index.ts'
-import { createAcceptances } from './modules/fx/index.ts'
+import { createFx, fxRoutes } from './modules/fx/index.ts'
 import { createPayouts, payoutsRoutes } from './modules/payouts/index.ts'
 import { createSimulations, simulationsRoutes } from './modules/simulations/index.ts'
 import { createTransactions, transactionsRoutes } from './modules/transactions/index.ts'
@@ -73,6 +75,7 @@ export type Service = {
   readonly cases: Cases
   readonly deposits: Deposits
   readonly ledger: Ledger
+  readonly rates: Rates
   readonly sealer: Sealer
   /** Every column with sealed values. */
   readonly sealedColumns: readonly SealedColumn[]
@@ -108,7 +111,10 @@ const sweepIdleMs = minuteMs
 const growthIdleMs = 2 * secondMs
 const checkpointIdleMs = 10 * secondMs
 
-export type ModulesDeps = Pick<ServiceDeps, 'config' | 'db' | 'clock' | 'log' | 'payoutsPerBatchMax'> & {
+export type ModulesDeps = Pick<
+  ServiceDeps,
+  'config' | 'db' | 'clock' | 'log' | 'observability' | 'payoutsPerBatchMax'
+> & {
   /** Called after a commit with events: the fan-out may start at once. */
   readonly wakeDelivery?: () => void
   /** Default: the sandbox bank on `db`. */
@@ -122,9 +128,8 @@ export type ModulesDeps = Pick<ServiceDeps, 'config' | 'db' | 'clock' | 'log' | 
 /** Everything below the gateway and the workers: ledger, bank, modules, webhook engine. Tests use it as well. */
 export function composeModules(deps: ModulesDeps) {
   const { config, db, clock, log, payoutsPerBatchMax, wakeDelivery = () => undefined } = deps
-  const [masterKey] = config.MASTER_KEY
   const sealer = createSealer(config.MASTER_KEY)
-  const cursors = createCursors(deriveKey(masterKey, 'cursors'))
+  const cursors = createCursors(deriveKey(config.MASTER_KEY[0], 'cursors'))
   const access = createAccess({ db, clock, sealer })
   const ledger = createLedger({ clock })
   const cases = createCases({ db, clock, log, ledger, addOperator: access.addOperator })
@@ -159,12 +164,13 @@ export function composeModules(deps: ModulesDeps) {
   const beneficiaries = createBeneficiaries({ db, clock, cursors, customers })
   const transactions = createTransactions({ db, clock, cursors, eventOutbox, customers })
   const shared = { db, clock, cases, ledger, eventOutbox, customers, transactions }
-  const quotes = createAcceptances({ clock })
-  const payouts = createPayouts({ ...shared, cursors, beneficiaries, quotes, chooseConnector, payoutsPerBatchMax })
+  const rates = createConfiguredRates(config, { db, clock, log, observe: deps.observability?.metrics.fxRatesAge })
+  const fx = createFx({ ...shared, rates, terms: config })
+  const payouts = createPayouts({ ...shared, cursors, beneficiaries, quotes: fx, chooseConnector, payoutsPerBatchMax })
   const deposits = createDeposits({ ...shared, access, ownersOf: accounts.ownersOf })
   const opening = { ...shared, sealer, cursors, access, accounts, deposits }
   const checkout = createCheckout({ ...opening, ...checkoutSettings(config, bank) })
-  const simulations = createSimulations({ bank, checkout, deposits, payouts, access, clock, ...signing(config) })
+  const simulations = createSimulations({ ...opening, bank, checkout, payouts, rates, ...signing(config) })
 
   const send = createRequestSender({ clock, allowLoopback: config.WEBHOOK_HTTP, proxy: config.WEBHOOK_PROXY_URL })
   const testDeliveries = createTestDeliveries({ db, clock, sealer, send, sample: createSample(access, db) })
@@ -187,29 +193,12 @@ export function composeModules(deps: ModulesDeps) {
     payouts,
     deposits,
     checkout,
+    rates,
+    fx,
     simulations,
     testDeliveries,
   }
 }
-
-/** What the signature debugger compares a described request with. */
-const signing = (config: Config) => ({
-  windowSeconds: config.TIMESTAMP_WINDOW_SECONDS,
-  publicUrl: publicUrlOf(config),
-})
-
-const publicUrlOf = ({ PUBLIC_URL, HOST, PORT }: Config): string => PUBLIC_URL ?? `http://${HOST}:${PORT}`
-
-/** The bank of the payer has pages in the sandbox only. */
-const checkoutSettings = (config: Config, bank: SandboxBank) => ({
-  bank: config.SIMULATIONS && usesSandboxBank(config) ? bank : undefined,
-  sandbox: config.MODE === 'sandbox',
-  publicUrl: publicUrlOf(config),
-})
-
-/** A connector that neither RAIL nor a rule names does not run. */
-const usesSandboxBank = ({ RAIL, RAIL_RULES }: Config) =>
-  RAIL === sandboxConnectorId || RAIL_RULES.some(({ connector }) => connector === sandboxConnectorId)
 
 export type Modules = ReturnType<typeof composeModules>
 
@@ -218,6 +207,7 @@ const createHandlers = (modules: Modules): AllHandlers => ({
   ...beneficiariesRoutes(modules.beneficiaries, modules.idempotency),
   ...checkoutRoutes(modules.checkout, modules.idempotency),
   ...customersRoutes(modules.customers, modules.idempotency),
+  ...fxRoutes(modules.fx),
   ...payoutsRoutes(modules.payouts),
   ...simulationsRoutes(modules.simulations, modules.idempotency),
   ...transactionsRoutes(modules.transactions),
@@ -239,7 +229,7 @@ export function compose(given: ServiceDeps): Service {
   const deps = { ...given, db }
   let delivery: Loop | undefined
   const modules = composeModules({ ...deps, wakeDelivery: () => delivery?.wake() })
-  const { access, cases, connectors, deposits, ledger, payouts, sealer, webhooks } = modules
+  const { access, cases, connectors, deposits, ledger, payouts, rates, sealer, webhooks } = modules
   const settlementWorkers = () =>
     startSettlement({
       log,
@@ -257,6 +247,7 @@ export function compose(given: ServiceDeps): Service {
     cases,
     deposits,
     ledger,
+    rates,
     sealer,
     sealedColumns: [
       sealedApiSecrets,
@@ -320,7 +311,7 @@ const settlementObserver = ({ observability, tracing }: ServiceDeps): Settlement
 })
 
 function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[] {
-  const { access, mailQueue, webhooks } = modules
+  const { access, mailQueue, rates, webhooks } = modules
   const { config, db, clock, log, observability } = deps
   const idleMs = config.WORKER_IDLE_MS
   // Answers 0, so that the loop pauses: a table that is being analysed is still there at the next look.
@@ -344,32 +335,13 @@ function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[]
       idleMs,
       observe: observability?.metrics.mail,
     }),
+    ...(rates.everyMs === undefined
+      ? []
+      : [startLoop({ name: 'rates.refresh', idleMs: rates.everyMs, log, step: rates.refreshStep })]),
     startLoop({ name: 'webhooks.recover', idleMs, log, step: webhooks.recoverStep }),
     startLoop({ name: 'access.nonces', idleMs: sweepIdleMs, log, step: access.sweepNonces }),
     startLoop({ name: 'ledger.checkpoints', idleMs: checkpointIdleMs, log, step: checkpointStep }),
     startLoop({ name: 'postgres.statistics', idleMs: growthIdleMs, log, step: analyse }),
-  ]
-}
-
-/** The queues whose oldest due work a metric shows. */
-function queueProbes(db: Database, modules: Modules): readonly QueueProbe[] {
-  const { cases, eventOutbox, payouts, deposits, connectors, mailQueue, webhooks } = modules
-  return [
-    {
-      name: 'events',
-      oldestDue: async () => {
-        const id = await eventOutbox.oldestPending(db)
-        return id === undefined ? null : momentOfId(id)
-      },
-    },
-    ...connectors.flatMap(({ id, oldestNotification }) => [
-      { name: 'payouts', connector: id, oldestDue: (now: Date) => payouts.oldestDue(id, now) },
-      { name: 'bank_notifications', connector: id, oldestDue: oldestNotification },
-    ]),
-    { name: 'expiring_deposits', oldestDue: deposits.oldestExpired },
-    { name: 'cases', oldestDue: () => cases.oldestOpen() },
-    { name: 'mail', oldestDue: (now) => mailQueue.oldestDue(db, now) },
-    { name: 'recoveries', oldestDue: () => webhooks.oldestRecovery() },
   ]
 }
 
@@ -390,6 +362,7 @@ function mailParts({ config, mailboxFolder }: ServiceDeps) {
 async function composeGateway(deps: ServiceDeps, modules: Modules, form: GatewayForm): Promise<Gateway> {
   const { config, clock, log, observability, tracing } = deps
   const { access, checkout } = modules
+  if (form !== 'gateway') await modules.rates.prepare()
   const common = {
     handlers: createHandlers(modules),
     site: await createCheckoutSite({ checkout, clock, sandbox: config.MODE === 'sandbox' }),

@@ -114,10 +114,11 @@ export const packageUsers: Readonly<Record<string, readonly string[]>> = {
   pino: ['kernel'],
   'prom-client': ['observability'],
   qrcode: ['pages'],
+  sax: ['rates'],
   'smtp-server': [],
   standardwebhooks: [],
   typebox: ['wire', 'gateway'],
-  undici: ['gateway', 'delivery', 'rails'],
+  undici: ['gateway', 'delivery', 'rails', 'rates'],
 }
 /** Outside the service `pg` serves only what makes databases and what measures them. */
 const pgOutside = /^(?:test\/support|scripts|bench)\//

@@ -39,7 +39,7 @@ suite('imports', () => {
       'core: ledger cases lifecycle events access rails rates mail delivery idempotency',
       'modules: accounts beneficiaries checkout customers deposits fx payouts simulations transactions users webhooks',
       'edges: gateway observability pages settlement',
-      'composition: cells config compose seed operator process processes child router main',
+      'composition: cells config derived probes compose seed operator process processes child router main',
     ])
   })
 

@@ -682,6 +682,28 @@ export type SimulatedCheckoutSession = {
   readonly countryCode?: string | undefined
 }
 
+export type SimulatedCredit = {
+  /** Identifies the credit at the sandbox bank. Reverse it by this id. */
+  readonly creditId: string
+  /** Amount in major units of `currency`. */
+  readonly amount: Amount
+  /** Currency of the credit. */
+  readonly currency: string
+}
+
+export type SimulatedCreditCreate = {
+  /** An IBAN of one of your customers, which is credited. */
+  readonly iban: string
+  /** Amount in major units of `currency`: 0.01 to 10,000,000.00, at most 2 decimal digits. */
+  readonly amount: AmountInput
+  /** Currency of the transfer, ISO 4217 alpha-3. */
+  readonly currency: string
+  /** Name of the payer. Default: `Sandbox Payer`. */
+  readonly debtorName?: string | null | undefined
+  /** What the payer writes. A creditor reference (ISO 11649) of a checkout session pays that session. */
+  readonly remittance?: string | null | undefined
+}
+
 export type SimulatedDepositCreate = {
   /** The `guid` or the `serviceId` of the customer. */
   readonly customerId: string
@@ -697,6 +719,18 @@ export type SimulatedDepositCreate = {
   readonly idempotencyKey?: string | null | undefined
   /** A JSON object of at most 4096 bytes. The events of the deposit return it unchanged. */
   readonly customFields?: { readonly [name: string]: unknown } | null | undefined
+}
+
+export type SimulatedEvent = {
+  /** The event. */
+  readonly eventType: string
+  /** The `reference` in its data. It names no transaction. */
+  readonly reference: string
+}
+
+export type SimulatedEventCreate = {
+  /** The event to send. */
+  readonly eventType: 'partner.customer.deposit.created' | 'partner.customer.deposit.initiated' | 'partner.customer.deposit.submitted' | 'partner.customer.deposit.accepted' | 'partner.customer.deposit.failed' | 'partner.customer.deposit.completed' | 'partner.customer.deposit.expired' | 'partner.customer.withdrawal.requested' | 'partner.customer.withdrawal.accepted' | 'partner.customer.withdrawal.sent' | 'partner.customer.withdrawal.failed' | 'transaction.status.changed'
 }
 
 export type SimulatedWithdrawalCreate = {
@@ -1495,6 +1529,11 @@ export type ListPayoutsQuery = {
   readonly createdTo?: string | undefined
 }
 
+export type GetFxRatesQuery = {
+  /** The currency that is sold. Default: EUR. */
+  readonly base?: string | undefined
+}
+
 export type ListBeneficiariesQuery = {
   /** Items per page, 1 to 100. Default: 25. */
   readonly limit?: number | string | undefined
@@ -1607,6 +1646,142 @@ export type OperationResults = {
   readonly createFiatPayout: FiatPayout
   readonly listPayouts: PayoutPage
   readonly getPayout: PayoutRecord
+  readonly getFxRates: {
+    /** The currency that is sold. */
+    readonly base: string
+    /** Where the rates come from. */
+    readonly source: string
+    /** The time at which the rates held, by their source. */
+    readonly asOf: string
+    /** One entry for each currency that `base` can be exchanged for. */
+    readonly rates: readonly {
+      /** The currency that one unit of `base` buys. */
+      readonly currency: string
+      /** Units of `currency` for one unit of `base`, without margin. */
+      readonly midRate: Amount
+      /** The rate of a firm quote now, with margin, at most 8 significant digits. */
+      readonly rate: Amount
+      /** The margin in basis points of `midRate`: 100 are one percent. */
+      readonly marginBasisPoints: number
+    }[]
+  }
+  readonly createFxQuote: {
+    /** Identifies the quote. */
+    readonly id: string
+    /** `Open`: it can be accepted. `Accepted`: it was accepted once. `Expired`: it was not accepted before `expiresAt`. */
+    readonly status: 'Open' | 'Accepted' | 'Expired'
+    /** `firm`: holds for 45 seconds. `held`: holds for 30 minutes. */
+    readonly kind: 'firm' | 'held'
+    /** The currency that leaves the balance. */
+    readonly sellCurrency: string
+    /** What leaves the balance, the fee included, in major units of `sellCurrency`. */
+    readonly sellAmount: Amount
+    /** The currency that is bought. */
+    readonly buyCurrency: string
+    /** What is bought, in major units of `buyCurrency`. */
+    readonly buyAmount: Amount
+    /** Units of `buyCurrency` for one unit of `sellCurrency`, with the margin taken off. */
+    readonly rate: Amount
+    /** The fee, in the sold currency. Zero if there is none. */
+    readonly fee: {
+      /** Part of `sellAmount` that is not exchanged, in major units of `currency`. */
+      readonly amount: Amount
+      /** The sold currency. */
+      readonly currency: string
+    }
+    /** The rate between the two currencies by the source, without margin. */
+    readonly midRate: Amount
+    /** The difference between `midRate` and `rate`, for what is exchanged. */
+    readonly margin: {
+      /** What `midRate` would have bought more, in major units of `currency`. */
+      readonly amount: Amount
+      /** The bought currency. */
+      readonly currency: string
+      /** The margin in basis points of `midRate`: 100 are one percent. */
+      readonly basisPoints: number
+    }
+    /** Time of creation. */
+    readonly createdAt: string
+    /** From this time on the quote cannot be accepted. */
+    readonly expiresAt: string
+    /** The `guid` of the customer. Absent for the money of the partner. */
+    readonly customerId?: string
+    /** Reference of the transaction that has accepted the quote. Absent before. */
+    readonly acceptedBy?: string
+  }
+  readonly getFxQuote: {
+    /** Identifies the quote. */
+    readonly id: string
+    /** `Open`: it can be accepted. `Accepted`: it was accepted once. `Expired`: it was not accepted before `expiresAt`. */
+    readonly status: 'Open' | 'Accepted' | 'Expired'
+    /** `firm`: holds for 45 seconds. `held`: holds for 30 minutes. */
+    readonly kind: 'firm' | 'held'
+    /** The currency that leaves the balance. */
+    readonly sellCurrency: string
+    /** What leaves the balance, the fee included, in major units of `sellCurrency`. */
+    readonly sellAmount: Amount
+    /** The currency that is bought. */
+    readonly buyCurrency: string
+    /** What is bought, in major units of `buyCurrency`. */
+    readonly buyAmount: Amount
+    /** Units of `buyCurrency` for one unit of `sellCurrency`, with the margin taken off. */
+    readonly rate: Amount
+    /** The fee, in the sold currency. Zero if there is none. */
+    readonly fee: {
+      /** Part of `sellAmount` that is not exchanged, in major units of `currency`. */
+      readonly amount: Amount
+      /** The sold currency. */
+      readonly currency: string
+    }
+    /** The rate between the two currencies by the source, without margin. */
+    readonly midRate: Amount
+    /** The difference between `midRate` and `rate`, for what is exchanged. */
+    readonly margin: {
+      /** What `midRate` would have bought more, in major units of `currency`. */
+      readonly amount: Amount
+      /** The bought currency. */
+      readonly currency: string
+      /** The margin in basis points of `midRate`: 100 are one percent. */
+      readonly basisPoints: number
+    }
+    /** Time of creation. */
+    readonly createdAt: string
+    /** From this time on the quote cannot be accepted. */
+    readonly expiresAt: string
+    /** The `guid` of the customer. Absent for the money of the partner. */
+    readonly customerId?: string
+    /** Reference of the transaction that has accepted the quote. Absent before. */
+    readonly acceptedBy?: string
+  }
+  readonly createFxConversion: {
+    /** Reference of the transaction. Find the conversion by it at `GET /v1/transactions/{reference}`. */
+    readonly reference: string
+    /** Status of the transaction: `Completed`. */
+    readonly status: 'Pending' | 'Completed' | 'Unsuccessful' | 'Cancelled' | 'Expired'
+    /** The quote that was accepted. */
+    readonly quoteId: string
+    /** The currency that leaves the balance. */
+    readonly sellCurrency: string
+    /** What leaves the balance, the fee included, in major units of `sellCurrency`. */
+    readonly sellAmount: Amount
+    /** The currency that is bought. */
+    readonly buyCurrency: string
+    /** What is bought, in major units of `buyCurrency`. */
+    readonly buyAmount: Amount
+    /** Units of `buyCurrency` for one unit of `sellCurrency`, with the margin taken off. */
+    readonly rate: Amount
+    /** The fee, in the sold currency. Zero if there is none. */
+    readonly fee: {
+      /** Part of `sellAmount` that is not exchanged, in major units of `currency`. */
+      readonly amount: Amount
+      /** The sold currency. */
+      readonly currency: string
+    }
+    /** The idempotency key of the request. */
+    readonly idempotencyKey: string
+    /** Time of the conversion. */
+    readonly createdAt: string
+  }
   readonly cancelPayout: PayoutRecord
   readonly createBeneficiary: Beneficiary
   readonly listBeneficiaries: BeneficiaryPage
@@ -1751,6 +1926,19 @@ export type OperationResults = {
     readonly createdAt: string
   }
   readonly simulateDeposit: Simulated
+  readonly simulateFxRates: {
+    /** From this time on the change holds. */
+    readonly asOf: string
+    /** True while the rates are stopped. */
+    readonly stale: boolean
+    /** Every rate of the sandbox that was set by hand, for one euro, by whichever partner. */
+    readonly setByHand: readonly {
+      /** The currency that one euro buys. */
+      readonly currency: string
+      /** Units of `currency` for one euro. */
+      readonly rate: Amount
+    }[]
+  }
   readonly simulateWithdrawal: Simulated
   readonly simulateCheckoutSession: {
     /** Identifies the session. The transaction and the events of the deposit contain it. */
@@ -1778,6 +1966,9 @@ export type OperationResults = {
     /** Time of creation. */
     readonly createdAt: string
   }
+  readonly simulateCredit: SimulatedCredit
+  readonly reverseSimulatedCredit: void
+  readonly simulateEvent: SimulatedEvent
   readonly diagnoseSignature: SignatureDiagnosis
 }
 
@@ -2185,6 +2376,242 @@ export type Namespaces = {
      */
     readonly update: (id: string, body: CustomerUpdate, options?: CallOptions) => Promise<Customer>
   }
+  readonly fx: {
+    /**
+     * Retrieve exchange rates.
+     *
+     * Returns the newest rates between `base` and every currency that it can be exchanged for. `midRate` is the rate
+     * of the source, `rate` that of a firm quote. Only a quote holds: a rate here may differ a moment later. Rates
+     * that are too old are refused with 503 `fx_rates_unavailable`.
+     *
+     * `GET /v1/fx/rates`, permission `fx:read`.
+     * Problem codes: currency_not_supported, fx_rates_unavailable.
+     */
+    readonly getRates: (query?: GetFxRatesQuery, options?: CallOptions) => Promise<{
+    /** The currency that is sold. */
+    readonly base: string
+    /** Where the rates come from. */
+    readonly source: string
+    /** The time at which the rates held, by their source. */
+    readonly asOf: string
+    /** One entry for each currency that `base` can be exchanged for. */
+    readonly rates: readonly {
+      /** The currency that one unit of `base` buys. */
+      readonly currency: string
+      /** Units of `currency` for one unit of `base`, without margin. */
+      readonly midRate: Amount
+      /** The rate of a firm quote now, with margin, at most 8 significant digits. */
+      readonly rate: Amount
+      /** The margin in basis points of `midRate`: 100 are one percent. */
+      readonly marginBasisPoints: number
+    }[]
+  }>
+    /**
+     * Create an exchange quote.
+     *
+     * Offers an exchange at a rate that holds until `expiresAt`. Give either `sellAmount` or `buyAmount`. For a
+     * given `sellAmount` the bought amount is rounded down. For a given `buyAmount` the sold amount is rounded up.
+     * The fee is a part of `sellAmount`. No money is reserved. Accept the quote once, by a conversion or by a payout
+     * in the bought currency. Idempotent by `Idempotency-Key`; without a key a repeated request makes another quote.
+     *
+     * `POST /v1/fx/quotes`, permission `fx:write`.
+     * Problem codes: validation_failed, not_found, currency_not_supported, fx_rates_unavailable,
+     * request_in_progress, idempotency_key_reused.
+     */
+    readonly createQuote: (body: {
+      /** The currency that leaves the balance. */
+      readonly sellCurrency: string
+      /** The currency that is bought. Must differ from `sellCurrency`. */
+      readonly buyCurrency: string
+      /** Amount to sell, the fee included, in major units of `sellCurrency`: at most 10,000,000.00. Give exactly one of the two amounts. */
+      readonly sellAmount?: AmountInput | undefined
+      /** Amount to buy in major units of `buyCurrency`: at most 10,000,000.00. Give exactly one of the two amounts. */
+      readonly buyAmount?: AmountInput | undefined
+      /** `firm`: holds for 45 seconds. `held`: holds for 30 minutes, at a wider margin. Default: `firm`. */
+      readonly kind?: 'firm' | 'held' | undefined
+      /** The customer whose money is exchanged: its `guid` or its `serviceId`. Without it, the money of the partner. */
+      readonly customerId?: string | undefined
+    }, options?: CallOptions) => Promise<{
+    /** Identifies the quote. */
+    readonly id: string
+    /** `Open`: it can be accepted. `Accepted`: it was accepted once. `Expired`: it was not accepted before `expiresAt`. */
+    readonly status: 'Open' | 'Accepted' | 'Expired'
+    /** `firm`: holds for 45 seconds. `held`: holds for 30 minutes. */
+    readonly kind: 'firm' | 'held'
+    /** The currency that leaves the balance. */
+    readonly sellCurrency: string
+    /** What leaves the balance, the fee included, in major units of `sellCurrency`. */
+    readonly sellAmount: Amount
+    /** The currency that is bought. */
+    readonly buyCurrency: string
+    /** What is bought, in major units of `buyCurrency`. */
+    readonly buyAmount: Amount
+    /** Units of `buyCurrency` for one unit of `sellCurrency`, with the margin taken off. */
+    readonly rate: Amount
+    /** The fee, in the sold currency. Zero if there is none. */
+    readonly fee: {
+      /** Part of `sellAmount` that is not exchanged, in major units of `currency`. */
+      readonly amount: Amount
+      /** The sold currency. */
+      readonly currency: string
+    }
+    /** The rate between the two currencies by the source, without margin. */
+    readonly midRate: Amount
+    /** The difference between `midRate` and `rate`, for what is exchanged. */
+    readonly margin: {
+      /** What `midRate` would have bought more, in major units of `currency`. */
+      readonly amount: Amount
+      /** The bought currency. */
+      readonly currency: string
+      /** The margin in basis points of `midRate`: 100 are one percent. */
+      readonly basisPoints: number
+    }
+    /** Time of creation. */
+    readonly createdAt: string
+    /** From this time on the quote cannot be accepted. */
+    readonly expiresAt: string
+    /** The `guid` of the customer. Absent for the money of the partner. */
+    readonly customerId?: string
+    /** Reference of the transaction that has accepted the quote. Absent before. */
+    readonly acceptedBy?: string
+  }>
+    /**
+     * Retrieve an exchange quote.
+     *
+     * Returns the quote with its current status. A quote that was not accepted is `Expired` from `expiresAt` on.
+     *
+     * `GET /v1/fx/quotes/{quoteId}`, permission `fx:read`.
+     * Problem codes: not_found.
+     */
+    readonly getQuote: (quoteId: string, options?: CallOptions) => Promise<{
+    /** Identifies the quote. */
+    readonly id: string
+    /** `Open`: it can be accepted. `Accepted`: it was accepted once. `Expired`: it was not accepted before `expiresAt`. */
+    readonly status: 'Open' | 'Accepted' | 'Expired'
+    /** `firm`: holds for 45 seconds. `held`: holds for 30 minutes. */
+    readonly kind: 'firm' | 'held'
+    /** The currency that leaves the balance. */
+    readonly sellCurrency: string
+    /** What leaves the balance, the fee included, in major units of `sellCurrency`. */
+    readonly sellAmount: Amount
+    /** The currency that is bought. */
+    readonly buyCurrency: string
+    /** What is bought, in major units of `buyCurrency`. */
+    readonly buyAmount: Amount
+    /** Units of `buyCurrency` for one unit of `sellCurrency`, with the margin taken off. */
+    readonly rate: Amount
+    /** The fee, in the sold currency. Zero if there is none. */
+    readonly fee: {
+      /** Part of `sellAmount` that is not exchanged, in major units of `currency`. */
+      readonly amount: Amount
+      /** The sold currency. */
+      readonly currency: string
+    }
+    /** The rate between the two currencies by the source, without margin. */
+    readonly midRate: Amount
+    /** The difference between `midRate` and `rate`, for what is exchanged. */
+    readonly margin: {
+      /** What `midRate` would have bought more, in major units of `currency`. */
+      readonly amount: Amount
+      /** The bought currency. */
+      readonly currency: string
+      /** The margin in basis points of `midRate`: 100 are one percent. */
+      readonly basisPoints: number
+    }
+    /** Time of creation. */
+    readonly createdAt: string
+    /** From this time on the quote cannot be accepted. */
+    readonly expiresAt: string
+    /** The `guid` of the customer. Absent for the money of the partner. */
+    readonly customerId?: string
+    /** Reference of the transaction that has accepted the quote. Absent before. */
+    readonly acceptedBy?: string
+  }>
+    /**
+     * Create a conversion from a quote.
+     *
+     * Accepts the quote and exchanges at once: the sold amount leaves its balance and the bought amount enters the
+     * other. The transaction has the category `Conversion` and is `Completed`. List conversions with `GET
+     * /v1/transactions?category=Conversion`. A quote is accepted once: any other attempt is refused with 422
+     * `fx_quote_accepted`, which names the transaction. Idempotent by `idempotencyKey`. A refused request uses up
+     * neither its key nor its quote.
+     *
+     * `POST /v1/fx/conversions`, permission `fx:write`.
+     * Problem codes: not_found, fx_quote_expired, fx_quote_accepted, insufficient_funds, request_in_progress,
+     * idempotency_key_reused.
+     */
+    readonly createConversion: ((body: {
+      /** The quote to accept. A quote can be accepted once, before it expires. */
+      readonly quoteId: string
+      /** Your key of this conversion, 1 to 255 characters, unique among your conversions. Repeat it to retry. */
+      readonly idempotencyKey: string
+      /** The transaction reference, 1 to 140 characters, if you have not used it before. */
+      readonly reference?: string | undefined
+    }, options?: CallOptions) => Promise<{
+    /** Reference of the transaction. Find the conversion by it at `GET /v1/transactions/{reference}`. */
+    readonly reference: string
+    /** Status of the transaction: `Completed`. */
+    readonly status: 'Pending' | 'Completed' | 'Unsuccessful' | 'Cancelled' | 'Expired'
+    /** The quote that was accepted. */
+    readonly quoteId: string
+    /** The currency that leaves the balance. */
+    readonly sellCurrency: string
+    /** What leaves the balance, the fee included, in major units of `sellCurrency`. */
+    readonly sellAmount: Amount
+    /** The currency that is bought. */
+    readonly buyCurrency: string
+    /** What is bought, in major units of `buyCurrency`. */
+    readonly buyAmount: Amount
+    /** Units of `buyCurrency` for one unit of `sellCurrency`, with the margin taken off. */
+    readonly rate: Amount
+    /** The fee, in the sold currency. Zero if there is none. */
+    readonly fee: {
+      /** Part of `sellAmount` that is not exchanged, in major units of `currency`. */
+      readonly amount: Amount
+      /** The sold currency. */
+      readonly currency: string
+    }
+    /** The idempotency key of the request. */
+    readonly idempotencyKey: string
+    /** Time of the conversion. */
+    readonly createdAt: string
+  }>) & ((body: Omit<{
+      /** The quote to accept. A quote can be accepted once, before it expires. */
+      readonly quoteId: string
+      /** Your key of this conversion, 1 to 255 characters, unique among your conversions. Repeat it to retry. */
+      readonly idempotencyKey: string
+      /** The transaction reference, 1 to 140 characters, if you have not used it before. */
+      readonly reference?: string | undefined
+    }, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<{
+    /** Reference of the transaction. Find the conversion by it at `GET /v1/transactions/{reference}`. */
+    readonly reference: string
+    /** Status of the transaction: `Completed`. */
+    readonly status: 'Pending' | 'Completed' | 'Unsuccessful' | 'Cancelled' | 'Expired'
+    /** The quote that was accepted. */
+    readonly quoteId: string
+    /** The currency that leaves the balance. */
+    readonly sellCurrency: string
+    /** What leaves the balance, the fee included, in major units of `sellCurrency`. */
+    readonly sellAmount: Amount
+    /** The currency that is bought. */
+    readonly buyCurrency: string
+    /** What is bought, in major units of `buyCurrency`. */
+    readonly buyAmount: Amount
+    /** Units of `buyCurrency` for one unit of `sellCurrency`, with the margin taken off. */
+    readonly rate: Amount
+    /** The fee, in the sold currency. Zero if there is none. */
+    readonly fee: {
+      /** Part of `sellAmount` that is not exchanged, in major units of `currency`. */
+      readonly amount: Amount
+      /** The sold currency. */
+      readonly currency: string
+    }
+    /** The idempotency key of the request. */
+    readonly idempotencyKey: string
+    /** Time of the conversion. */
+    readonly createdAt: string
+  }>)
+  }
   readonly payouts: {
     /**
      * Create a fiat payout.
@@ -2246,6 +2673,39 @@ export type Namespaces = {
      */
     readonly createDeposit: (body: SimulatedDepositCreate, options?: CallOptions) => Promise<Simulated>
     /**
+     * Simulate an exchange rate.
+     *
+     * Sets the mid rate of a pair in the sandbox, until it is set again. `rate: null` lets the pair follow the
+     * simulated market again. `stale: true` stops the rates, so that quotes are refused with 503
+     * `fx_rates_unavailable`. `stale: false` starts them again. The rates are shared: every partner of the sandbox
+     * sees the change. Quotes that were made before keep their rate.
+     *
+     * `POST /v1/simulations/fx/rates`, permission `simulations:write`, sandbox only.
+     * Problem codes: validation_failed, currency_not_supported, fx_rates_unavailable.
+     */
+    readonly simulateFxRates: (body: {
+      /** The currency that is sold. Give `base`, `quote` and `rate` together. */
+      readonly base?: string | undefined
+      /** The currency that one unit of `base` buys. */
+      readonly quote?: string | undefined
+      /** Units of `quote` for one unit of `base`: a mid rate, without margin. From 0.000001 to 1,000,000 with at most 10 decimal digits. Null: the pair follows the simulated market again. */
+      readonly rate?: AmountInput | null | undefined
+      /** True stops the rates: quotes are refused with 503 `fx_rates_unavailable`. False starts them again. */
+      readonly stale?: boolean | undefined
+    }, options?: CallOptions) => Promise<{
+    /** From this time on the change holds. */
+    readonly asOf: string
+    /** True while the rates are stopped. */
+    readonly stale: boolean
+    /** Every rate of the sandbox that was set by hand, for one euro, by whichever partner. */
+    readonly setByHand: readonly {
+      /** The currency that one euro buys. */
+      readonly currency: string
+      /** Units of `currency` for one euro. */
+      readonly rate: Amount
+    }[]
+  }>
+    /**
      * Simulate a withdrawal.
      *
      * Simulates a withdrawal of a customer with the chosen outcome and reserves its amount. The sandbox bank runs
@@ -2294,6 +2754,38 @@ export type Namespaces = {
     /** Time of creation. */
     readonly createdAt: string
   }>
+    /**
+     * Simulate a transfer to an IBAN.
+     *
+     * Simulates a transfer that nothing announced. The sandbox bank credits the IBAN and reports it: the customer
+     * gets a completed deposit. If `remittance` contains the creditor reference of a waiting checkout session, the
+     * session is paid instead. Idempotent by `Idempotency-Key`; without a key a repeated request sends a second
+     * transfer.
+     *
+     * `POST /v1/simulations/credits`, permission `simulations:write`, sandbox only.
+     * Problem codes: not_found, currency_not_supported, request_in_progress, idempotency_key_reused.
+     */
+    readonly createCredit: (body: SimulatedCreditCreate, options?: CallOptions) => Promise<SimulatedCredit>
+    /**
+     * Reverse a simulated transfer.
+     *
+     * The sandbox bank takes the credit back. A new, linked transaction takes the money from the balance. If the
+     * balance is too small, the operator bears it until a person decides. A repetition changes nothing.
+     *
+     * `POST /v1/simulations/credits/{creditId}/reversal`, permission `simulations:write`, sandbox only.
+     * Problem codes: not_found.
+     */
+    readonly reverseCredit: (creditId: string, options?: CallOptions) => Promise<void>
+    /**
+     * Send a sample of an event.
+     *
+     * Appends a sample of the event to your feed. Every subscription that wants the event receives it like a real
+     * one: signed, retried and in order. Its data name no existing transaction. Idempotent by `Idempotency-Key`.
+     *
+     * `POST /v1/simulations/events`, permission `simulations:write`, sandbox only.
+     * Problem codes: request_in_progress, idempotency_key_reused.
+     */
+    readonly sendEvent: (body: SimulatedEventCreate, options?: CallOptions) => Promise<SimulatedEvent>
     /**
      * Diagnose a signed request.
      *

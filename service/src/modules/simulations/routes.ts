@@ -19,6 +19,19 @@ export function simulationsRoutes(simulations: Simulations, idempotency: Idempot
         return { body: sessionOf(session), created: `steps of the checkout session ${session.id}` }
       },
     ),
+    simulateCredit: idempotency.handler('simulateCredit', async ({ caller, body }, tx) => {
+      const credit = await simulations.credit(caller, body, tx)
+      return { body: credit, created: `the credit ${credit.creditId}` }
+    }),
+    reverseSimulatedCredit: async ({ caller, params }) => {
+      await simulations.reverseCredit(caller, params.creditId)
+      return { body: undefined }
+    },
+    simulateEvent: idempotency.handler('simulateEvent', async ({ caller, body }, tx) => {
+      const event = await simulations.event(caller, body, tx)
+      return { body: event, created: `the event ${event.reference}` }
+    }),
+    simulateFxRates: async ({ body }) => ({ body: await simulations.fxRates(body) }),
     diagnoseSignature: async ({ caller, body }) => ({ body: await simulations.diagnose(caller, body) }),
   }
 }
