@@ -5,7 +5,7 @@
 import { createAccess, type Access, sealedApiSecrets } from './access/index.ts'
 import { createCheckoutSite } from './pages/index.ts'
 import type { Config } from './config.ts'
-import { checkoutSettings, signing, usesSandboxBank } from './derived.ts'
+import { checkoutSettings, invitationSettings, signing, usesSandboxBank, webhookSettings } from './derived.ts'
 import { createRequestSender, startStatisticsCollector, startDelivery } from './delivery/index.ts'
 import { createGateway, docsAssets, type Gateway } from './gateway/index.ts'
 import { type AllHandlers, createCursors } from './api/index.ts'
@@ -42,7 +42,6 @@ import {
   createChooseConnector,
   createSandboxBank,
   type SandboxBank,
-  sandboxConnectorId,
 } from './rails/index.ts'
 import { queueProbes } from './probes.ts'
 import { createConfiguredRates, type Rates } from './rates/index.ts'
@@ -146,8 +145,7 @@ export function composeModules(deps: ModulesDeps) {
     clock,
     mail: mailQueue,
     cursors,
-    sandbox: config.MODE === 'sandbox',
-    ...(config.INVITATION_URL === undefined ? {} : { invitationBaseUrl: config.INVITATION_URL }),
+    ...invitationSettings(config),
   })
   const webhooks = createDeliveryEngine({
     db,
@@ -155,10 +153,8 @@ export function composeModules(deps: ModulesDeps) {
     sealer,
     cursors,
     eventOutbox,
-    urlRules: { allowHttpLoopback: config.WEBHOOK_HTTP },
+    ...webhookSettings(config),
     alerts: createEndpointAlerts({ mail: mailQueue, log, membersWithRoles: users.membersWithRoles }),
-    limits: config.WEBHOOK_LIMITS,
-    ...(config.WEBHOOK_RETRY_DELAYS_MS === undefined ? {} : { retryDelaysMs: config.WEBHOOK_RETRY_DELAYS_MS }),
   })
   const accounts = createAccounts({ db, clock, customers, ledger, issuers: config.IBAN_ISSUERS })
   const beneficiaries = createBeneficiaries({ db, clock, cursors, customers })

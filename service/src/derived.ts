@@ -20,3 +20,14 @@ export const checkoutSettings = (config: Config, bank: SandboxBank) => ({
 /** A connector that neither RAIL nor a rule names does not run. */
 export const usesSandboxBank = ({ RAIL, RAIL_RULES }: Config) =>
   RAIL === sandboxConnectorId || RAIL_RULES.some(({ connector }) => connector === sandboxConnectorId)
+
+export const invitationSettings = ({ MODE, INVITATION_URL }: Config) => ({
+  sandbox: MODE === 'sandbox',
+  ...(INVITATION_URL === undefined ? {} : { invitationBaseUrl: INVITATION_URL }),
+})
+
+export const webhookSettings = ({ WEBHOOK_HTTP, WEBHOOK_LIMITS, WEBHOOK_RETRY_DELAYS_MS }: Config) => ({
+  urlRules: { allowHttpLoopback: WEBHOOK_HTTP },
+  limits: WEBHOOK_LIMITS,
+  ...(WEBHOOK_RETRY_DELAYS_MS === undefined ? {} : { retryDelaysMs: WEBHOOK_RETRY_DELAYS_MS }),
+})

@@ -127,7 +127,8 @@ test('the accounts and BICs that the sandbox invents have the form of real ones'
   for (const countryCode of sandboxBankCountries) {
     const payer = { name: 'Ada', ipAddress: '', countryCode, money: { currency: 'EUR', amount: 1n } } as const
     const [planned] = payerSteps(['accept'], payer)
-    const { debtor } = planned?.payload as { debtor: { account: string; bic: string; countryCode: string } }
+    assert.ok(planned)
+    const { debtor } = planned.payload as { debtor: { account: string; bic: string; countryCode: string } }
     assert.ok(isValidIBAN(debtor.account), debtor.account)
     assert.ok(isValidBIC(debtor.bic), debtor.bic)
     assert.equal(debtor.countryCode, countryCode)

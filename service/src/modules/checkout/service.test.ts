@@ -1,23 +1,12 @@
-/** Sessions on the real database: their deposits, their links, every way to pay them, and the races between those ways. */
+/** Sessions on the real database: their deposits, their links, and every way to pay them. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
-import {
-  addPartner,
-  balanceOf,
-  createTestService,
-  ip,
-  type Service,
-  stepMsDefault,
-  type TestPartner,
-} from '../../../../test/support/composition.ts'
+import { bodyFor, code, createSessions } from '../../../../test/support/checkout.ts'
+import { addPartner, balanceOf, createTestService, ip, type Service } from '../../../../test/support/composition.ts'
 import { linkTokenPartner } from '../../access/index.ts'
-import { Refusal } from '../../api/index.ts'
-import { hourMs, newId, present } from '../../kernel/index.ts'
+import { hourMs, newId } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
-import { processBankNotifications } from '../../settlement/index.ts'
-import type { SessionCreate } from './rules.ts'
-import type { Session } from './session.ts'
 
 let service: Service
 before(async () => {
@@ -25,60 +14,9 @@ before(async () => {
 })
 after(() => service.close())
 
-const code = (wanted: string) => (error: unknown) => error instanceof Refusal && error.code === wanted
-
-const bodyFor = (partner: TestPartner, fields: Partial<SessionCreate> = {}): SessionCreate =>
-  ({
-    amount: rawNumber('49.90'),
-    currency: 'EUR',
-    idempotencyKey: newId(),
-    ...(fields.customer === undefined ? { customerId: partner.customer.id } : {}),
-    ...fields,
-  }) as SessionCreate
-
-type Opened = { readonly partner: TestPartner; readonly session: Session; readonly token: string }
-
-async function open(fields: Partial<SessionCreate> = {}, given?: TestPartner): Promise<Opened> {
-  const partner = given ?? (await addPartner(service))
-  const { session } = await service.checkout.create(partner.caller, bodyFor(partner, fields))
-  return { partner, session, token: session.url.split('/').at(-1) ?? '' }
-}
-
-/** Lets the bank report everything that it has scheduled. */
-async function settle(): Promise<void> {
-  service.clock.advance(10 * stepMsDefault)
-  while ((await processBankNotifications(service.settlement)) > 0);
-}
-
-const statusOf = async ({ partner, session }: Opened) =>
-  (await service.checkout.get(partner.partnerId, session.id)).status
-
-const eventsOf = async ({ partner: { partnerId }, session: { reference } }: Opened) => {
-  const rows = await service.db.rows<{ type: string; data: string }>(sql`
-    select type, data from events.events where partner_id = ${partnerId} and reference = ${reference} order by id`)
-  return rows.map(({ type, data }) => ({
-    type: type.replace('partner.customer.deposit.', ''),
-    data: JSON.parse(data) as Record<string, unknown>,
-  }))
-}
-const namesOf = async (opened: Opened) => (await eventsOf(opened)).map(({ type }) => type)
-
-const casesOf = (partnerId: string) =>
-  service.db.rows<{ kind: string; amount: bigint | null }>(sql`
-    select kind, booked as amount from cases.cases where partner_id = ${partnerId} order by id`)
+const { open, settle, statusOf, eventsOf, namesOf, casesOf, goToBank, pay } = createSessions(() => service)
 
 const paidEvents = ['created', 'initiated', 'submitted', 'accepted', 'completed', 'transaction.status.changed']
-
-/** The payer goes to the bank and signs in. */
-async function goToBank({ token }: Opened, from = '198.51.100.7', country = 'FR'): Promise<void> {
-  assert.equal(await service.checkout.begin(token, from, country), true)
-  await service.checkout.signIn(token, 'Grace Hopper')
-}
-
-async function pay(opened: Opened): Promise<void> {
-  await goToBank(opened)
-  await service.checkout.decide(opened.token, 'approved')
-}
 
 test('a session is a deposit with a link, an IBAN of the customer and a creditor reference', async () => {
   const opened = await open({ returnUrl: 'https://shop.example.com/', websiteReference: 'order 1' })
@@ -204,81 +142,6 @@ test('too little, too much, another currency and parts fail the session; the mon
   )
 })
 
-test('a session that is paid twice completes once, whichever way comes first; the second money is in suspense', async () => {
-  for (const creditFirst of [true, false]) {
-    const opened = await open()
-    const { partner, session } = opened
-    const credit = () =>
-      service.checkout.simulate(partner.partnerId, session.id, { step: 'credit', debtorName: 'Another' }, ip)
-    await goToBank(opened)
-    if (creditFirst) {
-      await service.checkout.decide(opened.token, 'approved')
-      // The credit is processed before what the approval has scheduled.
-      const { row } = await service.transactions.get(partner.partnerId, session.reference)
-      assert.equal(row.status, 'Pending')
-      await credit()
-      const [scheduled] = await service.db.rows<{ payload: string }>(sql`
-        delete from rails.sandbox_notifications where partner_id = ${partner.partnerId} and kind = 'credit.booked'
-        returning payload`)
-      const { money, ...facts } = JSON.parse(present(scheduled, 'a credit is scheduled').payload) as {
-        money: { currency: 'EUR'; amount: string }
-        account: string
-        debtor: never
-        remittance: string
-        endToEndId: null
-      }
-      const notification = {
-        partnerId: partner.partnerId,
-        id: newId(),
-        subjectId: newId(),
-        kind: 'credit.booked',
-      } as const
-      await service.deposits.processCredit('sandbox', {
-        ...notification,
-        ...facts,
-        money: { ...money, amount: BigInt(money.amount) },
-      })
-      assert.equal(await statusOf(opened), 'Completed')
-      await settle()
-    } else {
-      await service.checkout.decide(opened.token, 'approved')
-      await settle()
-      await credit()
-      await settle()
-    }
-    assert.equal(await statusOf(opened), 'Completed')
-    assert.equal((await namesOf(opened)).filter((name) => name === 'completed').length, 1)
-    assert.deepEqual(
-      (await casesOf(partner.partnerId)).map(({ kind, amount }) => [kind, amount]),
-      [['contradiction', 4990n]],
-    )
-    assert.equal((await balanceOf(service, partner.partnerId)).posted, 4990n)
-  }
-})
-
-test('money for an expired session goes to suspense, and no completed event follows', async () => {
-  const byCredit = await open()
-  const byBank = await open({}, byCredit.partner)
-  await goToBank(byBank)
-  await service.checkout.decide(byBank.token, 'approved')
-  for (const { partner, session } of [byCredit, byBank]) {
-    assert.equal((await service.checkout.expire(partner.partnerId, session.id)).status, 'Expired')
-    await service.checkout.simulate(partner.partnerId, session.id, { step: 'credit' }, ip)
-  }
-  await settle()
-  for (const opened of [byCredit, byBank]) {
-    assert.equal(await statusOf(opened), 'Expired')
-    assert.deepEqual((await namesOf(opened)).slice(-2), ['expired', 'transaction.status.changed'])
-  }
-  const cases = await casesOf(byCredit.partner.partnerId)
-  // Two credits, and the settlement of the approval.
-  assert.deepEqual(
-    cases.map(({ kind, amount }) => [kind, amount]),
-    Array(3).fill(['contradiction', 4990n]),
-  )
-  assert.equal((await balanceOf(service, byCredit.partner.partnerId)).posted, 0n)
-})
-
 test('a partner ends a session while it is Created or Initiated, and no later', async () => {
   const created = await open()
   const { partner } = created
@@ -296,38 +159,6 @@ test('a partner ends a session while it is Created or Initiated, and no later', 
   assert.equal(await statusOf(submitted), 'Processing')
 })
 
-test('ten requests with one key and an unknown email open one session, for one new customer', async () => {
-  const partner = await addPartner(service)
-  const customer = { email: 'Grace@Example.com', fullName: 'Grace Hopper', residenceCountryCode: 'FR' }
-  const body = bodyFor(partner, { customer })
-  const answers = await Promise.all(Array.from({ length: 10 }, () => service.checkout.create(partner.caller, body)))
-  assert.equal(new Set(answers.map(({ session }) => session.url)).size, 1)
-  assert.equal(answers.filter(({ replayed }) => !replayed).length, 1)
-  const others = await Promise.all(
-    ['grace@example.com', 'GRACE@example.com', 'grace@example.com'].map((email) =>
-      service.checkout.create(partner.caller, bodyFor(partner, { customer: { email } })),
-    ),
-  )
-  const customers = new Set([...answers, ...others].map(({ session }) => session.customerId))
-  assert.equal(customers.size, 1)
-  const { data } = await service.customers.list(partner.partnerId, { email: 'grace@example.com' })
-  assert.deepEqual(
-    data.map(({ kyc }) => kyc.fullName),
-    ['Grace Hopper'],
-  )
-})
-
-test('new sessions for one unknown email at the same time have one customer', async () => {
-  const partner = await addPartner(service)
-  const answers = await Promise.all(
-    Array.from({ length: 10 }, () =>
-      service.checkout.create(partner.caller, bodyFor(partner, { customer: { email: 'new@example.com' } })),
-    ),
-  )
-  assert.equal(new Set(answers.map(({ session }) => session.customerId)).size, 1)
-  assert.equal(new Set(answers.map(({ session }) => session.id)).size, 10)
-})
-
 test('a key with another body is refused, and a refused request leaves its key free', async () => {
   const partner = await addPartner(service)
   const body = bodyFor(partner)
@@ -337,63 +168,6 @@ test('a key with another body is refused, and a refused request leaves its key f
     service.checkout.create(partner.caller, { ...body, amount: rawNumber('50') }),
     code('idempotency_key_reused'),
   )
-})
-
-test('clicks in many tabs have one effect: one beginning, and the first decision', async () => {
-  const opened = await open()
-  const { partner, token } = opened
-  const tabs = <T>(work: (tab: number) => Promise<T>) => Promise.all(Array.from({ length: 10 }, (_, tab) => work(tab)))
-  await tabs((tab) => service.checkout.begin(token, `198.51.100.${tab}`, 'DE'))
-  await tabs((tab) => service.checkout.signIn(token, `Payer ${tab}`))
-  await tabs((tab) => service.checkout.decide(token, tab % 2 === 0 ? 'approved' : 'rejected'))
-  await settle()
-  const status = await statusOf(opened)
-  const names = await namesOf(opened)
-  assert.ok(status === 'Completed' || status === 'Failed', status)
-  assert.deepEqual(names.filter((name) => name === 'initiated').length, 1)
-  assert.equal(names.filter((name) => ['completed', 'failed'].includes(name)).length, 1)
-  assert.deepEqual(await casesOf(partner.partnerId), [])
-  assert.equal((await balanceOf(service, partner.partnerId)).posted, status === 'Completed' ? 4990n : 0n)
-})
-
-test('an approval that meets the expiry ends the session one way, and the ledger agrees', async () => {
-  const partner = await addPartner(service)
-  const all = await Promise.all(Array.from({ length: 12 }, () => open({}, partner)))
-  for (const opened of all) await goToBank(opened)
-  await settle()
-  await Promise.all(
-    all.flatMap(({ token, session }) => [
-      service.checkout.decide(token, 'approved'),
-      service.checkout.expire(partner.partnerId, session.id).catch((error: unknown) => {
-        if (!code('checkout_session_not_open')(error)) throw error
-      }),
-      processBankNotifications(service.settlement),
-    ]),
-  )
-  await settle()
-  const statuses = await Promise.all(all.map(statusOf))
-  assert.ok(
-    statuses.every((status) => status === 'Completed' || status === 'Expired'),
-    statuses.join(),
-  )
-  const completed = statuses.filter((status) => status === 'Completed').length
-  assert.equal((await balanceOf(service, partner.partnerId)).posted, 4990n * BigInt(completed))
-  for (const [index, opened] of all.entries()) {
-    const names = await namesOf(opened)
-    assert.equal(names.includes('completed'), statuses[index] === 'Completed')
-    assert.equal(names.includes('expired'), statuses[index] === 'Expired')
-  }
-})
-
-test('nothing follows what a payer does when the session is over', async () => {
-  const opened = await open()
-  await service.checkout.expire(opened.partner.partnerId, opened.session.id)
-  assert.equal(await service.checkout.begin(opened.token, ip, 'DE'), false)
-  await service.checkout.signIn(opened.token, 'Late')
-  await service.checkout.decide(opened.token, 'approved')
-  await settle()
-  assert.deepEqual(await namesOf(opened), ['created', 'expired', 'transaction.status.changed'])
-  assert.deepEqual(await casesOf(opened.partner.partnerId), [])
 })
 
 test('a simulation runs an outcome, and refuses what makes no sense', async () => {
