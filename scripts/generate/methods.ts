@@ -16,15 +16,21 @@ const nouns: Readonly<Record<Tag, string>> = {
   simulations: 'Simulations?',
   transactions: 'Transactions?',
   users: 'Users?',
+  wallets: 'Wallets?',
   webhooks: 'Subscriptions?',
 }
 
 /** Names that the rule would make unclear. */
 const names: Partial<Readonly<Record<OperationId, string>>> = {
   createCustomerAccount: 'createForCustomer',
+  createFxPayout: 'createFx',
+  createTokenPayout: 'createToken',
   getCustomerAccount: 'getForCustomer',
   testSubscription: 'sendTest',
+  simulateChainBlocks: 'createChainBlocks',
+  simulateChainReorganisation: 'createChainReorganisation',
   simulateDeposit: 'createDeposit',
+  simulateWalletDeposit: 'createWalletDeposit',
   simulateWithdrawal: 'createWithdrawal',
   simulateCheckoutSession: 'runCheckoutSession',
   simulateCredit: 'createCredit',

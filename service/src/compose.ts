@@ -5,7 +5,14 @@
 import { createAccess, type Access, sealedApiSecrets } from './access/index.ts'
 import { createCheckoutSite } from './pages/index.ts'
 import type { Config } from './config.ts'
-import { checkoutSettings, invitationSettings, signing, usesSandboxBank, webhookSettings } from './derived.ts'
+import {
+  checkoutSettings,
+  gatewayLimits,
+  invitationSettings,
+  signing,
+  usesSandboxBank,
+  webhookSettings,
+} from './derived.ts'
 import { createRequestSender, startStatisticsCollector, startDelivery } from './delivery/index.ts'
 import { createGateway, docsAssets, type Gateway } from './gateway/index.ts'
 import { type AllHandlers, createCursors } from './api/index.ts'
@@ -37,11 +44,12 @@ import { type Observability, startQueueAges } from './observability/index.ts'
 import { createEventOutbox, payloadOf, sampleOf } from './events/index.ts'
 import { analyseWhatHasGrown, type Database, type SealedColumn, tracedDatabase, type Tx } from './postgres/index.ts'
 import {
+  type ChainKeys,
   type ChooseConnector,
   type Connector,
-  createChooseConnector,
   createSandboxBank,
   type SandboxBank,
+  sealedChainKeys,
 } from './rails/index.ts'
 import { queueProbes } from './probes.ts'
 import { createConfiguredRates, type Rates } from './rates/index.ts'
@@ -64,14 +72,18 @@ import {
   renderEndpointAlert,
   type Sample,
 } from './delivery/index.ts'
+import { walletsRoutes } from './modules/wallets/index.ts'
 import { webhooksRoutes } from './modules/webhooks/index.ts'
 import { type SettlementObserver, startSettlement } from './settlement/index.ts'
+import { composeTokens, ownersOfAccounts } from './tokens.ts'
 
 type GatewayForm = 'standalone' | 'gateway' | 'api'
 
 export type Service = {
   readonly access: Access
   readonly cases: Cases
+  /** The keys of chain connectors, for the operator's commands. */
+  readonly chainKeys: ChainKeys
   readonly deposits: Deposits
   readonly ledger: Ledger
   readonly rates: Rates
@@ -134,11 +146,12 @@ export function composeModules(deps: ModulesDeps) {
   const cases = createCases({ db, clock, log, ledger, addOperator: access.addOperator })
   const eventOutbox = createEventOutbox({ wake: wakeDelivery })
   const bank = deps.bank ?? createSandboxBank({ db, clock, stepMs: config.SANDBOX_BANK_DELAY_MS })
-  const fallback = config.RAIL === 'none' ? null : config.RAIL
-  const { chooseConnector = createChooseConnector(config.RAIL_RULES, fallback) } = deps
-  const connectors = [...(usesSandboxBank(config) ? [bank] : []), ...(deps.connectors ?? [])]
-
   const customers = createCustomers({ db, clock, sealer, cursors, log })
+  const ways = { access, customers, chooseConnector: deps.chooseConnector }
+  const tokens = composeTokens({ config, db, clock, log, sealer, cursors, ...ways })
+  const { chains, chooseConnector, refusedAddress, wallets } = tokens
+  const connectors = [...(usesSandboxBank(config) ? [bank] : []), ...chains.connectors, ...(deps.connectors ?? [])]
+
   const mailQueue = createMailQueue({ clock, sealer })
   const users = createUsers({
     db,
@@ -157,16 +170,25 @@ export function composeModules(deps: ModulesDeps) {
     alerts: createEndpointAlerts({ mail: mailQueue, log, membersWithRoles: users.membersWithRoles }),
   })
   const accounts = createAccounts({ db, clock, customers, ledger, issuers: config.IBAN_ISSUERS })
-  const beneficiaries = createBeneficiaries({ db, clock, cursors, customers })
+  const beneficiaries = createBeneficiaries({ db, clock, cursors, customers, refusedAddress })
   const transactions = createTransactions({ db, clock, cursors, eventOutbox, customers })
   const shared = { db, clock, cases, ledger, eventOutbox, customers, transactions }
   const rates = createConfiguredRates(config, { db, clock, log, observe: deps.observability?.metrics.fxRatesAge })
   const fx = createFx({ ...shared, rates, terms: config })
-  const payouts = createPayouts({ ...shared, cursors, beneficiaries, quotes: fx, chooseConnector, payoutsPerBatchMax })
-  const deposits = createDeposits({ ...shared, access, ownersOf: accounts.ownersOf })
-  const opening = { ...shared, sealer, cursors, access, accounts, deposits }
+  const payouts = createPayouts({
+    ...shared,
+    cursors,
+    beneficiaries,
+    quotes: fx,
+    chooseConnector,
+    payoutsPerBatchMax,
+    attemptsMax: config.PAYOUT_ATTEMPTS_MAX,
+  })
+  const deposits = createDeposits({ ...shared, access, ownersOf: ownersOfAccounts(accounts, wallets) })
+  const opening = { ...shared, sealer, cursors, access, accounts, deposits, payouts, rates, wallets }
   const checkout = createCheckout({ ...opening, ...checkoutSettings(config, bank) })
-  const simulations = createSimulations({ ...opening, bank, checkout, payouts, rates, ...signing(config) })
+  const simulated = { bank, simulatedChain: chains.simulated, checkout }
+  const simulations = createSimulations({ ...opening, ...simulated, ...signing(config) })
 
   const send = createRequestSender({ clock, allowLoopback: config.WEBHOOK_HTTP, proxy: config.WEBHOOK_PROXY_URL })
   const testDeliveries = createTestDeliveries({ db, clock, sealer, send, sample: createSample(access, db) })
@@ -193,6 +215,7 @@ export function composeModules(deps: ModulesDeps) {
     fx,
     simulations,
     testDeliveries,
+    ...tokens,
   }
 }
 
@@ -208,6 +231,7 @@ const createHandlers = (modules: Modules): AllHandlers => ({
   ...simulationsRoutes(modules.simulations, modules.idempotency),
   ...transactionsRoutes(modules.transactions),
   ...usersRoutes(modules.users, modules.idempotency),
+  ...walletsRoutes(modules.wallets, modules.idempotency),
   ...webhooksRoutes(modules.webhooks, modules.testDeliveries, modules.idempotency),
 })
 
@@ -225,7 +249,7 @@ export function compose(given: ServiceDeps): Service {
   const deps = { ...given, db }
   let delivery: Loop | undefined
   const modules = composeModules({ ...deps, wakeDelivery: () => delivery?.wake() })
-  const { access, cases, connectors, deposits, ledger, payouts, rates, sealer, webhooks } = modules
+  const { access, cases, chainKeys, connectors, deposits, ledger, payouts, rates, sealer, webhooks } = modules
   const settlementWorkers = () =>
     startSettlement({
       log,
@@ -241,6 +265,7 @@ export function compose(given: ServiceDeps): Service {
   return {
     access,
     cases,
+    chainKeys,
     deposits,
     ledger,
     rates,
@@ -252,6 +277,7 @@ export function compose(given: ServiceDeps): Service {
       sealedMailSecrets,
       sealedAnswers,
       sealedLinkTokens,
+      sealedChainKeys,
     ],
     startSettlement: settlementWorkers,
     gateway: (form) => composeGateway(deps, modules, form),
@@ -271,7 +297,7 @@ export function compose(given: ServiceDeps): Service {
     },
     startWorkers: () => {
       delivery = startDeliveryWorker(deps, modules)
-      return [delivery, ...settlementWorkers(), ...startOtherWorkers(deps, modules)]
+      return [delivery, ...settlementWorkers(), ...modules.chains.start(), ...startOtherWorkers(deps, modules)]
     },
   }
 }
@@ -366,16 +392,8 @@ async function composeGateway(deps: ServiceDeps, modules: Modules, form: Gateway
     log,
     clock,
     sandbox: config.SIMULATIONS,
-    bodyBytesMax: config.BODY_BYTES_MAX,
-    bodyTimeoutMs: config.BODY_TIMEOUT_MS,
-    headersTimeoutMs: config.HEADERS_TIMEOUT_MS,
-    unauthenticatedBytesMax: config.UNAUTHENTICATED_BYTES_MAX,
-    unauthenticatedConnectionsMax: config.UNAUTHENTICATED_CONNECTIONS_MAX,
-    requestsMax: config.REQUESTS_MAX,
-    headerBytesMax: config.HEADER_BYTES_MAX,
-    trustedProxies: config.TRUSTED_PROXIES,
+    ...gatewayLimits(config),
     tracing,
-    requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
     ...(observability ? { observe: observability.metrics.request } : {}),
   }
   const signed = {

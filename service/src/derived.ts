@@ -31,3 +31,15 @@ export const webhookSettings = ({ WEBHOOK_HTTP, WEBHOOK_LIMITS, WEBHOOK_RETRY_DE
   limits: WEBHOOK_LIMITS,
   ...(WEBHOOK_RETRY_DELAYS_MS === undefined ? {} : { retryDelaysMs: WEBHOOK_RETRY_DELAYS_MS }),
 })
+
+export const gatewayLimits = (config: Config) => ({
+  bodyBytesMax: config.BODY_BYTES_MAX,
+  bodyTimeoutMs: config.BODY_TIMEOUT_MS,
+  headersTimeoutMs: config.HEADERS_TIMEOUT_MS,
+  unauthenticatedBytesMax: config.UNAUTHENTICATED_BYTES_MAX,
+  unauthenticatedConnectionsMax: config.UNAUTHENTICATED_CONNECTIONS_MAX,
+  requestsMax: config.REQUESTS_MAX,
+  headerBytesMax: config.HEADER_BYTES_MAX,
+  trustedProxies: config.TRUSTED_PROXIES,
+  requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
+})

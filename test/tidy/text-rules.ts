@@ -7,6 +7,7 @@ export const sentenceWordsMax = 25
 
 /** A new operation that needs another verb adds the verb here. */
 const summaryVerbs: readonly string[] = [
+  'Cancel',
   'Create',
   'Delete',
   'Invite',
@@ -16,6 +17,7 @@ const summaryVerbs: readonly string[] = [
   'Resend',
   'Retrieve',
   'Expire',
+  'Reverse',
   'Revoke',
   'Rotate',
   'Send',

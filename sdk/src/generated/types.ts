@@ -47,7 +47,9 @@ export type Beneficiary = {
   readonly bic?: string
   /** Address of the wallet. Absent for fiat currencies. */
   readonly walletAddress?: string
-  /** Country of the account, ISO 3166-1 alpha-2. Absent for token currencies. */
+  /** Name of the provider that keeps the wallet. Absent for fiat currencies, and if none was given. */
+  readonly vasp?: string
+  /** Country of the account, ISO 3166-1 alpha-2. For token currencies absent unless it was given. */
   readonly country?: string
   /** Currency of all payouts to the beneficiary: ISO 4217 alpha-3, or a token code. */
   readonly currency: string
@@ -68,8 +70,10 @@ export type BeneficiaryCreate = {
   readonly iban?: string | undefined
   /** BIC of the bank, ISO 9362. */
   readonly bic?: string | undefined
-  /** Address of the wallet. Required for token currencies. */
+  /** Address of the wallet. Required for token currencies. With capitals, its check sum (EIP-55) must be right. */
   readonly walletAddress?: string | undefined
+  /** Name of the provider that keeps the wallet, for the travel rule. Only for token currencies. Absent: a wallet of its own. */
+  readonly vasp?: string | undefined
   /** Country of the account, ISO 3166-1 alpha-2. Must be a country of the IBAN. Default: the country of the IBAN. */
   readonly country?: string | undefined
   /** Currency of all payouts to the beneficiary: ISO 4217 alpha-3, or a token code. */
@@ -274,6 +278,40 @@ export type FiatPayoutCreate = {
   /** Your key of this payout, 1 to 255 characters, unique among your payouts. Repeat it to retry the same payout. */
   readonly idempotencyKey: string
   /** Text that the beneficiary reads on the statement, 1 to 140 characters. Also the transaction reference, if you have not used it before. */
+  readonly reference?: string | undefined
+}
+
+export type FxPayout = {
+  /** Amount in major units of `currency`. */
+  readonly amount: Amount
+  /** IBAN that receives the money. */
+  readonly beneficiaryAccount: string
+  /** Name of the account holder when the payout was accepted. */
+  readonly beneficiaryName: string
+  /** Currency of the payout, ISO 4217 alpha-3. */
+  readonly currency: string
+  /** The idempotency key of the request. */
+  readonly idempotencyKey: string
+  /** Reference of the transaction. Find the payment by it at `GET /v1/transactions/{reference}`. */
+  readonly reference: string
+  /** `Pending`: accepted; the amount is reserved. `PendingApproval`: waits for the approval of a second person. `Processing`: being submitted to the bank. `Sent`: the bank accepted the instruction. `Completed`: settled. `Failed`: refused or rejected; the reserved amount is available again. Final. `Returned`: settled, then returned by the bank in a new refund transaction. Final. `Cancelled`: cancelled before submission. Final. */
+  readonly status: PayoutStatus
+  /** What left the balance, in major units of `sellCurrency`. Only with exchange. */
+  readonly sellAmount?: Amount
+  /** The currency that was sold for the payout. Only with exchange. */
+  readonly sellCurrency?: string
+  /** The quote that the payout has accepted. Only with exchange. */
+  readonly quoteId?: string
+}
+
+export type FxPayoutCreate = {
+  /** The quote to accept. What it buys is paid to the beneficiary. */
+  readonly quoteId: string
+  /** The beneficiary that receives the payout, in the bought currency of the quote. */
+  readonly beneficiaryId: string
+  /** Your key of this payout, 1 to 255 characters, unique among your payouts of this kind. Repeat it to retry the same payout. */
+  readonly idempotencyKey: string
+  /** Text for the beneficiary, 1 to 140 characters. Also the transaction reference, if you have not used it before. */
   readonly reference?: string | undefined
 }
 
@@ -509,7 +547,7 @@ export type PayoutRecord = {
   readonly id: string
   /** Amount in major units of `currency`. */
   readonly amount: Amount
-  /** IBAN that receives the money. */
+  /** IBAN or address of the wallet that receives the money. */
   readonly beneficiaryAccount: string
   /** Name of the account holder when the payout was accepted. */
   readonly beneficiaryName: string
@@ -521,6 +559,14 @@ export type PayoutRecord = {
   readonly reference: string
   /** `Pending`: accepted; the amount is reserved. `PendingApproval`: waits for the approval of a second person. `Processing`: being submitted to the bank. `Sent`: the bank accepted the instruction. `Completed`: settled. `Failed`: refused or rejected; the reserved amount is available again. Final. `Returned`: settled, then returned by the bank in a new refund transaction. Final. `Cancelled`: cancelled before submission. Final. */
   readonly status: PayoutStatus
+  /** What left the balance, in major units of `sellCurrency`. Only with exchange. */
+  readonly sellAmount?: Amount
+  /** The currency that was sold for the payout. Only with exchange. */
+  readonly sellCurrency?: string
+  /** The quote that the payout has accepted. Only with exchange. */
+  readonly quoteId?: string
+  /** Hash of the blockchain transaction. Only for tokens that were sent. */
+  readonly transactionHash?: string
   /** The beneficiary. Absent for a simulated withdrawal. */
   readonly beneficiaryId?: string
   /** The `guid` of the customer. Absent for a payout of the partner itself. */
@@ -551,7 +597,7 @@ export type Problem = {
   /** Path of the request. */
   readonly instance: string
   /** Identifies the kind of problem. Branch on this field. */
-  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'invitation_not_pending' | 'checkout_session_not_open' | 'recovery_in_progress' | 'payout_not_cancellable' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'idempotency_key_reused' | 'insufficient_funds' | 'currency_not_supported' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'headers_too_large' | 'internal_error' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
+  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'invitation_not_pending' | 'checkout_session_not_open' | 'recovery_in_progress' | 'payout_not_cancellable' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'idempotency_key_reused' | 'insufficient_funds' | 'currency_not_supported' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'wallet_address_not_payable' | 'recipient_blocked' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'headers_too_large' | 'internal_error' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
   /** Identifies the request in the logs of the service. Equal to `X-Request-Id`. */
   readonly requestId: string
   /** The refused fields, at most 50. Absent if no field is to blame. */
@@ -667,6 +713,16 @@ export type Simulated = {
   readonly currency: string
 }
 
+export type SimulatedBlocks = {
+  /** Number of the newest block afterwards. */
+  readonly head: number
+}
+
+export type SimulatedBlocksCreate = {
+  /** Number of blocks to make at once. */
+  readonly count: number
+}
+
 export type SimulatedCheckoutSession = {
   /** `completed`: the payer pays. `failed`: the bank refuses the payment. `expired`: the session expires now. `abandoned`: the payer begins and goes away. Either `outcome` or `step` is required. */
   readonly outcome?: 'completed' | 'failed' | 'expired' | 'abandoned' | undefined
@@ -731,6 +787,32 @@ export type SimulatedEvent = {
 export type SimulatedEventCreate = {
   /** The event to send. */
   readonly eventType: 'partner.customer.deposit.created' | 'partner.customer.deposit.initiated' | 'partner.customer.deposit.submitted' | 'partner.customer.deposit.accepted' | 'partner.customer.deposit.failed' | 'partner.customer.deposit.completed' | 'partner.customer.deposit.expired' | 'partner.customer.withdrawal.requested' | 'partner.customer.withdrawal.accepted' | 'partner.customer.withdrawal.sent' | 'partner.customer.withdrawal.failed' | 'transaction.status.changed'
+}
+
+export type SimulatedReorganisation = {
+  /** Number of the newest block afterwards. */
+  readonly head: number
+  /** Hashes of the deposits that vanished: those that you simulated in the replaced blocks. */
+  readonly vanished: readonly string[]
+}
+
+export type SimulatedReorganisationCreate = {
+  /** Number of the newest blocks that are replaced. From 3 on, deposits that were credited are taken back. */
+  readonly depth: number
+}
+
+export type SimulatedWalletDeposit = {
+  /** Hash of the transaction on the simulated chain. */
+  readonly transactionHash: string
+}
+
+export type SimulatedWalletDepositCreate = {
+  /** Amount in major units of the token of the wallet, at most 6 decimal digits. */
+  readonly amount: AmountInput
+  /** Address of the payer. Default: an address of which only this transfer is known. */
+  readonly from?: string | undefined
+  /** Blocks that are made at once, the first of them with the transfer. Default 0: the next block takes it. */
+  readonly confirmations?: number | undefined
 }
 
 export type SimulatedWithdrawalCreate = {
@@ -913,6 +995,36 @@ export type TimelineEntry = {
   readonly status: 'Pending' | 'Completed' | 'Unsuccessful' | 'Cancelled' | 'Expired'
   /** What happened. */
   readonly step: 'Created' | 'Initiated' | 'Submitted' | 'Screening' | 'Approval' | 'Reserved' | 'Accepted' | 'Sent' | 'Settled' | 'Credited' | 'Returned' | 'Failed' | 'Cancelled' | 'Expired'
+}
+
+export type TokenPayout = {
+  /** Amount in major units of `currency`. */
+  readonly amount: Amount
+  /** Address of the wallet that receives the tokens. */
+  readonly beneficiaryAccount: string
+  /** Name of the beneficiary when the payout was accepted. */
+  readonly beneficiaryName: string
+  /** Token of the payout. */
+  readonly currency: string
+  /** The idempotency key of the request. */
+  readonly idempotencyKey: string
+  /** Reference of the transaction: follow it at `GET /v1/transactions/{reference}`. */
+  readonly reference: string
+  /** Status of the payout when the request was answered. */
+  readonly status: PayoutStatus
+}
+
+export type TokenPayoutCreate = {
+  /** Amount in major units of `currency`: 0.01 to 10,000,000.00, at most 6 decimal digits. Reserved at once. */
+  readonly amount: AmountInput
+  /** The beneficiary whose wallet receives the payout. */
+  readonly beneficiaryId: string
+  /** Token: `USDC` or `EURC`. Must equal the currency of the beneficiary. */
+  readonly currency: string
+  /** Your key of this payout, 1 to 255 characters, unique among your token payouts. Repeat it to retry the same payout. */
+  readonly idempotencyKey: string
+  /** Your reference, 1 to 140 characters. Also the transaction reference, if you have not used it before. The chain does not carry it. */
+  readonly reference?: string | undefined
 }
 
 export type Transaction = {
@@ -1636,6 +1748,17 @@ export type ListCheckoutSessionsQuery = {
   readonly createdTo?: string | undefined
 }
 
+export type ListWalletsQuery = {
+  /** Items per page, 1 to 100. Default: 25. */
+  readonly limit?: number | string | undefined
+  /** The `nextCursor` of the previous page. Omit it for the first page. */
+  readonly cursor?: string | undefined
+  /** Only wallets of this customer: its `guid` or its `serviceId`. */
+  readonly customerId?: string | undefined
+  /** Only wallets with this token. */
+  readonly currency?: string | undefined
+}
+
 /** The result of each operation. */
 export type OperationResults = {
   readonly createInvitations: Invitations
@@ -1644,6 +1767,7 @@ export type OperationResults = {
   readonly resendInvitation: Invitation
   readonly revokeInvitation: void
   readonly createFiatPayout: FiatPayout
+  readonly createTokenPayout: TokenPayout
   readonly listPayouts: PayoutPage
   readonly getPayout: PayoutRecord
   readonly getFxRates: {
@@ -1782,6 +1906,7 @@ export type OperationResults = {
     /** Time of the conversion. */
     readonly createdAt: string
   }
+  readonly createFxPayout: FxPayout
   readonly cancelPayout: PayoutRecord
   readonly createBeneficiary: Beneficiary
   readonly listBeneficiaries: BeneficiaryPage
@@ -1925,6 +2050,67 @@ export type OperationResults = {
     /** Time of creation. */
     readonly createdAt: string
   }
+  readonly createWallet: {
+    /** Identifies the wallet. */
+    readonly id: string
+    /** Address to which payers send the token, with its check sum (EIP-55). */
+    readonly address: string
+    /** Token that the wallet receives. */
+    readonly currency: string
+    /** Chain on which the wallet receives, by its id (EIP-155). */
+    readonly chainId: number
+    /** Name of the chain. Tokens that are sent on another chain are not credited. */
+    readonly network: string
+    /** The `guid` of the customer. Absent if the wallet is the own of the partner. */
+    readonly customerId?: string
+    /** Money credited through the wallet, in major units of `currency`, without what was taken back. */
+    readonly received: Amount
+    /** Time of creation. */
+    readonly createdAt: string
+  }
+  readonly listWallets: {
+    /** The items of the page, newest first. */
+    readonly data: readonly {
+      /** Identifies the wallet. */
+      readonly id: string
+      /** Address to which payers send the token, with its check sum (EIP-55). */
+      readonly address: string
+      /** Token that the wallet receives. */
+      readonly currency: string
+      /** Chain on which the wallet receives, by its id (EIP-155). */
+      readonly chainId: number
+      /** Name of the chain. Tokens that are sent on another chain are not credited. */
+      readonly network: string
+      /** The `guid` of the customer. Absent if the wallet is the own of the partner. */
+      readonly customerId?: string
+      /** Money credited through the wallet, in major units of `currency`, without what was taken back. */
+      readonly received: Amount
+      /** Time of creation. */
+      readonly createdAt: string
+    }[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }
+  readonly getWallet: {
+    /** Identifies the wallet. */
+    readonly id: string
+    /** Address to which payers send the token, with its check sum (EIP-55). */
+    readonly address: string
+    /** Token that the wallet receives. */
+    readonly currency: string
+    /** Chain on which the wallet receives, by its id (EIP-155). */
+    readonly chainId: number
+    /** Name of the chain. Tokens that are sent on another chain are not credited. */
+    readonly network: string
+    /** The `guid` of the customer. Absent if the wallet is the own of the partner. */
+    readonly customerId?: string
+    /** Money credited through the wallet, in major units of `currency`, without what was taken back. */
+    readonly received: Amount
+    /** Time of creation. */
+    readonly createdAt: string
+  }
   readonly simulateDeposit: Simulated
   readonly simulateFxRates: {
     /** From this time on the change holds. */
@@ -1969,6 +2155,9 @@ export type OperationResults = {
   readonly simulateCredit: SimulatedCredit
   readonly reverseSimulatedCredit: void
   readonly simulateEvent: SimulatedEvent
+  readonly simulateWalletDeposit: SimulatedWalletDeposit
+  readonly simulateChainReorganisation: SimulatedReorganisation
+  readonly simulateChainBlocks: SimulatedBlocks
   readonly diagnoseSignature: SignatureDiagnosis
 }
 
@@ -2012,12 +2201,12 @@ export type Namespaces = {
      *
      * Registers a payee. With `customerId` the beneficiary belongs to that customer, otherwise to the partner
      * itself. Fiat currencies require `iban`; tokens require `walletAddress`. A `country` that contradicts the IBAN
-     * is refused. These destination fields cannot be changed later. Idempotent by `Idempotency-Key`; without a key a
-     * repeated request creates a second beneficiary.
+     * is refused. A `walletAddress` with capitals needs its check sum (EIP-55). These destination fields cannot be
+     * changed later. Idempotent by `Idempotency-Key`; without a key a repeated request creates a second beneficiary.
      *
      * `POST /v1/beneficiaries`, permission `beneficiaries:write`.
-     * Problem codes: validation_failed, not_found, currency_not_supported, request_in_progress,
-     * idempotency_key_reused.
+     * Problem codes: validation_failed, not_found, currency_not_supported, wallet_address_not_payable,
+     * recipient_blocked, request_in_progress, idempotency_key_reused.
      */
     readonly create: (body: BeneficiaryCreate, options?: CallOptions) => Promise<Beneficiary>
     /**
@@ -2629,6 +2818,18 @@ export type Namespaces = {
      */
     readonly create: ((body: FiatPayoutCreate, options?: CallOptions) => Promise<FiatPayout>) & ((body: Omit<FiatPayoutCreate, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<FiatPayout>)
     /**
+     * Create a token payout.
+     *
+     * Accepts a payout of tokens to the wallet of a beneficiary and reserves its amount. The service signs the
+     * transfer and follows it on the chain: it is settled when its block has the confirmations of the chain, and the
+     * transaction then has `transactionHash`. Idempotent by `idempotencyKey`, as a fiat payout is.
+     *
+     * `POST /v1/payouts/token`, permission `payouts:write`.
+     * Problem codes: not_found, insufficient_funds, currency_not_supported, beneficiary_currency_mismatch,
+     * beneficiary_not_payable, request_in_progress, idempotency_key_reused.
+     */
+    readonly createToken: ((body: TokenPayoutCreate, options?: CallOptions) => Promise<TokenPayout>) & ((body: Omit<TokenPayoutCreate, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<TokenPayout>)
+    /**
      * List payouts.
      *
      * Returns the partner's payouts, newest first. Filter by status, beneficiary, customer, currency, reference,
@@ -2648,6 +2849,19 @@ export type Namespaces = {
      * Problem codes: not_found.
      */
     readonly get: (id: string, options?: CallOptions) => Promise<PayoutRecord>
+    /**
+     * Create a payout in another currency.
+     *
+     * Accepts a quote and pays what it buys to the beneficiary. The sold amount is reserved from its balance. If the
+     * payout fails, nothing is exchanged and the sold amount is available again. Money that the bank returns after
+     * the settlement is credited in the bought currency. A quote is accepted once, before it expires. Idempotent by
+     * `idempotencyKey`, as a fiat payout is. A refused request uses up neither its key nor its quote.
+     *
+     * `POST /v1/payouts/fx`, permission `payouts:write`.
+     * Problem codes: not_found, fx_quote_expired, fx_quote_accepted, insufficient_funds, currency_not_supported,
+     * beneficiary_currency_mismatch, beneficiary_not_payable, request_in_progress, idempotency_key_reused.
+     */
+    readonly createFx: ((body: FxPayoutCreate, options?: CallOptions) => Promise<FxPayout>) & ((body: Omit<FxPayoutCreate, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<FxPayout>)
     /**
      * Cancel a pending payout.
      *
@@ -2787,6 +3001,34 @@ export type Namespaces = {
      */
     readonly sendEvent: (body: SimulatedEventCreate, options?: CallOptions) => Promise<SimulatedEvent>
     /**
+     * Simulate a token deposit.
+     *
+     * Sends tokens to a wallet on the simulated chain. The deposit is credited when its block has 3 confirmations.
+     * Each request sends tokens again. Only for wallets on the simulated chain.
+     *
+     * `POST /v1/simulations/wallets/{walletId}/deposits`, permission `simulations:write`, sandbox only.
+     * Problem codes: not_found, validation_failed.
+     */
+    readonly createWalletDeposit: (walletId: string, body: SimulatedWalletDepositCreate, options?: CallOptions) => Promise<SimulatedWalletDeposit>
+    /**
+     * Simulate a chain reorganisation.
+     *
+     * Replaces the newest blocks of the simulated chain. The deposits that you simulated in them vanish; payouts and
+     * the deposits of other partners are in the new blocks. A deposit that was credited is taken back.
+     *
+     * `POST /v1/simulations/chain/reorganisations`, permission `simulations:write`, sandbox only.
+     * Problem codes: validation_failed.
+     */
+    readonly createChainReorganisation: (body: SimulatedReorganisationCreate, options?: CallOptions) => Promise<SimulatedReorganisation>
+    /**
+     * Make blocks on the simulated chain.
+     *
+     * Makes blocks on the simulated chain at once, so that deposits and payouts get their confirmations.
+     *
+     * `POST /v1/simulations/chain/blocks`, permission `simulations:write`, sandbox only.
+     */
+    readonly createChainBlocks: (body: SimulatedBlocksCreate, options?: CallOptions) => Promise<SimulatedBlocks>
+    /**
      * Diagnose a signed request.
      *
      * Verifies the signature of a request that you describe, with the key and the secret of the calling service
@@ -2876,6 +3118,126 @@ export type Namespaces = {
      * Problem codes: not_found, invitation_not_pending.
      */
     readonly revokeInvitation: (invitationId: string, options?: CallOptions) => Promise<void>
+  }
+  readonly wallets: {
+    /**
+     * Create a wallet.
+     *
+     * Returns the wallet of a customer, or of the partner itself, for a token. The first request makes it; later
+     * ones return the same wallet. An address is given once and never again to another customer. Whatever arrives
+     * there in a configured token becomes a deposit.
+     *
+     * `POST /v1/wallets`, permission `wallets:write`.
+     * Problem codes: not_found, currency_not_supported, validation_failed, request_in_progress,
+     * idempotency_key_reused.
+     */
+    readonly create: (body: {
+      /** The `guid` or the `serviceId` of the customer that receives the tokens. Without it, the partner itself does. */
+      readonly customerId?: string | undefined
+      /** Token that the wallet receives: `USDC` or `EURC`. */
+      readonly currency: string
+    }, options?: CallOptions) => Promise<{
+    /** Identifies the wallet. */
+    readonly id: string
+    /** Address to which payers send the token, with its check sum (EIP-55). */
+    readonly address: string
+    /** Token that the wallet receives. */
+    readonly currency: string
+    /** Chain on which the wallet receives, by its id (EIP-155). */
+    readonly chainId: number
+    /** Name of the chain. Tokens that are sent on another chain are not credited. */
+    readonly network: string
+    /** The `guid` of the customer. Absent if the wallet is the own of the partner. */
+    readonly customerId?: string
+    /** Money credited through the wallet, in major units of `currency`, without what was taken back. */
+    readonly received: Amount
+    /** Time of creation. */
+    readonly createdAt: string
+  }>
+    /**
+     * List wallets.
+     *
+     * Returns the partner's wallets, newest first. Filter by `customerId` or `currency`.
+     *
+     * `GET /v1/wallets`, permission `wallets:read`.
+     */
+    readonly list: (query?: ListWalletsQuery, options?: CallOptions) => Promise<{
+    /** The items of the page, newest first. */
+    readonly data: readonly {
+      /** Identifies the wallet. */
+      readonly id: string
+      /** Address to which payers send the token, with its check sum (EIP-55). */
+      readonly address: string
+      /** Token that the wallet receives. */
+      readonly currency: string
+      /** Chain on which the wallet receives, by its id (EIP-155). */
+      readonly chainId: number
+      /** Name of the chain. Tokens that are sent on another chain are not credited. */
+      readonly network: string
+      /** The `guid` of the customer. Absent if the wallet is the own of the partner. */
+      readonly customerId?: string
+      /** Money credited through the wallet, in major units of `currency`, without what was taken back. */
+      readonly received: Amount
+      /** Time of creation. */
+      readonly createdAt: string
+    }[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }>
+    /** Like `list`, and requests page after page. The default of `limit` is 100. */
+    readonly listAll: (query?: ListWalletsQuery, options?: CallOptions) => Pages<{
+    /** The items of the page, newest first. */
+    readonly data: readonly {
+      /** Identifies the wallet. */
+      readonly id: string
+      /** Address to which payers send the token, with its check sum (EIP-55). */
+      readonly address: string
+      /** Token that the wallet receives. */
+      readonly currency: string
+      /** Chain on which the wallet receives, by its id (EIP-155). */
+      readonly chainId: number
+      /** Name of the chain. Tokens that are sent on another chain are not credited. */
+      readonly network: string
+      /** The `guid` of the customer. Absent if the wallet is the own of the partner. */
+      readonly customerId?: string
+      /** Money credited through the wallet, in major units of `currency`, without what was taken back. */
+      readonly received: Amount
+      /** Time of creation. */
+      readonly createdAt: string
+    }[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }>
+    /**
+     * Retrieve a wallet.
+     *
+     * Returns a wallet by its `id`, with what it has received.
+     *
+     * `GET /v1/wallets/{walletId}`, permission `wallets:read`.
+     * Problem codes: not_found.
+     */
+    readonly get: (walletId: string, options?: CallOptions) => Promise<{
+    /** Identifies the wallet. */
+    readonly id: string
+    /** Address to which payers send the token, with its check sum (EIP-55). */
+    readonly address: string
+    /** Token that the wallet receives. */
+    readonly currency: string
+    /** Chain on which the wallet receives, by its id (EIP-155). */
+    readonly chainId: number
+    /** Name of the chain. Tokens that are sent on another chain are not credited. */
+    readonly network: string
+    /** The `guid` of the customer. Absent if the wallet is the own of the partner. */
+    readonly customerId?: string
+    /** Money credited through the wallet, in major units of `currency`, without what was taken back. */
+    readonly received: Amount
+    /** Time of creation. */
+    readonly createdAt: string
+  }>
   }
   readonly webhooks: {
     /**

@@ -12,6 +12,7 @@ import { type Options, parseCommand } from './options.ts'
 import { moveCommands } from './moves.ts'
 import { partnerCommands } from './partners.ts'
 import { serviceAccountCommands } from './service-accounts.ts'
+import { walletKeyCommands } from './wallet-keys.ts'
 
 const operatorUsage = `operator commands:
   operator partner create --name NAME
@@ -30,6 +31,7 @@ const operatorUsage = `operator commands:
   operator case resolve --partner ID --id ID --action credit|reverse|write-off|note --staff NAME --note TEXT [--to-partner ID]
   operator ledger balances --partner ID [--at TIME]
   operator ledger statement --partner ID --currency EUR [--account balance] [--from TIME] [--to TIME] [--format table|csv]
+  operator wallet-key create
   operator key list
   operator key reseal
   operator backup create
@@ -46,6 +48,7 @@ const commands: ReadonlyMap<string, Command> = new Map(
     ...serviceAccountCommands,
     ...ledgerCommands,
     ...keyCommands,
+    ...walletKeyCommands,
     ...caseCommands,
     ...backupCommands,
   }),
