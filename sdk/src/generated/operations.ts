@@ -691,7 +691,7 @@ export const methods = {
   },
   simulations: {
     createDeposit: 'simulateDeposit',
-    simulateFxRates: 'simulateFxRates',
+    setFxRates: 'simulateFxRates',
     createWithdrawal: 'simulateWithdrawal',
     createCredit: 'simulateCredit',
     reverseCredit: 'reverseSimulatedCredit',
