@@ -9,6 +9,7 @@ export type Namespace = { readonly tag: Tag; readonly methods: readonly Method[]
 const nouns: Readonly<Record<Tag, string>> = {
   accounts: 'Accounts?',
   beneficiaries: 'Beneficiar(?:y|ies)',
+  checkout: 'CheckoutSessions?',
   customers: 'Customers?',
   fx: 'Fx',
   payouts: '(?:Fiat)?Payouts?',
@@ -32,6 +33,7 @@ const names: Partial<Readonly<Record<OperationId, string>>> = {
   simulateDeposit: 'createDeposit',
   simulateWalletDeposit: 'createWalletDeposit',
   simulateWithdrawal: 'createWithdrawal',
+  simulateCheckoutSession: 'runCheckoutSession',
   simulateCredit: 'createCredit',
   reverseSimulatedCredit: 'reverseCredit',
   simulateEvent: 'sendEvent',

@@ -19,6 +19,7 @@ export {
   type InstructionKey,
   type InstructionOutcome,
   type Money,
+  type PayerOrigin,
   type TravelRule,
 } from './port.ts'
 export { addressProblem, checksummed } from './evm/address.ts'
@@ -39,5 +40,6 @@ export type { SimulatedChain } from './evm/simulated/chain.ts'
 export { receivedOn } from './evm/store-chain.ts'
 export { sealedChainKeys } from './evm/store-sealed.ts'
 export { type ChooseConnector, createChooseConnector } from './rules.ts'
+export { type BankStep, debtorOf, payerSteps, sandboxBankCountries } from './sandbox/script.ts'
 export { createSandboxBank, type SandboxBank, sandboxConnectorId } from './sandbox/service.ts'
 export { railsSettings } from './settings.ts'
