@@ -2897,7 +2897,7 @@ export type Namespaces = {
      * `POST /v1/simulations/fx/rates`, permission `simulations:write`, sandbox only.
      * Problem codes: validation_failed, currency_not_supported, fx_rates_unavailable.
      */
-    readonly simulateFxRates: (body: {
+    readonly setFxRates: (body: {
       /** The currency that is sold. Give `base` and `quote` together. */
       readonly base?: string | undefined
       /** The currency that one unit of `base` buys. */

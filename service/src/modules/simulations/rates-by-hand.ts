@@ -11,7 +11,8 @@ export function createRatesByHand({ rates }: { readonly rates: Pick<Rates, 'setB
   }
 }
 
-const required = (pointer: string) => refuseField({ pointer, code: 'required', message: 'is required: give base and quote together' })
+const required = (pointer: string) =>
+  refuseField({ pointer, code: 'required', message: 'is required: give base and quote together' })
 
 /** Refuses: validation_failed, currency_not_supported. */
 function readChange({ base, quote, rate, stale }: BodyOf<'simulateFxRates'>): ByHand {
