@@ -10,6 +10,7 @@ const nouns: Readonly<Record<Tag, string>> = {
   accounts: 'Accounts?',
   beneficiaries: 'Beneficiar(?:y|ies)',
   customers: 'Customers?',
+  fx: 'Fx',
   payouts: '(?:Fiat)?Payouts?',
   simulations: 'Simulations?',
   transactions: 'Transactions?',
@@ -22,6 +23,7 @@ const nouns: Readonly<Record<Tag, string>> = {
 const names: Partial<Readonly<Record<OperationId, string>>> = {
   createCustomerAccount: 'createForCustomer',
   createTokenPayout: 'createToken',
+  createFxPayout: 'createFx',
   getCustomerAccount: 'getForCustomer',
   testSubscription: 'sendTest',
   simulateChainBlocks: 'createChainBlocks',
@@ -29,6 +31,9 @@ const names: Partial<Readonly<Record<OperationId, string>>> = {
   simulateDeposit: 'createDeposit',
   simulateWalletDeposit: 'createWalletDeposit',
   simulateWithdrawal: 'createWithdrawal',
+  simulateCredit: 'createCredit',
+  reverseSimulatedCredit: 'reverseCredit',
+  simulateEvent: 'sendEvent',
 }
 
 function nameOf(id: OperationId, tag: Tag): string {

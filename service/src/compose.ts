@@ -14,7 +14,6 @@ import {
   type Log,
   type Loop,
   minuteMs,
-  momentOfId,
   present,
   type Sealer,
   secondMs,
@@ -32,7 +31,7 @@ import {
   smtpTransport,
   startMailWorker,
 } from './mail/index.ts'
-import { type Observability, type QueueProbe, startQueueAges } from './observability/index.ts'
+import { type Observability, startQueueAges } from './observability/index.ts'
 import { createEventOutbox, payloadOf, sampleOf } from './events/index.ts'
 import { analyseWhatHasGrown, type Database, type SealedColumn, tracedDatabase, type Tx } from './postgres/index.ts'
 import {
@@ -44,11 +43,13 @@ import {
   sandboxConnectorId,
   sealedChainKeys,
 } from './rails/index.ts'
+import { queueProbes } from './probes.ts'
+import { createConfiguredRates, type Rates } from './rates/index.ts'
 import { accountsRoutes, createAccounts } from './modules/accounts/index.ts'
 import { beneficiariesRoutes, createBeneficiaries } from './modules/beneficiaries/index.ts'
 import { createCustomers, customersRoutes, sealedKyc } from './modules/customers/index.ts'
 import { createDeposits, type Deposits } from './modules/deposits/index.ts'
-import { createAcceptances } from './modules/fx/index.ts'
+import { createFx, fxRoutes } from './modules/fx/index.ts'
 import { createPayouts, payoutsRoutes } from './modules/payouts/index.ts'
 import { createSimulations, simulationsRoutes } from './modules/simulations/index.ts'
 import { createTransactions, transactionsRoutes } from './modules/transactions/index.ts'
@@ -76,6 +77,7 @@ export type Service = {
   readonly chainKeys: ChainKeys
   readonly deposits: Deposits
   readonly ledger: Ledger
+  readonly rates: Rates
   readonly sealer: Sealer
   /** Every column with sealed values. */
   readonly sealedColumns: readonly SealedColumn[]
@@ -111,7 +113,10 @@ const sweepIdleMs = minuteMs
 const growthIdleMs = 2 * secondMs
 const checkpointIdleMs = 10 * secondMs
 
-export type ModulesDeps = Pick<ServiceDeps, 'config' | 'db' | 'clock' | 'log' | 'payoutsPerBatchMax'> & {
+export type ModulesDeps = Pick<
+  ServiceDeps,
+  'config' | 'db' | 'clock' | 'log' | 'observability' | 'payoutsPerBatchMax'
+> & {
   /** Called after a commit with events: the fan-out may start at once. */
   readonly wakeDelivery?: () => void
   /** Default: the sandbox bank on `db`. */
@@ -125,9 +130,8 @@ export type ModulesDeps = Pick<ServiceDeps, 'config' | 'db' | 'clock' | 'log' | 
 /** Everything below the gateway and the workers: ledger, bank, modules, webhook engine. Tests use it as well. */
 export function composeModules(deps: ModulesDeps) {
   const { config, db, clock, log, payoutsPerBatchMax, wakeDelivery = () => undefined } = deps
-  const [masterKey] = config.MASTER_KEY
   const sealer = createSealer(config.MASTER_KEY)
-  const cursors = createCursors(deriveKey(masterKey, 'cursors'))
+  const cursors = createCursors(deriveKey(config.MASTER_KEY[0], 'cursors'))
   const access = createAccess({ db, clock, sealer })
   const ledger = createLedger({ clock })
   const cases = createCases({ db, clock, log, ledger, addOperator: access.addOperator })
@@ -163,11 +167,24 @@ export function composeModules(deps: ModulesDeps) {
   const beneficiaries = createBeneficiaries({ db, clock, cursors, customers, refusedAddress })
   const transactions = createTransactions({ db, clock, cursors, eventOutbox, customers })
   const shared = { db, clock, cases, ledger, eventOutbox, customers, transactions }
-  const quotes = createAcceptances({ clock })
-  const payouts = createPayouts({ ...shared, cursors, beneficiaries, quotes, chooseConnector, payoutsPerBatchMax })
+  const rates = createConfiguredRates(config, { db, clock, log, observe: deps.observability?.metrics.fxRatesAge })
+  const fx = createFx({ ...shared, rates, terms: config })
+  const payouts = createPayouts({ ...shared, cursors, beneficiaries, quotes: fx, chooseConnector, payoutsPerBatchMax })
   const deposits = createDeposits({ ...shared, access, ownersOf: ownersOfAccounts(accounts, wallets) })
-  const simulated = { bank, simulatedChain: chains.simulated, wallets, deposits, payouts }
-  const simulations = createSimulations({ ...simulated, access, clock, ...signatureSettings(config) })
+  const simulations = createSimulations({
+    db,
+    clock,
+    bank,
+    simulatedChain: chains.simulated,
+    wallets,
+    accounts,
+    deposits,
+    payouts,
+    rates,
+    access,
+    eventOutbox,
+    ...signatureSettings(config),
+  })
 
   const send = createRequestSender({ clock, allowLoopback: config.WEBHOOK_HTTP, proxy: config.WEBHOOK_PROXY_URL })
   const testDeliveries = createTestDeliveries({ db, clock, sealer, send, sample: createSample(access, db) })
@@ -189,6 +206,8 @@ export function composeModules(deps: ModulesDeps) {
     transactions,
     payouts,
     deposits,
+    rates,
+    fx,
     simulations,
     testDeliveries,
     ...tokens,
@@ -211,8 +230,9 @@ const createHandlers = (modules: Modules): AllHandlers => ({
   ...accountsRoutes(modules.accounts, modules.idempotency),
   ...beneficiariesRoutes(modules.beneficiaries, modules.idempotency),
   ...customersRoutes(modules.customers, modules.idempotency),
+  ...fxRoutes(modules.fx),
   ...payoutsRoutes(modules.payouts),
-  ...simulationsRoutes(modules.simulations),
+  ...simulationsRoutes(modules.simulations, modules.idempotency),
   ...transactionsRoutes(modules.transactions),
   ...usersRoutes(modules.users, modules.idempotency),
   ...walletsRoutes(modules.wallets, modules.idempotency),
@@ -233,7 +253,7 @@ export function compose(given: ServiceDeps): Service {
   const deps = { ...given, db }
   let delivery: Loop | undefined
   const modules = composeModules({ ...deps, wakeDelivery: () => delivery?.wake() })
-  const { access, cases, chainKeys, connectors, deposits, ledger, payouts, sealer, webhooks } = modules
+  const { access, cases, chainKeys, connectors, deposits, ledger, payouts, rates, sealer, webhooks } = modules
   const settlementWorkers = () =>
     startSettlement({
       log,
@@ -252,6 +272,7 @@ export function compose(given: ServiceDeps): Service {
     chainKeys,
     deposits,
     ledger,
+    rates,
     sealer,
     sealedColumns: [
       sealedApiSecrets,
@@ -315,7 +336,7 @@ const settlementObserver = ({ observability, tracing }: ServiceDeps): Settlement
 })
 
 function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[] {
-  const { access, mailQueue, webhooks } = modules
+  const { access, mailQueue, rates, webhooks } = modules
   const { config, db, clock, log, observability } = deps
   const idleMs = config.WORKER_IDLE_MS
   // Answers 0, so that the loop pauses: a table that is being analysed is still there at the next look.
@@ -339,32 +360,13 @@ function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[]
       idleMs,
       observe: observability?.metrics.mail,
     }),
+    ...(rates.everyMs === undefined
+      ? []
+      : [startLoop({ name: 'rates.refresh', idleMs: rates.everyMs, log, step: rates.refreshStep })]),
     startLoop({ name: 'webhooks.recover', idleMs, log, step: webhooks.recoverStep }),
     startLoop({ name: 'access.nonces', idleMs: sweepIdleMs, log, step: access.sweepNonces }),
     startLoop({ name: 'ledger.checkpoints', idleMs: checkpointIdleMs, log, step: checkpointStep }),
     startLoop({ name: 'postgres.statistics', idleMs: growthIdleMs, log, step: analyse }),
-  ]
-}
-
-/** The queues whose oldest due work a metric shows. */
-function queueProbes(db: Database, modules: Modules): readonly QueueProbe[] {
-  const { cases, eventOutbox, payouts, deposits, connectors, mailQueue, webhooks } = modules
-  return [
-    {
-      name: 'events',
-      oldestDue: async () => {
-        const id = await eventOutbox.oldestPending(db)
-        return id === undefined ? null : momentOfId(id)
-      },
-    },
-    ...connectors.flatMap(({ id, oldestNotification }) => [
-      { name: 'payouts', connector: id, oldestDue: (now: Date) => payouts.oldestDue(id, now) },
-      { name: 'bank_notifications', connector: id, oldestDue: oldestNotification },
-    ]),
-    { name: 'expiring_deposits', oldestDue: deposits.oldestExpired },
-    { name: 'cases', oldestDue: () => cases.oldestOpen() },
-    { name: 'mail', oldestDue: (now) => mailQueue.oldestDue(db, now) },
-    { name: 'recoveries', oldestDue: () => webhooks.oldestRecovery() },
   ]
 }
 
@@ -385,6 +387,7 @@ function mailParts({ config, mailboxFolder }: ServiceDeps) {
 async function composeGateway(deps: ServiceDeps, modules: Modules, form: GatewayForm): Promise<Gateway> {
   const { config, clock, log, observability, tracing } = deps
   const { access } = modules
+  if (form !== 'gateway') await modules.rates.prepare()
   const common = {
     handlers: createHandlers(modules),
     internalKey: deriveKey(config.MASTER_KEY[0], 'internal'),

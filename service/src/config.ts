@@ -24,6 +24,7 @@ import { mailSettings } from './mail/index.ts'
 import { observabilitySettings } from './observability/index.ts'
 import { databaseSettings } from './postgres/index.ts'
 import { chainNetworks, isChainConnectorId, railsSettings, simulatedChainConnectorId } from './rails/index.ts'
+import { ratesSettings } from './rates/index.ts'
 
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
@@ -89,6 +90,7 @@ export const settings = {
   ...gatewaySettings,
   ...databaseSettings,
   ...railsSettings,
+  ...ratesSettings,
   ...deliverySettings,
   ...mailSettings,
   ...observabilitySettings,
@@ -242,6 +244,9 @@ function refuseSandboxDefaults(raw: Raw): void {
   if (raw.RAIL_RULES.some(({ connector }) => connector === simulatedChainConnectorId))
     refuse(`RAIL_RULES must not name ${simulatedChainConnectorId}: the simulated chain moves no money`)
   if (raw.RAIL === 'sandbox') refuse('RAIL must not be sandbox: the sandbox bank moves no money')
+  if (raw.FX_RATES.kind === 'sandbox') refuse('FX_RATES must not be sandbox: its rates are made up')
+  if (raw.FX_RATES.kind === 'url' && raw.FX_RATES.url.protocol === 'http:')
+    refuse('FX_RATES must not be http: a rate that is changed on its way costs money')
   if (raw.SMTP_URL === undefined) refuse('SMTP_URL is required: invitations are sent by mail')
 }
 

@@ -113,10 +113,11 @@ export const packageUsers: Readonly<Record<string, readonly string[]>> = {
   'pg-boss': [],
   pino: ['kernel'],
   'prom-client': ['observability'],
+  sax: ['rates'],
   'smtp-server': [],
   standardwebhooks: [],
   typebox: ['wire', 'gateway'],
-  undici: ['gateway', 'delivery', 'rails'],
+  undici: ['gateway', 'delivery', 'rails', 'rates'],
   viem: ['rails'],
 }
 /** Outside the service `pg` serves only what makes databases and what measures them. */

@@ -1,16 +1,32 @@
 /** Operation id -> service call and shape. */
 import type { ResponseOf } from '@partner-payments/wire'
-import type { Answer, Handlers } from '../../api/index.ts'
+import type { Handlers } from '../../api/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
-import type { AcceptedPayout, Payouts } from './service.ts'
+import type { Payouts } from './service.ts'
 import type { PayoutRow } from './store.ts'
 
 export function payoutsRoutes(payouts: Payouts): Handlers<'payouts'> {
   return {
-    createFiatPayout: async ({ caller, body, ip, nonce }) =>
-      toAnswer(await payouts.create(caller, body, ip, nonce), body.idempotencyKey),
-    createTokenPayout: async ({ caller, body, ip }) =>
-      toAnswer(await payouts.createToken(caller, body, ip), body.idempotencyKey),
+    createFiatPayout: async ({ caller, body, ip, nonce }) => {
+      const { payout, replayed } = await payouts.create(caller, body, ip, nonce)
+      return {
+        // A replay repeats the first answer, so that the status is Pending whatever the payout is now.
+        body: { ...documented(payout), status: 'Pending', idempotencyKey: body.idempotencyKey },
+        headers: headersOf(payout, replayed),
+      }
+    },
+    createFxPayout: async ({ caller, body, ip }) => {
+      const { payout, replayed } = await payouts.createFx(caller, body, ip)
+      const { idempotencyKey } = body
+      const answer = { ...documented(payout), ...soldFor(payout), status: 'Pending', idempotencyKey } as const
+      return { body: answer, headers: headersOf(payout, replayed) }
+    },
+    createTokenPayout: async ({ caller, body, ip }) => {
+      const { payout, replayed } = await payouts.createToken(caller, body, ip)
+      const { idempotencyKey } = body
+      const answer = { ...documented(payout), status: 'Pending', idempotencyKey } as const
+      return { body: answer, headers: headersOf(payout, replayed) }
+    },
     getPayout: async ({ caller, params }) => ({ body: toRecord(await payouts.get(caller.partnerId, params.id)) }),
     cancelPayout: async ({ caller, params }) => ({ body: toRecord(await payouts.cancel(caller.partnerId, params.id)) }),
     listPayouts: async ({ caller, query }) => {
@@ -20,19 +36,15 @@ export function payoutsRoutes(payouts: Payouts): Handlers<'payouts'> {
   }
 }
 
-/** A replay repeats the first answer, so that the status is Pending whatever the payout is now. */
-function toAnswer(
-  { payout, replayed }: AcceptedPayout,
-  idempotencyKey: string,
-): Answer<ResponseOf<'createFiatPayout'>> {
-  return {
-    body: { ...documented(payout), status: 'Pending', idempotencyKey },
-    headers: {
-      location: `/v1/transactions/${encodeURIComponent(payout.reference)}`,
-      ...(replayed ? { 'idempotent-replayed': 'true' } : {}),
-    },
-  }
-}
+const headersOf = ({ reference }: PayoutRow, replayed: boolean) => ({
+  location: `/v1/transactions/${encodeURIComponent(reference)}`,
+  ...(replayed ? { 'idempotent-replayed': 'true' } : {}),
+})
+
+const soldFor = ({ soldAmount, soldCurrency, quoteId }: PayoutRow) =>
+  soldAmount === null || soldCurrency === null || quoteId === null
+    ? {}
+    : { sellAmount: writeAmount(soldAmount, soldCurrency), sellCurrency: soldCurrency, quoteId }
 
 function documented(payout: PayoutRow) {
   return {
@@ -49,6 +61,7 @@ function toRecord(payout: PayoutRow): ResponseOf<'getPayout'> {
   return {
     id: payout.id,
     ...documented(payout),
+    ...soldFor(payout),
     endToEndId: payout.endToEndId,
     rail: payout.rail,
     createdAt: payout.createdAt.toISOString(),
@@ -56,6 +69,7 @@ function toRecord(payout: PayoutRow): ResponseOf<'getPayout'> {
     ...(payout.idempotencyKey === null ? {} : { idempotencyKey: payout.idempotencyKey }),
     ...(payout.beneficiaryId === null ? {} : { beneficiaryId: payout.beneficiaryId }),
     ...(payout.customerId === null ? {} : { customerId: payout.customerId }),
+    ...(payout.transactionHash === null ? {} : { transactionHash: payout.transactionHash }),
     ...(payout.errorKey === null ? {} : { errorKey: payout.errorKey }),
   }
 }
