@@ -184,8 +184,8 @@ export const operations = {
     summary: 'Create a token payout',
     description:
       'Accepts a payout of tokens to the wallet of a beneficiary and reserves its amount. The service signs the transfer ' +
-      'and follows it on the chain: it is settled when its block has the confirmations of the chain, and the transaction ' +
-      'then has `transactionHash`. Idempotent by `idempotencyKey`, as a fiat payout is.',
+      'and follows it on the chain. It is settled when its block has enough confirmations. The transaction then has ' +
+      '`transactionHash`. Idempotent by `idempotencyKey`, as a fiat payout is.',
     refusals: [
       'not_found',
       'insufficient_funds',
@@ -902,7 +902,7 @@ export const operations = {
     response: simulations.SimulatedBlocks,
     permission: 'simulations:write',
     source: 'extension',
-    summary: 'Make blocks on the simulated chain',
+    summary: 'Create blocks on the simulated chain',
     description: 'Makes blocks on the simulated chain at once, so that deposits and payouts get their confirmations.',
     refusals: [],
     sandboxOnly: true,

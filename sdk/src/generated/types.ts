@@ -2381,8 +2381,8 @@ export type Namespaces = {
      * Create a token payout.
      *
      * Accepts a payout of tokens to the wallet of a beneficiary and reserves its amount. The service signs the
-     * transfer and follows it on the chain: it is settled when its block has the confirmations of the chain, and the
-     * transaction then has `transactionHash`. Idempotent by `idempotencyKey`, as a fiat payout is.
+     * transfer and follows it on the chain. It is settled when its block has enough confirmations. The transaction
+     * then has `transactionHash`. Idempotent by `idempotencyKey`, as a fiat payout is.
      *
      * `POST /v1/payouts/token`, permission `payouts:write`.
      * Problem codes: not_found, insufficient_funds, currency_not_supported, beneficiary_currency_mismatch,
@@ -2512,7 +2512,7 @@ export type Namespaces = {
      */
     readonly createChainReorganisation: (body: SimulatedReorganisationCreate, options?: CallOptions) => Promise<SimulatedReorganisation>
     /**
-     * Make blocks on the simulated chain.
+     * Create blocks on the simulated chain.
      *
      * Makes blocks on the simulated chain at once, so that deposits and payouts get their confirmations.
      *

@@ -14,7 +14,7 @@ type Verdict = { readonly gas: bigint } | RefusedTransfer | 'later'
 const keyOf = ({ partnerId, id }: InstructionKey): string => partnerKey(partnerId, id)
 const isRefused = (verdict: Verdict): verdict is RefusedTransfer => verdict !== 'later' && 'errorKey' in verdict
 
-export const toAcknowledgement = (row: store.StoredAnswer): Acknowledgement =>
+const toAcknowledgement = (row: store.StoredAnswer): Acknowledgement =>
   row.status === 'Refused'
     ? {
         accepted: false,
