@@ -22,8 +22,8 @@ const nouns: Readonly<Record<Tag, string>> = {
 /** Names that the rule would make unclear. */
 const names: Partial<Readonly<Record<OperationId, string>>> = {
   createCustomerAccount: 'createForCustomer',
-  createTokenPayout: 'createToken',
   createFxPayout: 'createFx',
+  createTokenPayout: 'createToken',
   getCustomerAccount: 'getForCustomer',
   testSubscription: 'sendTest',
   simulateChainBlocks: 'createChainBlocks',

@@ -102,13 +102,13 @@ export type World = {
   /** A transfer to that IBAN. */
   readonly credit: string
   readonly recovery: string
-  readonly wallet: string
-  readonly tokenBeneficiary: string
   /** Held, and open for 30 minutes. */
   readonly quote: string
   /** Another one, in the currency of `foreignBeneficiary`. */
   readonly payoutQuote: string
   readonly foreignBeneficiary: string
+  readonly wallet: string
+  readonly tokenBeneficiary: string
 }
 
 /** Creates one resource of each kind and waits until all are final. `hookUrl` receives the deliveries. */
@@ -167,11 +167,11 @@ export async function createWorld(client: Client, hookUrl: string): Promise<Worl
     iban,
     credit,
     recovery,
-    wallet: textAt(wallet, 'id'),
-    tokenBeneficiary: textAt(tokenBeneficiary, 'id'),
     quote,
     payoutQuote,
     foreignBeneficiary,
+    wallet: textAt(wallet, 'id'),
+    tokenBeneficiary: textAt(tokenBeneficiary, 'id'),
   }
 }
 

@@ -65,6 +65,32 @@ export const Simulated = closed({
   currency: described(Currency, 'Currency of the transaction.'),
 })
 
+/** Money that arrives without an announcement: a transfer to an IBAN that you have given to a customer. */
+export const SimulatedCreditCreate = closed({
+  iban: described(text(34), 'An IBAN of one of your customers, which is credited.'),
+  amount: described(PaymentAmount, amountText, { examples: [100] }),
+  currency: described(Currency, 'Currency of the transfer, ISO 4217 alpha-3.'),
+  debtorName: described(optional(nullable(text(140))), 'Name of the payer. Default: `Sandbox Payer`.'),
+  remittance: described(
+    optional(nullable(text(140))),
+    'What the payer writes. A creditor reference (ISO 11649) of a checkout session pays that session.',
+    { examples: ['RF18 5390 0754 7034'] },
+  ),
+})
+export const SimulatedCredit = closed({
+  creditId: described(Uuid, 'Identifies the credit at the sandbox bank. Reverse it by this id.'),
+  amount: described(Amount, 'Amount in major units of `currency`.'),
+  currency: described(Currency, 'Currency of the credit.'),
+})
+
+export const SimulatedEventCreate = closed({
+  eventType: described(oneOf(eventNames), 'The event to send.', { examples: ['partner.customer.deposit.completed'] }),
+})
+export const SimulatedEvent = closed({
+  eventType: described(Type.String(), 'The event.'),
+  reference: described(Type.String(), 'The `reference` in its data. It names no transaction.'),
+})
+
 export const simulatedBlocksMax = 64
 
 export const SimulatedWalletDepositCreate = closed({
@@ -109,32 +135,6 @@ export const SimulatedBlocksCreate = closed({
 })
 export const SimulatedBlocks = closed({
   head: described(Type.Integer(), 'Number of the newest block afterwards.'),
-})
-
-/** Money that arrives without an announcement: a transfer to an IBAN that you have given to a customer. */
-export const SimulatedCreditCreate = closed({
-  iban: described(text(34), 'An IBAN of one of your customers, which is credited.'),
-  amount: described(PaymentAmount, amountText, { examples: [100] }),
-  currency: described(Currency, 'Currency of the transfer, ISO 4217 alpha-3.'),
-  debtorName: described(optional(nullable(text(140))), 'Name of the payer. Default: `Sandbox Payer`.'),
-  remittance: described(
-    optional(nullable(text(140))),
-    'What the payer writes. A creditor reference (ISO 11649) of a checkout session pays that session.',
-    { examples: ['RF18 5390 0754 7034'] },
-  ),
-})
-export const SimulatedCredit = closed({
-  creditId: described(Uuid, 'Identifies the credit at the sandbox bank. Reverse it by this id.'),
-  amount: described(Amount, 'Amount in major units of `currency`.'),
-  currency: described(Currency, 'Currency of the credit.'),
-})
-
-export const SimulatedEventCreate = closed({
-  eventType: described(oneOf(eventNames), 'The event to send.', { examples: ['partner.customer.deposit.completed'] }),
-})
-export const SimulatedEvent = closed({
-  eventType: described(Type.String(), 'The event.'),
-  reference: described(Type.String(), 'The `reference` in its data. It names no transaction.'),
 })
 
 /**

@@ -987,28 +987,28 @@ export type TokenPayout = {
   readonly amount: Amount
   /** Address of the wallet that receives the tokens. */
   readonly beneficiaryAccount: string
-  /** Name of the account holder when the payout was accepted. */
+  /** Name of the beneficiary when the payout was accepted. */
   readonly beneficiaryName: string
-  /** Currency of the payout, ISO 4217 alpha-3. */
+  /** Token of the payout. */
   readonly currency: string
   /** The idempotency key of the request. */
   readonly idempotencyKey: string
-  /** Reference of the transaction. Find the payment by it at `GET /v1/transactions/{reference}`. */
+  /** Reference of the transaction: follow it at `GET /v1/transactions/{reference}`. */
   readonly reference: string
-  /** `Pending`: accepted; the amount is reserved. `PendingApproval`: waits for the approval of a second person. `Processing`: being submitted to the bank. `Sent`: the bank accepted the instruction. `Completed`: settled. `Failed`: refused or rejected; the reserved amount is available again. Final. `Returned`: settled, then returned by the bank in a new refund transaction. Final. `Cancelled`: cancelled before submission. Final. */
+  /** Status of the payout when the request was answered. */
   readonly status: PayoutStatus
 }
 
 export type TokenPayoutCreate = {
-  /** Amount in units of `currency`: 0.01 to 10,000,000.00, at most 6 decimal digits. Reserved at once. */
+  /** Amount in major units of `currency`: 0.01 to 10,000,000.00, at most 6 decimal digits. Reserved at once. */
   readonly amount: AmountInput
-  /** The beneficiary whose wallet receives the tokens. */
+  /** The beneficiary whose wallet receives the payout. */
   readonly beneficiaryId: string
-  /** The token: `USDC` or `EURC`. Must equal the currency of the beneficiary. */
+  /** Token: `USDC` or `EURC`. Must equal the currency of the beneficiary. */
   readonly currency: string
-  /** Your key of this payout, 1 to 255 characters, unique among your payouts of this kind. Repeat it to retry the same payout. */
+  /** Your key of this payout, 1 to 255 characters, unique among your token payouts. Repeat it to retry the same payout. */
   readonly idempotencyKey: string
-  /** Text for the beneficiary, 1 to 140 characters. Also the transaction reference, if you have not used it before. */
+  /** Your reference, 1 to 140 characters. Also the transaction reference, if you have not used it before. The chain does not carry it. */
   readonly reference?: string | undefined
 }
 
@@ -1985,12 +1985,12 @@ export type OperationResults = {
     }[]
   }
   readonly simulateWithdrawal: Simulated
-  readonly simulateWalletDeposit: SimulatedWalletDeposit
-  readonly simulateChainReorganisation: SimulatedReorganisation
-  readonly simulateChainBlocks: SimulatedBlocks
   readonly simulateCredit: SimulatedCredit
   readonly reverseSimulatedCredit: void
   readonly simulateEvent: SimulatedEvent
+  readonly simulateWalletDeposit: SimulatedWalletDeposit
+  readonly simulateChainReorganisation: SimulatedReorganisation
+  readonly simulateChainBlocks: SimulatedBlocks
   readonly diagnoseSignature: SignatureDiagnosis
 }
 
@@ -2492,34 +2492,6 @@ export type Namespaces = {
      */
     readonly createWithdrawal: (body: SimulatedWithdrawalCreate, options?: CallOptions) => Promise<Simulated>
     /**
-     * Simulate a token deposit.
-     *
-     * Sends tokens to a wallet on the simulated chain. The deposit is credited when its block has 3 confirmations.
-     * Each request sends tokens again. Only for wallets on the simulated chain.
-     *
-     * `POST /v1/simulations/wallets/{walletId}/deposits`, permission `simulations:write`, sandbox only.
-     * Problem codes: not_found, validation_failed.
-     */
-    readonly createWalletDeposit: (walletId: string, body: SimulatedWalletDepositCreate, options?: CallOptions) => Promise<SimulatedWalletDeposit>
-    /**
-     * Simulate a chain reorganisation.
-     *
-     * Replaces the newest blocks of the simulated chain. The deposits that you simulated in them vanish; payouts and
-     * the deposits of other partners are in the new blocks. A deposit that was credited is taken back.
-     *
-     * `POST /v1/simulations/chain/reorganisations`, permission `simulations:write`, sandbox only.
-     * Problem codes: validation_failed.
-     */
-    readonly createChainReorganisation: (body: SimulatedReorganisationCreate, options?: CallOptions) => Promise<SimulatedReorganisation>
-    /**
-     * Create blocks on the simulated chain.
-     *
-     * Makes blocks on the simulated chain at once, so that deposits and payouts get their confirmations.
-     *
-     * `POST /v1/simulations/chain/blocks`, permission `simulations:write`, sandbox only.
-     */
-    readonly createChainBlocks: (body: SimulatedBlocksCreate, options?: CallOptions) => Promise<SimulatedBlocks>
-    /**
      * Simulate a transfer to an IBAN.
      *
      * Simulates a transfer that nothing announced. The sandbox bank credits the IBAN and reports it: the customer
@@ -2551,6 +2523,34 @@ export type Namespaces = {
      * Problem codes: request_in_progress, idempotency_key_reused.
      */
     readonly sendEvent: (body: SimulatedEventCreate, options?: CallOptions) => Promise<SimulatedEvent>
+    /**
+     * Simulate a token deposit.
+     *
+     * Sends tokens to a wallet on the simulated chain. The deposit is credited when its block has 3 confirmations.
+     * Each request sends tokens again. Only for wallets on the simulated chain.
+     *
+     * `POST /v1/simulations/wallets/{walletId}/deposits`, permission `simulations:write`, sandbox only.
+     * Problem codes: not_found, validation_failed.
+     */
+    readonly createWalletDeposit: (walletId: string, body: SimulatedWalletDepositCreate, options?: CallOptions) => Promise<SimulatedWalletDeposit>
+    /**
+     * Simulate a chain reorganisation.
+     *
+     * Replaces the newest blocks of the simulated chain. The deposits that you simulated in them vanish; payouts and
+     * the deposits of other partners are in the new blocks. A deposit that was credited is taken back.
+     *
+     * `POST /v1/simulations/chain/reorganisations`, permission `simulations:write`, sandbox only.
+     * Problem codes: validation_failed.
+     */
+    readonly createChainReorganisation: (body: SimulatedReorganisationCreate, options?: CallOptions) => Promise<SimulatedReorganisation>
+    /**
+     * Create blocks on the simulated chain.
+     *
+     * Makes blocks on the simulated chain at once, so that deposits and payouts get their confirmations.
+     *
+     * `POST /v1/simulations/chain/blocks`, permission `simulations:write`, sandbox only.
+     */
+    readonly createChainBlocks: (body: SimulatedBlocksCreate, options?: CallOptions) => Promise<SimulatedBlocks>
     /**
      * Diagnose a signed request.
      *

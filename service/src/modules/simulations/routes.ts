@@ -11,13 +11,6 @@ export function simulationsRoutes(simulations: Simulations, idempotency: Idempot
       toAnswer(await simulations.deposit(caller, { ...body, idempotencyKey: idempotencyKey ?? null }, ip)),
     simulateWithdrawal: async ({ caller, body, ip, idempotencyKey }) =>
       toAnswer(await simulations.withdrawal(caller, { ...body, idempotencyKey: idempotencyKey ?? null }, ip)),
-    simulateWalletDeposit: async ({ caller, params, body }) => ({
-      body: await simulations.walletDeposit(caller.partnerId, params.walletId, body),
-    }),
-    simulateChainReorganisation: async ({ caller, body }) => ({
-      body: await simulations.reorganisation(caller.partnerId, body.depth),
-    }),
-    simulateChainBlocks: async ({ body }) => ({ body: await simulations.blocks(body.count) }),
     simulateCredit: idempotency.handler('simulateCredit', async ({ caller, body }, tx) => {
       const credit = await simulations.credit(caller, body, tx)
       return { body: credit, created: `the credit ${credit.creditId}` }
@@ -31,6 +24,13 @@ export function simulationsRoutes(simulations: Simulations, idempotency: Idempot
       return { body: event, created: `the event ${event.reference}` }
     }),
     simulateFxRates: async ({ body }) => ({ body: await simulations.fxRates(body) }),
+    simulateWalletDeposit: async ({ caller, params, body }) => ({
+      body: await simulations.walletDeposit(caller.partnerId, params.walletId, body),
+    }),
+    simulateChainReorganisation: async ({ caller, body }) => ({
+      body: await simulations.reorganisation(caller.partnerId, body.depth),
+    }),
+    simulateChainBlocks: async ({ body }) => ({ body: await simulations.blocks(body.count) }),
     diagnoseSignature: async ({ caller, body }) => ({ body: await simulations.diagnose(caller, body) }),
   }
 }

@@ -3,11 +3,11 @@ import type { BodyOf, ResponseOf } from '@partner-payments/wire'
 import { type Caller, readAmount, readCurrency } from '../../api/index.ts'
 import { type Currency, dayMs, type Minor } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import { type ChainSimulations, createChainSimulations } from './chain.ts'
 import { createCredits } from './credits.ts'
 import { requireSandboxCurrency, type SimulationsDeps } from './deps.ts'
 import { createSamples } from './events.ts'
 import { createRatesByHand } from './rates-by-hand.ts'
+import { type ChainSimulations, createChainSimulations } from './chain.ts'
 import { createSignatureDebugger } from './signature-debugger.ts'
 
 export type Simulated = {
@@ -72,10 +72,10 @@ export function createSimulations(deps: SimulationsDeps): Simulations {
       const { payout, replayed } = await payouts.simulate(caller, request, ip)
       return { reference: payout.reference, amount, currency, replayed }
     },
-    ...createChainSimulations(deps),
     ...createCredits(deps),
     event: createSamples(deps),
     fxRates: createRatesByHand(deps),
+    ...createChainSimulations(deps),
     diagnose: createSignatureDebugger(deps),
   }
 }
