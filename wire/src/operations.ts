@@ -917,12 +917,14 @@ export const operations = {
     params: walletId,
     body: simulations.SimulatedWalletDepositCreate,
     response: simulations.SimulatedWalletDeposit,
+    idempotency: 'header',
     permission: 'simulations:write',
     source: 'extension',
     summary: 'Simulate a token deposit',
     description:
       'Sends tokens to a wallet on the simulated chain. The deposit is credited when its block has 3 confirmations. ' +
-      'Each request sends tokens again. Only for wallets on the simulated chain.',
+      'Only for wallets on the simulated chain. Idempotent by `Idempotency-Key`; without a key a repeated request sends ' +
+      'tokens again.',
     refusals: ['not_found', 'validation_failed'],
     sandboxOnly: true,
   },

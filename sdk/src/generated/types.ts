@@ -2527,10 +2527,11 @@ export type Namespaces = {
      * Simulate a token deposit.
      *
      * Sends tokens to a wallet on the simulated chain. The deposit is credited when its block has 3 confirmations.
-     * Each request sends tokens again. Only for wallets on the simulated chain.
+     * Only for wallets on the simulated chain. Idempotent by `Idempotency-Key`; without a key a repeated request
+     * sends tokens again.
      *
      * `POST /v1/simulations/wallets/{walletId}/deposits`, permission `simulations:write`, sandbox only.
-     * Problem codes: not_found, validation_failed.
+     * Problem codes: not_found, validation_failed, request_in_progress, idempotency_key_reused.
      */
     readonly createWalletDeposit: (walletId: string, body: SimulatedWalletDepositCreate, options?: CallOptions) => Promise<SimulatedWalletDeposit>
     /**

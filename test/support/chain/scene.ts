@@ -12,6 +12,8 @@ export const chainConnectorId = `evm-${testChainId}`
 export const confirmations = 3
 const hotFunds = 1_000_000_000_000n
 
+type Payee = { readonly customerId?: string; readonly country?: string; readonly vasp?: string }
+
 export type SceneOptions = {
   readonly anvil?: Anvil
   /** The nodes. Default: anvil alone. */
@@ -101,13 +103,10 @@ export async function createChainScene(options: SceneOptions = {}) {
     /** The partner has tokens that its ledger knows, as after a deposit. */
     balance: (partner: TestPartner, currency: 'USDC' | 'EURC' = 'USDC') =>
       balanceOf(service, partner.partnerId, currency),
-    payToken: async (partner: TestPartner, address: string, amount: string, currency: 'USDC' | 'EURC' = 'USDC') => {
-      const beneficiary = await service.beneficiaries.create(partner.partnerId, {
-        name: 'Grace Hopper',
-        currency,
-        walletAddress: address,
-      })
-      const body = { amount: rawNumber(amount), currency, beneficiaryId: beneficiary.id, idempotencyKey: newId() }
+    payToken: async (partner: TestPartner, walletAddress: string, amount: string, payee: Payee = {}) => {
+      const fields = { name: 'Grace Hopper', currency: 'USDC', walletAddress, ...payee }
+      const { id: beneficiaryId } = await service.beneficiaries.create(partner.partnerId, fields)
+      const body = { amount: rawNumber(amount), currency: 'USDC', beneficiaryId, idempotencyKey: newId() }
       return (await service.payouts.createToken(partner.caller, body, ip)).payout
     },
     payoutOf: (partner: TestPartner, id: string) => service.payouts.get(partner.partnerId, id),
