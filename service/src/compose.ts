@@ -171,7 +171,15 @@ export function composeModules(deps: ModulesDeps) {
   const shared = { db, clock, cases, ledger, eventOutbox, customers, transactions }
   const rates = createConfiguredRates(config, { db, clock, log, observe: deps.observability?.metrics.fxRatesAge })
   const fx = createFx({ ...shared, rates, terms: config })
-  const payouts = createPayouts({ ...shared, cursors, beneficiaries, quotes: fx, chooseConnector, payoutsPerBatchMax })
+  const payouts = createPayouts({
+    ...shared,
+    cursors,
+    beneficiaries,
+    quotes: fx,
+    chooseConnector,
+    payoutsPerBatchMax,
+    attemptsMax: config.PAYOUT_ATTEMPTS_MAX,
+  })
   const deposits = createDeposits({ ...shared, access, ownersOf: ownersOfAccounts(accounts, wallets) })
   const simulations = createSimulations({
     db,

@@ -21,6 +21,7 @@ import {
   type SettingValues,
 } from './kernel/index.ts'
 import { mailSettings } from './mail/index.ts'
+import { payoutsSettings } from './modules/payouts/index.ts'
 import { observabilitySettings } from './observability/index.ts'
 import { databaseSettings } from './postgres/index.ts'
 import { chainNetworks, isChainConnectorId, railsSettings, simulatedChainConnectorId } from './rails/index.ts'
@@ -90,6 +91,7 @@ export const settings = {
   ...gatewaySettings,
   ...databaseSettings,
   ...railsSettings,
+  ...payoutsSettings,
   ...ratesSettings,
   ...deliverySettings,
   ...mailSettings,

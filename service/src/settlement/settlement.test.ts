@@ -48,6 +48,7 @@ const payouts = createPayouts({
   beneficiaries,
   quotes: createAcceptances({ clock }),
   chooseConnector: () => bank.id,
+  attemptsMax: 300,
 })
 const deposits = createDeposits({ ...shared, access, ownersOf: () => Promise.resolve(new Map()) })
 const isPartner = () => Promise.resolve(true)

@@ -68,6 +68,7 @@ export function createSandboxBank(deps: SandboxBankDeps): SandboxBank {
   /** Whether the bank cannot be reached for this attempt, as the behaviour of the instruction says. */
   const isUnreachable = (instruction: Instruction): boolean => {
     const behaviour = behaviourOf(instruction)
+    if (behaviour.kind === 'silent') return true
     if (behaviour.kind !== 'unreachable') return false
     const attempts = (attemptsOf.get(instruction.id) ?? 0) + 1
     if (attemptsOf.size >= countedInstructionsMax) attemptsOf.clear()
