@@ -2,7 +2,8 @@
 import type { Check } from '../reconcile.ts'
 import type { Stage } from './stage.ts'
 import { everyValue } from './values.ts'
+import { wallets } from './wallets.ts'
 
 export async function runFull(stage: Stage): Promise<readonly Check[]> {
-  return everyValue(stage)
+  return [...(await wallets(stage)), ...(await everyValue(stage))]
 }
