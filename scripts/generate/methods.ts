@@ -26,6 +26,7 @@ const names: Partial<Readonly<Record<OperationId, string>>> = {
   createFxPayout: 'createFx',
   createTokenPayout: 'createToken',
   getCustomerAccount: 'getForCustomer',
+  simulateFxRates: 'setFxRates',
   testSubscription: 'sendTest',
   simulateChainBlocks: 'createChainBlocks',
   simulateChainReorganisation: 'createChainReorganisation',

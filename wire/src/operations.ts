@@ -908,7 +908,7 @@ export const operations = {
     source: 'extension',
     summary: 'Simulate an exchange rate',
     description:
-      'Sets the mid rate of a pair in the sandbox, until it is set again. `rate: null` lets the pair follow the ' +
+      'Sets the mid rate of a pair in the sandbox, until it is set again. Without `rate` the pair follows the ' +
       'simulated market again. `stale: true` stops the rates, so that quotes are refused with 503 ' +
       '`fx_rates_unavailable`. `stale: false` starts them again. The rates are shared: every partner of the sandbox sees ' +
       'the change. Quotes that were made before keep their rate.',

@@ -752,7 +752,7 @@ export const methods = {
   },
   simulations: {
     createDeposit: 'simulateDeposit',
-    simulateFxRates: 'simulateFxRates',
+    setFxRates: 'simulateFxRates',
     createWithdrawal: 'simulateWithdrawal',
     runCheckoutSession: 'simulateCheckoutSession',
     createCredit: 'simulateCredit',

@@ -2889,7 +2889,7 @@ export type Namespaces = {
     /**
      * Simulate an exchange rate.
      *
-     * Sets the mid rate of a pair in the sandbox, until it is set again. `rate: null` lets the pair follow the
+     * Sets the mid rate of a pair in the sandbox, until it is set again. Without `rate` the pair follows the
      * simulated market again. `stale: true` stops the rates, so that quotes are refused with 503
      * `fx_rates_unavailable`. `stale: false` starts them again. The rates are shared: every partner of the sandbox
      * sees the change. Quotes that were made before keep their rate.
@@ -2897,13 +2897,13 @@ export type Namespaces = {
      * `POST /v1/simulations/fx/rates`, permission `simulations:write`, sandbox only.
      * Problem codes: validation_failed, currency_not_supported, fx_rates_unavailable.
      */
-    readonly simulateFxRates: (body: {
-      /** The currency that is sold. Give `base`, `quote` and `rate` together. */
+    readonly setFxRates: (body: {
+      /** The currency that is sold. Give `base` and `quote` together. */
       readonly base?: string | undefined
       /** The currency that one unit of `base` buys. */
       readonly quote?: string | undefined
-      /** Units of `quote` for one unit of `base`: a mid rate, without margin. From 0.000001 to 1,000,000 with at most 10 decimal digits. Null: the pair follows the simulated market again. */
-      readonly rate?: AmountInput | null | undefined
+      /** Units of `quote` for one unit of `base`: a mid rate, without margin. From 0.000001 to 1,000,000 with at most 10 decimal digits. Without it, the pair follows the simulated market again. */
+      readonly rate?: AmountInput | undefined
       /** True stops the rates: quotes are refused with 503 `fx_rates_unavailable`. False starts them again. */
       readonly stale?: boolean | undefined
     }, options?: CallOptions) => Promise<{
