@@ -21,7 +21,6 @@ import {
   type SettingValues,
 } from './kernel/index.ts'
 import { mailSettings } from './mail/index.ts'
-import { payoutsSettings } from './modules/payouts/index.ts'
 import { observabilitySettings } from './observability/index.ts'
 import { databaseSettings } from './postgres/index.ts'
 import { chainNetworks, isChainConnectorId, railsSettings, simulatedChainConnectorId } from './rails/index.ts'
@@ -91,7 +90,6 @@ export const settings = {
   ...gatewaySettings,
   ...databaseSettings,
   ...railsSettings,
-  ...payoutsSettings,
   ...ratesSettings,
   ...deliverySettings,
   ...mailSettings,

@@ -35,6 +35,12 @@ function readRule(text: string): ConnectorRule {
 }
 
 export const railsSettings = {
+  PAYOUT_ATTEMPTS_MAX: {
+    default: '300',
+    description:
+      'Attempts to submit a payout to a bank that does not answer. Then it fails as `BankUnreachable`, if the bank does not have it. 300 attempts take about a day',
+    read: integer(1, 10_000, 300),
+  },
   RAIL: {
     default: 'sandbox; none in production',
     description: '`sandbox` or `none`: the bank connector that carries payouts for which no rule of RAIL_RULES matches',
