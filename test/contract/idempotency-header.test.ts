@@ -86,9 +86,16 @@ for (const subject of byHeader)
       code: 'idempotency_key_reused',
       pointer,
     })
-    const { id, guid, invitations, inviteId, eventId, creditId, reference } = answers[0]?.json ?? {}
+    const { id, guid, invitations, inviteId, eventId, creditId, reference, transactionHash } = answers[0]?.json ?? {}
     const created =
-      guid ?? id ?? inviteId ?? eventId ?? creditId ?? reference ?? listAt({ data: invitations ?? [{}] })[0]?.inviteId
+      guid ??
+      id ??
+      inviteId ??
+      eventId ??
+      creditId ??
+      transactionHash ??
+      reference ??
+      listAt({ data: invitations ?? [{}] })[0]?.inviteId
     assert.ok(textAt(refused, 'detail').includes(typeof created === 'string' ? created : world.customer))
   })
 
