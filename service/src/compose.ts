@@ -3,7 +3,16 @@
  * is no registry and no global state.
  */
 import { createAccess, type Access, sealedApiSecrets } from './access/index.ts'
+import { createCheckoutSite } from './pages/index.ts'
 import type { Config } from './config.ts'
+import {
+  checkoutSettings,
+  gatewayLimits,
+  invitationSettings,
+  signing,
+  usesSandboxBank,
+  webhookSettings,
+} from './derived.ts'
 import { createRequestSender, startStatisticsCollector, startDelivery } from './delivery/index.ts'
 import { createGateway, docsAssets, type Gateway } from './gateway/index.ts'
 import { type AllHandlers, createCursors } from './api/index.ts'
@@ -40,7 +49,6 @@ import {
   type Connector,
   createSandboxBank,
   type SandboxBank,
-  sandboxConnectorId,
   sealedChainKeys,
   sealedTravelRules,
 } from './rails/index.ts'
@@ -48,6 +56,7 @@ import { queueProbes } from './probes.ts'
 import { createConfiguredRates, type Rates } from './rates/index.ts'
 import { accountsRoutes, createAccounts } from './modules/accounts/index.ts'
 import { type Beneficiaries, beneficiariesRoutes, createBeneficiaries } from './modules/beneficiaries/index.ts'
+import { checkoutRoutes, createCheckout, sealedLinkTokens } from './modules/checkout/index.ts'
 import { createCustomers, customersRoutes, sealedKyc } from './modules/customers/index.ts'
 import { createDeposits, type Deposits } from './modules/deposits/index.ts'
 import { createFx, fxRoutes } from './modules/fx/index.ts'
@@ -151,8 +160,7 @@ export function composeModules(deps: ModulesDeps) {
     clock,
     mail: mailQueue,
     cursors,
-    sandbox: config.MODE === 'sandbox',
-    ...(config.INVITATION_URL === undefined ? {} : { invitationBaseUrl: config.INVITATION_URL }),
+    ...invitationSettings(config),
   })
   const webhooks = createDeliveryEngine({
     db,
@@ -160,10 +168,8 @@ export function composeModules(deps: ModulesDeps) {
     sealer,
     cursors,
     eventOutbox,
-    urlRules: { allowHttpLoopback: config.WEBHOOK_HTTP },
+    ...webhookSettings(config),
     alerts: createEndpointAlerts({ mail: mailQueue, log, membersWithRoles: users.membersWithRoles }),
-    limits: config.WEBHOOK_LIMITS,
-    ...(config.WEBHOOK_RETRY_DELAYS_MS === undefined ? {} : { retryDelaysMs: config.WEBHOOK_RETRY_DELAYS_MS }),
   })
   const accounts = createAccounts({ db, clock, customers, ledger, issuers: config.IBAN_ISSUERS })
   const beneficiaries = createBeneficiaries({ db, clock, cursors, customers, refusedAddress })
@@ -181,20 +187,10 @@ export function composeModules(deps: ModulesDeps) {
     attemptsMax: config.PAYOUT_ATTEMPTS_MAX,
   })
   const deposits = createDeposits({ ...shared, access, ownersOf: ownersOfAccounts(accounts, wallets) })
-  const simulations = createSimulations({
-    db,
-    clock,
-    bank,
-    simulatedChain: chains.simulated,
-    wallets,
-    accounts,
-    deposits,
-    payouts,
-    rates,
-    access,
-    eventOutbox,
-    ...signatureSettings(config),
-  })
+  const opening = { ...shared, sealer, cursors, access, accounts, deposits, payouts, rates, wallets }
+  const checkout = createCheckout({ ...opening, ...checkoutSettings(config, bank) })
+  const simulated = { bank, simulatedChain: chains.simulated, checkout }
+  const simulations = createSimulations({ ...opening, ...simulated, ...signing(config) })
 
   const send = createRequestSender({ clock, allowLoopback: config.WEBHOOK_HTTP, proxy: config.WEBHOOK_PROXY_URL })
   const testDeliveries = createTestDeliveries({ db, clock, sealer, send, sample: createSample(access, db) })
@@ -216,6 +212,7 @@ export function composeModules(deps: ModulesDeps) {
     transactions,
     payouts,
     deposits,
+    checkout,
     rates,
     fx,
     simulations,
@@ -224,21 +221,12 @@ export function composeModules(deps: ModulesDeps) {
   }
 }
 
-/** What the signature debugger compares a described request with. */
-const signatureSettings = (config: Config) => ({
-  windowSeconds: config.TIMESTAMP_WINDOW_SECONDS,
-  publicUrl: config.PUBLIC_URL ?? `http://${config.HOST}:${config.PORT}`,
-})
-
-/** A connector that neither RAIL nor a rule names does not run. */
-const usesSandboxBank = ({ RAIL, RAIL_RULES }: Config) =>
-  RAIL === sandboxConnectorId || RAIL_RULES.some(({ connector }) => connector === sandboxConnectorId)
-
 export type Modules = ReturnType<typeof composeModules>
 
 const createHandlers = (modules: Modules): AllHandlers => ({
   ...accountsRoutes(modules.accounts, modules.idempotency),
   ...beneficiariesRoutes(modules.beneficiaries, modules.idempotency),
+  ...checkoutRoutes(modules.checkout, modules.idempotency),
   ...customersRoutes(modules.customers, modules.idempotency),
   ...fxRoutes(modules.fx),
   ...payoutsRoutes(modules.payouts),
@@ -290,6 +278,7 @@ export function compose(given: ServiceDeps): Service {
       sealedWebhookSecrets,
       sealedMailSecrets,
       sealedAnswers,
+      sealedLinkTokens,
       sealedChainKeys,
       sealedTravelRules,
     ],
@@ -397,30 +386,24 @@ function mailParts({ config, mailboxFolder }: ServiceDeps) {
 
 async function composeGateway(deps: ServiceDeps, modules: Modules, form: GatewayForm): Promise<Gateway> {
   const { config, clock, log, observability, tracing } = deps
-  const { access } = modules
+  const { access, checkout } = modules
   if (form !== 'gateway') await modules.rates.prepare()
   const common = {
     handlers: createHandlers(modules),
+    site: await createCheckoutSite({ checkout, clock, sandbox: config.MODE === 'sandbox' }),
     internalKey: deriveKey(config.MASTER_KEY[0], 'internal'),
     log,
     clock,
     sandbox: config.SIMULATIONS,
-    bodyBytesMax: config.BODY_BYTES_MAX,
-    bodyTimeoutMs: config.BODY_TIMEOUT_MS,
-    headersTimeoutMs: config.HEADERS_TIMEOUT_MS,
-    unauthenticatedBytesMax: config.UNAUTHENTICATED_BYTES_MAX,
-    unauthenticatedConnectionsMax: config.UNAUTHENTICATED_CONNECTIONS_MAX,
-    requestsMax: config.REQUESTS_MAX,
-    headerBytesMax: config.HEADER_BYTES_MAX,
-    trustedProxies: config.TRUSTED_PROXIES,
+    ...gatewayLimits(config),
     tracing,
-    requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
     ...(observability ? { observe: observability.metrics.request } : {}),
   }
   const signed = {
     access,
     windowSeconds: config.TIMESTAMP_WINDOW_SECONDS,
     rate: { perSecond: config.RATE_PER_SECOND, burst: config.RATE_BURST },
+    pageRate: { perSecond: config.PAGE_RATE_PER_SECOND, burst: config.PAGE_RATE_BURST },
   }
   if (form === 'api') return createGateway({ ...common, form, pages: [] })
   const pages = await docsAssets({ sandbox: config.MODE === 'sandbox', simulations: config.SIMULATIONS })

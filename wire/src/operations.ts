@@ -4,6 +4,7 @@
  */
 import * as accounts from './accounts.ts'
 import * as beneficiaries from './beneficiaries.ts'
+import * as checkout from './checkout.ts'
 import * as customers from './customers.ts'
 import * as fx from './fx.ts'
 import * as payouts from './payouts.ts'
@@ -18,6 +19,7 @@ import * as webhooks from './webhooks.ts'
 export const tags = [
   'accounts',
   'beneficiaries',
+  'checkout',
   'customers',
   'fx',
   'payouts',
@@ -68,6 +70,7 @@ const subscriptionId = { id: described(Uuid, 'The `id` of the webhook subscripti
 const deliveryId = { ...subscriptionId, eventId: described(Uuid, 'The `eventId` of the delivery.') }
 const walletId = { walletId: described(Uuid, 'The `id` of the wallet.') }
 const recoveryId = { ...subscriptionId, recoveryId: described(Uuid, 'The `id` of the recovery.') }
+const sessionId = { sessionId: described(Uuid, 'The `sessionId` of the checkout session.') }
 const reference = {
   reference: described(Reference, 'The `reference` of the transaction, percent-encoded. 1 to 140 characters.'),
 }
@@ -773,6 +776,72 @@ export const operations = {
       'an event. A cursor older than 30 days is refused with 410 `cursor_expired`.',
     refusals: ['validation_failed', 'not_found', 'cursor_expired'],
   },
+  createCheckoutSession: {
+    tag: 'checkout',
+    method: 'POST',
+    path: '/v1/checkout/sessions',
+    body: checkout.CheckoutSessionCreate,
+    response: checkout.CheckoutSession,
+    idempotency: 'body',
+    permission: 'checkout:write',
+    source: 'extension',
+    summary: 'Create a checkout session',
+    description:
+      'Opens a deposit that awaits payment, and a payment page for the payer at `url`. The payer pays to the IBAN of the ' +
+      'customer, which is issued if there is none, and states `creditorReference`. Only the exact amount in one payment ' +
+      'completes the session; other money goes to suspense. Idempotent by `idempotencyKey`: the same key with the same ' +
+      'body returns the first answer with `Idempotent-Replayed: true`; with another body it is refused with 422 ' +
+      '`idempotency_key_reused`.',
+    refusals: [
+      'validation_failed',
+      'not_found',
+      'request_in_progress',
+      'idempotency_key_reused',
+      'currency_not_supported',
+      'iban_issuer_not_configured',
+      'iban_pool_exhausted',
+    ],
+  },
+  listCheckoutSessions: {
+    tag: 'checkout',
+    method: 'GET',
+    path: '/v1/checkout/sessions',
+    query: checkout.CheckoutSessionQuery,
+    response: checkout.CheckoutSessionPage,
+    permission: 'checkout:read',
+    source: 'extension',
+    summary: 'List checkout sessions',
+    description: "Returns the partner's checkout sessions, newest first.",
+    refusals: ['validation_failed'],
+  },
+  getCheckoutSession: {
+    tag: 'checkout',
+    method: 'GET',
+    path: '/v1/checkout/sessions/{sessionId}',
+    params: sessionId,
+    response: checkout.CheckoutSession,
+    permission: 'checkout:read',
+    source: 'extension',
+    summary: 'Retrieve a checkout session',
+    description: 'Returns the session with its current status.',
+    refusals: ['not_found'],
+  },
+  expireCheckoutSession: {
+    tag: 'checkout',
+    method: 'POST',
+    path: '/v1/checkout/sessions/{sessionId}/expire',
+    params: sessionId,
+    response: checkout.CheckoutSession,
+    idempotency: 'header',
+    permission: 'checkout:write',
+    source: 'extension',
+    summary: 'Expire a checkout session',
+    description:
+      'Expires the session at once, with the event `partner.customer.deposit.expired`. Once the bank of the payer has ' +
+      'the payment, or the session has ended, the request is refused with 409 `checkout_session_not_open`. Money that ' +
+      'arrives later goes to suspense.',
+    refusals: ['not_found', 'checkout_session_not_open', 'request_in_progress', 'idempotency_key_reused'],
+  },
   createWallet: {
     tag: 'wallets',
     method: 'POST',
@@ -839,7 +908,7 @@ export const operations = {
     source: 'extension',
     summary: 'Simulate an exchange rate',
     description:
-      'Sets the mid rate of a pair in the sandbox, until it is set again. `rate: null` lets the pair follow the ' +
+      'Sets the mid rate of a pair in the sandbox, until it is set again. Without `rate` the pair follows the ' +
       'simulated market again. `stale: true` stops the rates, so that quotes are refused with 503 ' +
       '`fx_rates_unavailable`. `stale: false` starts them again. The rates are shared: every partner of the sandbox sees ' +
       'the change. Quotes that were made before keep their rate.',
@@ -861,6 +930,24 @@ export const operations = {
       'its steps asynchronously. Idempotent by `idempotencyKey` or `Idempotency-Key`; without a key a repeated ' +
       'request creates a second withdrawal.',
     refusals: ['not_found', 'currency_not_supported', 'insufficient_funds'],
+    sandboxOnly: true,
+  },
+  simulateCheckoutSession: {
+    tag: 'simulations',
+    method: 'POST',
+    path: '/v1/simulations/checkout/sessions/{sessionId}',
+    params: sessionId,
+    body: simulations.SimulatedCheckoutSession,
+    response: checkout.CheckoutSession,
+    idempotency: 'header',
+    permission: 'simulations:write',
+    source: 'extension',
+    summary: 'Simulate the payer of a checkout session',
+    description:
+      'Does what a payer and a bank would do: all steps of an `outcome`, or one `step`. The sandbox bank runs the steps ' +
+      'asynchronously, and the answer has the status from before them. `settle` with another amount ' +
+      'fails the session. Money for a session that has ended goes to suspense.',
+    refusals: ['not_found', 'validation_failed', 'checkout_session_not_open', 'currency_not_supported'],
     sandboxOnly: true,
   },
   simulateCredit: {

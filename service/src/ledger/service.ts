@@ -16,12 +16,15 @@ export type Balance = {
 export type Ledger = Entries &
   History & {
     readonly balances: (tx: Tx, partnerId: string) => Promise<readonly Balance[]>
+    /** What the accounts `fx` of all partners hold together: above zero what the operator has bought, below what it owes. */
+    readonly positions: (tx: Tx) => Promise<readonly store.PositionRow[]>
   }
 
 export function createLedger({ clock }: { readonly clock: Clock }): Ledger {
   return {
     ...createEntries(clock),
     ...history,
+    positions: store.positions,
     balances: async (tx, partnerId) =>
       (await store.balances(tx, partnerId)).map(({ id, currency, posted, reserved }) => ({
         id,

@@ -13,6 +13,7 @@ export type Context = {
     | 'deposits'
     | 'ledger'
     | 'openPartner'
+    | 'rates'
     | 'sealer'
     | 'sealedColumns'
   >

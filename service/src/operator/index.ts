@@ -6,6 +6,7 @@ import { type Config, ConfigError } from '../config.ts'
 import { backupCommands, commandsWithoutDatabase } from './backups.ts'
 import { caseCommands } from './cases.ts'
 import type { Context, Write } from './context.ts'
+import { fxCommands } from './fx.ts'
 import { keyCommands } from './keys.ts'
 import { ledgerCommands } from './ledger.ts'
 import { type Options, parseCommand } from './options.ts'
@@ -31,6 +32,7 @@ const operatorUsage = `operator commands:
   operator case resolve --partner ID --id ID --action credit|reverse|write-off|note --staff NAME --note TEXT [--to-partner ID]
   operator ledger balances --partner ID [--at TIME]
   operator ledger statement --partner ID --currency EUR [--account balance] [--from TIME] [--to TIME] [--format table|csv]
+  operator fx position
   operator wallet-key create
   operator travel-rule show --hash HASH
   operator key list
@@ -48,6 +50,7 @@ const commands: ReadonlyMap<string, Command> = new Map(
     ...moveCommands,
     ...serviceAccountCommands,
     ...ledgerCommands,
+    ...fxCommands,
     ...keyCommands,
     ...walletCommands,
     ...caseCommands,

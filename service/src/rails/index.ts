@@ -19,6 +19,7 @@ export {
   type InstructionKey,
   type InstructionOutcome,
   type Money,
+  type PayerOrigin,
 } from './port.ts'
 export { addressProblem, checksummed } from './evm/address.ts'
 export {
@@ -40,5 +41,6 @@ export { receivedOn } from './evm/store-chain.ts'
 export { sealedChainKeys, sealedTravelRules } from './evm/store-sealed.ts'
 export { travelRuleOf } from './evm/travel-rule.ts'
 export { type ChooseConnector, createChooseConnector } from './rules.ts'
+export { type BankStep, debtorOf, payerSteps, sandboxBankCountries } from './sandbox/script.ts'
 export { createSandboxBank, type SandboxBank, sandboxConnectorId } from './sandbox/service.ts'
 export { railsSettings } from './settings.ts'

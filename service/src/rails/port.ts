@@ -47,6 +47,9 @@ export type IncomingDebtor = {
   readonly address: string | null
 }
 
+/** From where the payer began the payment, and the country of the bank that was chosen. */
+export type PayerOrigin = { readonly ipAddress: string; readonly countryCode: string | null }
+
 /** As the bank booked it. Absent: the bank does not say, and it is taken to be what was instructed. */
 type Reported = { readonly money?: Money }
 export type Money = { readonly currency: Currency; readonly amount: Minor }
@@ -80,7 +83,8 @@ export type BankNotification = { readonly partnerId: string; readonly id: string
       readonly details: string
       readonly reasonCode: string | null
     } & Reported)
-  | { readonly kind: 'deposit.initiated' | 'deposit.submitted' }
+  | { readonly kind: 'deposit.initiated'; readonly payer?: PayerOrigin }
+  | { readonly kind: 'deposit.submitted' }
   | ({ readonly kind: 'deposit.settled' } & Reported)
   | { readonly kind: 'deposit.accepted'; readonly debtor: IncomingDebtor }
   | { readonly kind: 'deposit.failed'; readonly details: string; readonly reasonCode: string | null }
