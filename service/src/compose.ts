@@ -50,11 +50,12 @@ import {
   createSandboxBank,
   type SandboxBank,
   sealedChainKeys,
+  sealedTravelRules,
 } from './rails/index.ts'
 import { queueProbes } from './probes.ts'
 import { createConfiguredRates, type Rates } from './rates/index.ts'
 import { accountsRoutes, createAccounts } from './modules/accounts/index.ts'
-import { beneficiariesRoutes, createBeneficiaries } from './modules/beneficiaries/index.ts'
+import { type Beneficiaries, beneficiariesRoutes, createBeneficiaries } from './modules/beneficiaries/index.ts'
 import { checkoutRoutes, createCheckout, sealedLinkTokens } from './modules/checkout/index.ts'
 import { createCustomers, customersRoutes, sealedKyc } from './modules/customers/index.ts'
 import { createDeposits, type Deposits } from './modules/deposits/index.ts'
@@ -147,7 +148,8 @@ export function composeModules(deps: ModulesDeps) {
   const eventOutbox = createEventOutbox({ wake: wakeDelivery })
   const bank = deps.bank ?? createSandboxBank({ db, clock, stepMs: config.SANDBOX_BANK_DELAY_MS })
   const customers = createCustomers({ db, clock, sealer, cursors, log })
-  const ways = { access, customers, chooseConnector: deps.chooseConnector }
+  const partyOf: Beneficiaries['partyOf'] = (tx, partnerId, id) => beneficiaries.partyOf(tx, partnerId, id)
+  const ways = { access, customers, partyOf, chooseConnector: deps.chooseConnector }
   const tokens = composeTokens({ config, db, clock, log, sealer, cursors, ...ways })
   const { chains, chooseConnector, refusedAddress, wallets } = tokens
   const connectors = [...(usesSandboxBank(config) ? [bank] : []), ...chains.connectors, ...(deps.connectors ?? [])]
@@ -278,6 +280,7 @@ export function compose(given: ServiceDeps): Service {
       sealedAnswers,
       sealedLinkTokens,
       sealedChainKeys,
+      sealedTravelRules,
     ],
     startSettlement: settlementWorkers,
     gateway: (form) => composeGateway(deps, modules, form),

@@ -63,6 +63,8 @@ test('POST operations without an idempotency key are exactly those that create n
     'diagnoseSignature',
     'enableSubscription',
     'reverseSimulatedCredit',
+    'simulateChainBlocks',
+    'simulateChainReorganisation',
     'simulateFxRates',
     'testSubscription',
   ])

@@ -187,8 +187,8 @@ export const operations = {
     summary: 'Create a token payout',
     description:
       'Accepts a payout of tokens to the wallet of a beneficiary and reserves its amount. The service signs the transfer ' +
-      'and follows it on the chain: it is settled when its block has the confirmations of the chain, and the transaction ' +
-      'then has `transactionHash`. Idempotent by `idempotencyKey`, as a fiat payout is.',
+      'and follows it on the chain. It is settled when its block has enough confirmations. The transaction then has ' +
+      '`transactionHash`. Idempotent by `idempotencyKey`, as a fiat payout is.',
     refusals: [
       'not_found',
       'insufficient_funds',
@@ -1004,12 +1004,14 @@ export const operations = {
     params: walletId,
     body: simulations.SimulatedWalletDepositCreate,
     response: simulations.SimulatedWalletDeposit,
+    idempotency: 'header',
     permission: 'simulations:write',
     source: 'extension',
     summary: 'Simulate a token deposit',
     description:
       'Sends tokens to a wallet on the simulated chain. The deposit is credited when its block has 3 confirmations. ' +
-      'Each request sends tokens again. Only for wallets on the simulated chain.',
+      'Only for wallets on the simulated chain. Idempotent by `Idempotency-Key`; without a key a repeated request sends ' +
+      'tokens again.',
     refusals: ['not_found', 'validation_failed'],
     sandboxOnly: true,
   },
@@ -1036,7 +1038,7 @@ export const operations = {
     response: simulations.SimulatedBlocks,
     permission: 'simulations:write',
     source: 'extension',
-    summary: 'Make blocks on the simulated chain',
+    summary: 'Create blocks on the simulated chain',
     description: 'Makes blocks on the simulated chain at once, so that deposits and payouts get their confirmations.',
     refusals: [],
     sandboxOnly: true,

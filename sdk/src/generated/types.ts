@@ -2821,8 +2821,8 @@ export type Namespaces = {
      * Create a token payout.
      *
      * Accepts a payout of tokens to the wallet of a beneficiary and reserves its amount. The service signs the
-     * transfer and follows it on the chain: it is settled when its block has the confirmations of the chain, and the
-     * transaction then has `transactionHash`. Idempotent by `idempotencyKey`, as a fiat payout is.
+     * transfer and follows it on the chain. It is settled when its block has enough confirmations. The transaction
+     * then has `transactionHash`. Idempotent by `idempotencyKey`, as a fiat payout is.
      *
      * `POST /v1/payouts/token`, permission `payouts:write`.
      * Problem codes: not_found, insufficient_funds, currency_not_supported, beneficiary_currency_mismatch,
@@ -3004,10 +3004,11 @@ export type Namespaces = {
      * Simulate a token deposit.
      *
      * Sends tokens to a wallet on the simulated chain. The deposit is credited when its block has 3 confirmations.
-     * Each request sends tokens again. Only for wallets on the simulated chain.
+     * Only for wallets on the simulated chain. Idempotent by `Idempotency-Key`; without a key a repeated request
+     * sends tokens again.
      *
      * `POST /v1/simulations/wallets/{walletId}/deposits`, permission `simulations:write`, sandbox only.
-     * Problem codes: not_found, validation_failed.
+     * Problem codes: not_found, validation_failed, request_in_progress, idempotency_key_reused.
      */
     readonly createWalletDeposit: (walletId: string, body: SimulatedWalletDepositCreate, options?: CallOptions) => Promise<SimulatedWalletDeposit>
     /**
@@ -3021,7 +3022,7 @@ export type Namespaces = {
      */
     readonly createChainReorganisation: (body: SimulatedReorganisationCreate, options?: CallOptions) => Promise<SimulatedReorganisation>
     /**
-     * Make blocks on the simulated chain.
+     * Create blocks on the simulated chain.
      *
      * Makes blocks on the simulated chain at once, so that deposits and payouts get their confirmations.
      *

@@ -16,24 +16,9 @@ export type Instruction = {
   readonly remittance: string | null
   /** The outcome that a simulation requests. Only the sandbox bank reads it. */
   readonly simulatedOutcome: string | null
-  /** Of a token payment: what the travel rule asks for beyond the names (FATF recommendation 16). */
-  readonly travelRule?: TravelRule
-}
-
-/** Who pays and who is paid. The name of the beneficiary is the name of the creditor. */
-export type TravelRule = {
-  /** The customer; of a payment of the partner itself, the partner. */
-  readonly originator?: {
-    readonly name: string
-    readonly customerId?: string
-    readonly address?: string
-    readonly country?: string
-  }
-  readonly beneficiary?: {
-    readonly country?: string
-    /** The provider that keeps the wallet of the beneficiary. Absent: it keeps its own. */
-    readonly vasp?: string
-  }
+  /** Whose payment it is and who is paid, for connectors that have to know more of them. Null: the partner itself. */
+  readonly customerId?: string | null
+  readonly beneficiaryId?: string | null
 }
 
 /**

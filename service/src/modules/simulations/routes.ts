@@ -32,8 +32,9 @@ export function simulationsRoutes(simulations: Simulations, idempotency: Idempot
       return { body: event, created: `the event ${event.reference}` }
     }),
     simulateFxRates: async ({ body }) => ({ body: await simulations.fxRates(body) }),
-    simulateWalletDeposit: async ({ caller, params, body }) => ({
-      body: await simulations.walletDeposit(caller.partnerId, params.walletId, body),
+    simulateWalletDeposit: idempotency.handler('simulateWalletDeposit', async ({ caller, params, body }, tx) => {
+      const sent = await simulations.walletDeposit(caller.partnerId, params.walletId, body, tx)
+      return { body: sent, created: `the transaction ${sent.transactionHash}` }
     }),
     simulateChainReorganisation: async ({ caller, body }) => ({
       body: await simulations.reorganisation(caller.partnerId, body.depth),

@@ -8,7 +8,6 @@ import type { Database, Tx } from '../../postgres/index.ts'
 import {
   type Acknowledgement,
   type BankNotification,
-  type CallOptions,
   callTimeoutMsMax,
   type Connector,
   type Credit,
