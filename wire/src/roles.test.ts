@@ -14,16 +14,22 @@ test('Developer has every read permission, and writes only webhooks and simulati
   assert.deepEqual(permissionsOf('Developer'), [...reads, 'simulations:write', 'webhooks:write'].sort())
 })
 
-test('Operator reads and writes accounts, beneficiaries, customers and payouts, and nothing else', () => {
+test('Operator reads and writes the groups of money and customers, and nothing else', () => {
   assert.deepEqual(permissionsOf('Operator'), [
     'accounts:read',
     'accounts:write',
     'beneficiaries:read',
     'beneficiaries:write',
+    'checkout:read',
+    'checkout:write',
     'customers:read',
     'customers:write',
+    'fx:read',
+    'fx:write',
     'payouts:read',
     'payouts:write',
+    'wallets:read',
+    'wallets:write',
   ])
 })
 
