@@ -11,6 +11,7 @@ const nouns: Readonly<Record<Tag, string>> = {
   beneficiaries: 'Beneficiar(?:y|ies)',
   customers: 'Customers?',
   payouts: '(?:Fiat)?Payouts?',
+  reports: 'Reports?',
   simulations: 'Simulations?',
   transactions: 'Transactions?',
   users: 'Users?',

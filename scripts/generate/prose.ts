@@ -106,6 +106,7 @@ export const tagDescriptions: Readonly<Record<Tag, string>> = {
   beneficiaries: 'The payees of payouts. A beneficiary belongs to a customer or to the partner itself.',
   customers: 'Customers and their identity (KYC) data.',
   payouts: 'Fiat payouts to beneficiaries, idempotent by `idempotencyKey`.',
+  reports: 'Statements, transactions, fees and reconciliations as files, and their schedules.',
   simulations: 'Sandbox only: simulated deposits and withdrawals with a chosen outcome.',
   transactions: 'Deposits, withdrawals and conversions, each with its timeline.',
   users: "Invitations to the partner's team.",

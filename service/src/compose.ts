@@ -48,6 +48,13 @@ import { beneficiariesRoutes, createBeneficiaries } from './modules/beneficiarie
 import { createCustomers, customersRoutes, sealedKyc } from './modules/customers/index.ts'
 import { createDeposits, type Deposits } from './modules/deposits/index.ts'
 import { createPayouts, payoutsRoutes } from './modules/payouts/index.ts'
+import {
+  createReports,
+  createReportWork,
+  renderReportMail,
+  reportsRoutes,
+  type ReportWork,
+} from './modules/reports/index.ts'
 import { createSimulations, simulationsRoutes } from './modules/simulations/index.ts'
 import { createTransactions, transactionsRoutes } from './modules/transactions/index.ts'
 import { createUsers, renderInvitation, usersRoutes } from './modules/users/index.ts'
@@ -104,6 +111,8 @@ export type ServiceDeps = {
 const sweepIdleMs = minuteMs
 const growthIdleMs = 2 * secondMs
 const checkpointIdleMs = 10 * secondMs
+/** A report waits for its period anyway. */
+const reportIdleMsMin = 250
 
 export type ModulesDeps = Pick<ServiceDeps, 'config' | 'db' | 'clock' | 'log' | 'payoutsPerBatchMax'> & {
   /** Called after a commit with events: the fan-out may start at once. */
@@ -160,6 +169,7 @@ export function composeModules(deps: ModulesDeps) {
   const deposits = createDeposits({ ...shared, access })
   const simulations = createSimulations({ bank, deposits, payouts, access, clock, ...signatureSettings(config) })
 
+  const reports = createReports({ db, clock, cursors, customers, keptDays: config.REPORT_KEPT_DAYS })
   const send = createRequestSender({ clock, allowLoopback: config.WEBHOOK_HTTP, proxy: config.WEBHOOK_PROXY_URL })
   const testDeliveries = createTestDeliveries({ db, clock, sealer, send, sample: createSample(access, db) })
   return {
@@ -180,6 +190,7 @@ export function composeModules(deps: ModulesDeps) {
     transactions,
     payouts,
     deposits,
+    reports,
     simulations,
     testDeliveries,
   }
@@ -188,8 +199,10 @@ export function composeModules(deps: ModulesDeps) {
 /** What the signature debugger compares a described request with. */
 const signatureSettings = (config: Config) => ({
   windowSeconds: config.TIMESTAMP_WINDOW_SECONDS,
-  publicUrl: config.PUBLIC_URL ?? `http://${config.HOST}:${config.PORT}`,
+  publicUrl: publicUrlOf(config),
 })
+
+const publicUrlOf = (config: Config) => config.PUBLIC_URL ?? `http://${config.HOST}:${config.PORT}`
 
 /** A connector that neither RAIL nor a rule names does not run. */
 const usesSandboxBank = ({ RAIL, RAIL_RULES }: Config) =>
@@ -202,6 +215,7 @@ const createHandlers = (modules: Modules): AllHandlers => ({
   ...beneficiariesRoutes(modules.beneficiaries, modules.idempotency),
   ...customersRoutes(modules.customers, modules.idempotency),
   ...payoutsRoutes(modules.payouts),
+  ...reportsRoutes(modules.reports, modules.idempotency),
   ...simulationsRoutes(modules.simulations),
   ...transactionsRoutes(modules.transactions),
   ...usersRoutes(modules.users, modules.idempotency),
@@ -248,6 +262,7 @@ export function compose(given: ServiceDeps): Service {
       for (const partnerId of await access.partnerIds(db)) {
         await payouts.releaseLeases(partnerId)
         await webhooks.releaseLeases(partnerId)
+        await modules.reports.releaseLeases(partnerId)
       }
     },
     closePartner: async (tx, partnerId) => {
@@ -320,6 +335,7 @@ function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[]
       idleMs,
       observe: observability?.metrics.mail,
     }),
+    ...startReportWork(deps, modules),
     startLoop({ name: 'webhooks.recover', idleMs, log, step: webhooks.recoverStep }),
     startLoop({ name: 'access.nonces', idleMs: sweepIdleMs, log, step: access.sweepNonces }),
     startLoop({ name: 'ledger.checkpoints', idleMs: checkpointIdleMs, log, step: checkpointStep }),
@@ -327,9 +343,38 @@ function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[]
   ]
 }
 
+/** Some loops write reports, so that a long one does not stop the others. */
+function startReportWork(deps: ServiceDeps, modules: Modules): readonly Loop[] {
+  const { access, mailQueue, ledger, cases, customers, transactions } = modules
+  const { config, db, clock, log } = deps
+  const { writeStep, scheduleStep, sweepStep }: ReportWork = createReportWork({
+    db,
+    clock,
+    log,
+    ledger,
+    cases,
+    customers,
+    transactions,
+    mail: mailQueue,
+    partnerName: access.partnerName,
+    keptDays: config.REPORT_KEPT_DAYS,
+    clockDifferenceMsMax: config.REPORT_CLOCK_DIFFERENCE_MS,
+    publicUrl: publicUrlOf(config),
+  })
+  const idleMs = Math.max(config.WORKER_IDLE_MS, reportIdleMsMin)
+  const writers = Array.from({ length: config.REPORT_WRITERS }, (_, index) =>
+    startLoop({ name: `reports.write.${index + 1}`, idleMs, log, step: writeStep }),
+  )
+  return [
+    ...writers,
+    startLoop({ name: 'reports.schedules', idleMs: growthIdleMs, log, step: scheduleStep }),
+    startLoop({ name: 'reports.expiry', idleMs: growthIdleMs, log, step: sweepStep }),
+  ]
+}
+
 /** The queues whose oldest due work a metric shows. */
 function queueProbes(db: Database, modules: Modules): readonly QueueProbe[] {
-  const { cases, eventOutbox, payouts, deposits, connectors, mailQueue, webhooks } = modules
+  const { cases, eventOutbox, payouts, deposits, connectors, mailQueue, reports, webhooks } = modules
   return [
     {
       name: 'events',
@@ -345,6 +390,7 @@ function queueProbes(db: Database, modules: Modules): readonly QueueProbe[] {
     { name: 'expiring_deposits', oldestDue: deposits.oldestExpired },
     { name: 'cases', oldestDue: () => cases.oldestOpen() },
     { name: 'mail', oldestDue: (now) => mailQueue.oldestDue(db, now) },
+    { name: 'reports', oldestDue: reports.oldestDue },
     { name: 'recoveries', oldestDue: () => webhooks.oldestRecovery() },
   ]
 }
@@ -354,6 +400,8 @@ const mailTemplates = {
   invitation: renderInvitation,
   invitation_resent: renderInvitation,
   endpoint_alert: renderEndpointAlert,
+  report_ready: renderReportMail,
+  report_failed: renderReportMail,
 }
 
 function mailParts({ config, mailboxFolder }: ServiceDeps) {

@@ -21,6 +21,7 @@ import {
   type SettingValues,
 } from './kernel/index.ts'
 import { mailSettings } from './mail/index.ts'
+import { reportSettings } from './modules/reports/index.ts'
 import { observabilitySettings } from './observability/index.ts'
 import { databaseSettings } from './postgres/index.ts'
 import { railsSettings } from './rails/index.ts'
@@ -91,6 +92,7 @@ export const settings = {
   ...railsSettings,
   ...deliverySettings,
   ...mailSettings,
+  ...reportSettings,
   ...observabilitySettings,
 }
 type Name = keyof typeof settings

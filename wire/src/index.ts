@@ -3,6 +3,7 @@ export * as accounts from './accounts.ts'
 export * as beneficiaries from './beneficiaries.ts'
 export * as customers from './customers.ts'
 export * as payouts from './payouts.ts'
+export * as reports from './reports.ts'
 export * as simulations from './simulations.ts'
 export * as transactions from './transactions.ts'
 export * as users from './users.ts'
@@ -15,6 +16,15 @@ export * from './roles.ts'
 export * from './shapes.ts'
 export * from './signature-mistakes.ts'
 export * from './signing.ts'
+export {
+  reportKinds,
+  reportMatrix,
+  reportMediaTypes,
+  type ReportFormat,
+  type ReportFrequency,
+  type ReportKind,
+  type ReportStatus,
+} from './reports.ts'
 export type { DepositOutcome, WithdrawalOutcome } from './simulations.ts'
 export type {
   ErrorKey,

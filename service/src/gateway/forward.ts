@@ -15,6 +15,8 @@ type Forwarded = {
   readonly body: Buffer
   /** Added to the response. */
   readonly headers: Readonly<Record<string, string>>
+  /** The media types of the operation's content. */
+  readonly content: readonly string[]
 }
 
 export type Forwarder = {
@@ -27,7 +29,7 @@ export type Forwarder = {
 }
 
 /** The api process receives no other header of the partner, and so none of the credentials. */
-const forwardedHeaders = ['accept', 'user-agent', idempotencyKeyHeader] as const
+const forwardedHeaders = ['accept', 'user-agent', 'range', 'if-range', idempotencyKeyHeader] as const
 
 export function createForwarder(options: {
   readonly apiUrl: string
@@ -46,7 +48,7 @@ export function createForwarder(options: {
         retryMethods: [],
       })
     },
-    forward: (request, { caller, body: received, headers: responseHeaders }, reply) =>
+    forward: (request, { caller, body: received, headers: responseHeaders, content }, reply) =>
       new Promise((resolve) => {
         const { requestId, method, url, contentType } = request
         // No operation reads the body of a GET, and the proxy library refuses to send one.
@@ -71,7 +73,7 @@ export function createForwarder(options: {
               headers: Record<string, string | undefined>
               stream: Readable
             }
-            const reason = refusalOf(response.statusCode, headers['content-type'])
+            const reason = refusalOf(response.statusCode, headers['content-type'], content)
             if (reason === undefined) {
               void response.send(stream)
               resolve(undefined)
@@ -99,9 +101,14 @@ function upstreamHeaders({ headers, contentType, requestId }: RawRequest, body: 
 }
 
 /** Why the response of the api process cannot be passed on; undefined if it can. */
-function refusalOf(status: number, contentType: string | undefined): string | undefined {
+function refusalOf(
+  status: number,
+  contentType: string | undefined,
+  content: readonly string[],
+): string | undefined {
   // The gateway has verified the partner's signature, so that a 401 is about the internal token.
   if (status === 401) return 'the api process refused the internal token: compare MASTER_KEY and the clocks'
   if (status === 204 || /^application\/(problem\+)?json\b/.test(contentType ?? '')) return undefined
+  if (contentType !== undefined && content.includes(contentType)) return undefined
   return 'the response of the api process is not JSON'
 }

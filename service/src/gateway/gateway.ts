@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { Server as HttpServer } from 'node:http'
 import { type AddressInfo, Server as SocketServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { OperationId } from '@partner-payments/wire'
+import { type Operation, type OperationId, operations as table } from '@partner-payments/wire'
 import type { Access } from '../access/index.ts'
 import type { AllHandlers, Caller } from '../api/index.ts'
 import type { Clock, Log } from '../kernel/index.ts'
@@ -145,7 +145,8 @@ function forwarding(
         await deadline(checkNonce({ ...request, caller, nonce }).consume())
         operations[id].authorize(caller, request.params)
         requireUnencoded(request.headers['content-encoding'])
-        const problem = await forward(request, { caller, body, headers }, reply)
+        const { content = [] }: Operation = table[id]
+        const problem = await forward(request, { caller, body, headers, content }, reply)
         return problem && { ...problem, headers: { ...headers, ...problem.headers } }
       } finally {
         release()

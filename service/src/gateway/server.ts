@@ -1,5 +1,6 @@
 /** The HTTP server: routes each request to the pipeline and sends its reply. No other file configures Fastify. */
 import type { IncomingMessage } from 'node:http'
+import type { Readable } from 'node:stream'
 import {
   type OperationId,
   operationIds,
@@ -41,7 +42,7 @@ export type Reply = {
   /** Of a problem. */
   readonly code?: ProblemCode
   readonly headers: Readonly<Record<string, string>>
-  readonly body: string | Buffer
+  readonly body: string | Buffer | Readable
 }
 /** A page that needs no authentication. */
 export type Page = {
