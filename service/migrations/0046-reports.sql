@@ -44,8 +44,8 @@ create index reports_due on reports.reports (partner_id, due_at) where status in
 create index reports_expiring on reports.reports (expires_at, partner_id);
 select public.shard('reports.reports');
 
--- The parts of the files. All but the last of a file have one length. They are not compressed, so that a range is read
--- without the parts before it.
+-- The parts of the files, each compressed by itself (zstd). All but the last of a file have one length before that, so that a
+-- range is read without the parts before it.
 create table reports.chunks (
   partner_id uuid not null,
   report_id uuid not null,

@@ -38,6 +38,10 @@ export type PeriodReader = {
 const linesPerPartMax = 4_000
 /** Of a part of which only sums leave the database: it is read in about 20 ms. */
 const summedPerPartMax = 50_000
+/** A look at 100,000 keys takes about 15 ms. */
+const partsPerLookMax = 25
+/** Each holds a connection while it is read. */
+const partsAheadMax = 2
 
 const idLength = 36
 const chars = { sign: idLength, counter: idLength + 1, kind: idLength * 2 + 1 }
@@ -63,30 +67,38 @@ function unpack(text: string): readonly PeriodLine[] {
 
 const rangeOf = ({ from, to }: Period): IdRange => ({ after: firstIdOf(from), end: firstIdOf(to) })
 
-/** Reads the parts one after the other, and the next one while the caller works with the one before. */
+/** The ranges of ids of the parts. Their ends are looked up many at a time, by the primary key alone. */
+async function* rangesOf(tx: Tx, partnerId: string, { after, end }: IdRange, perPart: number): AsyncGenerator<IdRange> {
+  for (let start = after; ;) {
+    const ends = await store.partEnds(tx, partnerId, { after: start, end }, perPart, partsPerLookMax)
+    for (const last of ends) {
+      yield { after: start, end: idAfter(last, 1) }
+      start = last
+    }
+    if (ends.length === partsPerLookMax) continue
+    yield { after: start, end }
+    return
+  }
+}
+
+/** Two parts are read ahead, so that the database works while the caller does. */
 async function* parts<T>(
   tx: Tx,
   partnerId: string,
   range: IdRange,
-  transfersMax: number,
+  perPart: number,
   read: (part: IdRange) => Promise<T>,
 ): AsyncGenerator<Part<T>> {
-  const next = async (after: string) => {
-    const last = await store.partEnd(tx, partnerId, { after, end: range.end }, transfersMax)
-    const part = { after, end: last === undefined ? range.end : idAfter(last, 1) }
-    return { last, end: part.end, content: await read(part) }
+  const ahead: { readonly end: string; readonly content: Promise<T> }[] = []
+  for await (const part of rangesOf(tx, partnerId, range, perPart)) {
+    const content = read(part)
+    // The caller may stop before it awaits this part.
+    content.catch(() => undefined)
+    ahead.push({ end: part.end, content })
+    const first = ahead.length > partsAheadMax ? ahead.shift() : undefined
+    if (first) yield { end: first.end, content: await first.content }
   }
-  let reading = next(range.after)
-  for (;;) {
-    const { last, content, end } = await reading
-    if (last !== undefined) {
-      reading = next(last)
-      // The caller may stop before it awaits this part.
-      reading.catch(() => undefined)
-    }
-    yield { content, end }
-    if (last === undefined) return
-  }
+  for (const { end, content } of ahead) yield { end, content: await content }
 }
 
 export const periodReader: PeriodReader = {

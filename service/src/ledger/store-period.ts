@@ -3,19 +3,22 @@ import type { Minor } from '../kernel/index.ts'
 import { noSql, sql, type Tx, unprepared } from '../postgres/index.ts'
 import type { IdRange } from './store-history.ts'
 
-/** The transfer at which a part of `transfersMax` transfers ends, itself included. Undefined: fewer are left. */
-export async function partEnd(
+/** The transfers at which the next parts of `transfersPerPart` transfers end, themselves included; only whole parts. */
+export async function partEnds(
   tx: Tx,
   partnerId: string,
   { after, end }: IdRange,
-  transfersMax: number,
-): Promise<string | undefined> {
-  const row = await tx.row<{ readonly id: string }>(
-    unprepared(sql`/* ledger.partEnd */
-      select id from ledger.transfers where partner_id = ${partnerId} and id > ${after} and id < ${end}
-      order by id offset ${transfersMax - 1} limit 1`),
+  transfersPerPart: number,
+  partsMax: number,
+): Promise<readonly string[]> {
+  const rows = await tx.rows<{ readonly id: string }>(
+    unprepared(sql`/* ledger.partEnds */
+      select id from (select id, row_number() over (order by id) as position from (
+          select id from ledger.transfers where partner_id = ${partnerId} and id > ${after} and id < ${end}
+          order by id limit ${transfersPerPart * partsMax}) as next) as numbered
+      where position % ${transfersPerPart} = 0 order by id`),
   )
-  return row?.id
+  return rows.map(({ id }) => id)
 }
 
 /** `partyId` undefined: of all parties. */

@@ -41,31 +41,71 @@ export type Sheet = {
   readonly end: () => AsyncIterable<Uint8Array>
 }
 
-type Head = { readonly title: string; readonly issuer: string; readonly createdAt: Date }
+type Head = { readonly title: string; readonly issuer: string; readonly createdAt: Date; readonly tagged: boolean }
 type Pdf = PDFKit.PDFDocument
 type Element = PDFKit.PDFStructureElement
 
-function openPdf({ title, issuer, createdAt }: Head): Pdf {
+function openPdf({ title, issuer, createdAt, tagged }: Head): Pdf {
   const pdf = new PDFDocument({
     size: 'A4',
     margin: 0,
-    font: fontBytes('regular') as unknown as string,
+    // A default font would be read again at each use of the same font under its name.
+    font: null as unknown as string,
     lang: 'en-GB',
-    tagged: true,
+    tagged,
     displayTitle: true,
     pdfVersion: '1.7',
     // The type of the library does not list it.
-    subset: 'PDF/UA' as unknown as 'PDF/A-1',
+    ...(tagged ? { subset: 'PDF/UA' as unknown as 'PDF/A-1' } : {}),
     info: { Title: printable(title), Author: printable(issuer), CreationDate: createdAt, Producer: 'Partner Payments', Creator: 'Partner Payments' },
   })
-  for (const name of fontNames) pdf.registerFont(name, fontBytes(name))
+  for (const name of fontNames) {
+    pdf.registerFont(name, fontBytes(name)).font(name)
+    simplify((pdf as unknown as { readonly _font: EmbeddedFont })._font)
+  }
   return pdf
+}
+
+type Glyph = { readonly id: number; readonly advanceWidth: number; readonly codePoints: readonly number[] }
+type Position = Readonly<Record<'xAdvance' | 'yAdvance' | 'xOffset' | 'yOffset' | 'advanceWidth', number>>
+type EmbeddedFont = {
+  readonly font: { readonly glyphForCodePoint: (codePoint: number) => Glyph }
+  readonly scale: number
+  layout: (text: string) => {
+    readonly glyphs: readonly Glyph[]
+    readonly positions: readonly Position[]
+    readonly advanceWidth: number
+  }
+}
+
+/**
+ * Sets a glyph for each character, without the rules of the font for ligatures and kerning. With them the library spends a
+ * hundred times as long on a line and keeps every word that it has set, so that memory would grow with the document. Latin,
+ * Greek and Cyrillic text in its composed form needs none of them.
+ */
+function simplify(embedded: EmbeddedFont): void {
+  const known = new Map<string, { readonly glyph: Glyph; readonly position: Position }>()
+  const set = (character: string) => {
+    const glyph = embedded.font.glyphForCodePoint(character.codePointAt(0) ?? 0)
+    const advance = glyph.advanceWidth * embedded.scale
+    const position = { xAdvance: advance, yAdvance: 0, xOffset: 0, yOffset: 0, advanceWidth: advance }
+    known.set(character, { glyph, position })
+    return { glyph, position }
+  }
+  embedded.layout = (text) => {
+    const placed = Array.from(text, (character) => known.get(character) ?? set(character))
+    return {
+      glyphs: placed.map(({ glyph }) => glyph),
+      positions: placed.map(({ position }) => position),
+      advanceWidth: placed.reduce((total, { position }) => total + position.xAdvance, 0),
+    }
+  }
 }
 
 /** `pages` undefined: counts them. */
 export function createSheet(head: Head, pages: number | undefined): Sheet {
   const pdf = openPdf(head)
-  return pages === undefined ? draftOf(pdf) : sheetOf(pdf, pages)
+  return pages === undefined ? draftOf(pdf) : sheetOf(pdf, pages, head.tagged)
 }
 
 const wrapIn =
@@ -111,19 +151,17 @@ function draftOf(pdf: Pdf): Sheet {
   }
 }
 
-function sheetOf(pdf: Pdf, pages: number): Sheet {
+function sheetOf(pdf: Pdf, pages: number, tagged: boolean): Sheet {
   const ready: Uint8Array[] = []
   pdf.on('data', (bytes: Buffer) => ready.push(bytes))
   const ended = new Promise((resolve) => pdf.once('end', resolve))
-  const root = pdf.struct('Document')
-  pdf.addStructure(root)
-  const tags = createTags(pdf, root)
+  const tags = tagged ? createTags(pdf) : withoutTags
   let number = 1
   const take = () => ready.splice(0)
   const artifact = (draw: () => void) => {
-    pdf.markContent('Artifact', { type: 'Layout' })
+    if (tagged) pdf.markContent('Artifact', { type: 'Layout' })
     draw()
-    pdf.endMarkedContent()
+    if (tagged) pdf.endMarkedContent()
   }
   const put = (text: string, { font, size, x, end, y, color = 'ink' }: Placed) => {
     pdf.font(font).fontSize(size).fillColor(colors[color])
@@ -165,8 +203,7 @@ function sheetOf(pdf: Pdf, pages: number): Sheet {
     pages: () => pages,
     written: take,
     end: async function* end() {
-      tags.endTable()
-      root.end()
+      tags.endDocument()
       pdf.end()
       await ended
       yield* take()
@@ -174,8 +211,23 @@ function sheetOf(pdf: Pdf, pages: number): Sheet {
   }
 }
 
-/** The structure of the document: a table for each page. Ended elements leave the memory. */
-function createTags(pdf: Pdf, root: Element) {
+type Tags = Pick<Sheet, 'beginTable' | 'endTable' | 'row' | 'cell'> & {
+  readonly tagged: (role: Role, draw: () => void) => void
+  readonly endDocument: () => void
+}
+const withoutTags: Tags = {
+  tagged: (_role, draw) => draw(),
+  beginTable: () => undefined,
+  endTable: () => undefined,
+  endDocument: () => undefined,
+  row: (draw) => draw(),
+  cell: (draw) => draw(),
+}
+
+/** The structure of the document: a table for each page. */
+function createTags(pdf: Pdf): Tags {
+  const root = pdf.struct('Document')
+  pdf.addStructure(root)
   let table: Element | undefined
   let row: Element | undefined
   let cell: Element | undefined
@@ -185,7 +237,11 @@ function createTags(pdf: Pdf, root: Element) {
     made.end()
   }
   return {
-    tagged: (role: Role, draw: () => void) => within(cell ?? row ?? root, role, draw),
+    endDocument: () => {
+      table?.end()
+      root.end()
+    },
+    tagged: (role, draw) => within(cell ?? row ?? root, role, draw),
     beginTable: () => {
       table = pdf.struct('Table')
       root.add(table)
@@ -194,14 +250,14 @@ function createTags(pdf: Pdf, root: Element) {
       table?.end()
       table = undefined
     },
-    row: (draw: () => void) => {
+    row: (draw) => {
       row = pdf.struct('TR')
       ;(table ?? root).add(row)
       draw()
       row.end()
       row = undefined
     },
-    cell: (draw: () => void) => {
+    cell: (draw) => {
       cell = pdf.struct('TD')
       ;(row ?? root).add(cell)
       draw()

@@ -1,10 +1,19 @@
 /** The file of a report, in parts of one length: written as the content is made, and read without the parts before. */
 import { createHash } from 'node:crypto'
+import { promisify } from 'node:util'
+import { constants, zstdCompress, zstdDecompress } from 'node:zlib'
 import type { Database } from '../../postgres/index.ts'
 import * as store from './store.ts'
 
-/** One part is in memory for each download. A download of a gigabyte reads 4,000 of them. */
-export const chunkBytes = 256 * 1024
+/** One part is in memory for each download. A file of a gigabyte has 2,000 of them. */
+export const chunkBytes = 512 * 1024
+/**
+ * Each part is compressed by itself, off the thread of requests. PostgreSQL writes uncompressed parts at a tenth of the speed
+ * of its own `copy`; lines of a statement shrink to a fifth.
+ */
+const compress = promisify(zstdCompress)
+const decompress = promisify(zstdDecompress)
+const compression = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
 /** Parts that wait for the database: beyond it the content waits. */
 const writesUnderWayMax = 4
 
@@ -27,7 +36,8 @@ export function createFileWriter(db: Database, claimed: store.ReportRow): FileWr
   const writing: Promise<void>[] = []
 
   const insert = async (at: number, bytes: Uint8Array) => {
-    if ((await store.insertChunk(db, claimed, at, bytes)) === 0) throw new LeaseLost()
+    const compressed = await compress(bytes, compression)
+    if ((await store.insertChunk(db, claimed, at, compressed)) === 0) throw new LeaseLost()
   }
   const flush = async () => {
     const part = buffer.subarray(0, used)
@@ -70,8 +80,9 @@ export async function* readFile(
 ): AsyncGenerator<Uint8Array> {
   for (let at = from; at < until;) {
     const number = Math.floor(at / chunkBytes)
-    const chunk = await store.chunkOf(db, report, number)
-    if (chunk === undefined) throw new Error('the report was deleted while it was read')
+    const compressed = await store.chunkOf(db, report, number)
+    if (compressed === undefined) throw new Error('the report was deleted while it was read')
+    const chunk = await decompress(compressed)
     const first = at - number * chunkBytes
     const part = chunk.subarray(first, Math.min(chunk.length, first + until - at))
     if (part.length === 0) throw new Error('the content of the report is shorter than recorded')

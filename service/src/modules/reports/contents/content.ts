@@ -47,11 +47,15 @@ export type Summary = {
   readonly closing: Minor
 }
 
+export type CsvPart = { readonly text: string; readonly rows: number }
+
 export type Content = {
   readonly head: Head
   readonly columns: Columns
   /** In a total order. */
   readonly rows: () => AsyncIterable<readonly Row[]>
+  /** `rows` as lines of CSV, for content that may be very long. */
+  readonly csvLines?: () => AsyncIterable<CsvPart>
   /** Of statements and fees. */
   readonly sections: readonly Section[]
 }

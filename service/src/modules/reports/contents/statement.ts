@@ -1,7 +1,8 @@
 /** A statement: opening balance, each movement, closing balance, by currency. */
 import { amountText } from '../../../kernel/index.ts'
 import type { AccountName } from '../../../ledger/index.ts'
-import type { Columns, Content, Head, Row, Section } from './content.ts'
+import { csvCell } from '../formats/csv-cell.ts'
+import type { Columns, Content, CsvPart, Head, Row, Section } from './content.ts'
 import { sectionsOf, type SectionDeps } from './sections.ts'
 
 const columns: Columns = {
@@ -41,7 +42,8 @@ export async function statement(
     period: head.period,
     textOf: bookingText,
   })
-  return { head, columns, sections, rows: () => statementRows(head, sections) }
+  const rows = () => statementRows(head, sections)
+  return { head, columns, sections, rows, csvLines: () => statementCsv(head, sections) }
 }
 
 async function* statementRows({ period }: Head, sections: readonly Section[]): AsyncGenerator<readonly Row[]> {
@@ -69,5 +71,24 @@ async function* statementRows({ period }: Head, sections: readonly Section[]): A
     }
     // The last movement says how far the ledger was read, in place of the time of the run.
     yield [{ record: 'closing', currency, time: period.to.toISOString(), id: last, balance: text(balance) }]
+  }
+}
+
+/** The same rows as CSV. A statement may have ten million lines, and an object for each costs as much as its text. */
+async function* statementCsv({ period }: Head, sections: readonly Section[]): AsyncGenerator<CsvPart> {
+  for (const { currency, opening, lines } of sections) {
+    const text = (minor: bigint) => amountText(minor, currency)
+    let balance = opening
+    let last = ''
+    yield { rows: 1, text: `opening,${currency},${period.from.toISOString()},,,,,,${text(opening)}\r\n` }
+    for await (const part of lines()) {
+      let all = ''
+      for (const line of part)
+        all += `line,${currency},${line.time},${line.id},${line.text},${csvCell(line.reference)},${line.customerId},${text(line.amount)},${text(line.balance)}\r\n`
+      balance = part.at(-1)?.balance ?? balance
+      last = part.at(-1)?.id ?? last
+      yield { rows: part.length, text: all }
+    }
+    yield { rows: 1, text: `closing,${currency},${period.to.toISOString()},${last},,,,,${text(balance)}\r\n` }
   }
 }

@@ -30,8 +30,12 @@ export async function* pdf(content: Content, count: (lines: number) => void): As
   yield* accountPdf(documentOf(head, sections, summaries))
 }
 
+/** A statement of 80 pages. A screen reader of a longer one reads csv. */
+const taggedLinesMax = 2_000
+
 function documentOf(head: Head, sections: readonly Section[], summaries: readonly Summary[]): AccountDocument {
   const { kind, partnerName, customer, period, currency } = head
+  const lines = summaries.reduce((total, each) => total + each.lines, 0)
   const account = sections.length === 1 ? sections[0]?.accountId : undefined
   const isStatement = kind === 'statement'
   return {
@@ -52,6 +56,7 @@ function documentOf(head: Head, sections: readonly Section[], summaries: readonl
       'All times are in UTC. The period contains its start and not its end. Every amount is as booked in the ledger; ' +
       'a movement after the end of the period is in the next statement.',
     createdAt: period.to,
+    tagged: lines <= taggedLinesMax,
   }
 }
 
