@@ -47,6 +47,7 @@ import { accountsRoutes, createAccounts } from './modules/accounts/index.ts'
 import { beneficiariesRoutes, createBeneficiaries } from './modules/beneficiaries/index.ts'
 import { createCustomers, customersRoutes, sealedKyc } from './modules/customers/index.ts'
 import { createDeposits, type Deposits } from './modules/deposits/index.ts'
+import { createAcceptances } from './modules/fx/index.ts'
 import { createPayouts, payoutsRoutes } from './modules/payouts/index.ts'
 import {
   createReports,
@@ -165,8 +166,9 @@ export function composeModules(deps: ModulesDeps) {
   const beneficiaries = createBeneficiaries({ db, clock, cursors, customers })
   const transactions = createTransactions({ db, clock, cursors, eventOutbox, customers })
   const shared = { db, clock, cases, ledger, eventOutbox, customers, transactions }
-  const payouts = createPayouts({ ...shared, cursors, beneficiaries, chooseConnector, payoutsPerBatchMax })
-  const deposits = createDeposits({ ...shared, access })
+  const quotes = createAcceptances({ clock })
+  const payouts = createPayouts({ ...shared, cursors, beneficiaries, quotes, chooseConnector, payoutsPerBatchMax })
+  const deposits = createDeposits({ ...shared, access, ownersOf: accounts.ownersOf })
   const simulations = createSimulations({ bank, deposits, payouts, access, clock, ...signatureSettings(config) })
 
   const reports = createReports({ db, clock, cursors, customers, keptDays: config.REPORT_KEPT_DAYS })

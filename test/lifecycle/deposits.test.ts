@@ -7,6 +7,7 @@ import { after, before, test } from 'node:test'
 import { AssertionFailure, minuteMs, newId, present } from '../../service/src/kernel/index.ts'
 import { unmovedBy } from '../../service/src/lifecycle/table.ts'
 import { depositLifecycle } from '../../service/src/modules/deposits/lifecycle.ts'
+import { creditorReferenceOf } from '../../service/src/modules/deposits/rules.ts'
 import { updateDeposits } from '../../service/src/modules/deposits/store.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { addPartner, createTestService, ip, type Service, type TestPartner } from '../support/composition.ts'
@@ -31,10 +32,11 @@ type Subject = {
   readonly payment: Payment
   readonly idempotencyKey: string
   readonly id: string
+  readonly creditorReference: string
 }
 
 /** A deposit without scheduled notifications: the test sends them itself. */
-const open = (partner: TestPartner, idempotencyKey: string) =>
+const open = (partner: TestPartner, idempotencyKey: string, creditorReference: string) =>
   service.deposits.open(
     {
       partnerId: partner.partnerId,
@@ -48,6 +50,7 @@ const open = (partner: TestPartner, idempotencyKey: string) =>
       ip,
       expiresAfterMs,
       variant: '',
+      creditorReference,
     },
     () => Promise.resolve(),
   )
@@ -55,10 +58,11 @@ const open = (partner: TestPartner, idempotencyKey: string) =>
 async function requested(): Promise<Subject> {
   const partner = await addPartner(service)
   const idempotencyKey = newId()
-  const { row } = await open(partner, idempotencyKey)
+  const creditorReference = creditorReferenceOf(newId().replaceAll('-', '').slice(-20).toUpperCase())
+  const { row } = await open(partner, idempotencyKey, creditorReference)
   const { partnerId } = partner
   const payment = { partnerId, table: 'deposits', reference: row.reference, amount: 700n, ofCustomer: true } as const
-  return { partner, payment, idempotencyKey, id: row.id }
+  return { partner, payment, idempotencyKey, id: row.id, creditorReference }
 }
 
 const notified = ({ payment: { partnerId }, id: subjectId }: Subject) => ({ partnerId, id: newId(), subjectId })
@@ -75,7 +79,7 @@ async function expire({ payment: { partnerId }, id }: Subject): Promise<void> {
 }
 
 const provocations: Readonly<Record<Trigger, (subject: Subject) => Promise<unknown>>> = {
-  requested: ({ partner, idempotencyKey }) => open(partner, idempotencyKey),
+  requested: ({ partner, idempotencyKey, creditorReference }) => open(partner, idempotencyKey, creditorReference),
   'deposit.initiated': (subject) =>
     service.deposits.processNotification(connector, { ...notified(subject), kind: 'deposit.initiated' }),
   'deposit.submitted': (subject) =>
@@ -95,7 +99,21 @@ const provocations: Readonly<Record<Trigger, (subject: Subject) => Promise<unkno
     const money = { currency: 'EUR', amount: subject.payment.amount + 1n } as const
     return service.deposits.processNotification(connector, { ...notified(subject), kind: 'deposit.settled', money })
   },
+  // It begins another deposit, or none: this account is not ours.
+  booked: ({ payment: { partnerId } }) => service.deposits.processCredit(connector, credit(partnerId, 1n, null)),
+  credit: (subject) => pay(subject, subject.payment.amount),
+  'credit-misfit': (subject) => pay(subject, subject.payment.amount + 1n),
   expired: expire,
+}
+
+/** A credit at the bank, of which no step was reported, that names the deposit. */
+async function pay({ creditorReference, payment: { partnerId } }: Subject, amount: bigint) {
+  return (await service.deposits.processCredit(connector, credit(partnerId, amount, creditorReference))).applied
+}
+
+function credit(partnerId: string, amount: bigint, remittance: string | null) {
+  const named = { partnerId, id: newId(), subjectId: newId(), kind: 'credit.booked', endToEndId: null } as const
+  return { ...named, account: 'XX00', money: { currency: 'EUR', amount }, debtor, remittance } as const
 }
 
 async function inStatus(status: string): Promise<Subject> {
@@ -124,13 +142,13 @@ for (const status of statuses)
       )
       const answer = await provocations[trigger](subject)
       // The money of a misfit is booked to suspense.
-      const suspended = trigger === 'misfit' && rows.length > 0 ? ['direct'] : []
+      const suspended = trigger.endsWith('misfit') && rows.length > 0 ? ['direct'] : []
       assert.deepEqual(await observe(service, payment), {
         ...expected,
         transfers: [...expected.transfers, ...suspended],
       })
       const meaning = rows.length > 0 ? true : unmovedBy(depositLifecycle, status, trigger)
-      if (trigger.startsWith('deposit.') || trigger === 'misfit')
+      if (trigger.startsWith('deposit.') || trigger.startsWith('credit') || trigger === 'misfit')
         assert.equal(answer, meaning === 'repeat' ? false : meaning)
     })
   }
@@ -159,6 +177,9 @@ test('a transition is not written from another status than the one that was judg
     errorDetails: null,
     expiresAt: null,
     heldSince: null,
+    connector: null,
+    creditId: null,
+    transactionHash: null,
   }
   const write = (fromStatus: (typeof statuses)[number]) =>
     service.db.transaction(async (tx) =>

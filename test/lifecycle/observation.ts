@@ -96,7 +96,7 @@ export function follow(before: Observation, row: Transition, payment: Payment, e
   const { transaction } = before
   const { concludes, ledger } = row
   const status = concludes ?? transaction.status
-  const fails = concludes !== undefined && concludes !== 'Completed'
+  const fails = row.concludes !== undefined && !['Completed', 'Cancelled'].includes(row.concludes)
   const effect = ledger === undefined ? undefined : effects[ledger]
   return {
     status: row.to,

@@ -71,6 +71,7 @@ const provocations: Readonly<Record<Trigger, Provocation>> = {
   refused: (_subject, claim) =>
     service.payouts.recordAcknowledgement(claim, { accepted: false, ...failure, reasonCode: null }),
   unreachable: (_subject, claim) => service.payouts.recordUnreachable(claim),
+  cancelled: ({ payment: { partnerId }, id }) => service.payouts.cancelPending(partnerId, id),
   settled: (subject) => service.payouts.settled(reporting(subject)),
   rejected: (subject) => service.payouts.rejected(reporting(subject), failure),
   returned: (subject) => service.payouts.returned(reporting(subject), failure),
@@ -134,6 +135,8 @@ for (const status of statuses)
         if (isOfWorker(trigger)) await assert.rejects(provoke(subject, trigger), AssertionFailure)
         else if (trigger === 'requested')
           assert.equal(((await provoke(subject, trigger)) as { readonly replayed: boolean }).replayed, true)
+        // The partner may ask for it at any time. Only what a bank reports can contradict.
+        else if (trigger === 'cancelled') assert.equal(await provoke(subject, trigger), false)
         else {
           const meaning = unmovedBy(payoutLifecycle, status, trigger)
           assert.equal(await provoke(subject, trigger), meaning === 'repeat' ? false : meaning)

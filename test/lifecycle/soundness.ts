@@ -44,7 +44,7 @@ export function checkSoundness(lifecycle: Lifecycle): ReadonlyMap<string, readon
       assert.ok(lifecycle.statuses.includes(status), `${name}: ${status} is no status`)
       assert.ok(states.has(status), `${name}: no path leads to ${status}`)
     }
-    assert.ok(row.by.length > 0 && row.on.length > 0, `${name} has a cause`)
+    assert.ok(row.by.length > 0 && row.on.length + (row.impliedBy?.length ?? 0) > 0, `${name} has a cause`)
     checkImplied(lifecycle, name, row)
   }
   return states

@@ -4,18 +4,18 @@ import { type Lifecycle, type Transition, transitionOn } from '../../service/src
 
 type Step<Trigger> = { readonly trigger: Trigger; readonly row: Transition }
 
-/** The shortest path from the beginning to a status, by triggers that imply nothing. Undefined: no path leads there. */
+/** The shortest path from the request of a payment to a status, by triggers that imply nothing. Undefined: no path leads there. */
 export function pathTo<Trigger extends string>(
   { transitions, triggers }: Lifecycle<string, Trigger>,
   status: string,
 ): readonly Step<Trigger>[] | undefined {
-  const rows = Object.values(transitions)
+  const rows = Object.values(transitions).filter(({ on }) => on.length > 0)
   const stepOf = (row: Transition): Step<Trigger> => {
     const trigger = triggers.find((each) => each === row.on[0])
     assert.ok(trigger !== undefined)
     return { trigger, row }
   }
-  let paths = rows.filter(({ from }) => from.length === 0).map((row) => [stepOf(row)])
+  let paths = rows.filter(({ from, on }) => from.length === 0 && on[0] === 'requested').map((row) => [stepOf(row)])
   for (let length = 0; length < rows.length; length += 1) {
     const found = paths.find((path) => path.at(-1)?.row.to === status)
     if (found) return found

@@ -74,11 +74,15 @@ export type World = {
   readonly serviceId: string
   readonly beneficiary: string
   readonly payout: string
+  /** A payout that was cancelled. */
+  readonly cancelled: string
   readonly reference: string
   readonly invitation: string
   readonly subscription: string
   readonly delivery: string
   readonly recovery: string
+  readonly report: string
+  readonly schedule: string
 }
 
 /** Creates one resource of each kind and waits until all are final. `hookUrl` receives the deliveries. */
@@ -93,6 +97,7 @@ export async function createWorld(client: Client, hookUrl: string): Promise<Worl
   )
   const payouts = await listAll(client, '/v1/payouts')
   const payout = payouts.find((item) => item.reference === reference)
+  const cancelled = await cancelOne(client, beneficiary)
   const invited = await client.post('/v1/users/invitations', { invitations: [invitee()] })
   const events = ['transaction.status.changed']
   const subscription = success(await client.post('/v1/webhooks', { url: hookUrl, events }))
@@ -110,17 +115,35 @@ export async function createWorld(client: Client, hookUrl: string): Promise<Worl
   await until('the recovery is done', async () =>
     (await listAll(client, `${hook}/recoveries`)).every(({ status }) => status === 'Completed'),
   )
+  const period = { from: '2026-01-01T00:00:00Z', to: '2026-02-01T00:00:00Z' }
+  const report = textAt(success(await client.post('/v1/reports', { kind: 'transactions', format: 'csv', ...period })), 'id')
+  await until('the report is ready', async () => success(await client.get(`/v1/reports/${report}`)).status === 'Ready')
+  const monthly = { kind: 'statement', format: 'pdf', currency: 'EUR', frequency: 'monthly', emails: [uniqueEmail()] }
+  const schedule = textAt(success(await client.post('/v1/reports/schedules', monthly)), 'id')
   return {
+    report,
+    schedule,
     customer: guid,
     serviceId: textAt(customer, 'serviceId'),
     beneficiary,
     payout: textAt(payout ?? {}, 'id'),
+    cancelled,
     reference,
     invitation: textAt(listAt(success(invited), 'invitations')[0] ?? {}, 'inviteId'),
     subscription: textAt(subscription, 'id'),
     delivery,
     recovery,
   }
+}
+
+/** A payout that is cancelled before a worker begins it, which takes a tenth of a second. */
+async function cancelOne(client: Client, beneficiary: string): Promise<string> {
+  return until('a payout is cancelled before it is begun', async () => {
+    const { reference } = success(await client.post('/v1/payouts/fiat', payoutText(beneficiary, '1.00')))
+    const [payout] = listAt(success(await client.get(`/v1/payouts?reference=${String(reference)}`)))
+    const id = textAt(payout ?? {}, 'id')
+    return (await client.post(`/v1/payouts/${id}/cancel`)).status === 200 && id
+  })
 }
 
 export function invitee(): JsonObject {

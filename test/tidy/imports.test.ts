@@ -36,8 +36,8 @@ suite('imports', () => {
     assert.deepEqual(table, [
       'base: wire kernel api',
       'storage: postgres',
-      'core: ledger cases lifecycle events access rails mail delivery idempotency',
-      'modules: accounts beneficiaries customers deposits payouts simulations transactions users webhooks',
+      'core: ledger cases lifecycle events access rails rates mail delivery idempotency',
+      'modules: accounts beneficiaries customers deposits fx payouts simulations transactions users webhooks',
       'edges: gateway observability settlement',
       'composition: cells config compose seed operator process processes child router main',
     ])

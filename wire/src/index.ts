@@ -2,6 +2,7 @@
 export * as accounts from './accounts.ts'
 export * as beneficiaries from './beneficiaries.ts'
 export * as customers from './customers.ts'
+export * as fx from './fx.ts'
 export * as payouts from './payouts.ts'
 export * as reports from './reports.ts'
 export * as simulations from './simulations.ts'

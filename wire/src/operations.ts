@@ -199,6 +199,21 @@ export const operations = {
       'Returns a payout by its `id`. To look up a payment by `reference`, use `GET /v1/transactions/{reference}`.',
     refusals: ['not_found'],
   },
+  cancelPayout: {
+    tag: 'payouts',
+    method: 'POST',
+    path: '/v1/payouts/{id}/cancel',
+    params: payoutId,
+    response: payouts.PayoutRecord,
+    permission: 'payouts:write',
+    source: 'extension',
+    summary: 'Cancel a pending payout',
+    description:
+      'Cancels a payout that is `Pending`, and makes its amount available again. The transaction becomes `Cancelled`. A ' +
+      'payout is `Pending` until a worker begins to send it, which usually takes less than a second. Afterwards the ' +
+      'request is refused with 409 `payout_not_cancellable`. A payout that is `Cancelled` is returned unchanged.',
+    refusals: ['not_found', 'payout_not_cancellable'],
+  },
   createBeneficiary: {
     tag: 'beneficiaries',
     method: 'POST',

@@ -128,6 +128,11 @@ export const problems = {
     title: 'Report not ready',
     detail: 'The report has no content yet. Retry after the time in `Retry-After`, until its status is `Ready`.',
   },
+  payout_not_cancellable: {
+    status: 409,
+    title: 'Payout cannot be cancelled',
+    detail: 'The payout is no longer `Pending`: a worker has begun to send it, or it has ended. Wait for its end.',
+  },
   // 410
   cursor_expired: {
     status: 410,
@@ -181,6 +186,16 @@ export const problems = {
     status: 422,
     title: 'Beneficiary cannot receive this payout',
     detail: 'The beneficiary has no bank account. Use a beneficiary with an IBAN.',
+  },
+  fx_quote_expired: {
+    status: 422,
+    title: 'Quote expired',
+    detail: 'The quote does not hold any more. Ask for a new quote and accept it before its `expiresAt`.',
+  },
+  fx_quote_accepted: {
+    status: 422,
+    title: 'Quote already accepted',
+    detail: 'Another transaction has accepted the quote. Ask for a new quote.',
   },
   webhook_limit_reached: {
     status: 422,
@@ -249,6 +264,11 @@ export const problems = {
     status: 503,
     title: 'IBAN pool exhausted',
     detail: 'No IBAN is available in one of the issuing countries. Retry later.',
+  },
+  fx_rates_unavailable: {
+    status: 503,
+    title: 'Exchange rates unavailable',
+    detail: 'The newest exchange rates are too old to quote from. Retry later.',
   },
   overloaded: {
     status: 503,

@@ -90,6 +90,17 @@ export const operations = {
     requestAmounts: [],
     responseAmounts: ['amount'],
   },
+  cancelPayout: {
+    method: 'POST',
+    path: '/v1/payouts/{id}/cancel',
+    params: ['id'],
+    input: 'none',
+    retry: 'never',
+    idempotencyKey: undefined,
+    cursor: undefined,
+    requestAmounts: [],
+    responseAmounts: ['amount'],
+  },
   createBeneficiary: {
     method: 'POST',
     path: '/v1/beneficiaries',
@@ -592,6 +603,7 @@ export const methods = {
     create: 'createFiatPayout',
     list: 'listPayouts',
     get: 'getPayout',
+    cancel: 'cancelPayout',
   },
   reports: {
     create: 'createReport',

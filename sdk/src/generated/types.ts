@@ -551,7 +551,7 @@ export type Problem = {
   /** Path of the request. */
   readonly instance: string
   /** Identifies the kind of problem. Branch on this field. */
-  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'invitation_not_pending' | 'recovery_in_progress' | 'report_not_ready' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'idempotency_key_reused' | 'insufficient_funds' | 'currency_not_supported' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'report_format_not_supported' | 'report_schedule_limit_reached' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'report_limit_reached' | 'headers_too_large' | 'internal_error' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
+  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'invitation_not_pending' | 'recovery_in_progress' | 'report_not_ready' | 'payout_not_cancellable' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'idempotency_key_reused' | 'insufficient_funds' | 'currency_not_supported' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'report_format_not_supported' | 'report_schedule_limit_reached' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'report_limit_reached' | 'headers_too_large' | 'internal_error' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
   /** Identifies the request in the logs of the service. Equal to `X-Request-Id`. */
   readonly requestId: string
   /** The refused fields, at most 50. Absent if no field is to blame. */
@@ -1593,6 +1593,7 @@ export type OperationResults = {
   readonly createFiatPayout: FiatPayout
   readonly listPayouts: PayoutPage
   readonly getPayout: PayoutRecord
+  readonly cancelPayout: PayoutRecord
   readonly createBeneficiary: Beneficiary
   readonly listBeneficiaries: BeneficiaryPage
   readonly updateBeneficiary: Beneficiary
@@ -1981,6 +1982,17 @@ export type Namespaces = {
      * Problem codes: not_found.
      */
     readonly get: (id: string, options?: CallOptions) => Promise<PayoutRecord>
+    /**
+     * Cancel a pending payout.
+     *
+     * Cancels a payout that is `Pending`, and makes its amount available again. The transaction becomes `Cancelled`.
+     * A payout is `Pending` until a worker begins to send it, which usually takes less than a second. Afterwards the
+     * request is refused with 409 `payout_not_cancellable`. A payout that is `Cancelled` is returned unchanged.
+     *
+     * `POST /v1/payouts/{id}/cancel`, permission `payouts:write`.
+     * Problem codes: not_found, payout_not_cancellable.
+     */
+    readonly cancel: (id: string, options?: CallOptions) => Promise<PayoutRecord>
   }
   readonly reports: {
     /**

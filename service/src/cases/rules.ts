@@ -5,7 +5,7 @@ import type { Currency, Minor } from '../kernel/index.ts'
 /** In whose ledger money is booked that belongs to no partner as far as we know (RFC 9562, version 8). */
 export const operatorPartnerId = '00000000-0000-8000-8000-000000000000'
 
-export type CaseKind = 'unknown_payment' | 'contradiction' | 'amount_differs'
+export type CaseKind = 'unknown_payment' | 'contradiction' | 'amount_differs' | 'credit_reversed'
 
 /**
  * `credit`: a partner gets the money. `reverse`: the money went back the way it came, outside this service. `write-off`: the

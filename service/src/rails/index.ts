@@ -13,6 +13,7 @@ export {
   type CallOptions,
   type Connector,
   type ConnectorLimits,
+  type Credit,
   type IncomingDebtor,
   type Instruction,
   type InstructionKey,

@@ -18,9 +18,12 @@ export type Instruction = {
   readonly simulatedOutcome: string | null
 }
 
-/** Refused: `details` is a sentence for the partner, `reasonCode` the bank's own code (ISO 20022 ExternalStatusReason1Code). */
+/**
+ * Accepted: on a blockchain with the hash of the transaction. Refused: `details` is a sentence for the partner, `reasonCode` the bank's own code
+ * (ISO 20022 ExternalStatusReason1Code).
+ */
 export type Acknowledgement =
-  | { readonly accepted: true }
+  | { readonly accepted: true; readonly transactionHash?: string }
   | {
       readonly accepted: false
       readonly errorKey: ErrorKey
@@ -46,12 +49,28 @@ type Reported = { readonly money?: Money }
 export type Money = { readonly currency: Currency; readonly amount: Minor }
 
 /**
+ * Money that has arrived on one of our accounts. Its `subjectId` is the connector's id of this credit, the same at each
+ * repetition: from the bank's entry reference, or from block, transaction and log on a blockchain.
+ */
+export type Credit = {
+  /** The account that was credited: an IBAN without spaces, or the address of a wallet. */
+  readonly account: string
+  readonly money: Money
+  readonly debtor: IncomingDebtor
+  /** What the payer wrote. It may contain a creditor reference (ISO 11649). */
+  readonly remittance: string | null
+  readonly endToEndId: string | null
+  /** On a blockchain. */
+  readonly transactionHash?: string
+}
+
+/**
  * A message that the bank sends asynchronously. `id` is the bank's, and the same at each repetition. `subjectId` is the id of
- * the instruction or of the deposit; one that we do not know opens a case, in the ledger of `partnerId` (`operatorPartnerId`
+ * the instruction, of the deposit or of the credit; one that we do not know opens a case, in the ledger of `partnerId` (`operatorPartnerId`
  * if the connector cannot tell whose money it is).
  */
 export type BankNotification = { readonly partnerId: string; readonly id: string; readonly subjectId: string } & (
-  | ({ readonly kind: 'payout.settled' } & Reported)
+  | ({ readonly kind: 'payout.settled'; readonly transactionHash?: string } & Reported)
   | ({
       readonly kind: 'payout.rejected' | 'payout.returned'
       readonly errorKey: ErrorKey
@@ -62,6 +81,9 @@ export type BankNotification = { readonly partnerId: string; readonly id: string
   | ({ readonly kind: 'deposit.settled' } & Reported)
   | { readonly kind: 'deposit.accepted'; readonly debtor: IncomingDebtor }
   | { readonly kind: 'deposit.failed'; readonly details: string; readonly reasonCode: string | null }
+  | ({ readonly kind: 'credit.booked' } & Credit)
+  /** The money of a credit is gone: the bank cancelled its booking, or the blockchain dropped the block. `subjectId`: the credit. */
+  | { readonly kind: 'credit.reversed'; readonly money: Money; readonly details: string }
 )
 
 /** What a connector's bank takes. The settlement worker keeps to it. */

@@ -109,22 +109,40 @@ async function processOne(source: Source, notification: BankNotification): Promi
 }
 
 async function process(source: Source, notification: BankNotification): Promise<NotificationOutcome> {
-  const applied = await apply(source, notification)
+  const { applied, partnerId } = await apply(source, notification)
   if (applied === 'early') return 'early'
-  if (applied === 'contradiction' || applied === 'unknown') return openCase(source, notification, applied)
+  if (applied === 'contradiction' || applied === 'unknown')
+    return openCase(source, { ...notification, partnerId }, applied)
   return applied ? 'applied' : 'duplicate'
 }
 
-async function apply({ deps, connector: { id: connector } }: Source, notification: BankNotification): Promise<Applied> {
-  const { payouts, deposits } = deps
+/** `partnerId`: whose it is. The notification of a credit does not say, because the bank knows accounts only. */
+async function apply(
+  { deps, connector: { id: connector } }: Source,
+  notification: BankNotification,
+): Promise<{ readonly applied: Applied; readonly partnerId: string }> {
+  const { kind, partnerId } = notification
+  if (kind === 'credit.booked') return deps.deposits.processCredit(connector, notification)
+  if (kind === 'credit.reversed') return deps.deposits.processReversal(connector, notification)
+  return { applied: await applyToSubject(deps, connector, notification), partnerId }
+}
+
+type OfSubject = Exclude<BankNotification, { readonly kind: `credit.${string}` }>
+
+async function applyToSubject(
+  { payouts, deposits }: SettlementDeps,
+  connector: string,
+  notification: OfSubject,
+): Promise<Applied> {
   const { partnerId, subjectId, id: notificationId } = notification
   if (!isUuid(subjectId) || !isUuid(partnerId)) return 'unknown'
   const { money } = notification.kind === 'payout.settled' || 'errorKey' in notification ? notification : {}
-  const report = { connector, notificationId, ...(money === undefined ? {} : { money }) }
+  const hash = 'transactionHash' in notification ? { transactionHash: notification.transactionHash } : {}
+  const report = { connector, notificationId, ...hash, ...(money === undefined ? {} : { money }) }
   const reporting = { partnerId, instructionId: subjectId, report }
   switch (notification.kind) {
     case 'payout.settled':
-      return payouts.settled(reporting)
+      return payouts.settled({ ...reporting, transactionHash: notification.transactionHash })
     case 'payout.rejected':
       return payouts.rejected(reporting, withCode(notification))
     case 'payout.returned':

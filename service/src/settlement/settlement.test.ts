@@ -15,6 +15,7 @@ import { createSandboxBank } from '../rails/index.ts'
 import { createBeneficiaries } from '../modules/beneficiaries/index.ts'
 import { createCustomers } from '../modules/customers/index.ts'
 import { createDeposits } from '../modules/deposits/index.ts'
+import { createAcceptances } from '../modules/fx/index.ts'
 import { createPayouts } from '../modules/payouts/index.ts'
 import { createTransactions } from '../modules/transactions/index.ts'
 import { submitDuePayouts, processBankNotifications } from './index.ts'
@@ -41,8 +42,14 @@ const beneficiaries = createBeneficiaries({ db, clock, cursors, customers })
 const transactions = createTransactions({ db, clock, cursors, eventOutbox, customers })
 const cases = createCases({ db, clock, log, ledger, addOperator: access.addOperator })
 const shared = { db, clock, cases, ledger, eventOutbox, customers, transactions }
-const payouts = createPayouts({ ...shared, cursors, beneficiaries, chooseConnector: () => bank.id })
-const deposits = createDeposits({ ...shared, access })
+const payouts = createPayouts({
+  ...shared,
+  cursors,
+  beneficiaries,
+  quotes: createAcceptances({ clock }),
+  chooseConnector: () => bank.id,
+})
+const deposits = createDeposits({ ...shared, access, ownersOf: () => Promise.resolve(new Map()) })
 const isPartner = () => Promise.resolve(true)
 const settlement = {
   log,

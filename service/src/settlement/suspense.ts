@@ -29,9 +29,12 @@ function cashOf(notification: BankNotification): Money | null {
   switch (notification.kind) {
     case 'payout.settled':
       return notification.money === undefined ? null : negative(notification.money)
+    case 'credit.reversed':
+      return negative(notification.money)
     case 'payout.rejected':
     case 'payout.returned':
     case 'deposit.settled':
+    case 'credit.booked':
       return notification.money ?? null
     case 'deposit.initiated':
     case 'deposit.submitted':

@@ -22,6 +22,11 @@ export type Accounts = {
   readonly create: (partnerId: string, customerRef: string, tx?: Tx) => Promise<CustomerAccount>
   /** Refuses: not_found (no such customer, or no IBAN is issued yet). */
   readonly get: (partnerId: string, customerRef: string) => Promise<CustomerAccount>
+  /** Whose IBANs these are. One that is not ours is absent. */
+  readonly ownersOf: (
+    tx: Tx,
+    ibans: readonly string[],
+  ) => Promise<ReadonlyMap<string, { readonly partnerId: string; readonly customerId: string }>>
   /** The partner's balances at one time, one per currency. */
   readonly balances: (partnerId: string) => Promise<{ readonly asOf: Date; readonly balances: readonly Balance[] }>
 }
@@ -103,6 +108,8 @@ export function createAccounts(deps: AccountsDeps): Accounts {
       if (account === undefined) throw notFound('account')
       return account
     },
+    ownersOf: async (tx, ibans) =>
+      new Map((await store.ownersOfIbans(tx, ibans)).map(({ iban, ...owner }) => [iban, owner])),
     balances: async (partnerId) => ({ asOf: clock.now(), balances: await ledger.balances(db, partnerId) }),
   }
 }

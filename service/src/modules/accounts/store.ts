@@ -1,5 +1,5 @@
 /** All SQL of accounts. */
-import { sql, type Tx } from '../../postgres/index.ts'
+import { acrossPartners, sql, type Tx } from '../../postgres/index.ts'
 import type { NumberBounds } from './rules.ts'
 
 export type IbanRow = { readonly iban: string; readonly country: string }
@@ -10,6 +10,20 @@ export function ibansOf(tx: Tx, partnerId: string, customerId: string): Promise<
   return tx.rows<IbanRow>(sql`/* accounts.ibansOf */
     select iban, country from accounts.ibans
     where partner_id = ${partnerId} and customer_id = ${customerId} order by created_at, country`)
+}
+
+/** Whose IBANs these are. An IBAN is issued once, to one partner. */
+export function ownersOfIbans(
+  tx: Tx,
+  ibans: readonly string[],
+): Promise<readonly { readonly iban: string; readonly partnerId: string; readonly customerId: string }[]> {
+  return tx.rows(
+    acrossPartners(
+      'finds the owner of an account that a bank has credited, by an index',
+      sql`/* accounts.ownersOfIbans */
+        select iban, partner_id, customer_id from accounts.ibans where iban = any(${ibans}::text[])`,
+    ),
+  )
 }
 
 /** Inserts the customer's row if it is missing, and locks it: this serialises concurrent calls for one customer. */

@@ -1,12 +1,14 @@
 /** What the deposits module is composed of. */
 import type { Access } from '../../access/index.ts'
-import type { Clock } from '../../kernel/index.ts'
+import { type Clock, type Currency, isFiat } from '../../kernel/index.ts'
 import type { Cases } from '../../cases/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
 import type { EventOutbox } from '../../events/index.ts'
-import type { Database } from '../../postgres/index.ts'
+import type { Applied } from '../../lifecycle/index.ts'
+import type { Database, Tx } from '../../postgres/index.ts'
+import type { IncomingDebtor } from '../../rails/index.ts'
 import type { Customers } from '../customers/index.ts'
-import type { Transactions } from '../transactions/index.ts'
+import type { Party, Transactions } from '../transactions/index.ts'
 
 export type DepositsDeps = {
   readonly db: Database
@@ -17,8 +19,25 @@ export type DepositsDeps = {
   readonly eventOutbox: EventOutbox
   readonly customers: Customers
   readonly transactions: Transactions
+  /** Whose accounts these are, by account: IBANs of customers, addresses of wallets. Others are absent. */
+  readonly ownersOf: (tx: Tx, accounts: readonly string[]) => Promise<ReadonlyMap<string, AccountOwner>>
 }
+
+/** Without a customer: the account of the partner itself. */
+export type AccountOwner = { readonly partnerId: string; readonly customerId: string | null }
 
 /** The accounts of a credit: from the settlement account of a connector to the partner's balance. */
 export const credit = (connector: string, partnerId: string) =>
   ({ partnerId, debit: `settlement.${connector}`, credit: 'balance' }) as const
+
+/** The parties of a transaction: a payer has a bank account, or a wallet if it paid in tokens. Empty parts are absent. */
+export const partyOf = ({ name, account, bic, countryCode, address }: IncomingDebtor, currency: Currency): Party => ({
+  ...(name === '' ? {} : { accountHolderName: name }),
+  ...(isFiat(currency) ? { iban: account } : { walletAddress: account }),
+  ...(bic === '' ? {} : { bic }),
+  ...(countryCode === '' ? {} : { country: countryCode }),
+  ...(address === null ? {} : { address }),
+})
+
+/** `partnerId`: in whose ledger a case about the notification belongs. */
+export type CreditApplied = { readonly applied: Applied; readonly partnerId: string }

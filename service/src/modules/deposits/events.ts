@@ -72,7 +72,7 @@ export const accepted = (deposit: Deposit, customer: Named, debtor: IncomingDebt
 
 export const completed = (deposit: Deposit, customer: Named, debtor: IncomingDebtor) => ({
   ...accepted(deposit, customer, debtor),
-  blockchainTransactionHash: null,
+  blockchainTransactionHash: deposit.transactionHash,
 })
 
 export const failed = (deposit: Deposit, customer: Named, errorDetails: string) => ({

@@ -6,4 +6,6 @@
  * ends as `Failed` or `Expired`. The transaction that completes a deposit credits the balance, once. A duplicate bank
  * notification changes nothing.
  */
+export type { AccountOwner } from './deps.ts'
+export { creditorReferenceOf } from './rules.ts'
 export { type Deposits, type NewDeposit, createDeposits } from './service.ts'

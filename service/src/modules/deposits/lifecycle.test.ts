@@ -7,9 +7,10 @@ import { type DepositStatus, depositStatuses } from './rules.ts'
 
 /** The lifecycle of the interface document, Events: created, initiated, submitted, accepted, failed, completed, expired. */
 const expected: Readonly<Record<DepositStatus, string>> = {
-  Created: 'Initiated Failed Expired',
-  Initiated: 'Submitted Failed Expired',
-  Submitted: 'Accepted Failed',
+  // Money that arrives unannounced leads to Accepted at once.
+  Created: 'Initiated Accepted Failed Expired',
+  Initiated: 'Submitted Accepted Failed Expired',
+  Submitted: 'Accepted Accepted Failed',
   // The second one: another amount arrived than was expected.
   Accepted: 'Completed Failed Failed',
   Completed: '',

@@ -5,20 +5,29 @@
 import { assert, partnerKey, present } from '../../kernel/index.ts'
 import { type Entry, entryOf } from '../../ledger/index.ts'
 import type { NewEvent } from '../../events/index.ts'
-import { type Advanced, createEngine, type Move as Transit } from '../../lifecycle/index.ts'
+import { type Advanced, createEngine, type Move as Transit, transitionOn } from '../../lifecycle/index.ts'
 import type { NewCase } from '../../cases/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import type { BankNotification, IncomingDebtor, Money } from '../../rails/index.ts'
+import type { BankNotification, Credit, IncomingDebtor, Money } from '../../rails/index.ts'
 import type { Payer } from '../customers/index.ts'
 import type { Move } from '../transactions/index.ts'
-import { credit, type DepositsDeps } from './deps.ts'
+import { credit, type DepositsDeps, partyOf } from './deps.ts'
 import * as events from './events.ts'
 import { type DepositEvent, depositLifecycle, mayExpire } from './lifecycle.ts'
 import * as store from './store.ts'
 
 export type DepositNotification = Extract<BankNotification, { readonly kind: `deposit.${string}` }>
 /** What changes the status of a deposit. What no connector reports is a time that has passed. */
-export type DepositTrigger = (DepositNotification & { readonly connector: string }) | Expiry
+export type DepositTrigger = (DepositNotification & { readonly connector: string }) | CreditOfDeposit | Expiry
+/** A credit that names the deposit. `id`: of the notification; `subjectId`: of the deposit. */
+export type CreditOfDeposit = Pick<Credit, 'money' | 'debtor' | 'transactionHash'> & {
+  readonly kind: 'credit'
+  readonly connector: string
+  readonly partnerId: string
+  readonly id: string
+  readonly subjectId: string
+  readonly creditId: string
+}
 type Expiry = { readonly kind: 'expired'; readonly partnerId: string; readonly subjectId: string }
 
 type DepositMove = Transit<store.Deposit, DepositTrigger, DepositEvent>
@@ -30,10 +39,12 @@ export function createApplyBatch(deps: DepositsDeps) {
     lifecycle: depositLifecycle,
     lock: store.lockDeposits,
     actorOf: (trigger: DepositTrigger) => ('connector' in trigger ? 'bank' : 'time'),
-    holds: ({ expiresAt }: store.Deposit, trigger, now) =>
-      'connector' in trigger || (expiresAt !== null && expiresAt <= now),
-    kindOf: (deposit, trigger) => (isMisfit(deposit, trigger) ? 'misfit' : trigger.kind),
-    isForeign: (_deposit, trigger) => (moneyOf(trigger)?.amount ?? 1n) <= 0n,
+    holds: (deposit: store.Deposit, trigger, now) =>
+      'connector' in trigger
+        ? !isKnownCredit(deposit, trigger)
+        : deposit.expiresAt !== null && deposit.expiresAt <= now,
+    kindOf,
+    isForeign: (deposit, trigger) => (moneyOf(trigger)?.amount ?? 1n) <= 0n || isOtherCredit(deposit, trigger),
     write: (tx, moves, now) => write(deps, tx, moves, now),
   })
   return (tx: Tx, triggers: readonly DepositTrigger[]): Promise<readonly Advanced[]> =>
@@ -45,6 +56,21 @@ export function createApplyBatch(deps: DepositsDeps) {
 
 /** The money that a notification of the bank names. Undefined: none, or the bank does not say. */
 const moneyOf = (trigger: DepositTrigger): Money | undefined => ('money' in trigger ? trigger.money : undefined)
+
+const kindOf = (deposit: store.Deposit, trigger: DepositTrigger) => {
+  if (!isMisfit(deposit, trigger)) return trigger.kind
+  return trigger.kind === 'credit' ? 'credit-misfit' : 'misfit'
+}
+
+/** A deposit is paid by one credit. Money that comes again is not its money. */
+const isOtherCredit = ({ creditId }: store.Deposit, trigger: DepositTrigger): boolean =>
+  trigger.kind === 'credit' && creditId !== null && trigger.creditId !== creditId
+
+/** Whether the bank repeats the credit by which the deposit has ended. */
+const isKnownCredit = ({ creditId, status }: store.Deposit, trigger: DepositTrigger): boolean =>
+  trigger.kind === 'credit' &&
+  trigger.creditId === creditId &&
+  transitionOn(depositLifecycle, status, 'credit') === undefined
 
 /** Whether other money has come in than the deposit expects. */
 function isMisfit({ currency, amount }: store.Deposit, trigger: DepositTrigger): boolean {
@@ -65,7 +91,7 @@ async function write(deps: DepositsDeps, tx: Tx, moves: readonly DepositMove[], 
   const { cases, customers, ledger, eventOutbox, transactions } = deps
   const owners = await customers.payersByIds(
     tx,
-    moves.map(({ row: { partnerId, customerId } }) => ({ partnerId, id: customerId })),
+    moves.flatMap(({ row: { partnerId, customerId } }) => (customerId === null ? [] : [{ partnerId, id: customerId }])),
   )
   const credits = moves.flatMap((move) => (move.transition.ledger === 'credit' ? [creditOf(move)] : []))
   const movements = credits.flatMap(({ transfers }) => transfers)
@@ -74,7 +100,7 @@ async function write(deps: DepositsDeps, tx: Tx, moves: readonly DepositMove[], 
   store.updateDeposits(tx, changes, now)
   eventOutbox.appendMany(
     tx,
-    moves.map((move) => eventOf(move, owners, now)),
+    moves.flatMap((move) => eventOf(move, owners, now)),
   )
   await transactions.moveMany(tx, moves.map(transactionMove))
   const misfits = moves.filter(({ name }) => name === 'misfit')
@@ -92,7 +118,10 @@ const changeOf = ({ row, trigger, transition: { to } }: DepositMove, now: Date):
   debtor: 'debtor' in trigger ? JSON.stringify(trigger.debtor) : null,
   errorDetails: to === 'Failed' ? detailsOf(trigger) : null,
   expiresAt: mayExpire(to) ? row.expiresAt : null,
-  heldSince: to === 'Submitted' ? now : to === 'Accepted' ? row.heldSince : null,
+  heldSince: to === 'Submitted' ? now : to === 'Accepted' ? (row.heldSince ?? now) : null,
+  ...(trigger.kind === 'credit'
+    ? { connector: trigger.connector, creditId: trigger.creditId, transactionHash: trigger.transactionHash ?? null }
+    : { connector: null, creditId: null, transactionHash: null }),
 })
 
 const detailsOf = (trigger: DepositTrigger): string | null => {
@@ -104,7 +133,7 @@ const detailsOf = (trigger: DepositTrigger): string | null => {
 function creditOf({ row, trigger }: DepositMove): Entry {
   assert('connector' in trigger, 'a credit is reported by a connector')
   const { partnerId, currency, amount, customerId, reference } = row
-  const moved = { currency, amount, partyId: customerId, reference }
+  const moved = { currency, amount, partyId: customerId ?? partnerId, reference }
   return entryOf('direct', { ...credit(trigger.connector, partnerId), ...moved })
 }
 
@@ -116,48 +145,42 @@ function transactionMove({ row, transition }: DepositMove): Move {
     status: concludes,
     customFields: events.customFieldsOf(row),
     ...(errorKey === undefined ? {} : { errorKey }),
-    ...(ledger === 'credit' ? { debtor: partyOf(debtorOf(row)) } : {}),
+    ...(ledger === 'credit' ? { debtor: partyOf(debtorOf(row), row.currency) } : {}),
   }
   return { ...move, conclusion }
 }
-
-const partyOf = ({ name, account, bic, countryCode, address }: IncomingDebtor) => ({
-  accountHolderName: name,
-  iban: account,
-  bic,
-  country: countryCode,
-  ...(address === null ? {} : { address }),
-})
 
 const debtorOf = ({ debtor }: store.Deposit) =>
   JSON.parse(present(debtor, 'an accepted deposit has a debtor')) as IncomingDebtor
 
 type NewDepositEvent = { [N in DepositEvent]: NewEvent<N> }[DepositEvent]
 
+/** A deposit of the partner itself has only the event of its transaction. */
 function eventOf(
   { row: deposit, trigger, transition }: DepositMove,
   owners: ReadonlyMap<string, Payer>,
   now: Date,
-): NewDepositEvent {
+): readonly NewDepositEvent[] {
   const { partnerId, customerId } = deposit
+  if (customerId === null) return []
   const customer = present(owners.get(partnerKey(partnerId, customerId)), "a deposit's customer exists")
   const type = present(transition.event, 'each transition of a deposit has an event')
   assert(type !== 'partner.customer.deposit.created', 'a deposit is created once')
   const origin = { partnerId, occurredAt: now }
   switch (type) {
     case 'partner.customer.deposit.initiated':
-      return { ...origin, type, data: events.initiated(deposit, customer) }
+      return [{ ...origin, type, data: events.initiated(deposit, customer) }]
     case 'partner.customer.deposit.submitted':
-      return { ...origin, type, data: events.submitted(deposit, customer) }
+      return [{ ...origin, type, data: events.submitted(deposit, customer) }]
     case 'partner.customer.deposit.accepted': {
       assert('debtor' in trigger, 'the bank accepts a payment by naming its debtor')
-      return { ...origin, type, data: events.accepted(deposit, customer, trigger.debtor) }
+      return [{ ...origin, type, data: events.accepted(deposit, customer, trigger.debtor) }]
     }
     case 'partner.customer.deposit.completed':
-      return { ...origin, type, data: events.completed(deposit, customer, debtorOf(deposit)) }
+      return [{ ...origin, type, data: events.completed(deposit, customer, debtorOf(deposit)) }]
     case 'partner.customer.deposit.failed':
-      return { ...origin, type, data: events.failed(deposit, customer, detailsOf(trigger) ?? '') }
+      return [{ ...origin, type, data: events.failed(deposit, customer, detailsOf(trigger) ?? '') }]
     case 'partner.customer.deposit.expired':
-      return { ...origin, type, data: events.expired(deposit, customer) }
+      return [{ ...origin, type, data: events.expired(deposit, customer) }]
   }
 }

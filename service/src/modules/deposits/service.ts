@@ -1,10 +1,12 @@
 /** The verbs of the deposits module. */
+import type { TransactionType } from '@partner-payments/wire'
 import { Unreachable } from '../../api/index.ts'
 import { after, type Currency, type Minor, newId } from '../../kernel/index.ts'
 import { type AccountName, entryOf } from '../../ledger/index.ts'
 import { type Applied, applyInBatches, oldestOf, type OldestUnfinished } from '../../lifecycle/index.ts'
 import { KeyTaken, once, type Tx } from '../../postgres/index.ts'
 import type { Customer } from '../customers/index.ts'
+import { type Credits, createCredits } from './credits.ts'
 import type { DepositsDeps } from './deps.ts'
 import * as events from './events.ts'
 import { depositLifecycle, heldMsMax } from './lifecycle.ts'
@@ -14,6 +16,10 @@ import * as store from './store.ts'
 export type NewDeposit = {
   readonly partnerId: string
   readonly operation: 'simulateDeposit'
+  /** Default: `PartnerCustomerDeposit`. */
+  readonly type?: Extract<TransactionType, 'PartnerCustomerDeposit' | 'CustomerDeposit'>
+  /** ISO 11649, unique within the partner: a credit whose remittance names it pays the deposit. */
+  readonly creditorReference?: string
   readonly customerRef: string
   readonly amount: Minor
   readonly currency: Currency
@@ -27,7 +33,7 @@ export type NewDeposit = {
   readonly variant: string
 }
 
-export type Deposits = {
+export type Deposits = Credits & {
   /**
    * Opens a deposit that awaits payment, and calls `opened` in the same transaction. Refuses: not_found (customerId),
    * idempotency_key_reused, request_in_progress.
@@ -61,6 +67,7 @@ export function createDeposits(deps: DepositsDeps): Deposits {
   const { db, clock, ledger, transactions, customers } = deps
   const apply = applyInBatches({ db, work: createApplyBatch(deps) })
   return {
+    ...createCredits(deps, apply),
     open: async (deposit, opened) => {
       const { partnerId, operation, idempotencyKey } = deposit
       const customer = await customers.find(db, partnerId, deposit.customerRef, '/customerId')
@@ -140,7 +147,7 @@ async function insert(
     currency,
     category: 'Deposit',
     direction: 'Inward',
-    type: 'PartnerCustomerDeposit',
+    type: deposit.type ?? 'PartnerCustomerDeposit',
     rail: currency === 'EUR' ? 'Sepa' : 'Swift',
     customerId: customer.id,
     steps: ['Created'],
@@ -176,8 +183,12 @@ async function insert(
     expiryDate: expiresAt,
     createdAt: now,
     updatedAt: now,
+    connector: null,
+    creditId: null,
+    transactionHash: null,
+    creditorReference: deposit.creditorReference ?? null,
   }
-  if ((await store.insertDeposit(tx, row)) === 0) throw new KeyTaken()
+  if ((await store.insertDeposits(tx, [row])) === 0) throw new KeyTaken()
   const partnerName = await access.partnerName(tx, partnerId)
   eventOutbox.append(tx, partnerId, 'partner.customer.deposit.created', now, events.created(row, customer, partnerName))
   return row

@@ -1,7 +1,16 @@
 /** All SQL of deposits. */
 import type { PaymentMethod } from '@partner-payments/wire'
 import type { Currency, Minor } from '../../kernel/index.ts'
-import { acrossPartners, dueWork, givenBy, ofPartners, unprepared, sql, type Tx } from '../../postgres/index.ts'
+import {
+  acrossPartners,
+  dueWork,
+  givenBy,
+  insertBy,
+  ofPartners,
+  unprepared,
+  sql,
+  type Tx,
+} from '../../postgres/index.ts'
 import type { Unfinished } from '../../lifecycle/index.ts'
 import type { DepositStatus } from './rules.ts'
 
@@ -12,7 +21,8 @@ export type Deposit = {
   readonly idempotencyKey: string | null
   readonly transactionId: string
   readonly reference: string
-  readonly customerId: string
+  /** Null: a deposit of the partner itself. */
+  readonly customerId: string | null
   readonly amount: Minor
   readonly currency: Currency
   readonly status: DepositStatus
@@ -29,30 +39,72 @@ export type Deposit = {
   readonly heldSince: Date | null
   readonly expiryDate: Date
   readonly createdAt: Date
+  /** Who made the deposit out of a credit, or accepted it by one, and the connector's id of that credit. */
+  readonly connector: string | null
+  readonly creditId: string | null
+  readonly transactionHash: string | null
 }
 export type DepositRow = Deposit & {
   readonly operation: string
   readonly requestFingerprint: string
   readonly errorDetails: string | null
   readonly updatedAt: Date
+  /** ISO 11649. The payer names the deposit by it. */
+  readonly creditorReference: string | null
 }
 
 const facts = sql`partner_id, id, idempotency_key, transaction_id, reference, customer_id, amount, currency, status,
   session_id, end_to_end_id, payment_method, payment_country, ip_address, website_reference, custom_fields, debtor,
-  expires_at, held_since, expiry_date, created_at`
+  expires_at, held_since, expiry_date, created_at, connector, credit_id, transaction_hash`
 /** The fingerprint of a request had this name when the column was made; processes of earlier versions use it. */
-const stored = sql`${facts}, operation, request_hash, error_details, updated_at`
-const columns = sql`${facts}, operation, request_hash as request_fingerprint, error_details, updated_at`
+const stored = sql`${facts}, operation, request_hash, error_details, updated_at,
+  creditor_reference`
+const columns = sql`${facts}, operation, request_hash as request_fingerprint, error_details,
+  updated_at, creditor_reference`
 
-/** Returns 1, or 0 if the key is taken. Waits for a concurrent transaction that inserts the same key. */
-export function insertDeposit(tx: Tx, row: DepositRow): Promise<number> {
-  return tx.run(sql`/* deposits.insertDeposit */
-    insert into deposits.deposits (${stored})
-    values (${row.partnerId}, ${row.id}, ${row.idempotencyKey}, ${row.transactionId}, ${row.reference},
-      ${row.customerId}, ${row.amount}, ${row.currency}, ${row.status}, ${row.sessionId}, ${row.endToEndId},
-      ${row.paymentMethod}, ${row.paymentCountry}, ${row.ipAddress}, ${row.websiteReference}, ${row.customFields},
-      ${row.debtor}, ${row.expiresAt}, ${row.heldSince}, ${row.expiryDate}, ${row.createdAt}, ${row.operation}, ${row.requestFingerprint},
-      ${row.errorDetails}, ${row.updatedAt})
+const newDeposits = insertBy<DepositRow>(
+  {
+    partnerId: 'uuid',
+    id: 'uuid',
+    idempotencyKey: 'text',
+    transactionId: 'uuid',
+    reference: 'text',
+    customerId: 'uuid',
+    amount: 'bigint',
+    currency: 'text',
+    status: 'text',
+    sessionId: 'text',
+    endToEndId: 'text',
+    paymentMethod: 'text',
+    paymentCountry: 'text',
+    ipAddress: 'text',
+    websiteReference: 'text',
+    customFields: 'text',
+    debtor: 'text',
+    expiresAt: 'timestamptz',
+    heldSince: 'timestamptz',
+    expiryDate: 'timestamptz',
+    createdAt: 'timestamptz',
+    connector: 'text',
+    creditId: 'text',
+    transactionHash: 'text',
+    operation: 'text',
+    requestFingerprint: 'text',
+    errorDetails: 'text',
+    updatedAt: 'timestamptz',
+    creditorReference: 'text',
+  },
+  [['partnerId'], ['operation', 'connector', 'status', 'createdAt', 'updatedAt']],
+  ['partnerId', 'operation', 'idempotencyKey', 'connector', 'creditId'],
+)
+
+/**
+ * Returns how many were inserted: a taken key inserts none. Waits for a concurrent transaction that inserts the same key. A
+ * credit that has a deposit is a unique violation (`deposits_credit`).
+ */
+export function insertDeposits(tx: Tx, rows: readonly DepositRow[]): Promise<number> {
+  return tx.run(sql`/* deposits.insertDeposits */
+    insert into deposits.deposits (${stored}) ${newDeposits(tx, rows)}
     on conflict (partner_id, operation, idempotency_key) do nothing`)
 }
 
@@ -75,6 +127,48 @@ export function lockDeposits(tx: Tx, keys: readonly DepositKey[]): Promise<reado
     select ${facts} from deposits.deposits
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])
     order by id for update`)
+}
+
+/** The known ones of these credits, and perhaps others of the same partners. */
+export function creditsKnown(
+  tx: Tx,
+  keys: readonly { readonly partnerId: string; readonly creditId: string }[],
+): Promise<readonly (DepositKey & { readonly connector: string; readonly creditId: string })[]> {
+  return tx.rows(sql`/* deposits.creditsKnown */
+    select partner_id, id, connector, credit_id from deposits.deposits
+    where ${ofPartners(keys.map((key) => key.partnerId))} and credit_id = any(${keys.map((key) => key.creditId)}::text[])`)
+}
+
+/** The deposits that creditor references name. */
+export function depositsByCreditorReference(
+  tx: Tx,
+  references: readonly string[],
+): Promise<readonly (DepositKey & { readonly creditorReference: string })[]> {
+  return tx.rows(
+    acrossPartners(
+      'finds deposits by what a payer wrote, which does not name the partner, by an index',
+      sql`/* deposits.depositsByCreditorReference */
+        select partner_id, id, creditor_reference from deposits.deposits where creditor_reference = any(${references}::text[])`,
+    ),
+  )
+}
+
+/** The deposit that a credit has paid or made. */
+export function depositOfCredit(tx: Tx, connector: string, creditId: string): Promise<DepositKey | undefined> {
+  return tx.row<DepositKey>(
+    acrossPartners(
+      'finds the deposit of a credit, whose partner its reversal does not name, by an index',
+      sql`/* deposits.depositOfCredit */
+        select partner_id, id from deposits.deposits where credit_id = ${creditId} and connector = ${connector}`,
+    ),
+  )
+}
+
+/** Returns 0 if the credit of the deposit was reversed before. */
+export function markReversed(tx: Tx, { partnerId, id }: DepositKey, now: Date): Promise<number> {
+  return tx.run(sql`/* deposits.markReversed */
+    update deposits.deposits set reversed_at = ${now}, updated_at = ${now}
+    where partner_id = ${partnerId} and id = ${id} and reversed_at is null`)
 }
 
 /** When the oldest deposit that is still to be expired was due. */
@@ -113,6 +207,10 @@ export type DepositChange = DepositKey & {
   readonly errorDetails: string | null
   readonly expiresAt: Date | null
   readonly heldSince: Date | null
+  /** Null leaves the stored ones unchanged. */
+  readonly connector: string | null
+  readonly creditId: string | null
+  readonly transactionHash: string | null
 }
 
 /** Most changes of a batch have the same values in these columns. */
@@ -126,8 +224,17 @@ const givenChanges = givenBy<DepositChange>(
     errorDetails: 'text',
     expiresAt: 'timestamptz',
     heldSince: 'timestamptz',
+    connector: 'text',
+    creditId: 'text',
+    transactionHash: 'text',
   },
-  [['partnerId'], ['fromStatus', 'status', 'errorDetails'], ['debtor'], ['expiresAt', 'heldSince']],
+  [
+    ['partnerId'],
+    ['fromStatus', 'status', 'errorDetails'],
+    ['debtor'],
+    ['expiresAt', 'heldSince'],
+    ['connector', 'creditId', 'transactionHash'],
+  ],
 )
 
 /**
@@ -139,7 +246,9 @@ export function updateDeposits(tx: Tx, changes: readonly DepositChange[], now: D
   tx.later(
     unprepared(sql`/* deposits.updateDeposits */
     update deposits.deposits as deposit set status = given.status, debtor = coalesce(given.debtor, deposit.debtor),
-      error_details = given.error_details, expires_at = given.expires_at, held_since = given.held_since, updated_at = ${now}
+      error_details = given.error_details, expires_at = given.expires_at, held_since = given.held_since,
+      connector = coalesce(given.connector, deposit.connector), credit_id = coalesce(given.credit_id, deposit.credit_id),
+      transaction_hash = coalesce(given.transaction_hash, deposit.transaction_hash), updated_at = ${now}
     from (${givenChanges(changes)}) as given
     where ${ofPartners(partnerIds, sql`deposit.partner_id`)}
       and deposit.partner_id = given.partner_id and deposit.id = given.id and deposit.status = given.from_status`),

@@ -6,7 +6,7 @@ import { Refusal } from '../../api/index.ts'
 import { present } from '../../kernel/index.ts'
 import { createFundsCheck, type EntryRequest, insufficientFunds } from '../../ledger/index.ts'
 import { type BatchPosition, replayOf, type Tx } from '../../postgres/index.ts'
-import { callMapKey, connectorOf, movementOf, type Outcome, outcomeOf, type PayoutCall } from './calls.ts'
+import { callMapKey, connectorOf, type Outcome, outcomeOf, type PayoutCall, reservesOf } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { createLookUp, type LookedUp } from './look-up.ts'
 import type { PayoutRow } from './store.ts'
@@ -48,7 +48,7 @@ export function createAccept(deps: PayoutsDeps) {
     if (valid.length === 0) return []
     const fits = await funds.check(tx, valid.map(requestOf), balances, position)
     return valid.filter(({ call }, index) => {
-      if (fits[index] !== true) outcomes.set(call, insufficientFunds(call.currency))
+      if (fits[index] !== true) outcomes.set(call, insufficientFunds(call.quote?.sellCurrency ?? call.currency))
       return fits[index]
     })
   }
@@ -96,7 +96,7 @@ function validateAll(
 }
 
 const requestOf = ({ call, connector }: ValidPayout): EntryRequest => ({
-  transfers: [{ ...movementOf(call, connector), kind: 'reserve', amount: call.amount }],
+  transfers: reservesOf(call, connector),
 })
 
 /**

@@ -15,18 +15,19 @@ import type { Move, NewTransaction } from '../transactions/index.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { failed, withdrawal } from './events.ts'
 import { leaseMs, type PayoutEvent, payoutLifecycle } from './lifecycle.ts'
-import { retryDelayAfter } from './rules.ts'
+import { partyOf, retryDelayAfter, typesOf } from './rules.ts'
 import * as store from './store.ts'
 
 export type Failure = { readonly errorKey: ErrorKey; readonly details: string }
 
 /** What a worker does under its lease. Changes nothing once another worker has the lease. */
 type UnderLease =
-  | { readonly kind: 'attempt' | 'accepted' | 'unreachable' }
+  | { readonly kind: 'attempt' | 'unreachable' }
+  | { readonly kind: 'accepted'; readonly transactionHash?: string }
   | { readonly kind: 'refused'; readonly failure: Failure }
 /** What the bank reports. The status of the payout decides whether it applies. */
 type Notified = { readonly report: BankReport } & (
-  | { readonly kind: 'settled' }
+  | { readonly kind: 'settled'; readonly transactionHash?: string }
   | { readonly kind: 'rejected' | 'returned'; readonly failure: Failure }
 )
 /** Which notification it is, and the money that it names, if it does. */
@@ -35,6 +36,7 @@ export type BankReport = { readonly connector: string; readonly notificationId: 
 export type PayoutTrigger = { readonly partnerId: string } & (
   | (UnderLease & { readonly payoutId: string; readonly leaseId: string })
   | (Notified & { readonly instructionId: string })
+  | { readonly kind: 'cancelled'; readonly payoutId: string }
 )
 
 /** The payout ids of the instructions that a batch names. They never change, so that no lock protects them. */
@@ -63,7 +65,7 @@ export function createAdvance(deps: PayoutsDeps) {
     clock: deps.clock,
     lifecycle: payoutLifecycle,
     lock: store.lockPayouts,
-    actorOf: (trigger: PayoutTrigger) => ('leaseId' in trigger ? 'worker' : 'bank'),
+    actorOf: (trigger: PayoutTrigger) => ('leaseId' in trigger ? 'worker' : 'report' in trigger ? 'bank' : 'partner'),
     kindOf: (payout, trigger) => (isInPart(payout, trigger) ? 'returned-in-part' : trigger.kind),
     isForeign: (payout, trigger) => 'report' in trigger && isForeign(payout, trigger.report),
     holds: (payout: store.PayoutRow, trigger) => !('leaseId' in trigger) || payout.leaseId === trigger.leaseId,
@@ -92,15 +94,24 @@ type Written = {
   readonly move: PayoutMove['transition']
   readonly failure?: Failure
   readonly report?: BankReport
+  readonly transactionHash: string | null
 }
 
+/** Null: the trigger names none, or implies this transition. */
+const hashOf = ({ trigger, implied }: PayoutMove): string | null =>
+  implied || !('transactionHash' in trigger) ? null : (trigger.transactionHash ?? null)
+
 /** An implied transition is not what the trigger reports, so that it has no failure. */
-const toWritten = ({ row: payout, trigger, transition: move, implied }: PayoutMove): Written => ({
-  payout,
-  move,
-  ...('failure' in trigger && !implied ? { failure: trigger.failure } : {}),
-  ...('report' in trigger && !implied ? { report: trigger.report } : {}),
-})
+const toWritten = (transit: PayoutMove): Written => {
+  const { row: payout, trigger, transition: move, implied } = transit
+  return {
+    payout,
+    move,
+    transactionHash: hashOf(transit),
+    ...('failure' in trigger && !implied ? { failure: trigger.failure } : {}),
+    ...('report' in trigger && !implied ? { report: trigger.report } : {}),
+  }
+}
 
 async function write(deps: PayoutsDeps, tx: Tx, moves: readonly PayoutMove[], now: Date): Promise<void> {
   const { cases, ledger, transactions } = deps
@@ -152,6 +163,7 @@ function changeOf(transit: PayoutMove, now: Date): store.PayoutChange {
     status: move.to,
     errorKey: failure?.errorKey ?? move.errorKey ?? null,
     errorDetails: failure?.details ?? null,
+    transactionHash: hashOf(transit),
     ...scheduleOf(transit, now),
   }
 }
@@ -166,13 +178,14 @@ function scheduleOf({ row, trigger }: PayoutMove, now: Date) {
 }
 
 /** A refund adds its step to a transaction that has ended (`noteAfterEnd`). */
-function transactionMove({ payout, failure, move }: Written): readonly Move[] {
+function transactionMove({ payout, failure, move, transactionHash }: Written): readonly Move[] {
   const { partnerId, transactionId: id } = payout
   const { steps, concludes } = move
   if (move.ledger === 'refund' || steps.length === 0) return []
-  if (concludes === undefined) return [{ partnerId, id, steps }]
+  const stepped = { partnerId, id, steps, ...(transactionHash === null ? {} : { transactionHash }) }
+  if (concludes === undefined) return [stepped]
   const errorKey = failure?.errorKey ?? move.errorKey
-  return [{ partnerId, id, steps, conclusion: { status: concludes, ...(errorKey === undefined ? {} : { errorKey }) } }]
+  return [{ ...stepped, conclusion: { status: concludes, ...(errorKey === undefined ? {} : { errorKey }) } }]
 }
 
 /** The events of customers' withdrawals. A payout of the partner's own has only the event of its status. */
@@ -246,12 +259,18 @@ const toRefund = (payout: store.PayoutRow, amount: Minor): NewTransaction => ({
   currency: payout.currency,
   category: 'Deposit',
   direction: 'Inward',
-  type: payout.customerId === null ? 'PartnerDeposit' : 'PartnerCustomerRefund',
+  type: typesOf({ ...payout, isExchanged: payout.quoteId !== null }).refund,
   rail: payout.rail,
   customerId: payout.customerId,
   steps: ['Created'],
   endToEndId: payout.endToEndId,
   originatingReference: payout.reference,
   description: `Return of ${payout.reference}`,
-  debtor: { accountHolderName: payout.creditorName, iban: payout.creditorAccount, country: payout.creditorCountry },
+  debtor: partyOf({
+    name: payout.creditorName,
+    account: payout.creditorAccount,
+    bic: null,
+    country: payout.creditorCountry,
+    currency: payout.currency,
+  }),
 })

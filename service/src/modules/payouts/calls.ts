@@ -3,11 +3,14 @@ import { type PayoutOperation, railOf } from './rules.ts'
 import type { WithdrawalOutcome } from '@partner-payments/wire'
 import { type Caller, type OpenNonce, Refusal } from '../../api/index.ts'
 import { type Currency, type Minor, partnerKey } from '../../kernel/index.ts'
+import type { EntryRequest } from '../../ledger/index.ts'
 import type { ChooseConnector } from '../../rails/index.ts'
+import { exchangeTransfers, type OpenQuote } from '../fx/index.ts'
 import type { PayoutRow } from './store.ts'
 
 export type Creditor = {
   readonly name: string
+  /** An IBAN, or the address of a wallet. */
   readonly account: string
   readonly bic: string | null
   readonly country: string
@@ -23,6 +26,8 @@ export type PayoutCall = {
   readonly currency: Currency
   readonly reference: string | null
   readonly ip: string
+  /** What is sold for the amount. Undefined: the amount leaves the balance in its own currency. */
+  readonly quote?: OpenQuote
   /** A registered beneficiary, or the creditor of a simulated withdrawal of a customer. */
   readonly payee:
     | { readonly beneficiaryId: string }
@@ -63,6 +68,13 @@ export const beneficiaryMapKey = (partnerId: string, beneficiaryId: string): str
 export const connectorOf = ({ caller: { partnerId }, currency }: PayoutCall, choose: ChooseConnector) =>
   choose({ partnerId, currency, rail: railOf(currency) })
 
-/** Every payout moves money from the partner's balance to the settlement account of its connector. */
-export const movementOf = ({ caller, currency }: PayoutCall, connector: string) =>
-  ({ partnerId: caller.partnerId, currency, debit: 'balance', credit: `settlement.${connector}` }) as const
+/** A payout reserves its money on the way from the partner's balance to the settlement account of its connector. */
+export function reservesOf(
+  { caller: { partnerId }, amount, currency, quote }: PayoutCall,
+  connector: string,
+): EntryRequest['transfers'] {
+  const credit = `settlement.${connector}` as const
+  return quote === undefined
+    ? [{ partnerId, kind: 'reserve', currency, debit: 'balance', credit, amount }]
+    : exchangeTransfers(quote, { kind: 'reserve', creditOfBuy: credit })
+}

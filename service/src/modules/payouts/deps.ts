@@ -8,6 +8,7 @@ import type { Database } from '../../postgres/index.ts'
 import type { ChooseConnector } from '../../rails/index.ts'
 import type { Beneficiaries } from '../beneficiaries/index.ts'
 import type { Customers } from '../customers/index.ts'
+import type { Acceptances } from '../fx/index.ts'
 import type { Transactions } from '../transactions/index.ts'
 
 export type PayoutsDeps = {
@@ -20,6 +21,7 @@ export type PayoutsDeps = {
   readonly customers: Customers
   readonly beneficiaries: Beneficiaries
   readonly transactions: Transactions
+  readonly quotes: Pick<Acceptances, 'lockOpen' | 'markAccepted'>
   /** How many payouts share a transaction at most; undefined: the default. The bench measures other sizes. */
   readonly payoutsPerBatchMax?: number | undefined
   readonly chooseConnector: ChooseConnector

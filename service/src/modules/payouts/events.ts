@@ -2,18 +2,21 @@
 import type { EventData } from '@partner-payments/wire'
 import { writeAmount } from '../../kernel/index.ts'
 import type { Payer } from '../customers/index.ts'
+import { unknownCountry } from './rules.ts'
 import type { PayoutRow } from './store.ts'
 
-/** CLDR's code for an unknown region: the service does not locate a customer's IP address. */
-const unknownCountry = 'ZZ'
+/** As the transaction has it: what leaves the balance. */
+function leftBalance({ amount, currency, soldAmount, soldCurrency }: PayoutRow) {
+  if (soldAmount === null || soldCurrency === null) return { amount: writeAmount(amount, currency), currency }
+  return { amount: writeAmount(soldAmount, soldCurrency), currency: soldCurrency }
+}
 
 export function withdrawal(
   payout: PayoutRow,
   customer: Payer,
 ): Omit<EventData<'partner.customer.withdrawal.requested'>, 'eventType' | 'timestamp'> {
   return {
-    amount: writeAmount(payout.amount, payout.currency),
-    currency: payout.currency,
+    ...leftBalance(payout),
     customFields: null,
     idempotencyKey: payout.idempotencyKey,
     reference: payout.reference,
@@ -26,6 +29,7 @@ export function withdrawal(
     creditorName: payout.creditorName,
     customerEmail: customer.email ?? '',
     customerIpAddress: payout.ipAddress,
+    // The service does not locate a customer's IP address.
     customerIpCountryCode: customer.citizenshipCountryCode ?? unknownCountry,
     withdrawalReason: payout.remittance ?? '',
     customerGuid: customer.id,

@@ -6,7 +6,7 @@ import { payoutLifecycle } from './lifecycle.ts'
 
 /** Every transition that leaves a status. Written by hand: a change of the table is a change here. */
 const expected: Readonly<Record<string, readonly string[]>> = {
-  Pending: ['begin -> Processing'],
+  Pending: ['begin -> Processing', 'cancel -> Cancelled'],
   PendingApproval: [],
   Processing: ['retry -> Processing', 'send -> Sent', 'refuse -> Failed'],
   Sent: ['settle -> Completed', 'reject -> Failed', 'return -> Returned'],
@@ -35,5 +35,5 @@ test('only the worker sends an instruction, and only the bank settles', () => {
   const by = (actor: string) => rows.filter(([, row]) => row.by.some((each) => each === actor)).map(([name]) => name)
   assert.deepEqual(by('worker'), ['begin', 'retry', 'send', 'refuse'])
   assert.deepEqual(by('bank'), ['send', 'settle', 'reject', 'return', 'refund'])
-  assert.deepEqual(by('partner'), ['accept'])
+  assert.deepEqual(by('partner'), ['accept', 'cancel'])
 })

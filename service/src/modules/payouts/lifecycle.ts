@@ -37,6 +37,16 @@ export const payoutLifecycle = createLifecycle({
       on: ['attempt', 'unreachable'],
       steps: [],
     },
+    cancel: {
+      from: ['Pending'],
+      to: 'Cancelled',
+      cause: 'The partner cancels the payout before the worker records its first attempt.',
+      by: ['partner'],
+      on: ['cancelled'],
+      ledger: 'release',
+      steps: ['Cancelled'],
+      concludes: 'Cancelled',
+    },
     /** The implied transition ends the lease, which keeps other workers from sending the instruction again. */
     send: {
       from: ['Processing'],

@@ -5,7 +5,7 @@ import type { Tx } from '../../postgres/index.ts'
 import type { Payee } from '../beneficiaries/index.ts'
 import type { Payer } from '../customers/index.ts'
 import type { TakenReferences } from '../transactions/index.ts'
-import { beneficiaryMapKey, connectorOf, idempotencyMapKey, movementOf, type PayoutCall } from './calls.ts'
+import { beneficiaryMapKey, connectorOf, idempotencyMapKey, type PayoutCall, reservesOf } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
 import * as store from './store.ts'
 
@@ -49,7 +49,7 @@ export function createLookUp(
         tx,
         calls.flatMap((call) => {
           const connector = connectorOf(call, chooseConnector)
-          return connector === undefined ? [] : [movementOf(call, connector)]
+          return connector === undefined ? [] : reservesOf(call, connector)
         }),
       ),
       transactions.taken(

@@ -54,23 +54,36 @@ type Sending = {
   readonly recordUnreachable: (claim: PayoutClaim) => Promise<void>
 }
 
+const hashIn = ({ transactionHash }: { readonly transactionHash?: string | undefined }) =>
+  transactionHash === undefined ? {} : { transactionHash }
+
 type Reporting = { readonly partnerId: string; readonly instructionId: string; readonly report: BankReport }
 
 /** See `Applied`: only a report that fits the recorded status changes something. */
 type Settling = {
   /** Sent -> Completed. Posts the reserved money. */
-  readonly settled: (reporting: Reporting) => Promise<Applied>
+  readonly settled: (reporting: Reporting & { readonly transactionHash?: string | undefined }) => Promise<Applied>
   /** Sent -> Failed. Releases the reserved money. */
   readonly rejected: (reporting: Reporting, failure: Failure) => Promise<Applied>
   /** Before settlement as `rejected`. After settlement a new, linked transaction brings the money back. */
   readonly returned: (reporting: Reporting, failure: Failure) => Promise<Applied>
 }
 
-export type Progress = Claiming & Sending & Settling
+type Cancelling = {
+  /** Pending -> Cancelled, before a worker records its first attempt. Answers false if the payout is in another status. */
+  readonly cancelPending: (partnerId: string, payoutId: string) => Promise<boolean>
+}
+
+export type Progress = Claiming & Sending & Settling & Cancelling
 
 export function createProgress(deps: PayoutsDeps): Progress {
   const advance = applyInBatches({ db: deps.db, read: readInstructions, work: createAdvance(deps) })
-  return { ...createClaiming(deps), ...createSending(advance), ...createSettling(advance) }
+  return {
+    ...createClaiming(deps),
+    ...createSending(advance),
+    ...createSettling(advance),
+    cancelPending: async (partnerId, payoutId) => (await advance({ partnerId, payoutId, kind: 'cancelled' })) === true,
+  }
 }
 
 function createClaiming({ db, clock }: PayoutsDeps): Claiming {
@@ -127,7 +140,7 @@ function createSending(advance: Advance): Sending {
     },
     recordAcknowledgement: async (claim, acknowledgement) => {
       await (acknowledgement.accepted
-        ? advance({ ...held(claim), kind: 'accepted' })
+        ? advance({ ...held(claim), kind: 'accepted', ...hashIn(acknowledgement) })
         : advance({ ...held(claim), kind: 'refused', failure: acknowledgement }))
     },
     failAfterLastAttempt: async (claim) => {
@@ -143,7 +156,8 @@ function createSending(advance: Advance): Sending {
 }
 
 const createSettling = (advance: Advance): Settling => ({
-  settled: (reporting) => advance({ ...reporting, kind: 'settled' }),
+  settled: ({ transactionHash, ...reporting }) =>
+    advance({ ...reporting, kind: 'settled', ...hashIn({ transactionHash }) }),
   rejected: (reporting, failure) => advance({ ...reporting, kind: 'rejected', failure }),
   returned: (reporting, failure) => advance({ ...reporting, kind: 'returned', failure }),
 })

@@ -19,6 +19,7 @@ export function payoutsRoutes(payouts: Payouts): Handlers<'payouts'> {
       }
     },
     getPayout: async ({ caller, params }) => ({ body: toRecord(await payouts.get(caller.partnerId, params.id)) }),
+    cancelPayout: async ({ caller, params }) => ({ body: toRecord(await payouts.cancel(caller.partnerId, params.id)) }),
     listPayouts: async ({ caller, query }) => {
       const page = await payouts.list(caller.partnerId, query)
       return { body: { ...page, data: page.data.map(toRecord) } }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Refusal } from '../../api/index.ts'
-import { fingerprintOf, railOf, requireFiat, retryDelayAfter, sendAttemptsMax } from './rules.ts'
+import { fingerprintOf, railOf, requirePaidBy, retryDelayAfter, sendAttemptsMax } from './rules.ts'
 
 test('requests that ask for the same payout have one fingerprint', () => {
   const request = { amount: 100n, currency: 'EUR', beneficiaryId: 'ABC', reference: 'R' } as const
@@ -26,11 +26,20 @@ test('retry delays grow up to the last one', () => {
   assert.deepEqual([delays[0], delays.at(-1)], [1000, 300_000])
 })
 
-test('SEPA carries euro, SWIFT other fiat currencies; tokens are refused', () => {
-  assert.deepEqual([railOf('EUR'), railOf('USD')], ['Sepa', 'Swift'])
-  requireFiat('GBP')
-  assert.throws(
-    () => requireFiat('USDC'),
-    (error) => error instanceof Refusal && error.code === 'currency_not_supported',
-  )
+test('SEPA carries euro, SWIFT other fiat currencies, a wallet tokens', () => {
+  assert.deepEqual([railOf('EUR'), railOf('USD'), railOf('USDC')], ['Sepa', 'Swift', 'Wallet'])
+})
+
+test('an operation pays fiat money or tokens, and refuses the others', () => {
+  requirePaidBy('createFiatPayout', 'GBP')
+  requirePaidBy('createTokenPayout', 'EURC')
+  for (const [operation, currency] of [
+    ['createFiatPayout', 'USDC'],
+    ['createFxPayout', 'EURC'],
+    ['createTokenPayout', 'EUR'],
+  ] as const)
+    assert.throws(
+      () => requirePaidBy(operation, currency),
+      (error) => error instanceof Refusal && error.code === 'currency_not_supported',
+    )
 })

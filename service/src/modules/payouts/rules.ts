@@ -1,13 +1,19 @@
-/** Pure: the states of a payout, the fingerprint of a request, the rail of a currency, the id of its instruction. */
+/** Pure: the operations of payouts, the fingerprint of a request, rail, parties and types, the id of the instruction. */
 import { createHash } from 'node:crypto'
-import type { payouts, Rail } from '@partner-payments/wire'
+import type { payouts, Rail, TransactionType } from '@partner-payments/wire'
 import { Refusal } from '../../api/index.ts'
 import { currencies, type Currency, isFiat, type Minor, minuteMs, secondMs } from '../../kernel/index.ts'
+import type { Party } from '../transactions/index.ts'
 
 export type PayoutStatus = (typeof payouts.payoutStatuses)[number]
 
 /** Every operation that accepts payouts. Each has idempotency keys of its own. */
-export const payoutOperations = ['createFiatPayout', 'simulateWithdrawal'] as const
+export const payoutOperations = [
+  'createFiatPayout',
+  'createFxPayout',
+  'createTokenPayout',
+  'simulateWithdrawal',
+] as const
 export type PayoutOperation = (typeof payoutOperations)[number]
 
 /** Equal for requests that ask for the same payout: `100` and `100.00` are one amount. */
@@ -23,23 +29,63 @@ export function fingerprintOf(request: {
   return JSON.stringify([amount.toString(), currency, beneficiaryId?.toLowerCase(), customerId, reference, outcome])
 }
 
-/** Refuses: currency_not_supported. */
-export function requireFiat(currency: Currency): void {
-  if (!isFiat(currency))
-    throw new Refusal('currency_not_supported', `${currency} is not paid by this operation.`, {
-      errors: [
-        {
-          pointer: '/currency',
-          code: 'invalid_value',
-          message: `must be one of ${Object.keys(currencies).filter(isFiat).join(', ')}`,
-        },
-      ],
-    })
+/** Equal for requests that pay the same beneficiary by the same quote. */
+export const fxFingerprintOf = (request: {
+  readonly quoteId: string
+  readonly beneficiaryId: string
+  readonly reference: string | null
+}): string => JSON.stringify([request.quoteId.toLowerCase(), request.beneficiaryId.toLowerCase(), request.reference])
+
+/** Whether an operation pays a currency: tokens have an operation of their own. Refuses: currency_not_supported. */
+export function requirePaidBy(operation: PayoutOperation, currency: Currency): void {
+  const isPaid = (code: string) => isFiat(code) === (operation !== 'createTokenPayout')
+  if (isPaid(currency)) return
+  const message = `must be one of ${Object.keys(currencies).filter(isPaid).join(', ')}`
+  throw new Refusal('currency_not_supported', `${currency} is not paid by this operation.`, {
+    errors: [{ pointer: '/currency', code: 'invalid_value', message }],
+  })
 }
 
-/** SEPA carries euro, SWIFT every other currency. */
+/** SEPA carries euro, SWIFT every other currency of a state, a wallet a token. */
 export function railOf(currency: Currency): Rail {
+  if (!isFiat(currency)) return 'Wallet'
   return currency === 'EUR' ? 'Sepa' : 'Swift'
+}
+
+/** A region that is not known, by CLDR: a wallet is nowhere. */
+export const unknownCountry = 'ZZ'
+
+/** The creditor as a party of a transaction. */
+export function partyOf(creditor: {
+  readonly name: string
+  readonly account: string
+  readonly bic: string | null
+  readonly country: string
+  readonly currency: Currency
+}): Party {
+  const { name, account, bic, country, currency } = creditor
+  return {
+    accountHolderName: name,
+    ...(isFiat(currency) ? { iban: account } : { walletAddress: account }),
+    ...(country === unknownCountry ? {} : { country }),
+    ...(bic === null ? {} : { bic }),
+  }
+}
+
+type Types = { readonly withdrawal: TransactionType; readonly refund: TransactionType }
+
+/** The types of a payout's transaction, and of the one that brings its money back. */
+export function typesOf(payout: {
+  readonly currency: Currency
+  readonly customerId: string | null
+  readonly isExchanged: boolean
+}): Types {
+  const { currency, customerId, isExchanged } = payout
+  if (!isFiat(currency)) return { withdrawal: 'TokenTransferOut', refund: 'TokenTransferIn' }
+  if (customerId === null) return { withdrawal: 'PartnerWithdraw', refund: 'PartnerDeposit' }
+  // The customer receives its own money: what was bought for it.
+  if (isExchanged) return { withdrawal: 'CustomerWithdraw', refund: 'CustomerRefund' }
+  return { withdrawal: 'PartnerCustomerWithdraw', refund: 'PartnerCustomerRefund' }
 }
 
 /**

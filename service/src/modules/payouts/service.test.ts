@@ -1,3 +1,4 @@
+import { createAcceptances } from '../fx/index.ts'
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
@@ -93,7 +94,7 @@ test('each refusal names its field and writes nothing', async () => {
 test('without a bank connector every payout is refused', async () => {
   const { db, clock, cursors, cases, ledger, eventOutbox, customers, beneficiaries, transactions } = service
   const deps = { db, clock, cursors, cases, ledger, eventOutbox, customers, beneficiaries, transactions }
-  const payouts = createPayouts({ ...deps, chooseConnector: () => undefined })
+  const payouts = createPayouts({ ...deps, quotes: createAcceptances(service), chooseConnector: () => undefined })
   await assert.rejects(payouts.create(partner.caller, body(), ip), refusal('currency_not_supported'))
 })
 

@@ -16,6 +16,7 @@ import { asInProgress } from '../../postgres/index.ts'
 import { createAccept } from './accept.ts'
 import type { Creditor, PayoutCall } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
+import { createFxPayouts, type FxPayout } from './exchanges.ts'
 import { createProgress, type PayoutClaim, type Progress } from './progress.ts'
 import { fingerprintOf } from './rules.ts'
 import * as store from './store.ts'
@@ -36,6 +37,17 @@ export type Payouts = Progress & {
     ip: string,
     nonce?: OpenNonce,
   ) => Promise<AcceptedPayout>
+  /**
+   * Accepts a payout in tokens to the wallet of a beneficiary, by the rules of `create`. Refuses as `create` does.
+   */
+  readonly createToken: (caller: Caller, body: TokenPayout, ip: string) => Promise<AcceptedPayout>
+  /**
+   * Accepts a quote and a payout of what it buys, in one transaction. Refuses as `create` does, and fx_quote_expired,
+   * fx_quote_accepted, not_found (quoteId).
+   */
+  readonly createFx: (caller: Caller, body: FxPayout, ip: string) => Promise<AcceptedPayout>
+  /** Cancels a payout that is Pending. A repetition answers the payout. Refuses: not_found, payout_not_cancellable. */
+  readonly cancel: (partnerId: string, id: string) => Promise<store.PayoutRow>
   /** Accepts a simulated withdrawal of a customer to an account of the sandbox. Refuses as `create` does. */
   readonly simulate: (caller: Caller, request: SimulatedWithdrawal, ip: string) => Promise<AcceptedPayout>
   /** Refuses: not_found. */
@@ -43,6 +55,13 @@ export type Payouts = Progress & {
   /** Newest first. An unknown customer has no payouts. Refuses: validation_failed (cursor). */
   readonly list: (partnerId: string, query: QueryOf<'listPayouts'>) => Promise<Page<store.PayoutRow>>
 }
+
+type Requested = {
+  readonly beneficiaryId: string
+  readonly idempotencyKey: string
+  readonly reference?: string | undefined
+}
+export type TokenPayout = Requested & Pick<BodyOf<'createFiatPayout'>, 'amount' | 'currency'>
 
 export type SimulatedWithdrawal = {
   readonly customerRef: string
@@ -70,24 +89,23 @@ const secondBatchMin = 32
 export function createPayouts(deps: PayoutsDeps): Payouts {
   const { db, cursors, customers } = deps
   const submit = createSubmit(deps)
+  const progress = createProgress(deps)
+  const get = async (partnerId: string, id: string) => {
+    const row = await store.payoutById(db, partnerId, id)
+    if (!row) throw notFound('payout')
+    return row
+  }
   return {
-    ...createProgress(deps),
-    create: async (caller, body, ip, nonce) => {
-      const currency = readCurrency(body.currency)
-      const amount = readAmount(body.amount, currency)
-      const { beneficiaryId, idempotencyKey, reference = null } = body
-      return submit({
-        caller,
-        nonce,
-        operation: 'createFiatPayout',
-        idempotencyKey,
-        requestFingerprint: fingerprintOf({ amount, currency, beneficiaryId, reference }),
-        amount,
-        currency,
-        reference,
-        ip,
-        payee: { beneficiaryId },
-      })
+    ...progress,
+    create: async (caller, body, ip, nonce) => submit(toCall('createFiatPayout', caller, body, ip, nonce)),
+    createToken: async (caller, body, ip) => submit(toCall('createTokenPayout', caller, body, ip, undefined)),
+    createFx: createFxPayouts(deps),
+    cancel: async (partnerId, id) => {
+      await get(partnerId, id)
+      const isCancelled = await progress.cancelPending(partnerId, id)
+      const row = await get(partnerId, id)
+      if (isCancelled || row.status === 'Cancelled') return row
+      throw new Refusal('payout_not_cancellable', `The payout is ${row.status}: it was begun before.`)
     },
     simulate: async (caller, { amount, currency, outcome, idempotencyKey, customerRef }, ip) => {
       const { id: customerId } = await customers.find(db, caller.partnerId, customerRef, '/customerId')
@@ -104,11 +122,7 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
         payee: { customerId, creditor: sandboxCreditor, outcome },
       })
     },
-    get: async (partnerId, id) => {
-      const row = await store.payoutById(db, partnerId, id)
-      if (!row) throw notFound('payout')
-      return row
-    },
+    get,
     list: async (partnerId, query) => {
       const list = `payouts:${partnerId}`
       const request = cursors.read(list, query)
@@ -130,6 +144,21 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
       return cursors.page(list, request, rows)
     },
   }
+}
+
+function toCall(
+  operation: 'createFiatPayout' | 'createTokenPayout',
+  caller: Caller,
+  body: TokenPayout,
+  ip: string,
+  nonce: OpenNonce | undefined,
+): PayoutCall {
+  const currency = readCurrency(body.currency)
+  const amount = readAmount(body.amount, currency)
+  const { beneficiaryId, idempotencyKey, reference = null } = body
+  const requestFingerprint = fingerprintOf({ amount, currency, beneficiaryId, reference })
+  const payee = { beneficiaryId }
+  return { caller, nonce, operation, idempotencyKey, requestFingerprint, amount, currency, reference, ip, payee }
 }
 
 /** Undefined if no transaction has the reference. */

@@ -49,6 +49,11 @@ export type PayoutRow = {
   readonly sendAttempts: number
   readonly dueAt: Date | null
   readonly leaseId: string | null
+  /** What was sold for `amount`, by the quote. Null: the payout was paid from a balance in its currency. */
+  readonly soldAmount: Minor | null
+  readonly soldCurrency: Currency | null
+  readonly quoteId: string | null
+  readonly transactionHash: string | null
   readonly createdAt: Date
   readonly updatedAt: Date
 }
@@ -82,6 +87,10 @@ const types: Columns<PayoutRow> = {
   sendAttempts: 'integer',
   dueAt: 'timestamptz',
   leaseId: 'uuid',
+  soldAmount: 'bigint',
+  soldCurrency: 'text',
+  quoteId: 'uuid',
+  transactionHash: 'text',
   createdAt: 'timestamptz',
   updatedAt: 'timestamptz',
 }
@@ -95,6 +104,7 @@ const newPayouts = insertBy(
     ['partnerId', 'ipAddress'],
     ['operation', 'currency', 'rail', 'connector', 'status', 'sendAttempts', 'dueAt', 'createdAt', 'updatedAt'],
     ['simulatedOutcome', 'errorKey', 'errorDetails', 'leaseId'],
+    ['soldAmount', 'soldCurrency', 'quoteId', 'transactionHash'],
   ],
   ['partnerId', 'operation', 'idempotencyKey'],
 )
@@ -225,6 +235,8 @@ export type PayoutChange = PayoutId & {
   readonly sendAttempts: number
   readonly dueAt: Date | null
   readonly leaseId: string | null
+  /** Null leaves the stored one unchanged. */
+  readonly transactionHash: string | null
 }
 
 /** Most changes of a batch have the same values in these columns. */
@@ -239,8 +251,14 @@ const givenChanges = givenBy<PayoutChange>(
     sendAttempts: 'integer',
     dueAt: 'timestamptz',
     leaseId: 'uuid',
+    transactionHash: 'text',
   },
-  [['partnerId'], ['fromStatus', 'status', 'errorKey', 'errorDetails'], ['sendAttempts', 'dueAt', 'leaseId']],
+  [
+    ['partnerId'],
+    ['fromStatus', 'status', 'errorKey', 'errorDetails'],
+    ['sendAttempts', 'dueAt', 'leaseId'],
+    ['transactionHash'],
+  ],
 )
 
 /**
@@ -253,7 +271,8 @@ export function updatePayouts(tx: Tx, changes: readonly PayoutChange[], now: Dat
     unprepared(sql`/* payouts.updatePayouts */
     update payouts.payouts as payout set status = given.status, error_key = given.error_key,
       error_details = given.error_details, send_attempts = given.send_attempts, due_at = given.due_at,
-      lease_id = given.lease_id, updated_at = ${now}
+      lease_id = given.lease_id,
+      transaction_hash = coalesce(given.transaction_hash, payout.transaction_hash), updated_at = ${now}
     from (${givenChanges(changes)}) as given
     where ${ofPartners(partnerIds, sql`payout.partner_id`)}
       and payout.partner_id = given.partner_id and payout.id = given.id and payout.status = given.from_status`),

@@ -1,13 +1,13 @@
 /** Writes the accepted payouts of a batch: transactions, payouts, events and reserves. */
 import { newId, partnerKey, present } from '../../kernel/index.ts'
-import { entryOf } from '../../ledger/index.ts'
+import type { Entry } from '../../ledger/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { NewTransaction } from '../transactions/index.ts'
-import { movementOf, type PayoutCall } from './calls.ts'
+import { type PayoutCall, reservesOf } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { withdrawal } from './events.ts'
 import type { LookedUp } from './look-up.ts'
-import { endToEndIdOf, railOf } from './rules.ts'
+import { endToEndIdOf, partyOf, railOf, typesOf } from './rules.ts'
 import * as store from './store.ts'
 import type { ValidPayout } from './validate.ts'
 
@@ -69,10 +69,9 @@ function reserve(
   written: readonly WrittenPayout[],
   { balances }: LookedUp,
 ): Promise<void> {
-  const reserves = written.map(({ call, row }) => {
-    const { amount, reference } = row
-    const moved = { amount, partyId: row.customerId ?? row.partnerId, reference }
-    return entryOf('reserve', { ...movementOf(call, row.connector), ...moved }, row.reserveId)
+  const reserves = written.map(({ call, row }): Entry => {
+    const named = { partyId: row.customerId ?? row.partnerId, reference: row.reference }
+    return { id: row.reserveId, transfers: reservesOf(call, row.connector).map((moved) => ({ ...moved, ...named })) }
   })
   return ledger.enterMany(tx, reserves, balances.accounts)
 }
@@ -81,26 +80,24 @@ const endToEndIdOfCall = ({ caller, operation, idempotencyKey }: PayoutCall, id:
   endToEndIdOf({ id, partnerId: caller.partnerId, operation, idempotencyKey })
 
 function toTransaction({ call, creditor, customerId, beneficiary }: ValidPayout, payoutId: string): NewTransaction {
-  const { caller, amount, currency, idempotencyKey } = call
+  const { caller, amount, currency, idempotencyKey, quote } = call
+  const sold = quote && { amount: quote.sellAmount, currency: quote.sellCurrency }
+  const exchange = quote && { userAmount: amount, userCurrency: currency, quoteExpiresAt: quote.expiresAt }
   return {
     partnerId: caller.partnerId,
     reference: call.reference,
-    amount,
-    currency,
+    // What leaves the balance.
+    ...(sold ?? { amount, currency }),
+    ...(exchange === undefined ? {} : { exchange }),
     category: 'Withdrawal',
     direction: 'Outward',
-    type: customerId === null ? 'PartnerWithdraw' : 'PartnerCustomerWithdraw',
+    type: typesOf({ currency, customerId, isExchanged: quote !== undefined }).withdrawal,
     rail: railOf(currency),
     customerId,
     steps: ['Created', 'Reserved'],
     endToEndId: endToEndIdOfCall(call, payoutId),
     idempotencyKey,
-    creditor: {
-      accountHolderName: creditor.name,
-      iban: creditor.account,
-      country: creditor.country,
-      ...(creditor.bic === null ? {} : { bic: creditor.bic }),
-    },
+    creditor: partyOf({ ...creditor, currency }),
     partnerUser: { id: caller.serviceAccountId, name: caller.name, ipAddress: call.ip },
     ...(beneficiary === null ? {} : { beneficiary }),
   }
@@ -141,6 +138,10 @@ function toPayout(
     sendAttempts: 0,
     dueAt: now,
     leaseId: null,
+    soldAmount: call.quote?.sellAmount ?? null,
+    soldCurrency: call.quote?.sellCurrency ?? null,
+    quoteId: call.quote?.id ?? null,
+    transactionHash: null,
     createdAt: now,
     updatedAt: now,
   }

@@ -19,7 +19,7 @@ export function statusChanged(
     originatingTransactionReference: row.originatingReference,
     partnerGuid: row.partnerId,
     status,
-    transactionHash: null,
+    transactionHash: row.transactionHash,
     transactionType: row.type,
   }
 }

@@ -8,6 +8,7 @@
 export { toTransaction, transactionsRoutes } from './routes.ts'
 export {
   createTransactions,
+  type Exchange,
   type Move,
   type NewTransaction,
   type Opened,

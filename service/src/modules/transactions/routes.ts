@@ -20,27 +20,30 @@ export function transactionsRoutes(transactions: Transactions): Handlers<'transa
 const newest = (times: readonly [string, ...string[]]): string =>
   times.reduce((latest, time) => (time > latest ? time : latest))
 
-/** A null field is absent. Without an exchange `userAmount` equals `amount`. */
+/** A null field is absent. Without an exchange `userAmount` equals `amount`, and there is no quote. */
 export function toTransaction({ row, timeline }: TransactionView): ResponseOf<'getTransaction'> {
   const amount = writeAmount(row.amount, row.currency)
+  const { userAmount, userCurrency } = row
+  const hasFx = userAmount !== null && userCurrency !== null
   return {
     reference: row.reference,
     amount,
     currency: row.currency,
-    userAmount: amount,
-    userCurrency: row.currency,
+    userAmount: hasFx ? writeAmount(userAmount, userCurrency) : amount,
+    userCurrency: hasFx ? userCurrency : row.currency,
     category: row.category,
     direction: row.direction,
     method: row.method,
     partyType: row.partyType,
     status: row.status,
     type: row.type,
-    hasFx: false,
+    hasFx,
     createdAt: row.createdAt.toISOString(),
     updatedAt: newest([row.updatedAt.toISOString(), ...timeline.map(({ createdAt }) => createdAt)]),
     ...given({
       errorKey: row.errorKey,
       rail: row.rail,
+      fxQuoteExpiryTime: row.fxQuoteExpiresAt?.toISOString() ?? null,
       endToEndId: row.endToEndId,
       sessionId: row.sessionId,
       websiteReference: row.websiteReference,
@@ -49,6 +52,7 @@ export function toTransaction({ row, timeline }: TransactionView): ResponseOf<'g
       description: row.description,
       beneficiaryId: row.beneficiaryId,
       beneficiaryAlias: row.beneficiaryAlias,
+      transactionHash: row.transactionHash,
       creditorDetails: read(row.creditor),
       debtorDetails: read(row.debtor),
       partnerUser: read(row.partnerUser),

@@ -12,6 +12,7 @@ import { type Cursors, notFound, type Page, readTime, type Refusal } from '../..
 import {
   assert,
   type Clock,
+  currencies,
   type Currency,
   type Minor,
   newId,
@@ -59,7 +60,12 @@ export type NewTransaction = {
   readonly creditor?: Party
   readonly debtor?: Party
   readonly partnerUser?: { readonly id: string; readonly name: string; readonly ipAddress: string }
+  readonly exchange?: Exchange
+  readonly transactionHash?: string
 }
+
+/** What the customer pays or receives in another currency than `currency`, and until when the quote of the exchange was valid. */
+export type Exchange = { readonly userAmount: Minor; readonly userCurrency: Currency; readonly quoteExpiresAt: Date }
 
 export type RequestedReference = Pick<NewTransaction, 'partnerId' | 'reference'>
 /** By `partnerKey(partnerId, reference)`. */
@@ -107,7 +113,11 @@ export type ConclusionRequest = {
 }
 
 /** Without a conclusion the transaction stays Pending. */
-export type Move = store.TransactionKey & { readonly steps: readonly TimelineStep[]; readonly conclusion?: Conclusion }
+export type Move = store.TransactionKey & {
+  readonly steps: readonly TimelineStep[]
+  readonly transactionHash?: string
+  readonly conclusion?: Conclusion
+}
 export type Conclusion = Omit<ConclusionRequest, 'steps'>
 
 /** 60 random bits within a millisecond. */
@@ -199,7 +209,7 @@ function createMoveMany({ clock, eventOutbox }: TransactionsDeps): Transactions[
   }
 }
 
-function toStoreMove({ partnerId, id, steps, conclusion }: Move, now: Date): store.TransactionMove {
+function toStoreMove({ partnerId, id, steps, transactionHash, conclusion }: Move, now: Date): store.TransactionMove {
   const { status = 'Pending', errorKey = null, debtor } = conclusion ?? {}
   assert(status === 'Pending' || mayMove('Pending', status), `a payment cannot make its transaction ${status}`)
   return {
@@ -208,6 +218,7 @@ function toStoreMove({ partnerId, id, steps, conclusion }: Move, now: Date): sto
     status,
     errorKey,
     debtor: json(debtor),
+    transactionHash: transactionHash ?? null,
     entries: entries(steps, status, now),
     updatedAt: now,
   }
@@ -262,7 +273,7 @@ function viewAt({ row, timeline, id }: TransactionView, moment: Date): Transacti
   const { status, createdAt } = known.at(-1) ?? { status: 'Pending' as const, createdAt: row.createdAt.toISOString() }
   const updatedAt = new Date(createdAt)
   if (status !== 'Pending') return { id, timeline: known, row: { ...row, status, updatedAt } }
-  return { id, timeline: known, row: { ...row, status, updatedAt, errorKey: null, debtor: null } }
+  return { id, timeline: known, row: { ...row, status, updatedAt, errorKey: null, debtor: null, transactionHash: null } }
 }
 
 /** Refuses: not_found, for each read alone. */
@@ -293,7 +304,7 @@ function toRow(transaction: NewTransaction, now: Date): Omit<store.TransactionRo
     currency: transaction.currency,
     category: transaction.category,
     direction: transaction.direction,
-    method: 'Fiat',
+    method: currencies[transaction.currency].method,
     partyType: transaction.customerId === null ? 'Partner' : 'Customer',
     type: transaction.type,
     status: 'Pending',
@@ -312,6 +323,10 @@ function toRow(transaction: NewTransaction, now: Date): Omit<store.TransactionRo
     creditor: json(transaction.creditor),
     debtor: json(transaction.debtor),
     partnerUser: json(transaction.partnerUser),
+    userAmount: transaction.exchange?.userAmount ?? null,
+    userCurrency: transaction.exchange?.userCurrency ?? null,
+    fxQuoteExpiresAt: transaction.exchange?.quoteExpiresAt ?? null,
+    transactionHash: transaction.transactionHash ?? null,
     timeline: entries(transaction.steps, 'Pending', now),
     createdAt: now,
     updatedAt: now,

@@ -50,6 +50,11 @@ export type TransactionRow = {
   readonly creditor: string | null
   readonly debtor: string | null
   readonly partnerUser: string | null
+  /** The money on the customer's side of an exchange. Null: there is none, and it equals `amount`. */
+  readonly userAmount: Minor | null
+  readonly userCurrency: Currency | null
+  readonly fxQuoteExpiresAt: Date | null
+  readonly transactionHash: string | null
   /** JSON of `TimelineEntry[]`, oldest first. */
   readonly timeline: string
   readonly createdAt: Date
@@ -98,6 +103,10 @@ const types: Columns<TransactionRow> = {
   creditor: 'json',
   debtor: 'json',
   partnerUser: 'json',
+  userAmount: 'bigint',
+  userCurrency: 'text',
+  fxQuoteExpiresAt: 'timestamptz',
+  transactionHash: 'text',
   timeline: 'jsonb',
   createdAt: 'timestamptz',
   updatedAt: 'timestamptz',
@@ -110,6 +119,7 @@ const newTransactions = insertBy(
     ['currency', 'category', 'direction', 'method', 'partyType', 'type', 'status', 'rail', 'timeline'],
     ['createdAt', 'updatedAt'],
     ['errorKey', 'sessionId', 'websiteReference', 'userReference', 'description', 'originatingReference', 'debtor'],
+    ['userAmount', 'userCurrency', 'fxQuoteExpiresAt', 'transactionHash'],
   ],
   ['partnerId', 'reference'],
 )
@@ -186,6 +196,8 @@ export type TransactionMove = TransactionKey & {
   readonly errorKey: ErrorKey | null
   /** Null keeps the debtor. */
   readonly debtor: string | null
+  /** Null keeps the hash. */
+  readonly transactionHash: string | null
   /** JSON of `TimelineEntry[]`. */
   readonly entries: string
   readonly updatedAt: Date
@@ -204,6 +216,7 @@ export type Moved = Pick<
   | 'idempotencyKey'
   | 'websiteReference'
   | 'originatingReference'
+  | 'transactionHash'
 >
 
 /** Most moves of a batch are alike. */
@@ -214,10 +227,11 @@ const givenMoves = givenBy<TransactionMove>(
     status: 'text',
     errorKey: 'text',
     debtor: 'json',
+    transactionHash: 'text',
     entries: 'jsonb',
     updatedAt: 'timestamptz',
   },
-  [['partnerId'], ['status', 'errorKey', 'entries', 'updatedAt'], ['debtor']],
+  [['partnerId'], ['status', 'errorKey', 'entries', 'updatedAt'], ['debtor'], ['transactionHash']],
 )
 
 /**
@@ -230,13 +244,15 @@ export function moveTransactions(tx: Tx, moves: readonly TransactionMove[]): Pro
   return tx.rows<Moved>(
     unprepared(sql`/* transactions.moveTransactions */
     update transactions.transactions as stored set status = input.status, error_key = input.error_key,
-      debtor = coalesce(input.debtor, stored.debtor), timeline = stored.timeline || input.entries,
+      debtor = coalesce(input.debtor, stored.debtor),
+      transaction_hash = coalesce(input.transaction_hash, stored.transaction_hash), timeline = stored.timeline || input.entries,
       updated_at = greatest(stored.updated_at, input.updated_at)
     from (${givenMoves(moves)}) as input
     where ${ofPartners(partnerIds, sql`stored.partner_id`)} and stored.partner_id = input.partner_id
       and stored.id = input.id and stored.status = 'Pending'
     returning stored.partner_id, stored.id, stored.reference, stored.amount, stored.currency, stored.type,
-      stored.customer_id, stored.idempotency_key, stored.website_reference, stored.originating_reference`),
+      stored.customer_id, stored.idempotency_key, stored.website_reference, stored.originating_reference,
+      stored.transaction_hash`),
   )
 }
 

@@ -180,3 +180,8 @@ export function notificationsOfDeposit(outcome: DepositOutcome, money: Money): r
         { kind: 'deposit.settled', afterSteps: 4, payload: moneyOf(money) },
       ]
 }
+
+export const notificationOf = (
+  kind: 'credit.booked' | 'credit.reversed',
+  { money, ...facts }: { readonly money: Money },
+): PlannedNotification => ({ kind, afterSteps: 1, payload: { ...facts, ...moneyOf(money) } })

@@ -12,6 +12,7 @@ import {
   type CallOptions,
   callTimeoutMsMax,
   type Connector,
+  type Credit,
   type Instruction,
   type InstructionKey,
   type InstructionOutcome,
@@ -21,6 +22,7 @@ import {
   type Behaviour,
   behaviourOf,
   notificationsOfDeposit,
+  notificationOf,
   notificationsOfInstruction,
   type PlannedNotification,
 } from './script.ts'
@@ -32,9 +34,15 @@ export type SandboxBank = Connector & {
     tx: Tx,
     deposit: InstructionKey & { readonly money: Money; readonly outcome: DepositOutcome },
   ) => Promise<void>
+  /** Money arrives on an account at this bank. `creditId`: the bank's id of it, a UUID. It reports the credit one step later. */
+  readonly sendCredit: (tx: Tx, partnerId: string, creditId: string, credit: Credit) => void
+  /** The bank takes a credit back. */
+  readonly reverseCredit: (tx: Tx, partnerId: string, creditId: string, reversed: Reversed) => void
   /** The bank's delay between two steps. */
   readonly stepMs: number
 }
+
+type Reversed = { readonly money: Money; readonly details: string }
 
 type Subject = {
   readonly partnerId: string
@@ -95,6 +103,10 @@ export function createSandboxBank(deps: SandboxBankDeps): SandboxBank {
     },
     scheduleDeposit: async (tx, { partnerId, id: subjectId, money, outcome }) =>
       schedule(tx, [{ partnerId, subjectId, planned: notificationsOfDeposit(outcome, money) }]),
+    sendCredit: (tx, partnerId, subjectId, credit) =>
+      schedule(tx, [{ partnerId, subjectId, planned: [notificationOf('credit.booked', credit)] }]),
+    reverseCredit: (tx, partnerId, subjectId, reversed) =>
+      schedule(tx, [{ partnerId, subjectId, planned: [notificationOf('credit.reversed', reversed)] }]),
   }
 }
 

@@ -1,0 +1,229 @@
+/**
+ * Credits: money that has arrived on one of our accounts without the steps of a deposit before. A credit that names a waiting
+ * deposit by its creditor reference pays that one. Any other credit becomes a deposit of the owner of the account.
+ */
+import type { PaymentMethod, Rail } from '@partner-payments/wire'
+import { isFiat, newId, partnerKey, present } from '../../kernel/index.ts'
+import type { Applied } from '../../lifecycle/index.ts'
+import { createBatcher, type Tx, withoutTransaction } from '../../postgres/index.ts'
+import type { BankNotification } from '../../rails/index.ts'
+import type { NewEvent } from '../../events/index.ts'
+import type { Payer } from '../customers/index.ts'
+import type { NewTransaction } from '../transactions/index.ts'
+import { type AccountOwner, type CreditApplied, type DepositsDeps, partyOf } from './deps.ts'
+import * as events from './events.ts'
+import type { CreditOfDeposit } from './progress.ts'
+import { createReverse, type ReversalNotification } from './reversals.ts'
+import { creditorReferenceIn } from './rules.ts'
+import * as store from './store.ts'
+
+export type CreditNotification = Extract<BankNotification, { readonly kind: 'credit.booked' }>
+export type Credits = {
+  /** Concurrent calls share transactions. `unknown`: no account of ours, and no deposit is named. */
+  readonly processCredit: (connector: string, notification: CreditNotification) => Promise<CreditApplied>
+  /** Takes the money of a credit back and records a case. `unknown`: no deposit was made of the credit. */
+  readonly processReversal: (connector: string, notification: ReversalNotification) => Promise<CreditApplied>
+}
+
+type Located = { readonly deposit: store.DepositKey } | { readonly owner: AccountOwner } | undefined
+type Booking = {
+  readonly connector: string
+  readonly owner: AccountOwner
+  readonly notification: CreditNotification
+}
+
+const creditsPerBatchMax = 512
+const batchesUnderWayMax = 2
+
+export function createCredits(deps: DepositsDeps, apply: (trigger: CreditOfDeposit) => Promise<Applied>): Credits {
+  const { db } = deps
+  const locate = createBatcher({
+    db: withoutTransaction(db),
+    work: (tx: Tx, notifications: readonly CreditNotification[]) => locateAll(deps, tx, notifications),
+    callsMax: creditsPerBatchMax,
+    batchesMax: batchesUnderWayMax,
+    partnerOf: ({ partnerId }) => partnerId,
+  })
+  const book = createBatcher({
+    db,
+    work: (tx: Tx, bookings: readonly Booking[]) => bookAll(deps, tx, bookings),
+    callsMax: creditsPerBatchMax,
+    batchesMax: batchesUnderWayMax,
+    partnerOf: ({ owner }) => owner.partnerId,
+    byIndex: true,
+  })
+  return {
+    processCredit: async (connector, notification) => {
+      const { id, subjectId: creditId, money, debtor, transactionHash } = notification
+      if (money.amount <= 0n) return { applied: 'contradiction', partnerId: notification.partnerId }
+      const located = await locate(notification)
+      if (located === undefined) return { applied: 'unknown', partnerId: notification.partnerId }
+      const { partnerId, id: subjectId } =
+        'deposit' in located
+          ? located.deposit
+          : { ...located.owner, id: await book({ connector, owner: located.owner, notification }) }
+      const hash = transactionHash === undefined ? {} : { transactionHash }
+      const trigger = { kind: 'credit', connector, partnerId, id, subjectId, creditId, money, debtor, ...hash } as const
+      return { applied: await apply(trigger), partnerId }
+    },
+    processReversal: createReverse(deps),
+  }
+}
+
+/** A reference counts where the account is the same partner's, or not ours: a payer may not choose whose money it is. */
+async function locateAll(
+  { ownersOf }: DepositsDeps,
+  tx: Tx,
+  notifications: readonly CreditNotification[],
+): Promise<readonly Located[]> {
+  const references = notifications.map(({ remittance }) => creditorReferenceIn(remittance ?? ''))
+  const named = references.filter((reference) => reference !== undefined)
+  const [owners, waiting] = await Promise.all([
+    ownersOf(tx, [...new Set(notifications.map(({ account }) => account))]),
+    named.length === 0 ? [] : store.depositsByCreditorReference(tx, named),
+  ])
+  return notifications.map(({ account }, index): Located => {
+    const owner = owners.get(account)
+    const [deposit, ...others] = waiting.filter(
+      ({ creditorReference, partnerId }) =>
+        creditorReference === references[index] && (owner === undefined || owner.partnerId === partnerId),
+    )
+    if (deposit !== undefined && others.length === 0) return { deposit }
+    return owner && { owner }
+  })
+}
+
+/**
+ * Makes deposits that the bank has accepted, and answers their ids, also of credits that have one. A credit that another
+ * transaction books meanwhile is a unique violation.
+ */
+async function bookAll(deps: DepositsDeps, tx: Tx, bookings: readonly Booking[]): Promise<readonly string[]> {
+  const { clock, customers, eventOutbox, transactions } = deps
+  const known = await knownCredits(tx, bookings)
+  const fresh = [...new Map(bookings.map((booking) => [keyOf(booking), booking]))].filter(([key]) => !known.has(key))
+  const owners = await customers.payersByIds(
+    tx,
+    fresh.flatMap(([, { owner }]) =>
+      owner.customerId === null ? [] : [{ partnerId: owner.partnerId, id: owner.customerId }],
+    ),
+  )
+  const now = clock.now()
+  const opened = transactions.openMany(
+    tx,
+    fresh.map(([, booking]) => toTransaction(booking)),
+    new Set(),
+  )
+  const made = fresh.map(([key, booking], index) => {
+    const row = toDeposit(booking, present(opened[index], 'each credit has a transaction'), now)
+    return { key, booking, row }
+  })
+  if (made.length > 0)
+    await store.insertDeposits(
+      tx,
+      made.map(({ row }) => row),
+    )
+  eventOutbox.appendMany(
+    tx,
+    made.flatMap(({ booking, row }) => acceptedEventOf(booking, row, owners, now)),
+  )
+  const ids = new Map([...known, ...made.map(({ key, row }) => [key, row.id] as const)])
+  return bookings.map((booking) => present(ids.get(keyOf(booking)), 'each credit has a deposit'))
+}
+
+const keyOf = ({ connector, owner: { partnerId }, notification: { subjectId } }: Booking) =>
+  partnerKey(partnerId, connector, subjectId)
+
+/** The ids of deposits by `keyOf`. */
+async function knownCredits(tx: Tx, bookings: readonly Booking[]): Promise<ReadonlyMap<string, string>> {
+  const rows = await store.creditsKnown(
+    tx,
+    bookings.map(({ owner: { partnerId }, notification: { subjectId } }) => ({ partnerId, creditId: subjectId })),
+  )
+  return new Map(rows.map(({ partnerId, connector, creditId, id }) => [partnerKey(partnerId, connector, creditId), id]))
+}
+
+const railOf = (currency: store.Deposit['currency']): Rail =>
+  !isFiat(currency) ? 'Wallet' : currency === 'EUR' ? 'Sepa' : 'Swift'
+const methodOf = (currency: store.Deposit['currency']): PaymentMethod =>
+  !isFiat(currency) ? 'Wallet' : currency === 'EUR' ? 'SepaCreditTransfer' : 'Swift'
+
+function typeOf({ owner, notification: { money } }: Booking): NewTransaction['type'] {
+  if (!isFiat(money.currency)) return 'TokenTransferIn'
+  return owner.customerId === null ? 'PartnerDeposit' : 'PartnerCustomerDeposit'
+}
+
+function toTransaction(booking: Booking): NewTransaction {
+  const {
+    owner,
+    notification: { account, money, debtor, remittance, endToEndId, transactionHash },
+  } = booking
+  return {
+    ...owner,
+    reference: null,
+    ...money,
+    category: 'Deposit',
+    direction: 'Inward',
+    type: typeOf(booking),
+    rail: railOf(money.currency),
+    steps: ['Created', 'Accepted'],
+    creditor: isFiat(money.currency) ? { iban: account } : { walletAddress: account },
+    debtor: partyOf(debtor, money.currency),
+    ...(endToEndId === null ? {} : { endToEndId }),
+    ...(remittance === null || remittance === '' ? {} : { description: remittance }),
+    ...(transactionHash === undefined ? {} : { transactionHash }),
+  }
+}
+
+function toDeposit(
+  { connector, owner, notification }: Booking,
+  { id: transactionId, reference }: { readonly id: string; readonly reference: string },
+  now: Date,
+): store.DepositRow {
+  const { money, debtor, subjectId: creditId, endToEndId, transactionHash = null } = notification
+  const id = newId()
+  return {
+    ...owner,
+    id,
+    operation: 'credit',
+    idempotencyKey: null,
+    requestFingerprint: '',
+    transactionId,
+    reference,
+    ...money,
+    status: 'Accepted',
+    sessionId: '',
+    endToEndId: endToEndId ?? '',
+    paymentMethod: methodOf(money.currency),
+    paymentCountry: debtor.countryCode,
+    ipAddress: '',
+    websiteReference: null,
+    customFields: null,
+    debtor: JSON.stringify(debtor),
+    errorDetails: null,
+    expiresAt: null,
+    heldSince: now,
+    expiryDate: now,
+    createdAt: now,
+    updatedAt: now,
+    connector,
+    creditId,
+    transactionHash,
+    creditorReference: null,
+  }
+}
+
+type AcceptedEvent = NewEvent<'partner.customer.deposit.accepted'>
+
+/** A deposit of the partner itself has only the event of its transaction. */
+function acceptedEventOf(
+  { notification: { debtor } }: Booking,
+  row: store.DepositRow,
+  owners: ReadonlyMap<string, Payer>,
+  now: Date,
+): readonly AcceptedEvent[] {
+  const { partnerId, customerId } = row
+  if (customerId === null) return []
+  const customer = present(owners.get(partnerKey(partnerId, customerId)), 'the owner of an account exists')
+  const type = 'partner.customer.deposit.accepted'
+  return [{ partnerId, occurredAt: now, type, data: events.accepted(row, customer, debtor) }]
+}

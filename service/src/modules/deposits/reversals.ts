@@ -1,0 +1,108 @@
+/**
+ * Reversals: the money of a credit is gone again, because its bank cancelled the booking or a blockchain dropped the block. The
+ * deposit stays as it ended; a new transaction takes the money back from the balance, or suspense bears it. A person looks at each.
+ */
+import { amountText, isFiat, present } from '../../kernel/index.ts'
+import { type Entry, type EntryRequest, entryOf } from '../../ledger/index.ts'
+import type { Tx } from '../../postgres/index.ts'
+import type { BankNotification } from '../../rails/index.ts'
+import type { NewTransaction } from '../transactions/index.ts'
+import { credit, type CreditApplied, type DepositsDeps } from './deps.ts'
+import * as store from './store.ts'
+
+export type ReversalNotification = Extract<BankNotification, { readonly kind: 'credit.reversed' }>
+
+export const createReverse =
+  (deps: DepositsDeps) =>
+  async (connector: string, notification: ReversalNotification): Promise<CreditApplied> => {
+    const found = await store.depositOfCredit(deps.db, connector, notification.subjectId)
+    if (found === undefined) return { applied: 'unknown', partnerId: notification.partnerId }
+    const applied = await deps.db.transaction((tx) => reverse(deps, tx, connector, notification, found))
+    return { applied, partnerId: found.partnerId }
+  }
+
+/** The money of a credit that did not fit is still in suspense, and the case takes it from there. */
+async function reverse(
+  deps: DepositsDeps,
+  tx: Tx,
+  connector: string,
+  notification: ReversalNotification,
+  key: store.DepositKey,
+): Promise<Exclude<CreditApplied['applied'], 'unknown'>> {
+  const { clock, cases, ledger } = deps
+  const [deposit] = await store.lockDeposits(tx, [key])
+  const { partnerId, id: subject, status, currency, amount } = present(deposit, 'the deposit of a credit exists')
+  // The credit is accepted and not settled yet: its second step follows.
+  if (status === 'Accepted') return 'early'
+  if ((await store.markReversed(tx, key, clock.now())) === 0) return false
+  const isCovered = status === 'Completed' && (await covers(deps, tx, connector, present(deposit, 'locked above')))
+  const taken = isCovered
+    ? await takeBack(deps, tx, connector, notification, present(deposit, 'locked above'))
+    : undefined
+  const report = {
+    status,
+    money: notification.money,
+    details: notification.details,
+    reversal: taken?.reference ?? null,
+  }
+  const booked = isCovered ? null : { currency, amount: -amount }
+  const { id: notificationId } = notification
+  const opened = { partnerId, kind: 'credit_reversed', connector, notificationId, subject, report, booked } as const
+  const suspended = await cases.record(tx, [opened])
+  await ledger.settleMany(tx, [], [...(taken ? [taken.entry] : []), ...suspended])
+  return true
+}
+
+/** Under the lock of the balance: whether the money is still there. */
+async function covers(
+  { ledger }: DepositsDeps,
+  tx: Tx,
+  connector: string,
+  { partnerId, currency, amount }: store.Deposit,
+): Promise<boolean> {
+  const request: EntryRequest = {
+    transfers: [{ ...back(connector, partnerId), currency, amount, kind: 'direct' }],
+  }
+  const accounts = await ledger.accountsOf(tx, request.transfers)
+  const [fits] = await ledger.fittingUnderLock(tx, [request], accounts)
+  return fits === true
+}
+
+const back = (connector: string, partnerId: string) => {
+  const { debit, credit: balance } = credit(connector, partnerId)
+  return { partnerId, debit: balance, credit: debit } as const
+}
+
+async function takeBack(
+  { transactions }: DepositsDeps,
+  tx: Tx,
+  connector: string,
+  { details }: ReversalNotification,
+  deposit: store.Deposit,
+): Promise<{ readonly reference: string; readonly entry: Entry }> {
+  const { partnerId, customerId, currency, amount } = deposit
+  const { id, reference } = await transactions.open(tx, toReversal(deposit, details))
+  await transactions.conclude(tx, partnerId, id, { status: 'Completed', steps: ['Settled', 'Returned'] })
+  const moved = { currency, amount, partyId: customerId ?? partnerId, reference }
+  return { reference, entry: entryOf('direct', { ...back(connector, partnerId), ...moved }) }
+}
+
+function toReversal(deposit: store.Deposit, details: string): NewTransaction {
+  const { partnerId, customerId, currency, amount, reference, transactionHash } = deposit
+  const ofCustomer = customerId === null ? 'PartnerWithdraw' : 'PartnerCustomerWithdraw'
+  return {
+    partnerId,
+    customerId,
+    reference: null,
+    amount,
+    currency,
+    category: 'Withdrawal',
+    direction: 'Outward',
+    type: isFiat(currency) ? ofCustomer : 'TokenTransferOut',
+    rail: isFiat(currency) ? null : 'Wallet',
+    steps: ['Created'],
+    originatingReference: reference,
+    description: `Reversal of ${reference} (${amountText(amount, currency)} ${currency}): ${details}`,
+    ...(transactionHash === null ? {} : { transactionHash }),
+  }
+}

@@ -1,0 +1,8 @@
+/**
+ * Exchange: quotes at a rate that holds for a time, and conversions between the balances of a partner.
+ *
+ * Tables: fx.quotes, fx.conversions. Invariants: a quote is accepted at most once, before it expires, by one transaction;
+ * its amounts never change. An exchange is one entry of the ledger over the accounts `fx`.
+ */
+export { type Acceptances, createAcceptances, type OpenQuote, type QuoteKey } from './acceptance.ts'
+export { exchangeTransfers, type ExchangeUse } from './rules.ts'

@@ -1,0 +1,63 @@
+/** Exact exchange rates. A rate is read from decimal text and written as decimal text; it is never a float. */
+import { assert } from '../kernel/index.ts'
+
+/** `digits` without the decimal point, of which `scale` follow it: 1.0823 is 10823 with scale 4. Greater than zero. */
+export type Rate = { readonly digits: bigint; readonly scale: number }
+
+/** No source publishes longer ones. The bound also limits the cost of a hostile text. */
+const decimalForm = /^(\d{1,7})(?:\.(\d{1,10}))?$/
+/** No currency of the world is beyond these, so that a rate outside them is a mistake of the source. */
+const rateMax = 1_000_000n
+const leadingZerosMax = 6
+
+/** Undefined: no plain decimal, zero, or beyond what a rate can be. An exponent, a sign, `NaN` and the like are none. */
+export function readRate(text: string): Rate | undefined {
+  const match = decimalForm.exec(text)
+  if (match === null) return undefined
+  const [, whole = '', fraction = ''] = match
+  const digits = BigInt(`${whole}${fraction}`)
+  const scale = fraction.length
+  const isTooSmall = digits * 10n ** BigInt(leadingZerosMax) < 10n ** BigInt(scale)
+  return digits === 0n || isTooSmall || digits > rateMax * 10n ** BigInt(scale) ? undefined : { digits, scale }
+}
+
+/** Plain decimal text without an exponent: a JSON number, too. */
+export function rateText({ digits, scale }: Rate): string {
+  if (scale === 0) return digits.toString()
+  const text = digits.toString().padStart(scale + 1, '0')
+  return `${text.slice(0, -scale)}.${text.slice(-scale)}`
+}
+
+/** A rate that a reader of decimal text has refused before is a bug here. */
+export function rateOf(text: string): Rate {
+  const [whole = '', fraction = ''] = text.split('.')
+  const rate = { digits: BigInt(`${whole}${fraction}`), scale: fraction.length }
+  assert(rate.digits > 0n, 'a stored rate is greater than zero')
+  return rate
+}
+
+type Rounding = 'down' | 'half-even'
+
+/** A fraction of two positive numbers as a rate with at least `significant` digits, without zeros at the end. */
+export function roundedRate(over: bigint, under: bigint, significant: number, rounding: Rounding): Rate {
+  assert(over > 0n && under > 0n, 'a rate is greater than zero')
+  let scale = significant - over.toString().length + under.toString().length - 1
+  const quotientAt = (digits: number) => (over * 10n ** BigInt(Math.max(0, digits))) / under
+  scale = Math.max(0, scale)
+  // The estimate is one digit short if the fraction begins with a smaller digit than its denominator.
+  if (quotientAt(scale).toString().length < significant) scale += 1
+  const scaled = over * 10n ** BigInt(scale)
+  const digits = scaled / under
+  const rest = (scaled % under) * 2n
+  const up = rounding === 'half-even' && (rest > under || (rest === under && digits % 2n === 1n))
+  return withoutTrailingZeros({ digits: up ? digits + 1n : digits, scale })
+}
+
+function withoutTrailingZeros({ digits, scale }: Rate): Rate {
+  let [shorter, rest] = [digits, scale]
+  while (rest > 0 && shorter % 10n === 0n) {
+    shorter /= 10n
+    rest -= 1
+  }
+  return { digits: shorter, scale: rest }
+}
