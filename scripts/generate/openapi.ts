@@ -71,7 +71,10 @@ function successOf(id: OperationId, operation: Operation) {
 function contentOf(mediaTypes: readonly string[], headers: Record<string, unknown>) {
   const answer = (text: string, more: readonly string[]) => ({
     description: text,
-    headers: { ...headers, ...Object.fromEntries(more.map((name) => [name, ref('headers', name.replaceAll('-', ''))])) },
+    headers: {
+      ...headers,
+      ...Object.fromEntries(more.map((name) => [name, ref('headers', name.replaceAll('-', ''))])),
+    },
     content: Object.fromEntries(mediaTypes.map((type) => [type, { schema: { type: 'string', format: 'binary' } }])),
   })
   const always = ['ETag', 'Accept-Ranges', 'Content-Disposition', 'Repr-Digest']

@@ -106,7 +106,9 @@ function wrap(text: string): readonly string[] {
 const resultType = ({ response, content }: Operation) =>
   content !== undefined
     ? 'ReadableStream<Uint8Array>'
-    : response === undefined ? 'void' : place(response as unknown as Schema, 'out', '  ')
+    : response === undefined
+      ? 'void'
+      : place(response as unknown as Schema, 'out', '  ')
 
 function docOf(operation: Operation) {
   const { summary, description, permission, sandboxOnly, method: verb, path } = operation

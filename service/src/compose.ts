@@ -418,6 +418,7 @@ async function composeGateway(deps: ServiceDeps, modules: Modules, form: Gateway
   const { access } = modules
   const common = {
     handlers: createHandlers(modules),
+    downloads: { open: modules.reports.contentOfLink },
     internalKey: deriveKey(config.MASTER_KEY[0], 'internal'),
     log,
     clock,

@@ -114,7 +114,14 @@ const valid: Readonly<Record<OperationId, (world: World) => ValidRequest>> = {
   getRecovery: (world) => at(`/v1/webhooks/${world.subscription}/recoveries/${world.recovery}`),
   getSubscriptionStatistics: (world) => at(`/v1/webhooks/${world.subscription}/statistics`),
   listEvents: () => at('/v1/events'),
-  createReport: () => at('/v1/reports', { kind: 'statement', format: 'csv', currency: 'EUR', ...lastDay(), idempotencyKey: randomUUID() }),
+  createReport: () =>
+    at('/v1/reports', {
+      kind: 'statement',
+      format: 'csv',
+      currency: 'EUR',
+      ...lastDay(),
+      idempotencyKey: randomUUID(),
+    }),
   listReports: () => at('/v1/reports'),
   getReport: (world) => at(`/v1/reports/${world.report}`),
   getReportContent: (world) => at(`/v1/reports/${world.report}/content`),

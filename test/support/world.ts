@@ -116,7 +116,10 @@ export async function createWorld(client: Client, hookUrl: string): Promise<Worl
     (await listAll(client, `${hook}/recoveries`)).every(({ status }) => status === 'Completed'),
   )
   const period = { from: '2026-01-01T00:00:00Z', to: '2026-02-01T00:00:00Z' }
-  const report = textAt(success(await client.post('/v1/reports', { kind: 'transactions', format: 'csv', ...period })), 'id')
+  const report = textAt(
+    success(await client.post('/v1/reports', { kind: 'transactions', format: 'csv', ...period })),
+    'id',
+  )
   await until('the report is ready', async () => success(await client.get(`/v1/reports/${report}`)).status === 'Ready')
   const monthly = { kind: 'statement', format: 'pdf', currency: 'EUR', frequency: 'monthly', emails: [uniqueEmail()] }
   const schedule = textAt(success(await client.post('/v1/reports/schedules', monthly)), 'id')

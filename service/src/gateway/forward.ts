@@ -101,11 +101,7 @@ function upstreamHeaders({ headers, contentType, requestId }: RawRequest, body: 
 }
 
 /** Why the response of the api process cannot be passed on; undefined if it can. */
-function refusalOf(
-  status: number,
-  contentType: string | undefined,
-  content: readonly string[],
-): string | undefined {
+function refusalOf(status: number, contentType: string | undefined, content: readonly string[]): string | undefined {
   // The gateway has verified the partner's signature, so that a 401 is about the internal token.
   if (status === 401) return 'the api process refused the internal token: compare MASTER_KEY and the clocks'
   if (status === 204 || /^application\/(problem\+)?json\b/.test(contentType ?? '')) return undefined

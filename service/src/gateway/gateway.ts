@@ -11,6 +11,7 @@ import { type AdmissionControl, createAdmissionControl } from './admission.ts'
 import { type AuthenticationOptions, createAuthentication } from './authentication.ts'
 import { requireUnencoded } from './body.ts'
 import { createDispatcher } from './dispatcher.ts'
+import { type Downloads, mountDownloads } from './downloads.ts'
 import { startDeadline } from './deadline.ts'
 import { createForwarder, type Forwarder } from './forward.ts'
 import { createIncoming, type Incoming, type IncomingLimits } from './incoming.ts'
@@ -32,6 +33,7 @@ export type GatewayOptions = {
   readonly sandbox: boolean
   readonly handlers: AllHandlers
   readonly pages: readonly Page[]
+  readonly downloads?: Downloads
   readonly internalKey: Uint8Array
   readonly observe?: ServerOptions['observe']
 } & IncomingLimits &
@@ -68,14 +70,20 @@ export function createGateway(options: GatewayOptions): Gateway {
   const admission = createAdmissionControl(options.requestsMax)
   const incoming = createIncoming(options)
   const shared = { ...options, admission, incoming }
+  const mount: Forwarder['mount'] = (app) => {
+    if (options.downloads) mountDownloads(app, options.downloads, { ...options, admission })
+  }
   if (options.form === 'standalone')
-    return openGateway({ ...shared, pipeline: standalone(options, admission, incoming) })
+    return openGateway({ ...shared, pipeline: standalone(options, admission, incoming) }, mount)
   const tokens = createInternalTokens({ key: options.internalKey, clock: options.clock })
   if (options.form === 'api')
     return openGateway({ ...shared, targetOf, pipeline: internal(options, tokens, admission, incoming) })
   const forwarder = createForwarder({ ...options, tokens })
   const pipeline = forwarding(options, forwarder, admission, incoming)
-  return openGateway({ ...shared, pipeline }, forwarder.mount)
+  return openGateway({ ...shared, pipeline }, (app) => {
+    forwarder.mount(app)
+    mount(app)
+  })
 }
 
 export function openGateway(options: ServerOptions, mount: Forwarder['mount'] = () => {}): Gateway {

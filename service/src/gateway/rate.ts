@@ -2,15 +2,17 @@
 import { type Caller, Refusal } from '../api/index.ts'
 import { type Clock, secondMs } from '../kernel/index.ts'
 
+/** Whose requests count together: a service account, or the address of a client without one. */
+type Limited = Pick<Caller, 'serviceAccountId'>
 type Bucket = { tokens: number; at: number }
 
 type RateLimiter = {
   /** Takes a token. Refuses: rate_limited (429) with Retry-After. */
-  readonly take: (caller: Caller) => void
+  readonly take: (caller: Limited) => void
   /** Takes a token if there is one. */
-  readonly tryTake: (caller: Caller) => boolean
+  readonly tryTake: (caller: Limited) => boolean
   /** The RateLimit fields of draft-ietf-httpapi-ratelimit-headers-10, for every authenticated response. */
-  readonly headers: (caller: Caller) => Readonly<Record<string, string>>
+  readonly headers: (caller: Limited) => Readonly<Record<string, string>>
 }
 
 /** All buckets are dropped at this number, so that memory stays bounded. */
@@ -25,7 +27,7 @@ export function createRateLimiter(options: {
   const buckets = new Map<string, Bucket>()
   const policy = `"default";q=${burst};w=${Math.ceil(burst / perSecond)}`
 
-  const refill = (caller: Caller): Bucket => {
+  const refill = (caller: Limited): Bucket => {
     const now = clock.now().getTime()
     let bucket = buckets.get(caller.serviceAccountId)
     if (!bucket) {
@@ -44,7 +46,7 @@ export function createRateLimiter(options: {
     ratelimit: `"default";r=${Math.max(0, Math.floor(tokens))};t=${Math.ceil((burst - tokens) / perSecond)}`,
   })
 
-  const tryTake = (caller: Caller): boolean => {
+  const tryTake = (caller: Limited): boolean => {
     const bucket = refill(caller)
     if (bucket.tokens < 1) return false
     bucket.tokens -= 1

@@ -7,6 +7,7 @@ import type { FastifyReply } from 'fastify'
 import { Pool } from 'undici'
 import { apiKeyPartner } from '../access/index.ts'
 import { Refusal } from '../api/index.ts'
+import { readLink } from '../modules/reports/index.ts'
 import { assert, type Clock, type Log, present } from '../kernel/index.ts'
 import { createAdmissionControl } from './admission.ts'
 import { type Cell, type CellLookup, createCellLookup } from './cell-lookup.ts'
@@ -41,7 +42,7 @@ export function createRouter(options: RouterOptions): Router {
     const leave = incoming.protect(socket)
     try {
       const apiKey = request.headers['apikey']
-      const partnerId = typeof apiKey === 'string' ? apiKeyPartner(apiKey) : undefined
+      const partnerId = typeof apiKey === 'string' ? apiKeyPartner(apiKey) : partnerOfLink(request.path)
       const own = partnerId === undefined ? undefined : await lookup.find(partnerId)
       const answer = await present(upstreams.get(own ?? first), 'each cell has one').send(request, body)
       // Only a request with a verified signature succeeds below /v1.
@@ -63,6 +64,10 @@ export function createRouter(options: RouterOptions): Router {
     },
   }
 }
+
+/** The link of a report names its partner. */
+const partnerOfLink = (path: string): string | undefined =>
+  path.startsWith('/reports/') ? readLink(path.slice('/reports/'.length)) : undefined
 
 type Answer = {
   readonly status: number

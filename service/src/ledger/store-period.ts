@@ -22,7 +22,11 @@ export async function partEnds(
 }
 
 /** `partyId` undefined: of all parties. */
-export type LineFilter = { readonly partnerId: string; readonly accountId: string; readonly partyId?: string | undefined }
+export type LineFilter = {
+  readonly partnerId: string
+  readonly accountId: string
+  readonly partyId?: string | undefined
+}
 
 const ofParty = (partyId: string | undefined) => (partyId === undefined ? noSql : sql`and party_id = ${partyId}`)
 
@@ -47,7 +51,12 @@ export async function packedLines(
   return row?.lines ?? ''
 }
 
-export type Sums = { readonly lines: bigint; readonly creditLines: bigint; readonly credits: Minor; readonly debits: Minor }
+export type Sums = {
+  readonly lines: bigint
+  readonly creditLines: bigint
+  readonly credits: Minor
+  readonly debits: Minor
+}
 
 /** What the lines of a part add up to. */
 export async function sumOfLines(

@@ -37,7 +37,12 @@ export type AccountDocument = {
 export const page = { width: 595.28, height: 841.89, left: 48, right: 48, top: 48, bottom: 56 } as const
 const inner = page.width - page.left - page.right
 /** The right edges of the columns of figures, and the text between. */
-const columns = { date: page.left, text: page.left + 68, amountEnd: page.left + inner - 104, balanceEnd: page.left + inner }
+const columns = {
+  date: page.left,
+  text: page.left + 68,
+  amountEnd: page.left + inner - 104,
+  balanceEnd: page.left + inner,
+}
 const amountWidth = 104
 const sizes = { title: 19, heading: 11, body: 9, small: 7.5 } as const
 const heights = { head: 20, carried: 18, text: 13, detail: 10.5, rowGap: 7 } as const

@@ -57,7 +57,13 @@ function openPdf({ title, issuer, createdAt, tagged }: Head): Pdf {
     pdfVersion: '1.7',
     // The type of the library does not list it.
     ...(tagged ? { subset: 'PDF/UA' as unknown as 'PDF/A-1' } : {}),
-    info: { Title: printable(title), Author: printable(issuer), CreationDate: createdAt, Producer: 'Partner Payments', Creator: 'Partner Payments' },
+    info: {
+      Title: printable(title),
+      Author: printable(issuer),
+      CreationDate: createdAt,
+      Producer: 'Partner Payments',
+      Creator: 'Partner Payments',
+    },
   })
   for (const name of fontNames) {
     pdf.registerFont(name, fontBytes(name)).font(name)
@@ -184,7 +190,12 @@ function sheetOf(pdf: Pdf, pages: number, tagged: boolean): Sheet {
     wrap: wrapIn(pdf),
     rule: (y, width) =>
       artifact(() =>
-        pdf.moveTo(page.left, y).lineTo(page.width - page.right, y).lineWidth(width).strokeColor(colors.rule).stroke(),
+        pdf
+          .moveTo(page.left, y)
+          .lineTo(page.width - page.right, y)
+          .lineWidth(width)
+          .strokeColor(colors.rule)
+          .stroke(),
       ),
     box: (y, height) =>
       artifact(() => pdf.roundedRect(page.left, y, page.width - page.left - page.right, height, 3).fill(colors.box)),

@@ -8,7 +8,9 @@ const secretBytes = 32
 export const tokenHash = (token: string): Uint8Array => createHash('sha256').update(token).digest()
 
 export function newLinkToken(partnerId: string): string {
-  return Buffer.concat([Buffer.from(partnerId.replaceAll('-', ''), 'hex'), randomBytes(secretBytes)]).toString('base64url')
+  return Buffer.concat([Buffer.from(partnerId.replaceAll('-', ''), 'hex'), randomBytes(secretBytes)]).toString(
+    'base64url',
+  )
 }
 
 /** The partner of a token. Undefined: the text is no token. */

@@ -1,5 +1,13 @@
 /** The mails of schedules: a link to a report that is ready, or the reason why there is none. */
-import { escapeHtml, htmlPage, type MailContent, type MailQueue, type MailToRender, oneLine, utc } from '../../mail/index.ts'
+import {
+  escapeHtml,
+  htmlPage,
+  type MailContent,
+  type MailQueue,
+  type MailToRender,
+  oneLine,
+  utc,
+} from '../../mail/index.ts'
 import { present } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { newLinkToken, tokenHash } from './links.ts'

@@ -154,7 +154,7 @@ function createSchedules({
 }: ReportsDeps): Pick<Reports, 'createSchedule' | 'listSchedules' | 'getSchedule' | 'removeSchedule'> {
   const listName = (partnerId: string) => `report-schedules:${partnerId}`
   return {
-    createSchedule: (partnerId, input, outerTx) => {
+    createSchedule: async (partnerId, input, outerTx) => {
       const spec = readSpec(input)
       const timeZone = readTimeZone(input.timeZone ?? 'UTC')
       return inTransaction(db, outerTx, async (tx) => {

@@ -88,9 +88,8 @@ export function partnersWithDueReports(
   partnersMax: number,
 ): Promise<readonly { readonly partnerId: string }[]> {
   return tx.rows(
-    dueWork(
-      'finds partners with reports to write, without a lock',
-      (whose) => unprepared(sql`/* reports.partnersWithDueReports */
+    dueWork('finds partners with reports to write, without a lock', (whose) =>
+      unprepared(sql`/* reports.partnersWithDueReports */
       select report.partner_id from reports.reports as report join reports.turns as turn on turn.partner_id = report.partner_id
       where report.status in ('Queued', 'Running') and report.due_at <= ${now} and report.period_to <= ${certainUntil}
         and ${whose(sql`report.partner_id`)}

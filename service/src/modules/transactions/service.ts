@@ -273,7 +273,11 @@ function viewAt({ row, timeline, id }: TransactionView, moment: Date): Transacti
   const { status, createdAt } = known.at(-1) ?? { status: 'Pending' as const, createdAt: row.createdAt.toISOString() }
   const updatedAt = new Date(createdAt)
   if (status !== 'Pending') return { id, timeline: known, row: { ...row, status, updatedAt } }
-  return { id, timeline: known, row: { ...row, status, updatedAt, errorKey: null, debtor: null, transactionHash: null } }
+  return {
+    id,
+    timeline: known,
+    row: { ...row, status, updatedAt, errorKey: null, debtor: null, transactionHash: null },
+  }
 }
 
 /** Refuses: not_found, for each read alone. */

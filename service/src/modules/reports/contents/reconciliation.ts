@@ -43,7 +43,12 @@ type Account = {
   readonly closing: Minor
   readonly reserved: Minor
 }
-type OpenCase = { readonly currency: Currency | null; readonly kind: string; readonly count: bigint; readonly booked: Minor }
+type OpenCase = {
+  readonly currency: Currency | null
+  readonly kind: string
+  readonly count: bigint
+  readonly booked: Minor
+}
 type Group = { readonly category: string; readonly status: string; readonly count: number; readonly amount: Minor }
 
 export function reconciliation(deps: ReconciliationDeps, partnerId: string, head: Head): Content {
@@ -171,4 +176,3 @@ function currencyRows(
     check('suspense = open cases', sum(cases.map(({ booked }) => booked)), suspense?.closing ?? 0n),
   ]
 }
-

@@ -83,7 +83,13 @@ async function sectionOf(
   }
   const summary = async () => {
     const { lines: count, creditLines, credits, debits } = await ledger.sumOfPeriod(db, filter, period)
-    return { lines: Number(count), creditLines: Number(creditLines), credits, debits, closing: opening + credits - debits }
+    return {
+      lines: Number(count),
+      creditLines: Number(creditLines),
+      credits,
+      debits,
+      closing: opening + credits - debits,
+    }
   }
   return { currency: account.currency, accountId: account.id, opening, lines, summary }
 }

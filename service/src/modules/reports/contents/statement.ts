@@ -29,11 +29,7 @@ export function bookingText(counterAccount: AccountName, amount: bigint): string
   return amount < 0n ? debit : credit
 }
 
-export async function statement(
-  deps: SectionDeps,
-  partnerId: string,
-  head: Head,
-): Promise<Content> {
+export async function statement(deps: SectionDeps, partnerId: string, head: Head): Promise<Content> {
   const sections = await sectionsOf(deps, {
     partnerId,
     customerId: head.customer?.id ?? null,

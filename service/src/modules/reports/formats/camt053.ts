@@ -29,10 +29,7 @@ const entryOf = ({ id, time, text, reference, amount }: Line): StatementEntry =>
   text,
 })
 
-export async function* camt053(
-  { head, sections }: Content,
-  count: (lines: number) => void,
-): AsyncGenerator<string> {
+export async function* camt053({ head, sections }: Content, count: (lines: number) => void): AsyncGenerator<string> {
   const { period, partnerName, customer } = head
   const section = present(sections[0], 'a statement in one currency has one section')
   const { currency, accountId = '', opening, lines } = section
