@@ -22,7 +22,8 @@ export async function copyRows(url: string, statement: string, target: Writable)
         handleRowDescription: () => undefined,
         handleDataRow: () => undefined,
       }
-      client.query(query as unknown as string)
+      // Its end is reported by the handlers.
+      void client.query(query as unknown as string)
     })
   } finally {
     await client.end()

@@ -10,6 +10,7 @@ const nouns: Readonly<Record<Tag, string>> = {
   accounts: 'Accounts?',
   beneficiaries: 'Beneficiar(?:y|ies)',
   customers: 'Customers?',
+  fx: 'Fx',
   payouts: '(?:Fiat)?Payouts?',
   reports: 'Reports?',
   simulations: 'Simulations?',
@@ -21,10 +22,14 @@ const nouns: Readonly<Record<Tag, string>> = {
 /** Names that the rule would make unclear. */
 const names: Partial<Readonly<Record<OperationId, string>>> = {
   createCustomerAccount: 'createForCustomer',
+  createFxPayout: 'createFx',
   getCustomerAccount: 'getForCustomer',
   testSubscription: 'sendTest',
   simulateDeposit: 'createDeposit',
   simulateWithdrawal: 'createWithdrawal',
+  simulateCredit: 'createCredit',
+  reverseSimulatedCredit: 'reverseCredit',
+  simulateEvent: 'sendEvent',
 }
 
 function nameOf(id: OperationId, tag: Tag): string {

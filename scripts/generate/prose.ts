@@ -105,6 +105,7 @@ export const tagDescriptions: Readonly<Record<Tag, string>> = {
   accounts: 'Customer IBANs and partner balances.',
   beneficiaries: 'The payees of payouts. A beneficiary belongs to a customer or to the partner itself.',
   customers: 'Customers and their identity (KYC) data.',
+  fx: 'Exchange rates, quotes that hold for a time, and conversions between balances.',
   payouts: 'Fiat payouts to beneficiaries, idempotent by `idempotencyKey`.',
   reports: 'Statements, transactions, fees and reconciliations as files, and their schedules.',
   simulations: 'Sandbox only: simulated deposits and withdrawals with a chosen outcome.',

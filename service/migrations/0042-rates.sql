@@ -7,15 +7,15 @@ create schema rates;
 create table rates.sheets (
   id uuid primary key,
   source text not null,
-  -- when the rates held, by the source; the newest sheet is the one with the latest time.
+  -- when the rates held, by the source; the newest sheet of a source is the one with the latest time.
   as_of timestamptz not null,
   read_at timestamptz not null,
   -- json: for each currency its rate for one euro, as decimal text.
   quotes text not null,
   -- json: which of them a simulation has set by hand. They stay until they are set again.
   by_hand text not null,
-  -- a simulation has stopped the source: no quotes until a rate is set by hand.
+  -- a simulation has stopped the source: nothing is quoted until another one starts it again.
   stopped boolean not null,
-  unique (as_of, id)
+  constraint sheets_newest unique (source, as_of, id)
 );
 select public.replicate('rates.sheets');

@@ -23,6 +23,9 @@ create table fx.quotes (
   fee_amount bigint not null check (fee_amount >= 0),
   -- of rates.sheets.
   sheet_id uuid not null,
+  -- of the request; null: it had no key.
+  idempotency_key text check (length(idempotency_key) between 1 and 255),
+  request_fingerprint text,
   customer_id uuid,
   created_at timestamptz not null,
   expires_at timestamptz not null,
@@ -35,6 +38,7 @@ create table fx.quotes (
   constraint quotes_accepted_by_one check ((accepted_at is null) = (accepted_by is null)),
   constraint quotes_accepted_in_time check (accepted_at < expires_at)
 ) with (fillfactor = 80);
+create unique index quotes_key on fx.quotes (partner_id, idempotency_key) where idempotency_key is not null;
 select public.shard('fx.quotes');
 
 create table fx.conversions (

@@ -57,8 +57,8 @@ create table reports.chunks (
 );
 select public.shard('reports.chunks');
 
--- When a report of the partner was last claimed: the partner that waits longest is next. Whoever creates or claims a report
--- of the partner locks the row.
+-- When a report of the partner was last claimed: the partner that waits longest is next. A request or a claim of a
+-- report of the partner locks the row.
 create table reports.turns (
   partner_id uuid not null references access.partners (id),
   served_at timestamptz not null,

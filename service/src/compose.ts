@@ -14,7 +14,6 @@ import {
   type Log,
   type Loop,
   minuteMs,
-  momentOfId,
   present,
   type Sealer,
   secondMs,
@@ -24,15 +23,8 @@ import {
 import { createIdempotency, sealedAnswers } from './idempotency/index.ts'
 import { type Cases, createCases } from './cases/index.ts'
 import { createCheckpoints, createLedger, type Ledger } from './ledger/index.ts'
-import {
-  createMailQueue,
-  folderTransport,
-  readMailbox,
-  sealedMailSecrets,
-  smtpTransport,
-  startMailWorker,
-} from './mail/index.ts'
-import { type Observability, type QueueProbe, startQueueAges } from './observability/index.ts'
+import { createMailQueue, sealedMailSecrets, startMailWorker } from './mail/index.ts'
+import { type Observability, startQueueAges } from './observability/index.ts'
 import { createEventOutbox, payloadOf, sampleOf } from './events/index.ts'
 import { analyseWhatHasGrown, type Database, type SealedColumn, tracedDatabase, type Tx } from './postgres/index.ts'
 import {
@@ -43,29 +35,25 @@ import {
   type SandboxBank,
   sandboxConnectorId,
 } from './rails/index.ts'
+import { queueProbes } from './probes.ts'
+import { createConfiguredRates, type Rates } from './rates/index.ts'
 import { accountsRoutes, createAccounts } from './modules/accounts/index.ts'
 import { beneficiariesRoutes, createBeneficiaries } from './modules/beneficiaries/index.ts'
 import { createCustomers, customersRoutes, sealedKyc } from './modules/customers/index.ts'
 import { createDeposits, type Deposits } from './modules/deposits/index.ts'
-import { createAcceptances } from './modules/fx/index.ts'
+import { createFx, fxRoutes } from './modules/fx/index.ts'
 import { createPayouts, payoutsRoutes } from './modules/payouts/index.ts'
-import {
-  createReports,
-  createReportWork,
-  renderReportMail,
-  reportsRoutes,
-  type ReportWork,
-} from './modules/reports/index.ts'
+import { mailParts, mailTemplates } from './mails.ts'
+import { createReports, reportsRoutes, startReports } from './modules/reports/index.ts'
 import { createSimulations, simulationsRoutes } from './modules/simulations/index.ts'
 import { createTransactions, transactionsRoutes } from './modules/transactions/index.ts'
-import { createUsers, renderInvitation, usersRoutes } from './modules/users/index.ts'
+import { createUsers, usersRoutes } from './modules/users/index.ts'
 import {
   endpointStatistics,
   createTestDeliveries,
   createDeliveryEngine,
   sealedWebhookSecrets,
   createEndpointAlerts,
-  renderEndpointAlert,
   type Sample,
 } from './delivery/index.ts'
 import { webhooksRoutes } from './modules/webhooks/index.ts'
@@ -78,6 +66,7 @@ export type Service = {
   readonly cases: Cases
   readonly deposits: Deposits
   readonly ledger: Ledger
+  readonly rates: Rates
   readonly sealer: Sealer
   /** Every column with sealed values. */
   readonly sealedColumns: readonly SealedColumn[]
@@ -112,10 +101,11 @@ export type ServiceDeps = {
 const sweepIdleMs = minuteMs
 const growthIdleMs = 2 * secondMs
 const checkpointIdleMs = 10 * secondMs
-/** A report waits for its period anyway. */
-const reportIdleMsMin = 250
 
-export type ModulesDeps = Pick<ServiceDeps, 'config' | 'db' | 'clock' | 'log' | 'payoutsPerBatchMax'> & {
+export type ModulesDeps = Pick<
+  ServiceDeps,
+  'config' | 'db' | 'clock' | 'log' | 'observability' | 'payoutsPerBatchMax'
+> & {
   /** Called after a commit with events: the fan-out may start at once. */
   readonly wakeDelivery?: () => void
   /** Default: the sandbox bank on `db`. */
@@ -129,9 +119,8 @@ export type ModulesDeps = Pick<ServiceDeps, 'config' | 'db' | 'clock' | 'log' | 
 /** Everything below the gateway and the workers: ledger, bank, modules, webhook engine. Tests use it as well. */
 export function composeModules(deps: ModulesDeps) {
   const { config, db, clock, log, payoutsPerBatchMax, wakeDelivery = () => undefined } = deps
-  const [masterKey] = config.MASTER_KEY
   const sealer = createSealer(config.MASTER_KEY)
-  const cursors = createCursors(deriveKey(masterKey, 'cursors'))
+  const cursors = createCursors(deriveKey(config.MASTER_KEY[0], 'cursors'))
   const access = createAccess({ db, clock, sealer })
   const ledger = createLedger({ clock })
   const cases = createCases({ db, clock, log, ledger, addOperator: access.addOperator })
@@ -166,10 +155,22 @@ export function composeModules(deps: ModulesDeps) {
   const beneficiaries = createBeneficiaries({ db, clock, cursors, customers })
   const transactions = createTransactions({ db, clock, cursors, eventOutbox, customers })
   const shared = { db, clock, cases, ledger, eventOutbox, customers, transactions }
-  const quotes = createAcceptances({ clock })
-  const payouts = createPayouts({ ...shared, cursors, beneficiaries, quotes, chooseConnector, payoutsPerBatchMax })
+  const rates = createConfiguredRates(config, { db, clock, log, observe: deps.observability?.metrics.fxRatesAge })
+  const fx = createFx({ ...shared, rates, terms: config })
+  const payouts = createPayouts({ ...shared, cursors, beneficiaries, quotes: fx, chooseConnector, payoutsPerBatchMax })
   const deposits = createDeposits({ ...shared, access, ownersOf: accounts.ownersOf })
-  const simulations = createSimulations({ bank, deposits, payouts, access, clock, ...signatureSettings(config) })
+  const simulations = createSimulations({
+    db,
+    clock,
+    bank,
+    accounts,
+    deposits,
+    payouts,
+    rates,
+    access,
+    eventOutbox,
+    ...signatureSettings(config),
+  })
 
   const reports = createReports({ db, clock, cursors, customers, keptDays: config.REPORT_KEPT_DAYS })
   const send = createRequestSender({ clock, allowLoopback: config.WEBHOOK_HTTP, proxy: config.WEBHOOK_PROXY_URL })
@@ -193,6 +194,8 @@ export function composeModules(deps: ModulesDeps) {
     payouts,
     deposits,
     reports,
+    rates,
+    fx,
     simulations,
     testDeliveries,
   }
@@ -216,9 +219,10 @@ const createHandlers = (modules: Modules): AllHandlers => ({
   ...accountsRoutes(modules.accounts, modules.idempotency),
   ...beneficiariesRoutes(modules.beneficiaries, modules.idempotency),
   ...customersRoutes(modules.customers, modules.idempotency),
+  ...fxRoutes(modules.fx),
   ...payoutsRoutes(modules.payouts),
   ...reportsRoutes(modules.reports, modules.idempotency),
-  ...simulationsRoutes(modules.simulations),
+  ...simulationsRoutes(modules.simulations, modules.idempotency),
   ...transactionsRoutes(modules.transactions),
   ...usersRoutes(modules.users, modules.idempotency),
   ...webhooksRoutes(modules.webhooks, modules.testDeliveries, modules.idempotency),
@@ -238,7 +242,7 @@ export function compose(given: ServiceDeps): Service {
   const deps = { ...given, db }
   let delivery: Loop | undefined
   const modules = composeModules({ ...deps, wakeDelivery: () => delivery?.wake() })
-  const { access, cases, connectors, deposits, ledger, payouts, sealer, webhooks } = modules
+  const { access, cases, connectors, deposits, ledger, payouts, rates, sealer, webhooks } = modules
   const settlementWorkers = () =>
     startSettlement({
       log,
@@ -256,6 +260,7 @@ export function compose(given: ServiceDeps): Service {
     cases,
     deposits,
     ledger,
+    rates,
     sealer,
     sealedColumns: [sealedApiSecrets, sealedKyc, sealedWebhookSecrets, sealedMailSecrets, sealedAnswers],
     startSettlement: settlementWorkers,
@@ -313,7 +318,7 @@ const settlementObserver = ({ observability, tracing }: ServiceDeps): Settlement
 })
 
 function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[] {
-  const { access, mailQueue, webhooks } = modules
+  const { access, mailQueue, rates, webhooks } = modules
   const { config, db, clock, log, observability } = deps
   const idleMs = config.WORKER_IDLE_MS
   // Answers 0, so that the loop pauses: a table that is being analysed is still there at the next look.
@@ -337,7 +342,16 @@ function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[]
       idleMs,
       observe: observability?.metrics.mail,
     }),
-    ...startReportWork(deps, modules),
+    ...startReports({
+      ...modules,
+      ...deps,
+      mail: mailQueue,
+      partnerName: access.partnerName,
+      publicUrl: publicUrlOf(config),
+    }),
+    ...(rates.everyMs === undefined
+      ? []
+      : [startLoop({ name: 'rates.refresh', idleMs: rates.everyMs, log, step: rates.refreshStep })]),
     startLoop({ name: 'webhooks.recover', idleMs, log, step: webhooks.recoverStep }),
     startLoop({ name: 'access.nonces', idleMs: sweepIdleMs, log, step: access.sweepNonces }),
     startLoop({ name: 'ledger.checkpoints', idleMs: checkpointIdleMs, log, step: checkpointStep }),
@@ -345,77 +359,10 @@ function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[]
   ]
 }
 
-/** Some loops write reports, so that a long one does not stop the others. */
-function startReportWork(deps: ServiceDeps, modules: Modules): readonly Loop[] {
-  const { access, mailQueue, ledger, cases, customers, transactions } = modules
-  const { config, db, clock, log } = deps
-  const { writeStep, scheduleStep, sweepStep }: ReportWork = createReportWork({
-    db,
-    clock,
-    log,
-    ledger,
-    cases,
-    customers,
-    transactions,
-    mail: mailQueue,
-    partnerName: access.partnerName,
-    keptDays: config.REPORT_KEPT_DAYS,
-    clockDifferenceMsMax: config.REPORT_CLOCK_DIFFERENCE_MS,
-    publicUrl: publicUrlOf(config),
-  })
-  const idleMs = Math.max(config.WORKER_IDLE_MS, reportIdleMsMin)
-  const writers = Array.from({ length: config.REPORT_WRITERS }, (_, index) =>
-    startLoop({ name: `reports.write.${index + 1}`, idleMs, log, step: writeStep }),
-  )
-  return [
-    ...writers,
-    startLoop({ name: 'reports.schedules', idleMs: growthIdleMs, log, step: scheduleStep }),
-    startLoop({ name: 'reports.expiry', idleMs: growthIdleMs, log, step: sweepStep }),
-  ]
-}
-
-/** The queues whose oldest due work a metric shows. */
-function queueProbes(db: Database, modules: Modules): readonly QueueProbe[] {
-  const { cases, eventOutbox, payouts, deposits, connectors, mailQueue, reports, webhooks } = modules
-  return [
-    {
-      name: 'events',
-      oldestDue: async () => {
-        const id = await eventOutbox.oldestPending(db)
-        return id === undefined ? null : momentOfId(id)
-      },
-    },
-    ...connectors.flatMap(({ id, oldestNotification }) => [
-      { name: 'payouts', connector: id, oldestDue: (now: Date) => payouts.oldestDue(id, now) },
-      { name: 'bank_notifications', connector: id, oldestDue: oldestNotification },
-    ]),
-    { name: 'expiring_deposits', oldestDue: deposits.oldestExpired },
-    { name: 'cases', oldestDue: () => cases.oldestOpen() },
-    { name: 'mail', oldestDue: (now) => mailQueue.oldestDue(db, now) },
-    { name: 'reports', oldestDue: reports.oldestDue },
-    { name: 'recoveries', oldestDue: () => webhooks.oldestRecovery() },
-  ]
-}
-
-/** Renders a mail by its kind. */
-const mailTemplates = {
-  invitation: renderInvitation,
-  invitation_resent: renderInvitation,
-  endpoint_alert: renderEndpointAlert,
-  report_ready: renderReportMail,
-  report_failed: renderReportMail,
-}
-
-function mailParts({ config, mailboxFolder }: ServiceDeps) {
-  return {
-    transport: config.SMTP_URL === undefined ? folderTransport(mailboxFolder) : smtpTransport(config.SMTP_URL),
-    from: present(readMailbox(config.MAIL_FROM), 'checked with the configuration'),
-  }
-}
-
 async function composeGateway(deps: ServiceDeps, modules: Modules, form: GatewayForm): Promise<Gateway> {
   const { config, clock, log, observability, tracing } = deps
   const { access } = modules
+  if (form !== 'gateway') await modules.rates.prepare()
   const common = {
     handlers: createHandlers(modules),
     downloads: { open: modules.reports.contentOfLink },

@@ -25,6 +25,7 @@ import { reportSettings } from './modules/reports/index.ts'
 import { observabilitySettings } from './observability/index.ts'
 import { databaseSettings } from './postgres/index.ts'
 import { railsSettings } from './rails/index.ts'
+import { ratesSettings } from './rates/index.ts'
 
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
@@ -90,6 +91,7 @@ export const settings = {
   ...gatewaySettings,
   ...databaseSettings,
   ...railsSettings,
+  ...ratesSettings,
   ...deliverySettings,
   ...mailSettings,
   ...reportSettings,
@@ -233,6 +235,9 @@ function refuseSandboxDefaults(raw: Raw): void {
   if (raw.RAIL_RULES.some(({ connector }) => connector === 'sandbox'))
     refuse('RAIL_RULES must not name sandbox: the sandbox bank moves no money')
   if (raw.RAIL === 'sandbox') refuse('RAIL must not be sandbox: the sandbox bank moves no money')
+  if (raw.FX_RATES.kind === 'sandbox') refuse('FX_RATES must not be sandbox: its rates are made up')
+  if (raw.FX_RATES.kind === 'url' && raw.FX_RATES.url.protocol === 'http:')
+    refuse('FX_RATES must not be http: a rate that is changed on its way costs money')
   if (raw.SMTP_URL === undefined) refuse('SMTP_URL is required: invitations are sent by mail')
 }
 

@@ -38,13 +38,17 @@ const post = (target: string, body: Json | undefined, key: string, as: Client = 
 function otherRequest({ target, body }: ValidRequest): ValidRequest {
   if (body === undefined) return { target: target.replace(/[0-9a-f-]{36}/, randomUUID()) }
   const fields = JSON.parse(body) as Record<string, Json>
-  const [name = '', value] = Object.entries(fields).find(([, field]) => typeof field !== 'object') ?? []
+  const [name = '', value] =
+    Object.entries(fields).find(([key, field]) => typeof field !== 'object' && key !== 'iban' && key !== 'currency') ??
+    []
   const others: Readonly<Record<string, Json>> = {
     email: uniqueEmail(),
     since: new Date(Date.now() - 60_000).toISOString(),
     redirectUrl: 'https://partner.example.com/other',
     url: 'https://partner.example.com/other',
     customerId: world.serviceId,
+    debtorName: 'Someone else',
+    eventType: 'partner.customer.deposit.created',
   }
   const other = others[name] ?? (typeof value === 'number' ? value + 1 : undefined)
   assert.notEqual(other, undefined, `another value for ${name}`)
@@ -53,7 +57,14 @@ function otherRequest({ target, body }: ValidRequest): ValidRequest {
 
 test('POST operations without an idempotency key are exactly those that create nothing', () => {
   const without = subjects.filter(({ operation }) => operation.method === 'POST' && operation.idempotency === undefined)
-  assert.deepEqual(without.map(({ id }) => id).sort(), ['diagnoseSignature', 'enableSubscription', 'testSubscription'])
+  assert.deepEqual(without.map(({ id }) => id).sort(), [
+    'cancelPayout',
+    'diagnoseSignature',
+    'enableSubscription',
+    'reverseSimulatedCredit',
+    'simulateFxRates',
+    'testSubscription',
+  ])
 })
 
 for (const subject of byHeader)
@@ -73,8 +84,9 @@ for (const subject of byHeader)
       code: 'idempotency_key_reused',
       pointer,
     })
-    const { id, guid, invitations, inviteId, eventId } = answers[0]?.json ?? {}
-    const created = guid ?? id ?? inviteId ?? eventId ?? listAt({ data: invitations ?? [{}] })[0]?.inviteId
+    const { id, guid, invitations, inviteId, eventId, creditId, reference } = answers[0]?.json ?? {}
+    const created =
+      guid ?? id ?? inviteId ?? eventId ?? creditId ?? reference ?? listAt({ data: invitations ?? [{}] })[0]?.inviteId
     assert.ok(textAt(refused, 'detail').includes(typeof created === 'string' ? created : world.customer))
   })
 

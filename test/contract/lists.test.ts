@@ -171,7 +171,7 @@ test('200 to each filter of the transactions, and 400 to invalid values', async 
     `beneficiaryId=${randomUUID()}`,
     `idempotencyKey=${randomUUID()}`,
     'category=Conversion',
-    'status=Cancelled',
+    'status=Expired',
     'createdTo=2001-01-01T00:00:00.000Z',
     'createdFrom=2999-01-01T00:00:00.000Z',
   ]

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
+import { eventNames } from '@partner-payments/wire'
 import { type JsonObject, listAt, success, textAt } from '../support/client.ts'
 import { assertShape, transaction as transactionShape } from '../support/documented.ts'
 import { assertProblem, indistinct } from '../support/problem.ts'
@@ -191,4 +192,68 @@ test('404 to a transaction of another partner, and to a reference in another cas
   const swapped = reference.toUpperCase() === reference ? reference.toLowerCase() : reference.toUpperCase()
   if (swapped !== reference)
     assertProblem(await client.get(`/v1/transactions/${swapped}`), { status: 404, code: 'not_found' })
+})
+
+test('a transfer to an IBAN is a completed deposit of its customer, and can be reversed once', async () => {
+  // Its balance changes by nothing else.
+  const own = await otherPartner(service)
+  const guid = textAt(await createCustomer(own), 'guid')
+  const iban = textAt(success(await own.post(`/v1/customers/${guid}/account`)), 'iban')
+  const before = (await balanceOf(own)).posted
+  const transfer = `{"amount":7.50,"currency":"EUR","iban":"${iban}","debtorName":"Ada Byron","remittance":"thank you"}`
+  const credit = success(await own.post('/v1/simulations/credits', transfer))
+  const deposited = await until('the transfer is booked', async () =>
+    (await listAll(own, '/v1/transactions', `&customerId=${guid}`)).find(
+      ({ description, status }) => description === 'thank you' && status === 'Completed',
+    ),
+  )
+  assertShape(transactionShape, deposited)
+  assert.deepEqual(
+    [deposited.type, deposited.status, stepsOf(deposited)],
+    ['PartnerCustomerDeposit', 'Completed', ['Created', 'Accepted', 'Settled', 'Credited']],
+  )
+  assert.equal((deposited.debtorDetails as JsonObject).accountHolderName, 'Ada Byron')
+  assert.equal((await balanceOf(own)).posted - before, 750n)
+  const reversal = `/v1/simulations/credits/${textAt(credit, 'creditId')}/reversal`
+  for (let sent = 0; sent < 2; sent += 1) assert.equal((await own.post(reversal)).status, 204)
+  const reversed = await until('the transfer is reversed', async () =>
+    (await listAll(own, '/v1/transactions', `&customerId=${guid}&category=Withdrawal`)).find(({ description }) =>
+      String(description).startsWith(`Reversal of ${String(deposited.reference)}`),
+    ),
+  )
+  assert.deepEqual([reversed.type, reversed.status], ['PartnerCustomerWithdraw', 'Completed'])
+  assert.equal((await balanceOf(own)).posted, before)
+  assertProblem(await own.post(`/v1/simulations/credits/${randomUUID()}/reversal`), {
+    status: 404,
+    code: 'not_found',
+  })
+})
+
+test("404 for a transfer to an IBAN that is not the partner's", async () => {
+  const other = await otherPartner(service)
+  const guid = textAt(await createCustomer(other), 'guid')
+  const iban = textAt(success(await other.post(`/v1/customers/${guid}/account`)), 'iban')
+  for (const account of [iban, 'DE89370400440532013000'])
+    assertProblem(await client.post('/v1/simulations/credits', `{"amount":1,"currency":"EUR","iban":"${account}"}`), {
+      status: 404,
+      code: 'not_found',
+    })
+})
+
+test('a sample of each event appears in the feed, like a real one', async () => {
+  for (const eventType of eventNames) {
+    const { reference } = success(await client.post('/v1/simulations/events', { eventType }))
+    const found = await until(`a sample of ${eventType} is in the feed`, async () => {
+      let after = ''
+      for (;;) {
+        const page = success(await client.get(`/v1/events?limit=100${after}`))
+        const events = listAt(page)
+        const data = events.map((event) => event.data as JsonObject).find((each) => each.reference === reference)
+        if (data !== undefined) return data
+        if (page.hasMore !== true) return undefined
+        after = `&after=${encodeURIComponent(String(page.nextCursor))}`
+      }
+    })
+    assert.equal(found.eventType, eventType)
+  }
 })

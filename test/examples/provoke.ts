@@ -140,6 +140,33 @@ const ofPayments: Partial<Record<ProblemCode, Provocation>> = {
   },
 }
 
+async function quoteOf({ client }: Stage, kind = 'firm'): Promise<string> {
+  const body = { sellCurrency: 'EUR', buyCurrency: 'USD', sellAmount: 10, kind }
+  return textAt(success(await client.post('/v1/fx/quotes', body)), 'id')
+}
+const convert = ({ client }: Stage, quoteId: string) =>
+  client.post('/v1/fx/conversions', { quoteId, idempotencyKey: randomUUID() })
+
+const ofExchange: Partial<Record<ProblemCode, Provocation>> = {
+  fx_quote_accepted: async (stage) => {
+    const id = await quoteOf(stage)
+    return last(2, () => convert(stage, id))
+  },
+  fx_quote_expired: async (stage) => {
+    const id = await quoteOf(stage)
+    await stage.db.run(sql`
+      update fx.quotes set created_at = created_at - interval '1 hour', expires_at = expires_at - interval '1 hour'
+      where id = ${id}`)
+    return convert(stage, id)
+  },
+  fx_rates_unavailable: async ({ client }) => {
+    success(await client.post('/v1/simulations/fx/rates', { stale: true }))
+    const refused = await client.get('/v1/fx/rates')
+    success(await client.post('/v1/simulations/fx/rates', { stale: false }))
+    return refused
+  },
+}
+
 const ofUsersAndWebhooks: Partial<Record<ProblemCode, Provocation>> = {
   invitation_exists: ({ client }) => {
     const person = invitee()
@@ -263,6 +290,7 @@ export const provocations: Readonly<Partial<Record<ProblemCode, Provocation>>> =
   ...ofRequests,
   ...ofSignatures,
   ...ofPayments,
+  ...ofExchange,
   ...ofUsersAndWebhooks,
   ...ofFailures,
 }

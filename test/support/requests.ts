@@ -43,7 +43,23 @@ const valid: Readonly<Record<OperationId, (world: World) => ValidRequest>> = {
     at('/v1/payouts/fiat', payoutText(world.beneficiary, '10.00', { reference: randomUUID() })),
   listPayouts: () => at('/v1/payouts'),
   getPayout: (world) => at(`/v1/payouts/${world.payout}`),
+  createFxPayout: (world) =>
+    at('/v1/payouts/fx', {
+      quoteId: world.payoutQuote,
+      beneficiaryId: world.foreignBeneficiary,
+      idempotencyKey: randomUUID(),
+      reference: randomUUID(),
+    }),
   cancelPayout: (world) => at(`/v1/payouts/${world.cancelled}/cancel`),
+  getFxRates: () => at('/v1/fx/rates'),
+  createFxQuote: (world) =>
+    at(
+      '/v1/fx/quotes',
+      `{"sellAmount":100.00,${JSON.stringify({ sellCurrency: 'EUR', buyCurrency: 'USD', kind: 'firm', customerId: world.customer }).slice(1)}`,
+    ),
+  getFxQuote: (world) => at(`/v1/fx/quotes/${world.quote}`),
+  createFxConversion: (world) =>
+    at('/v1/fx/conversions', { quoteId: world.quote, idempotencyKey: randomUUID(), reference: randomUUID() }),
   createBeneficiary: (world) =>
     at('/v1/beneficiaries', {
       customerId: world.customer,
@@ -162,6 +178,14 @@ const valid: Readonly<Record<OperationId, (world: World) => ValidRequest>> = {
       signature: 'AAAA',
       canonicalString: 'POST',
     }),
+  simulateCredit: (world) =>
+    at(
+      '/v1/simulations/credits',
+      withAmount({ iban: world.iban, currency: 'EUR', debtorName: 'Ada Lovelace', remittance: 'Thank you' }),
+    ),
+  reverseSimulatedCredit: (world) => at(`/v1/simulations/credits/${world.credit}/reversal`),
+  simulateEvent: () => at('/v1/simulations/events', { eventType: 'transaction.status.changed' }),
+  simulateFxRates: () => at('/v1/simulations/fx/rates', '{"base":"EUR","quote":"USD","rate":1.25,"stale":false}'),
   simulateWithdrawal: (world) =>
     at(
       '/v1/simulations/withdrawals',

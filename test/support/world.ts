@@ -80,16 +80,25 @@ export type World = {
   readonly invitation: string
   readonly subscription: string
   readonly delivery: string
+  /** Of the customer. */
+  readonly iban: string
+  /** A transfer to that IBAN. */
+  readonly credit: string
   readonly recovery: string
   readonly report: string
   readonly schedule: string
+  /** Held, and open for 30 minutes. */
+  readonly quote: string
+  /** Another one, in the currency of `foreignBeneficiary`. */
+  readonly payoutQuote: string
+  readonly foreignBeneficiary: string
 }
 
 /** Creates one resource of each kind and waits until all are final. `hookUrl` receives the deliveries. */
 export async function createWorld(client: Client, hookUrl: string): Promise<World> {
   const customer = await createCustomer(client)
   const guid = textAt(customer, 'guid')
-  success(await client.post(`/v1/customers/${guid}/account`))
+  const iban = textAt(success(await client.post(`/v1/customers/${guid}/account`)), 'iban')
   const beneficiary = textAt(await createBeneficiary(client, { customerId: guid }), 'id')
   const reference = textAt(
     success(await client.post('/v1/payouts/fiat', payoutText(beneficiary, '25.00'))),
@@ -103,6 +112,12 @@ export async function createWorld(client: Client, hookUrl: string): Promise<Worl
   const subscription = success(await client.post('/v1/webhooks', { url: hookUrl, events }))
   await finalTransaction(client, reference)
   const hook = `/v1/webhooks/${textAt(subscription, 'id')}`
+  const transfer = `{"amount":3.00,"currency":"EUR","iban":"${iban}"}`
+  const credit = textAt(success(await client.post('/v1/simulations/credits', transfer)), 'creditId')
+  await until('the transfer has arrived', async () => {
+    const deposits = await listAll(client, '/v1/transactions', `&customerId=${guid}&category=Deposit`)
+    return deposits.some(({ status }) => status === 'Completed')
+  })
   const deposit = { customerId: guid, amount: 5, currency: 'EUR', outcome: 'completed' }
   const deposited = success(await client.post('/v1/simulations/deposits', deposit))
   await finalTransaction(client, textAt(deposited, 'reference'))
@@ -123,6 +138,10 @@ export async function createWorld(client: Client, hookUrl: string): Promise<Worl
   await until('the report is ready', async () => success(await client.get(`/v1/reports/${report}`)).status === 'Ready')
   const monthly = { kind: 'statement', format: 'pdf', currency: 'EUR', frequency: 'monthly', emails: [uniqueEmail()] }
   const schedule = textAt(success(await client.post('/v1/reports/schedules', monthly)), 'id')
+  const quoted = { sellCurrency: 'EUR', buyCurrency: 'USD', sellAmount: 100, kind: 'held' }
+  const quote = textAt(success(await client.post('/v1/fx/quotes', quoted)), 'id')
+  const payoutQuote = textAt(success(await client.post('/v1/fx/quotes', quoted)), 'id')
+  const foreignBeneficiary = textAt(await createBeneficiary(client, { customerId: guid, currency: 'USD' }), 'id')
   return {
     report,
     schedule,
@@ -135,7 +154,12 @@ export async function createWorld(client: Client, hookUrl: string): Promise<Worl
     invitation: textAt(listAt(success(invited), 'invitations')[0] ?? {}, 'inviteId'),
     subscription: textAt(subscription, 'id'),
     delivery,
+    iban,
+    credit,
     recovery,
+    quote,
+    payoutQuote,
+    foreignBeneficiary,
   }
 }
 

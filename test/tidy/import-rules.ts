@@ -108,15 +108,17 @@ export const packageUsers: Readonly<Record<string, readonly string[]>> = {
   ibantools: ['accounts', 'beneficiaries', 'rails'],
   'ipaddr.js': ['delivery', 'gateway'],
   marked: ['gateway'],
+  pdfkit: ['typesetting'],
   nodemailer: ['mail'],
   pg: ['postgres'],
   'pg-boss': [],
   pino: ['kernel'],
   'prom-client': ['observability'],
+  sax: ['rates'],
   'smtp-server': [],
   standardwebhooks: [],
   typebox: ['wire', 'gateway'],
-  undici: ['gateway', 'delivery', 'rails'],
+  undici: ['gateway', 'delivery', 'rails', 'rates'],
 }
 /** Outside the service `pg` serves only what makes databases and what measures them. */
 const pgOutside = /^(?:test\/support|scripts|bench)\//

@@ -39,7 +39,7 @@ suite('imports', () => {
       'core: ledger cases lifecycle events access rails rates mail delivery idempotency',
       'modules: accounts beneficiaries customers deposits fx payouts simulations transactions users webhooks',
       'edges: gateway observability settlement',
-      'composition: cells config compose seed operator process processes child router main',
+      'composition: cells config probes compose seed operator process processes child router main',
     ])
   })
 

@@ -18,6 +18,7 @@ const summaryVerbs: readonly string[] = [
   'Revoke',
   'Rotate',
   'Send',
+  'Request',
   'Simulate',
   'Diagnose',
   'Start',

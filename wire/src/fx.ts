@@ -12,6 +12,7 @@ import {
   Uuid,
   closed,
   described,
+  nullable,
   oneOf,
   optional,
 } from './shapes.ts'
@@ -131,13 +132,29 @@ export const FxConversion = closed({
 
 /** A rate of the sandbox, set by hand. */
 export const SimulatedRate = closed({
-  base: described(optional(Currency), 'The currency that is sold. Without it, no rate is set.', { examples: ['EUR'] }),
-  quote: described(optional(Currency), 'The currency that one unit of `base` buys.', { examples: ['USD'] }),
-  rate: described(optional(Rate), 'Units of `quote` for one unit of `base`: a mid rate, without margin.', {
-    examples: [1.25],
+  base: described(optional(Currency), 'The currency that is sold. Give `base`, `quote` and `rate` together.', {
+    examples: ['EUR'],
   }),
+  quote: described(optional(Currency), 'The currency that one unit of `base` buys.', { examples: ['USD'] }),
+  rate: described(
+    optional(nullable(Rate)),
+    'Units of `quote` for one unit of `base`: a mid rate, without margin. From 0.000001 to 1,000,000 with at most 10 decimal digits. Null: the pair follows the simulated market again.',
+    { examples: [1.25] },
+  ),
   stale: described(
     optional(Type.Boolean()),
-    'True stops the source: quotes are refused with 503 `fx_rates_unavailable`. False starts it again.',
+    'True stops the rates: quotes are refused with 503 `fx_rates_unavailable`. False starts them again.',
+  ),
+})
+const RateByHand = closed({
+  currency: described(Currency, 'The currency that one euro buys.'),
+  rate: described(Rate, 'Units of `currency` for one euro.'),
+})
+export const SimulatedRates = closed({
+  asOf: described(Timestamp, 'From this time on the change holds.'),
+  stale: described(Type.Boolean(), 'True while the rates are stopped.'),
+  setByHand: described(
+    Type.Array(RateByHand),
+    'Every rate of the sandbox that was set by hand, for one euro, by whichever partner.',
   ),
 })

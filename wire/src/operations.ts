@@ -5,6 +5,7 @@
 import * as accounts from './accounts.ts'
 import * as beneficiaries from './beneficiaries.ts'
 import * as customers from './customers.ts'
+import * as fx from './fx.ts'
 import * as payouts from './payouts.ts'
 import type { ProblemCode } from './problems.ts'
 import * as reports from './reports.ts'
@@ -18,6 +19,7 @@ export const tags = [
   'accounts',
   'beneficiaries',
   'customers',
+  'fx',
   'payouts',
   'reports',
   'simulations',
@@ -61,6 +63,7 @@ export type Operation = {
 
 const customerId = { id: CustomerRef }
 const invitationId = { invitationId: described(Uuid, 'The `inviteId` of the invitation.') }
+const quoteId = { quoteId: described(Uuid, 'The `id` of the quote.') }
 const payoutId = { id: described(Uuid, 'The `id` of the payout.') }
 const beneficiaryId = { id: described(Uuid, 'The `id` of the beneficiary.') }
 const subscriptionId = { id: described(Uuid, 'The `id` of the webhook subscription.') }
@@ -198,6 +201,94 @@ export const operations = {
     description:
       'Returns a payout by its `id`. To look up a payment by `reference`, use `GET /v1/transactions/{reference}`.',
     refusals: ['not_found'],
+  },
+  getFxRates: {
+    tag: 'fx',
+    method: 'GET',
+    path: '/v1/fx/rates',
+    query: fx.RatesQuery,
+    response: fx.Rates,
+    permission: 'fx:read',
+    source: 'extension',
+    summary: 'Retrieve exchange rates',
+    description:
+      'Returns the newest rates between `base` and every currency that it can be exchanged for. `midRate` is the rate ' +
+      'of the source, `rate` that of a firm quote. Only a quote holds: a rate here may differ a moment later. Rates ' +
+      'that are too old are refused with 503 `fx_rates_unavailable`.',
+    refusals: ['currency_not_supported', 'fx_rates_unavailable'],
+  },
+  createFxQuote: {
+    tag: 'fx',
+    method: 'POST',
+    path: '/v1/fx/quotes',
+    body: fx.FxQuoteCreate,
+    response: fx.FxQuote,
+    idempotency: 'header',
+    permission: 'fx:write',
+    source: 'extension',
+    summary: 'Create an exchange quote',
+    description:
+      'Offers an exchange at a rate that holds until `expiresAt`. Give either `sellAmount` or `buyAmount`. For a given ' +
+      '`sellAmount` the bought amount is rounded down. For a given `buyAmount` the sold amount is rounded up. The fee is ' +
+      'a part of `sellAmount`. No money is reserved. Accept the quote once, by a conversion or by a payout in the ' +
+      'bought currency. Idempotent by `Idempotency-Key`; without a key a repeated request makes another quote.',
+    refusals: ['validation_failed', 'not_found', 'currency_not_supported', 'fx_rates_unavailable'],
+  },
+  getFxQuote: {
+    tag: 'fx',
+    method: 'GET',
+    path: '/v1/fx/quotes/{quoteId}',
+    params: quoteId,
+    response: fx.FxQuote,
+    permission: 'fx:read',
+    source: 'extension',
+    summary: 'Retrieve an exchange quote',
+    description:
+      'Returns the quote with its current status. A quote that was not accepted is `Expired` from `expiresAt` on.',
+    refusals: ['not_found'],
+  },
+  createFxConversion: {
+    tag: 'fx',
+    method: 'POST',
+    path: '/v1/fx/conversions',
+    body: fx.FxConversionCreate,
+    response: fx.FxConversion,
+    idempotency: 'body',
+    permission: 'fx:write',
+    source: 'extension',
+    summary: 'Create a conversion from a quote',
+    description:
+      'Accepts the quote and exchanges at once: the sold amount leaves its balance and the bought amount enters the ' +
+      'other. The transaction has the category `Conversion` and is `Completed`. List conversions with ' +
+      '`GET /v1/transactions?category=Conversion`. A quote is accepted once: any other attempt is refused with 422 ' +
+      '`fx_quote_accepted`, which names the transaction. Idempotent by `idempotencyKey`. A refused request uses up ' +
+      'neither its key nor its quote.',
+    refusals: ['not_found', 'fx_quote_expired', 'fx_quote_accepted', 'insufficient_funds'],
+  },
+  createFxPayout: {
+    tag: 'payouts',
+    method: 'POST',
+    path: '/v1/payouts/fx',
+    body: payouts.FxPayoutCreate,
+    response: payouts.FxPayout,
+    idempotency: 'body',
+    permission: 'payouts:write',
+    source: 'extension',
+    summary: 'Create a payout in another currency',
+    description:
+      'Accepts a quote and pays what it buys to the beneficiary. The sold amount is reserved from its balance. If the ' +
+      'payout fails, nothing is exchanged and the sold amount is available again. Money that the bank returns after the ' +
+      'settlement is credited in the bought currency. A quote is accepted once, before it expires. Idempotent by ' +
+      '`idempotencyKey`, as a fiat payout is. A refused request uses up neither its key nor its quote.',
+    refusals: [
+      'not_found',
+      'fx_quote_expired',
+      'fx_quote_accepted',
+      'insufficient_funds',
+      'currency_not_supported',
+      'beneficiary_currency_mismatch',
+      'beneficiary_not_payable',
+    ],
   },
   cancelPayout: {
     tag: 'payouts',
@@ -672,6 +763,23 @@ export const operations = {
     refusals: ['not_found', 'currency_not_supported'],
     sandboxOnly: true,
   },
+  simulateFxRates: {
+    tag: 'simulations',
+    method: 'POST',
+    path: '/v1/simulations/fx/rates',
+    body: fx.SimulatedRate,
+    response: fx.SimulatedRates,
+    permission: 'simulations:write',
+    source: 'extension',
+    summary: 'Simulate an exchange rate',
+    description:
+      'Sets the mid rate of a pair in the sandbox, until it is set again. `rate: null` lets the pair follow the ' +
+      'simulated market again. `stale: true` stops the rates, so that quotes are refused with 503 ' +
+      '`fx_rates_unavailable`. `stale: false` starts them again. The rates are shared: every partner of the sandbox sees ' +
+      'the change. Quotes that were made before keep their rate.',
+    refusals: ['validation_failed', 'currency_not_supported', 'fx_rates_unavailable'],
+    sandboxOnly: true,
+  },
   simulateWithdrawal: {
     tag: 'simulations',
     method: 'POST',
@@ -687,6 +795,53 @@ export const operations = {
       'its steps asynchronously. Idempotent by `idempotencyKey` or `Idempotency-Key`; without a key a repeated ' +
       'request creates a second withdrawal.',
     refusals: ['not_found', 'currency_not_supported', 'insufficient_funds'],
+    sandboxOnly: true,
+  },
+  simulateCredit: {
+    tag: 'simulations',
+    method: 'POST',
+    path: '/v1/simulations/credits',
+    body: simulations.SimulatedCreditCreate,
+    response: simulations.SimulatedCredit,
+    idempotency: 'header',
+    permission: 'simulations:write',
+    source: 'extension',
+    summary: 'Simulate a transfer to an IBAN',
+    description:
+      'Simulates a transfer that nothing announced. The sandbox bank credits the IBAN and reports it: the customer gets a ' +
+      'completed deposit. If `remittance` contains the creditor reference of a waiting checkout session, the session is ' +
+      'paid instead. Idempotent by `Idempotency-Key`; without a key a repeated request sends a second transfer.',
+    refusals: ['not_found', 'currency_not_supported'],
+    sandboxOnly: true,
+  },
+  reverseSimulatedCredit: {
+    tag: 'simulations',
+    method: 'POST',
+    path: '/v1/simulations/credits/{creditId}/reversal',
+    params: { creditId: described(Uuid, 'The `creditId` of the simulated transfer.') },
+    permission: 'simulations:write',
+    source: 'extension',
+    summary: 'Reverse a simulated transfer',
+    description:
+      'The sandbox bank takes the credit back. A new, linked transaction takes the money from the balance. If the balance ' +
+      'is too small, the operator bears it until a person decides. A repetition changes nothing.',
+    refusals: ['not_found'],
+    sandboxOnly: true,
+  },
+  simulateEvent: {
+    tag: 'simulations',
+    method: 'POST',
+    path: '/v1/simulations/events',
+    body: simulations.SimulatedEventCreate,
+    response: simulations.SimulatedEvent,
+    idempotency: 'header',
+    permission: 'simulations:write',
+    source: 'extension',
+    summary: 'Send a sample of an event',
+    description:
+      'Appends a sample of the event to your feed. Every subscription that wants the event receives it like a real one: ' +
+      'signed, retried and in order. Its data name no existing transaction. Idempotent by `Idempotency-Key`.',
+    refusals: [],
     sandboxOnly: true,
   },
   diagnoseSignature: {
@@ -745,8 +900,8 @@ export const operations = {
     source: 'extension',
     summary: 'Create a schedule of reports',
     description:
-      'Creates a report at the end of each day, week or month and mails a link to it when it is ready. Whoever has the ' +
-      'link can read the report until it expires. A partner has at most 20 schedules.',
+      'Creates a report at the end of each day, week or month and mails a link to it when it is ready. Everyone who has ' +
+      'the link can read the report until it expires. A partner has at most 20 schedules.',
     refusals: ['not_found', 'currency_not_supported', 'report_format_not_supported', 'report_schedule_limit_reached'],
   },
   listReportSchedules: {
@@ -769,7 +924,7 @@ export const operations = {
     response: reports.ReportSchedule,
     permission: 'reports:read',
     source: 'extension',
-    summary: 'Get a schedule of reports',
+    summary: 'Retrieve a schedule of reports',
     description: 'Returns the schedule, with the time of its next report.',
     refusals: ['not_found'],
   },
@@ -792,7 +947,7 @@ export const operations = {
     response: reports.Report,
     permission: 'reports:read',
     source: 'extension',
-    summary: 'Get a report',
+    summary: 'Retrieve a report',
     description: 'Returns the status and the progress of the report; once it is `Ready`, also its length and hash.',
     refusals: ['not_found'],
   },
@@ -815,7 +970,7 @@ export const operations = {
     content: [...new Set(Object.values(reports.reportMediaTypes))],
     permission: 'reports:read',
     source: 'extension',
-    summary: 'Read the content of a report',
+    summary: 'Retrieve the content of a report',
     description:
       'Streams the file. `Range` reads a part of it (206), so that an interrupted download continues; send the `ETag` ' +
       'as `If-Range`. If the report is deleted meanwhile, the connection ends before `Content-Length` bytes.',

@@ -62,6 +62,38 @@ export const FiatPayoutCreate = closed({
   ),
 })
 
+const quotedKey = described(
+  IdempotencyKey,
+  'Your key of this payout, 1 to 255 characters, unique among your payouts of this kind. Repeat it to retry the same payout.',
+)
+const remittance = described(
+  optional(Reference),
+  'Text for the beneficiary, 1 to 140 characters. Also the transaction reference, if you have not used it before.',
+)
+
+/** A payout in a currency that an accepted quote buys. */
+export const FxPayoutCreate = closed({
+  quoteId: described(Uuid, 'The quote to accept. What it buys is paid to the beneficiary.'),
+  beneficiaryId: described(Uuid, 'The beneficiary that receives the payout, in the bought currency of the quote.'),
+  idempotencyKey: quotedKey,
+  reference: remittance,
+})
+
+/** A payout in tokens, to the wallet of a beneficiary. */
+export const TokenPayoutCreate = closed({
+  amount: described(
+    PaymentAmount,
+    'Amount in units of `currency`: 0.01 to 10,000,000.00, at most 6 decimal digits. Reserved at once.',
+    { examples: [12.5] },
+  ),
+  beneficiaryId: described(Uuid, 'The beneficiary whose wallet receives the tokens.'),
+  currency: described(Currency, 'The token: `USDC` or `EURC`. Must equal the currency of the beneficiary.', {
+    examples: ['USDC'],
+  }),
+  idempotencyKey: quotedKey,
+  reference: remittance,
+})
+
 const documented = {
   amount: described(Amount, 'Amount in major units of `currency`.'),
   beneficiaryAccount: described(Iban, 'IBAN that receives the money.'),
@@ -82,10 +114,31 @@ const documented = {
 /** Interface document, Fiat payout: response body. */
 export const FiatPayout = closed(documented)
 
+const sold = {
+  sellAmount: described(
+    optional(Amount),
+    'What left the balance, in major units of `sellCurrency`. Only with exchange.',
+  ),
+  sellCurrency: described(optional(Currency), 'The currency that was sold for the payout. Only with exchange.'),
+  quoteId: described(optional(Uuid), 'The quote that the payout has accepted. Only with exchange.'),
+}
+/** The fields of a fiat payout, and what was sold for it. */
+export const FxPayout = closed({ ...documented, ...sold })
+export const TokenPayout = closed({
+  ...documented,
+  beneficiaryAccount: described(Type.String(), 'Address of the wallet that receives the tokens.'),
+})
+
 /** The payout in get and list: the documented fields, the identifiers of related resources, and times. */
 export const PayoutRecord = closed({
   id: described(Uuid, 'Identifies the payout.'),
   ...documented,
+  beneficiaryAccount: described(Type.String(), 'IBAN or address of the wallet that receives the money.'),
+  ...sold,
+  transactionHash: described(
+    optional(Type.String()),
+    'Hash of the blockchain transaction. Only for tokens that were sent.',
+  ),
   idempotencyKey: described(
     optional(Type.String()),
     'The idempotency key of the request. Absent for a simulated withdrawal without a key.',

@@ -7,6 +7,7 @@ import {
   IdempotencyKey,
   PaymentAmount,
   Type,
+  Uuid,
   closed,
   described,
   oneOf,
@@ -14,6 +15,7 @@ import {
   text,
   nullable,
 } from './shapes.ts'
+import { eventNames } from './events.ts'
 import { LikelyMistake } from './problems.ts'
 import { transactionStatuses } from './transactions.ts'
 
@@ -61,6 +63,32 @@ export const Simulated = closed({
   status: described(oneOf(transactionStatuses), 'Status of the transaction when the request was answered.'),
   amount: described(Amount, 'Amount in major units of `currency`.'),
   currency: described(Currency, 'Currency of the transaction.'),
+})
+
+/** Money that arrives without an announcement: a transfer to an IBAN that you have given to a customer. */
+export const SimulatedCreditCreate = closed({
+  iban: described(text(34), 'An IBAN of one of your customers, which is credited.'),
+  amount: described(PaymentAmount, amountText, { examples: [100] }),
+  currency: described(Currency, 'Currency of the transfer, ISO 4217 alpha-3.'),
+  debtorName: described(optional(nullable(text(140))), 'Name of the payer. Default: `Sandbox Payer`.'),
+  remittance: described(
+    optional(nullable(text(140))),
+    'What the payer writes. A creditor reference (ISO 11649) of a checkout session pays that session.',
+    { examples: ['RF18 5390 0754 7034'] },
+  ),
+})
+export const SimulatedCredit = closed({
+  creditId: described(Uuid, 'Identifies the credit at the sandbox bank. Reverse it by this id.'),
+  amount: described(Amount, 'Amount in major units of `currency`.'),
+  currency: described(Currency, 'Currency of the credit.'),
+})
+
+export const SimulatedEventCreate = closed({
+  eventType: described(oneOf(eventNames), 'The event to send.', { examples: ['partner.customer.deposit.completed'] }),
+})
+export const SimulatedEvent = closed({
+  eventType: described(Type.String(), 'The event.'),
+  reference: described(Type.String(), 'The `reference` in its data. It names no transaction.'),
 })
 
 /**

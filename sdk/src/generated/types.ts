@@ -277,6 +277,40 @@ export type FiatPayoutCreate = {
   readonly reference?: string | undefined
 }
 
+export type FxPayout = {
+  /** Amount in major units of `currency`. */
+  readonly amount: Amount
+  /** IBAN that receives the money. */
+  readonly beneficiaryAccount: string
+  /** Name of the account holder when the payout was accepted. */
+  readonly beneficiaryName: string
+  /** Currency of the payout, ISO 4217 alpha-3. */
+  readonly currency: string
+  /** The idempotency key of the request. */
+  readonly idempotencyKey: string
+  /** Reference of the transaction. Find the payment by it at `GET /v1/transactions/{reference}`. */
+  readonly reference: string
+  /** `Pending`: accepted; the amount is reserved. `PendingApproval`: waits for the approval of a second person. `Processing`: being submitted to the bank. `Sent`: the bank accepted the instruction. `Completed`: settled. `Failed`: refused or rejected; the reserved amount is available again. Final. `Returned`: settled, then returned by the bank in a new refund transaction. Final. `Cancelled`: cancelled before submission. Final. */
+  readonly status: PayoutStatus
+  /** What left the balance, in major units of `sellCurrency`. Only with exchange. */
+  readonly sellAmount?: Amount
+  /** The currency that was sold for the payout. Only with exchange. */
+  readonly sellCurrency?: string
+  /** The quote that the payout has accepted. Only with exchange. */
+  readonly quoteId?: string
+}
+
+export type FxPayoutCreate = {
+  /** The quote to accept. What it buys is paid to the beneficiary. */
+  readonly quoteId: string
+  /** The beneficiary that receives the payout, in the bought currency of the quote. */
+  readonly beneficiaryId: string
+  /** Your key of this payout, 1 to 255 characters, unique among your payouts of this kind. Repeat it to retry the same payout. */
+  readonly idempotencyKey: string
+  /** Text for the beneficiary, 1 to 140 characters. Also the transaction reference, if you have not used it before. */
+  readonly reference?: string | undefined
+}
+
 export type Invitation = {
   /** Identifies the invitation. */
   readonly inviteId: string
@@ -509,7 +543,7 @@ export type PayoutRecord = {
   readonly id: string
   /** Amount in major units of `currency`. */
   readonly amount: Amount
-  /** IBAN that receives the money. */
+  /** IBAN or address of the wallet that receives the money. */
   readonly beneficiaryAccount: string
   /** Name of the account holder when the payout was accepted. */
   readonly beneficiaryName: string
@@ -521,6 +555,14 @@ export type PayoutRecord = {
   readonly reference: string
   /** `Pending`: accepted; the amount is reserved. `PendingApproval`: waits for the approval of a second person. `Processing`: being submitted to the bank. `Sent`: the bank accepted the instruction. `Completed`: settled. `Failed`: refused or rejected; the reserved amount is available again. Final. `Returned`: settled, then returned by the bank in a new refund transaction. Final. `Cancelled`: cancelled before submission. Final. */
   readonly status: PayoutStatus
+  /** What left the balance, in major units of `sellCurrency`. Only with exchange. */
+  readonly sellAmount?: Amount
+  /** The currency that was sold for the payout. Only with exchange. */
+  readonly sellCurrency?: string
+  /** The quote that the payout has accepted. Only with exchange. */
+  readonly quoteId?: string
+  /** Hash of the blockchain transaction. Only for tokens that were sent. */
+  readonly transactionHash?: string
   /** The beneficiary. Absent for a simulated withdrawal. */
   readonly beneficiaryId?: string
   /** The `guid` of the customer. Absent for a payout of the partner itself. */
@@ -667,6 +709,28 @@ export type Simulated = {
   readonly currency: string
 }
 
+export type SimulatedCredit = {
+  /** Identifies the credit at the sandbox bank. Reverse it by this id. */
+  readonly creditId: string
+  /** Amount in major units of `currency`. */
+  readonly amount: Amount
+  /** Currency of the credit. */
+  readonly currency: string
+}
+
+export type SimulatedCreditCreate = {
+  /** An IBAN of one of your customers, which is credited. */
+  readonly iban: string
+  /** Amount in major units of `currency`: 0.01 to 10,000,000.00, at most 2 decimal digits. */
+  readonly amount: AmountInput
+  /** Currency of the transfer, ISO 4217 alpha-3. */
+  readonly currency: string
+  /** Name of the payer. Default: `Sandbox Payer`. */
+  readonly debtorName?: string | null | undefined
+  /** What the payer writes. A creditor reference (ISO 11649) of a checkout session pays that session. */
+  readonly remittance?: string | null | undefined
+}
+
 export type SimulatedDepositCreate = {
   /** The `guid` or the `serviceId` of the customer. */
   readonly customerId: string
@@ -682,6 +746,18 @@ export type SimulatedDepositCreate = {
   readonly idempotencyKey?: string | null | undefined
   /** A JSON object of at most 4096 bytes. The events of the deposit return it unchanged. */
   readonly customFields?: { readonly [name: string]: unknown } | null | undefined
+}
+
+export type SimulatedEvent = {
+  /** The event. */
+  readonly eventType: string
+  /** The `reference` in its data. It names no transaction. */
+  readonly reference: string
+}
+
+export type SimulatedEventCreate = {
+  /** The event to send. */
+  readonly eventType: 'partner.customer.deposit.created' | 'partner.customer.deposit.initiated' | 'partner.customer.deposit.submitted' | 'partner.customer.deposit.accepted' | 'partner.customer.deposit.failed' | 'partner.customer.deposit.completed' | 'partner.customer.deposit.expired' | 'partner.customer.withdrawal.requested' | 'partner.customer.withdrawal.accepted' | 'partner.customer.withdrawal.sent' | 'partner.customer.withdrawal.failed' | 'transaction.status.changed'
 }
 
 export type SimulatedWithdrawalCreate = {
@@ -1480,6 +1556,11 @@ export type ListPayoutsQuery = {
   readonly createdTo?: string | undefined
 }
 
+export type GetFxRatesQuery = {
+  /** The currency that is sold. Default: EUR. */
+  readonly base?: string | undefined
+}
+
 export type ListBeneficiariesQuery = {
   /** Items per page, 1 to 100. Default: 25. */
   readonly limit?: number | string | undefined
@@ -1593,6 +1674,143 @@ export type OperationResults = {
   readonly createFiatPayout: FiatPayout
   readonly listPayouts: PayoutPage
   readonly getPayout: PayoutRecord
+  readonly getFxRates: {
+    /** The currency that is sold. */
+    readonly base: string
+    /** Where the rates come from. */
+    readonly source: string
+    /** The time at which the rates held, by their source. */
+    readonly asOf: string
+    /** One entry for each currency that `base` can be exchanged for. */
+    readonly rates: readonly {
+      /** The currency that one unit of `base` buys. */
+      readonly currency: string
+      /** Units of `currency` for one unit of `base`, without margin. */
+      readonly midRate: Amount
+      /** The rate of a firm quote now, with margin, at most 8 significant digits. */
+      readonly rate: Amount
+      /** The margin in basis points of `midRate`: 100 are one percent. */
+      readonly marginBasisPoints: number
+    }[]
+  }
+  readonly createFxQuote: {
+    /** Identifies the quote. */
+    readonly id: string
+    /** `Open`: it can be accepted. `Accepted`: it was accepted once. `Expired`: it was not accepted before `expiresAt`. */
+    readonly status: 'Open' | 'Accepted' | 'Expired'
+    /** `firm`: holds for 45 seconds. `held`: holds for 30 minutes. */
+    readonly kind: 'firm' | 'held'
+    /** The currency that leaves the balance. */
+    readonly sellCurrency: string
+    /** What leaves the balance, the fee included, in major units of `sellCurrency`. */
+    readonly sellAmount: Amount
+    /** The currency that is bought. */
+    readonly buyCurrency: string
+    /** What is bought, in major units of `buyCurrency`. */
+    readonly buyAmount: Amount
+    /** Units of `buyCurrency` for one unit of `sellCurrency`, with the margin taken off. */
+    readonly rate: Amount
+    /** The fee, in the sold currency. Zero if there is none. */
+    readonly fee: {
+      /** Part of `sellAmount` that is not exchanged, in major units of `currency`. */
+      readonly amount: Amount
+      /** The sold currency. */
+      readonly currency: string
+    }
+    /** The rate between the two currencies by the source, without margin. */
+    readonly midRate: Amount
+    /** The difference between `midRate` and `rate`, for what is exchanged. */
+    readonly margin: {
+      /** What `midRate` would have bought more, in major units of `currency`. */
+      readonly amount: Amount
+      /** The bought currency. */
+      readonly currency: string
+      /** The margin in basis points of `midRate`: 100 are one percent. */
+      readonly basisPoints: number
+    }
+    /** Time of creation. */
+    readonly createdAt: string
+    /** From this time on the quote cannot be accepted. */
+    readonly expiresAt: string
+    /** The `guid` of the customer. Absent for the money of the partner. */
+    readonly customerId?: string
+    /** Reference of the transaction that has accepted the quote. Absent before. */
+    readonly acceptedBy?: string
+  }
+  readonly getFxQuote: {
+    /** Identifies the quote. */
+    readonly id: string
+    /** `Open`: it can be accepted. `Accepted`: it was accepted once. `Expired`: it was not accepted before `expiresAt`. */
+    readonly status: 'Open' | 'Accepted' | 'Expired'
+    /** `firm`: holds for 45 seconds. `held`: holds for 30 minutes. */
+    readonly kind: 'firm' | 'held'
+    /** The currency that leaves the balance. */
+    readonly sellCurrency: string
+    /** What leaves the balance, the fee included, in major units of `sellCurrency`. */
+    readonly sellAmount: Amount
+    /** The currency that is bought. */
+    readonly buyCurrency: string
+    /** What is bought, in major units of `buyCurrency`. */
+    readonly buyAmount: Amount
+    /** Units of `buyCurrency` for one unit of `sellCurrency`, with the margin taken off. */
+    readonly rate: Amount
+    /** The fee, in the sold currency. Zero if there is none. */
+    readonly fee: {
+      /** Part of `sellAmount` that is not exchanged, in major units of `currency`. */
+      readonly amount: Amount
+      /** The sold currency. */
+      readonly currency: string
+    }
+    /** The rate between the two currencies by the source, without margin. */
+    readonly midRate: Amount
+    /** The difference between `midRate` and `rate`, for what is exchanged. */
+    readonly margin: {
+      /** What `midRate` would have bought more, in major units of `currency`. */
+      readonly amount: Amount
+      /** The bought currency. */
+      readonly currency: string
+      /** The margin in basis points of `midRate`: 100 are one percent. */
+      readonly basisPoints: number
+    }
+    /** Time of creation. */
+    readonly createdAt: string
+    /** From this time on the quote cannot be accepted. */
+    readonly expiresAt: string
+    /** The `guid` of the customer. Absent for the money of the partner. */
+    readonly customerId?: string
+    /** Reference of the transaction that has accepted the quote. Absent before. */
+    readonly acceptedBy?: string
+  }
+  readonly createFxConversion: {
+    /** Reference of the transaction. Find the conversion by it at `GET /v1/transactions/{reference}`. */
+    readonly reference: string
+    /** Status of the transaction: `Completed`. */
+    readonly status: 'Pending' | 'Completed' | 'Unsuccessful' | 'Cancelled' | 'Expired'
+    /** The quote that was accepted. */
+    readonly quoteId: string
+    /** The currency that leaves the balance. */
+    readonly sellCurrency: string
+    /** What leaves the balance, the fee included, in major units of `sellCurrency`. */
+    readonly sellAmount: Amount
+    /** The currency that is bought. */
+    readonly buyCurrency: string
+    /** What is bought, in major units of `buyCurrency`. */
+    readonly buyAmount: Amount
+    /** Units of `buyCurrency` for one unit of `sellCurrency`, with the margin taken off. */
+    readonly rate: Amount
+    /** The fee, in the sold currency. Zero if there is none. */
+    readonly fee: {
+      /** Part of `sellAmount` that is not exchanged, in major units of `currency`. */
+      readonly amount: Amount
+      /** The sold currency. */
+      readonly currency: string
+    }
+    /** The idempotency key of the request. */
+    readonly idempotencyKey: string
+    /** Time of the conversion. */
+    readonly createdAt: string
+  }
+  readonly createFxPayout: FxPayout
   readonly cancelPayout: PayoutRecord
   readonly createBeneficiary: Beneficiary
   readonly listBeneficiaries: BeneficiaryPage
@@ -1626,7 +1844,23 @@ export type OperationResults = {
   readonly getSubscriptionStatistics: SubscriptionStatistics
   readonly listEvents: FeedPage
   readonly simulateDeposit: Simulated
+  readonly simulateFxRates: {
+    /** From this time on the change holds. */
+    readonly asOf: string
+    /** True while the rates are stopped. */
+    readonly stale: boolean
+    /** Every rate of the sandbox that was set by hand, for one euro, by whichever partner. */
+    readonly setByHand: readonly {
+      /** The currency that one euro buys. */
+      readonly currency: string
+      /** Units of `currency` for one euro. */
+      readonly rate: Amount
+    }[]
+  }
   readonly simulateWithdrawal: Simulated
+  readonly simulateCredit: SimulatedCredit
+  readonly reverseSimulatedCredit: void
+  readonly simulateEvent: SimulatedEvent
   readonly diagnoseSignature: SignatureDiagnosis
   readonly createReport: {
     /** Identifies the report. */
@@ -1946,6 +2180,242 @@ export type Namespaces = {
      */
     readonly update: (id: string, body: CustomerUpdate, options?: CallOptions) => Promise<Customer>
   }
+  readonly fx: {
+    /**
+     * Retrieve exchange rates.
+     *
+     * Returns the newest rates between `base` and every currency that it can be exchanged for. `midRate` is the rate
+     * of the source, `rate` that of a firm quote. Only a quote holds: a rate here may differ a moment later. Rates
+     * that are too old are refused with 503 `fx_rates_unavailable`.
+     *
+     * `GET /v1/fx/rates`, permission `fx:read`.
+     * Problem codes: currency_not_supported, fx_rates_unavailable.
+     */
+    readonly getRates: (query?: GetFxRatesQuery, options?: CallOptions) => Promise<{
+    /** The currency that is sold. */
+    readonly base: string
+    /** Where the rates come from. */
+    readonly source: string
+    /** The time at which the rates held, by their source. */
+    readonly asOf: string
+    /** One entry for each currency that `base` can be exchanged for. */
+    readonly rates: readonly {
+      /** The currency that one unit of `base` buys. */
+      readonly currency: string
+      /** Units of `currency` for one unit of `base`, without margin. */
+      readonly midRate: Amount
+      /** The rate of a firm quote now, with margin, at most 8 significant digits. */
+      readonly rate: Amount
+      /** The margin in basis points of `midRate`: 100 are one percent. */
+      readonly marginBasisPoints: number
+    }[]
+  }>
+    /**
+     * Create an exchange quote.
+     *
+     * Offers an exchange at a rate that holds until `expiresAt`. Give either `sellAmount` or `buyAmount`. For a
+     * given `sellAmount` the bought amount is rounded down. For a given `buyAmount` the sold amount is rounded up.
+     * The fee is a part of `sellAmount`. No money is reserved. Accept the quote once, by a conversion or by a payout
+     * in the bought currency. Idempotent by `Idempotency-Key`; without a key a repeated request makes another quote.
+     *
+     * `POST /v1/fx/quotes`, permission `fx:write`.
+     * Problem codes: validation_failed, not_found, currency_not_supported, fx_rates_unavailable,
+     * request_in_progress, idempotency_key_reused.
+     */
+    readonly createQuote: (body: {
+      /** The currency that leaves the balance. */
+      readonly sellCurrency: string
+      /** The currency that is bought. Must differ from `sellCurrency`. */
+      readonly buyCurrency: string
+      /** Amount to sell, the fee included, in major units of `sellCurrency`: at most 10,000,000.00. Give exactly one of the two amounts. */
+      readonly sellAmount?: AmountInput | undefined
+      /** Amount to buy in major units of `buyCurrency`: at most 10,000,000.00. Give exactly one of the two amounts. */
+      readonly buyAmount?: AmountInput | undefined
+      /** `firm`: holds for 45 seconds. `held`: holds for 30 minutes, at a wider margin. Default: `firm`. */
+      readonly kind?: 'firm' | 'held' | undefined
+      /** The customer whose money is exchanged: its `guid` or its `serviceId`. Without it, the money of the partner. */
+      readonly customerId?: string | undefined
+    }, options?: CallOptions) => Promise<{
+    /** Identifies the quote. */
+    readonly id: string
+    /** `Open`: it can be accepted. `Accepted`: it was accepted once. `Expired`: it was not accepted before `expiresAt`. */
+    readonly status: 'Open' | 'Accepted' | 'Expired'
+    /** `firm`: holds for 45 seconds. `held`: holds for 30 minutes. */
+    readonly kind: 'firm' | 'held'
+    /** The currency that leaves the balance. */
+    readonly sellCurrency: string
+    /** What leaves the balance, the fee included, in major units of `sellCurrency`. */
+    readonly sellAmount: Amount
+    /** The currency that is bought. */
+    readonly buyCurrency: string
+    /** What is bought, in major units of `buyCurrency`. */
+    readonly buyAmount: Amount
+    /** Units of `buyCurrency` for one unit of `sellCurrency`, with the margin taken off. */
+    readonly rate: Amount
+    /** The fee, in the sold currency. Zero if there is none. */
+    readonly fee: {
+      /** Part of `sellAmount` that is not exchanged, in major units of `currency`. */
+      readonly amount: Amount
+      /** The sold currency. */
+      readonly currency: string
+    }
+    /** The rate between the two currencies by the source, without margin. */
+    readonly midRate: Amount
+    /** The difference between `midRate` and `rate`, for what is exchanged. */
+    readonly margin: {
+      /** What `midRate` would have bought more, in major units of `currency`. */
+      readonly amount: Amount
+      /** The bought currency. */
+      readonly currency: string
+      /** The margin in basis points of `midRate`: 100 are one percent. */
+      readonly basisPoints: number
+    }
+    /** Time of creation. */
+    readonly createdAt: string
+    /** From this time on the quote cannot be accepted. */
+    readonly expiresAt: string
+    /** The `guid` of the customer. Absent for the money of the partner. */
+    readonly customerId?: string
+    /** Reference of the transaction that has accepted the quote. Absent before. */
+    readonly acceptedBy?: string
+  }>
+    /**
+     * Retrieve an exchange quote.
+     *
+     * Returns the quote with its current status. A quote that was not accepted is `Expired` from `expiresAt` on.
+     *
+     * `GET /v1/fx/quotes/{quoteId}`, permission `fx:read`.
+     * Problem codes: not_found.
+     */
+    readonly getQuote: (quoteId: string, options?: CallOptions) => Promise<{
+    /** Identifies the quote. */
+    readonly id: string
+    /** `Open`: it can be accepted. `Accepted`: it was accepted once. `Expired`: it was not accepted before `expiresAt`. */
+    readonly status: 'Open' | 'Accepted' | 'Expired'
+    /** `firm`: holds for 45 seconds. `held`: holds for 30 minutes. */
+    readonly kind: 'firm' | 'held'
+    /** The currency that leaves the balance. */
+    readonly sellCurrency: string
+    /** What leaves the balance, the fee included, in major units of `sellCurrency`. */
+    readonly sellAmount: Amount
+    /** The currency that is bought. */
+    readonly buyCurrency: string
+    /** What is bought, in major units of `buyCurrency`. */
+    readonly buyAmount: Amount
+    /** Units of `buyCurrency` for one unit of `sellCurrency`, with the margin taken off. */
+    readonly rate: Amount
+    /** The fee, in the sold currency. Zero if there is none. */
+    readonly fee: {
+      /** Part of `sellAmount` that is not exchanged, in major units of `currency`. */
+      readonly amount: Amount
+      /** The sold currency. */
+      readonly currency: string
+    }
+    /** The rate between the two currencies by the source, without margin. */
+    readonly midRate: Amount
+    /** The difference between `midRate` and `rate`, for what is exchanged. */
+    readonly margin: {
+      /** What `midRate` would have bought more, in major units of `currency`. */
+      readonly amount: Amount
+      /** The bought currency. */
+      readonly currency: string
+      /** The margin in basis points of `midRate`: 100 are one percent. */
+      readonly basisPoints: number
+    }
+    /** Time of creation. */
+    readonly createdAt: string
+    /** From this time on the quote cannot be accepted. */
+    readonly expiresAt: string
+    /** The `guid` of the customer. Absent for the money of the partner. */
+    readonly customerId?: string
+    /** Reference of the transaction that has accepted the quote. Absent before. */
+    readonly acceptedBy?: string
+  }>
+    /**
+     * Create a conversion from a quote.
+     *
+     * Accepts the quote and exchanges at once: the sold amount leaves its balance and the bought amount enters the
+     * other. The transaction has the category `Conversion` and is `Completed`. List conversions with `GET
+     * /v1/transactions?category=Conversion`. A quote is accepted once: any other attempt is refused with 422
+     * `fx_quote_accepted`, which names the transaction. Idempotent by `idempotencyKey`. A refused request uses up
+     * neither its key nor its quote.
+     *
+     * `POST /v1/fx/conversions`, permission `fx:write`.
+     * Problem codes: not_found, fx_quote_expired, fx_quote_accepted, insufficient_funds, request_in_progress,
+     * idempotency_key_reused.
+     */
+    readonly createConversion: ((body: {
+      /** The quote to accept. A quote can be accepted once, before it expires. */
+      readonly quoteId: string
+      /** Your key of this conversion, 1 to 255 characters, unique among your conversions. Repeat it to retry. */
+      readonly idempotencyKey: string
+      /** The transaction reference, 1 to 140 characters, if you have not used it before. */
+      readonly reference?: string | undefined
+    }, options?: CallOptions) => Promise<{
+    /** Reference of the transaction. Find the conversion by it at `GET /v1/transactions/{reference}`. */
+    readonly reference: string
+    /** Status of the transaction: `Completed`. */
+    readonly status: 'Pending' | 'Completed' | 'Unsuccessful' | 'Cancelled' | 'Expired'
+    /** The quote that was accepted. */
+    readonly quoteId: string
+    /** The currency that leaves the balance. */
+    readonly sellCurrency: string
+    /** What leaves the balance, the fee included, in major units of `sellCurrency`. */
+    readonly sellAmount: Amount
+    /** The currency that is bought. */
+    readonly buyCurrency: string
+    /** What is bought, in major units of `buyCurrency`. */
+    readonly buyAmount: Amount
+    /** Units of `buyCurrency` for one unit of `sellCurrency`, with the margin taken off. */
+    readonly rate: Amount
+    /** The fee, in the sold currency. Zero if there is none. */
+    readonly fee: {
+      /** Part of `sellAmount` that is not exchanged, in major units of `currency`. */
+      readonly amount: Amount
+      /** The sold currency. */
+      readonly currency: string
+    }
+    /** The idempotency key of the request. */
+    readonly idempotencyKey: string
+    /** Time of the conversion. */
+    readonly createdAt: string
+  }>) & ((body: Omit<{
+      /** The quote to accept. A quote can be accepted once, before it expires. */
+      readonly quoteId: string
+      /** Your key of this conversion, 1 to 255 characters, unique among your conversions. Repeat it to retry. */
+      readonly idempotencyKey: string
+      /** The transaction reference, 1 to 140 characters, if you have not used it before. */
+      readonly reference?: string | undefined
+    }, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<{
+    /** Reference of the transaction. Find the conversion by it at `GET /v1/transactions/{reference}`. */
+    readonly reference: string
+    /** Status of the transaction: `Completed`. */
+    readonly status: 'Pending' | 'Completed' | 'Unsuccessful' | 'Cancelled' | 'Expired'
+    /** The quote that was accepted. */
+    readonly quoteId: string
+    /** The currency that leaves the balance. */
+    readonly sellCurrency: string
+    /** What leaves the balance, the fee included, in major units of `sellCurrency`. */
+    readonly sellAmount: Amount
+    /** The currency that is bought. */
+    readonly buyCurrency: string
+    /** What is bought, in major units of `buyCurrency`. */
+    readonly buyAmount: Amount
+    /** Units of `buyCurrency` for one unit of `sellCurrency`, with the margin taken off. */
+    readonly rate: Amount
+    /** The fee, in the sold currency. Zero if there is none. */
+    readonly fee: {
+      /** Part of `sellAmount` that is not exchanged, in major units of `currency`. */
+      readonly amount: Amount
+      /** The sold currency. */
+      readonly currency: string
+    }
+    /** The idempotency key of the request. */
+    readonly idempotencyKey: string
+    /** Time of the conversion. */
+    readonly createdAt: string
+  }>)
+  }
   readonly payouts: {
     /**
      * Create a fiat payout.
@@ -1982,6 +2452,19 @@ export type Namespaces = {
      * Problem codes: not_found.
      */
     readonly get: (id: string, options?: CallOptions) => Promise<PayoutRecord>
+    /**
+     * Create a payout in another currency.
+     *
+     * Accepts a quote and pays what it buys to the beneficiary. The sold amount is reserved from its balance. If the
+     * payout fails, nothing is exchanged and the sold amount is available again. Money that the bank returns after
+     * the settlement is credited in the bought currency. A quote is accepted once, before it expires. Idempotent by
+     * `idempotencyKey`, as a fiat payout is. A refused request uses up neither its key nor its quote.
+     *
+     * `POST /v1/payouts/fx`, permission `payouts:write`.
+     * Problem codes: not_found, fx_quote_expired, fx_quote_accepted, insufficient_funds, currency_not_supported,
+     * beneficiary_currency_mismatch, beneficiary_not_payable, request_in_progress, idempotency_key_reused.
+     */
+    readonly createFx: ((body: FxPayoutCreate, options?: CallOptions) => Promise<FxPayout>) & ((body: Omit<FxPayoutCreate, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<FxPayout>)
     /**
      * Cancel a pending payout.
      *
@@ -2148,8 +2631,8 @@ export type Namespaces = {
     /**
      * Create a schedule of reports.
      *
-     * Creates a report at the end of each day, week or month and mails a link to it when it is ready. Whoever has
-     * the link can read the report until it expires. A partner has at most 20 schedules.
+     * Creates a report at the end of each day, week or month and mails a link to it when it is ready. Everyone who
+     * has the link can read the report until it expires. A partner has at most 20 schedules.
      *
      * `POST /v1/reports/schedules`, permission `reports:write`.
      * Problem codes: not_found, currency_not_supported, report_format_not_supported, report_schedule_limit_reached,
@@ -2259,7 +2742,7 @@ export type Namespaces = {
     readonly hasMore: boolean
   }>
     /**
-     * Get a schedule of reports.
+     * Retrieve a schedule of reports.
      *
      * Returns the schedule, with the time of its next report.
      *
@@ -2298,7 +2781,7 @@ export type Namespaces = {
      */
     readonly deleteSchedule: (id: string, options?: CallOptions) => Promise<void>
     /**
-     * Get a report.
+     * Retrieve a report.
      *
      * Returns the status and the progress of the report; once it is `Ready`, also its length and hash.
      *
@@ -2349,7 +2832,7 @@ export type Namespaces = {
      */
     readonly delete: (id: string, options?: CallOptions) => Promise<void>
     /**
-     * Read the content of a report.
+     * Retrieve the content of a report.
      *
      * Streams the file. `Range` reads a part of it (206), so that an interrupted download continues; send the `ETag`
      * as `If-Range`. If the report is deleted meanwhile, the connection ends before `Content-Length` bytes.
@@ -2372,6 +2855,39 @@ export type Namespaces = {
      */
     readonly createDeposit: (body: SimulatedDepositCreate, options?: CallOptions) => Promise<Simulated>
     /**
+     * Simulate an exchange rate.
+     *
+     * Sets the mid rate of a pair in the sandbox, until it is set again. `rate: null` lets the pair follow the
+     * simulated market again. `stale: true` stops the rates, so that quotes are refused with 503
+     * `fx_rates_unavailable`. `stale: false` starts them again. The rates are shared: every partner of the sandbox
+     * sees the change. Quotes that were made before keep their rate.
+     *
+     * `POST /v1/simulations/fx/rates`, permission `simulations:write`, sandbox only.
+     * Problem codes: validation_failed, currency_not_supported, fx_rates_unavailable.
+     */
+    readonly simulateFxRates: (body: {
+      /** The currency that is sold. Give `base`, `quote` and `rate` together. */
+      readonly base?: string | undefined
+      /** The currency that one unit of `base` buys. */
+      readonly quote?: string | undefined
+      /** Units of `quote` for one unit of `base`: a mid rate, without margin. From 0.000001 to 1,000,000 with at most 10 decimal digits. Null: the pair follows the simulated market again. */
+      readonly rate?: AmountInput | null | undefined
+      /** True stops the rates: quotes are refused with 503 `fx_rates_unavailable`. False starts them again. */
+      readonly stale?: boolean | undefined
+    }, options?: CallOptions) => Promise<{
+    /** From this time on the change holds. */
+    readonly asOf: string
+    /** True while the rates are stopped. */
+    readonly stale: boolean
+    /** Every rate of the sandbox that was set by hand, for one euro, by whichever partner. */
+    readonly setByHand: readonly {
+      /** The currency that one euro buys. */
+      readonly currency: string
+      /** Units of `currency` for one euro. */
+      readonly rate: Amount
+    }[]
+  }>
+    /**
      * Simulate a withdrawal.
      *
      * Simulates a withdrawal of a customer with the chosen outcome and reserves its amount. The sandbox bank runs
@@ -2383,6 +2899,38 @@ export type Namespaces = {
      * idempotency_key_reused.
      */
     readonly createWithdrawal: (body: SimulatedWithdrawalCreate, options?: CallOptions) => Promise<Simulated>
+    /**
+     * Simulate a transfer to an IBAN.
+     *
+     * Simulates a transfer that nothing announced. The sandbox bank credits the IBAN and reports it: the customer
+     * gets a completed deposit. If `remittance` contains the creditor reference of a waiting checkout session, the
+     * session is paid instead. Idempotent by `Idempotency-Key`; without a key a repeated request sends a second
+     * transfer.
+     *
+     * `POST /v1/simulations/credits`, permission `simulations:write`, sandbox only.
+     * Problem codes: not_found, currency_not_supported, request_in_progress, idempotency_key_reused.
+     */
+    readonly createCredit: (body: SimulatedCreditCreate, options?: CallOptions) => Promise<SimulatedCredit>
+    /**
+     * Reverse a simulated transfer.
+     *
+     * The sandbox bank takes the credit back. A new, linked transaction takes the money from the balance. If the
+     * balance is too small, the operator bears it until a person decides. A repetition changes nothing.
+     *
+     * `POST /v1/simulations/credits/{creditId}/reversal`, permission `simulations:write`, sandbox only.
+     * Problem codes: not_found.
+     */
+    readonly reverseCredit: (creditId: string, options?: CallOptions) => Promise<void>
+    /**
+     * Send a sample of an event.
+     *
+     * Appends a sample of the event to your feed. Every subscription that wants the event receives it like a real
+     * one: signed, retried and in order. Its data name no existing transaction. Idempotent by `Idempotency-Key`.
+     *
+     * `POST /v1/simulations/events`, permission `simulations:write`, sandbox only.
+     * Problem codes: request_in_progress, idempotency_key_reused.
+     */
+    readonly sendEvent: (body: SimulatedEventCreate, options?: CallOptions) => Promise<SimulatedEvent>
     /**
      * Diagnose a signed request.
      *

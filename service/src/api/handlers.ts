@@ -46,4 +46,8 @@ export type AllHandlers = { readonly [K in OperationId]: Handler<K> }
  * Operations whose handler consumes the nonce of its call in the transaction that carries out the call, which saves one
  * transaction per request. For every other operation the gateway consumes the nonce before the handler runs.
  */
-export const nonceConsumingOperations: ReadonlySet<OperationId> = new Set(['createFiatPayout'])
+export const nonceConsumingOperations: ReadonlySet<OperationId> = new Set([
+  'createFiatPayout',
+  'createFxQuote',
+  'createFxConversion',
+])

@@ -6,7 +6,13 @@
  * because answers contain signing secrets and personal data. Payouts and deposits keep their keys on their own rows.
  */
 import { createHash } from 'node:crypto'
-import { isRawNumber, type Operations, type OperationId, type ResponseOf } from '@partner-payments/wire'
+import {
+  isRawNumber,
+  parseJsonExactly,
+  type Operations,
+  type OperationId,
+  type ResponseOf,
+} from '@partner-payments/wire'
 import type { Call, Handler } from '../api/index.ts'
 import { type Clock, present, type Sealer } from '../kernel/index.ts'
 import { type Database, KeyTaken, once, type Tx } from '../postgres/index.ts'
@@ -56,7 +62,7 @@ export function createIdempotency(deps: {
   const find = async <K extends OperationId>(key: store.Key): Promise<KeptAnswer<K> | undefined> => {
     const row = await store.answerOf(db, key)
     const sealed = row && present(row.answerSealed, 'a committed key has an answer')
-    return sealed && (JSON.parse(sealer.open(sealed, answerContext(key))) as KeptAnswer<K>)
+    return sealed && (parseJsonExactly(sealer.open(sealed, answerContext(key))) as KeptAnswer<K>)
   }
 
   return {

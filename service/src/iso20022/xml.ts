@@ -1,7 +1,7 @@
 /** Text in XML 1.0. */
 
 /** XML 1.0, section 2.2: these characters have no form in a document, not even as a reference. */
-const forbidden = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g
+const forbidden = /(?![\t\n\r])\p{Cc}|[\ufffe\uffff]/gu
 const special: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' }
 
 /** A character that XML does not have becomes U+FFFD, so that a reader sees that there was one. */

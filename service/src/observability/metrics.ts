@@ -18,6 +18,8 @@ export type Metrics = {
   readonly age: (payment: string, status: string, age: { readonly ageMs: number; readonly limitMs: number }) => void
   /** One attempt to send a mail: `sent`, `postponed` or `given_up`. */
   readonly mail: (outcome: string) => void
+  /** How old the exchange rates are, and how old they may be. */
+  readonly fxRatesAge: (age: { readonly ageMs: number; readonly limitMs: number }) => void
   readonly queueAge: (queue: string, connector: string, ageMs: number) => void
 }
 
@@ -101,6 +103,7 @@ function createPaymentMetrics(registry: Registry): PaymentMetrics {
   return {
     ...createConnectorMetrics(registers),
     age: createAgeMetrics(registers),
+    fxRatesAge: createRatesMetrics(registers),
     bankNotification: (connector, outcome) => notifications.inc({ connector, outcome }),
     mail: (outcome) => mails.inc({ outcome }),
     queueAge: (queue, connector, ageMs) => ages.set({ queue, connector }, ageMs / 1000),
@@ -124,6 +127,23 @@ function createAgeMetrics(registers: Registry[]): Metrics['age'] {
   return (payment, status, { ageMs, limitMs }) => {
     oldest.set({ payment, status }, ageMs / 1000)
     limit.set({ payment, status }, limitMs / 1000)
+  }
+}
+
+function createRatesMetrics(registers: Registry[]): Metrics['fxRatesAge'] {
+  const age = new Gauge({
+    name: 'payments_fx_rates_age_seconds',
+    help: 'Age of the newest exchange rates; of rates that are published on TARGET days, other days do not count',
+    registers,
+  })
+  const limit = new Gauge({
+    name: 'payments_fx_rates_limit_seconds',
+    help: 'How old exchange rates may be; older ones are never quoted',
+    registers,
+  })
+  return ({ ageMs, limitMs }) => {
+    age.set(ageMs / 1000)
+    limit.set(limitMs / 1000)
   }
 }
 

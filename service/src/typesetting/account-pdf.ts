@@ -1,5 +1,5 @@
 /** An account document: a head, a box of balances, and a table that repeats its heads and carries its balance over pages. */
-import { createSheet, type Sheet } from './sheet.ts'
+import { createSheet, page, type Sheet } from './sheet.ts'
 import { printable } from './fonts.ts'
 
 export type DocumentRow = {
@@ -34,7 +34,6 @@ export type AccountDocument = {
   readonly tagged: boolean
 }
 
-export const page = { width: 595.28, height: 841.89, left: 48, right: 48, top: 48, bottom: 56 } as const
 const inner = page.width - page.left - page.right
 /** The right edges of the columns of figures, and the text between. */
 const columns = {
@@ -191,7 +190,7 @@ function drawEmpty({ empty }: DocumentSection, sheet: Sheet, y: number): number 
   return y + heights.carried
 }
 
-/** The limit of the page leaves room for it. */
+/** The limit of the page leaves space for it. */
 function drawClosing({ closing: [label, value] }: DocumentSection, sheet: Sheet, y: number): number {
   sheet.row(() => {
     sheet.text('TD', label, { font: 'bold', size: sizes.body, x: columns.text, y: y + 2 })

@@ -4,8 +4,9 @@
  */
 import PDFDocument from 'pdfkit'
 import { type FontName, fontBytes, fontNames, printable } from './fonts.ts'
-import { page } from './account-pdf.ts'
 
+/** A4 in points, with its margins. */
+export const page = { width: 595.28, height: 841.89, left: 48, right: 48, top: 48, bottom: 56 } as const
 const colors = { ink: '#16202b', muted: '#5b6672', credit: '#0b6b3a', rule: '#c9d0d8', box: '#f3f5f8' } as const
 type Color = 'ink' | 'muted' | 'credit'
 

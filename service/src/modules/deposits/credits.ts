@@ -6,7 +6,7 @@ import type { PaymentMethod, Rail } from '@partner-payments/wire'
 import { isFiat, newId, partnerKey, present } from '../../kernel/index.ts'
 import type { Applied } from '../../lifecycle/index.ts'
 import { createBatcher, type Tx, withoutTransaction } from '../../postgres/index.ts'
-import type { BankNotification } from '../../rails/index.ts'
+import type { BankNotification, Money } from '../../rails/index.ts'
 import type { NewEvent } from '../../events/index.ts'
 import type { Payer } from '../customers/index.ts'
 import type { NewTransaction } from '../transactions/index.ts'
@@ -21,6 +21,8 @@ export type CreditNotification = Extract<BankNotification, { readonly kind: 'cre
 export type Credits = {
   /** Concurrent calls share transactions. `unknown`: no account of ours, and no deposit is named. */
   readonly processCredit: (connector: string, notification: CreditNotification) => Promise<CreditApplied>
+  /** Undefined: the partner has no deposit of this credit. */
+  readonly moneyOfCredit: (tx: Tx, partnerId: string, connector: string, creditId: string) => Promise<Money | undefined>
   /** Takes the money of a credit back and records a case. `unknown`: no deposit was made of the credit. */
   readonly processReversal: (connector: string, notification: ReversalNotification) => Promise<CreditApplied>
 }
@@ -66,6 +68,7 @@ export function createCredits(deps: DepositsDeps, apply: (trigger: CreditOfDepos
       const trigger = { kind: 'credit', connector, partnerId, id, subjectId, creditId, money, debtor, ...hash } as const
       return { applied: await apply(trigger), partnerId }
     },
+    moneyOfCredit: store.moneyOfCredit,
     processReversal: createReverse(deps),
   }
 }

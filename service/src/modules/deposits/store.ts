@@ -164,6 +164,18 @@ export function depositOfCredit(tx: Tx, connector: string, creditId: string): Pr
   )
 }
 
+/** The money of a credit that a partner has got. */
+export function moneyOfCredit(
+  tx: Tx,
+  partnerId: string,
+  connector: string,
+  creditId: string,
+): Promise<{ readonly amount: Minor; readonly currency: Currency } | undefined> {
+  return tx.row(sql`/* deposits.moneyOfCredit */
+    select amount, currency from deposits.deposits
+    where partner_id = ${partnerId} and connector = ${connector} and credit_id = ${creditId}`)
+}
+
 /** Returns 0 if the credit of the deposit was reversed before. */
 export function markReversed(tx: Tx, { partnerId, id }: DepositKey, now: Date): Promise<number> {
   return tx.run(sql`/* deposits.markReversed */

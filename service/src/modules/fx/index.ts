@@ -4,5 +4,7 @@
  * Tables: fx.quotes, fx.conversions. Invariants: a quote is accepted at most once, before it expires, by one transaction;
  * its amounts never change. An exchange is one entry of the ledger over the accounts `fx`.
  */
-export { type Acceptances, createAcceptances, type OpenQuote, type QuoteKey } from './acceptance.ts'
+export { type Acceptances, createAcceptances, type OpenQuote } from './acceptance.ts'
+export { fxRoutes } from './routes.ts'
 export { exchangeTransfers, type ExchangeUse } from './rules.ts'
+export { createFx, type Fx } from './service.ts'

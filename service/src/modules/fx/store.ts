@@ -28,6 +28,8 @@ export type QuoteRow = {
   readonly marginBasisPoints: number
   readonly feeAmount: Minor
   readonly sheetId: string
+  readonly idempotencyKey: string | null
+  readonly requestFingerprint: string | null
   readonly customerId: string | null
   readonly createdAt: Date
   readonly expiresAt: Date
@@ -50,6 +52,8 @@ const quoteTypes: Columns<QuoteRow> = {
   marginBasisPoints: 'integer',
   feeAmount: 'bigint',
   sheetId: 'uuid',
+  idempotencyKey: 'text',
+  requestFingerprint: 'text',
   customerId: 'uuid',
   createdAt: 'timestamptz',
   expiresAt: 'timestamptz',
@@ -59,7 +63,8 @@ const quoteTypes: Columns<QuoteRow> = {
 const quoteColumns = namesOf(quoteTypes)
 const newQuotes = insertBy(quoteTypes, [
   ['partnerId', 'sheetId', 'createdAt', 'acceptedAt', 'acceptedBy'],
-  ['kind', 'sellCurrency', 'buyCurrency', 'midRate', 'rate', 'marginBasisPoints', 'customerId', 'expiresAt'],
+  ['kind', 'sellCurrency', 'buyCurrency', 'midRate', 'rate', 'marginBasisPoints', 'expiresAt'],
+  ['idempotencyKey', 'requestFingerprint', 'customerId'],
 ])
 
 export function insertQuotes(tx: Tx, rows: readonly QuoteRow[]): void {
@@ -69,6 +74,16 @@ export function insertQuotes(tx: Tx, rows: readonly QuoteRow[]): void {
 export function quoteById(tx: Tx, partnerId: string, id: string): Promise<QuoteRow | undefined> {
   return tx.row<QuoteRow>(sql`/* fx.quoteById */
     select ${quoteColumns} from fx.quotes where partner_id = ${partnerId} and id = ${id}`)
+}
+
+export type IdempotencyKey = { readonly partnerId: string; readonly idempotencyKey: string }
+
+/** The quotes of these keys, and perhaps others of the same partners. */
+export function quotesByKeys(tx: Tx, keys: readonly IdempotencyKey[]): Promise<readonly QuoteRow[]> {
+  return tx.rows<QuoteRow>(sql`/* fx.quotesByKeys */
+    select ${quoteColumns} from fx.quotes
+    where ${ofPartners(keys.map((key) => key.partnerId))}
+      and idempotency_key = any(${keys.map((key) => key.idempotencyKey)}::text[])`)
 }
 
 export type QuoteKey = { readonly partnerId: string; readonly id: string }
@@ -98,4 +113,58 @@ export function acceptQuotes(tx: Tx, acceptances: readonly Acceptance[]): void {
         and quote.id = input.id and quote.accepted_at is null`,
     acceptances.length,
   )
+}
+
+export type ConversionRow = {
+  readonly partnerId: string
+  readonly quoteId: string
+  readonly idempotencyKey: string
+  readonly requestFingerprint: string
+  readonly transactionId: string
+  readonly reference: string
+  /** The first transfer of the entry. */
+  readonly entryId: string
+  readonly createdAt: Date
+}
+
+const conversionTypes: Columns<ConversionRow> = {
+  partnerId: 'uuid',
+  quoteId: 'uuid',
+  idempotencyKey: 'text',
+  requestFingerprint: 'text',
+  transactionId: 'uuid',
+  reference: 'text',
+  entryId: 'uuid',
+  createdAt: 'timestamptz',
+}
+const conversionColumns = namesOf(conversionTypes)
+const newConversions = insertBy(conversionTypes, [['partnerId', 'createdAt']], ['partnerId', 'idempotencyKey'])
+
+/** All inserts take keys in one order, so that two batches cannot deadlock. */
+export function insertConversions(tx: Tx, rows: readonly ConversionRow[]): void {
+  tx.later(
+    sql`/* fx.insertConversions */ insert into fx.conversions (${conversionColumns}) ${newConversions(tx, rows)}`,
+  )
+}
+
+/** What was exchanged, and how. */
+export type Conversion = Pick<
+  ConversionRow,
+  'partnerId' | 'quoteId' | 'idempotencyKey' | 'requestFingerprint' | 'reference' | 'createdAt'
+> &
+  Pick<QuoteRow, 'sellCurrency' | 'sellAmount' | 'buyCurrency' | 'buyAmount' | 'rate' | 'feeAmount'>
+
+/** The conversions of these keys with their quotes, and perhaps others of the same partners. */
+export function conversionsByKeys(tx: Tx, keys: readonly IdempotencyKey[]): Promise<readonly Conversion[]> {
+  return tx.rows<Conversion>(sql`/* fx.conversionsByKeys */
+    select conversion.partner_id, conversion.quote_id, conversion.idempotency_key, conversion.request_fingerprint,
+      conversion.reference, conversion.created_at, quote.sell_currency, quote.sell_amount, quote.buy_currency,
+      quote.buy_amount, quote.rate, quote.fee_amount
+    from fx.conversions as conversion
+      join fx.quotes as quote on quote.partner_id = conversion.partner_id and quote.id = conversion.quote_id
+    where ${ofPartners(
+      keys.map((key) => key.partnerId),
+      sql`conversion.partner_id`,
+    )}
+      and conversion.idempotency_key = any(${keys.map((key) => key.idempotencyKey)}::text[])`)
 }

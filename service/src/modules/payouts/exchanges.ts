@@ -40,7 +40,7 @@ export function createFxPayouts(deps: PayoutsDeps) {
     const requestFingerprint = fxFingerprintOf({ quoteId, beneficiaryId, reference })
     return db
       .transaction(async (tx) => {
-        // The lock of the quote lets twins wait for each other.
+        // The lock of the quote lets two requests with one key wait for each other.
         const [quote] = await quotes.lockOpen(tx, [{ partnerId, id: quoteId }])
         const [known] = await store.payoutsByKeys(tx, [{ partnerId, operation, idempotencyKey }])
         if (known !== undefined) return { payout: replayOf(known, requestFingerprint), replayed: true }

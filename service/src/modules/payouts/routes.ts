@@ -12,11 +12,14 @@ export function payoutsRoutes(payouts: Payouts): Handlers<'payouts'> {
       return {
         // A replay repeats the first answer, so that the status is Pending whatever the payout is now.
         body: { ...documented(payout), status: 'Pending', idempotencyKey: body.idempotencyKey },
-        headers: {
-          location: `/v1/transactions/${encodeURIComponent(payout.reference)}`,
-          ...(replayed ? { 'idempotent-replayed': 'true' } : {}),
-        },
+        headers: headersOf(payout, replayed),
       }
+    },
+    createFxPayout: async ({ caller, body, ip }) => {
+      const { payout, replayed } = await payouts.createFx(caller, body, ip)
+      const { idempotencyKey } = body
+      const answer = { ...documented(payout), ...soldFor(payout), status: 'Pending', idempotencyKey } as const
+      return { body: answer, headers: headersOf(payout, replayed) }
     },
     getPayout: async ({ caller, params }) => ({ body: toRecord(await payouts.get(caller.partnerId, params.id)) }),
     cancelPayout: async ({ caller, params }) => ({ body: toRecord(await payouts.cancel(caller.partnerId, params.id)) }),
@@ -26,6 +29,16 @@ export function payoutsRoutes(payouts: Payouts): Handlers<'payouts'> {
     },
   }
 }
+
+const headersOf = ({ reference }: PayoutRow, replayed: boolean) => ({
+  location: `/v1/transactions/${encodeURIComponent(reference)}`,
+  ...(replayed ? { 'idempotent-replayed': 'true' } : {}),
+})
+
+const soldFor = ({ soldAmount, soldCurrency, quoteId }: PayoutRow) =>
+  soldAmount === null || soldCurrency === null || quoteId === null
+    ? {}
+    : { sellAmount: writeAmount(soldAmount, soldCurrency), sellCurrency: soldCurrency, quoteId }
 
 function documented(payout: PayoutRow) {
   return {
@@ -42,6 +55,7 @@ function toRecord(payout: PayoutRow): ResponseOf<'getPayout'> {
   return {
     id: payout.id,
     ...documented(payout),
+    ...soldFor(payout),
     endToEndId: payout.endToEndId,
     rail: payout.rail,
     createdAt: payout.createdAt.toISOString(),
@@ -49,6 +63,7 @@ function toRecord(payout: PayoutRow): ResponseOf<'getPayout'> {
     ...(payout.idempotencyKey === null ? {} : { idempotencyKey: payout.idempotencyKey }),
     ...(payout.beneficiaryId === null ? {} : { beneficiaryId: payout.beneficiaryId }),
     ...(payout.customerId === null ? {} : { customerId: payout.customerId }),
+    ...(payout.transactionHash === null ? {} : { transactionHash: payout.transactionHash }),
     ...(payout.errorKey === null ? {} : { errorKey: payout.errorKey }),
   }
 }

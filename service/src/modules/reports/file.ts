@@ -1,19 +1,15 @@
 /** The file of a report, in parts of one length: written as the content is made, and read without the parts before. */
 import { createHash } from 'node:crypto'
-import { promisify } from 'node:util'
-import { constants, zstdCompress, zstdDecompress } from 'node:zlib'
+import { compress, decompress } from '../../kernel/index.ts'
 import type { Database } from '../../postgres/index.ts'
 import * as store from './store.ts'
 
-/** One part is in memory for each download. A file of a gigabyte has 2,000 of them. */
-export const chunkBytes = 512 * 1024
 /**
- * Each part is compressed by itself, off the thread of requests. PostgreSQL writes uncompressed parts at a tenth of the speed
- * of its own `copy`; lines of a statement shrink to a fifth.
+ * One part is in memory for each download. A file of a gigabyte has 2,000 of them.
+ * Each part is compressed by itself. PostgreSQL writes uncompressed parts at a tenth of the speed of its own `copy`; lines of a
+ * statement shrink to a fifth.
  */
-const compress = promisify(zstdCompress)
-const decompress = promisify(zstdDecompress)
-const compression = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
+const chunkBytes = 512 * 1024
 /** Parts that wait for the database: beyond it the content waits. */
 const writesUnderWayMax = 4
 
@@ -23,7 +19,7 @@ export class LeaseLost extends Error {
 }
 
 export type FileWriter = {
-  /** Resolves when there is room for more. Throws LeaseLost. */
+  /** Resolves when more may follow. Throws LeaseLost. */
   readonly write: (content: string | Uint8Array) => Promise<void>
   readonly end: () => Promise<{ readonly bytes: number; readonly sha256: string }>
 }
@@ -36,7 +32,7 @@ export function createFileWriter(db: Database, claimed: store.ReportRow): FileWr
   const writing: Promise<void>[] = []
 
   const insert = async (at: number, bytes: Uint8Array) => {
-    const compressed = await compress(bytes, compression)
+    const compressed = await compress(bytes)
     if ((await store.insertChunk(db, claimed, at, compressed)) === 0) throw new LeaseLost()
   }
   const flush = async () => {

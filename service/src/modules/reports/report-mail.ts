@@ -68,7 +68,7 @@ export function renderReportMail(mail: MailToRender): MailContent {
   }
   const link = `${baseUrl ?? ''}/reports/${present(mail.secret, 'a pending report mail has its token')}`
   const expiresAt = present(mail.expiresAt, 'a report mail expires with its link')
-  const before = [...intro, 'Whoever has this link can read the report:']
+  const before = [...intro, 'Everyone who has this link can read the report:']
   const end = [`The link works until ${utc(expiresAt)}. Do not pass this mail on.`]
   return {
     subject: `${what.charAt(0).toUpperCase()}${what.slice(1)} of ${partner}`,

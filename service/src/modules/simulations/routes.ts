@@ -1,15 +1,29 @@
 /** Maps operation ids to service calls and response shapes. */
 import type { ResponseOf } from '@partner-payments/wire'
 import { type Answer, type Handlers } from '../../api/index.ts'
+import type { Idempotency } from '../../idempotency/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
 import type { Simulated, Simulations } from './service.ts'
 
-export function simulationsRoutes(simulations: Simulations): Handlers<'simulations'> {
+export function simulationsRoutes(simulations: Simulations, idempotency: Idempotency): Handlers<'simulations'> {
   return {
     simulateDeposit: async ({ caller, body, ip, idempotencyKey }) =>
       toAnswer(await simulations.deposit(caller, { ...body, idempotencyKey: idempotencyKey ?? null }, ip)),
     simulateWithdrawal: async ({ caller, body, ip, idempotencyKey }) =>
       toAnswer(await simulations.withdrawal(caller, { ...body, idempotencyKey: idempotencyKey ?? null }, ip)),
+    simulateCredit: idempotency.handler('simulateCredit', async ({ caller, body }, tx) => {
+      const credit = await simulations.credit(caller, body, tx)
+      return { body: credit, created: `the credit ${credit.creditId}` }
+    }),
+    reverseSimulatedCredit: async ({ caller, params }) => {
+      await simulations.reverseCredit(caller, params.creditId)
+      return { body: undefined }
+    },
+    simulateEvent: idempotency.handler('simulateEvent', async ({ caller, body }, tx) => {
+      const event = await simulations.event(caller, body, tx)
+      return { body: event, created: `the event ${event.reference}` }
+    }),
+    simulateFxRates: async ({ body }) => ({ body: await simulations.fxRates(body) }),
     diagnoseSignature: async ({ caller, body }) => ({ body: await simulations.diagnose(caller, body) }),
   }
 }

@@ -1,11 +1,12 @@
 /** The verbs of the simulations module. */
 import type { BodyOf, ResponseOf } from '@partner-payments/wire'
-import type { Access } from '../../access/index.ts'
-import { type Caller, readAmount, readCurrency, Refusal } from '../../api/index.ts'
-import { type Clock, type Currency, dayMs, type Minor } from '../../kernel/index.ts'
-import type { SandboxBank } from '../../rails/index.ts'
-import type { Deposits } from '../deposits/index.ts'
-import type { Payouts } from '../payouts/index.ts'
+import { type Caller, readAmount, readCurrency } from '../../api/index.ts'
+import { type Currency, dayMs, type Minor } from '../../kernel/index.ts'
+import type { Tx } from '../../postgres/index.ts'
+import { createCredits } from './credits.ts'
+import { requireSandboxCurrency, type SimulationsDeps } from './deps.ts'
+import { createSamples } from './events.ts'
+import { createRatesByHand } from './rates-by-hand.ts'
 import { createSignatureDebugger } from './signature-debugger.ts'
 
 export type Simulated = {
@@ -20,6 +21,14 @@ export type Simulations = {
   readonly deposit: (caller: Caller, body: BodyOf<'simulateDeposit'>, ip: string) => Promise<Simulated>
   /** Refuses with the codes of `deposit`, and with insufficient_funds. */
   readonly withdrawal: (caller: Caller, body: BodyOf<'simulateWithdrawal'>, ip: string) => Promise<Simulated>
+  /** Sends a transfer to an IBAN of the partner. Refuses: validation_failed, not_found (iban), currency_not_supported. */
+  readonly credit: (caller: Caller, body: BodyOf<'simulateCredit'>, tx?: Tx) => Promise<ResponseOf<'simulateCredit'>>
+  /** Refuses: not_found. */
+  readonly reverseCredit: (caller: Caller, creditId: string) => Promise<void>
+  /** Appends a sample of an event. */
+  readonly event: (caller: Caller, body: BodyOf<'simulateEvent'>, tx?: Tx) => Promise<ResponseOf<'simulateEvent'>>
+  /** Sets rates for every partner of the sandbox. Refuses: validation_failed, currency_not_supported, fx_rates_unavailable. */
+  readonly fxRates: (body: BodyOf<'simulateFxRates'>) => Promise<ResponseOf<'simulateFxRates'>>
   /** Verifies the described request with the credential of the caller. Refuses: not_found (revoked meanwhile). */
   readonly diagnose: (caller: Caller, body: BodyOf<'diagnoseSignature'>) => Promise<ResponseOf<'diagnoseSignature'>>
 }
@@ -27,16 +36,7 @@ export type Simulations = {
 /** Far longer than all steps of the bank take, so that a funded deposit does not expire. */
 const fundedDepositExpiryMs = dayMs
 
-export function createSimulations(deps: {
-  readonly bank: SandboxBank
-  readonly deposits: Deposits
-  readonly payouts: Payouts
-  readonly access: Pick<Access, 'credentialOf'>
-  readonly clock: Clock
-  readonly windowSeconds: number
-  /** The public URL of the API, which some clients sign. */
-  readonly publicUrl: string
-}): Simulations {
+export function createSimulations(deps: SimulationsDeps): Simulations {
   const { bank, deposits, payouts } = deps
   return {
     deposit: async (caller, body, ip) => {
@@ -71,11 +71,9 @@ export function createSimulations(deps: {
       const { payout, replayed } = await payouts.simulate(caller, request, ip)
       return { reference: payout.reference, amount, currency, replayed }
     },
+    ...createCredits(deps),
+    event: createSamples(deps),
+    fxRates: createRatesByHand(deps),
     diagnose: createSignatureDebugger(deps),
   }
-}
-
-function requireSandboxCurrency(currency: Currency): void {
-  if (currency === 'USDC' || currency === 'EURC')
-    throw new Refusal('currency_not_supported', `The sandbox bank holds no ${currency}.`)
 }

@@ -87,6 +87,13 @@ export type Transactions = {
    * that another transaction took since `taken` is a unique violation.
    */
   readonly openMany: (tx: Tx, transactions: readonly NewTransaction[], taken: TakenReferences) => readonly Opened[]
+  /** Writes transactions that are Completed at once, as `openMany` and their conclusion with `steps` would, with one write. */
+  readonly completeMany: (
+    tx: Tx,
+    transactions: readonly NewTransaction[],
+    taken: TakenReferences,
+    steps: readonly TimelineStep[],
+  ) => readonly Opened[]
   /** Adds steps to Pending transactions, and moves those with a conclusion as `conclude`. Each transaction may occur once. */
   readonly moveMany: (tx: Tx, moves: readonly Move[]) => Promise<void>
   /** Moves Pending to a final status and appends `transaction.status.changed`. Any other move is an AssertionFailure. */
@@ -137,7 +144,7 @@ type TransactionsDeps = {
 
 export function createTransactions(deps: TransactionsDeps): Transactions {
   const { clock } = deps
-  const openMany = createOpenMany(deps)
+  const { openMany, completeMany } = createOpening(deps)
   const moveMany = createMoveMany(deps)
   return {
     open: async (tx, transaction) => {
@@ -146,6 +153,7 @@ export function createTransactions(deps: TransactionsDeps): Transactions {
     },
     taken,
     openMany,
+    completeMany,
     moveMany,
     conclude: (tx, partnerId, id, { steps, ...conclusion }) => moveMany(tx, [{ partnerId, id, steps, conclusion }]),
     noteAfterEnd: async (tx, partnerId, id, step) => {
@@ -166,23 +174,50 @@ async function taken(tx: Tx, requested: readonly RequestedReference[]): Promise<
   return new Set(rows.map(({ partnerId, reference }) => partnerKey(partnerId, reference)))
 }
 
-function createOpenMany({ clock }: TransactionsDeps): Transactions['openMany'] {
-  return (tx, transactions, alreadyTaken) => {
-    if (transactions.length === 0) return []
-    const now = clock.now()
-    const taken = new Set(alreadyTaken)
-    const rows = transactions.map((transaction): store.TransactionRow => {
-      const { partnerId, reference } = transaction
-      const row = toRow(transaction, now)
-      if (reference === null) return { ...row, reference: ownReference() }
-      const key = partnerKey(partnerId, reference)
-      if (taken.has(key)) return { ...row, reference: ownReference(), userReference: reference }
-      taken.add(key)
-      return { ...row, reference }
-    })
-    store.insertTransactions(tx, rows)
+function createOpening({ clock, eventOutbox }: TransactionsDeps): Pick<Transactions, 'openMany' | 'completeMany'> {
+  const insert = (tx: Tx, rows: readonly store.TransactionRow[]) => {
+    if (rows.length > 0) store.insertTransactions(tx, rows)
     return rows.map(({ id, reference }) => ({ id, reference }))
   }
+  return {
+    openMany: (tx, transactions, taken) => insert(tx, toRows(transactions, taken, clock.now())),
+    completeMany: (tx, transactions, taken, steps) => {
+      const now = clock.now()
+      const rows = toRows(transactions, taken, now).map((row) => completed(row, steps, now))
+      const opened = insert(tx, rows)
+      eventOutbox.appendMany(
+        tx,
+        rows.map((row) => {
+          const data = statusChanged(row, row.status, null)
+          return { partnerId: row.partnerId, type: 'transaction.status.changed' as const, occurredAt: now, data }
+        }),
+      )
+      return opened
+    },
+  }
+}
+
+function toRows(
+  transactions: readonly NewTransaction[],
+  alreadyTaken: TakenReferences,
+  now: Date,
+): readonly store.TransactionRow[] {
+  const taken = new Set(alreadyTaken)
+  return transactions.map((transaction): store.TransactionRow => {
+    const { partnerId, reference } = transaction
+    const row = toRow(transaction, now)
+    if (reference === null) return { ...row, reference: ownReference() }
+    const key = partnerKey(partnerId, reference)
+    if (taken.has(key)) return { ...row, reference: ownReference(), userReference: reference }
+    taken.add(key)
+    return { ...row, reference }
+  })
+}
+
+function completed(row: store.TransactionRow, steps: readonly TimelineStep[], now: Date): store.TransactionRow {
+  const opening = JSON.parse(row.timeline) as readonly store.TimelineEntry[]
+  const ending = steps.map((step) => ({ step, status: 'Completed' as const, createdAt: now.toISOString() }))
+  return { ...row, status: 'Completed', timeline: JSON.stringify([...opening, ...ending]) }
 }
 
 function createMoveMany({ clock, eventOutbox }: TransactionsDeps): Transactions['moveMany'] {

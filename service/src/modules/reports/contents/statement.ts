@@ -24,7 +24,7 @@ const texts: Readonly<Record<string, readonly [credit: string, debit: string]>> 
   fx: ['Currency bought', 'Currency sold'],
   suspense: ['Assigned from suspense', 'Moved to suspense'],
 }
-export function bookingText(counterAccount: AccountName, amount: bigint): string {
+function bookingText(counterAccount: AccountName, amount: bigint): string {
   const [credit, debit] = texts[counterAccount.split('.', 1)[0] ?? ''] ?? ['Correction', 'Correction']
   return amount < 0n ? debit : credit
 }

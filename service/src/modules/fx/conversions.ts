@@ -1,0 +1,213 @@
+/**
+ * Converts: accepts quotes and exchanges at once. Conversions that are asked for at the same time share a transaction: lock
+ * the quotes, check the funds, write, answer.
+ */
+import type { BodyOf } from '@partner-payments/wire'
+import { createNonceBatcher } from '../../access/index.ts'
+import { type Caller, type OpenNonce, Refusal } from '../../api/index.ts'
+import { type Currency, currencies, newId, partnerKey, present } from '../../kernel/index.ts'
+import { type BalancesRead, createFundsCheck, type EntryRequest, insufficientFunds } from '../../ledger/index.ts'
+import type { BatchPosition, Tx } from '../../postgres/index.ts'
+import type { NewTransaction, TakenReferences } from '../transactions/index.ts'
+import { type Acceptances, createAcceptances, type OpenQuote } from './acceptance.ts'
+import type { FxDeps } from './deps.ts'
+import { answerOnce, type KeyedCall, keysOf, type Made, type Outcome, submitUntilAnswered } from './keys.ts'
+import { exchangeTransfers } from './rules.ts'
+import * as store from './store.ts'
+
+type ConversionCall = KeyedCall & {
+  readonly caller: Caller
+  readonly nonce: OpenNonce | undefined
+  readonly ip: string
+  readonly quoteId: string
+  readonly idempotencyKey: string
+  readonly reference: string | null
+}
+type Found = {
+  readonly conversions: readonly store.Conversion[]
+  readonly references: TakenReferences
+  readonly balances: BalancesRead
+}
+type Answers = Map<ConversionCall, Outcome<store.Conversion>>
+type Accepted = { readonly call: ConversionCall; readonly quote: OpenQuote }
+
+const conversionsPerBatchMax = 128
+const batchesUnderWayMax = 2
+const secondBatchMin = 32
+
+/** The verb that submits a conversion to the batches. Refuses: see `Fx`. */
+export function createConverting(deps: FxDeps) {
+  const batched = createNonceBatcher({
+    db: deps.db,
+    ...createBatchWork(deps),
+    callsMax: conversionsPerBatchMax,
+    batchesMax: batchesUnderWayMax,
+    secondBatchMin,
+    planOnce: true,
+    partnerOf: ({ partnerId }) => partnerId,
+  })
+  return async (
+    caller: Caller,
+    body: BodyOf<'createFxConversion'>,
+    ip: string,
+    nonce?: OpenNonce,
+  ): Promise<Made<store.Conversion>> => {
+    const { idempotencyKey, reference = null } = body
+    const { partnerId } = caller
+    const quoteId = body.quoteId.toLowerCase()
+    const requestFingerprint = JSON.stringify([quoteId, reference])
+    const request = { quoteId, idempotencyKey, requestFingerprint, reference }
+    return submitUntilAnswered(batched, { partnerId, caller, nonce, ip, ...request })
+  }
+}
+
+function createBatchWork(deps: FxDeps) {
+  const { ledger, transactions } = deps
+  const acceptances = createAcceptances(deps)
+  const funds = createFundsCheck(ledger)
+
+  const read = async (tx: Tx, calls: readonly ConversionCall[]): Promise<Found> => {
+    const mark = funds.markRead()
+    const movements = calls.flatMap(({ partnerId }) => possibleMovements(partnerId))
+    // Sent together: the batch waits for one round trip.
+    const [conversions, references, accounts] = await Promise.all([
+      store.conversionsByKeys(tx, keysOf(calls)),
+      transactions.taken(tx, calls),
+      ledger.accountsOf(tx, movements),
+    ])
+    return { conversions, references, balances: { accounts, mark } }
+  }
+
+  const convert = async (
+    tx: Tx,
+    calls: readonly ConversionCall[],
+    found: Found,
+    position: BatchPosition | undefined,
+  ): Promise<Answers> => {
+    const answers: Answers = new Map()
+    const accepted = await lockQuotes(acceptances, tx, calls, answers)
+    await resubmitReplays(tx, answers)
+    if (accepted.length === 0) return answers
+    const requests = accepted.map(({ quote }) => ({ transfers: exchangeTransfers(quote, toBalance) }))
+    const fits = await funds.check(tx, requests, found.balances, position)
+    const funded = accepted.filter(({ call, quote }, index) => {
+      if (fits[index] !== true) answers.set(call, insufficientFunds(quote.sellCurrency))
+      return fits[index]
+    })
+    for (const [call, row] of await write(deps, acceptances, tx, funded, found))
+      answers.set(call, { row, replayed: false })
+    return answers
+  }
+
+  const work = (tx: Tx, calls: readonly ConversionCall[], found: Found, position: BatchPosition | undefined) =>
+    answerOnce({
+      calls,
+      found: found.conversions,
+      keyed: (conversion) => conversion,
+      pointer: '/idempotencyKey',
+      work: (firstCalls) => convert(tx, firstCalls, found, position),
+    })
+  return { read, work }
+}
+
+const toBalance = { kind: 'direct', creditOfBuy: 'balance' } as const
+
+/** Every account that an exchange may touch: which ones it does is known only with its quote. */
+const possibleMovements = (partnerId: string) =>
+  (Object.keys(currencies) as Currency[]).flatMap((currency) => [
+    { partnerId, currency, debit: 'balance', credit: 'fx' } as const,
+    { partnerId, currency, debit: 'balance', credit: 'fees' } as const,
+  ])
+
+/** Refuses, for each call alone: not_found, fx_quote_expired, fx_quote_accepted. A quote goes to its first call. */
+async function lockQuotes(
+  { lockOpen }: Acceptances,
+  tx: Tx,
+  calls: readonly ConversionCall[],
+  answers: Answers,
+): Promise<readonly Accepted[]> {
+  const quotes = await lockOpen(
+    tx,
+    calls.map(({ partnerId, quoteId: id }) => ({ partnerId, id })),
+  )
+  const given = new Set<string>()
+  return calls.flatMap((call, index) => {
+    const quote = present(quotes[index], 'each call has a quote or a refusal')
+    if (quote instanceof Refusal) answers.set(call, quote)
+    else if (given.has(quote.id)) answers.set(call, 'resubmit')
+    else {
+      given.add(quote.id)
+      return [{ call, quote }]
+    }
+    return []
+  })
+}
+
+/**
+ * While a call waited for the lock of its quote, a duplicate of its key in another process may have accepted the quote. Then
+ * the call runs again, and finds the conversion of its key.
+ */
+async function resubmitReplays(tx: Tx, answers: Answers): Promise<void> {
+  const late = [...answers].flatMap(([call, answer]) =>
+    answer instanceof Refusal && answer.code === 'fx_quote_accepted' ? [call] : [],
+  )
+  if (late.length === 0) return
+  const keys = new Set((await store.conversionsByKeys(tx, keysOf(late))).map(keyOf))
+  for (const call of late) if (keys.has(keyOf(call))) answers.set(call, 'resubmit')
+}
+
+const keyOf = ({ partnerId, idempotencyKey }: Pick<store.Conversion, 'partnerId' | 'idempotencyKey'>) =>
+  partnerKey(partnerId, idempotencyKey)
+
+/** Sends the writes with the commit. A key or a reference that another transaction took since the read is a unique violation. */
+async function write(
+  { clock, transactions, ledger }: FxDeps,
+  { markAccepted }: Acceptances,
+  tx: Tx,
+  accepted: readonly Accepted[],
+  { references, balances }: Found,
+): Promise<readonly (readonly [ConversionCall, store.Conversion])[]> {
+  if (accepted.length === 0) return []
+  const now = clock.now()
+  const opened = transactions.completeMany(tx, accepted.map(toTransaction), references, ['Settled', 'Credited'])
+  const written = accepted.map(({ call, quote }, index) => {
+    const { id: transactionId, reference } = present(opened[index], 'each conversion has a transaction')
+    const { partnerId, quoteId, idempotencyKey, requestFingerprint } = call
+    const keys = { partnerId, quoteId, idempotencyKey, requestFingerprint, transactionId, reference }
+    return { call, quote, row: { ...keys, entryId: newId(), createdAt: now } }
+  })
+  store.insertConversions(
+    tx,
+    written.map(({ row }) => row),
+  )
+  markAccepted(
+    tx,
+    written.map(({ quote, row: { reference } }) => ({ quote, reference })),
+  )
+  const entries = written.map(({ quote, row: { entryId, reference } }) => {
+    const moved = { partyId: quote.customerId ?? quote.partnerId, reference }
+    const transfers: EntryRequest['transfers'] = exchangeTransfers(quote, toBalance)
+    return { id: entryId, transfers: transfers.map((transfer) => ({ ...transfer, ...moved })) }
+  })
+  await ledger.enterMany(tx, entries, balances.accounts)
+  return written.map(({ call, quote, row }) => [call, { ...quote, ...row }])
+}
+
+function toTransaction({ call, quote }: Accepted): NewTransaction {
+  const { caller, ip, idempotencyKey, reference } = call
+  return {
+    partnerId: quote.partnerId,
+    reference,
+    amount: quote.sellAmount,
+    currency: quote.sellCurrency,
+    category: 'Conversion',
+    direction: 'Internal',
+    type: 'Conversion',
+    rail: null,
+    customerId: quote.customerId,
+    steps: ['Created'],
+    idempotencyKey,
+    exchange: { userAmount: quote.buyAmount, userCurrency: quote.buyCurrency, quoteExpiresAt: quote.expiresAt },
+    partnerUser: { id: caller.serviceAccountId, name: caller.name, ipAddress: ip },
+  }
+}

@@ -1,0 +1,45 @@
+/** The queues whose oldest due work a metric shows. */
+import type { Cases } from './cases/index.ts'
+import type { DeliveryEngine } from './delivery/index.ts'
+import type { EventOutbox } from './events/index.ts'
+import { momentOfId } from './kernel/index.ts'
+import type { MailQueue } from './mail/index.ts'
+import type { Deposits } from './modules/deposits/index.ts'
+import type { Payouts } from './modules/payouts/index.ts'
+import type { Reports } from './modules/reports/index.ts'
+import type { QueueProbe } from './observability/index.ts'
+import type { Database } from './postgres/index.ts'
+import type { Connector } from './rails/index.ts'
+
+type Probed = {
+  readonly cases: Cases
+  readonly eventOutbox: EventOutbox
+  readonly payouts: Payouts
+  readonly deposits: Deposits
+  readonly connectors: readonly Connector[]
+  readonly mailQueue: MailQueue
+  readonly reports: Reports
+  readonly webhooks: DeliveryEngine
+}
+
+export function queueProbes(db: Database, modules: Probed): readonly QueueProbe[] {
+  const { cases, eventOutbox, payouts, deposits, connectors, mailQueue, reports, webhooks } = modules
+  return [
+    {
+      name: 'events',
+      oldestDue: async () => {
+        const id = await eventOutbox.oldestPending(db)
+        return id === undefined ? null : momentOfId(id)
+      },
+    },
+    ...connectors.flatMap(({ id, oldestNotification }) => [
+      { name: 'payouts', connector: id, oldestDue: (now: Date) => payouts.oldestDue(id, now) },
+      { name: 'bank_notifications', connector: id, oldestDue: oldestNotification },
+    ]),
+    { name: 'expiring_deposits', oldestDue: deposits.oldestExpired },
+    { name: 'cases', oldestDue: () => cases.oldestOpen() },
+    { name: 'mail', oldestDue: (now) => mailQueue.oldestDue(db, now) },
+    { name: 'reports', oldestDue: reports.oldestDue },
+    { name: 'recoveries', oldestDue: () => webhooks.oldestRecovery() },
+  ]
+}

@@ -1,0 +1,49 @@
+/** Sources of sheets in the ECB's format: a file that another program writes, or a URL. */
+import { open } from 'node:fs/promises'
+import { hourMs, minuteMs } from '../kernel/index.ts'
+import { request } from 'undici'
+import { readEcbSheet, sheetBytesMax } from './ecb.ts'
+import type { RateSource } from './port.ts'
+
+/**
+ * A sheet holds until the next one, at about the same time of the next day on which one is published. Days without one do not
+ * count (`age.ts`), so that the age survives Easter and Christmas. Six hours are for a bank that publishes late.
+ */
+const maxAgeMs = 30 * hourMs
+const everyMs = 5 * minuteMs
+const published = { maxAgeMs, everyMs, publishes: 'target_days' } as const
+
+const tooLong = () => new Error(`no sheet of rates: it is longer than ${sheetBytesMax} bytes`)
+
+export const ecbFile = (path: string): RateSource => ({
+  id: 'file',
+  ...published,
+  read: async (_signal, now) => {
+    const file = await open(path)
+    try {
+      const { size } = await file.stat()
+      if (size > sheetBytesMax) throw tooLong()
+      return readEcbSheet(await file.readFile('utf8'), now)
+    } finally {
+      await file.close()
+    }
+  },
+})
+
+/** A redirect is refused: the operator has named the place. */
+export const ecbUrl = (url: string): RateSource => ({
+  id: new URL(url).hostname,
+  ...published,
+  read: async (signal, now) => {
+    const { statusCode, body } = await request(url, { signal, headers: { accept: 'application/xml, text/xml' } })
+    const parts: Buffer[] = []
+    let bytes = 0
+    for await (const part of body) {
+      parts.push(part as Buffer)
+      bytes += (part as Buffer).length
+      if (bytes > sheetBytesMax) throw tooLong()
+    }
+    if (statusCode !== 200) throw new Error(`no sheet of rates: the source answers ${statusCode}`)
+    return readEcbSheet(Buffer.concat(parts).toString('utf8'), now)
+  },
+})

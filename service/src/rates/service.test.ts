@@ -1,0 +1,305 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, suite, test } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { createTestDatabase } from '../../../test/support/postgres.ts'
+import { createManualClock } from '../../../test/support/clock.ts'
+import { Refusal } from '../api/index.ts'
+import { createLog, hourMs, minuteMs } from '../kernel/index.ts'
+import { createDatabase, type Database, sql } from '../postgres/index.ts'
+import { createConfiguredRates } from './configured.ts'
+import type { RateSource } from './port.ts'
+import { rateText } from './rate.ts'
+import { createReading } from './reading.ts'
+import { createRates, type Rates } from './service.ts'
+import { sandboxWalk } from './sandbox-walk.ts'
+import { ratesSettings } from './settings.ts'
+
+const log = createLog('silent')
+let database: Awaited<ReturnType<typeof createTestDatabase>>
+let db: Database
+let folder: string
+before(async () => {
+  database = await createTestDatabase()
+  db = createDatabase({ url: database.url, connectionsMax: 4, log })
+  folder = await mkdtemp(join(tmpdir(), 'rates-'))
+})
+after(async () => {
+  await db.close()
+  await database.drop()
+  await rm(folder, { recursive: true })
+})
+
+const unavailable = (error: unknown) => error instanceof Refusal && error.code === 'fx_rates_unavailable'
+const read = (name: keyof typeof ratesSettings, value: string | undefined) =>
+  (ratesSettings[name].read as (text: string | undefined, mode: 'sandbox') => unknown)(value, 'sandbox')
+const configured = (source: string, clock = createManualClock(new Date('2026-11-20T16:00:00Z'))) => {
+  const config = {
+    FX_RATES: ratesSettings.FX_RATES.read(source, 'sandbox'),
+    FX_RATES_SEED: 'sandbox',
+    FX_RATES_MAX_AGE_SECONDS: undefined,
+    FX_RATES_JUMP_MAX_PERCENT: 20,
+  }
+  const ages: number[] = []
+  const rates = createConfiguredRates(config, { db, clock, log, observe: ({ ageMs }) => void ages.push(ageMs) })
+  return { rates, clock, ages }
+}
+const usd = async (rates: Rates) => {
+  const { quotes } = await rates.current(db)
+  return quotes.USD && rateText(quotes.USD)
+}
+const xml = (rate: string, time = '2026-11-20') =>
+  `<e:Envelope xmlns:e="x"><Cube><Cube time="${time}"><Cube currency="USD" rate="${rate}"/></Cube></Cube></e:Envelope>`
+
+suite('a file in the format of the ECB', () => {
+  const clock = createManualClock(new Date('2026-11-20T16:00:00Z'))
+  const path = () => join(folder, 'rates.xml')
+  const start = () => configured(pathToFileURL(path()).href, clock)
+
+  test('nothing is quoted before there is a sheet', async () => {
+    const { rates, ages } = start()
+    await assert.rejects(rates.current(db), unavailable)
+    assert.equal(await rates.refreshStep(), 0)
+    await assert.rejects(rates.current(db), unavailable)
+    assert.ok((ages[0] ?? 0) > 50 * 365 * 24 * hourMs)
+  })
+
+  test('a sheet is kept once, and read by every process', async () => {
+    await writeFile(path(), xml('1.0823'))
+    const { rates, ages } = start()
+    for (let step = 0; step < 3; step += 1) await rates.refreshStep()
+    assert.equal(await usd(start().rates), '1.0823')
+    assert.equal((await db.rows(sql`select id from rates.sheets where source = 'file'`)).length, 1)
+    assert.deepEqual(ages, [2 * hourMs, 2 * hourMs, 2 * hourMs])
+  })
+
+  test('processes that read at the same time keep one sheet', async () => {
+    await writeFile(path(), xml('1.0824'))
+    await Promise.all(Array.from({ length: 6 }, () => start().rates.refreshStep()))
+    assert.equal((await db.rows(sql`select id from rates.sheets where source = 'file'`)).length, 2)
+    assert.equal(await usd(start().rates), '1.0824')
+  })
+
+  test('a sheet that cannot be read leaves the one before', async () => {
+    const { rates } = start()
+    for (const text of ['', '<html/>', xml('0'), xml('1e400'), xml('1.09', '2026-11-30')]) {
+      await writeFile(path(), text)
+      await rates.refreshStep()
+      assert.equal(await usd(rates), '1.0824')
+    }
+    await rm(path())
+    await rates.refreshStep()
+    assert.equal(await usd(rates), '1.0824')
+  })
+
+  test('a rate that jumps, and a source that lags, change nothing', async () => {
+    const { rates } = start()
+    for (const text of [xml('10.823'), xml('0.5'), xml('1.07', '2026-11-19')]) {
+      await writeFile(path(), text)
+      await rates.refreshStep()
+      assert.equal(await usd(rates), '1.0824')
+    }
+  })
+
+  test('rates outlive a weekend, but not the evening of the next day on which some are published', async () => {
+    const { rates } = start()
+    clock.advance(new Date('2026-11-23T19:59:00Z').getTime() - clock.now().getTime())
+    assert.equal(await usd(rates), '1.0824')
+    clock.advance(2 * minuteMs)
+    await assert.rejects(rates.current(db), unavailable)
+    await writeFile(path(), xml('1.0900', '2026-11-23'))
+    await rates.refreshStep()
+    assert.equal(await usd(rates), '1.0900')
+  })
+})
+
+suite('a URL', () => {
+  let server: Server
+  let answer: RequestListener
+  let url: string
+  before(async () => {
+    server = createServer((request, response) => answer(request, response))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/eurofxref-daily.xml`
+  })
+  after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+
+  test('is read, and whatever is no sheet leaves the one before', async () => {
+    const { rates } = configured(url)
+    answer = (_request, response) => void response.end(xml('1.0823'))
+    await rates.refreshStep()
+    assert.equal(await usd(rates), '1.0823')
+    const lies: readonly RequestListener[] = [
+      (_request, response) => void response.writeHead(302, { location: url }).end(),
+      (_request, response) => void response.writeHead(500).end(xml('1.09')),
+      (_request, response) => void response.end('<!doctype html><html></html>'),
+      (_request, response) => void response.end(xml('1.09').padEnd(100_000)),
+      (_request, response) => void response.writeHead(200, { 'content-length': '10000' }).end(xml('1.09')),
+      (request) => void request.socket.destroy(),
+    ]
+    for (const lie of lies) {
+      answer = lie
+      await rates.refreshStep()
+      assert.equal(await usd(rates), '1.0823')
+    }
+  })
+
+  test('that sends without end is left, and never holds a request', async () => {
+    const { rates } = configured(url)
+    answer = (_request, response) => {
+      let isOpen = true
+      response.on('close', () => {
+        isOpen = false
+      })
+      const more = () => {
+        if (isOpen) response.write(' '.repeat(16_384))
+        if (isOpen) setImmediate(more)
+      }
+      more()
+    }
+    await rates.refreshStep()
+    assert.equal(await usd(rates), '1.0823')
+  })
+})
+
+suite('a source that hangs', () => {
+  const hanging: RateSource = {
+    id: 'hanging',
+    maxAgeMs: hourMs,
+    everyMs: 1,
+    publishes: 'always',
+    read: () => new Promise(() => undefined),
+  }
+
+  test('is given up, and not read again while it hangs', async () => {
+    const reading = createReading(hanging, createManualClock(new Date(0)), 20)
+    await assert.rejects(reading(), /does not answer/)
+    await assert.rejects(reading(), /still reads/)
+  })
+
+  test('holds no request', async () => {
+    const clock = createManualClock(new Date('2026-01-01T00:00:00Z'))
+    const rates = createRates({ db, clock, log, source: hanging, maxAgeMs: undefined, jumpMaxPercent: 20 })
+    void rates.refreshStep()
+    await assert.rejects(rates.current(db), unavailable)
+  })
+})
+
+suite('the sandbox', () => {
+  const at = (time: string, seed = 'sandbox') => sandboxWalk(seed).read(AbortSignal.abort(), new Date(time))
+
+  test('rates follow from the seed and the time', async () => {
+    const sheet = await at('2026-01-01T00:00:07Z')
+    assert.deepEqual(sheet, await at('2026-01-01T00:00:00Z'))
+    assert.deepEqual(
+      Object.entries(sheet.quotes).map(([currency, rate]) => `${currency} ${rateText(rate)}`),
+      ['GBP 0.852815', 'USD 1.07747', 'USDC 1.07746', 'EURC 0.999993'],
+    )
+    assert.notDeepEqual(sheet.quotes, (await at('2026-01-01T00:00:10Z')).quotes)
+    assert.notDeepEqual(sheet.quotes, (await at('2026-01-01T00:00:00Z', 'other')).quotes)
+  })
+
+  test('rates move a little with each step, and stay near their centre', async () => {
+    let before = 1.082
+    let moved = 0
+    for (let step = 0; step < 3000; step += 1) {
+      const { quotes } = await at(new Date(Date.UTC(2026, 0, 1) + step * 10_000).toISOString())
+      const now = Number(quotes.USD && rateText(quotes.USD))
+      if (step > 0 && now !== before) moved += 1
+      if (step > 0) assert.ok(Math.abs(now / before - 1) < 0.001)
+      assert.ok(Math.abs(now / 1.082 - 1) <= 0.01)
+      before = now
+    }
+    assert.ok(moved > 2000, String(moved))
+  })
+
+  test('a rate that is set by hand stays while the others move, until its pair follows again', async () => {
+    const { rates, clock } = configured('sandbox')
+    await rates.prepare()
+    const rate = { digits: 125n, scale: 2 }
+    await rates.setByHand({ pair: { base: 'EUR', quote: 'USD', rate } })
+    for (let step = 0; step < 3; step += 1) {
+      clock.advance(10_000)
+      await rates.refreshStep()
+      const { quotes, byHand } = await rates.current(db)
+      assert.deepEqual([quotes.USD, byHand], [rate, { USD: rate }])
+      const walk = await sandboxWalk('sandbox').read(AbortSignal.abort(), clock.now())
+      assert.deepEqual(quotes.GBP, walk.quotes.GBP)
+    }
+    const { byHand } = await rates.setByHand({ pair: { base: 'EUR', quote: 'USD', rate: null } })
+    assert.deepEqual(byHand, {})
+    assert.notDeepEqual((await rates.current(db)).quotes.USD, rate)
+  })
+
+  test('rates that are stopped are never quoted, until they are started', async () => {
+    const { rates, clock } = configured('sandbox')
+    await rates.setByHand({ stopped: true })
+    clock.advance(20_000)
+    await rates.refreshStep()
+    await assert.rejects(rates.current(db), unavailable)
+    await rates.setByHand({ stopped: false })
+    await rates.current(db)
+    clock.advance(2 * minuteMs)
+    await assert.rejects(rates.current(db), unavailable)
+    await rates.refreshStep()
+    await rates.current(db)
+  })
+
+  test('sheets of the sandbox are kept for a week', async () => {
+    const { rates, clock } = configured('sandbox')
+    await rates.refreshStep()
+    clock.advance(8 * 24 * hourMs)
+    await rates.refreshStep()
+    assert.equal((await db.rows(sql`select id from rates.sheets where source = 'sandbox'`)).length, 1)
+  })
+
+  test('only the rates of a sandbox are set by hand', async () => {
+    const { rates } = configured('none')
+    await assert.rejects(rates.setByHand({ stopped: true }), unavailable)
+    await assert.rejects(rates.current(db), unavailable)
+    assert.equal(await rates.refreshStep(), 0)
+    const file = configured(pathToFileURL(join(folder, 'none.xml')).href).rates
+    await assert.rejects(file.setByHand({ stopped: true }), unavailable)
+  })
+})
+
+suite('settings', () => {
+  test('sources', () => {
+    assert.deepEqual(read('FX_RATES', undefined), { kind: 'sandbox' })
+    assert.deepEqual(ratesSettings.FX_RATES.read(undefined, 'production'), { kind: 'none' })
+    for (const text of ['ecb', 'ftp://example.com/', '/var/rates.xml']) assert.throws(() => read('FX_RATES', text))
+  })
+
+  test('margins and fees', () => {
+    assert.deepEqual(read('FX_MARGIN', '50,EUR/USD=25'), { others: 50, pairs: new Map([['EUR/USD', 25]]) })
+    assert.deepEqual(
+      read('FX_FEE', 'EUR=0.50+10bp, USD=5bp,GBP=1,USDC=0.000001'),
+      new Map([
+        ['EUR', { fixed: 50n, basisPoints: 10 }],
+        ['USD', { fixed: 0n, basisPoints: 5 }],
+        ['GBP', { fixed: 100n, basisPoints: 0 }],
+        ['USDC', { fixed: 1n, basisPoints: 0 }],
+      ]),
+    )
+    for (const text of [
+      '',
+      '50,60',
+      'EUR/USD=25',
+      '5000',
+      '50,EUR/EUR=1',
+      '50,EUR/JPY=1',
+      '50,EUR/USD=1,EUR/USD=2',
+      '-1',
+    ])
+      assert.throws(() => read('FX_MARGIN', text), text)
+    for (const text of ['EUR', 'EUR=', 'EUR=0.001', 'JPY=1', 'EUR=1,EUR=2', 'EUR=-1', 'EUR=10bp+1', 'EUR=5000bp'])
+      assert.throws(() => read('FX_FEE', text), text)
+  })
+})

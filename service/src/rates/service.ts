@@ -1,0 +1,104 @@
+/** The verbs of rates: a background loop reads the source into sheets, and everyone else reads the newest sheet. */
+import { Refusal } from '../api/index.ts'
+import type { Clock, Log } from '../kernel/index.ts'
+import type { Database, Tx } from '../postgres/index.ts'
+import { ageMs } from './age.ts'
+import type { RateSource } from './port.ts'
+import { createReading } from './reading.ts'
+import { sandboxSourceId } from './sandbox-walk.ts'
+import { type ByHand, createSheetReader, isNews, keepSheet, setByHand, type Sheet } from './sheets.ts'
+import * as store from './store.ts'
+
+type RatesAge = { readonly ageMs: number; readonly limitMs: number }
+
+export type Rates = {
+  /** The newest sheet. Refuses: fx_rates_unavailable (there is none, it is too old, or a simulation has stopped them). */
+  readonly current: (tx: Tx) => Promise<Sheet>
+  /** Reads the source once and keeps a newer sheet. Answers 0: the next sheet comes later. A failure is logged. */
+  readonly refreshStep: () => Promise<number>
+  /** How often a loop calls `refreshStep`; undefined: there is no source. */
+  readonly everyMs: number | undefined
+  /** In a sandbox: the first sheet is there before the first request. */
+  readonly prepare: () => Promise<void>
+  /** Sets rates of the sandbox, for every partner in it. Refuses: fx_rates_unavailable, currency_not_supported. */
+  readonly setByHand: (change: ByHand) => Promise<Sheet>
+}
+
+export type RatesDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly log: Log
+  /** Null: none is configured. */
+  readonly source: RateSource | null
+  /** Undefined: by the source. */
+  readonly maxAgeMs: number | undefined
+  readonly jumpMaxPercent: number
+  /** The age of the newest sheet, after each read. */
+  readonly observe?: ((age: RatesAge) => void) | undefined
+}
+
+export function createRates(deps: RatesDeps): Rates {
+  const { source } = deps
+  return source === null ? withoutSource : createRatesOf(deps, source)
+}
+
+const unavailable = (reason: string) => new Refusal('fx_rates_unavailable', `${reason} Retry later.`)
+const refuseNoSource = () => Promise.reject(unavailable('No source of exchange rates is configured.'))
+
+const withoutSource: Rates = {
+  current: refuseNoSource,
+  refreshStep: () => Promise.resolve(0),
+  everyMs: undefined,
+  prepare: () => Promise.resolve(),
+  setByHand: refuseNoSource,
+}
+
+function createRatesOf({ db, clock, log, observe, ...deps }: RatesDeps, source: RateSource): Rates {
+  const limitMs = deps.maxAgeMs ?? source.maxAgeMs
+  const read = createReading(source, clock)
+  const toSheet = createSheetReader()
+  const newest = async (tx: Tx) => {
+    const row = await store.newestSheet(tx, source.id)
+    return row && toSheet(row)
+  }
+  const newestLocked = async (tx: Tx) => {
+    await store.lockSheets(tx)
+    return newest(tx)
+  }
+  const keeping = () => ({ source: source.id, now: clock.now() })
+  const ageOf = (asOf: Date) => ageMs(asOf, clock.now(), source.publishes)
+
+  const refresh = async () => {
+    const sheet = await read()
+    const known = await newest(db)
+    if (known !== undefined && !isNews(sheet, known)) return
+    await db.transaction(async (tx) => keepSheet(tx, keeping(), sheet, await newestLocked(tx), deps.jumpMaxPercent))
+  }
+  const refreshStep = async () => {
+    await refresh().catch((error: unknown) =>
+      log.warn({ err: error, source: source.id }, 'exchange rates could not be read'),
+    )
+    // Without a sheet: the age of the epoch.
+    observe?.({ ageMs: ageOf((await newest(db))?.asOf ?? new Date(0)), limitMs })
+    return 0
+  }
+  return {
+    current: async (tx) => {
+      const sheet = await newest(tx)
+      if (sheet === undefined) throw unavailable('No exchange rates are there yet.')
+      if (sheet.stopped) throw unavailable('A simulation has stopped the exchange rates of the sandbox.')
+      if (ageOf(sheet.asOf) > limitMs) throw unavailable(`The newest rates are of ${sheet.asOf.toISOString()}.`)
+      return sheet
+    },
+    refreshStep,
+    everyMs: source.everyMs,
+    prepare: async () => {
+      if (source.id === sandboxSourceId) await refreshStep()
+    },
+    setByHand: async (change) => {
+      if (source.id !== sandboxSourceId) throw unavailable('Rates are set by hand only where FX_RATES is sandbox.')
+      const walk = await source.read(AbortSignal.abort(), clock.now())
+      return db.transaction(async (tx) => setByHand(tx, keeping(), walk, await newestLocked(tx), change))
+    },
+  }
+}

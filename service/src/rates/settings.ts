@@ -1,0 +1,129 @@
+import {
+  type Currency,
+  currencies,
+  integer,
+  isCurrency,
+  type Minor,
+  refuseSetting,
+  type Settings,
+  type SettingValues,
+} from '../kernel/index.ts'
+import { sandboxSourceId } from './sandbox-walk.ts'
+
+/** A margin and what a held quote adds to it stay below the whole. */
+const basisPointsMax = 4_999
+const yearSeconds = 31_536_000
+
+/** `url`: with `file:`, `http:` or `https:`. */
+export type ChosenSource = { readonly kind: 'none' | 'sandbox' } | { readonly kind: 'url'; readonly url: URL }
+
+function readSource(text: string): ChosenSource {
+  if (text === 'none' || text === sandboxSourceId) return { kind: text }
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  return url && ['file:', 'http:', 'https:'].includes(url.protocol)
+    ? { kind: 'url', url }
+    : refuseSetting('must be none, sandbox, or a URL that begins with file://, http:// or https://')
+}
+
+function readBasisPoints(text: string): number {
+  const value = Number(text)
+  return /^\d{1,4}$/.test(text) && value <= basisPointsMax
+    ? value
+    : refuseSetting(`must name basis points from 0 to ${basisPointsMax}: ${text} is not`)
+}
+
+/** Basis points of the mid rate: of pairs, in either direction, and of all others. */
+type Margins = { readonly others: number; readonly pairs: ReadonlyMap<string, number> }
+
+function readMargins(text: string): Margins {
+  const pairs = new Map<string, number>()
+  let others: number | undefined
+  for (const part of text.split(',').map((each) => each.trim())) {
+    const [left = '', right, ...rest] = part.split('=')
+    if (right === undefined) {
+      if (others !== undefined) refuseSetting('must name the margin of all other pairs once')
+      others = readBasisPoints(left)
+      continue
+    }
+    const pair = left.split('/')
+    if (rest.length > 0 || pair.length !== 2 || !pair.every(isCurrency) || pair[0] === pair[1])
+      refuseSetting('must be basis points, and pairs such as EUR/USD=25, separated by commas')
+    if (pairs.has(left)) refuseSetting(`must name each pair once: ${left}`)
+    pairs.set(left, readBasisPoints(right))
+  }
+  return { others: others ?? refuseSetting('must name the margin of all other pairs'), pairs }
+}
+
+/** In the sold currency: a fixed part in minor units, and a part of the sold amount. */
+type Fee = { readonly fixed: Minor; readonly basisPoints: number }
+type Fees = ReadonlyMap<Currency, Fee>
+
+const feeForm = /^([A-Z]{3,5})=(?:(\d{1,6})(?:\.(\d{1,6}))?)?(?:(?:^|\+|(?<==))(\d{1,4})bp)?$/
+
+function readFees(text: string): Fees {
+  const fees = new Map<Currency, Fee>()
+  for (const part of text
+    .split(',')
+    .map((each) => each.trim())
+    .filter(Boolean)) {
+    const match = feeForm.exec(part)
+    const [, currency = '', whole, fraction = '', points] = match ?? []
+    if (match === null || !isCurrency(currency) || (whole === undefined && points === undefined))
+      return refuseSetting('must be fees such as EUR=0.50, EUR=10bp or EUR=0.50+10bp, separated by commas')
+    const { digits } = currencies[currency]
+    if (fraction.length > digits) refuseSetting(`has more decimal digits than ${currency}`)
+    if (fees.has(currency)) refuseSetting(`must name each currency once: ${currency}`)
+    const fixed = BigInt(`${whole ?? '0'}${fraction.padEnd(digits, '0')}`)
+    fees.set(currency, { fixed, basisPoints: readBasisPoints(points ?? '0') })
+  }
+  return fees
+}
+
+export const ratesSettings = {
+  FX_RATES: {
+    default: 'sandbox; none in production',
+    description:
+      'Where exchange rates come from: `none`, `sandbox` (rates that move by themselves), or the URL of a file in the format of the ECB: `file:///var/rates.xml`, `https://www.ecb.europa.eu/stats/eurofxref/eurofxref-daily.xml`',
+    read: (value: string | undefined, mode): ChosenSource =>
+      readSource(value ?? (mode === 'sandbox' ? sandboxSourceId : 'none')),
+  },
+  FX_RATES_MAX_AGE_SECONDS: {
+    default: '60 of the sandbox; 108000 (30 hours) of the ECB',
+    description:
+      'How old rates may be. Older ones are never quoted: 503 `fx_rates_unavailable`. For rates in the format of the ECB, days on which it publishes none (weekends, TARGET holidays) do not count',
+    read: (value: string | undefined) => (value === undefined ? undefined : integer(1, yearSeconds, 1)(value)),
+  },
+  FX_RATES_JUMP_MAX_PERCENT: {
+    default: '20',
+    description:
+      'A sheet in which a currency has moved by more than this since the sheet before is refused, because a source may be wrong. Set it higher for one start to accept such a sheet',
+    read: integer(1, 1_000_000, 20),
+  },
+  FX_RATES_SEED: {
+    default: 'sandbox',
+    description: 'Decides how the rates of the sandbox move. The same seed gives the same rates at the same time',
+    read: (value: string | undefined) => value ?? 'sandbox',
+  },
+  FX_MARGIN: {
+    default: '50',
+    description:
+      'Basis points that a firm quote takes off the mid rate; for pairs others, in the direction that they name: `50,EUR/USD=25,USD/EUR=30`',
+    read: (value: string | undefined) => readMargins(value ?? '50'),
+  },
+  FX_HELD_MARGIN: {
+    default: '50',
+    description: 'Basis points that a quote which is held for 30 minutes takes off in addition to FX_MARGIN',
+    read: integer(0, basisPointsMax, 50),
+  },
+  FX_FEE: {
+    default: '',
+    description:
+      'Fee of an exchange by the sold currency: fixed, in basis points of the sold amount, or both: `EUR=0.50,USD=10bp,GBP=0.40+5bp`. Other currencies have none',
+    read: (value: string | undefined) => readFees(value ?? ''),
+  },
+} as const satisfies Settings
+
+type Values = SettingValues<typeof ratesSettings>
+/** What the operator takes for an exchange. */
+export type FxTerms = Pick<Values, 'FX_MARGIN' | 'FX_HELD_MARGIN' | 'FX_FEE'>
+export type RatesConfig = Omit<Values, keyof FxTerms>

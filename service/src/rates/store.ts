@@ -1,0 +1,39 @@
+/** All SQL of rates. The table belongs to no partner: one sheet is for all. */
+import { sql, type Tx } from '../postgres/index.ts'
+
+export type SheetRow = {
+  readonly id: string
+  readonly source: string
+  readonly asOf: Date
+  readonly readAt: Date
+  /** JSON: for each currency the decimal text of its rate for one euro. */
+  readonly quotes: string
+  /** JSON: those that a simulation has set. */
+  readonly byHand: string
+  /** A simulation has stopped the source. */
+  readonly stopped: boolean
+}
+
+const columns = sql`id, source, as_of, read_at, quotes, by_hand, stopped`
+
+export function newestSheet(tx: Tx, source: string): Promise<SheetRow | undefined> {
+  return tx.row<SheetRow>(sql`/* rates.newestSheet */
+    select ${columns} from rates.sheets where source = ${source} order by as_of desc, id desc limit 1`)
+}
+
+/** Until the end of the transaction no other process writes a sheet: what is written follows the newest one. */
+export async function lockSheets(tx: Tx): Promise<void> {
+  await tx.run(sql`/* rates.lockSheets */ lock table rates.sheets in share row exclusive mode`)
+}
+
+export async function insertSheet(tx: Tx, row: SheetRow): Promise<void> {
+  await tx.run(sql`/* rates.insertSheet */
+    insert into rates.sheets (${columns})
+    values (${row.id}, ${row.source}, ${row.asOf}, ${row.readAt}, ${row.quotes}, ${row.byHand}, ${row.stopped})`)
+}
+
+/** Sheets of the sandbox come every few seconds, and can be computed again. */
+export async function deleteSheets(tx: Tx, source: string, before: Date): Promise<void> {
+  await tx.run(sql`/* rates.deleteSheets */
+    delete from rates.sheets where source = ${source} and as_of < ${before}`)
+}
