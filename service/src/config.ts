@@ -21,7 +21,6 @@ import {
   type SettingValues,
 } from './kernel/index.ts'
 import { mailSettings } from './mail/index.ts'
-import { reportSettings } from './modules/reports/index.ts'
 import { observabilitySettings } from './observability/index.ts'
 import { databaseSettings } from './postgres/index.ts'
 import { railsSettings } from './rails/index.ts'
@@ -46,6 +45,9 @@ function readKeys(value: string | undefined): MasterKeys | undefined {
 }
 
 const stopDelayMsMax = 60_000
+
+const reportKeptDaysMax = 3_650
+const reportClockDifferenceMsMax = 600_000
 
 const processSettings = {
   MODE: {
@@ -82,6 +84,22 @@ const processSettings = {
     description: 'Milliseconds that a worker pauses when there is no work',
     read: integer(1, 60_000, 100),
   },
+  REPORT_KEPT_DAYS: {
+    default: '30',
+    description: 'Days after which a report and its file are deleted, counted from when it is ready',
+    read: integer(1, reportKeptDaysMax, 30),
+  },
+  REPORT_WRITERS: {
+    default: '2',
+    description: 'Reports that one process writes at the same time',
+    read: integer(1, 16, 2),
+  },
+  REPORT_CLOCK_DIFFERENCE_MS: {
+    default: '30000; 1000 in a sandbox',
+    description:
+      'A report waits so many milliseconds longer than the transactions of its period: the difference between the clocks of the processes and the database',
+    read: (value, mode) => integer(0, reportClockDifferenceMsMax, mode === 'sandbox' ? 1_000 : 30_000)(value),
+  },
 } as const satisfies Settings
 
 /** Every setting of the service, declared beside the code that uses it. */
@@ -94,7 +112,6 @@ export const settings = {
   ...ratesSettings,
   ...deliverySettings,
   ...mailSettings,
-  ...reportSettings,
   ...observabilitySettings,
 }
 type Name = keyof typeof settings

@@ -48,6 +48,7 @@ function otherRequest({ target, body }: ValidRequest): ValidRequest {
     url: 'https://partner.example.com/other',
     customerId: world.serviceId,
     debtorName: 'Someone else',
+    kind: 'fees',
     eventType: 'partner.customer.deposit.created',
   }
   const other = others[name] ?? (typeof value === 'number' ? value + 1 : undefined)

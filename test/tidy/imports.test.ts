@@ -36,10 +36,10 @@ suite('imports', () => {
     assert.deepEqual(table, [
       'base: wire kernel api',
       'storage: postgres',
-      'core: ledger cases lifecycle events access rails rates mail delivery idempotency',
-      'modules: accounts beneficiaries customers deposits fx payouts simulations transactions users webhooks',
+      'core: ledger cases lifecycle events access rails rates mail delivery idempotency iso20022 typesetting',
+      'modules: accounts beneficiaries customers deposits fx payouts reports simulations transactions users webhooks',
       'edges: gateway observability settlement',
-      'composition: cells config probes compose seed operator process processes child router main',
+      'composition: cells config probes mails compose seed operator process processes child router main',
     ])
   })
 

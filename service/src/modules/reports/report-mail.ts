@@ -9,8 +9,9 @@ import {
   utc,
 } from '../../mail/index.ts'
 import { present } from '../../kernel/index.ts'
+import { newLinkToken } from '../../api/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import { newLinkToken, tokenHash } from './links.ts'
+import { tokenHash } from './links.ts'
 import type { ReportRow } from './store.ts'
 import * as store from './store-schedules.ts'
 

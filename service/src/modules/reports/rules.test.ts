@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { newId } from '../../kernel/index.ts'
 import { csvCell } from './formats/csv-cell.ts'
-import { newLinkToken, readLink } from './links.ts'
+import { newLinkToken, readLink } from '../../api/index.ts'
 import { fileNameOf, nextEnd, periodBefore } from './rules.ts'
 
 const at = (text: string) => new Date(text)

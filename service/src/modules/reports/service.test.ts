@@ -3,7 +3,6 @@ import { after, before, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { addPartner, type Service } from '../../../../test/support/composition.ts'
 import {
-  book,
   createReportService,
   dayBefore,
   keptDays,

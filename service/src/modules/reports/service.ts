@@ -1,11 +1,11 @@
 /** The verbs of reports and their schedules. Workers write the files (work.ts). */
 import { type BodyOf, type QueryOf, reportMediaTypes } from '@partner-payments/wire'
-import { type Content, type Cursors, notFound, type Page, Refusal } from '../../api/index.ts'
+import { type Content, type Cursors, notFound, type Page, readLink, Refusal } from '../../api/index.ts'
 import { after, type Clock, dayMs, newId } from '../../kernel/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import type { Customers } from '../customers/index.ts'
 import { readFile } from './file.ts'
-import { readLink, tokenHash } from './links.ts'
+import { tokenHash } from './links.ts'
 import { fileNameOf, nextEnd, openReportsMax, readPeriod, readSpec, readTimeZone, schedulesMax } from './rules.ts'
 import * as store from './store.ts'
 import * as schedules from './store-schedules.ts'

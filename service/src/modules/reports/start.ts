@@ -1,10 +1,9 @@
 /** The loops of reports. Several write, so that a long report does not stop the others. */
-import { type Loop, secondMs, type SettingValues, startLoop } from '../../kernel/index.ts'
-import type { reportSettings } from './settings.ts'
+import { type Loop, secondMs, startLoop } from '../../kernel/index.ts'
 import { createReportWork, type ReportWorkDeps } from './work.ts'
 
 type StartDeps = Omit<ReportWorkDeps, 'keptDays' | 'clockDifferenceMsMax'> & {
-  readonly config: SettingValues<typeof reportSettings>
+  readonly config: Readonly<Record<'REPORT_KEPT_DAYS' | 'REPORT_CLOCK_DIFFERENCE_MS' | 'REPORT_WRITERS', number>>
 }
 
 /** A report waits for its period anyway. */
