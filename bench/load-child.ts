@@ -25,6 +25,14 @@ function unsigned({ kind, keyPrefix, references }: LoadSpec, partner: BenchPartn
       const body = `{"amount":0.05,"currency":"EUR","customerId":"${customerId}","outcome":"completed","idempotencyKey":"${idempotencyKey}"}`
       return { method: 'POST', path: '/v1/simulations/deposits', body }
     }
+    case 'quote': {
+      const body = '{"sellCurrency":"EUR","buyCurrency":"USD","sellAmount":0.05,"kind":"held"}'
+      return { method: 'POST', path: '/v1/fx/quotes', body }
+    }
+    case 'conversion': {
+      const body = `{"quoteId":"${references[index]}","idempotencyKey":"${idempotencyKey}"}`
+      return { method: 'POST', path: '/v1/fx/conversions', body }
+    }
     case 'get':
       return { method: 'GET', path: `/v1/transactions/${references[index % references.length]}` }
   }

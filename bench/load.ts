@@ -5,7 +5,7 @@ import { baseEnv } from './environment.ts'
 import type { BenchPartner } from './sign.ts'
 
 export type LoadSpec = {
-  readonly kind: 'payout' | 'deposit' | 'get'
+  readonly kind: 'payout' | 'deposit' | 'get' | 'quote' | 'conversion'
   readonly port: number
   readonly connections: number
   readonly seconds: number
@@ -22,7 +22,7 @@ export type LoadSpec = {
   readonly partners: readonly BenchPartner[]
   /** `<keyPrefix>-<index>` is the idempotency key. */
   readonly keyPrefix: string
-  /** The transactions that `get` reads. */
+  /** The transactions that `get` reads, and the quotes that `conversion` accepts. */
   readonly references: readonly string[]
 }
 

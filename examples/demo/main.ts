@@ -1,6 +1,7 @@
 /**
  * `npm run demo`: a partner's whole day against a service of its own. It receives and verifies webhooks, and reconciles
- * everything at the end. `--kill` kills the service repeatedly; `--keep` keeps the data. Exit code 0 if all checks agree.
+ * everything at the end. `--full` adds payers, exchange, wallets and reports, and shows every value that a transaction can have.
+ * `--kill` kills the service repeatedly; `--keep` keeps the data. Exit code 0 if all checks agree.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -10,6 +11,7 @@ import { createClient } from '@partner-payments/sdk'
 import { auditLedger } from './ledger-audit.ts'
 import { shortName } from './causes.ts'
 import { type Day, runDay } from './day.ts'
+import { runFull } from './full/run.ts'
 import { createKill } from './kills.ts'
 import { amountText, minorOf } from './money.ts'
 import { createPrint, write } from './print.ts'
@@ -19,7 +21,7 @@ import { createService, type Service, type StopMode } from './service.ts'
 import { renderTable } from './table.ts'
 import { createUntil } from './until.ts'
 
-type Options = { readonly kill: boolean; readonly keep: boolean }
+type Options = { readonly full: boolean; readonly kill: boolean; readonly keep: boolean }
 
 const bankDelayMs = 200
 const deadlineMs = 30_000
@@ -28,11 +30,11 @@ const deadlineAfterKillMs = 90_000
 
 function readOptions(): Options {
   const boolean = { type: 'boolean', default: false } as const
-  return parseArgs({ options: { kill: boolean, keep: boolean } }).values
+  return parseArgs({ options: { full: boolean, kill: boolean, keep: boolean } }).values
 }
 
 /** Runs the day, prints its table and its reconciliation, and returns whether all checks agree. */
-async function run({ kill }: Options, service: Service, receiver: Receiver): Promise<boolean> {
+async function run({ full, kill }: Options, service: Service, receiver: Receiver): Promise<boolean> {
   const print = createPrint()
   print('service', `starting, data in ${service.dataDir}`)
   await service.start()
@@ -44,7 +46,8 @@ async function run({ kill }: Options, service: Service, receiver: Receiver): Pro
   const day = await runDay(context, kill ? createKill(service, print, until) : undefined)
   print('checks', 'reconciling')
   const { checks, transactions } = await reconcile(context, day, kill)
-  const all = [...checks, ...(await auditLedger(service.dataDir, day.payments))]
+  const audited = [...checks, ...(await auditLedger(service.dataDir, day.payments))]
+  const all = full ? [...audited, ...(await runFull({ ...context, operator: service.operator }))] : audited
   write(`\n${tableOf(day, transactions, receiver)}\n\n${reportOf(all)}`)
   return all.every(({ differences }) => differences.length === 0)
 }

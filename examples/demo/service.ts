@@ -1,9 +1,10 @@
 /** Runs the service as `npm start` does, in a child process with its own data folder and ports. */
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import type { Credentials } from '@partner-payments/sdk'
 import { freePorts } from '../../scripts/ports.ts'
 
@@ -20,6 +21,8 @@ export type Service = {
   readonly kill: () => Promise<void>
   /** Stops the service in order, and kills it after a timeout. */
   readonly stop: (mode: StopMode) => Promise<void>
+  /** Runs an operator command on the service's data, and answers the JSON that it prints. */
+  readonly operator: (...words: readonly string[]) => Promise<unknown>
   readonly credentials: () => Credentials & { readonly partnerId: string }
   /** Rejects if the service ends unexpectedly. */
   readonly failed: Promise<never>
@@ -65,6 +68,8 @@ export async function createService(folder: string, bankDelayMs: number): Promis
     PORT: String(port),
     OPS_PORT: String(opsPort),
     SANDBOX_BANK_DELAY_MS: String(bankDelayMs),
+    // A bank that never answers is given up within seconds, after 1, 2 and 5.
+    PAYOUT_ATTEMPTS_MAX: '3',
   }
   let child: ChildProcess | undefined
   const failure = Promise.withResolvers<never>()
@@ -99,6 +104,10 @@ export async function createService(folder: string, bankDelayMs: number): Promis
     },
     kill: () => end('SIGKILL'),
     stop: (mode) => end(mode === 'send signal' ? 'SIGTERM' : undefined),
+    operator: async (...words) => {
+      const { stdout } = await promisify(execFile)(process.execPath, [mainFile, 'operator', ...words], { env })
+      return JSON.parse(stdout) as unknown
+    },
     credentials: () =>
       JSON.parse(readFileSync(join(dataDir, 'sandbox-credentials.json'), 'utf8')) as ReturnType<Service['credentials']>,
     failed: failure.promise,

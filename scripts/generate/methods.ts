@@ -16,6 +16,7 @@ const nouns: Readonly<Record<Tag, string>> = {
   simulations: 'Simulations?',
   transactions: 'Transactions?',
   users: 'Users?',
+  wallets: 'Wallets?',
   webhooks: 'Subscriptions?',
 }
 
@@ -23,9 +24,13 @@ const nouns: Readonly<Record<Tag, string>> = {
 const names: Partial<Readonly<Record<OperationId, string>>> = {
   createCustomerAccount: 'createForCustomer',
   createFxPayout: 'createFx',
+  createTokenPayout: 'createToken',
   getCustomerAccount: 'getForCustomer',
   testSubscription: 'sendTest',
+  simulateChainBlocks: 'createChainBlocks',
+  simulateChainReorganisation: 'createChainReorganisation',
   simulateDeposit: 'createDeposit',
+  simulateWalletDeposit: 'createWalletDeposit',
   simulateWithdrawal: 'createWithdrawal',
   simulateCredit: 'createCredit',
   reverseSimulatedCredit: 'reverseCredit',

@@ -111,6 +111,7 @@ export const tagDescriptions: Readonly<Record<Tag, string>> = {
   simulations: 'Sandbox only: simulated deposits and withdrawals with a chosen outcome.',
   transactions: 'Deposits, withdrawals and conversions, each with its timeline.',
   users: "Invitations to the partner's team.",
+  wallets: 'Addresses on which a partner and its customers receive tokens.',
   webhooks: 'Event types, webhook subscriptions, deliveries, recoveries and the event feed.',
 }
 

@@ -28,12 +28,13 @@ import { type Observability, startQueueAges } from './observability/index.ts'
 import { createEventOutbox, payloadOf, sampleOf } from './events/index.ts'
 import { analyseWhatHasGrown, type Database, type SealedColumn, tracedDatabase, type Tx } from './postgres/index.ts'
 import {
+  type ChainKeys,
   type ChooseConnector,
   type Connector,
-  createChooseConnector,
   createSandboxBank,
   type SandboxBank,
   sandboxConnectorId,
+  sealedChainKeys,
 } from './rails/index.ts'
 import { queueProbes } from './probes.ts'
 import { createConfiguredRates, type Rates } from './rates/index.ts'
@@ -56,14 +57,18 @@ import {
   createEndpointAlerts,
   type Sample,
 } from './delivery/index.ts'
+import { walletsRoutes } from './modules/wallets/index.ts'
 import { webhooksRoutes } from './modules/webhooks/index.ts'
 import { type SettlementObserver, startSettlement } from './settlement/index.ts'
+import { composeTokens, ownersOfAccounts } from './tokens.ts'
 
 type GatewayForm = 'standalone' | 'gateway' | 'api'
 
 export type Service = {
   readonly access: Access
   readonly cases: Cases
+  /** The keys of chain connectors, for the operator's commands. */
+  readonly chainKeys: ChainKeys
   readonly deposits: Deposits
   readonly ledger: Ledger
   readonly rates: Rates
@@ -126,11 +131,12 @@ export function composeModules(deps: ModulesDeps) {
   const cases = createCases({ db, clock, log, ledger, addOperator: access.addOperator })
   const eventOutbox = createEventOutbox({ wake: wakeDelivery })
   const bank = deps.bank ?? createSandboxBank({ db, clock, stepMs: config.SANDBOX_BANK_DELAY_MS })
-  const fallback = config.RAIL === 'none' ? null : config.RAIL
-  const { chooseConnector = createChooseConnector(config.RAIL_RULES, fallback) } = deps
-  const connectors = [...(usesSandboxBank(config) ? [bank] : []), ...(deps.connectors ?? [])]
-
   const customers = createCustomers({ db, clock, sealer, cursors, log })
+  const ways = { access, customers, chooseConnector: deps.chooseConnector }
+  const tokens = composeTokens({ config, db, clock, log, sealer, cursors, ...ways })
+  const { chains, chooseConnector, refusedAddress, wallets } = tokens
+  const connectors = [...(usesSandboxBank(config) ? [bank] : []), ...chains.connectors, ...(deps.connectors ?? [])]
+
   const mailQueue = createMailQueue({ clock, sealer })
   const users = createUsers({
     db,
@@ -152,17 +158,27 @@ export function composeModules(deps: ModulesDeps) {
     ...(config.WEBHOOK_RETRY_DELAYS_MS === undefined ? {} : { retryDelaysMs: config.WEBHOOK_RETRY_DELAYS_MS }),
   })
   const accounts = createAccounts({ db, clock, customers, ledger, issuers: config.IBAN_ISSUERS })
-  const beneficiaries = createBeneficiaries({ db, clock, cursors, customers })
+  const beneficiaries = createBeneficiaries({ db, clock, cursors, customers, refusedAddress })
   const transactions = createTransactions({ db, clock, cursors, eventOutbox, customers })
   const shared = { db, clock, cases, ledger, eventOutbox, customers, transactions }
   const rates = createConfiguredRates(config, { db, clock, log, observe: deps.observability?.metrics.fxRatesAge })
   const fx = createFx({ ...shared, rates, terms: config })
-  const payouts = createPayouts({ ...shared, cursors, beneficiaries, quotes: fx, chooseConnector, payoutsPerBatchMax })
-  const deposits = createDeposits({ ...shared, access, ownersOf: accounts.ownersOf })
+  const payouts = createPayouts({
+    ...shared,
+    cursors,
+    beneficiaries,
+    quotes: fx,
+    chooseConnector,
+    payoutsPerBatchMax,
+    attemptsMax: config.PAYOUT_ATTEMPTS_MAX,
+  })
+  const deposits = createDeposits({ ...shared, access, ownersOf: ownersOfAccounts(accounts, wallets) })
   const simulations = createSimulations({
     db,
     clock,
     bank,
+    simulatedChain: chains.simulated,
+    wallets,
     accounts,
     deposits,
     payouts,
@@ -198,6 +214,7 @@ export function composeModules(deps: ModulesDeps) {
     fx,
     simulations,
     testDeliveries,
+    ...tokens,
   }
 }
 
@@ -225,6 +242,7 @@ const createHandlers = (modules: Modules): AllHandlers => ({
   ...simulationsRoutes(modules.simulations, modules.idempotency),
   ...transactionsRoutes(modules.transactions),
   ...usersRoutes(modules.users, modules.idempotency),
+  ...walletsRoutes(modules.wallets, modules.idempotency),
   ...webhooksRoutes(modules.webhooks, modules.testDeliveries, modules.idempotency),
 })
 
@@ -242,7 +260,7 @@ export function compose(given: ServiceDeps): Service {
   const deps = { ...given, db }
   let delivery: Loop | undefined
   const modules = composeModules({ ...deps, wakeDelivery: () => delivery?.wake() })
-  const { access, cases, connectors, deposits, ledger, payouts, rates, sealer, webhooks } = modules
+  const { access, cases, chainKeys, connectors, deposits, ledger, payouts, rates, sealer, webhooks } = modules
   const settlementWorkers = () =>
     startSettlement({
       log,
@@ -258,11 +276,19 @@ export function compose(given: ServiceDeps): Service {
   return {
     access,
     cases,
+    chainKeys,
     deposits,
     ledger,
     rates,
     sealer,
-    sealedColumns: [sealedApiSecrets, sealedKyc, sealedWebhookSecrets, sealedMailSecrets, sealedAnswers],
+    sealedColumns: [
+      sealedApiSecrets,
+      sealedKyc,
+      sealedWebhookSecrets,
+      sealedMailSecrets,
+      sealedAnswers,
+      sealedChainKeys,
+    ],
     startSettlement: settlementWorkers,
     gateway: (form) => composeGateway(deps, modules, form),
     releaseLeases: async () => {
@@ -282,7 +308,7 @@ export function compose(given: ServiceDeps): Service {
     },
     startWorkers: () => {
       delivery = startDeliveryWorker(deps, modules)
-      return [delivery, ...settlementWorkers(), ...startOtherWorkers(deps, modules)]
+      return [delivery, ...settlementWorkers(), ...modules.chains.start(), ...startOtherWorkers(deps, modules)]
     },
   }
 }

@@ -21,9 +21,10 @@ import {
   type SettingValues,
 } from './kernel/index.ts'
 import { mailSettings } from './mail/index.ts'
+import { payoutsSettings } from './modules/payouts/index.ts'
 import { observabilitySettings } from './observability/index.ts'
 import { databaseSettings } from './postgres/index.ts'
-import { railsSettings } from './rails/index.ts'
+import { chainNetworks, isChainConnectorId, railsSettings, simulatedChainConnectorId } from './rails/index.ts'
 import { ratesSettings } from './rates/index.ts'
 
 export class ConfigError extends Error {
@@ -109,6 +110,7 @@ export const settings = {
   ...gatewaySettings,
   ...databaseSettings,
   ...railsSettings,
+  ...payoutsSettings,
   ...ratesSettings,
   ...deliverySettings,
   ...mailSettings,
@@ -231,6 +233,7 @@ function complete(raw: Raw, makesKey: boolean): Config {
   const sandboxKey = raw.MASTER_KEY === undefined ? readSandboxMasterKey(raw.DATA_DIR) : undefined
   const selected = issuersOf(raw.IBAN_ISSUERS, raw.CELL)
   if ('problem' in selected) throw new ConfigError(`IBAN_ISSUERS names cells: ${selected.problem}`)
+  refuseUnknownChains(raw)
   return {
     ...raw,
     IBAN_ISSUERS: selected.issuers,
@@ -239,6 +242,14 @@ function complete(raw: Raw, makesKey: boolean): Config {
     MASTER_KEY: raw.MASTER_KEY ?? [present(sandboxKey, 'one of the two is set').key],
     masterKeyFile: sandboxKey && { path: sandboxKey.path, isNew: sandboxKey.isNew },
   }
+}
+
+/** A rule that names a chain without a configuration would hold its payouts for ever. */
+function refuseUnknownChains({ EVM_CHAINS: chains, MODE, RAIL_RULES }: Raw): void {
+  const known = chainNetworks({ chains, sandbox: MODE === 'sandbox' }).map(({ id }) => id)
+  for (const { connector } of RAIL_RULES)
+    if (connector !== null && isChainConnectorId(connector) && !known.includes(connector))
+      throw new ConfigError(`RAIL_RULES names ${connector}, which EVM_CHAINS does not`)
 }
 
 /** Refuses every setting that is made for a developer's machine. */
@@ -251,6 +262,8 @@ function refuseSandboxDefaults(raw: Raw): void {
   if (raw.SIMULATIONS) refuse('SIMULATIONS must be off')
   if (raw.RAIL_RULES.some(({ connector }) => connector === 'sandbox'))
     refuse('RAIL_RULES must not name sandbox: the sandbox bank moves no money')
+  if (raw.RAIL_RULES.some(({ connector }) => connector === simulatedChainConnectorId))
+    refuse(`RAIL_RULES must not name ${simulatedChainConnectorId}: the simulated chain moves no money`)
   if (raw.RAIL === 'sandbox') refuse('RAIL must not be sandbox: the sandbox bank moves no money')
   if (raw.FX_RATES.kind === 'sandbox') refuse('FX_RATES must not be sandbox: its rates are made up')
   if (raw.FX_RATES.kind === 'url' && raw.FX_RATES.url.protocol === 'http:')

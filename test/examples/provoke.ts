@@ -27,6 +27,8 @@ const payouts = '/v1/payouts/fiat'
 const post = (target: string, body: string) => ({ method: 'POST', target, body })
 const hookOf = ({ world }: Stage) => `/v1/webhooks/${world.subscription}`
 
+const payeeAt = (walletAddress: string) => ({ name: 'Grace Hopper', currency: 'USDC', walletAddress })
+
 async function pay({ client, world }: Stage, fields: JsonObject = {}, amount = '10.00'): Promise<Answer> {
   return client.post(payouts, payoutText(world.beneficiary, amount, fields))
 }
@@ -114,6 +116,8 @@ const ofPayments: Partial<Record<ProblemCode, Provocation>> = {
   insufficient_funds: (stage) => pay(stage, {}, '9999999.99'),
   currency_not_supported: (stage) => pay(stage, { currency: 'JPY' }),
   beneficiary_currency_mismatch: (stage) => pay(stage, { currency: 'USD' }),
+  wallet_address_not_payable: ({ client }) => client.post('/v1/beneficiaries', payeeAt(`0x${'0'.repeat(40)}`)),
+  recipient_blocked: ({ client }) => client.post('/v1/beneficiaries', payeeAt(`0x${'0'.repeat(36)}dEaD`)),
   // The API requires an IBAN of a fiat beneficiary, so that only an older row can lack one.
   beneficiary_not_payable: async ({ client, db }) => {
     const id = textAt(await createBeneficiary(client), 'id')

@@ -40,6 +40,7 @@ const payoutEndings: Readonly<
   refuse: { payoutStatus: 'Failed', ending: 'customer payout refused' },
   reject: { payoutStatus: 'Failed', ending: 'customer payout rejected' },
   return: { payoutStatus: 'Returned', ending: 'customer payout settled' },
+  silent: { payoutStatus: 'Failed', ending: 'customer payout refused' },
   'settle-short': { payoutStatus: 'Completed', ending: 'customer payout settled' },
   contradict: { payoutStatus: 'Completed', ending: 'customer payout settled' },
   unreachable: { payoutStatus: 'Completed', ending: 'customer payout settled' },

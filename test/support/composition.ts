@@ -28,11 +28,15 @@ export type TestServiceOptions = {
   /** Further connectors, and which one carries a payout; by default the sandbox bank. */
   readonly connectors?: readonly Connector[]
   readonly chooseConnector?: ChooseConnector
+  /** Settings that differ from the defaults. */
+  readonly settings?: Readonly<Record<string, string>>
 }
 
 /** Shared by all test services and the recorded fixtures, so that each can open what another sealed. Its bytes must not change. */
 const masterKey = Buffer.alloc(32, '686f757365', 'hex')
-const config = readConfig({}, { MASTER_KEY: masterKey.toString('base64') })
+const configOf = (settings: Readonly<Record<string, string>> = {}) =>
+  readConfig({}, { MASTER_KEY: masterKey.toString('base64'), ...settings })
+const configDefault = configOf()
 export const stepMsDefault = 1000
 const euros = 'EUR' as const
 
@@ -47,7 +51,8 @@ export async function createTestService(options: TestServiceOptions = {}) {
   const db = options.wrapDatabase?.(plain) ?? plain
   const clock = createManualClock(now)
   const bank = createSandboxBank({ db: plain, clock, stepMs })
-  const { connectors: further = [], chooseConnector } = options
+  const { connectors: further = [], chooseConnector, settings } = options
+  const config = settings === undefined ? configDefault : configOf(settings)
   const modules = composeModules({ config, db, clock, log, bank, ...(chooseConnector ? { chooseConnector } : {}) })
   const connectors = [options.wrapConnector?.(bank) ?? bank, ...further]
   const { access, cases, payouts, deposits } = modules

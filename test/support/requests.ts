@@ -12,6 +12,8 @@ export type ValidRequest = { readonly target: string; readonly body?: string }
 const at = (target: string, body?: JsonObject | string): ValidRequest =>
   body === undefined ? { target } : { target, body: typeof body === 'string' ? body : JSON.stringify(body) }
 
+const payerAddress = '0x52908400098527886E0F7030069857D2E4169EE7'
+
 /** Inserts the amount as a literal, so that the test determines its digits. */
 const withAmount = (fields: JsonObject, amount = '10.00') => `{"amount":${amount},${JSON.stringify(fields).slice(1)}`
 
@@ -41,6 +43,19 @@ const valid: Readonly<Record<OperationId, (world: World) => ValidRequest>> = {
   revokeInvitation: (world) => at(`/v1/users/invitations/${world.invitation}`),
   createFiatPayout: (world) =>
     at('/v1/payouts/fiat', payoutText(world.beneficiary, '10.00', { reference: randomUUID() })),
+  createTokenPayout: (world) =>
+    at(
+      '/v1/payouts/token',
+      withAmount(
+        {
+          beneficiaryId: world.tokenBeneficiary,
+          currency: 'USDC',
+          idempotencyKey: randomUUID(),
+          reference: randomUUID(),
+        },
+        '1.25',
+      ),
+    ),
   listPayouts: () => at('/v1/payouts'),
   getPayout: (world) => at(`/v1/payouts/${world.payout}`),
   createFxPayout: (world) =>
@@ -167,6 +182,13 @@ const valid: Readonly<Record<OperationId, (world: World) => ValidRequest>> = {
         customFields: { order: 'A-1' },
       }),
     ),
+  simulateWalletDeposit: (world) =>
+    at(`/v1/simulations/wallets/${world.wallet}/deposits`, withAmount({ from: payerAddress, confirmations: 1 })),
+  simulateChainReorganisation: () => at('/v1/simulations/chain/reorganisations', { depth: 1 }),
+  simulateChainBlocks: () => at('/v1/simulations/chain/blocks', { count: 1 }),
+  createWallet: (world) => at('/v1/wallets', { customerId: world.customer, currency: 'EURC' }),
+  listWallets: () => at('/v1/wallets'),
+  getWallet: (world) => at(`/v1/wallets/${world.wallet}`),
   diagnoseSignature: () =>
     at('/v1/simulations/signature', {
       method: 'POST',

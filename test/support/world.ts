@@ -69,6 +69,23 @@ export function finalTransaction(client: Client, reference: string): Promise<Jso
   })
 }
 
+const tokenPayee = {
+  name: 'Grace Hopper',
+  currency: 'USDC',
+  walletAddress: '0x52908400098527886E0F7030069857D2E4169EE7',
+}
+
+/** Sends 1,000 tokens to a wallet on the simulated chain, and waits until they are credited. */
+export async function simulateTokens(client: Client, wallet: string): Promise<void> {
+  const deposit = { amount: 1000, confirmations: 3 }
+  success(await client.post(`/v1/simulations/wallets/${wallet}/deposits`, deposit))
+  await until('the tokens are credited', async () => {
+    const { received } = success(await client.get(`/v1/wallets/${wallet}`))
+    const accounts = success(await client.get('/v1/accounts'))
+    return Number(received) > 0 && listAt(accounts).some(({ currency }) => currency === 'USDC')
+  })
+}
+
 export type World = {
   readonly customer: string
   readonly serviceId: string
@@ -92,6 +109,8 @@ export type World = {
   /** Another one, in the currency of `foreignBeneficiary`. */
   readonly payoutQuote: string
   readonly foreignBeneficiary: string
+  readonly wallet: string
+  readonly tokenBeneficiary: string
 }
 
 /** Creates one resource of each kind and waits until all are final. `hookUrl` receives the deliveries. */
@@ -126,6 +145,9 @@ export async function createWorld(client: Client, hookUrl: string): Promise<Worl
     return first && textAt(first, 'eventId')
   })
   const since = new Date(Date.now() - 1000).toISOString()
+  const wallet = success(await client.post('/v1/wallets', { customerId: guid, currency: 'USDC' }))
+  const tokenBeneficiary = success(await client.post('/v1/beneficiaries', tokenPayee))
+  await simulateTokens(client, textAt(wallet, 'id'))
   const recovery = textAt(success(await client.post(`${hook}/recover`, { since })), 'id')
   await until('the recovery is done', async () =>
     (await listAll(client, `${hook}/recoveries`)).every(({ status }) => status === 'Completed'),
@@ -160,6 +182,8 @@ export async function createWorld(client: Client, hookUrl: string): Promise<Worl
     quote,
     payoutQuote,
     foreignBeneficiary,
+    wallet: textAt(wallet, 'id'),
+    tokenBeneficiary: textAt(tokenBeneficiary, 'id'),
   }
 }
 

@@ -119,6 +119,7 @@ export const packageUsers: Readonly<Record<string, readonly string[]>> = {
   standardwebhooks: [],
   typebox: ['wire', 'gateway'],
   undici: ['gateway', 'delivery', 'rails', 'rates'],
+  viem: ['rails'],
 }
 /** Outside the service `pg` serves only what makes databases and what measures them. */
 const pgOutside = /^(?:test\/support|scripts|bench)\//

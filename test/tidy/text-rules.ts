@@ -7,6 +7,7 @@ export const sentenceWordsMax = 25
 
 /** A new operation that needs another verb adds the verb here. */
 const summaryVerbs: readonly string[] = [
+  'Cancel',
   'Create',
   'Delete',
   'Invite',
@@ -15,6 +16,7 @@ const summaryVerbs: readonly string[] = [
   'Redeliver',
   'Resend',
   'Retrieve',
+  'Reverse',
   'Revoke',
   'Rotate',
   'Send',

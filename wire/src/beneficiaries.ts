@@ -37,9 +37,18 @@ export const BeneficiaryCreate = closed({
     { examples: ['NL91ABNA0417164300'] },
   ),
   bic: described(optional(text(11)), 'BIC of the bank, ISO 9362.', { examples: ['ABNANL2A'] }),
-  walletAddress: described(optional(text(128)), 'Address of the wallet. Required for token currencies.', {
-    examples: ['0x52908400098527886E0F7030069857D2E4169EE7'],
-  }),
+  walletAddress: described(
+    optional(text(128)),
+    'Address of the wallet. Required for token currencies. With capitals, its check sum (EIP-55) must be right.',
+    {
+      examples: ['0x52908400098527886E0F7030069857D2E4169EE7'],
+    },
+  ),
+  vasp: described(
+    optional(Name),
+    'Name of the provider that keeps the wallet, for the travel rule. Only for token currencies. Absent: a wallet of its own.',
+    { examples: ['Example Custody Ltd'] },
+  ),
   country: described(
     optional(CountryCode),
     'Country of the account, ISO 3166-1 alpha-2. Must be a country of the IBAN. Default: the country of the IBAN.',
@@ -66,7 +75,14 @@ export const Beneficiary = closed({
   iban: described(optional(Iban), 'IBAN, ISO 13616, without spaces. Absent for token currencies.'),
   bic: described(optional(Bic), 'BIC of the bank, ISO 9362. Absent if none was given.'),
   walletAddress: described(optional(Type.String()), 'Address of the wallet. Absent for fiat currencies.'),
-  country: described(optional(CountryCode), 'Country of the account, ISO 3166-1 alpha-2. Absent for token currencies.'),
+  vasp: described(
+    optional(Type.String()),
+    'Name of the provider that keeps the wallet. Absent for fiat currencies, and if none was given.',
+  ),
+  country: described(
+    optional(CountryCode),
+    'Country of the account, ISO 3166-1 alpha-2. For token currencies absent unless it was given.',
+  ),
   currency: described(Currency, 'Currency of all payouts to the beneficiary: ISO 4217 alpha-3, or a token code.'),
   createdAt: described(Timestamp, 'Time of creation.'),
   updatedAt: described(Timestamp, 'Time of the last change.'),

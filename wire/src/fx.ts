@@ -12,7 +12,6 @@ import {
   Uuid,
   closed,
   described,
-  nullable,
   oneOf,
   optional,
 } from './shapes.ts'
@@ -132,13 +131,13 @@ export const FxConversion = closed({
 
 /** A rate of the sandbox, set by hand. */
 export const SimulatedRate = closed({
-  base: described(optional(Currency), 'The currency that is sold. Give `base`, `quote` and `rate` together.', {
+  base: described(optional(Currency), 'The currency that is sold. Give `base` and `quote` together.', {
     examples: ['EUR'],
   }),
   quote: described(optional(Currency), 'The currency that one unit of `base` buys.', { examples: ['USD'] }),
   rate: described(
-    optional(nullable(Rate)),
-    'Units of `quote` for one unit of `base`: a mid rate, without margin. From 0.000001 to 1,000,000 with at most 10 decimal digits. Null: the pair follows the simulated market again.',
+    optional(Rate),
+    'Units of `quote` for one unit of `base`: a mid rate, without margin. From 0.000001 to 1,000,000 with at most 10 decimal digits. Without it, the pair follows the simulated market again.',
     { examples: [1.25] },
   ),
   stale: described(

@@ -13,6 +13,7 @@ import { CustomerRef, Reference, type Static, type TSchema, Uuid, closed, descri
 import * as simulations from './simulations.ts'
 import * as transactions from './transactions.ts'
 import * as users from './users.ts'
+import * as wallets from './wallets.ts'
 import * as webhooks from './webhooks.ts'
 
 export const tags = [
@@ -25,6 +26,7 @@ export const tags = [
   'simulations',
   'transactions',
   'users',
+  'wallets',
   'webhooks',
 ] as const
 export type Tag = (typeof tags)[number]
@@ -68,6 +70,7 @@ const payoutId = { id: described(Uuid, 'The `id` of the payout.') }
 const beneficiaryId = { id: described(Uuid, 'The `id` of the beneficiary.') }
 const subscriptionId = { id: described(Uuid, 'The `id` of the webhook subscription.') }
 const deliveryId = { ...subscriptionId, eventId: described(Uuid, 'The `eventId` of the delivery.') }
+const walletId = { walletId: described(Uuid, 'The `id` of the wallet.') }
 const recoveryId = { ...subscriptionId, recoveryId: described(Uuid, 'The `id` of the recovery.') }
 const reportId = { id: described(Uuid, 'The `id` of the report.') }
 const scheduleId = { id: described(Uuid, 'The `id` of the schedule.') }
@@ -167,6 +170,28 @@ export const operations = {
       'with 422 `idempotency_key_reused`. Keys do not expire. A refused request does not use up its key. ' +
       '`reference` becomes the transaction reference if the partner has not used it before. Otherwise the service ' +
       'assigns a reference and keeps yours in `userReference`.',
+    refusals: [
+      'not_found',
+      'insufficient_funds',
+      'currency_not_supported',
+      'beneficiary_currency_mismatch',
+      'beneficiary_not_payable',
+    ],
+  },
+  createTokenPayout: {
+    tag: 'payouts',
+    method: 'POST',
+    path: '/v1/payouts/token',
+    body: payouts.TokenPayoutCreate,
+    response: payouts.TokenPayout,
+    idempotency: 'body',
+    permission: 'payouts:write',
+    source: 'extension',
+    summary: 'Create a token payout',
+    description:
+      'Accepts a payout of tokens to the wallet of a beneficiary and reserves its amount. The service signs the transfer ' +
+      'and follows it on the chain: it is settled when its block has the confirmations of the chain, and the transaction ' +
+      'then has `transactionHash`. Idempotent by `idempotencyKey`, as a fiat payout is.',
     refusals: [
       'not_found',
       'insufficient_funds',
@@ -318,9 +343,16 @@ export const operations = {
     description:
       'Registers a payee. With `customerId` the beneficiary belongs to that customer, otherwise to the partner ' +
       'itself. Fiat currencies require `iban`; tokens require `walletAddress`. A `country` that contradicts the IBAN ' +
-      'is refused. These destination fields cannot be changed later. Idempotent by `Idempotency-Key`; without a key ' +
+      'is refused. A `walletAddress` with capitals needs its check sum (EIP-55). These destination fields cannot be ' +
+      'changed later. Idempotent by `Idempotency-Key`; without a key ' +
       'a repeated request creates a second beneficiary.',
-    refusals: ['validation_failed', 'not_found', 'currency_not_supported'],
+    refusals: [
+      'validation_failed',
+      'not_found',
+      'currency_not_supported',
+      'wallet_address_not_payable',
+      'recipient_blocked',
+    ],
   },
   listBeneficiaries: {
     tag: 'beneficiaries',
@@ -747,6 +779,46 @@ export const operations = {
       'an event. A cursor older than 30 days is refused with 410 `cursor_expired`.',
     refusals: ['validation_failed', 'not_found', 'cursor_expired'],
   },
+  createWallet: {
+    tag: 'wallets',
+    method: 'POST',
+    path: '/v1/wallets',
+    body: wallets.WalletCreate,
+    response: wallets.Wallet,
+    idempotency: 'header',
+    permission: 'wallets:write',
+    source: 'extension',
+    summary: 'Create a wallet',
+    description:
+      'Returns the wallet of a customer, or of the partner itself, for a token. The first request makes it; later ones ' +
+      'return the same wallet. An address is given once and never again to another customer. Whatever arrives there ' +
+      'in a configured token becomes a deposit.',
+    refusals: ['not_found', 'currency_not_supported', 'validation_failed'],
+  },
+  listWallets: {
+    tag: 'wallets',
+    method: 'GET',
+    path: '/v1/wallets',
+    query: wallets.WalletQuery,
+    response: wallets.WalletPage,
+    permission: 'wallets:read',
+    source: 'extension',
+    summary: 'List wallets',
+    description: "Returns the partner's wallets, newest first. Filter by `customerId` or `currency`.",
+    refusals: [],
+  },
+  getWallet: {
+    tag: 'wallets',
+    method: 'GET',
+    path: '/v1/wallets/{walletId}',
+    params: walletId,
+    response: wallets.Wallet,
+    permission: 'wallets:read',
+    source: 'extension',
+    summary: 'Retrieve a wallet',
+    description: 'Returns a wallet by its `id`, with what it has received.',
+    refusals: ['not_found'],
+  },
   simulateDeposit: {
     tag: 'simulations',
     method: 'POST',
@@ -773,7 +845,7 @@ export const operations = {
     source: 'extension',
     summary: 'Simulate an exchange rate',
     description:
-      'Sets the mid rate of a pair in the sandbox, until it is set again. `rate: null` lets the pair follow the ' +
+      'Sets the mid rate of a pair in the sandbox, until it is set again. Without `rate` the pair follows the ' +
       'simulated market again. `stale: true` stops the rates, so that quotes are refused with 503 ' +
       '`fx_rates_unavailable`. `stale: false` starts them again. The rates are shared: every partner of the sandbox sees ' +
       'the change. Quotes that were made before keep their rate.',
@@ -841,6 +913,50 @@ export const operations = {
     description:
       'Appends a sample of the event to your feed. Every subscription that wants the event receives it like a real one: ' +
       'signed, retried and in order. Its data name no existing transaction. Idempotent by `Idempotency-Key`.',
+    refusals: [],
+    sandboxOnly: true,
+  },
+  simulateWalletDeposit: {
+    tag: 'simulations',
+    method: 'POST',
+    path: '/v1/simulations/wallets/{walletId}/deposits',
+    params: walletId,
+    body: simulations.SimulatedWalletDepositCreate,
+    response: simulations.SimulatedWalletDeposit,
+    permission: 'simulations:write',
+    source: 'extension',
+    summary: 'Simulate a token deposit',
+    description:
+      'Sends tokens to a wallet on the simulated chain. The deposit is credited when its block has 3 confirmations. ' +
+      'Each request sends tokens again. Only for wallets on the simulated chain.',
+    refusals: ['not_found', 'validation_failed'],
+    sandboxOnly: true,
+  },
+  simulateChainReorganisation: {
+    tag: 'simulations',
+    method: 'POST',
+    path: '/v1/simulations/chain/reorganisations',
+    body: simulations.SimulatedReorganisationCreate,
+    response: simulations.SimulatedReorganisation,
+    permission: 'simulations:write',
+    source: 'extension',
+    summary: 'Simulate a chain reorganisation',
+    description:
+      'Replaces the newest blocks of the simulated chain. The deposits that you simulated in them vanish; payouts and ' +
+      'the deposits of other partners are in the new blocks. A deposit that was credited is taken back.',
+    refusals: ['validation_failed'],
+    sandboxOnly: true,
+  },
+  simulateChainBlocks: {
+    tag: 'simulations',
+    method: 'POST',
+    path: '/v1/simulations/chain/blocks',
+    body: simulations.SimulatedBlocksCreate,
+    response: simulations.SimulatedBlocks,
+    permission: 'simulations:write',
+    source: 'extension',
+    summary: 'Make blocks on the simulated chain',
+    description: 'Makes blocks on the simulated chain at once, so that deposits and payouts get their confirmations.',
     refusals: [],
     sandboxOnly: true,
   },

@@ -79,19 +79,36 @@ export const FxPayoutCreate = closed({
   reference: remittance,
 })
 
-/** A payout in tokens, to the wallet of a beneficiary. */
+/** The transfer of a token to the wallet of a beneficiary. */
 export const TokenPayoutCreate = closed({
   amount: described(
     PaymentAmount,
-    'Amount in units of `currency`: 0.01 to 10,000,000.00, at most 6 decimal digits. Reserved at once.',
+    'Amount in major units of `currency`: 0.01 to 10,000,000.00, at most 6 decimal digits. Reserved at once.',
     { examples: [12.5] },
   ),
-  beneficiaryId: described(Uuid, 'The beneficiary whose wallet receives the tokens.'),
-  currency: described(Currency, 'The token: `USDC` or `EURC`. Must equal the currency of the beneficiary.', {
+  beneficiaryId: described(Uuid, 'The beneficiary whose wallet receives the payout.'),
+  currency: described(Currency, 'Token: `USDC` or `EURC`. Must equal the currency of the beneficiary.', {
     examples: ['USDC'],
   }),
-  idempotencyKey: quotedKey,
-  reference: remittance,
+  idempotencyKey: described(
+    IdempotencyKey,
+    'Your key of this payout, 1 to 255 characters, unique among your token payouts. Repeat it to retry the same payout.',
+  ),
+  reference: described(
+    optional(Reference),
+    'Your reference, 1 to 140 characters. Also the transaction reference, if you have not used it before. The chain does not carry it.',
+  ),
+})
+export const TokenPayout = closed({
+  amount: described(Amount, 'Amount in major units of `currency`.'),
+  beneficiaryAccount: described(Type.String(), 'Address of the wallet that receives the tokens.', {
+    examples: ['0x52908400098527886E0F7030069857D2E4169EE7'],
+  }),
+  beneficiaryName: described(Type.String(), 'Name of the beneficiary when the payout was accepted.'),
+  currency: described(Currency, 'Token of the payout.', { examples: ['USDC'] }),
+  idempotencyKey: described(Type.String(), 'The idempotency key of the request.'),
+  reference: described(Type.String(), 'Reference of the transaction: follow it at `GET /v1/transactions/{reference}`.'),
+  status: described(PayoutStatus, 'Status of the payout when the request was answered.'),
 })
 
 const documented = {
@@ -124,10 +141,6 @@ const sold = {
 }
 /** The fields of a fiat payout, and what was sold for it. */
 export const FxPayout = closed({ ...documented, ...sold })
-export const TokenPayout = closed({
-  ...documented,
-  beneficiaryAccount: described(Type.String(), 'Address of the wallet that receives the tokens.'),
-})
 
 /** The payout in get and list: the documented fields, the identifiers of related resources, and times. */
 export const PayoutRecord = closed({

@@ -197,6 +197,16 @@ export const problems = {
     title: 'Quote already accepted',
     detail: 'Another transaction has accepted the quote. Ask for a new quote.',
   },
+  wallet_address_not_payable: {
+    status: 422,
+    title: 'Address cannot receive tokens',
+    detail: 'What is sent to the address is lost. Use the address of a wallet.',
+  },
+  recipient_blocked: {
+    status: 422,
+    title: 'Recipient blocked',
+    detail: 'The address is on a deny list. No token can be sent to it.',
+  },
   webhook_limit_reached: {
     status: 422,
     title: 'Webhook endpoint limit reached',

@@ -91,6 +91,52 @@ export const SimulatedEvent = closed({
   reference: described(Type.String(), 'The `reference` in its data. It names no transaction.'),
 })
 
+export const simulatedBlocksMax = 64
+
+export const SimulatedWalletDepositCreate = closed({
+  amount: described(PaymentAmount, 'Amount in major units of the token of the wallet, at most 6 decimal digits.', {
+    examples: [250],
+  }),
+  from: described(
+    optional(text(42)),
+    'Address of the payer. Default: an address of which only this transfer is known.',
+    {
+      examples: ['0x52908400098527886E0F7030069857D2E4169EE7'],
+    },
+  ),
+  confirmations: described(
+    optional(Type.Integer({ minimum: 0, maximum: simulatedBlocksMax })),
+    'Blocks that are made at once, the first of them with the transfer. Default 0: the next block takes it.',
+  ),
+})
+export const SimulatedWalletDeposit = closed({
+  transactionHash: described(Type.String(), 'Hash of the transaction on the simulated chain.', {
+    examples: ['0x9b1f3c52a6d0e4877c1b2f5a3e8d9046b7c1d2e3f4a5968778695a4b3c2d1e0f'],
+  }),
+})
+export const SimulatedReorganisationCreate = closed({
+  depth: described(
+    Type.Integer({ minimum: 1, maximum: simulatedBlocksMax }),
+    'Number of the newest blocks that are replaced. From 3 on, deposits that were credited are taken back.',
+    { examples: [4] },
+  ),
+})
+export const SimulatedReorganisation = closed({
+  head: described(Type.Integer(), 'Number of the newest block afterwards.'),
+  vanished: described(
+    Type.Array(Type.String()),
+    'Hashes of the deposits that vanished: those that you simulated in the replaced blocks.',
+  ),
+})
+export const SimulatedBlocksCreate = closed({
+  count: described(Type.Integer({ minimum: 1, maximum: simulatedBlocksMax }), 'Number of blocks to make at once.', {
+    examples: [3],
+  }),
+})
+export const SimulatedBlocks = closed({
+  head: described(Type.Integer(), 'Number of the newest block afterwards.'),
+})
+
 /**
  * A signed request as the partner computed it, to find out what is wrong with its signature. An empty query and an empty
  * body are values here.

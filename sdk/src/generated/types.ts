@@ -47,7 +47,9 @@ export type Beneficiary = {
   readonly bic?: string
   /** Address of the wallet. Absent for fiat currencies. */
   readonly walletAddress?: string
-  /** Country of the account, ISO 3166-1 alpha-2. Absent for token currencies. */
+  /** Name of the provider that keeps the wallet. Absent for fiat currencies, and if none was given. */
+  readonly vasp?: string
+  /** Country of the account, ISO 3166-1 alpha-2. For token currencies absent unless it was given. */
   readonly country?: string
   /** Currency of all payouts to the beneficiary: ISO 4217 alpha-3, or a token code. */
   readonly currency: string
@@ -68,8 +70,10 @@ export type BeneficiaryCreate = {
   readonly iban?: string | undefined
   /** BIC of the bank, ISO 9362. */
   readonly bic?: string | undefined
-  /** Address of the wallet. Required for token currencies. */
+  /** Address of the wallet. Required for token currencies. With capitals, its check sum (EIP-55) must be right. */
   readonly walletAddress?: string | undefined
+  /** Name of the provider that keeps the wallet, for the travel rule. Only for token currencies. Absent: a wallet of its own. */
+  readonly vasp?: string | undefined
   /** Country of the account, ISO 3166-1 alpha-2. Must be a country of the IBAN. Default: the country of the IBAN. */
   readonly country?: string | undefined
   /** Currency of all payouts to the beneficiary: ISO 4217 alpha-3, or a token code. */
@@ -593,7 +597,7 @@ export type Problem = {
   /** Path of the request. */
   readonly instance: string
   /** Identifies the kind of problem. Branch on this field. */
-  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'invitation_not_pending' | 'recovery_in_progress' | 'report_not_ready' | 'payout_not_cancellable' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'idempotency_key_reused' | 'insufficient_funds' | 'currency_not_supported' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'report_format_not_supported' | 'report_schedule_limit_reached' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'report_limit_reached' | 'headers_too_large' | 'internal_error' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
+  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'invitation_not_pending' | 'recovery_in_progress' | 'report_not_ready' | 'payout_not_cancellable' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'idempotency_key_reused' | 'insufficient_funds' | 'currency_not_supported' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'wallet_address_not_payable' | 'recipient_blocked' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'report_format_not_supported' | 'report_schedule_limit_reached' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'report_limit_reached' | 'headers_too_large' | 'internal_error' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
   /** Identifies the request in the logs of the service. Equal to `X-Request-Id`. */
   readonly requestId: string
   /** The refused fields, at most 50. Absent if no field is to blame. */
@@ -709,6 +713,16 @@ export type Simulated = {
   readonly currency: string
 }
 
+export type SimulatedBlocks = {
+  /** Number of the newest block afterwards. */
+  readonly head: number
+}
+
+export type SimulatedBlocksCreate = {
+  /** Number of blocks to make at once. */
+  readonly count: number
+}
+
 export type SimulatedCredit = {
   /** Identifies the credit at the sandbox bank. Reverse it by this id. */
   readonly creditId: string
@@ -758,6 +772,32 @@ export type SimulatedEvent = {
 export type SimulatedEventCreate = {
   /** The event to send. */
   readonly eventType: 'partner.customer.deposit.created' | 'partner.customer.deposit.initiated' | 'partner.customer.deposit.submitted' | 'partner.customer.deposit.accepted' | 'partner.customer.deposit.failed' | 'partner.customer.deposit.completed' | 'partner.customer.deposit.expired' | 'partner.customer.withdrawal.requested' | 'partner.customer.withdrawal.accepted' | 'partner.customer.withdrawal.sent' | 'partner.customer.withdrawal.failed' | 'transaction.status.changed'
+}
+
+export type SimulatedReorganisation = {
+  /** Number of the newest block afterwards. */
+  readonly head: number
+  /** Hashes of the deposits that vanished: those that you simulated in the replaced blocks. */
+  readonly vanished: readonly string[]
+}
+
+export type SimulatedReorganisationCreate = {
+  /** Number of the newest blocks that are replaced. From 3 on, deposits that were credited are taken back. */
+  readonly depth: number
+}
+
+export type SimulatedWalletDeposit = {
+  /** Hash of the transaction on the simulated chain. */
+  readonly transactionHash: string
+}
+
+export type SimulatedWalletDepositCreate = {
+  /** Amount in major units of the token of the wallet, at most 6 decimal digits. */
+  readonly amount: AmountInput
+  /** Address of the payer. Default: an address of which only this transfer is known. */
+  readonly from?: string | undefined
+  /** Blocks that are made at once, the first of them with the transfer. Default 0: the next block takes it. */
+  readonly confirmations?: number | undefined
 }
 
 export type SimulatedWithdrawalCreate = {
@@ -940,6 +980,36 @@ export type TimelineEntry = {
   readonly status: 'Pending' | 'Completed' | 'Unsuccessful' | 'Cancelled' | 'Expired'
   /** What happened. */
   readonly step: 'Created' | 'Initiated' | 'Submitted' | 'Screening' | 'Approval' | 'Reserved' | 'Accepted' | 'Sent' | 'Settled' | 'Credited' | 'Returned' | 'Failed' | 'Cancelled' | 'Expired'
+}
+
+export type TokenPayout = {
+  /** Amount in major units of `currency`. */
+  readonly amount: Amount
+  /** Address of the wallet that receives the tokens. */
+  readonly beneficiaryAccount: string
+  /** Name of the beneficiary when the payout was accepted. */
+  readonly beneficiaryName: string
+  /** Token of the payout. */
+  readonly currency: string
+  /** The idempotency key of the request. */
+  readonly idempotencyKey: string
+  /** Reference of the transaction: follow it at `GET /v1/transactions/{reference}`. */
+  readonly reference: string
+  /** Status of the payout when the request was answered. */
+  readonly status: PayoutStatus
+}
+
+export type TokenPayoutCreate = {
+  /** Amount in major units of `currency`: 0.01 to 10,000,000.00, at most 6 decimal digits. Reserved at once. */
+  readonly amount: AmountInput
+  /** The beneficiary whose wallet receives the payout. */
+  readonly beneficiaryId: string
+  /** Token: `USDC` or `EURC`. Must equal the currency of the beneficiary. */
+  readonly currency: string
+  /** Your key of this payout, 1 to 255 characters, unique among your token payouts. Repeat it to retry the same payout. */
+  readonly idempotencyKey: string
+  /** Your reference, 1 to 140 characters. Also the transaction reference, if you have not used it before. The chain does not carry it. */
+  readonly reference?: string | undefined
 }
 
 export type Transaction = {
@@ -1648,6 +1718,17 @@ export type ListEventsQuery = {
   readonly subscriptionId?: string | undefined
 }
 
+export type ListWalletsQuery = {
+  /** Items per page, 1 to 100. Default: 25. */
+  readonly limit?: number | string | undefined
+  /** The `nextCursor` of the previous page. Omit it for the first page. */
+  readonly cursor?: string | undefined
+  /** Only wallets of this customer: its `guid` or its `serviceId`. */
+  readonly customerId?: string | undefined
+  /** Only wallets with this token. */
+  readonly currency?: string | undefined
+}
+
 export type ListReportsQuery = {
   /** Items per page, 1 to 100. Default: 25. */
   readonly limit?: number | string | undefined
@@ -1672,6 +1753,7 @@ export type OperationResults = {
   readonly resendInvitation: Invitation
   readonly revokeInvitation: void
   readonly createFiatPayout: FiatPayout
+  readonly createTokenPayout: TokenPayout
   readonly listPayouts: PayoutPage
   readonly getPayout: PayoutRecord
   readonly getFxRates: {
@@ -1843,6 +1925,67 @@ export type OperationResults = {
   readonly getRecovery: Recovery
   readonly getSubscriptionStatistics: SubscriptionStatistics
   readonly listEvents: FeedPage
+  readonly createWallet: {
+    /** Identifies the wallet. */
+    readonly id: string
+    /** Address to which payers send the token, with its check sum (EIP-55). */
+    readonly address: string
+    /** Token that the wallet receives. */
+    readonly currency: string
+    /** Chain on which the wallet receives, by its id (EIP-155). */
+    readonly chainId: number
+    /** Name of the chain. Tokens that are sent on another chain are not credited. */
+    readonly network: string
+    /** The `guid` of the customer. Absent if the wallet is the own of the partner. */
+    readonly customerId?: string
+    /** Money credited through the wallet, in major units of `currency`, without what was taken back. */
+    readonly received: Amount
+    /** Time of creation. */
+    readonly createdAt: string
+  }
+  readonly listWallets: {
+    /** The items of the page, newest first. */
+    readonly data: readonly {
+      /** Identifies the wallet. */
+      readonly id: string
+      /** Address to which payers send the token, with its check sum (EIP-55). */
+      readonly address: string
+      /** Token that the wallet receives. */
+      readonly currency: string
+      /** Chain on which the wallet receives, by its id (EIP-155). */
+      readonly chainId: number
+      /** Name of the chain. Tokens that are sent on another chain are not credited. */
+      readonly network: string
+      /** The `guid` of the customer. Absent if the wallet is the own of the partner. */
+      readonly customerId?: string
+      /** Money credited through the wallet, in major units of `currency`, without what was taken back. */
+      readonly received: Amount
+      /** Time of creation. */
+      readonly createdAt: string
+    }[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }
+  readonly getWallet: {
+    /** Identifies the wallet. */
+    readonly id: string
+    /** Address to which payers send the token, with its check sum (EIP-55). */
+    readonly address: string
+    /** Token that the wallet receives. */
+    readonly currency: string
+    /** Chain on which the wallet receives, by its id (EIP-155). */
+    readonly chainId: number
+    /** Name of the chain. Tokens that are sent on another chain are not credited. */
+    readonly network: string
+    /** The `guid` of the customer. Absent if the wallet is the own of the partner. */
+    readonly customerId?: string
+    /** Money credited through the wallet, in major units of `currency`, without what was taken back. */
+    readonly received: Amount
+    /** Time of creation. */
+    readonly createdAt: string
+  }
   readonly simulateDeposit: Simulated
   readonly simulateFxRates: {
     /** From this time on the change holds. */
@@ -1861,6 +2004,9 @@ export type OperationResults = {
   readonly simulateCredit: SimulatedCredit
   readonly reverseSimulatedCredit: void
   readonly simulateEvent: SimulatedEvent
+  readonly simulateWalletDeposit: SimulatedWalletDeposit
+  readonly simulateChainReorganisation: SimulatedReorganisation
+  readonly simulateChainBlocks: SimulatedBlocks
   readonly diagnoseSignature: SignatureDiagnosis
   readonly createReport: {
     /** Identifies the report. */
@@ -2089,12 +2235,12 @@ export type Namespaces = {
      *
      * Registers a payee. With `customerId` the beneficiary belongs to that customer, otherwise to the partner
      * itself. Fiat currencies require `iban`; tokens require `walletAddress`. A `country` that contradicts the IBAN
-     * is refused. These destination fields cannot be changed later. Idempotent by `Idempotency-Key`; without a key a
-     * repeated request creates a second beneficiary.
+     * is refused. A `walletAddress` with capitals needs its check sum (EIP-55). These destination fields cannot be
+     * changed later. Idempotent by `Idempotency-Key`; without a key a repeated request creates a second beneficiary.
      *
      * `POST /v1/beneficiaries`, permission `beneficiaries:write`.
-     * Problem codes: validation_failed, not_found, currency_not_supported, request_in_progress,
-     * idempotency_key_reused.
+     * Problem codes: validation_failed, not_found, currency_not_supported, wallet_address_not_payable,
+     * recipient_blocked, request_in_progress, idempotency_key_reused.
      */
     readonly create: (body: BeneficiaryCreate, options?: CallOptions) => Promise<Beneficiary>
     /**
@@ -2432,6 +2578,18 @@ export type Namespaces = {
      * beneficiary_not_payable, request_in_progress, idempotency_key_reused.
      */
     readonly create: ((body: FiatPayoutCreate, options?: CallOptions) => Promise<FiatPayout>) & ((body: Omit<FiatPayoutCreate, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<FiatPayout>)
+    /**
+     * Create a token payout.
+     *
+     * Accepts a payout of tokens to the wallet of a beneficiary and reserves its amount. The service signs the
+     * transfer and follows it on the chain: it is settled when its block has the confirmations of the chain, and the
+     * transaction then has `transactionHash`. Idempotent by `idempotencyKey`, as a fiat payout is.
+     *
+     * `POST /v1/payouts/token`, permission `payouts:write`.
+     * Problem codes: not_found, insufficient_funds, currency_not_supported, beneficiary_currency_mismatch,
+     * beneficiary_not_payable, request_in_progress, idempotency_key_reused.
+     */
+    readonly createToken: ((body: TokenPayoutCreate, options?: CallOptions) => Promise<TokenPayout>) & ((body: Omit<TokenPayoutCreate, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<TokenPayout>)
     /**
      * List payouts.
      *
@@ -2857,7 +3015,7 @@ export type Namespaces = {
     /**
      * Simulate an exchange rate.
      *
-     * Sets the mid rate of a pair in the sandbox, until it is set again. `rate: null` lets the pair follow the
+     * Sets the mid rate of a pair in the sandbox, until it is set again. Without `rate` the pair follows the
      * simulated market again. `stale: true` stops the rates, so that quotes are refused with 503
      * `fx_rates_unavailable`. `stale: false` starts them again. The rates are shared: every partner of the sandbox
      * sees the change. Quotes that were made before keep their rate.
@@ -2866,12 +3024,12 @@ export type Namespaces = {
      * Problem codes: validation_failed, currency_not_supported, fx_rates_unavailable.
      */
     readonly simulateFxRates: (body: {
-      /** The currency that is sold. Give `base`, `quote` and `rate` together. */
+      /** The currency that is sold. Give `base` and `quote` together. */
       readonly base?: string | undefined
       /** The currency that one unit of `base` buys. */
       readonly quote?: string | undefined
-      /** Units of `quote` for one unit of `base`: a mid rate, without margin. From 0.000001 to 1,000,000 with at most 10 decimal digits. Null: the pair follows the simulated market again. */
-      readonly rate?: AmountInput | null | undefined
+      /** Units of `quote` for one unit of `base`: a mid rate, without margin. From 0.000001 to 1,000,000 with at most 10 decimal digits. Without it, the pair follows the simulated market again. */
+      readonly rate?: AmountInput | undefined
       /** True stops the rates: quotes are refused with 503 `fx_rates_unavailable`. False starts them again. */
       readonly stale?: boolean | undefined
     }, options?: CallOptions) => Promise<{
@@ -2931,6 +3089,34 @@ export type Namespaces = {
      * Problem codes: request_in_progress, idempotency_key_reused.
      */
     readonly sendEvent: (body: SimulatedEventCreate, options?: CallOptions) => Promise<SimulatedEvent>
+    /**
+     * Simulate a token deposit.
+     *
+     * Sends tokens to a wallet on the simulated chain. The deposit is credited when its block has 3 confirmations.
+     * Each request sends tokens again. Only for wallets on the simulated chain.
+     *
+     * `POST /v1/simulations/wallets/{walletId}/deposits`, permission `simulations:write`, sandbox only.
+     * Problem codes: not_found, validation_failed.
+     */
+    readonly createWalletDeposit: (walletId: string, body: SimulatedWalletDepositCreate, options?: CallOptions) => Promise<SimulatedWalletDeposit>
+    /**
+     * Simulate a chain reorganisation.
+     *
+     * Replaces the newest blocks of the simulated chain. The deposits that you simulated in them vanish; payouts and
+     * the deposits of other partners are in the new blocks. A deposit that was credited is taken back.
+     *
+     * `POST /v1/simulations/chain/reorganisations`, permission `simulations:write`, sandbox only.
+     * Problem codes: validation_failed.
+     */
+    readonly createChainReorganisation: (body: SimulatedReorganisationCreate, options?: CallOptions) => Promise<SimulatedReorganisation>
+    /**
+     * Make blocks on the simulated chain.
+     *
+     * Makes blocks on the simulated chain at once, so that deposits and payouts get their confirmations.
+     *
+     * `POST /v1/simulations/chain/blocks`, permission `simulations:write`, sandbox only.
+     */
+    readonly createChainBlocks: (body: SimulatedBlocksCreate, options?: CallOptions) => Promise<SimulatedBlocks>
     /**
      * Diagnose a signed request.
      *
@@ -3021,6 +3207,126 @@ export type Namespaces = {
      * Problem codes: not_found, invitation_not_pending.
      */
     readonly revokeInvitation: (invitationId: string, options?: CallOptions) => Promise<void>
+  }
+  readonly wallets: {
+    /**
+     * Create a wallet.
+     *
+     * Returns the wallet of a customer, or of the partner itself, for a token. The first request makes it; later
+     * ones return the same wallet. An address is given once and never again to another customer. Whatever arrives
+     * there in a configured token becomes a deposit.
+     *
+     * `POST /v1/wallets`, permission `wallets:write`.
+     * Problem codes: not_found, currency_not_supported, validation_failed, request_in_progress,
+     * idempotency_key_reused.
+     */
+    readonly create: (body: {
+      /** The `guid` or the `serviceId` of the customer that receives the tokens. Without it, the partner itself does. */
+      readonly customerId?: string | undefined
+      /** Token that the wallet receives: `USDC` or `EURC`. */
+      readonly currency: string
+    }, options?: CallOptions) => Promise<{
+    /** Identifies the wallet. */
+    readonly id: string
+    /** Address to which payers send the token, with its check sum (EIP-55). */
+    readonly address: string
+    /** Token that the wallet receives. */
+    readonly currency: string
+    /** Chain on which the wallet receives, by its id (EIP-155). */
+    readonly chainId: number
+    /** Name of the chain. Tokens that are sent on another chain are not credited. */
+    readonly network: string
+    /** The `guid` of the customer. Absent if the wallet is the own of the partner. */
+    readonly customerId?: string
+    /** Money credited through the wallet, in major units of `currency`, without what was taken back. */
+    readonly received: Amount
+    /** Time of creation. */
+    readonly createdAt: string
+  }>
+    /**
+     * List wallets.
+     *
+     * Returns the partner's wallets, newest first. Filter by `customerId` or `currency`.
+     *
+     * `GET /v1/wallets`, permission `wallets:read`.
+     */
+    readonly list: (query?: ListWalletsQuery, options?: CallOptions) => Promise<{
+    /** The items of the page, newest first. */
+    readonly data: readonly {
+      /** Identifies the wallet. */
+      readonly id: string
+      /** Address to which payers send the token, with its check sum (EIP-55). */
+      readonly address: string
+      /** Token that the wallet receives. */
+      readonly currency: string
+      /** Chain on which the wallet receives, by its id (EIP-155). */
+      readonly chainId: number
+      /** Name of the chain. Tokens that are sent on another chain are not credited. */
+      readonly network: string
+      /** The `guid` of the customer. Absent if the wallet is the own of the partner. */
+      readonly customerId?: string
+      /** Money credited through the wallet, in major units of `currency`, without what was taken back. */
+      readonly received: Amount
+      /** Time of creation. */
+      readonly createdAt: string
+    }[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }>
+    /** Like `list`, and requests page after page. The default of `limit` is 100. */
+    readonly listAll: (query?: ListWalletsQuery, options?: CallOptions) => Pages<{
+    /** The items of the page, newest first. */
+    readonly data: readonly {
+      /** Identifies the wallet. */
+      readonly id: string
+      /** Address to which payers send the token, with its check sum (EIP-55). */
+      readonly address: string
+      /** Token that the wallet receives. */
+      readonly currency: string
+      /** Chain on which the wallet receives, by its id (EIP-155). */
+      readonly chainId: number
+      /** Name of the chain. Tokens that are sent on another chain are not credited. */
+      readonly network: string
+      /** The `guid` of the customer. Absent if the wallet is the own of the partner. */
+      readonly customerId?: string
+      /** Money credited through the wallet, in major units of `currency`, without what was taken back. */
+      readonly received: Amount
+      /** Time of creation. */
+      readonly createdAt: string
+    }[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }>
+    /**
+     * Retrieve a wallet.
+     *
+     * Returns a wallet by its `id`, with what it has received.
+     *
+     * `GET /v1/wallets/{walletId}`, permission `wallets:read`.
+     * Problem codes: not_found.
+     */
+    readonly get: (walletId: string, options?: CallOptions) => Promise<{
+    /** Identifies the wallet. */
+    readonly id: string
+    /** Address to which payers send the token, with its check sum (EIP-55). */
+    readonly address: string
+    /** Token that the wallet receives. */
+    readonly currency: string
+    /** Chain on which the wallet receives, by its id (EIP-155). */
+    readonly chainId: number
+    /** Name of the chain. Tokens that are sent on another chain are not credited. */
+    readonly network: string
+    /** The `guid` of the customer. Absent if the wallet is the own of the partner. */
+    readonly customerId?: string
+    /** Money credited through the wallet, in major units of `currency`, without what was taken back. */
+    readonly received: Amount
+    /** Time of creation. */
+    readonly createdAt: string
+  }>
   }
   readonly webhooks: {
     /**

@@ -18,6 +18,8 @@ export type Ledger = Entries &
   History &
   PeriodReader & {
     readonly balances: (tx: Tx, partnerId: string) => Promise<readonly Balance[]>
+    /** What the accounts `fx` of all partners hold together: above zero what the operator has bought, below what it owes. */
+    readonly positions: (tx: Tx) => Promise<readonly store.PositionRow[]>
   }
 
 export function createLedger({ clock }: { readonly clock: Clock }): Ledger {
@@ -25,6 +27,7 @@ export function createLedger({ clock }: { readonly clock: Clock }): Ledger {
     ...createEntries(clock),
     ...history,
     ...periodReader,
+    positions: store.positions,
     balances: async (tx, partnerId) =>
       (await store.balances(tx, partnerId)).map(({ id, currency, posted, reserved }) => ({
         id,

@@ -1,6 +1,6 @@
 /** All SQL of the ledger. */
 import { type Currency, idAfter, type Minor } from '../kernel/index.ts'
-import { columnOf, insertBy, ofOnePartner, ofPartners, sql, type Tx } from '../postgres/index.ts'
+import { acrossPartners, columnOf, insertBy, ofOnePartner, ofPartners, sql, type Tx } from '../postgres/index.ts'
 import type { AccountKey, AccountName } from './account-kinds.ts'
 import type { Change, TransferKind } from './rules.ts'
 
@@ -160,4 +160,18 @@ export function insertTransfers(tx: Tx, transfers: readonly NewTransfer[], now: 
   tx.later(sql`/* ledger.insertTransfers */
     insert into ledger.transfers (partner_id, id, debit_account_id, credit_account_id, currency, amount, party_id,
       reference, kind, reserve_id, entry_id, created_at) ${newTransfers(tx, rows)}`)
+}
+
+export type PositionRow = { readonly currency: Currency; readonly posted: Minor; readonly reserved: Minor }
+
+/** The accounts `fx` of all partners together. */
+export function positions(tx: Tx): Promise<readonly PositionRow[]> {
+  return tx.rows<PositionRow>(
+    acrossPartners(
+      "adds up the positions of all partners, for the operator's command",
+      sql`/* ledger.positions */
+        select currency, sum(posted)::bigint as posted, sum(reserved)::bigint as reserved from ledger.accounts
+        where name = 'fx' group by currency order by currency`,
+    ),
+  )
 }

@@ -34,7 +34,7 @@ export const caseCommands = {
           cases.resolve(tx, {
             ...resolving,
             toPartnerId,
-            credit: (joined, money) => deposits.creditPartner(joined, toPartnerId, money),
+            credit: (joined, money) => deposits.creditPartner(joined, toPartnerId, money, 'NotDefined'),
           }),
         ),
       )

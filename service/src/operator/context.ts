@@ -6,7 +6,16 @@ import type { Database } from '../postgres/index.ts'
 export type Context = {
   readonly service: Pick<
     Service,
-    'access' | 'cases' | 'closePartner' | 'deposits' | 'ledger' | 'openPartner' | 'sealer' | 'sealedColumns'
+    | 'access'
+    | 'cases'
+    | 'chainKeys'
+    | 'closePartner'
+    | 'deposits'
+    | 'ledger'
+    | 'openPartner'
+    | 'rates'
+    | 'sealer'
+    | 'sealedColumns'
   >
   readonly db: Database
   readonly config: Config

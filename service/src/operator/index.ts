@@ -6,12 +6,14 @@ import { type Config, ConfigError } from '../config.ts'
 import { backupCommands, commandsWithoutDatabase } from './backups.ts'
 import { caseCommands } from './cases.ts'
 import type { Context, Write } from './context.ts'
+import { fxCommands } from './fx.ts'
 import { keyCommands } from './keys.ts'
 import { ledgerCommands } from './ledger.ts'
 import { type Options, parseCommand } from './options.ts'
 import { moveCommands } from './moves.ts'
 import { partnerCommands } from './partners.ts'
 import { serviceAccountCommands } from './service-accounts.ts'
+import { walletKeyCommands } from './wallet-keys.ts'
 
 const operatorUsage = `operator commands:
   operator partner create --name NAME
@@ -30,6 +32,8 @@ const operatorUsage = `operator commands:
   operator case resolve --partner ID --id ID --action credit|reverse|write-off|note --staff NAME --note TEXT [--to-partner ID]
   operator ledger balances --partner ID [--at TIME]
   operator ledger statement --partner ID --currency EUR [--account balance] [--from TIME] [--to TIME] [--format table|csv]
+  operator fx position
+  operator wallet-key create
   operator key list
   operator key reseal
   operator backup create
@@ -45,7 +49,9 @@ const commands: ReadonlyMap<string, Command> = new Map(
     ...moveCommands,
     ...serviceAccountCommands,
     ...ledgerCommands,
+    ...fxCommands,
     ...keyCommands,
+    ...walletKeyCommands,
     ...caseCommands,
     ...backupCommands,
   }),

@@ -2,9 +2,9 @@
  * Rails: the port that every bank or chain connector implements, the rules that choose a payment's connector, and the
  * connectors.
  *
- * Tables: rails.sandbox_*, the records of the sandbox bank. Every connector guarantees: `instruct` is idempotent by the
- * instruction's id, `find` reports whether an instruction arrived, and the bank repeats a notification until it is
- * acknowledged. A new connector: docs/guides/connectors.md.
+ * Tables: rails.sandbox_*, the records of the sandbox bank and the simulated chain; rails.chain_*, those
+ * of chain connectors. Every connector guarantees: `instruct` is idempotent by the instruction's id, `find` reports whether an
+ * instruction arrived, and the bank repeats a notification until it is acknowledged. A new connector: docs/guides/connectors.md.
  */
 export {
   type Acknowledgement,
@@ -19,7 +19,25 @@ export {
   type InstructionKey,
   type InstructionOutcome,
   type Money,
+  type TravelRule,
 } from './port.ts'
+export { addressProblem, checksummed } from './evm/address.ts'
+export {
+  type ChainNetwork,
+  type Chains,
+  chainFallback,
+  chainNetworks,
+  createChains,
+  createRefusedAddress,
+  deniedAddresses,
+  isChainConnectorId,
+  simulatedChainConnectorId,
+} from './evm/chains.ts'
+export type { ChainConnector } from './evm/connector.ts'
+export { type ChainKeys, createChainKeys, deriveWalletAddress } from './evm/keys.ts'
+export type { SimulatedChain } from './evm/simulated/chain.ts'
+export { receivedOn } from './evm/store-chain.ts'
+export { sealedChainKeys } from './evm/store-sealed.ts'
 export { type ChooseConnector, createChooseConnector } from './rules.ts'
 export { createSandboxBank, type SandboxBank, sandboxConnectorId } from './sandbox/service.ts'
 export { railsSettings } from './settings.ts'

@@ -16,6 +16,24 @@ export type Instruction = {
   readonly remittance: string | null
   /** The outcome that a simulation requests. Only the sandbox bank reads it. */
   readonly simulatedOutcome: string | null
+  /** Of a token payment: what the travel rule asks for beyond the names (FATF recommendation 16). */
+  readonly travelRule?: TravelRule
+}
+
+/** Who pays and who is paid. The name of the beneficiary is the name of the creditor. */
+export type TravelRule = {
+  /** The customer; of a payment of the partner itself, the partner. */
+  readonly originator?: {
+    readonly name: string
+    readonly customerId?: string
+    readonly address?: string
+    readonly country?: string
+  }
+  readonly beneficiary?: {
+    readonly country?: string
+    /** The provider that keeps the wallet of the beneficiary. Absent: it keeps its own. */
+    readonly vasp?: string
+  }
 }
 
 /**

@@ -1,6 +1,7 @@
 /** Pure: which connector carries a payment. */
 import type { Rail } from '@partner-payments/wire'
 import type { Currency } from '../kernel/index.ts'
+import { isChainConnectorId } from './evm/chains.ts'
 
 /** What a rule may ask of a payment; a part that is absent matches every payment. */
 export type ConnectorRule = {
@@ -16,15 +17,25 @@ export type RoutedPayment = { readonly partnerId: string; readonly rail: Rail; r
 /** The id of the connector that carries the payment; undefined: none does. */
 export type ChooseConnector = (payment: RoutedPayment) => string | undefined
 
-/** The first rule that matches decides; without one, `fallback` does. */
+/** A chain carries tokens only, and a bank none: a rule for a partner's payments to its bank leaves its tokens alone. */
+const carries = (connector: string | null, { rail }: RoutedPayment): boolean =>
+  connector === null || isChainConnectorId(connector) === (rail === 'Wallet')
+
+/** The first rule that matches decides; without one, `fallback` does, and for tokens `chainFallback`. */
 export const createChooseConnector =
-  (rules: readonly ConnectorRule[], fallback: string | null): ChooseConnector =>
+  (
+    rules: readonly ConnectorRule[],
+    fallback: string | null,
+    chainFallback: (currency: Currency) => string | null = () => null,
+  ): ChooseConnector =>
   (payment) => {
     const rule = rules.find(
-      ({ partnerId, rail, currency }) =>
+      ({ partnerId, rail, currency, connector }) =>
         (partnerId ?? payment.partnerId) === payment.partnerId &&
         (rail ?? payment.rail) === payment.rail &&
-        (currency ?? payment.currency) === payment.currency,
+        (currency ?? payment.currency) === payment.currency &&
+        carries(connector, payment),
     )
-    return (rule === undefined ? fallback : rule.connector) ?? undefined
+    const otherwise = payment.rail === 'Wallet' ? chainFallback(payment.currency) : fallback
+    return (rule === undefined ? otherwise : rule.connector) ?? undefined
   }

@@ -1,5 +1,7 @@
 import { type Rail, transactions } from '@partner-payments/wire'
-import { type Currency, integer, isFiat, type Mode, oneOf, refuseSetting, type Settings } from '../kernel/index.ts'
+import { type Currency, integer, isCurrency, type Mode, oneOf, refuseSetting, type Settings } from '../kernel/index.ts'
+import { isChainConnectorId } from './evm/chains.ts'
+import { evmSettings } from './evm/settings.ts'
 import type { ConnectorRule } from './rules.ts'
 
 const connectorIds = ['sandbox', 'none'] as const
@@ -10,7 +12,7 @@ const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/
 function readPart(part: string): Omit<ConnectorRule, 'connector'> {
   const rail = transactions.rails.find((name) => name === part)
   if (rail !== undefined) return { rail: rail satisfies Rail }
-  if (isFiat(part)) return { currency: part satisfies Currency }
+  if (isCurrency(part)) return { currency: part satisfies Currency }
   if (uuid.test(part)) return { partnerId: part }
   return refuseSetting(
     `must name rails (${transactions.rails.join(', ')}), currencies or partner ids: ${part} is none of them`,
@@ -19,9 +21,12 @@ function readPart(part: string): Omit<ConnectorRule, 'connector'> {
 
 function readRule(text: string): ConnectorRule {
   const [left = '', right, ...rest] = text.split('=')
-  const connector = connectorIds.find((id) => id === right)
+  const isChain = right !== undefined && isChainConnectorId(right)
+  const connector = isChain ? right : connectorIds.find((id) => id === right)
   if (connector === undefined || rest.length > 0)
-    return refuseSetting(`must be rules such as Swift/USD=none, with a connector of ${connectorIds.join(', ')}`)
+    return refuseSetting(
+      `must be rules such as Swift/USD=none, with a connector of ${connectorIds.join(', ')}, sandbox-chain, evm-<chain id>`,
+    )
   const parts = left.split('/').map(readPart)
   const rule = Object.assign({}, ...parts) as Omit<ConnectorRule, 'connector'>
   if (Object.keys(rule).length < parts.length)
@@ -39,13 +44,14 @@ export const railsSettings = {
   RAIL_RULES: {
     default: '',
     description:
-      'Which connector carries which payouts: rules separated by commas, the first that matches decides. A rule names a rail, a currency, a partner id, or several of them joined by `/`, then `=` and a connector: `Swift/USD=none`. A payout keeps the connector with which it was accepted; a connector that neither RAIL nor a rule names does not run, so let its payouts end first',
+      'Which connector carries which payouts: rules separated by commas, the first that matches decides. A rule names a rail, a currency, a partner id, or several of them joined by `/`, then `=` and a connector: `Swift/USD=none`. A payout keeps the connector with which it was accepted; a bank connector that neither RAIL nor a rule names does not run, so let its payouts end first. Only a chain carries tokens (`Wallet/USDC=evm-8453`), and it carries nothing else; without a rule it is the only chain that has the token, and in a sandbox the simulated one',
     read: (value: string | undefined): readonly ConnectorRule[] =>
       value === undefined || value.trim() === '' ? [] : value.split(',').map((rule) => readRule(rule.trim())),
   },
   SANDBOX_BANK_DELAY_MS: {
     default: '500',
-    description: 'Milliseconds between two steps of the sandbox bank',
+    description: 'Milliseconds between two steps of the sandbox bank, and between two blocks of the simulated chain',
     read: integer(0, 3_600_000, 500),
   },
+  ...evmSettings,
 } as const satisfies Settings

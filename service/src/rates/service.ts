@@ -12,6 +12,8 @@ import * as store from './store.ts'
 type RatesAge = { readonly ageMs: number; readonly limitMs: number }
 
 export type Rates = {
+  /** The newest sheet, however old; undefined if there is none. */
+  readonly newest: (tx: Tx) => Promise<Sheet | undefined>
   /** The newest sheet. Refuses: fx_rates_unavailable (there is none, it is too old, or a simulation has stopped them). */
   readonly current: (tx: Tx) => Promise<Sheet>
   /** Reads the source once and keeps a newer sheet. Answers 0: the next sheet comes later. A failure is logged. */
@@ -46,6 +48,7 @@ const unavailable = (reason: string) => new Refusal('fx_rates_unavailable', `${r
 const refuseNoSource = () => Promise.reject(unavailable('No source of exchange rates is configured.'))
 
 const withoutSource: Rates = {
+  newest: () => Promise.resolve(undefined),
   current: refuseNoSource,
   refreshStep: () => Promise.resolve(0),
   everyMs: undefined,
@@ -83,6 +86,7 @@ function createRatesOf({ db, clock, log, observe, ...deps }: RatesDeps, source: 
     return 0
   }
   return {
+    newest,
     current: async (tx) => {
       const sheet = await newest(tx)
       if (sheet === undefined) throw unavailable('No exchange rates are there yet.')

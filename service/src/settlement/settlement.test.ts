@@ -38,7 +38,7 @@ const ledger = createLedger({ clock })
 const eventOutbox = createEventOutbox()
 const bank = createSandboxBank({ db, clock, stepMs })
 const customers = createCustomers({ db, clock, sealer, cursors, log })
-const beneficiaries = createBeneficiaries({ db, clock, cursors, customers })
+const beneficiaries = createBeneficiaries({ db, clock, cursors, customers, refusedAddress: () => undefined })
 const transactions = createTransactions({ db, clock, cursors, eventOutbox, customers })
 const cases = createCases({ db, clock, log, ledger, addOperator: access.addOperator })
 const shared = { db, clock, cases, ledger, eventOutbox, customers, transactions }
@@ -48,6 +48,7 @@ const payouts = createPayouts({
   beneficiaries,
   quotes: createAcceptances({ clock }),
   chooseConnector: () => bank.id,
+  attemptsMax: 300,
 })
 const deposits = createDeposits({ ...shared, access, ownersOf: () => Promise.resolve(new Map()) })
 const isPartner = () => Promise.resolve(true)

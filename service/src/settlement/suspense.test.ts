@@ -289,7 +289,7 @@ const decide = (partnerId: string, id: string, action: CaseAction, toPartnerId =
       staff: 'ada',
       note: 'asked the bank',
       toPartnerId,
-      credit: (joined, money) => service.deposits.creditPartner(joined, toPartnerId, money),
+      credit: (joined, money) => service.deposits.creditPartner(joined, toPartnerId, money, 'NotDefined'),
     }),
   )
 

@@ -6,7 +6,7 @@ import type { Beneficiaries, Beneficiary } from './service.ts'
 
 /** A field without a value is absent, not null. */
 function toWire(beneficiary: Beneficiary): ResponseOf<'getBeneficiary'> {
-  const { id, customerId, alias, name, iban, bic, walletAddress, country, currency } = beneficiary
+  const { id, customerId, alias, name, iban, bic, walletAddress, vasp, country, currency } = beneficiary
   return {
     id,
     ...(customerId === null ? {} : { customerId }),
@@ -15,6 +15,7 @@ function toWire(beneficiary: Beneficiary): ResponseOf<'getBeneficiary'> {
     ...(iban === null ? {} : { iban }),
     ...(bic === null ? {} : { bic }),
     ...(walletAddress === null ? {} : { walletAddress }),
+    ...(vasp === null ? {} : { vasp }),
     ...(country === null ? {} : { country }),
     currency,
     createdAt: beneficiary.createdAt.toISOString(),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Refusal } from '../../api/index.ts'
-import { type BeneficiaryCreate, readDestination, refuseEmptyUpdate } from './rules.ts'
+import { type BeneficiaryCreate, readDestination, refuseEmptyUpdate, refuseAddress } from './rules.ts'
 
 const name = 'Ada Lovelace'
 const iban = 'DE89370400440532013000'
@@ -25,7 +25,14 @@ test('an IBAN is stored in capitals without spaces, and gives the country', () =
     iban: ' de89 3704 0044 0532\t0130 00 ',
     bic: 'cobadeffxxx',
   })
-  assert.deepEqual(destination, { currency: 'EUR', iban, bic: 'COBADEFFXXX', walletAddress: null, country: 'DE' })
+  assert.deepEqual(destination, {
+    currency: 'EUR',
+    iban,
+    bic: 'COBADEFFXXX',
+    walletAddress: null,
+    vasp: null,
+    country: 'DE',
+  })
 })
 
 test('400 when the country contradicts the IBAN; territories that use the IBAN of another country are accepted', () => {
@@ -43,7 +50,7 @@ test('400 when the country contradicts the IBAN; territories that use the IBAN o
 test('a token needs a wallet, which gives no country', () => {
   for (const currency of ['USDC', 'EURC']) {
     const destination = readDestination({ name, currency, walletAddress })
-    assert.deepEqual(destination, { currency, iban: null, bic: null, walletAddress, country: null })
+    assert.deepEqual(destination, { currency, iban: null, bic: null, walletAddress, vasp: null, country: null })
   }
 })
 
@@ -57,8 +64,21 @@ test('400 when the currency needs another kind of destination', () => {
   assert.deepEqual(errorsOf({ currency: 'USDC' }), ['/walletAddress required'])
   assert.deepEqual(errorsOf({ currency: 'EUR', walletAddress }), ['/iban required', '/walletAddress invalid_value'])
   assert.deepEqual(errorsOf({ currency: 'EUR', iban, walletAddress }), ['/walletAddress invalid_value'])
+  assert.deepEqual(errorsOf({ currency: 'EUR', iban, vasp: 'Custody' }), ['/vasp invalid_value'])
   assert.deepEqual(errorsOf({ currency: 'USDC', iban, walletAddress }), ['/iban invalid_value'])
   assert.deepEqual(errorsOf({ currency: 'EURC', walletAddress, bic: 'COBADEFF' }), ['/bic invalid_value'])
+})
+
+test('400 when the capitals of an address contradict its check sum, and 422 where tokens are lost or a list forbids it', () => {
+  const wrong = walletAddress.replace('E7', 'e7')
+  assert.notEqual(wrong, walletAddress)
+  assert.deepEqual(errorsOf({ currency: 'USDC', walletAddress: wrong }), ['/walletAddress invalid_format'])
+  for (const address of [walletAddress.toLowerCase(), `0x${walletAddress.slice(2).toUpperCase()}`])
+    assert.equal(readDestination({ name, currency: 'USDC', walletAddress: address }).walletAddress, address)
+  const destination = readDestination({ name, currency: 'USDC', walletAddress })
+  for (const code of ['wallet_address_not_payable', 'recipient_blocked'] as const)
+    assert.throws(() => refuseAddress(destination, () => code), { code })
+  refuseAddress(destination, () => undefined)
 })
 
 test('400 with every wrong field', () => {

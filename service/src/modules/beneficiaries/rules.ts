@@ -4,6 +4,7 @@ import countries from 'i18n-iso-countries'
 import { isValidBIC, isValidIBAN } from 'ibantools'
 import { readCurrency, refuseField, refuseFields } from '../../api/index.ts'
 import { type Currency, isFiat } from '../../kernel/index.ts'
+import { addressProblem } from '../../rails/index.ts'
 
 export type BeneficiaryCreate = BodyOf<'createBeneficiary'>
 export type BeneficiaryUpdate = BodyOf<'updateBeneficiary'>
@@ -14,14 +15,12 @@ export type Destination = {
   readonly iban: string | null
   readonly bic: string | null
   readonly walletAddress: string | null
+  readonly vasp: string | null
   readonly country: string | null
 }
 
 /** The electronic format of an IBAN has no spaces (ISO 13616). */
 const electronic = (text: string) => text.replace(/\s/g, '').toUpperCase()
-
-/** An account of an EVM chain. Capitals (EIP-55 checksum) are kept as given and not checked. */
-const walletPattern = /^0x[0-9a-fA-F]{40}$/
 
 /** Refuses (400) an unknown currency, then every wrong field of the destination in one response. */
 export function readDestination(input: BeneficiaryCreate): Destination {
@@ -31,11 +30,12 @@ export function readDestination(input: BeneficiaryCreate): Destination {
   const walletAddress = input.walletAddress ?? null
   const errors = [...kindErrors(currency, input), ...formErrors({ iban, bic, walletAddress, country: input.country })]
   refuseFields(errors)
-  return { currency, iban, bic, walletAddress, country: input.country ?? iban?.slice(0, 2) ?? null }
+  const vasp = input.vasp ?? null
+  return { currency, iban, bic, walletAddress, vasp, country: input.country ?? iban?.slice(0, 2) ?? null }
 }
 
 /** Fiat money needs an IBAN, a token a wallet. A field that the currency does not use is refused, not ignored. */
-function kindErrors(currency: Currency, { iban, bic, walletAddress }: BeneficiaryCreate): readonly FieldError[] {
+function kindErrors(currency: Currency, { iban, bic, walletAddress, vasp }: BeneficiaryCreate): readonly FieldError[] {
   const errors: FieldError[] = []
   const required = (pointer: string) =>
     errors.push({ pointer, code: 'required', message: `is required for ${currency}` })
@@ -44,6 +44,7 @@ function kindErrors(currency: Currency, { iban, bic, walletAddress }: Beneficiar
   if (isFiat(currency)) {
     if (iban === undefined) required('/iban')
     if (walletAddress !== undefined) excess('/walletAddress')
+    if (vasp !== undefined) excess('/vasp')
   } else {
     if (walletAddress === undefined) required('/walletAddress')
     if (iban !== undefined) excess('/iban')
@@ -72,11 +73,15 @@ function formErrors(given: {
       code: 'invalid_format',
       message: 'is not a valid BIC; must be an ISO 9362 BIC, for example DEUTDEFF',
     })
-  if (walletAddress !== null && !walletPattern.test(walletAddress))
+  const problem = walletAddress === null ? undefined : addressProblem(walletAddress)
+  if (problem !== undefined)
     errors.push({
       pointer: '/walletAddress',
       code: 'invalid_format',
-      message: 'must be an EVM address: 0x and 40 hexadecimal digits',
+      message:
+        problem === 'form'
+          ? 'must be an EVM address: 0x and 40 hexadecimal digits'
+          : 'has capitals that contradict its check sum (EIP-55): a digit is wrong; copy the address again',
     })
   if (country !== undefined && !countries.isValid(country))
     errors.push({
@@ -111,3 +116,18 @@ export function refuseEmptyUpdate({ alias, name }: BeneficiaryUpdate): void {
   if (alias === undefined && name === undefined)
     throw refuseField({ pointer: '', code: 'required', message: 'needs at least one of alias and name' })
 }
+
+/** Addresses to which no token is sent, and why: tokens would be lost there, or a deny list names them. */
+export type RefusedAddress = (address: string) => 'wallet_address_not_payable' | 'recipient_blocked' | undefined
+
+/** Refuses (422) an address to which no token is sent. */
+export function refuseAddress({ walletAddress }: Destination, refusedAddress: RefusedAddress): void {
+  const code = walletAddress === null ? undefined : refusedAddress(walletAddress)
+  if (code !== undefined)
+    throw refuseField({ pointer: '/walletAddress', code: 'invalid_value', message: refusedTexts[code] }, code)
+}
+
+const refusedTexts = {
+  wallet_address_not_payable: 'is not the address of a wallet; what is sent there is lost',
+  recipient_blocked: 'is on a deny list; no token can be sent to it',
+} as const

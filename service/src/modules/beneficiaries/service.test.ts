@@ -21,7 +21,7 @@ before(async () => {
   database = await createTestDatabase()
   db = createDatabase({ url: database.url, connectionsMax: 5, log: createLog('silent') })
   customers = createCustomers({ db, clock, sealer, cursors, log: createLog('silent') })
-  beneficiaries = createBeneficiaries({ db, clock, cursors, customers })
+  beneficiaries = createBeneficiaries({ db, clock, cursors, customers, refusedAddress: () => undefined })
 })
 after(async () => {
   await db?.close()

@@ -3,7 +3,14 @@ import { type Cursors, notFound, type Page } from '../../api/index.ts'
 import { type Clock, newId, partnerKey } from '../../kernel/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import type { Customers } from '../customers/index.ts'
-import { type BeneficiaryCreate, type BeneficiaryUpdate, readDestination, refuseEmptyUpdate } from './rules.ts'
+import {
+  type BeneficiaryCreate,
+  type BeneficiaryUpdate,
+  readDestination,
+  refuseAddress,
+  type RefusedAddress,
+  refuseEmptyUpdate,
+} from './rules.ts'
 import * as store from './store.ts'
 
 export type Beneficiary = store.Beneficiary
@@ -11,7 +18,10 @@ export type Payee = store.Payee
 export type BeneficiaryList = store.BeneficiaryFilter & { readonly limit?: string; readonly cursor?: string }
 
 export type Beneficiaries = {
-  /** Refuses: validation_failed (currency, iban, bic, walletAddress, country), not_found (/customerId). */
+  /**
+   * Refuses: validation_failed (currency, iban, bic, walletAddress, vasp, country), not_found (/customerId),
+   * wallet_address_not_payable, recipient_blocked.
+   */
   readonly create: (partnerId: string, input: BeneficiaryCreate, tx?: Tx) => Promise<Beneficiary>
   /** Newest first. Empty if the filter names an unknown customer. Refuses: validation_failed (cursor). */
   readonly list: (partnerId: string, query: BeneficiaryList) => Promise<Page<Beneficiary>>
@@ -33,8 +43,9 @@ export function createBeneficiaries(deps: {
   readonly clock: Clock
   readonly cursors: Cursors
   readonly customers: Pick<Customers, 'find' | 'idOf'>
+  readonly refusedAddress: RefusedAddress
 }): Beneficiaries {
-  const { db, clock, cursors, customers } = deps
+  const { db, clock, cursors, customers, refusedAddress } = deps
   const listName = (partnerId: string) => `beneficiaries:${partnerId}`
 
   const find = async (partnerId: string, id: string) => {
@@ -46,6 +57,7 @@ export function createBeneficiaries(deps: {
   return {
     create: async (partnerId, input, outerTx) => {
       const destination = readDestination(input)
+      refuseAddress(destination, refusedAddress)
       const { customerId, name, alias = null } = input
       return inTransaction(db, outerTx, async (tx) => {
         const customer =

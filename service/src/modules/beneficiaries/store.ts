@@ -12,6 +12,8 @@ export type Beneficiary = {
   readonly iban: string | null
   readonly bic: string | null
   readonly walletAddress: string | null
+  /** The provider that keeps the wallet. Null: a bank account, or a wallet of the beneficiary's own. */
+  readonly vasp: string | null
   readonly country: string | null
   readonly currency: Currency
   readonly createdAt: Date
@@ -20,14 +22,14 @@ export type Beneficiary = {
 export type Payee = Omit<Beneficiary, 'createdAt' | 'updatedAt'>
 export type BeneficiaryFilter = { readonly customerId?: string; readonly currency?: string }
 
-const columns = sql`id, customer_id, alias, name, iban, bic, wallet_address, country, currency, created_at, updated_at`
+const columns = sql`id, customer_id, alias, name, iban, bic, wallet_address, vasp, country, currency, created_at, updated_at`
 
 export async function insert(tx: Tx, partnerId: string, row: Beneficiary): Promise<void> {
   await tx.run(sql`/* beneficiaries.insert */
     insert into beneficiaries.beneficiaries (partner_id, id, customer_id, alias, name, iban, bic, wallet_address,
-      country, currency, created_at, updated_at)
+      vasp, country, currency, created_at, updated_at)
     values (${partnerId}, ${row.id}, ${row.customerId}, ${row.alias}, ${row.name}, ${row.iban}, ${row.bic},
-      ${row.walletAddress}, ${row.country}, ${row.currency}, ${row.createdAt}, ${row.updatedAt})`)
+      ${row.walletAddress}, ${row.vasp}, ${row.country}, ${row.currency}, ${row.createdAt}, ${row.updatedAt})`)
 }
 
 export function byId(tx: Tx, partnerId: string, id: string): Promise<Beneficiary | undefined> {
@@ -42,7 +44,7 @@ export function payeesByIds(
   keys: readonly { readonly partnerId: string; readonly id: string }[],
 ): Promise<readonly (Payee & { readonly partnerId: string })[]> {
   return tx.rows(sql`/* beneficiaries.payeesByIds */
-    select partner_id, id, customer_id, alias, name, iban, bic, wallet_address, country, currency
+    select partner_id, id, customer_id, alias, name, iban, bic, wallet_address, vasp, country, currency
     from beneficiaries.beneficiaries
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])
       and removed_at is null`)

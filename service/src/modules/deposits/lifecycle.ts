@@ -93,7 +93,7 @@ export const depositLifecycle = createLifecycle({
       steps: ['Failed'],
       concludes: 'Unsuccessful',
       event: 'partner.customer.deposit.failed',
-      errorKey: 'BankRejection',
+      errorKey: 'Failed',
     },
     expire: {
       from: ['Created', 'Initiated'],

@@ -51,13 +51,15 @@ export type Deposits = Credits & {
   /** When the oldest deposit that is still to be expired was due; null: none. */
   readonly oldestExpired: (now: Date) => Promise<Date | null>
   /**
-   * Credits money to the partner itself as a completed deposit: the float of a sandbox, or the money of a case. `debit`: the
-   * account of the partner's ledger where it stands. Answers the reference of the transaction.
+   * Credits money to the partner itself as a completed deposit: the float of a sandbox, or the money of a case, of which no
+   * deposit tells what it was for. `debit`: the account of the partner's ledger where it stands. Answers the reference of the
+   * transaction.
    */
   readonly creditPartner: (
     tx: Tx,
     partnerId: string,
     money: { readonly debit: AccountName; readonly currency: Currency; readonly amount: Minor },
+    type?: Extract<TransactionType, 'PartnerDeposit' | 'NotDefined'>,
   ) => Promise<string>
 }
 
@@ -102,7 +104,7 @@ export function createDeposits(deps: DepositsDeps): Deposits {
       return oldestOf(depositLifecycle.subject, limitsMs, oldest === undefined ? [] : [oldest], clock.now())
     },
     oldestExpired: (now) => store.oldestExpired(db, now),
-    creditPartner: async (tx, partnerId, { debit, currency, amount }) => {
+    creditPartner: async (tx, partnerId, { debit, currency, amount }, type = 'PartnerDeposit') => {
       const opened = await transactions.open(tx, {
         partnerId,
         reference: null,
@@ -110,7 +112,7 @@ export function createDeposits(deps: DepositsDeps): Deposits {
         currency,
         category: 'Deposit',
         direction: 'Inward',
-        type: 'PartnerDeposit',
+        type,
         rail: null,
         customerId: null,
         steps: ['Created'],

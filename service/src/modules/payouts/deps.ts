@@ -25,4 +25,6 @@ export type PayoutsDeps = {
   /** How many payouts share a transaction at most; undefined: the default. The bench measures other sizes. */
   readonly payoutsPerBatchMax?: number | undefined
   readonly chooseConnector: ChooseConnector
+  /** PAYOUT_ATTEMPTS_MAX. */
+  readonly attemptsMax: number
 }

@@ -8,5 +8,6 @@
  * A payout of an earlier version has its own id as the id of its instruction.
  */
 export { instructionIdOf } from './rules.ts'
+export { payoutsSettings } from './settings.ts'
 export { payoutsRoutes } from './routes.ts'
 export { type AcceptedPayout, type PayoutClaim, type Payouts, createPayouts } from './service.ts'

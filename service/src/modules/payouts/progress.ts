@@ -15,7 +15,6 @@ import type { Acknowledgement } from '../../rails/index.ts'
 import { type BankReport, createAdvance, type Failure, type PayoutTrigger, readInstructions } from './advance.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { leaseMs, payoutAgeLimitsMs, payoutLifecycle } from './lifecycle.ts'
-import { sendAttemptsMax } from './rules.ts'
 import * as store from './store.ts'
 
 export type PayoutClaim = store.PayoutRow & { readonly leaseId: string }
@@ -80,7 +79,7 @@ export function createProgress(deps: PayoutsDeps): Progress {
   const advance = applyInBatches({ db: deps.db, read: readInstructions, work: createAdvance(deps) })
   return {
     ...createClaiming(deps),
-    ...createSending(advance),
+    ...createSending(advance, deps.attemptsMax),
     ...createSettling(advance),
     cancelPending: async (partnerId, payoutId) => (await advance({ partnerId, payoutId, kind: 'cancelled' })) === true,
   }
@@ -131,7 +130,7 @@ const partnersPerLookMax = 50
 
 type Advance = (trigger: PayoutTrigger) => Promise<Applied>
 
-function createSending(advance: Advance): Sending {
+function createSending(advance: Advance, attemptsMax: number): Sending {
   const held = ({ partnerId, id: payoutId, leaseId }: PayoutClaim) => ({ partnerId, payoutId, leaseId })
   return {
     recordAttempt: async (claim) => {
@@ -144,7 +143,7 @@ function createSending(advance: Advance): Sending {
         : advance({ ...held(claim), kind: 'refused', failure: acknowledgement }))
     },
     failAfterLastAttempt: async (claim) => {
-      if (claim.sendAttempts <= sendAttemptsMax) return false
+      if (claim.sendAttempts <= attemptsMax) return false
       const failure = { errorKey: 'BankUnreachable', details: 'The bank could not be reached.' } as const
       await advance({ ...held(claim), kind: 'refused', failure })
       return true

@@ -1,25 +1,20 @@
 /** Operation id -> service call and shape. */
 import type { ResponseOf } from '@partner-payments/wire'
-import type { Handlers } from '../../api/index.ts'
+import type { Answer, Handlers } from '../../api/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
-import type { Payouts } from './service.ts'
+import type { AcceptedPayout, Payouts } from './service.ts'
 import type { PayoutRow } from './store.ts'
 
 export function payoutsRoutes(payouts: Payouts): Handlers<'payouts'> {
   return {
-    createFiatPayout: async ({ caller, body, ip, nonce }) => {
-      const { payout, replayed } = await payouts.create(caller, body, ip, nonce)
-      return {
-        // A replay repeats the first answer, so that the status is Pending whatever the payout is now.
-        body: { ...documented(payout), status: 'Pending', idempotencyKey: body.idempotencyKey },
-        headers: headersOf(payout, replayed),
-      }
-    },
+    createFiatPayout: async ({ caller, body, ip, nonce }) =>
+      toAnswer(await payouts.create(caller, body, ip, nonce), body.idempotencyKey),
+    createTokenPayout: async ({ caller, body, ip }) =>
+      toAnswer(await payouts.createToken(caller, body, ip), body.idempotencyKey),
     createFxPayout: async ({ caller, body, ip }) => {
-      const { payout, replayed } = await payouts.createFx(caller, body, ip)
-      const { idempotencyKey } = body
-      const answer = { ...documented(payout), ...soldFor(payout), status: 'Pending', idempotencyKey } as const
-      return { body: answer, headers: headersOf(payout, replayed) }
+      const accepted = await payouts.createFx(caller, body, ip)
+      const { body: answer, ...rest } = toAnswer(accepted, body.idempotencyKey)
+      return { body: { ...answer, ...soldFor(accepted.payout) }, ...rest }
     },
     getPayout: async ({ caller, params }) => ({ body: toRecord(await payouts.get(caller.partnerId, params.id)) }),
     cancelPayout: async ({ caller, params }) => ({ body: toRecord(await payouts.cancel(caller.partnerId, params.id)) }),
@@ -30,10 +25,19 @@ export function payoutsRoutes(payouts: Payouts): Handlers<'payouts'> {
   }
 }
 
-const headersOf = ({ reference }: PayoutRow, replayed: boolean) => ({
-  location: `/v1/transactions/${encodeURIComponent(reference)}`,
-  ...(replayed ? { 'idempotent-replayed': 'true' } : {}),
-})
+/** A replay repeats the first answer, so that the status is Pending whatever the payout is now. */
+function toAnswer(
+  { payout, replayed }: AcceptedPayout,
+  idempotencyKey: string,
+): Answer<ResponseOf<'createFiatPayout'>> {
+  return {
+    body: { ...documented(payout), status: 'Pending', idempotencyKey },
+    headers: {
+      location: `/v1/transactions/${encodeURIComponent(payout.reference)}`,
+      ...(replayed ? { 'idempotent-replayed': 'true' } : {}),
+    },
+  }
+}
 
 const soldFor = ({ soldAmount, soldCurrency, quoteId }: PayoutRow) =>
   soldAmount === null || soldCurrency === null || quoteId === null

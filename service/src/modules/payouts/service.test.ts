@@ -94,7 +94,12 @@ test('each refusal names its field and writes nothing', async () => {
 test('without a bank connector every payout is refused', async () => {
   const { db, clock, cursors, cases, ledger, eventOutbox, customers, beneficiaries, transactions } = service
   const deps = { db, clock, cursors, cases, ledger, eventOutbox, customers, beneficiaries, transactions }
-  const payouts = createPayouts({ ...deps, quotes: createAcceptances(service), chooseConnector: () => undefined })
+  const payouts = createPayouts({
+    ...deps,
+    quotes: createAcceptances(service),
+    chooseConnector: () => undefined,
+    attemptsMax: 300,
+  })
   await assert.rejects(payouts.create(partner.caller, body(), ip), refusal('currency_not_supported'))
 })
 

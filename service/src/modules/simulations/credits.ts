@@ -1,19 +1,21 @@
 /** Transfers that arrive unannounced, and their reversal. */
-import { notFound, readAmount, readCurrency } from '../../api/index.ts'
+import type { BodyOf, ResponseOf } from '@partner-payments/wire'
+import { type Caller, notFound, readAmount, readCurrency } from '../../api/index.ts'
 import { newId, writeAmount } from '../../kernel/index.ts'
-import { inTransaction } from '../../postgres/index.ts'
+import { inTransaction, type Tx } from '../../postgres/index.ts'
 import { requireSandboxCurrency, type SimulationsDeps } from './deps.ts'
-import type { Simulations } from './service.ts'
+
+export type CreditSimulations = {
+  /** Sends a transfer to an IBAN of the partner. Refuses: validation_failed, not_found (iban), currency_not_supported. */
+  readonly credit: (caller: Caller, body: BodyOf<'simulateCredit'>, tx?: Tx) => Promise<ResponseOf<'simulateCredit'>>
+  /** Refuses: not_found. */
+  readonly reverseCredit: (caller: Caller, creditId: string) => Promise<void>
+}
 
 /** A valid IBAN and BIC, and no real person. */
 const payer = { account: 'DE89370400440532013000', bic: 'COBADEFFXXX', countryCode: 'DE', address: null } as const
 
-export function createCredits({
-  db,
-  bank,
-  accounts,
-  deposits,
-}: SimulationsDeps): Pick<Simulations, 'credit' | 'reverseCredit'> {
+export function createCredits({ db, bank, accounts, deposits }: SimulationsDeps): CreditSimulations {
   return {
     credit: async ({ partnerId }, body, outerTx) => {
       const currency = readCurrency(body.currency)

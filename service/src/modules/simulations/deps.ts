@@ -4,14 +4,18 @@ import { Refusal } from '../../api/index.ts'
 import type { EventOutbox } from '../../events/index.ts'
 import { type Clock, type Currency, isFiat } from '../../kernel/index.ts'
 import type { Database } from '../../postgres/index.ts'
-import type { SandboxBank } from '../../rails/index.ts'
+import type { SandboxBank, SimulatedChain } from '../../rails/index.ts'
 import type { Rates } from '../../rates/index.ts'
 import type { Accounts } from '../accounts/index.ts'
 import type { Deposits } from '../deposits/index.ts'
 import type { Payouts } from '../payouts/index.ts'
+import type { Wallets } from '../wallets/index.ts'
 
 export type SimulationsDeps = {
   readonly bank: SandboxBank
+  /** Undefined outside a sandbox. */
+  readonly simulatedChain: SimulatedChain | undefined
+  readonly wallets: Pick<Wallets, 'get'>
   readonly deposits: Deposits
   readonly payouts: Payouts
   readonly rates: Pick<Rates, 'setByHand'>

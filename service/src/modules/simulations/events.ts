@@ -1,15 +1,20 @@
 /** Samples of events, which go the way of real ones. */
-import { type EventName, isEventName } from '@partner-payments/wire'
+import { type BodyOf, type EventName, isEventName, type ResponseOf } from '@partner-payments/wire'
+import type { Caller } from '../../api/index.ts'
 import { sampleOf } from '../../events/index.ts'
 import { assert, randomText } from '../../kernel/index.ts'
-import { inTransaction } from '../../postgres/index.ts'
+import { inTransaction, type Tx } from '../../postgres/index.ts'
 import type { SimulationsDeps } from './deps.ts'
-import type { Simulations } from './service.ts'
+
+export type EventSimulations = {
+  /** Appends a sample of an event. */
+  readonly event: (caller: Caller, body: BodyOf<'simulateEvent'>, tx?: Tx) => Promise<ResponseOf<'simulateEvent'>>
+}
 
 /** 60 random bits: samples do not share a reference, by which deliveries are ordered. */
 const referenceRandomChars = 12
 
-export function createSamples({ db, clock, access, eventOutbox }: SimulationsDeps): Simulations['event'] {
+export function createSamples({ db, clock, access, eventOutbox }: SimulationsDeps): EventSimulations['event'] {
   return async ({ partnerId }, { eventType }, outerTx) => {
     assert(isEventName(eventType), 'checked with the request')
     const type: EventName = eventType

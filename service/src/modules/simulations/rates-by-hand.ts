@@ -11,7 +11,8 @@ export function createRatesByHand({ rates }: { readonly rates: Pick<Rates, 'setB
   }
 }
 
-const required = (pointer: string) => refuseField({ pointer, code: 'required', message: 'is required with the others' })
+const required = (pointer: string) =>
+  refuseField({ pointer, code: 'required', message: 'is required: give base and quote together' })
 
 /** Refuses: validation_failed, currency_not_supported. */
 function readChange({ base, quote, rate, stale }: BodyOf<'simulateFxRates'>): ByHand {
@@ -23,11 +24,10 @@ function readChange({ base, quote, rate, stale }: BodyOf<'simulateFxRates'>): By
   }
   if (base === undefined) throw required('/base')
   if (quote === undefined) throw required('/quote')
-  if (rate === undefined) throw required('/rate')
   const pair = { base: readCurrency(base, '/base'), quote: readCurrency(quote, '/quote') }
   if (pair.base === pair.quote)
     throw refuseField({ pointer: '/quote', code: 'invalid_value', message: 'must differ from base' })
-  const read = rate === null ? null : readRate(decimalText(rate))
+  const read = rate === undefined ? null : readRate(decimalText(rate))
   if (read === undefined)
     throw refuseField({
       pointer: '/rate',

@@ -24,6 +24,13 @@ export function simulationsRoutes(simulations: Simulations, idempotency: Idempot
       return { body: event, created: `the event ${event.reference}` }
     }),
     simulateFxRates: async ({ body }) => ({ body: await simulations.fxRates(body) }),
+    simulateWalletDeposit: async ({ caller, params, body }) => ({
+      body: await simulations.walletDeposit(caller.partnerId, params.walletId, body),
+    }),
+    simulateChainReorganisation: async ({ caller, body }) => ({
+      body: await simulations.reorganisation(caller.partnerId, body.depth),
+    }),
+    simulateChainBlocks: async ({ body }) => ({ body: await simulations.blocks(body.count) }),
     diagnoseSignature: async ({ caller, body }) => ({ body: await simulations.diagnose(caller, body) }),
   }
 }

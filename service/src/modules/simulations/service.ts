@@ -2,11 +2,11 @@
 import type { BodyOf, ResponseOf } from '@partner-payments/wire'
 import { type Caller, readAmount, readCurrency } from '../../api/index.ts'
 import { type Currency, dayMs, type Minor } from '../../kernel/index.ts'
-import type { Tx } from '../../postgres/index.ts'
-import { createCredits } from './credits.ts'
+import { createCredits, type CreditSimulations } from './credits.ts'
 import { requireSandboxCurrency, type SimulationsDeps } from './deps.ts'
-import { createSamples } from './events.ts'
+import { createSamples, type EventSimulations } from './events.ts'
 import { createRatesByHand } from './rates-by-hand.ts'
+import { type ChainSimulations, createChainSimulations } from './chain.ts'
 import { createSignatureDebugger } from './signature-debugger.ts'
 
 export type Simulated = {
@@ -16,22 +16,18 @@ export type Simulated = {
   readonly replayed: boolean
 }
 
-export type Simulations = {
-  /** Refuses: validation_failed, not_found (customerId), currency_not_supported, idempotency_key_reused, request_in_progress. */
-  readonly deposit: (caller: Caller, body: BodyOf<'simulateDeposit'>, ip: string) => Promise<Simulated>
-  /** Refuses with the codes of `deposit`, and with insufficient_funds. */
-  readonly withdrawal: (caller: Caller, body: BodyOf<'simulateWithdrawal'>, ip: string) => Promise<Simulated>
-  /** Sends a transfer to an IBAN of the partner. Refuses: validation_failed, not_found (iban), currency_not_supported. */
-  readonly credit: (caller: Caller, body: BodyOf<'simulateCredit'>, tx?: Tx) => Promise<ResponseOf<'simulateCredit'>>
-  /** Refuses: not_found. */
-  readonly reverseCredit: (caller: Caller, creditId: string) => Promise<void>
-  /** Appends a sample of an event. */
-  readonly event: (caller: Caller, body: BodyOf<'simulateEvent'>, tx?: Tx) => Promise<ResponseOf<'simulateEvent'>>
-  /** Sets rates for every partner of the sandbox. Refuses: validation_failed, currency_not_supported, fx_rates_unavailable. */
-  readonly fxRates: (body: BodyOf<'simulateFxRates'>) => Promise<ResponseOf<'simulateFxRates'>>
-  /** Verifies the described request with the credential of the caller. Refuses: not_found (revoked meanwhile). */
-  readonly diagnose: (caller: Caller, body: BodyOf<'diagnoseSignature'>) => Promise<ResponseOf<'diagnoseSignature'>>
-}
+export type Simulations = ChainSimulations &
+  CreditSimulations &
+  EventSimulations & {
+    /** Refuses: validation_failed, not_found (customerId), currency_not_supported, idempotency_key_reused, request_in_progress. */
+    readonly deposit: (caller: Caller, body: BodyOf<'simulateDeposit'>, ip: string) => Promise<Simulated>
+    /** Refuses with the codes of `deposit`, and with insufficient_funds. */
+    readonly withdrawal: (caller: Caller, body: BodyOf<'simulateWithdrawal'>, ip: string) => Promise<Simulated>
+    /** Sets rates for every partner of the sandbox. Refuses: validation_failed, currency_not_supported, fx_rates_unavailable. */
+    readonly fxRates: (body: BodyOf<'simulateFxRates'>) => Promise<ResponseOf<'simulateFxRates'>>
+    /** Verifies the described request with the credential of the caller. Refuses: not_found (revoked meanwhile). */
+    readonly diagnose: (caller: Caller, body: BodyOf<'diagnoseSignature'>) => Promise<ResponseOf<'diagnoseSignature'>>
+  }
 
 /** Far longer than all steps of the bank take, so that a funded deposit does not expire. */
 const fundedDepositExpiryMs = dayMs
@@ -74,6 +70,7 @@ export function createSimulations(deps: SimulationsDeps): Simulations {
     ...createCredits(deps),
     event: createSamples(deps),
     fxRates: createRatesByHand(deps),
+    ...createChainSimulations(deps),
     diagnose: createSignatureDebugger(deps),
   }
 }

@@ -25,6 +25,8 @@ export type Behaviour =
   | ({ readonly kind: 'contradict' } & Reason)
   /** Unreachable for the first attempts, then settles. */
   | { readonly kind: 'unreachable'; readonly attempts: number }
+  /** Never reachable. The payout fails once its attempts are used up. */
+  | { readonly kind: 'silent'; readonly errorKey: 'BankUnreachable' }
 
 const behaviours = {
   settled: { kind: 'settle' },
@@ -60,6 +62,7 @@ const behaviours = {
     reasonCode: 'AC04',
   },
   unreachable: { kind: 'unreachable', attempts: 2 },
+  silent: { kind: 'silent', errorKey: 'BankUnreachable' },
   short: { kind: 'settle-short' },
   contradicted: {
     kind: 'contradict',
@@ -80,6 +83,7 @@ export const magicAmounts: Readonly<Record<string, keyof typeof behaviours>> = {
   '4001.07': 'sent',
   '4001.08': 'short',
   '4001.09': 'contradicted',
+  '4001.10': 'silent',
 }
 /** Creditor names such as `Sandbox Rejected`, case-insensitive. */
 export const magicNamePrefix = 'sandbox '
@@ -143,6 +147,7 @@ export function notificationsOfInstruction(behaviour: Behaviour, money: Money): 
       return [settled, { kind: 'payout.returned', afterSteps: 2, payload }]
     }
     case 'stay-sent':
+    case 'silent':
     case 'refuse':
       return []
   }

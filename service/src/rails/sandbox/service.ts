@@ -3,7 +3,6 @@
  * so they survive a kill of the service. It counts how often it receives each instruction.
  */
 import type { DepositOutcome } from '@partner-payments/wire'
-import { Unreachable } from '../../api/index.ts'
 import { after, type Clock, type Currency, newId, partnerKey, present } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import {
@@ -26,6 +25,7 @@ import {
   notificationsOfInstruction,
   type PlannedNotification,
 } from './script.ts'
+import { untilAborted } from '../until-aborted.ts'
 import * as store from './store.ts'
 
 export type SandboxBank = Connector & {
@@ -69,6 +69,7 @@ export function createSandboxBank(deps: SandboxBankDeps): SandboxBank {
   /** Whether the bank cannot be reached for this attempt, as the behaviour of the instruction says. */
   const isUnreachable = (instruction: Instruction): boolean => {
     const behaviour = behaviourOf(instruction)
+    if (behaviour.kind === 'silent') return true
     if (behaviour.kind !== 'unreachable') return false
     const attempts = (attemptsOf.get(instruction.id) ?? 0) + 1
     if (attemptsOf.size >= countedInstructionsMax) attemptsOf.clear()
@@ -107,21 +108,6 @@ export function createSandboxBank(deps: SandboxBankDeps): SandboxBank {
       schedule(tx, [{ partnerId, subjectId, planned: [notificationOf('credit.booked', credit)] }]),
     reverseCredit: (tx, partnerId, subjectId, reversed) =>
       schedule(tx, [{ partnerId, subjectId, planned: [notificationOf('credit.reversed', reversed)] }]),
-  }
-}
-
-/** The bank is this database, which ends what hangs by its own time limit. Its caller does not wait so long. */
-async function untilAborted<T>(work: Promise<T>, options?: CallOptions): Promise<T> {
-  if (options === undefined) return work
-  const { signal } = options
-  const { promise: aborted, reject } = Promise.withResolvers<never>()
-  const abort = () => reject(new Unreachable('downstream_timeout', 'the sandbox bank does not answer in time'))
-  signal.addEventListener('abort', abort)
-  if (signal.aborted) abort()
-  try {
-    return await Promise.race([work, aborted])
-  } finally {
-    signal.removeEventListener('abort', abort)
   }
 }
 

@@ -1,0 +1,149 @@
+/** The verbs of wallets. */
+import type { BodyOf } from '@partner-payments/wire'
+import { type Cursors, notFound, type Page, readCurrency, Refusal } from '../../api/index.ts'
+import { type Clock, type Minor, newId, partnerKey, present } from '../../kernel/index.ts'
+import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
+import {
+  type ChainNetwork,
+  checksummed,
+  type ChooseConnector,
+  deriveWalletAddress,
+  receivedOn,
+} from '../../rails/index.ts'
+import type { Customers } from '../customers/index.ts'
+import { networkFor } from './rules.ts'
+import * as store from './store.ts'
+
+export type Wallet = store.Wallet
+/** A wallet with its address as it is shown, and the money that was credited through it. */
+export type Received = {
+  readonly id: string
+  readonly wallet: Wallet
+  readonly address: string
+  readonly received: Minor
+}
+export type WalletCreate = BodyOf<'createWallet'>
+type WalletList = {
+  readonly customerId?: string
+  readonly currency?: string
+  readonly limit?: string
+  readonly cursor?: string
+}
+
+export type Wallets = {
+  /**
+   * The wallet of the customer, or of the partner itself, for a token: the existing one, or a new one. Refuses:
+   * validation_failed (currency), not_found (/customerId), currency_not_supported (no chain carries it).
+   */
+  readonly create: (partnerId: string, input: WalletCreate, tx?: Tx) => Promise<Received>
+  /** Newest first. Empty if the filter names an unknown customer. Refuses: validation_failed (cursor). */
+  readonly list: (partnerId: string, query: WalletList) => Promise<Page<Received>>
+  /** Refuses: not_found. */
+  readonly get: (partnerId: string, id: string) => Promise<Received>
+  /** Whose wallets these are, by address in lower case. An address that is not ours is absent. */
+  readonly ownersOf: (
+    tx: Tx,
+    addresses: readonly string[],
+  ) => Promise<ReadonlyMap<string, { readonly partnerId: string; readonly customerId: string | null }>>
+}
+
+type WalletsDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly cursors: Cursors
+  readonly customers: Pick<Customers, 'find' | 'idOf'>
+  readonly networks: readonly ChainNetwork[]
+  readonly chooseConnector: ChooseConnector
+  /** The extended public key of the addresses. Undefined: the operator has made none. */
+  readonly addressKey: (tx: Tx) => Promise<string | undefined>
+}
+
+export function createWallets(deps: WalletsDeps): Wallets {
+  const { db, cursors, customers, networks, chooseConnector } = deps
+  const listName = (partnerId: string) => `wallets:${partnerId}`
+  const make = createMake(deps)
+
+  return {
+    create: async (partnerId, input, outerTx) => {
+      const currency = readCurrency(input.currency)
+      const network = networkFor(networks, chooseConnector, { partnerId, currency })
+      const wallet = await inTransaction(db, outerTx, async (tx) => {
+        const { customerId: ref } = input
+        const customer = ref === undefined ? null : await customers.find(tx, partnerId, ref, '/customerId')
+        const customerId = customer?.id ?? null
+        const ownerId = customerId ?? partnerId
+        const existing = await store.byOwner(tx, partnerId, ownerId, currency)
+        return existing ?? make(tx, partnerId, { ownerId, customerId, currency, network })
+      })
+      const [made] = await withReceived(db, partnerId, [wallet])
+      return present(made, 'each wallet has its sum')
+    },
+    list: async (partnerId, { customerId: ref, ...query }) => {
+      const request = cursors.read(listName(partnerId), query)
+      const customerId = ref === undefined ? undefined : await customers.idOf(db, partnerId, ref)
+      if (ref !== undefined && customerId === undefined) return { data: [], nextCursor: null, hasMore: false }
+      const filter = customerId === undefined ? query : { ...query, customerId }
+      const rows = await store.list(db, partnerId, filter, request)
+      return cursors.page(listName(partnerId), request, await withReceived(db, partnerId, rows))
+    },
+    get: async (partnerId, id) => {
+      const wallet = await store.byId(db, partnerId, id)
+      if (wallet === undefined) throw notFound('wallet')
+      const [found] = await withReceived(db, partnerId, [wallet])
+      return present(found, 'each wallet has its sum')
+    },
+    ownersOf: async (tx, addresses) =>
+      addresses.length === 0
+        ? new Map()
+        : new Map((await store.ownersOfAddresses(tx, addresses)).map(({ address, ...owner }) => [address, owner])),
+  }
+}
+
+type NewWallet = Pick<Wallet, 'ownerId' | 'customerId' | 'currency'> & { readonly network: ChainNetwork }
+
+/**
+ * Derives the next address and stores the wallet. Of two calls for one owner the second one waits at the index, and then
+ * finds the wallet of the first.
+ */
+function createMake({ clock, addressKey }: WalletsDeps) {
+  return async (tx: Tx, partnerId: string, { ownerId, customerId, currency, network }: NewWallet): Promise<Wallet> => {
+    const publicKey = await addressKey(tx)
+    if (publicKey === undefined)
+      throw new Refusal('currency_not_supported', 'This service has no key for addresses. Ask the operator to make it.')
+    const addressIndex = await store.lockIndex(tx, publicKey)
+    const existing = await store.byOwner(tx, partnerId, ownerId, currency)
+    if (existing !== undefined) return existing
+    const wallet: Wallet = {
+      id: newId(),
+      ownerId,
+      customerId,
+      currency,
+      connector: network.id,
+      chainId: BigInt(network.chainId),
+      network: network.network,
+      address: await deriveWalletAddress(publicKey, addressIndex),
+      publicKey,
+      addressIndex,
+      createdAt: clock.now(),
+    }
+    await store.insert(tx, partnerId, wallet)
+    await store.setNextIndex(tx, publicKey, addressIndex + 1)
+    return wallet
+  }
+}
+
+async function withReceived(tx: Tx, partnerId: string, wallets: readonly Wallet[]): Promise<readonly Received[]> {
+  if (wallets.length === 0) return []
+  const sums = await receivedOn(
+    tx,
+    partnerId,
+    wallets.map(({ address }) => address),
+  )
+  const byKey = new Map(sums.map(({ account, currency, amount }) => [partnerKey(account, currency), amount]))
+  return wallets.map((wallet) => ({
+    id: wallet.id,
+    wallet,
+    address: checksummed(wallet.address),
+    received: byKey.get(partnerKey(wallet.address, wallet.currency)) ?? 0n,
+  }))
+}

@@ -1,0 +1,85 @@
+/** All SQL of wallets. */
+import type { PageRequest } from '../../api/index.ts'
+import type { Currency } from '../../kernel/index.ts'
+import { acrossPartners, noSql, sql, type Tx } from '../../postgres/index.ts'
+
+export type Wallet = {
+  readonly id: string
+  /** The customer, or the partner itself. */
+  readonly ownerId: string
+  readonly customerId: string | null
+  readonly currency: Currency
+  readonly connector: string
+  readonly chainId: bigint
+  readonly network: string
+  /** In lower case. */
+  readonly address: string
+  readonly publicKey: string
+  readonly addressIndex: number
+  readonly createdAt: Date
+}
+type WalletFilter = { readonly customerId?: string; readonly currency?: string }
+
+const columns = sql`id, owner_id, customer_id, currency, connector, chain_id, network, address, public_key, address_index,
+  created_at`
+
+/** The next unused index below a public key, under a lock that serialises all new wallets. */
+export async function lockIndex(tx: Tx, publicKey: string): Promise<number> {
+  await tx.run(sql`/* wallets.lockIndex */
+    insert into wallets.address_indexes (public_key, next_index) values (${publicKey}, 0)
+    on conflict (public_key) do nothing`)
+  const row = await tx.row<{ nextIndex: number }>(sql`/* wallets.lockIndex */
+    select next_index from wallets.address_indexes where public_key = ${publicKey} for update`)
+  return row?.nextIndex ?? 0
+}
+
+export async function setNextIndex(tx: Tx, publicKey: string, nextIndex: number): Promise<void> {
+  await tx.run(sql`/* wallets.setNextIndex */
+    update wallets.address_indexes set next_index = ${nextIndex} where public_key = ${publicKey}`)
+}
+
+export async function insert(tx: Tx, partnerId: string, row: Wallet): Promise<void> {
+  await tx.run(sql`/* wallets.insert */
+    insert into wallets.wallets (partner_id, ${columns})
+    values (${partnerId}, ${row.id}, ${row.ownerId}, ${row.customerId}, ${row.currency}, ${row.connector}, ${row.chainId},
+      ${row.network}, ${row.address}, ${row.publicKey}, ${row.addressIndex}, ${row.createdAt})`)
+}
+
+export function byOwner(tx: Tx, partnerId: string, ownerId: string, currency: Currency): Promise<Wallet | undefined> {
+  return tx.row<Wallet>(sql`/* wallets.byOwner */
+    select ${columns} from wallets.wallets
+    where partner_id = ${partnerId} and owner_id = ${ownerId} and currency = ${currency}`)
+}
+
+export function byId(tx: Tx, partnerId: string, id: string): Promise<Wallet | undefined> {
+  return tx.row<Wallet>(sql`/* wallets.byId */
+    select ${columns} from wallets.wallets where partner_id = ${partnerId} and id = ${id}`)
+}
+
+export function list(
+  tx: Tx,
+  partnerId: string,
+  { customerId, currency }: WalletFilter,
+  { limit, afterId }: PageRequest,
+): Promise<readonly Wallet[]> {
+  return tx.rows<Wallet>(sql`/* wallets.list */
+    select ${columns} from wallets.wallets where partner_id = ${partnerId}
+      ${afterId === null ? noSql : sql`and id < ${afterId}`}
+      ${customerId === undefined ? noSql : sql`and customer_id = ${customerId}`}
+      ${currency === undefined ? noSql : sql`and currency = ${currency}`}
+    order by id desc limit ${limit + 1}`)
+}
+
+/** Whose wallets these are. An address is given once, to one partner. */
+export function ownersOfAddresses(
+  tx: Tx,
+  addresses: readonly string[],
+): Promise<readonly { readonly address: string; readonly partnerId: string; readonly customerId: string | null }[]> {
+  return tx.rows(
+    acrossPartners(
+      'finds the owner of an address that has received tokens, by an index',
+      sql`/* wallets.ownersOfAddresses */
+        select address, partner_id, customer_id from wallets.wallets where address = any(${[...addresses]}::text[])`,
+    ),
+  )
+}

@@ -1,0 +1,81 @@
+/**
+ * The keys of chain connectors. Addresses are derived from an extended public key, so that a process that answers requests
+ * needs no private one. The sending account has a private key, sealed under the master key.
+ */
+import { type Clock, present, randomBytes, type Sealer } from '../../kernel/index.ts'
+import type { Database, Tx } from '../../postgres/index.ts'
+import { loadEvm } from './load.ts'
+import * as store from './store-keys.ts'
+import { keyContext } from './store-sealed.ts'
+import type { Secp256k1Signature } from './viem.ts'
+
+/**
+ * Signs for the sending account. Only the hash of a transaction goes to it, as to a key management service: `r`, `s` in the
+ * lower half, and the recovery bit.
+ */
+export type Signer = {
+  readonly address: string
+  readonly sign: (hash: string) => Promise<Secp256k1Signature>
+}
+
+export type ChainKeys = {
+  /** The extended public key from which addresses are derived. Undefined: there is none yet. */
+  readonly addresses: (tx: Tx) => Promise<string | undefined>
+  /** Undefined: there is no sending account yet. */
+  readonly signer: () => Promise<Signer | undefined>
+  /** Makes the keys that are missing, and answers the public ones. Two calls at the same time make the same. */
+  readonly create: () => Promise<{ readonly sender: string; readonly addresses: string }>
+}
+
+const seedBytes = 32
+
+export function createChainKeys(deps: {
+  readonly db: Database
+  readonly clock: Clock
+  readonly sealer: Sealer
+  /** Makes the keys at their first use, as a sandbox does. */
+  readonly makesKeys: boolean
+}): ChainKeys {
+  const { db, clock, sealer, makesKeys } = deps
+
+  const insert = (tx: Tx, name: store.KeyName, publicKey: string, secret: string) =>
+    store.insertKey(tx, { name, publicKey, secretSealed: sealer.seal(secret, keyContext(name)) }, clock.now())
+
+  const create = async () => {
+    const evm = await loadEvm()
+    return db.transaction(async (tx) => {
+      const account = evm.accountKeys(randomBytes(seedBytes))
+      await insert(tx, 'addresses', account.publicKey, account.privateKey)
+      const privateKey = `0x${randomBytes(seedBytes).toString('hex')}`
+      await insert(tx, 'sender', evm.addressOf(privateKey), privateKey)
+      const keys = new Map((await store.keys(tx)).map((row) => [row.name, row.publicKey]))
+      const of = (name: store.KeyName) => present(keys.get(name), 'the key was just made')
+      return { sender: of('sender'), addresses: of('addresses') }
+    })
+  }
+
+  const key = async (tx: Tx, name: store.KeyName) => {
+    const row = await store.keyByName(tx, name)
+    if (row !== undefined || !makesKeys) return row
+    await create()
+    return store.keyByName(db, name)
+  }
+
+  return {
+    create,
+    addresses: async (tx) => (await key(tx, 'addresses'))?.publicKey,
+    signer: async () => {
+      const row = await key(db, 'sender')
+      return row && localSigner(row.publicKey, sealer.open(row.secretSealed, keyContext('sender')))
+    },
+  }
+}
+
+const localSigner = (address: string, privateKey: string): Signer => ({
+  address,
+  sign: async (hash) => (await loadEvm()).signWithPrivateKey(hash, privateKey),
+})
+
+/** The address with this index below the extended public key, in lower case. */
+export const deriveWalletAddress = async (publicKey: string, index: number): Promise<string> =>
+  (await loadEvm()).deriveAddress(publicKey, index)

@@ -1,0 +1,107 @@
+/**
+ * What this service takes of `viem`, in plain values. It is the only file that imports the package, and it is loaded at its
+ * first use (`loadEvm`): an API process that answers no request for wallets does without its 30 MB.
+ */
+import { ECDH } from 'node:crypto'
+import { HDKey, privateKeyToAddress, publicKeyToAddress, sign } from 'viem/accounts'
+import {
+  encodeFunctionData,
+  keccak256,
+  parseAbi,
+  parseTransaction,
+  recoverTransactionAddress,
+  serializeTransaction,
+  type TransactionSerializedEIP1559,
+} from 'viem'
+import { assert } from '../../kernel/index.ts'
+
+type Hex = `0x${string}`
+export const hex = (text: string): Hex => {
+  assert(text.startsWith('0x'), 'hexadecimal digits begin with 0x')
+  return text as Hex
+}
+
+const erc20 = parseAbi(['function transfer(address to, uint256 amount) returns (bool)'])
+
+export type UnsignedTransfer = {
+  readonly chainId: number
+  readonly contract: string
+  readonly recipient: string
+  readonly amount: bigint
+  readonly nonce: number
+  readonly gas: bigint
+  readonly feeMax: bigint
+  readonly feePriority: bigint
+}
+
+/** The two numbers of a secp256k1 signature, `s` in the lower half (EIP-2), and which of two keys signed. */
+export type Secp256k1Signature = { readonly r: string; readonly s: string; readonly yParity: 0 | 1 }
+
+export const transferData = (recipient: string, amount: bigint): string =>
+  encodeFunctionData({ abi: erc20, functionName: 'transfer', args: [hex(recipient), amount] })
+
+/** Signs an ERC-20 transfer: only its hash goes to the signer. */
+export async function signTransfer(
+  { chainId, contract, recipient, amount, nonce, gas, feeMax, feePriority }: UnsignedTransfer,
+  signHash: (hash: string) => Promise<Secp256k1Signature>,
+): Promise<{ readonly signed: string; readonly hash: string }> {
+  const transaction = {
+    type: 'eip1559',
+    chainId,
+    nonce,
+    to: hex(contract),
+    data: hex(transferData(recipient, amount)),
+    gas,
+    maxFeePerGas: feeMax,
+    maxPriorityFeePerGas: feePriority,
+  } as const
+  const { r, s, yParity } = await signHash(keccak256(serializeTransaction(transaction)))
+  const signed = serializeTransaction(transaction, { r: hex(r), s: hex(s), yParity })
+  return { signed, hash: keccak256(signed) }
+}
+
+/** What a signed transaction says, as a node reads it. */
+export async function readTransaction(signed: string) {
+  const { chainId, to, data = '0x', nonce = 0 } = parseTransaction(hex(signed) as TransactionSerializedEIP1559)
+  const sender = await recoverTransactionAddress({ serializedTransaction: hex(signed) as TransactionSerializedEIP1559 })
+  return {
+    chainId,
+    contract: (to ?? '').toLowerCase(),
+    data,
+    nonce,
+    sender: sender.toLowerCase(),
+    hash: keccak256(hex(signed)),
+  }
+}
+
+export async function signWithPrivateKey(hash: string, privateKey: string): Promise<Secp256k1Signature> {
+  const { r, s, yParity } = await sign({ hash: hex(hash), privateKey: hex(privateKey) })
+  return { r, s, yParity: yParity === 1 ? 1 : 0 }
+}
+
+export const addressOf = (privateKey: string): string => privateKeyToAddress(hex(privateKey)).toLowerCase()
+
+/** BIP-44 for Ethereum, hardened down to the account, so that an address needs the public key of the account only. */
+const accountPath = "m/44'/60'/0'/0"
+
+export function accountKeys(seed: Uint8Array): { readonly publicKey: string; readonly privateKey: string } {
+  const account = HDKey.fromMasterSeed(seed).derive(accountPath)
+  return { publicKey: account.publicExtendedKey, privateKey: account.privateExtendedKey }
+}
+
+/** The address with this index below an extended public key. No private key is needed. */
+export function deriveAddress(publicKey: string, index: number): string {
+  const child = HDKey.fromExtendedKey(publicKey).deriveChild(index)
+  assert(child.publicKey, 'a derived key has a public part')
+  const point = ECDH.convertKey(child.publicKey, 'secp256k1', undefined, 'hex', 'uncompressed')
+  return publicKeyToAddress(`0x${String(point)}`).toLowerCase()
+}
+
+/** Whether the text is an extended public key (`xpub...`), and no private one. */
+export function isExtendedPublicKey(text: string): boolean {
+  try {
+    return HDKey.fromExtendedKey(text).privateKey === null && text.startsWith('xpub')
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,88 @@
+/** Composes what carries tokens: keys, chain connectors, wallets. A part of the composition root. */
+import type { Access } from './access/index.ts'
+import type { Cursors } from './api/index.ts'
+import { operatorPartnerId } from './cases/index.ts'
+import type { Config } from './config.ts'
+import type { Clock, Log, Sealer } from './kernel/index.ts'
+import type { Accounts } from './modules/accounts/index.ts'
+import type { Customers } from './modules/customers/index.ts'
+import { createWallets, type Wallets } from './modules/wallets/index.ts'
+import type { Database, Tx } from './postgres/index.ts'
+import {
+  type ChainKeys,
+  chainFallback,
+  chainNetworks,
+  type Chains,
+  type ChooseConnector,
+  createChainKeys,
+  createChains,
+  createChooseConnector,
+  createRefusedAddress,
+  deniedAddresses,
+} from './rails/index.ts'
+
+export type Tokens = {
+  readonly chains: Chains
+  readonly chainKeys: ChainKeys
+  readonly wallets: Wallets
+  readonly chooseConnector: ChooseConnector
+  readonly refusedAddress: ReturnType<typeof createRefusedAddress>
+}
+
+export function composeTokens(deps: {
+  readonly config: Config
+  readonly db: Database
+  readonly clock: Clock
+  readonly log: Log
+  readonly sealer: Sealer
+  readonly cursors: Cursors
+  readonly customers: Customers
+  readonly access: Pick<Access, 'partnerName'>
+  readonly chooseConnector: ChooseConnector | undefined
+}): Tokens {
+  const { config, db, clock, log, sealer, cursors, customers, access } = deps
+  const given = { chains: config.EVM_CHAINS, sandbox: config.MODE === 'sandbox' }
+  const networks = chainNetworks(given)
+  const denied = deniedAddresses(config.WALLET_DENY_LIST, given.sandbox)
+  const chainKeys = createChainKeys({ db, clock, sealer, makesKeys: given.sandbox })
+  const fallback = config.RAIL === 'none' ? null : config.RAIL
+  const chooseConnector =
+    deps.chooseConnector ??
+    createChooseConnector(config.RAIL_RULES, fallback, (currency) => chainFallback(networks, currency))
+  const wallets = createWallets({
+    db,
+    clock,
+    cursors,
+    customers,
+    networks,
+    chooseConnector,
+    addressKey: chainKeys.addresses,
+  })
+  const chains = createChains({
+    ...given,
+    db,
+    clock,
+    log,
+    denied,
+    signer: chainKeys.signer,
+    ownersOf: async (tx: Tx, addresses: readonly string[]) =>
+      new Map([...(await wallets.ownersOf(tx, addresses))].map(([address, { partnerId }]) => [address, partnerId])),
+    operatorId: operatorPartnerId,
+    partnerName: access.partnerName,
+    blockMs: config.SANDBOX_BANK_DELAY_MS,
+    idleMs: config.WORKER_IDLE_MS,
+  })
+  return { chains, chainKeys, wallets, chooseConnector, refusedAddress: createRefusedAddress(networks, denied) }
+}
+
+/** An account is an IBAN or the address of a wallet. */
+export const ownersOfAccounts =
+  (accounts: Pick<Accounts, 'ownersOf'>, wallets: Pick<Wallets, 'ownersOf'>) =>
+  async (tx: Tx, given: readonly string[]) => {
+    const isAddress = (account: string) => account.startsWith('0x')
+    const ibans = given.filter((account) => !isAddress(account))
+    return new Map([
+      ...(ibans.length === 0 ? [] : await accounts.ownersOf(tx, ibans)),
+      ...(await wallets.ownersOf(tx, given.filter(isAddress))),
+    ])
+  }

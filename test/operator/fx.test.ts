@@ -1,0 +1,53 @@
+/** The operator's command that shows the positions of exchanges. */
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { createTestService, type Service } from '../support/composition.ts'
+import { addTrader, convert, quote } from '../support/fx.ts'
+import { createTestDatabase } from '../support/postgres.ts'
+import { run } from '../support/program.ts'
+
+const folder = await mkdtemp(join(tmpdir(), 'partner-payments-fx-'))
+const database = await createTestDatabase()
+const env = { DATA_DIR: folder, DATABASE_URL: database.url }
+let service: Service
+before(async () => {
+  service = await createTestService({ url: database.url })
+})
+after(async () => {
+  await service.close()
+  await database.drop()
+  await rm(folder, { recursive: true, force: true, maxRetries: 10 })
+})
+
+async function positions(): Promise<unknown> {
+  const { code, stdout, stderr } = await run(['operator', 'fx', 'position'], env)
+  assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
+  return JSON.parse(stdout)
+}
+
+test('without exchanges there is no position', async () => {
+  assert.deepEqual(await positions(), { source: null, asOf: null, positions: [], totalEur: '0.00' })
+})
+
+test('positions are added up over all partners, and valued at the newest mid rates: the total is the margin', async () => {
+  await service.rates.setByHand({ pair: { base: 'EUR', quote: 'USD', rate: { digits: 125n, scale: 2 } } })
+  for (let partners = 0; partners < 2; partners += 1) {
+    const partner = await addTrader(service)
+    const { row } = await quote(service, partner)
+    await convert(service, partner, row.id)
+  }
+  const asOf = service.clock.now().toISOString()
+  // Twice 100.00 EUR for 124.37 USD, which were worth 125.00 USD.
+  assert.deepEqual(await positions(), {
+    source: 'sandbox',
+    asOf,
+    positions: [
+      { currency: 'EUR', position: '200.00', reserved: '0.00', midRate: '1', valueEur: '200.00' },
+      { currency: 'USD', position: '-248.74', reserved: '0.00', midRate: '1.25', valueEur: '-198.99' },
+    ],
+    totalEur: '1.01',
+  })
+})
