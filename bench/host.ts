@@ -121,7 +121,9 @@ async function build(form: string | undefined, config: Config, db: Database): Pr
     windowSeconds: config.TIMESTAMP_WINDOW_SECONDS,
     rate: { perSecond: config.RATE_PER_SECOND, burst: config.RATE_BURST },
   }
-  return createGateway({ ...options, form: 'standalone', internalKey: Buffer.alloc(32), pages: [] })
+  const site = { routes: [], refused: () => ({ status: 404, headers: {}, body: '' }) }
+  const pageRate = { perSecond: 1, burst: 1 }
+  return createGateway({ ...options, form: 'standalone', internalKey: Buffer.alloc(32), pages: [], site, pageRate })
 }
 
 const config = readConfig()

@@ -104,11 +104,12 @@ JSON pointer. Quote \`requestId\` (also \`X-Request-Id\`) when you contact suppo
 export const tagDescriptions: Readonly<Record<Tag, string>> = {
   accounts: 'Customer IBANs and partner balances.',
   beneficiaries: 'The payees of payouts. A beneficiary belongs to a customer or to the partner itself.',
+  checkout: 'Checkout sessions: deposits with a payment page for the payer.',
   customers: 'Customers and their identity (KYC) data.',
   fx: 'Exchange rates, quotes that hold for a time, and conversions between balances.',
   payouts: 'Fiat payouts to beneficiaries, idempotent by `idempotencyKey`.',
   reports: 'Statements, transactions, fees and reconciliations as files, and their schedules.',
-  simulations: 'Sandbox only: simulated deposits and withdrawals with a chosen outcome.',
+  simulations: 'Sandbox only: simulated deposits, withdrawals and payers with a chosen outcome.',
   transactions: 'Deposits, withdrawals and conversions, each with its timeline.',
   users: "Invitations to the partner's team.",
   wallets: 'Addresses on which a partner and its customers receive tokens.',

@@ -44,8 +44,8 @@ create table rails.chain_transfers (
   recipient text not null,
   currency text not null,
   amount bigint not null check (amount > 0),
-  -- the data of the travel rule on both sides, as JSON.
-  travel_rule text not null,
+  -- the data of the travel rule on both sides, as JSON, sealed: it has names and addresses of customers.
+  travel_rule_sealed bytea not null,
   sender text not null,
   nonce bigint,
   gas bigint,

@@ -12,15 +12,17 @@ type CellIssuer = Issuer & { readonly cell: string | undefined }
 
 const cellName = /^[a-z0-9][a-z0-9-]{0,31}$/
 const entryForm =
-  /^(?<country>[A-Z]{2}):(?<bankCode>[A-Z0-9]+)(?::(?<first>\d{1,15})-(?<last>\d{1,15}))?(?:@(?<cell>[a-z0-9-]+))?$/
+  /^(?<country>[A-Z]{2}):(?<bankCode>[A-Z0-9]+)(?:\/(?<bic>[A-Z]{6}[A-Z0-9]{2}(?:[A-Z0-9]{3})?))?(?::(?<first>\d{1,15})-(?<last>\d{1,15}))?(?:@(?<cell>[a-z0-9-]+))?$/
 
 function readEntry(text: string): CellIssuer {
   const groups = entryForm.exec(text)?.groups
   if (groups === undefined)
-    return refuseSetting(`must have entries such as DE:37040044 or DE:37040044:1-5000000@cell-1, separated by commas`)
-  const { country = '', bankCode = '', first, last, cell } = groups
+    return refuseSetting(
+      `must have entries such as DE:37040044, DE:37040044/COBADEFFXXX or DE:37040044:1-5000000@cell-1, separated by commas`,
+    )
+  const { country = '', bankCode = '', bic, first, last, cell } = groups
   const range = first === undefined ? {} : { first: Number(first), last: Number(last) }
-  return { country, bankCode, ...range, cell }
+  return { country, bankCode, ...(bic === undefined ? {} : { bic }), ...range, cell }
 }
 
 function readIssuers(value: string | undefined, mode: 'sandbox' | 'production'): readonly CellIssuer[] {
@@ -64,7 +66,7 @@ export const cellSettings = {
   IBAN_ISSUERS: {
     default: 'invented bank codes; none in production',
     description:
-      'Issuers of IBANs, separated by commas: `COUNTRY:BANKCODE`, then optionally `:FIRST-LAST` (account numbers) and `@CELL`. Without one, `createCustomerAccount` is refused',
+      'Issuers of IBANs, separated by commas: `COUNTRY:BANKCODE`, then optionally `/BIC`, `:FIRST-LAST` (account numbers) and `@CELL`. Without one, `createCustomerAccount` is refused',
     read: readIssuers,
   },
   CELL: {

@@ -3,7 +3,17 @@
  * is no registry and no global state.
  */
 import { createAccess, type Access, sealedApiSecrets } from './access/index.ts'
+import { createCheckoutSite } from './pages/index.ts'
 import type { Config } from './config.ts'
+import {
+  checkoutSettings,
+  gatewayLimits,
+  invitationSettings,
+  signing,
+  usesSandboxBank,
+  webhookSettings,
+  publicUrlOf,
+} from './derived.ts'
 import { createRequestSender, startStatisticsCollector, startDelivery } from './delivery/index.ts'
 import { createGateway, docsAssets, type Gateway } from './gateway/index.ts'
 import { type AllHandlers, createCursors } from './api/index.ts'
@@ -33,13 +43,14 @@ import {
   type Connector,
   createSandboxBank,
   type SandboxBank,
-  sandboxConnectorId,
   sealedChainKeys,
+  sealedTravelRules,
 } from './rails/index.ts'
 import { queueProbes } from './probes.ts'
 import { createConfiguredRates, type Rates } from './rates/index.ts'
 import { accountsRoutes, createAccounts } from './modules/accounts/index.ts'
-import { beneficiariesRoutes, createBeneficiaries } from './modules/beneficiaries/index.ts'
+import { type Beneficiaries, beneficiariesRoutes, createBeneficiaries } from './modules/beneficiaries/index.ts'
+import { checkoutRoutes, createCheckout, sealedLinkTokens } from './modules/checkout/index.ts'
 import { createCustomers, customersRoutes, sealedKyc } from './modules/customers/index.ts'
 import { createDeposits, type Deposits } from './modules/deposits/index.ts'
 import { createFx, fxRoutes } from './modules/fx/index.ts'
@@ -132,7 +143,8 @@ export function composeModules(deps: ModulesDeps) {
   const eventOutbox = createEventOutbox({ wake: wakeDelivery })
   const bank = deps.bank ?? createSandboxBank({ db, clock, stepMs: config.SANDBOX_BANK_DELAY_MS })
   const customers = createCustomers({ db, clock, sealer, cursors, log })
-  const ways = { access, customers, chooseConnector: deps.chooseConnector }
+  const partyOf: Beneficiaries['partyOf'] = (tx, partnerId, id) => beneficiaries.partyOf(tx, partnerId, id)
+  const ways = { access, customers, partyOf, chooseConnector: deps.chooseConnector }
   const tokens = composeTokens({ config, db, clock, log, sealer, cursors, ...ways })
   const { chains, chooseConnector, refusedAddress, wallets } = tokens
   const connectors = [...(usesSandboxBank(config) ? [bank] : []), ...chains.connectors, ...(deps.connectors ?? [])]
@@ -143,8 +155,7 @@ export function composeModules(deps: ModulesDeps) {
     clock,
     mail: mailQueue,
     cursors,
-    sandbox: config.MODE === 'sandbox',
-    ...(config.INVITATION_URL === undefined ? {} : { invitationBaseUrl: config.INVITATION_URL }),
+    ...invitationSettings(config),
   })
   const webhooks = createDeliveryEngine({
     db,
@@ -152,10 +163,8 @@ export function composeModules(deps: ModulesDeps) {
     sealer,
     cursors,
     eventOutbox,
-    urlRules: { allowHttpLoopback: config.WEBHOOK_HTTP },
+    ...webhookSettings(config),
     alerts: createEndpointAlerts({ mail: mailQueue, log, membersWithRoles: users.membersWithRoles }),
-    limits: config.WEBHOOK_LIMITS,
-    ...(config.WEBHOOK_RETRY_DELAYS_MS === undefined ? {} : { retryDelaysMs: config.WEBHOOK_RETRY_DELAYS_MS }),
   })
   const accounts = createAccounts({ db, clock, customers, ledger, issuers: config.IBAN_ISSUERS })
   const beneficiaries = createBeneficiaries({ db, clock, cursors, customers, refusedAddress })
@@ -173,20 +182,10 @@ export function composeModules(deps: ModulesDeps) {
     attemptsMax: config.PAYOUT_ATTEMPTS_MAX,
   })
   const deposits = createDeposits({ ...shared, access, ownersOf: ownersOfAccounts(accounts, wallets) })
-  const simulations = createSimulations({
-    db,
-    clock,
-    bank,
-    simulatedChain: chains.simulated,
-    wallets,
-    accounts,
-    deposits,
-    payouts,
-    rates,
-    access,
-    eventOutbox,
-    ...signatureSettings(config),
-  })
+  const opening = { ...shared, sealer, cursors, access, accounts, deposits, payouts, rates, wallets }
+  const checkout = createCheckout({ ...opening, ...checkoutSettings(config, bank) })
+  const simulated = { bank, simulatedChain: chains.simulated, checkout }
+  const simulations = createSimulations({ ...opening, ...simulated, ...signing(config) })
 
   const reports = createReports({ db, clock, cursors, customers, keptDays: config.REPORT_KEPT_DAYS })
   const send = createRequestSender({ clock, allowLoopback: config.WEBHOOK_HTTP, proxy: config.WEBHOOK_PROXY_URL })
@@ -210,6 +209,7 @@ export function composeModules(deps: ModulesDeps) {
     payouts,
     deposits,
     reports,
+    checkout,
     rates,
     fx,
     simulations,
@@ -218,23 +218,12 @@ export function composeModules(deps: ModulesDeps) {
   }
 }
 
-/** What the signature debugger compares a described request with. */
-const signatureSettings = (config: Config) => ({
-  windowSeconds: config.TIMESTAMP_WINDOW_SECONDS,
-  publicUrl: publicUrlOf(config),
-})
-
-const publicUrlOf = (config: Config) => config.PUBLIC_URL ?? `http://${config.HOST}:${config.PORT}`
-
-/** A connector that neither RAIL nor a rule names does not run. */
-const usesSandboxBank = ({ RAIL, RAIL_RULES }: Config) =>
-  RAIL === sandboxConnectorId || RAIL_RULES.some(({ connector }) => connector === sandboxConnectorId)
-
 export type Modules = ReturnType<typeof composeModules>
 
 const createHandlers = (modules: Modules): AllHandlers => ({
   ...accountsRoutes(modules.accounts, modules.idempotency),
   ...beneficiariesRoutes(modules.beneficiaries, modules.idempotency),
+  ...checkoutRoutes(modules.checkout, modules.idempotency),
   ...customersRoutes(modules.customers, modules.idempotency),
   ...fxRoutes(modules.fx),
   ...payoutsRoutes(modules.payouts),
@@ -287,7 +276,9 @@ export function compose(given: ServiceDeps): Service {
       sealedWebhookSecrets,
       sealedMailSecrets,
       sealedAnswers,
+      sealedLinkTokens,
       sealedChainKeys,
+      sealedTravelRules,
     ],
     startSettlement: settlementWorkers,
     gateway: (form) => composeGateway(deps, modules, form),
@@ -387,31 +378,25 @@ function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[]
 
 async function composeGateway(deps: ServiceDeps, modules: Modules, form: GatewayForm): Promise<Gateway> {
   const { config, clock, log, observability, tracing } = deps
-  const { access } = modules
+  const { access, checkout } = modules
   if (form !== 'gateway') await modules.rates.prepare()
   const common = {
     handlers: createHandlers(modules),
     downloads: { open: modules.reports.contentOfLink },
+    site: await createCheckoutSite({ checkout, clock, sandbox: config.MODE === 'sandbox' }),
     internalKey: deriveKey(config.MASTER_KEY[0], 'internal'),
     log,
     clock,
     sandbox: config.SIMULATIONS,
-    bodyBytesMax: config.BODY_BYTES_MAX,
-    bodyTimeoutMs: config.BODY_TIMEOUT_MS,
-    headersTimeoutMs: config.HEADERS_TIMEOUT_MS,
-    unauthenticatedBytesMax: config.UNAUTHENTICATED_BYTES_MAX,
-    unauthenticatedConnectionsMax: config.UNAUTHENTICATED_CONNECTIONS_MAX,
-    requestsMax: config.REQUESTS_MAX,
-    headerBytesMax: config.HEADER_BYTES_MAX,
-    trustedProxies: config.TRUSTED_PROXIES,
+    ...gatewayLimits(config),
     tracing,
-    requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
     ...(observability ? { observe: observability.metrics.request } : {}),
   }
   const signed = {
     access,
     windowSeconds: config.TIMESTAMP_WINDOW_SECONDS,
     rate: { perSecond: config.RATE_PER_SECOND, burst: config.RATE_BURST },
+    pageRate: { perSecond: config.PAGE_RATE_PER_SECOND, burst: config.PAGE_RATE_BURST },
   }
   if (form === 'api') return createGateway({ ...common, form, pages: [] })
   const pages = await docsAssets({ sandbox: config.MODE === 'sandbox', simulations: config.SIMULATIONS })

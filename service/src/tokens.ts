@@ -5,6 +5,7 @@ import { operatorPartnerId } from './cases/index.ts'
 import type { Config } from './config.ts'
 import type { Clock, Log, Sealer } from './kernel/index.ts'
 import type { Accounts } from './modules/accounts/index.ts'
+import type { Beneficiaries } from './modules/beneficiaries/index.ts'
 import type { Customers } from './modules/customers/index.ts'
 import { createWallets, type Wallets } from './modules/wallets/index.ts'
 import type { Database, Tx } from './postgres/index.ts'
@@ -19,6 +20,8 @@ import {
   createChooseConnector,
   createRefusedAddress,
   deniedAddresses,
+  type Instruction,
+  type TravelParties,
 } from './rails/index.ts'
 
 export type Tokens = {
@@ -29,7 +32,7 @@ export type Tokens = {
   readonly refusedAddress: ReturnType<typeof createRefusedAddress>
 }
 
-export function composeTokens(deps: {
+type Deps = {
   readonly config: Config
   readonly db: Database
   readonly clock: Clock
@@ -39,8 +42,12 @@ export function composeTokens(deps: {
   readonly customers: Customers
   readonly access: Pick<Access, 'partnerName'>
   readonly chooseConnector: ChooseConnector | undefined
-}): Tokens {
-  const { config, db, clock, log, sealer, cursors, customers, access } = deps
+  /** Composed later. */
+  readonly partyOf: Beneficiaries['partyOf']
+}
+
+export function composeTokens(deps: Deps): Tokens {
+  const { config, db, clock, log, sealer, cursors, customers } = deps
   const given = { chains: config.EVM_CHAINS, sandbox: config.MODE === 'sandbox' }
   const networks = chainNetworks(given)
   const denied = deniedAddresses(config.WALLET_DENY_LIST, given.sandbox)
@@ -68,12 +75,33 @@ export function composeTokens(deps: {
     ownersOf: async (tx: Tx, addresses: readonly string[]) =>
       new Map([...(await wallets.ownersOf(tx, addresses))].map(([address, { partnerId }]) => [address, partnerId])),
     operatorId: operatorPartnerId,
-    partnerName: access.partnerName,
+    sealer,
+    partiesOf: createPartiesOf(deps),
     blockMs: config.SANDBOX_BANK_DELAY_MS,
     idleMs: config.WORKER_IDLE_MS,
   })
   return { chains, chainKeys, wallets, chooseConnector, refusedAddress: createRefusedAddress(networks, denied) }
 }
+
+/** Who pays and who is paid, for the travel rule. */
+const createPartiesOf =
+  ({ access, customers, partyOf }: Pick<Deps, 'access' | 'customers' | 'partyOf'>) =>
+  async (tx: Tx, { partnerId, customerId, beneficiaryId }: Instruction): Promise<TravelParties> => {
+    const payee = beneficiaryId ? await partyOf(tx, partnerId, beneficiaryId) : undefined
+    const { country, vasp } = payee ?? { country: null, vasp: null }
+    const beneficiary = { ...(country === null ? {} : { country }), ...(vasp === null ? {} : { vasp }) }
+    const partnerName = await access.partnerName(tx, partnerId)
+    if (!customerId) return { originator: { name: partnerName }, beneficiary }
+    const { kyc } = await customers.find(tx, partnerId, customerId)
+    const lines = [kyc.addressLine1, kyc.addressLine2, kyc.city].filter(Boolean).join(', ')
+    const address = kyc.residenceAddress ?? lines
+    const originator = {
+      name: kyc.fullName ?? kyc.legalName ?? partnerName,
+      customerId,
+      ...(address === '' ? {} : { address }),
+    }
+    return { originator, beneficiary }
+  }
 
 /** An account is an IBAN or the address of a wallet. */
 export const ownersOfAccounts =

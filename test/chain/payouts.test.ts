@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { minuteMs } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
+import { travelRuleOf } from '../../service/src/rails/index.ts'
 import { contracts } from '../support/chain/anvil.ts'
 import { type ChainScene, createChainScene } from '../support/chain/scene.ts'
 import { callData } from '../support/chain/token.ts'
@@ -50,18 +51,22 @@ test('a payout is sent, settles with its confirmations, and its transaction has 
   await scene.checkLedger([partner])
 })
 
-test('the travel rule data of both sides is on the record', async () => {
-  await scene.payToken(partner, recipientOf('2'), '1')
+test('the travel rule data of both sides is on the record, sealed', async () => {
+  const payout = await scene.payToken(partner, recipientOf('2'), '1', {
+    customerId: partner.customer.id,
+    country: 'NL',
+    vasp: 'Example Custody Ltd',
+  })
+  await scene.service.beneficiaries.remove(partner.partnerId, payout.beneficiaryId ?? '')
   await scene.mine()
-  const row = await scene.service.db.row<{ travelRule: string }>(sql`
-    select travel_rule from rails.chain_transfers where recipient = ${recipientOf('2')}`)
-  const { originator, beneficiary } = JSON.parse(row?.travelRule ?? '{}') as {
-    readonly originator: { readonly name: string; readonly partnerId: string }
-    readonly beneficiary: { readonly name: string; readonly accountNumber: string }
-  }
-  assert.equal(originator.partnerId, partner.partnerId)
-  assert.ok(originator.name.length > 0)
-  assert.deepEqual([beneficiary.name, beneficiary.accountNumber], ['Grace Hopper', recipientOf('2')])
+  assert.equal(await statusOf(payout.id), 'Completed')
+  const [attempt] = await attemptsOf(recipientOf('2'))
+  const { db, sealer } = scene.service
+  assert.deepEqual(await travelRuleOf(db, sealer, attempt?.hash ?? ''), {
+    originator: { name: 'Ada Lovelace', customerId: partner.customer.id, partnerId: partner.partnerId },
+    beneficiary: { country: 'NL', vasp: 'Example Custody Ltd', name: 'Grace Hopper', walletAddress: recipientOf('2') },
+  })
+  assert.equal(await travelRuleOf(db, sealer, `0x${'0'.repeat(64)}`), undefined)
 })
 
 test('refused before anything is signed: the sending account, a recipient that the issuer has blocked', async () => {

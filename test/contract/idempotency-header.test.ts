@@ -46,6 +46,7 @@ function otherRequest({ target, body }: ValidRequest): ValidRequest {
     since: new Date(Date.now() - 60_000).toISOString(),
     redirectUrl: 'https://partner.example.com/other',
     url: 'https://partner.example.com/other',
+    step: 'submit',
     customerId: world.serviceId,
     debtorName: 'Someone else',
     kind: 'fees',
@@ -63,6 +64,8 @@ test('POST operations without an idempotency key are exactly those that create n
     'diagnoseSignature',
     'enableSubscription',
     'reverseSimulatedCredit',
+    'simulateChainBlocks',
+    'simulateChainReorganisation',
     'simulateFxRates',
     'testSubscription',
   ])
@@ -85,9 +88,9 @@ for (const subject of byHeader)
       code: 'idempotency_key_reused',
       pointer,
     })
-    const { id, guid, invitations, inviteId, eventId, creditId, reference } = answers[0]?.json ?? {}
-    const created =
-      guid ?? id ?? inviteId ?? eventId ?? creditId ?? reference ?? listAt({ data: invitations ?? [{}] })[0]?.inviteId
+    const { id, guid, invitations, inviteId, eventId, creditId, sessionId, reference } = answers[0]?.json ?? {}
+    const invited = listAt({ data: invitations ?? [{}] })[0]?.inviteId
+    const created = guid ?? id ?? inviteId ?? eventId ?? creditId ?? sessionId ?? reference ?? invited
     assert.ok(textAt(refused, 'detail').includes(typeof created === 'string' ? created : world.customer))
   })
 

@@ -229,6 +229,11 @@ const ofUsersAndWebhooks: Partial<Record<ProblemCode, Provocation>> = {
       update users.invitations set resends = 5, resent_at = created_at - interval '1 hour' where id = ${id}`)
     return stage.client.post(`/v1/users/invitations/${id}/resend`)
   },
+  checkout_session_not_open: async ({ client, world }) => {
+    const order = { amount: 5, currency: 'EUR', customerId: world.customer, idempotencyKey: randomUUID() }
+    const id = textAt(success(await client.post('/v1/checkout/sessions', order)), 'sessionId')
+    return last(2, () => client.post(`/v1/checkout/sessions/${id}/expire`))
+  },
   recovery_in_progress: (stage) => {
     const body = { since: new Date(Date.now() - 1000).toISOString() }
     return refusedAmong(6, () => stage.client.post(`${hookOf(stage)}/recover`, body), 409)

@@ -104,6 +104,7 @@ const provocations: Readonly<Record<Trigger, (subject: Subject) => Promise<unkno
   credit: (subject) => pay(subject, subject.payment.amount),
   'credit-misfit': (subject) => pay(subject, subject.payment.amount + 1n),
   expired: expire,
+  ended: ({ payment: { partnerId }, id }) => service.db.transaction((tx) => service.deposits.end(tx, partnerId, id)),
 }
 
 /** A credit at the bank, of which no step was reported, that names the deposit. */
@@ -177,6 +178,8 @@ test('a transition is not written from another status than the one that was judg
     errorDetails: null,
     expiresAt: null,
     heldSince: null,
+    ipAddress: null,
+    paymentCountry: null,
     connector: null,
     creditId: null,
     transactionHash: null,

@@ -42,6 +42,20 @@ test('npm run demo: all checks agree', async () => {
   assert.match(out, /422 insufficient_funds/)
 })
 
+test('npm run demo -- --full: every value of the enums of the interface document occurs, and all checks agree', async () => {
+  const out = await runDemo('--full')
+  const verdicts = [...out.matchAll(/^(agrees|DIFFERS) {2,}(\S.*?) {2}/gm)]
+  assert.deepEqual(
+    verdicts.filter(([, verdict]) => verdict !== 'agrees').map(([line]) => line),
+    [],
+  )
+  const titles = new Set(verdicts.map(([, , title]) => title))
+  for (const part of [...checks, 'checkout', 'an exchange is accepted once', 'values'])
+    assert.ok(titles.has(part), part)
+  assert.match(out, /^agrees +values +37 values of 8 enums/m)
+  assert.match(out, /\n\nAll checks agree\.\n$/)
+})
+
 test('npm run demo -- --kill: all checks agree after eight kills', async () => {
   const out = await runDemo('--kill')
   assertReconciled(out)

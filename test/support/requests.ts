@@ -90,6 +90,24 @@ const valid: Readonly<Record<OperationId, (world: World) => ValidRequest>> = {
     at('/v1/beneficiaries', { id: world.beneficiary, alias: 'rear', name: 'Grace B. Hopper' }),
   getBeneficiary: (world) => at(`/v1/beneficiaries/${world.beneficiary}`),
   deleteBeneficiary: (world) => at(`/v1/beneficiaries/${world.beneficiary}`),
+  createCheckoutSession: () =>
+    at(
+      '/v1/checkout/sessions',
+      withAmount({
+        currency: 'EUR',
+        idempotencyKey: randomUUID(),
+        customer: { email: 'ada@example.com', fullName: 'Ada Lovelace', residenceCountryCode: 'DE' },
+        paymentCountryCode: 'DE',
+        paymentMethod: 'SepaCreditTransfer',
+        returnUrl: 'https://shop.example.com/orders/42',
+        websiteReference: randomUUID(),
+        customFields: { order: 'A-1' },
+        expiresInSeconds: 3600,
+      }),
+    ),
+  listCheckoutSessions: () => at('/v1/checkout/sessions'),
+  getCheckoutSession: (world) => at(`/v1/checkout/sessions/${world.session}`),
+  expireCheckoutSession: (world) => at(`/v1/checkout/sessions/${world.session}/expire`),
   createCustomer: () =>
     at('/v1/customers', {
       email: uniqueEmail(),
@@ -200,6 +218,8 @@ const valid: Readonly<Record<OperationId, (world: World) => ValidRequest>> = {
       signature: 'AAAA',
       canonicalString: 'POST',
     }),
+  simulateCheckoutSession: (world) =>
+    at(`/v1/simulations/checkout/sessions/${world.session}`, { step: 'initiate', countryCode: 'DE' }),
   simulateCredit: (world) =>
     at(
       '/v1/simulations/credits',

@@ -104,6 +104,7 @@ export type World = {
   readonly recovery: string
   readonly report: string
   readonly schedule: string
+  readonly session: string
   /** Held, and open for 30 minutes. */
   readonly quote: string
   /** Another one, in the currency of `foreignBeneficiary`. */
@@ -143,6 +144,8 @@ export async function createWorld(client: Client, hookUrl: string): Promise<Worl
   const events = ['transaction.status.changed']
   const subscription = success(await client.post('/v1/webhooks', { url: hookUrl, events }))
   await finalTransaction(client, reference)
+  const order = { amount: 5, currency: 'EUR', customerId: guid, idempotencyKey: randomUUID() }
+  const session = success(await client.post('/v1/checkout/sessions', order))
   const hook = `/v1/webhooks/${textAt(subscription, 'id')}`
   const transfer = `{"amount":3.00,"currency":"EUR","iban":"${iban}"}`
   const credit = textAt(success(await client.post('/v1/simulations/credits', transfer)), 'creditId')
@@ -184,6 +187,7 @@ export async function createWorld(client: Client, hookUrl: string): Promise<Worl
     iban,
     credit,
     recovery,
+    session: textAt(session, 'sessionId'),
     quote,
     payoutQuote,
     foreignBeneficiary,

@@ -37,9 +37,9 @@ suite('imports', () => {
       'base: wire kernel api',
       'storage: postgres',
       'core: ledger cases lifecycle events access rails rates mail delivery idempotency iso20022 typesetting',
-      'modules: accounts beneficiaries customers deposits fx payouts reports simulations transactions users wallets webhooks',
-      'edges: gateway observability settlement',
-      'composition: cells config probes tokens mails compose seed operator process processes child router main',
+      'modules: accounts beneficiaries checkout customers deposits fx payouts reports simulations transactions users wallets webhooks',
+      'edges: gateway observability pages settlement',
+      'composition: cells config derived probes tokens mails compose seed operator process processes child router main',
     ])
   })
 

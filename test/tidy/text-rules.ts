@@ -16,6 +16,7 @@ const summaryVerbs: readonly string[] = [
   'Redeliver',
   'Resend',
   'Retrieve',
+  'Expire',
   'Reverse',
   'Revoke',
   'Rotate',

@@ -1,6 +1,7 @@
 /** The contract of the API. Operation groups are namespaces: `wire.payouts.FiatPayout`. */
 export * as accounts from './accounts.ts'
 export * as beneficiaries from './beneficiaries.ts'
+export * as checkout from './checkout.ts'
 export * as customers from './customers.ts'
 export * as fx from './fx.ts'
 export * as payouts from './payouts.ts'
@@ -27,7 +28,8 @@ export {
   type ReportKind,
   type ReportStatus,
 } from './reports.ts'
-export type { DepositOutcome, WithdrawalOutcome } from './simulations.ts'
+export type { CheckoutStatus } from './checkout.ts'
+export type { CheckoutOutcome, DepositOutcome, WithdrawalOutcome } from './simulations.ts'
 export type {
   ErrorKey,
   PartyType,

@@ -4,6 +4,7 @@
  */
 import * as accounts from './accounts.ts'
 import * as beneficiaries from './beneficiaries.ts'
+import * as checkout from './checkout.ts'
 import * as customers from './customers.ts'
 import * as fx from './fx.ts'
 import * as payouts from './payouts.ts'
@@ -19,6 +20,7 @@ import * as webhooks from './webhooks.ts'
 export const tags = [
   'accounts',
   'beneficiaries',
+  'checkout',
   'customers',
   'fx',
   'payouts',
@@ -74,6 +76,7 @@ const walletId = { walletId: described(Uuid, 'The `id` of the wallet.') }
 const recoveryId = { ...subscriptionId, recoveryId: described(Uuid, 'The `id` of the recovery.') }
 const reportId = { id: described(Uuid, 'The `id` of the report.') }
 const scheduleId = { id: described(Uuid, 'The `id` of the schedule.') }
+const sessionId = { sessionId: described(Uuid, 'The `sessionId` of the checkout session.') }
 const reference = {
   reference: described(Reference, 'The `reference` of the transaction, percent-encoded. 1 to 140 characters.'),
 }
@@ -190,8 +193,8 @@ export const operations = {
     summary: 'Create a token payout',
     description:
       'Accepts a payout of tokens to the wallet of a beneficiary and reserves its amount. The service signs the transfer ' +
-      'and follows it on the chain: it is settled when its block has the confirmations of the chain, and the transaction ' +
-      'then has `transactionHash`. Idempotent by `idempotencyKey`, as a fiat payout is.',
+      'and follows it on the chain. It is settled when its block has enough confirmations. The transaction then has ' +
+      '`transactionHash`. Idempotent by `idempotencyKey`, as a fiat payout is.',
     refusals: [
       'not_found',
       'insufficient_funds',
@@ -779,6 +782,72 @@ export const operations = {
       'an event. A cursor older than 30 days is refused with 410 `cursor_expired`.',
     refusals: ['validation_failed', 'not_found', 'cursor_expired'],
   },
+  createCheckoutSession: {
+    tag: 'checkout',
+    method: 'POST',
+    path: '/v1/checkout/sessions',
+    body: checkout.CheckoutSessionCreate,
+    response: checkout.CheckoutSession,
+    idempotency: 'body',
+    permission: 'checkout:write',
+    source: 'extension',
+    summary: 'Create a checkout session',
+    description:
+      'Opens a deposit that awaits payment, and a payment page for the payer at `url`. The payer pays to the IBAN of the ' +
+      'customer, which is issued if there is none, and states `creditorReference`. Only the exact amount in one payment ' +
+      'completes the session; other money goes to suspense. Idempotent by `idempotencyKey`: the same key with the same ' +
+      'body returns the first answer with `Idempotent-Replayed: true`; with another body it is refused with 422 ' +
+      '`idempotency_key_reused`.',
+    refusals: [
+      'validation_failed',
+      'not_found',
+      'request_in_progress',
+      'idempotency_key_reused',
+      'currency_not_supported',
+      'iban_issuer_not_configured',
+      'iban_pool_exhausted',
+    ],
+  },
+  listCheckoutSessions: {
+    tag: 'checkout',
+    method: 'GET',
+    path: '/v1/checkout/sessions',
+    query: checkout.CheckoutSessionQuery,
+    response: checkout.CheckoutSessionPage,
+    permission: 'checkout:read',
+    source: 'extension',
+    summary: 'List checkout sessions',
+    description: "Returns the partner's checkout sessions, newest first.",
+    refusals: ['validation_failed'],
+  },
+  getCheckoutSession: {
+    tag: 'checkout',
+    method: 'GET',
+    path: '/v1/checkout/sessions/{sessionId}',
+    params: sessionId,
+    response: checkout.CheckoutSession,
+    permission: 'checkout:read',
+    source: 'extension',
+    summary: 'Retrieve a checkout session',
+    description: 'Returns the session with its current status.',
+    refusals: ['not_found'],
+  },
+  expireCheckoutSession: {
+    tag: 'checkout',
+    method: 'POST',
+    path: '/v1/checkout/sessions/{sessionId}/expire',
+    params: sessionId,
+    response: checkout.CheckoutSession,
+    idempotency: 'header',
+    permission: 'checkout:write',
+    source: 'extension',
+    summary: 'Expire a checkout session',
+    description:
+      'Expires the session at once, with the event `partner.customer.deposit.expired`. Once the bank of the payer has ' +
+      'the payment, or the session has ended, the request is refused with 409 `checkout_session_not_open`. Money that ' +
+      'arrives later goes to suspense.',
+    refusals: ['not_found', 'checkout_session_not_open', 'request_in_progress', 'idempotency_key_reused'],
+  },
   createWallet: {
     tag: 'wallets',
     method: 'POST',
@@ -869,6 +938,24 @@ export const operations = {
     refusals: ['not_found', 'currency_not_supported', 'insufficient_funds'],
     sandboxOnly: true,
   },
+  simulateCheckoutSession: {
+    tag: 'simulations',
+    method: 'POST',
+    path: '/v1/simulations/checkout/sessions/{sessionId}',
+    params: sessionId,
+    body: simulations.SimulatedCheckoutSession,
+    response: checkout.CheckoutSession,
+    idempotency: 'header',
+    permission: 'simulations:write',
+    source: 'extension',
+    summary: 'Simulate the payer of a checkout session',
+    description:
+      'Does what a payer and a bank would do: all steps of an `outcome`, or one `step`. The sandbox bank runs the steps ' +
+      'asynchronously, and the answer has the status from before them. `settle` with another amount ' +
+      'fails the session. Money for a session that has ended goes to suspense.',
+    refusals: ['not_found', 'validation_failed', 'checkout_session_not_open', 'currency_not_supported'],
+    sandboxOnly: true,
+  },
   simulateCredit: {
     tag: 'simulations',
     method: 'POST',
@@ -923,12 +1010,14 @@ export const operations = {
     params: walletId,
     body: simulations.SimulatedWalletDepositCreate,
     response: simulations.SimulatedWalletDeposit,
+    idempotency: 'header',
     permission: 'simulations:write',
     source: 'extension',
     summary: 'Simulate a token deposit',
     description:
       'Sends tokens to a wallet on the simulated chain. The deposit is credited when its block has 3 confirmations. ' +
-      'Each request sends tokens again. Only for wallets on the simulated chain.',
+      'Only for wallets on the simulated chain. Idempotent by `Idempotency-Key`; without a key a repeated request sends ' +
+      'tokens again.',
     refusals: ['not_found', 'validation_failed'],
     sandboxOnly: true,
   },
@@ -955,7 +1044,7 @@ export const operations = {
     response: simulations.SimulatedBlocks,
     permission: 'simulations:write',
     source: 'extension',
-    summary: 'Make blocks on the simulated chain',
+    summary: 'Create blocks on the simulated chain',
     description: 'Makes blocks on the simulated chain at once, so that deposits and payouts get their confirmations.',
     refusals: [],
     sandboxOnly: true,

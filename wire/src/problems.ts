@@ -118,6 +118,11 @@ export const problems = {
     title: 'Invitation is not pending',
     detail: 'The status of the invitation does not allow the operation. Create a new invitation if one is needed.',
   },
+  checkout_session_not_open: {
+    status: 409,
+    title: 'Checkout session is not open',
+    detail: 'The bank has the payment of the session, or the session has ended. Read its status.',
+  },
   recovery_in_progress: {
     status: 409,
     title: 'Recovery already in progress',

@@ -1,6 +1,7 @@
 /** Simulations, in the sandbox only. They run through the same modules and the same bank connector as real payments. */
 import {
   Amount,
+  CountryCode,
   Currency,
   CustomFields,
   CustomerRef,
@@ -12,6 +13,7 @@ import {
   described,
   oneOf,
   optional,
+  singleLine,
   text,
   nullable,
 } from './shapes.ts'
@@ -58,6 +60,40 @@ export const SimulatedWithdrawalCreate = closed({
   ),
   idempotencyKey: described(optional(nullable(IdempotencyKey)), keyText),
 })
+
+export const checkoutOutcomes = ['completed', 'failed', 'expired', 'abandoned'] as const
+export const checkoutSteps = ['initiate', 'submit', 'accept', 'settle', 'fail', 'credit', 'reverse'] as const
+export type CheckoutOutcome = (typeof checkoutOutcomes)[number]
+
+export const SimulatedCheckoutSession = closed({
+  outcome: described(
+    optional(oneOf(checkoutOutcomes)),
+    '`completed`: the payer pays. `failed`: the bank refuses the payment. `expired`: the session expires now. ' +
+      '`abandoned`: the payer begins and goes away. Either `outcome` or `step` is required.',
+    { examples: ['completed'] },
+  ),
+  step: described(
+    optional(oneOf(checkoutSteps)),
+    'One step. `initiate`: the payer begins. `submit`: the bank of the payer has the payment. `accept`: the bank names ' +
+      'the debtor. `settle`: it has booked the money. `fail`: it refuses the payment. `credit`: money arrives with the ' +
+      'creditor reference of the session, without the steps before. `reverse`: the bank takes the credit back.',
+  ),
+  amount: described(
+    optional(PaymentAmount),
+    'Amount of `settle` and `credit`, in major units. Default: the amount of the session.',
+    { examples: [49.9] },
+  ),
+  currency: described(optional(Currency), 'Currency of `settle` and `credit`. Default: the currency of the session.', {
+    examples: ['EUR'],
+  }),
+  debtorName: described(optional(singleLine(70)), 'Name of the debtor. Default: `Sandbox Payer`.', {
+    examples: ['Ada Lovelace'],
+  }),
+  countryCode: described(optional(CountryCode), 'Country of the bank of the payer. Default: `DE`.', {
+    examples: ['DE'],
+  }),
+})
+
 export const Simulated = closed({
   reference: described(Type.String(), 'Reference of the transaction: follow it at `GET /v1/transactions/{reference}`.'),
   status: described(oneOf(transactionStatuses), 'Status of the transaction when the request was answered.'),

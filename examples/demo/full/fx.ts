@@ -80,13 +80,13 @@ async function payInDollars(client: Client) {
 
 /** Stops the rates for as long as one quote is asked for. */
 async function withoutRates(client: Client): Promise<string> {
-  await client.simulations.simulateFxRates({ stale: true })
+  await client.simulations.setFxRates({ stale: true })
   try {
     return await refusalOf(() =>
       client.fx.createQuote({ sellCurrency: 'EUR', buyCurrency: 'USD', sellAmount: '1.00' }, { retries: 0 }),
     )
   } finally {
-    await client.simulations.simulateFxRates({ stale: false })
+    await client.simulations.setFxRates({ stale: false })
   }
 }
 

@@ -1,8 +1,14 @@
 /** The full demo: what the day leaves out, one part for each group of operations, and the values that have occurred at the end. */
 import type { Check } from '../reconcile.ts'
+import { checkoutOfTheDay } from './checkout.ts'
+import { exchangeMoney } from './fx.ts'
 import type { Stage } from './stage.ts'
 import { everyValue } from './values.ts'
+import { wallets } from './wallets.ts'
 
+/** One after the other: each compares balances that no other part may move meanwhile. */
 export async function runFull(stage: Stage): Promise<readonly Check[]> {
-  return everyValue(stage)
+  const checks: Check[] = []
+  for (const part of [checkoutOfTheDay, exchangeMoney, wallets, everyValue]) checks.push(...(await part(stage)))
+  return checks
 }

@@ -121,8 +121,10 @@ async function refundInDollars(stage: Stage): Promise<void> {
 
 /** A wallet that cannot be paid: the one from which the service pays. */
 async function payToTheSender(stage: Stage): Promise<void> {
-  const { client, print } = stage
-  const body = { name: 'Sandbox Invalid Account', walletAddress: `0x${'5'.repeat(40)}`, currency: 'USDC' }
+  const { client, print, operator } = stage
+  // It makes the keys that are missing, and prints the addresses of those that exist.
+  const { sender: walletAddress } = (await operator('wallet-key', 'create')) as { readonly sender: string }
+  const body = { name: 'Joan Clarke', walletAddress, currency: 'USDC' }
   const beneficiaryId = await beneficiaryOf(client, body)
   const order = { amount: '1.00', currency: 'USDC', beneficiaryId, idempotencyKey: randomUUID() }
   const { reference } = await client.payouts.createToken(order)

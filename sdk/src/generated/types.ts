@@ -597,7 +597,7 @@ export type Problem = {
   /** Path of the request. */
   readonly instance: string
   /** Identifies the kind of problem. Branch on this field. */
-  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'invitation_not_pending' | 'recovery_in_progress' | 'report_not_ready' | 'payout_not_cancellable' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'idempotency_key_reused' | 'insufficient_funds' | 'currency_not_supported' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'wallet_address_not_payable' | 'recipient_blocked' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'report_format_not_supported' | 'report_schedule_limit_reached' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'report_limit_reached' | 'headers_too_large' | 'internal_error' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
+  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'invitation_not_pending' | 'checkout_session_not_open' | 'recovery_in_progress' | 'report_not_ready' | 'payout_not_cancellable' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'idempotency_key_reused' | 'insufficient_funds' | 'currency_not_supported' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'wallet_address_not_payable' | 'recipient_blocked' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'report_format_not_supported' | 'report_schedule_limit_reached' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'report_limit_reached' | 'headers_too_large' | 'internal_error' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
   /** Identifies the request in the logs of the service. Equal to `X-Request-Id`. */
   readonly requestId: string
   /** The refused fields, at most 50. Absent if no field is to blame. */
@@ -721,6 +721,21 @@ export type SimulatedBlocks = {
 export type SimulatedBlocksCreate = {
   /** Number of blocks to make at once. */
   readonly count: number
+}
+
+export type SimulatedCheckoutSession = {
+  /** `completed`: the payer pays. `failed`: the bank refuses the payment. `expired`: the session expires now. `abandoned`: the payer begins and goes away. Either `outcome` or `step` is required. */
+  readonly outcome?: 'completed' | 'failed' | 'expired' | 'abandoned' | undefined
+  /** One step. `initiate`: the payer begins. `submit`: the bank of the payer has the payment. `accept`: the bank names the debtor. `settle`: it has booked the money. `fail`: it refuses the payment. `credit`: money arrives with the creditor reference of the session, without the steps before. `reverse`: the bank takes the credit back. */
+  readonly step?: 'initiate' | 'submit' | 'accept' | 'settle' | 'fail' | 'credit' | 'reverse' | undefined
+  /** Amount of `settle` and `credit`, in major units. Default: the amount of the session. */
+  readonly amount?: AmountInput | undefined
+  /** Currency of `settle` and `credit`. Default: the currency of the session. */
+  readonly currency?: string | undefined
+  /** Name of the debtor. Default: `Sandbox Payer`. */
+  readonly debtorName?: string | undefined
+  /** Country of the bank of the payer. Default: `DE`. */
+  readonly countryCode?: string | undefined
 }
 
 export type SimulatedCredit = {
@@ -1718,6 +1733,21 @@ export type ListEventsQuery = {
   readonly subscriptionId?: string | undefined
 }
 
+export type ListCheckoutSessionsQuery = {
+  /** Items per page, 1 to 100. Default: 25. */
+  readonly limit?: number | string | undefined
+  /** The `nextCursor` of the previous page. Omit it for the first page. */
+  readonly cursor?: string | undefined
+  /** Only sessions of this customer: its `guid` or its `serviceId`. */
+  readonly customerId?: string | undefined
+  /** Only the session with this creditor reference. */
+  readonly creditorReference?: string | undefined
+  /** Only sessions created at or after this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  readonly createdFrom?: string | undefined
+  /** Only sessions created before this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  readonly createdTo?: string | undefined
+}
+
 export type ListWalletsQuery = {
   /** Items per page, 1 to 100. Default: 25. */
   readonly limit?: number | string | undefined
@@ -1925,6 +1955,117 @@ export type OperationResults = {
   readonly getRecovery: Recovery
   readonly getSubscriptionStatistics: SubscriptionStatistics
   readonly listEvents: FeedPage
+  readonly createCheckoutSession: {
+    /** Identifies the session. The transaction and the events of the deposit contain it. */
+    readonly sessionId: string
+    /** Reference of the transaction. Find the payment by it at `GET /v1/transactions/{reference}`. */
+    readonly reference: string
+    /** `Open`: awaits the payer. `Processing`: the payer has begun to pay. `Completed`: settled; the balance is credited. `Failed`: the bank refused the payment, or other money came in than was expected. Final. `Expired`: not paid in time, or ended by you. Final. */
+    readonly status: 'Open' | 'Processing' | 'Completed' | 'Failed' | 'Expired'
+    /** Address of the payment page. Send the payer there. Everyone who has the link sees the payment. */
+    readonly url: string
+    /** Amount in major units of `currency`. */
+    readonly amount: Amount
+    /** Currency of the session, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** The `guid` of the customer. */
+    readonly customerId: string
+    /** IBAN of the customer, to which the payer pays. */
+    readonly iban: string
+    /** BIC of the bank of the IBAN. Absent if the service does not know it. */
+    readonly bic?: string
+    /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
+    readonly creditorReference: string
+    /** Time at which an unpaid session expires. */
+    readonly expiresAt: string
+    /** Time of creation. */
+    readonly createdAt: string
+  }
+  readonly listCheckoutSessions: {
+    /** The items of the page, newest first. */
+    readonly data: readonly ({
+      /** Identifies the session. The transaction and the events of the deposit contain it. */
+      readonly sessionId: string
+      /** Reference of the transaction. Find the payment by it at `GET /v1/transactions/{reference}`. */
+      readonly reference: string
+      /** `Open`: awaits the payer. `Processing`: the payer has begun to pay. `Completed`: settled; the balance is credited. `Failed`: the bank refused the payment, or other money came in than was expected. Final. `Expired`: not paid in time, or ended by you. Final. */
+      readonly status: 'Open' | 'Processing' | 'Completed' | 'Failed' | 'Expired'
+      /** Address of the payment page. Send the payer there. Everyone who has the link sees the payment. */
+      readonly url: string
+      /** Amount in major units of `currency`. */
+      readonly amount: Amount
+      /** Currency of the session, ISO 4217 alpha-3. */
+      readonly currency: string
+      /** The `guid` of the customer. */
+      readonly customerId: string
+      /** IBAN of the customer, to which the payer pays. */
+      readonly iban: string
+      /** BIC of the bank of the IBAN. Absent if the service does not know it. */
+      readonly bic?: string
+      /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
+      readonly creditorReference: string
+      /** Time at which an unpaid session expires. */
+      readonly expiresAt: string
+      /** Time of creation. */
+      readonly createdAt: string
+    })[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }
+  readonly getCheckoutSession: {
+    /** Identifies the session. The transaction and the events of the deposit contain it. */
+    readonly sessionId: string
+    /** Reference of the transaction. Find the payment by it at `GET /v1/transactions/{reference}`. */
+    readonly reference: string
+    /** `Open`: awaits the payer. `Processing`: the payer has begun to pay. `Completed`: settled; the balance is credited. `Failed`: the bank refused the payment, or other money came in than was expected. Final. `Expired`: not paid in time, or ended by you. Final. */
+    readonly status: 'Open' | 'Processing' | 'Completed' | 'Failed' | 'Expired'
+    /** Address of the payment page. Send the payer there. Everyone who has the link sees the payment. */
+    readonly url: string
+    /** Amount in major units of `currency`. */
+    readonly amount: Amount
+    /** Currency of the session, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** The `guid` of the customer. */
+    readonly customerId: string
+    /** IBAN of the customer, to which the payer pays. */
+    readonly iban: string
+    /** BIC of the bank of the IBAN. Absent if the service does not know it. */
+    readonly bic?: string
+    /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
+    readonly creditorReference: string
+    /** Time at which an unpaid session expires. */
+    readonly expiresAt: string
+    /** Time of creation. */
+    readonly createdAt: string
+  }
+  readonly expireCheckoutSession: {
+    /** Identifies the session. The transaction and the events of the deposit contain it. */
+    readonly sessionId: string
+    /** Reference of the transaction. Find the payment by it at `GET /v1/transactions/{reference}`. */
+    readonly reference: string
+    /** `Open`: awaits the payer. `Processing`: the payer has begun to pay. `Completed`: settled; the balance is credited. `Failed`: the bank refused the payment, or other money came in than was expected. Final. `Expired`: not paid in time, or ended by you. Final. */
+    readonly status: 'Open' | 'Processing' | 'Completed' | 'Failed' | 'Expired'
+    /** Address of the payment page. Send the payer there. Everyone who has the link sees the payment. */
+    readonly url: string
+    /** Amount in major units of `currency`. */
+    readonly amount: Amount
+    /** Currency of the session, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** The `guid` of the customer. */
+    readonly customerId: string
+    /** IBAN of the customer, to which the payer pays. */
+    readonly iban: string
+    /** BIC of the bank of the IBAN. Absent if the service does not know it. */
+    readonly bic?: string
+    /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
+    readonly creditorReference: string
+    /** Time at which an unpaid session expires. */
+    readonly expiresAt: string
+    /** Time of creation. */
+    readonly createdAt: string
+  }
   readonly createWallet: {
     /** Identifies the wallet. */
     readonly id: string
@@ -2001,6 +2142,32 @@ export type OperationResults = {
     }[]
   }
   readonly simulateWithdrawal: Simulated
+  readonly simulateCheckoutSession: {
+    /** Identifies the session. The transaction and the events of the deposit contain it. */
+    readonly sessionId: string
+    /** Reference of the transaction. Find the payment by it at `GET /v1/transactions/{reference}`. */
+    readonly reference: string
+    /** `Open`: awaits the payer. `Processing`: the payer has begun to pay. `Completed`: settled; the balance is credited. `Failed`: the bank refused the payment, or other money came in than was expected. Final. `Expired`: not paid in time, or ended by you. Final. */
+    readonly status: 'Open' | 'Processing' | 'Completed' | 'Failed' | 'Expired'
+    /** Address of the payment page. Send the payer there. Everyone who has the link sees the payment. */
+    readonly url: string
+    /** Amount in major units of `currency`. */
+    readonly amount: Amount
+    /** Currency of the session, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** The `guid` of the customer. */
+    readonly customerId: string
+    /** IBAN of the customer, to which the payer pays. */
+    readonly iban: string
+    /** BIC of the bank of the IBAN. Absent if the service does not know it. */
+    readonly bic?: string
+    /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
+    readonly creditorReference: string
+    /** Time at which an unpaid session expires. */
+    readonly expiresAt: string
+    /** Time of creation. */
+    readonly createdAt: string
+  }
   readonly simulateCredit: SimulatedCredit
   readonly reverseSimulatedCredit: void
   readonly simulateEvent: SimulatedEvent
@@ -2281,6 +2448,279 @@ export type Namespaces = {
      * Problem codes: not_found.
      */
     readonly delete: (id: string, options?: CallOptions) => Promise<void>
+  }
+  readonly checkout: {
+    /**
+     * Create a checkout session.
+     *
+     * Opens a deposit that awaits payment, and a payment page for the payer at `url`. The payer pays to the IBAN of
+     * the customer, which is issued if there is none, and states `creditorReference`. Only the exact amount in one
+     * payment completes the session; other money goes to suspense. Idempotent by `idempotencyKey`: the same key with
+     * the same body returns the first answer with `Idempotent-Replayed: true`; with another body it is refused with
+     * 422 `idempotency_key_reused`.
+     *
+     * `POST /v1/checkout/sessions`, permission `checkout:write`.
+     * Problem codes: validation_failed, not_found, request_in_progress, idempotency_key_reused,
+     * currency_not_supported, iban_issuer_not_configured, iban_pool_exhausted, request_in_progress,
+     * idempotency_key_reused.
+     */
+    readonly create: ((body: {
+      /** Amount in major units of `currency`: 0.01 to 10,000,000.00, at most 2 decimal digits. Only this amount completes the session. */
+      readonly amount: AmountInput
+      /** Fiat currency, ISO 4217 alpha-3. */
+      readonly currency: string
+      /** Your key of this session, 1 to 255 characters, unique among your sessions. Repeat it to retry the same session. */
+      readonly idempotencyKey: string
+      /** The customer: its `guid` or its `serviceId`. Without it, `customer` is required. */
+      readonly customerId?: string | undefined
+      /** The customer by email, who is created if there is none. Without it, `customerId` is required. */
+      readonly customer?: {
+        /** Email address. The oldest customer that has it, in any case of letters, is taken. */
+        readonly email: string
+        /** Full name of a new customer. An existing customer keeps its name. */
+        readonly fullName?: string | undefined
+        /** Country of residence, ISO 3166-1 alpha-2. The payment page proposes the banks of this country. */
+        readonly residenceCountryCode?: string | undefined
+      } | undefined
+      /** Country of the bank that pays, ISO 3166-1 alpha-2. Without it, the payer chooses. */
+      readonly paymentCountryCode?: string | null | undefined
+      /** How the payer pays. `SepaCreditTransfer` (default) or `SepaInstant` in euros, `Swift` in other currencies. */
+      readonly paymentMethod?: 'SepaCreditTransfer' | 'SepaInstant' | 'Swift' | null | undefined
+      /** The way back to you: an absolute https URL. The sandbox also accepts http to localhost. */
+      readonly returnUrl?: string | null | undefined
+      /** Your own reference. The transaction and the events of the deposit contain it. */
+      readonly websiteReference?: string | null | undefined
+      /** A JSON object of at most 4096 bytes. The events of the deposit return it unchanged. */
+      readonly customFields?: { readonly [name: string]: unknown } | null | undefined
+      /** Seconds until the session expires: 300 to 86400. Default: 3600. */
+      readonly expiresInSeconds?: number | null | undefined
+    }, options?: CallOptions) => Promise<{
+    /** Identifies the session. The transaction and the events of the deposit contain it. */
+    readonly sessionId: string
+    /** Reference of the transaction. Find the payment by it at `GET /v1/transactions/{reference}`. */
+    readonly reference: string
+    /** `Open`: awaits the payer. `Processing`: the payer has begun to pay. `Completed`: settled; the balance is credited. `Failed`: the bank refused the payment, or other money came in than was expected. Final. `Expired`: not paid in time, or ended by you. Final. */
+    readonly status: 'Open' | 'Processing' | 'Completed' | 'Failed' | 'Expired'
+    /** Address of the payment page. Send the payer there. Everyone who has the link sees the payment. */
+    readonly url: string
+    /** Amount in major units of `currency`. */
+    readonly amount: Amount
+    /** Currency of the session, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** The `guid` of the customer. */
+    readonly customerId: string
+    /** IBAN of the customer, to which the payer pays. */
+    readonly iban: string
+    /** BIC of the bank of the IBAN. Absent if the service does not know it. */
+    readonly bic?: string
+    /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
+    readonly creditorReference: string
+    /** Time at which an unpaid session expires. */
+    readonly expiresAt: string
+    /** Time of creation. */
+    readonly createdAt: string
+  }>) & ((body: Omit<{
+      /** Amount in major units of `currency`: 0.01 to 10,000,000.00, at most 2 decimal digits. Only this amount completes the session. */
+      readonly amount: AmountInput
+      /** Fiat currency, ISO 4217 alpha-3. */
+      readonly currency: string
+      /** Your key of this session, 1 to 255 characters, unique among your sessions. Repeat it to retry the same session. */
+      readonly idempotencyKey: string
+      /** The customer: its `guid` or its `serviceId`. Without it, `customer` is required. */
+      readonly customerId?: string | undefined
+      /** The customer by email, who is created if there is none. Without it, `customerId` is required. */
+      readonly customer?: {
+        /** Email address. The oldest customer that has it, in any case of letters, is taken. */
+        readonly email: string
+        /** Full name of a new customer. An existing customer keeps its name. */
+        readonly fullName?: string | undefined
+        /** Country of residence, ISO 3166-1 alpha-2. The payment page proposes the banks of this country. */
+        readonly residenceCountryCode?: string | undefined
+      } | undefined
+      /** Country of the bank that pays, ISO 3166-1 alpha-2. Without it, the payer chooses. */
+      readonly paymentCountryCode?: string | null | undefined
+      /** How the payer pays. `SepaCreditTransfer` (default) or `SepaInstant` in euros, `Swift` in other currencies. */
+      readonly paymentMethod?: 'SepaCreditTransfer' | 'SepaInstant' | 'Swift' | null | undefined
+      /** The way back to you: an absolute https URL. The sandbox also accepts http to localhost. */
+      readonly returnUrl?: string | null | undefined
+      /** Your own reference. The transaction and the events of the deposit contain it. */
+      readonly websiteReference?: string | null | undefined
+      /** A JSON object of at most 4096 bytes. The events of the deposit return it unchanged. */
+      readonly customFields?: { readonly [name: string]: unknown } | null | undefined
+      /** Seconds until the session expires: 300 to 86400. Default: 3600. */
+      readonly expiresInSeconds?: number | null | undefined
+    }, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<{
+    /** Identifies the session. The transaction and the events of the deposit contain it. */
+    readonly sessionId: string
+    /** Reference of the transaction. Find the payment by it at `GET /v1/transactions/{reference}`. */
+    readonly reference: string
+    /** `Open`: awaits the payer. `Processing`: the payer has begun to pay. `Completed`: settled; the balance is credited. `Failed`: the bank refused the payment, or other money came in than was expected. Final. `Expired`: not paid in time, or ended by you. Final. */
+    readonly status: 'Open' | 'Processing' | 'Completed' | 'Failed' | 'Expired'
+    /** Address of the payment page. Send the payer there. Everyone who has the link sees the payment. */
+    readonly url: string
+    /** Amount in major units of `currency`. */
+    readonly amount: Amount
+    /** Currency of the session, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** The `guid` of the customer. */
+    readonly customerId: string
+    /** IBAN of the customer, to which the payer pays. */
+    readonly iban: string
+    /** BIC of the bank of the IBAN. Absent if the service does not know it. */
+    readonly bic?: string
+    /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
+    readonly creditorReference: string
+    /** Time at which an unpaid session expires. */
+    readonly expiresAt: string
+    /** Time of creation. */
+    readonly createdAt: string
+  }>)
+    /**
+     * List checkout sessions.
+     *
+     * Returns the partner's checkout sessions, newest first.
+     *
+     * `GET /v1/checkout/sessions`, permission `checkout:read`.
+     * Problem codes: validation_failed.
+     */
+    readonly list: (query?: ListCheckoutSessionsQuery, options?: CallOptions) => Promise<{
+    /** The items of the page, newest first. */
+    readonly data: readonly ({
+      /** Identifies the session. The transaction and the events of the deposit contain it. */
+      readonly sessionId: string
+      /** Reference of the transaction. Find the payment by it at `GET /v1/transactions/{reference}`. */
+      readonly reference: string
+      /** `Open`: awaits the payer. `Processing`: the payer has begun to pay. `Completed`: settled; the balance is credited. `Failed`: the bank refused the payment, or other money came in than was expected. Final. `Expired`: not paid in time, or ended by you. Final. */
+      readonly status: 'Open' | 'Processing' | 'Completed' | 'Failed' | 'Expired'
+      /** Address of the payment page. Send the payer there. Everyone who has the link sees the payment. */
+      readonly url: string
+      /** Amount in major units of `currency`. */
+      readonly amount: Amount
+      /** Currency of the session, ISO 4217 alpha-3. */
+      readonly currency: string
+      /** The `guid` of the customer. */
+      readonly customerId: string
+      /** IBAN of the customer, to which the payer pays. */
+      readonly iban: string
+      /** BIC of the bank of the IBAN. Absent if the service does not know it. */
+      readonly bic?: string
+      /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
+      readonly creditorReference: string
+      /** Time at which an unpaid session expires. */
+      readonly expiresAt: string
+      /** Time of creation. */
+      readonly createdAt: string
+    })[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }>
+    /** Like `list`, and requests page after page. The default of `limit` is 100. */
+    readonly listAll: (query?: ListCheckoutSessionsQuery, options?: CallOptions) => Pages<{
+    /** The items of the page, newest first. */
+    readonly data: readonly ({
+      /** Identifies the session. The transaction and the events of the deposit contain it. */
+      readonly sessionId: string
+      /** Reference of the transaction. Find the payment by it at `GET /v1/transactions/{reference}`. */
+      readonly reference: string
+      /** `Open`: awaits the payer. `Processing`: the payer has begun to pay. `Completed`: settled; the balance is credited. `Failed`: the bank refused the payment, or other money came in than was expected. Final. `Expired`: not paid in time, or ended by you. Final. */
+      readonly status: 'Open' | 'Processing' | 'Completed' | 'Failed' | 'Expired'
+      /** Address of the payment page. Send the payer there. Everyone who has the link sees the payment. */
+      readonly url: string
+      /** Amount in major units of `currency`. */
+      readonly amount: Amount
+      /** Currency of the session, ISO 4217 alpha-3. */
+      readonly currency: string
+      /** The `guid` of the customer. */
+      readonly customerId: string
+      /** IBAN of the customer, to which the payer pays. */
+      readonly iban: string
+      /** BIC of the bank of the IBAN. Absent if the service does not know it. */
+      readonly bic?: string
+      /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
+      readonly creditorReference: string
+      /** Time at which an unpaid session expires. */
+      readonly expiresAt: string
+      /** Time of creation. */
+      readonly createdAt: string
+    })[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }>
+    /**
+     * Retrieve a checkout session.
+     *
+     * Returns the session with its current status.
+     *
+     * `GET /v1/checkout/sessions/{sessionId}`, permission `checkout:read`.
+     * Problem codes: not_found.
+     */
+    readonly get: (sessionId: string, options?: CallOptions) => Promise<{
+    /** Identifies the session. The transaction and the events of the deposit contain it. */
+    readonly sessionId: string
+    /** Reference of the transaction. Find the payment by it at `GET /v1/transactions/{reference}`. */
+    readonly reference: string
+    /** `Open`: awaits the payer. `Processing`: the payer has begun to pay. `Completed`: settled; the balance is credited. `Failed`: the bank refused the payment, or other money came in than was expected. Final. `Expired`: not paid in time, or ended by you. Final. */
+    readonly status: 'Open' | 'Processing' | 'Completed' | 'Failed' | 'Expired'
+    /** Address of the payment page. Send the payer there. Everyone who has the link sees the payment. */
+    readonly url: string
+    /** Amount in major units of `currency`. */
+    readonly amount: Amount
+    /** Currency of the session, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** The `guid` of the customer. */
+    readonly customerId: string
+    /** IBAN of the customer, to which the payer pays. */
+    readonly iban: string
+    /** BIC of the bank of the IBAN. Absent if the service does not know it. */
+    readonly bic?: string
+    /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
+    readonly creditorReference: string
+    /** Time at which an unpaid session expires. */
+    readonly expiresAt: string
+    /** Time of creation. */
+    readonly createdAt: string
+  }>
+    /**
+     * Expire a checkout session.
+     *
+     * Expires the session at once, with the event `partner.customer.deposit.expired`. Once the bank of the payer has
+     * the payment, or the session has ended, the request is refused with 409 `checkout_session_not_open`. Money that
+     * arrives later goes to suspense.
+     *
+     * `POST /v1/checkout/sessions/{sessionId}/expire`, permission `checkout:write`.
+     * Problem codes: not_found, checkout_session_not_open, request_in_progress, idempotency_key_reused,
+     * request_in_progress, idempotency_key_reused.
+     */
+    readonly expire: (sessionId: string, options?: CallOptions) => Promise<{
+    /** Identifies the session. The transaction and the events of the deposit contain it. */
+    readonly sessionId: string
+    /** Reference of the transaction. Find the payment by it at `GET /v1/transactions/{reference}`. */
+    readonly reference: string
+    /** `Open`: awaits the payer. `Processing`: the payer has begun to pay. `Completed`: settled; the balance is credited. `Failed`: the bank refused the payment, or other money came in than was expected. Final. `Expired`: not paid in time, or ended by you. Final. */
+    readonly status: 'Open' | 'Processing' | 'Completed' | 'Failed' | 'Expired'
+    /** Address of the payment page. Send the payer there. Everyone who has the link sees the payment. */
+    readonly url: string
+    /** Amount in major units of `currency`. */
+    readonly amount: Amount
+    /** Currency of the session, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** The `guid` of the customer. */
+    readonly customerId: string
+    /** IBAN of the customer, to which the payer pays. */
+    readonly iban: string
+    /** BIC of the bank of the IBAN. Absent if the service does not know it. */
+    readonly bic?: string
+    /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
+    readonly creditorReference: string
+    /** Time at which an unpaid session expires. */
+    readonly expiresAt: string
+    /** Time of creation. */
+    readonly createdAt: string
+  }>
   }
   readonly customers: {
     /**
@@ -2582,8 +3022,8 @@ export type Namespaces = {
      * Create a token payout.
      *
      * Accepts a payout of tokens to the wallet of a beneficiary and reserves its amount. The service signs the
-     * transfer and follows it on the chain: it is settled when its block has the confirmations of the chain, and the
-     * transaction then has `transactionHash`. Idempotent by `idempotencyKey`, as a fiat payout is.
+     * transfer and follows it on the chain. It is settled when its block has enough confirmations. The transaction
+     * then has `transactionHash`. Idempotent by `idempotencyKey`, as a fiat payout is.
      *
      * `POST /v1/payouts/token`, permission `payouts:write`.
      * Problem codes: not_found, insufficient_funds, currency_not_supported, beneficiary_currency_mismatch,
@@ -3023,7 +3463,7 @@ export type Namespaces = {
      * `POST /v1/simulations/fx/rates`, permission `simulations:write`, sandbox only.
      * Problem codes: validation_failed, currency_not_supported, fx_rates_unavailable.
      */
-    readonly simulateFxRates: (body: {
+    readonly setFxRates: (body: {
       /** The currency that is sold. Give `base` and `quote` together. */
       readonly base?: string | undefined
       /** The currency that one unit of `base` buys. */
@@ -3057,6 +3497,43 @@ export type Namespaces = {
      * idempotency_key_reused.
      */
     readonly createWithdrawal: (body: SimulatedWithdrawalCreate, options?: CallOptions) => Promise<Simulated>
+    /**
+     * Simulate the payer of a checkout session.
+     *
+     * Does what a payer and a bank would do: all steps of an `outcome`, or one `step`. The sandbox bank runs the
+     * steps asynchronously, and the answer has the status from before them. `settle` with another amount fails the
+     * session. Money for a session that has ended goes to suspense.
+     *
+     * `POST /v1/simulations/checkout/sessions/{sessionId}`, permission `simulations:write`, sandbox only.
+     * Problem codes: not_found, validation_failed, checkout_session_not_open, currency_not_supported,
+     * request_in_progress, idempotency_key_reused.
+     */
+    readonly runCheckoutSession: (sessionId: string, body: SimulatedCheckoutSession, options?: CallOptions) => Promise<{
+    /** Identifies the session. The transaction and the events of the deposit contain it. */
+    readonly sessionId: string
+    /** Reference of the transaction. Find the payment by it at `GET /v1/transactions/{reference}`. */
+    readonly reference: string
+    /** `Open`: awaits the payer. `Processing`: the payer has begun to pay. `Completed`: settled; the balance is credited. `Failed`: the bank refused the payment, or other money came in than was expected. Final. `Expired`: not paid in time, or ended by you. Final. */
+    readonly status: 'Open' | 'Processing' | 'Completed' | 'Failed' | 'Expired'
+    /** Address of the payment page. Send the payer there. Everyone who has the link sees the payment. */
+    readonly url: string
+    /** Amount in major units of `currency`. */
+    readonly amount: Amount
+    /** Currency of the session, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** The `guid` of the customer. */
+    readonly customerId: string
+    /** IBAN of the customer, to which the payer pays. */
+    readonly iban: string
+    /** BIC of the bank of the IBAN. Absent if the service does not know it. */
+    readonly bic?: string
+    /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
+    readonly creditorReference: string
+    /** Time at which an unpaid session expires. */
+    readonly expiresAt: string
+    /** Time of creation. */
+    readonly createdAt: string
+  }>
     /**
      * Simulate a transfer to an IBAN.
      *
@@ -3093,10 +3570,11 @@ export type Namespaces = {
      * Simulate a token deposit.
      *
      * Sends tokens to a wallet on the simulated chain. The deposit is credited when its block has 3 confirmations.
-     * Each request sends tokens again. Only for wallets on the simulated chain.
+     * Only for wallets on the simulated chain. Idempotent by `Idempotency-Key`; without a key a repeated request
+     * sends tokens again.
      *
      * `POST /v1/simulations/wallets/{walletId}/deposits`, permission `simulations:write`, sandbox only.
-     * Problem codes: not_found, validation_failed.
+     * Problem codes: not_found, validation_failed, request_in_progress, idempotency_key_reused.
      */
     readonly createWalletDeposit: (walletId: string, body: SimulatedWalletDepositCreate, options?: CallOptions) => Promise<SimulatedWalletDeposit>
     /**
@@ -3110,7 +3588,7 @@ export type Namespaces = {
      */
     readonly createChainReorganisation: (body: SimulatedReorganisationCreate, options?: CallOptions) => Promise<SimulatedReorganisation>
     /**
-     * Make blocks on the simulated chain.
+     * Create blocks on the simulated chain.
      *
      * Makes blocks on the simulated chain at once, so that deposits and payouts get their confirmations.
      *

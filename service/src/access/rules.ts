@@ -1,6 +1,6 @@
 /**
- * Pure: the forms of the API key, the nonce and the timestamp. The API key contains the partner's id, so that a key leads
- * to its shard without a global index.
+ * Pure: the forms of the API key, of the token in a public link, the nonce and the timestamp. Key and token contain the
+ * partner's id, so that they lead to its shard without a global index.
  */
 import { randomBytes } from '../kernel/index.ts'
 
@@ -16,8 +16,25 @@ export function newApiKey(partnerId: string): string {
 
 /** The partner id in the key; undefined if the text is not an API key of this service. */
 export function apiKeyPartner(apiKey: string): string | undefined {
-  if (!form.test(apiKey)) return undefined
-  const hex = Buffer.from(apiKey.slice(prefix.length), 'base64url').subarray(0, partnerBytes).toString('hex')
+  return form.test(apiKey) ? partnerIn(apiKey.slice(prefix.length)) : undefined
+}
+
+const linkTokenRandomBytes = 32
+const linkTokenForm = /^[A-Za-z0-9_-]{64}$/
+
+/** The token of a public link: the partner's id and 256 random bits. Who has the link may see the page. */
+export function newLinkToken(partnerId: string): string {
+  const partner = Buffer.from(partnerId.replaceAll('-', ''), 'hex')
+  return Buffer.concat([partner, randomBytes(linkTokenRandomBytes)]).toString('base64url')
+}
+
+/** The partner id in the token; undefined if the text is not a token of a link. */
+export function linkTokenPartner(token: string): string | undefined {
+  return linkTokenForm.test(token) ? partnerIn(token) : undefined
+}
+
+function partnerIn(encoded: string): string {
+  const hex = Buffer.from(encoded, 'base64url').subarray(0, partnerBytes).toString('hex')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }
 

@@ -65,9 +65,10 @@ export function createAuthentication(
       request.trace.caller = caller
       incoming.verified(socket)
       // After the signature, so that a forged request cannot use up the limit of another account.
-      limiter.take(caller)
+      limiter.take(caller.serviceAccountId)
       access.recordUse(caller)
-      return { caller, nonce: signed.nonce, body, rateLimitHeaders: limiter.headers(caller), deadline, release }
+      const rateLimitHeaders = limiter.headers(caller.serviceAccountId)
+      return { caller, nonce: signed.nonce, body, rateLimitHeaders, deadline, release }
     } catch (error) {
       release()
       throw error

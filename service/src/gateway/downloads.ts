@@ -30,7 +30,7 @@ export function mountDownloads(app: FastifyInstance, { open }: Downloads, option
   const { admission, clock, log, requestTimeoutMs } = options
   const limit = createRateLimiter({ ...rate, clock })
   const answer = async (request: FastifyRequest) => {
-    limit.take({ serviceAccountId: request.ip })
+    limit.take(request.ip)
     const release = admission.admit()
     const { token } = request.params as { readonly token: string }
     const content = await startDeadline(requestTimeoutMs)(open(token).finally(release))

@@ -5,7 +5,7 @@ import { type AddressInfo, Server as SocketServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Operation, type OperationId, operations as table } from '@partner-payments/wire'
 import type { Access } from '../access/index.ts'
-import type { AllHandlers, Caller } from '../api/index.ts'
+import type { AllHandlers, Caller, PublicSite } from '../api/index.ts'
 import type { Clock, Log } from '../kernel/index.ts'
 import { type AdmissionControl, createAdmissionControl } from './admission.ts'
 import { type AuthenticationOptions, createAuthentication } from './authentication.ts'
@@ -18,6 +18,7 @@ import { createIncoming, type Incoming, type IncomingLimits } from './incoming.t
 import { createInternalTokens, type InternalTokens, targetOf } from './internal-token.ts'
 import { createNonceCheck } from './nonces.ts'
 import { compileOperations } from './operation.ts'
+import { forwardPublic, internalPublic, servePublic } from './public.ts'
 import { createServer, type Page, type Pipeline, type RawRequest, type Reply, type ServerOptions } from './server.ts'
 
 export type GatewayOptions = {
@@ -34,6 +35,7 @@ export type GatewayOptions = {
   readonly handlers: AllHandlers
   readonly pages: readonly Page[]
   readonly downloads?: Downloads
+  readonly site: PublicSite
   readonly internalKey: Uint8Array
   readonly observe?: ServerOptions['observe']
 } & IncomingLimits &
@@ -43,6 +45,8 @@ type Signed = {
   readonly access: Access
   readonly windowSeconds: number
   readonly rate: AuthenticationOptions['rate']
+  /** Of one client address, on public pages. */
+  readonly pageRate: { readonly perSecond: number; readonly burst: number }
 }
 /** Authenticates requests and runs the handlers. */
 type Standalone = Signed & { readonly form: 'standalone' }
@@ -124,12 +128,13 @@ function standalone(options: GatewayOptions & Standalone, admission: AdmissionCo
     const reply = await deadline(work)
     return reply && { ...reply, headers: { ...rateLimitHeaders, ...reply.headers } }
   }
-  return { run: answer, authenticateOnly: (request) => answer(undefined, request) }
+  const pages = servePublic(options, { admission, incoming })
+  return { run: answer, authenticateOnly: (request) => answer(undefined, request), pages }
 }
 
 function forwarding(
   options: GatewayOptions & Forwarding,
-  { forward }: Forwarder,
+  forwarder: Forwarder,
   admission: AdmissionControl,
   incoming: Incoming,
 ): Pipeline {
@@ -138,6 +143,7 @@ function forwarding(
   const checkNonce = createNonceCheck({ ...options, asyncCommitOfWrites: false })
   const operations = compileOperations(options)
   return {
+    pages: forwardPublic(options, { admission, incoming }, forwarder),
     authenticateOnly: async (request) => {
       const { caller, nonce, deadline, release } = await authenticate(request)
       await deadline(
@@ -154,7 +160,7 @@ function forwarding(
         operations[id].authorize(caller, request.params)
         requireUnencoded(request.headers['content-encoding'])
         const { content = [] }: Operation = table[id]
-        const problem = await forward(request, { caller, body, headers, content }, reply)
+        const problem = await forwarder.forward(request, { caller, body, headers, content }, reply)
         return problem && { ...problem, headers: { ...headers, ...problem.headers } }
       } finally {
         release()
@@ -182,6 +188,7 @@ function internal(
     return deadline(Promise.try(() => work({ caller, ip, body })).finally(release))
   }
   return {
+    pages: internalPublic(options, tokens, { admission, incoming }),
     authenticateOnly: (request) => verified(request, () => undefined),
     run: (id, request) =>
       verified(request, ({ caller, ip, body }): Promise<Reply> => {

@@ -19,13 +19,16 @@ export function targetOf(headers: Headers): string | undefined {
 }
 
 type BoundRequest = { readonly method: string; readonly url: string; readonly body: Uint8Array }
-type Envelope = { readonly caller: Caller; readonly at: number; readonly ip: string }
+/** Without a caller: of a public page, which no operation accepts. */
+type Envelope = { readonly caller: Caller | null; readonly at: number; readonly ip: string }
 
 export type InternalTokens = {
-  /** Returns the headers of the token. */
-  readonly issue: (caller: Caller, ip: string, bound: BoundRequest) => Readonly<Record<string, string>>
+  /** Returns the headers of the token. Without a caller: of a public page. */
+  readonly issue: (caller: Caller | null, ip: string, bound: BoundRequest) => Readonly<Record<string, string>>
   /** Refuses (401): signature_required, signature_invalid. */
   readonly verify: (headers: Headers, bound: BoundRequest) => { readonly caller: Caller; readonly ip: string }
+  /** The address of the client of a public page. Refuses as `verify`. */
+  readonly verifyPublic: (headers: Headers, bound: BoundRequest) => string
 }
 
 export function createInternalTokens(deps: { readonly key: Uint8Array; readonly clock: Clock }): InternalTokens {
@@ -34,6 +37,18 @@ export function createInternalTokens(deps: { readonly key: Uint8Array; readonly 
     createHmac('sha256', key)
       .update([text, method, url, sha256Hex(body)].join('\n'))
       .digest()
+  const open = (headers: Headers, bound: BoundRequest): Envelope => {
+    const text = headers[callerHeader]
+    const given = headers[callerMacHeader]
+    if (typeof text !== 'string' || typeof given !== 'string')
+      throw new Refusal('signature_required', 'This process accepts requests from its gateway only.')
+    const bytes = Buffer.from(given, 'base64url')
+    const expected = mac(text, bound)
+    if (bytes.length !== expected.length || !timingSafeEqual(bytes, expected)) throw new Refusal('signature_invalid')
+    const envelope = JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as Envelope
+    if (Math.abs(clock.now().getTime() - envelope.at) > minuteMs) throw new Refusal('signature_invalid')
+    return envelope
+  }
   return {
     issue: (caller, ip, bound) => {
       const envelope: Envelope = { caller, at: clock.now().getTime(), ip }
@@ -45,16 +60,14 @@ export function createInternalTokens(deps: { readonly key: Uint8Array; readonly 
       }
     },
     verify: (headers, bound) => {
-      const text = headers[callerHeader]
-      const given = headers[callerMacHeader]
-      if (typeof text !== 'string' || typeof given !== 'string')
-        throw new Refusal('signature_required', 'This process accepts requests from its gateway only.')
-      const bytes = Buffer.from(given, 'base64url')
-      const expected = mac(text, bound)
-      if (bytes.length !== expected.length || !timingSafeEqual(bytes, expected)) throw new Refusal('signature_invalid')
-      const { caller, at, ip } = JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as Envelope
-      if (Math.abs(clock.now().getTime() - at) > minuteMs) throw new Refusal('signature_invalid')
+      const { caller, ip } = open(headers, bound)
+      if (caller === null) throw new Refusal('signature_invalid')
       return { caller, ip }
+    },
+    verifyPublic: (headers, bound) => {
+      const { caller, ip } = open(headers, bound)
+      if (caller !== null) throw new Refusal('signature_invalid')
+      return ip
     },
   }
 }

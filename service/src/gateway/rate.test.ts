@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Caller, Refusal } from '../api/index.ts'
+import { Refusal } from '../api/index.ts'
 import { createManualClock } from '../../../test/support/clock.ts'
 import { hourMs, newId, secondMs } from '../kernel/index.ts'
 import { createRateLimiter } from './rate.ts'
 
-const caller: Caller = { partnerId: newId(), serviceAccountId: newId(), name: 'Till', permissions: [] }
+const caller = newId()
 const limited = (error: unknown) => error instanceof Refusal && error.code === 'rate_limited'
 
 test('refuses after the burst, and refills with time', () => {

@@ -1,18 +1,19 @@
-/** A token bucket per service account and process: `perSecond` requests on average, `burst` at once. */
-import { type Caller, Refusal } from '../api/index.ts'
+/**
+ * A token bucket per name and process: `perSecond` requests on average, `burst` at once. The name is a service account, or
+ * the address of a browser.
+ */
+import { Refusal } from '../api/index.ts'
 import { type Clock, secondMs } from '../kernel/index.ts'
 
-/** Whose requests count together: a service account, or the address of a client without one. */
-type Limited = Pick<Caller, 'serviceAccountId'>
 type Bucket = { tokens: number; at: number }
 
 type RateLimiter = {
   /** Takes a token. Refuses: rate_limited (429) with Retry-After. */
-  readonly take: (caller: Limited) => void
+  readonly take: (name: string) => void
   /** Takes a token if there is one. */
-  readonly tryTake: (caller: Limited) => boolean
+  readonly tryTake: (name: string) => boolean
   /** The RateLimit fields of draft-ietf-httpapi-ratelimit-headers-10, for every authenticated response. */
-  readonly headers: (caller: Limited) => Readonly<Record<string, string>>
+  readonly headers: (name: string) => Readonly<Record<string, string>>
 }
 
 /** All buckets are dropped at this number, so that memory stays bounded. */
@@ -27,13 +28,13 @@ export function createRateLimiter(options: {
   const buckets = new Map<string, Bucket>()
   const policy = `"default";q=${burst};w=${Math.ceil(burst / perSecond)}`
 
-  const refill = (caller: Limited): Bucket => {
+  const refill = (name: string): Bucket => {
     const now = clock.now().getTime()
-    let bucket = buckets.get(caller.serviceAccountId)
+    let bucket = buckets.get(name)
     if (!bucket) {
       if (buckets.size >= bucketsMax) buckets.clear()
       bucket = { tokens: burst, at: now }
-      buckets.set(caller.serviceAccountId, bucket)
+      buckets.set(name, bucket)
     }
     // A clock that was set back takes no tokens away.
     const elapsedMs = Math.max(0, now - bucket.at)
@@ -46,8 +47,8 @@ export function createRateLimiter(options: {
     ratelimit: `"default";r=${Math.max(0, Math.floor(tokens))};t=${Math.ceil((burst - tokens) / perSecond)}`,
   })
 
-  const tryTake = (caller: Limited): boolean => {
-    const bucket = refill(caller)
+  const tryTake = (name: string): boolean => {
+    const bucket = refill(name)
     if (bucket.tokens < 1) return false
     bucket.tokens -= 1
     return true
@@ -55,9 +56,9 @@ export function createRateLimiter(options: {
 
   return {
     tryTake,
-    take: (caller) => {
-      if (!tryTake(caller)) {
-        const bucket = refill(caller)
+    take: (name) => {
+      if (!tryTake(name)) {
+        const bucket = refill(name)
         const retryAfter = String(Math.max(1, Math.ceil((1 - bucket.tokens) / perSecond)))
         throw new Refusal(
           'rate_limited',
@@ -68,6 +69,6 @@ export function createRateLimiter(options: {
         )
       }
     },
-    headers: (caller) => fields(refill(caller)),
+    headers: (name) => fields(refill(name)),
   }
 }

@@ -1,11 +1,11 @@
 /**
  * The router: passes each request to the cell of its partner, and the answer back. It verifies no signature and has no
- * database. A request that names no partner goes to the first cell, whose answer is that of every cell.
+ * database. A request that names no partner, by its API key or its link, goes to the first cell, whose answer is that of every cell.
  */
 import { type Readable, finished } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import { Pool } from 'undici'
-import { apiKeyPartner } from '../access/index.ts'
+import { apiKeyPartner, linkTokenPartner } from '../access/index.ts'
 import { readLink, Refusal } from '../api/index.ts'
 import { assert, type Clock, type Log, present } from '../kernel/index.ts'
 import { createAdmissionControl } from './admission.ts'
@@ -40,8 +40,7 @@ export function createRouter(options: RouterOptions): Router {
     const body = await incoming.read(request.message)
     const leave = incoming.protect(socket)
     try {
-      const apiKey = request.headers['apikey']
-      const partnerId = typeof apiKey === 'string' ? apiKeyPartner(apiKey) : partnerOfLink(request.path)
+      const partnerId = partnerOf(request)
       const own = partnerId === undefined ? undefined : await lookup.find(partnerId)
       const answer = await present(upstreams.get(own ?? first), 'each cell has one').send(request, body)
       // Only a request with a verified signature succeeds below /v1.
@@ -64,9 +63,14 @@ export function createRouter(options: RouterOptions): Router {
   }
 }
 
-/** The link of a report names its partner. */
-const partnerOfLink = (path: string): string | undefined =>
-  path.startsWith('/reports/') ? readLink(path.slice('/reports/'.length)) : undefined
+/** By the API key, or by the token in the link of a public page. */
+function partnerOf({ headers, path }: RawRequest): string | undefined {
+  const apiKey = headers['apikey']
+  if (typeof apiKey === 'string') return apiKeyPartner(apiKey)
+  if (path.startsWith('/reports/')) return readLink(path.slice('/reports/'.length))
+  const [, audience, token = ''] = path.split('/')
+  return audience === 'checkout' ? linkTokenPartner(token) : undefined
+}
 
 type Answer = {
   readonly status: number

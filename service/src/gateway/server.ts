@@ -10,12 +10,13 @@ import {
   problems,
 } from '@partner-payments/wire'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { type Caller, Refusal } from '../api/index.ts'
-import { type Log, newId, type Tracing } from '../kernel/index.ts'
+import { type Caller, type PublicRoute, Refusal } from '../api/index.ts'
+import { type Log, type Tracing } from '../kernel/index.ts'
 import type { Headers } from './signature.ts'
 import type { Incoming } from './incoming.ts'
 import { type AdmissionControl, retryHeaders } from './admission.ts'
 import { type ProblemAnswer, toProblem } from './problems.ts'
+import { requestIdOf } from './request-id.ts'
 import { refuseOnSocket } from './socket-refusal.ts'
 
 export type RawRequest = {
@@ -64,6 +65,12 @@ declare module 'fastify' {
 
 export type Handle = (request: RawRequest, reply: FastifyReply) => Promise<Reply | undefined>
 
+/** Public pages: no signature, and each answer is a page. */
+export type PublicPipeline = {
+  readonly routes: readonly PublicRoute[]
+  readonly run: (route: PublicRoute, request: RawRequest, reply: FastifyReply) => Promise<Reply | undefined>
+}
+
 type Authenticating = {
   /** Authenticates the request and runs the operation. Returns undefined if the response was sent on `reply`. */
   readonly run: (id: OperationId, request: RawRequest, reply: FastifyReply) => Promise<Reply | undefined>
@@ -72,10 +79,14 @@ type Authenticating = {
    * without credentials cannot find out which paths exist. Throws or returns a refusal.
    */
   readonly authenticateOnly: (request: RawRequest) => Promise<Reply | undefined>
+  readonly pages: PublicPipeline
 }
 /** Every request, also of pages and unknown paths, goes to another process. Returns undefined if the response was sent. */
 type Passing = { readonly pass: Handle }
 export type Pipeline = Authenticating | Passing
+
+/** What logs and metrics name: an operation, a public page, or a path that is neither. */
+type Answering = OperationId | 'page' | 'unknown'
 
 export type ServerOptions = {
   readonly pipeline: Pipeline
@@ -91,7 +102,7 @@ export type ServerOptions = {
   readonly targetOf?: ((headers: Headers) => string | undefined) | undefined
   readonly pages: readonly Page[]
   readonly admission: Pick<AdmissionControl, 'isFull'>
-  readonly observe?: ((operation: OperationId | 'unknown', status: number, durationMs: number) => void) | undefined
+  readonly observe?: ((operation: Answering, status: number, durationMs: number) => void) | undefined
 }
 
 /** How often Node looks for requests that exceed their time. */
@@ -152,6 +163,7 @@ export function createServer(options: ServerOptions): Server {
   })
   const drain = closeAfterAnswer(app)
   mountPages(app, options)
+  mountPublic(app, options)
   mountOperations(app, options)
   app.setNotFoundHandler(notFound)
   return { app, drain }
@@ -218,12 +230,26 @@ function mountPages(app: FastifyInstance, { pages }: ServerOptions): void {
     })
 }
 
+function mountPublic(app: FastifyInstance, options: ServerOptions): void {
+  const { pipeline } = options
+  if ('pass' in pipeline) return
+  for (const route of pipeline.pages.routes)
+    app.route({
+      method: route.method === 'GET' ? ['GET', 'HEAD'] : 'POST',
+      url: toUrl(route.path),
+      handler: answering(options, 'page', (request, reply) => pipeline.pages.run(route, request, reply)),
+    })
+}
+
+/** As Fastify writes parameters. */
+const toUrl = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1')
+
 function mountOperations(app: FastifyInstance, options: ServerOptions): void {
   const { pipeline } = options
   const allowed = new Map<string, string[]>()
   for (const id of operationIds) {
     const { method, path } = operations[id]
-    const url = path.replaceAll(/\{(\w+)\}/g, ':$1')
+    const url = toUrl(path)
     allowed.set(url, [...(allowed.get(url) ?? []), method])
     app.route({
       method,
@@ -254,7 +280,7 @@ function mountOperations(app: FastifyInstance, options: ServerOptions): void {
 
 type Answered = {
   readonly requestId: string
-  readonly operation: OperationId | 'unknown'
+  readonly operation: Answering
   readonly status: number
   readonly durationMs: number
   /** Of the client; see TRUSTED_PROXIES. */
@@ -278,7 +304,7 @@ function answered({ log, observe }: ServerOptions, { durationMs, trace = {}, ...
 }
 
 /** Wraps a route: converts failures to problems, adds the request id and records the response. */
-function answering(options: ServerOptions, operation: OperationId | 'unknown', handle: Handle) {
+function answering(options: ServerOptions, operation: Answering, handle: Handle) {
   const { log } = options
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const started = performance.now()
@@ -310,7 +336,7 @@ function answering(options: ServerOptions, operation: OperationId | 'unknown', h
 /** The request as a span of its caller's trace. A refusal is no failure of the span; its code is an attribute. */
 function traced(
   tracing: Tracing | undefined,
-  operation: OperationId | 'unknown',
+  operation: Answering,
   request: FastifyRequest,
   work: () => Promise<Reply | undefined>,
 ): Promise<Reply | undefined> {
@@ -373,7 +399,3 @@ function send(reply: FastifyReply, requestId: string, { status, headers, body }:
 }
 
 /** Uses the client's id if it is well-formed, so that the logs of both sides can be matched. */
-function requestIdOf(request: IncomingMessage): string {
-  const given = request.headers['x-request-id']
-  return typeof given === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(given) ? given : newId()
-}

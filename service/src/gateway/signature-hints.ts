@@ -32,7 +32,7 @@ export function createSignatureHints(deps: {
   return async (refused, sent, request, readBody) => {
     if (!(refused instanceof Refusal) || !hintedCodes.has(refused.code)) return refused
     const credential = await access.credential(sent.apiKey)
-    if (credential === undefined || !limiter.tryTake(credential.caller)) return refused
+    if (credential === undefined || !limiter.tryTake(credential.caller.serviceAccountId)) return refused
     const { method, path, query, headers } = request
     const { timestamp, nonce, signature, apiKey } = sent
     const body = await readBody()

@@ -13,7 +13,7 @@ import { type Options, parseCommand } from './options.ts'
 import { moveCommands } from './moves.ts'
 import { partnerCommands } from './partners.ts'
 import { serviceAccountCommands } from './service-accounts.ts'
-import { walletKeyCommands } from './wallet-keys.ts'
+import { walletCommands } from './wallets.ts'
 
 const operatorUsage = `operator commands:
   operator partner create --name NAME
@@ -34,6 +34,7 @@ const operatorUsage = `operator commands:
   operator ledger statement --partner ID --currency EUR [--account balance] [--from TIME] [--to TIME] [--format table|csv]
   operator fx position
   operator wallet-key create
+  operator travel-rule show --hash HASH
   operator key list
   operator key reseal
   operator backup create
@@ -51,7 +52,7 @@ const commands: ReadonlyMap<string, Command> = new Map(
     ...ledgerCommands,
     ...fxCommands,
     ...keyCommands,
-    ...walletKeyCommands,
+    ...walletCommands,
     ...caseCommands,
     ...backupCommands,
   }),

@@ -25,6 +25,7 @@ const names = [
   'account',
   'currency',
   'format',
+  'hash',
 ] as const
 const flags = ['remove', 'copy'] as const
 type Name = (typeof names)[number]

@@ -19,7 +19,7 @@ export {
   type InstructionKey,
   type InstructionOutcome,
   type Money,
-  type TravelRule,
+  type PayerOrigin,
 } from './port.ts'
 export { addressProblem, checksummed } from './evm/address.ts'
 export {
@@ -34,10 +34,13 @@ export {
   simulatedChainConnectorId,
 } from './evm/chains.ts'
 export type { ChainConnector } from './evm/connector.ts'
+export type { TravelParties } from './evm/deps.ts'
 export { type ChainKeys, createChainKeys, deriveWalletAddress } from './evm/keys.ts'
 export type { SimulatedChain } from './evm/simulated/chain.ts'
 export { receivedOn } from './evm/store-chain.ts'
-export { sealedChainKeys } from './evm/store-sealed.ts'
+export { sealedChainKeys, sealedTravelRules } from './evm/store-sealed.ts'
+export { travelRuleOf } from './evm/travel-rule.ts'
 export { type ChooseConnector, createChooseConnector } from './rules.ts'
+export { type BankStep, debtorOf, payerSteps, sandboxBankCountries } from './sandbox/script.ts'
 export { createSandboxBank, type SandboxBank, sandboxConnectorId } from './sandbox/service.ts'
 export { railsSettings } from './settings.ts'

@@ -16,24 +16,9 @@ export type Instruction = {
   readonly remittance: string | null
   /** The outcome that a simulation requests. Only the sandbox bank reads it. */
   readonly simulatedOutcome: string | null
-  /** Of a token payment: what the travel rule asks for beyond the names (FATF recommendation 16). */
-  readonly travelRule?: TravelRule
-}
-
-/** Who pays and who is paid. The name of the beneficiary is the name of the creditor. */
-export type TravelRule = {
-  /** The customer; of a payment of the partner itself, the partner. */
-  readonly originator?: {
-    readonly name: string
-    readonly customerId?: string
-    readonly address?: string
-    readonly country?: string
-  }
-  readonly beneficiary?: {
-    readonly country?: string
-    /** The provider that keeps the wallet of the beneficiary. Absent: it keeps its own. */
-    readonly vasp?: string
-  }
+  /** Whose payment it is and who is paid, for connectors that have to know more of them. Null: the partner itself. */
+  readonly customerId?: string | null
+  readonly beneficiaryId?: string | null
 }
 
 /**
@@ -61,6 +46,9 @@ export type IncomingDebtor = {
   readonly countryCode: string
   readonly address: string | null
 }
+
+/** From where the payer began the payment, and the country of the bank that was chosen. */
+export type PayerOrigin = { readonly ipAddress: string; readonly countryCode: string | null }
 
 /** As the bank booked it. Absent: the bank does not say, and it is taken to be what was instructed. */
 type Reported = { readonly money?: Money }
@@ -95,7 +83,8 @@ export type BankNotification = { readonly partnerId: string; readonly id: string
       readonly details: string
       readonly reasonCode: string | null
     } & Reported)
-  | { readonly kind: 'deposit.initiated' | 'deposit.submitted' }
+  | { readonly kind: 'deposit.initiated'; readonly payer?: PayerOrigin }
+  | { readonly kind: 'deposit.submitted' }
   | ({ readonly kind: 'deposit.settled' } & Reported)
   | { readonly kind: 'deposit.accepted'; readonly debtor: IncomingDebtor }
   | { readonly kind: 'deposit.failed'; readonly details: string; readonly reasonCode: string | null }

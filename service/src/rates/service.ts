@@ -97,7 +97,8 @@ function createRatesOf({ db, clock, log, observe, ...deps }: RatesDeps, source: 
     refreshStep,
     everyMs: source.everyMs,
     prepare: async () => {
-      if (source.id === sandboxSourceId) await refreshStep()
+      if (source.id !== sandboxSourceId) return
+      await refreshStep().catch((error: unknown) => log.warn({ err: error }, 'the first exchange rates are late'))
     },
     setByHand: async (change) => {
       if (source.id !== sandboxSourceId) throw unavailable('Rates are set by hand only where FX_RATES is sandbox.')

@@ -234,5 +234,7 @@ function instructionOf(attempt: PayoutClaim): Instruction {
     creditorBic: attempt.creditorBic,
     remittance: attempt.remittance,
     simulatedOutcome: attempt.simulatedOutcome,
+    customerId: attempt.customerId,
+    beneficiaryId: attempt.beneficiaryId,
   }
 }

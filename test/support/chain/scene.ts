@@ -5,12 +5,14 @@ import { newId, present } from '../../../service/src/kernel/index.ts'
 import { type Database, sql } from '../../../service/src/postgres/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../../../service/src/settlement/index.ts'
 import { checkLedger as auditLedger } from '../../model/ledger-audit.ts'
-import { addPartner, balanceOf, createTestService, ip, type TestPartner } from '../composition.ts'
+import { addPartner, balanceOf, createTestService, ip, type Service, type TestPartner } from '../composition.ts'
 import { type Anvil, contracts, startAnvil, testChainId } from './anvil.ts'
 
 export const chainConnectorId = `evm-${testChainId}`
 export const confirmations = 3
 const hotFunds = 1_000_000_000_000n
+
+type Payee = { readonly customerId?: string; readonly country?: string; readonly vasp?: string }
 
 export type SceneOptions = {
   readonly anvil?: Anvil
@@ -25,8 +27,8 @@ export type SceneOptions = {
   readonly wrapDatabase?: (db: Database) => Database
 }
 
-export async function createChainScene(options: SceneOptions = {}) {
-  const anvil = options.anvil ?? (await startAnvil())
+/** The modules on their own database, with the test chain as the way of tokens. */
+async function startService(anvil: Anvil, options: SceneOptions) {
   const chain = {
     chainId: testChainId,
     network: 'test',
@@ -48,6 +50,12 @@ export async function createChainScene(options: SceneOptions = {}) {
     ...(now === undefined ? {} : { now }),
     ...(wrapDatabase === undefined ? {} : { wrapDatabase }),
   })
+  return service
+}
+
+export async function createChainScene(options: SceneOptions = {}) {
+  const anvil = options.anvil ?? (await startAnvil())
+  const service = await startService(anvil, options)
   const connector = present(
     service.chains.connectors.find(({ id }) => id === chainConnectorId),
     'it is configured',
@@ -95,29 +103,14 @@ export async function createChainScene(options: SceneOptions = {}) {
     /** The partner has tokens that its ledger knows, as after a deposit. */
     balance: (partner: TestPartner, currency: 'USDC' | 'EURC' = 'USDC') =>
       balanceOf(service, partner.partnerId, currency),
-    payToken: async (partner: TestPartner, address: string, amount: string, currency: 'USDC' | 'EURC' = 'USDC') => {
-      const beneficiary = await service.beneficiaries.create(partner.partnerId, {
-        name: 'Grace Hopper',
-        currency,
-        walletAddress: address,
-      })
-      const body = { amount: rawNumber(amount), currency, beneficiaryId: beneficiary.id, idempotencyKey: newId() }
+    payToken: async (partner: TestPartner, walletAddress: string, amount: string, payee: Payee = {}) => {
+      const fields = { name: 'Grace Hopper', currency: 'USDC', walletAddress, ...payee }
+      const { id: beneficiaryId } = await service.beneficiaries.create(partner.partnerId, fields)
+      const body = { amount: rawNumber(amount), currency: 'USDC', beneficiaryId, idempotencyKey: newId() }
       return (await service.payouts.createToken(partner.caller, body, ip)).payout
     },
     payoutOf: (partner: TestPartner, id: string) => service.payouts.get(partner.partnerId, id),
-    /** What the chain holds for us is what the ledger says, less what the sending account was given before it began. */
-    checkLedger: async (partners: readonly TestPartner[]) => {
-      const wallets = await service.db.rows<{ address: string }>(sql`select address from wallets.wallets`)
-      for (const currency of ['USDC', 'EURC'] as const) {
-        let held = (await anvil.balance(sender, currency)) - hotFunds
-        for (const { address } of wallets) held += await anvil.balance(address, currency)
-        const row = await service.db.row<{ posted: bigint }>(sql`
-          select coalesce(sum(posted), 0)::bigint as posted from ledger.accounts
-          where name = ${`settlement.${chainConnectorId}`} and currency = ${currency}`)
-        assert.equal(-(row?.posted ?? 0n), held, `the ledger in ${currency} is what the chain holds`)
-      }
-      for (const { partnerId } of partners) await auditLedger(service.db, partnerId)
-    },
+    checkLedger: createCheck(anvil, service, sender),
     close: async () => {
       await service.close()
       if (options.anvil === undefined) await anvil.stop()
@@ -126,3 +119,17 @@ export async function createChainScene(options: SceneOptions = {}) {
 }
 
 export type ChainScene = Awaited<ReturnType<typeof createChainScene>>
+
+/** What the chain holds for us is what the ledger says, less what the sending account was given before it began. */
+const createCheck = (anvil: Anvil, service: Service, sender: string) => async (partners: readonly TestPartner[]) => {
+  const wallets = await service.db.rows<{ address: string }>(sql`select address from wallets.wallets`)
+  for (const currency of ['USDC', 'EURC'] as const) {
+    let held = (await anvil.balance(sender, currency)) - hotFunds
+    for (const { address } of wallets) held += await anvil.balance(address, currency)
+    const row = await service.db.row<{ posted: bigint }>(sql`
+          select coalesce(sum(posted), 0)::bigint as posted from ledger.accounts
+          where name = ${`settlement.${chainConnectorId}`} and currency = ${currency}`)
+    assert.equal(-(row?.posted ?? 0n), held, `the ledger in ${currency} is what the chain holds`)
+  }
+  for (const { partnerId } of partners) await auditLedger(service.db, partnerId)
+}

@@ -14,6 +14,7 @@ type Source = {
 
 const sources: readonly Source[] = [
   { file: 'guides/first-payout.md', path: '/docs/guides/first-payout', title: 'First payout' },
+  { file: 'guides/checkout.md', path: '/docs/guides/checkout', title: 'Checkout' },
   { file: 'guides/webhooks.md', path: '/docs/guides/webhooks', title: 'Webhooks' },
   { file: 'sandbox.md', path: '/docs/sandbox', title: 'Sandbox', sandboxOnly: true },
   { file: 'permissions.md', path: '/docs/permissions', title: 'Permissions' },

@@ -5,6 +5,7 @@ import { assert } from '../../kernel/index.ts'
 export type Issuer = {
   readonly country: string
   readonly bankCode: string
+  readonly bic?: string
   /** The account numbers assigned to us, both included. Absent: all that the country's format allows. */
   readonly first?: number
   readonly last?: number
@@ -72,14 +73,18 @@ const isBankCode = ({ bankCode: [letters, digits] }: Format, text: string) =>
 
 /** Bank codes that no bank has: the IBANs of a sandbox must not be real accounts. */
 export const defaultIssuers: readonly Issuer[] = [
-  { country: 'DE', bankCode: '99900001' },
-  { country: 'GB', bankCode: 'PPSX999901' },
-  { country: 'LT', bankCode: '99901' },
+  { country: 'DE', bankCode: '99900001', bic: 'PPSXDEFFXXX' },
+  { country: 'GB', bankCode: 'PPSX999901', bic: 'PPSXGB2LXXX' },
+  { country: 'LT', bankCode: '99901', bic: 'PPSXLT22XXX' },
 ]
 
 /** Whether no bank has the bank code, because the sandbox invented it. */
 export const isInvented = ({ country, bankCode }: Issuer): boolean =>
   defaultIssuers.some((issuer) => issuer.country === country && issuer.bankCode === bankCode)
+
+/** The BIC of the bank that has issued an IBAN, if it is configured. */
+export const bicOf = (issuers: readonly Issuer[], iban: string): string | undefined =>
+  issuers.find(({ country, bankCode }) => iban.startsWith(country) && iban.slice(4).startsWith(bankCode))?.bic
 
 /** Numbers in a block, which a partner takes from the pool at once. Also a constraint of accounts.iban_blocks. */
 export const blockSize = 1000

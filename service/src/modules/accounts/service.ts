@@ -4,7 +4,7 @@ import { assert, type Clock, present } from '../../kernel/index.ts'
 import type { Balance, Ledger } from '../../ledger/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import type { Customer, Customers } from '../customers/index.ts'
-import { blockSize, boundsOf, composeIban, inConfiguredOrder, type Issuer, issuersProblem } from './rules.ts'
+import { bicOf, blockSize, boundsOf, composeIban, inConfiguredOrder, type Issuer, issuersProblem } from './rules.ts'
 import * as store from './store.ts'
 
 export type CustomerAccount = {
@@ -22,6 +22,8 @@ export type Accounts = {
   readonly create: (partnerId: string, customerRef: string, tx?: Tx) => Promise<CustomerAccount>
   /** Refuses: not_found (no such customer, or no IBAN is issued yet). */
   readonly get: (partnerId: string, customerRef: string) => Promise<CustomerAccount>
+  /** The BIC of the bank that has issued an IBAN, if it is configured. */
+  readonly bicOf: (iban: string) => string | undefined
   /** Whose IBANs these are. One that is not ours is absent. */
   readonly ownersOf: (
     tx: Tx,
@@ -108,6 +110,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
       if (account === undefined) throw notFound('account')
       return account
     },
+    bicOf: (iban) => bicOf(issuers, iban),
     ownersOf: async (tx, ibans) =>
       new Map((await store.ownersOfIbans(tx, ibans)).map(({ iban, ...owner }) => [iban, owner])),
     balances: async (partnerId) => ({ asOf: clock.now(), balances: await ledger.balances(db, partnerId) }),

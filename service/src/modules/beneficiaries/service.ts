@@ -31,6 +31,12 @@ export type Beneficiaries = {
   readonly update: (partnerId: string, input: BeneficiaryUpdate) => Promise<Beneficiary>
   /** Hides the beneficiary from every later request. Accepted payouts have their own copy of it. Refuses: not_found. */
   readonly remove: (partnerId: string, id: string) => Promise<void>
+  /** What the travel rule asks of the payee of an accepted payout, also if it was removed. */
+  readonly partyOf: (
+    tx: Tx,
+    partnerId: string,
+    id: string,
+  ) => Promise<Pick<Beneficiary, 'country' | 'vasp'> | undefined>
   /** For batches of payouts, by `partnerKey(partnerId, id)`: one that is unknown, removed or another's is not among them. */
   readonly payeesByIds: (
     tx: Tx,
@@ -87,6 +93,7 @@ export function createBeneficiaries(deps: {
     remove: async (partnerId, id) => {
       if ((await store.remove(db, partnerId, id, clock.now())) === 0) throw notFound('beneficiary')
     },
+    partyOf: store.partyById,
     payeesByIds: async (tx, keys) => {
       if (keys.length === 0) return new Map()
       const rows = await store.payeesByIds(tx, keys)

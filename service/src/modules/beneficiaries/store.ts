@@ -1,4 +1,4 @@
-/** All SQL of beneficiaries. No statement reads a removed beneficiary. */
+/** All SQL of beneficiaries. No statement reads a removed beneficiary, but for the parties of an accepted payout. */
 import type { PageRequest } from '../../api/index.ts'
 import type { Currency } from '../../kernel/index.ts'
 import { noSql, ofPartners, sql, type Tx } from '../../postgres/index.ts'
@@ -84,4 +84,14 @@ export function remove(tx: Tx, partnerId: string, id: string, now: Date): Promis
   return tx.run(sql`/* beneficiaries.remove */
     update beneficiaries.beneficiaries set removed_at = ${now}
     where partner_id = ${partnerId} and id = ${id} and removed_at is null`)
+}
+
+/** Also of a removed beneficiary: a payout to it may be under way. */
+export function partyById(
+  tx: Tx,
+  partnerId: string,
+  id: string,
+): Promise<Pick<Beneficiary, 'country' | 'vasp'> | undefined> {
+  return tx.row(sql`/* beneficiaries.partyById */
+    select country, vasp from beneficiaries.beneficiaries where partner_id = ${partnerId} and id = ${id}`)
 }

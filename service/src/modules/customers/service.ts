@@ -48,6 +48,8 @@ export type Customers = {
   readonly update: (partnerId: string, ref: string, input: CustomerUpdate) => Promise<Customer>
   /** For other modules: `ref` is a guid or a serviceId, as in requests. Refuses: not_found, with `pointer` if it is given. */
   readonly find: (tx: Tx, partnerId: string, ref: string, pointer?: string) => Promise<Customer>
+  /** The oldest customer with this email address, in any case of letters. */
+  readonly byEmail: (tx: Tx, partnerId: string, email: string) => Promise<Customer | undefined>
   /** For batches of payments, by `partnerKey(partnerId, guid)`: one that does not exist or is another's is not among them. */
   readonly payersByIds: (
     tx: Tx,
@@ -143,6 +145,10 @@ export function createCustomers(deps: CustomersDeps): Customers {
     get: (partnerId, ref) => find(db, partnerId, ref),
     update: updateCustomer(deps, kycSealer),
     find,
+    byEmail: async (tx, partnerId, email) => {
+      const row = await store.oldestByEmail(tx, partnerId, email)
+      return row && toCustomer(kycSealer, partnerId, row)
+    },
     payersByIds: async (tx, keys) => {
       if (keys.length === 0) return new Map()
       const rows = await store.payersByIds(tx, keys)

@@ -42,6 +42,12 @@ export function byRef(tx: Tx, partnerId: string, ref: CustomerRefKind): Promise<
     select ${columns} from customers.customers where partner_id = ${partnerId} and ${isRef(ref)}`)
 }
 
+export function oldestByEmail(tx: Tx, partnerId: string, email: string): Promise<CustomerRow | undefined> {
+  return tx.row<CustomerRow>(sql`/* customers.oldestByEmail */
+    select ${columns} from customers.customers where partner_id = ${partnerId} and lower(email) = lower(${email})
+    order by id limit 1`)
+}
+
 /** Customers of several partners, for a batch of payments. */
 export function payersByIds(
   tx: Tx,

@@ -26,6 +26,9 @@ const session = (deposit: Deposit) => ({
   paymentCountryCode: deposit.paymentCountry,
 })
 
+/** Before the payer has chosen a bank, the country may be unknown. */
+const knownCountry = ({ paymentCountry }: Deposit) => (paymentCountry === '' ? null : paymentCountry)
+
 const payer = (debtor: IncomingDebtor) => ({
   debtorAccount: debtor.account,
   debtorAddress: debtor.address,
@@ -42,6 +45,7 @@ export function customFieldsOf(deposit: Deposit): Record<string, unknown> | null
 export const created = (deposit: Deposit, customer: Customer, partnerName: string) => ({
   ...common(deposit, customer),
   ...session(deposit),
+  paymentCountryCode: knownCountry(deposit),
   customerCitizenshipCountryCode: customer.kyc.citizenshipCountryCode ?? null,
   customerEmail: customer.email ?? '',
   customerFullName: customer.kyc.fullName ?? null,
@@ -67,6 +71,7 @@ export const accepted = (deposit: Deposit, customer: Named, debtor: IncomingDebt
   ...common(deposit, customer),
   ...session(deposit),
   ...payer(debtor),
+  paymentCountryCode: knownCountry(deposit),
   customerEmail: customer.email,
 })
 

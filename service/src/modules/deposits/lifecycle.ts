@@ -10,7 +10,7 @@ export const depositLifecycle = createLifecycle({
     open: {
       from: [],
       to: 'Created',
-      cause: 'A customer is expected to pay in. In the sandbox, a simulation opens the deposit.',
+      cause: 'A customer is expected to pay in: a checkout session, or in the sandbox a simulation, opens the deposit.',
       by: ['partner'],
       on: ['requested'],
       steps: ['Created'],
@@ -98,9 +98,9 @@ export const depositLifecycle = createLifecycle({
     expire: {
       from: ['Created', 'Initiated'],
       to: 'Expired',
-      cause: 'The customer has not paid in time.',
-      by: ['time'],
-      on: ['expired'],
+      cause: 'The customer has not paid in time, or the partner ends the checkout session.',
+      by: ['time', 'partner'],
+      on: ['expired', 'ended'],
       steps: ['Expired'],
       concludes: 'Expired',
       event: 'partner.customer.deposit.expired',

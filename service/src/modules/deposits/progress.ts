@@ -17,7 +17,7 @@ import { type DepositEvent, depositLifecycle, mayExpire } from './lifecycle.ts'
 import * as store from './store.ts'
 
 export type DepositNotification = Extract<BankNotification, { readonly kind: `deposit.${string}` }>
-/** What changes the status of a deposit. What no connector reports is a time that has passed. */
+/** What changes the status of a deposit. What no connector reports is a time that has passed, or the partner's decision. */
 export type DepositTrigger = (DepositNotification & { readonly connector: string }) | CreditOfDeposit | Expiry
 /** A credit that names the deposit. `id`: of the notification; `subjectId`: of the deposit. */
 export type CreditOfDeposit = Pick<Credit, 'money' | 'debtor' | 'transactionHash'> & {
@@ -28,7 +28,7 @@ export type CreditOfDeposit = Pick<Credit, 'money' | 'debtor' | 'transactionHash
   readonly subjectId: string
   readonly creditId: string
 }
-type Expiry = { readonly kind: 'expired'; readonly partnerId: string; readonly subjectId: string }
+type Expiry = { readonly kind: 'expired' | 'ended'; readonly partnerId: string; readonly subjectId: string }
 
 type DepositMove = Transit<store.Deposit, DepositTrigger, DepositEvent>
 
@@ -38,11 +38,12 @@ export function createApplyBatch(deps: DepositsDeps) {
     clock: deps.clock,
     lifecycle: depositLifecycle,
     lock: store.lockDeposits,
-    actorOf: (trigger: DepositTrigger) => ('connector' in trigger ? 'bank' : 'time'),
-    holds: (deposit: store.Deposit, trigger, now) =>
-      'connector' in trigger
-        ? !isKnownCredit(deposit, trigger)
-        : deposit.expiresAt !== null && deposit.expiresAt <= now,
+    actorOf: (trigger: DepositTrigger) =>
+      'connector' in trigger ? 'bank' : trigger.kind === 'ended' ? 'partner' : 'time',
+    holds: (deposit: store.Deposit, trigger, now) => {
+      if ('connector' in trigger) return !isKnownCredit(deposit, trigger)
+      return trigger.kind === 'ended' || (deposit.expiresAt !== null && deposit.expiresAt <= now)
+    },
     kindOf,
     isForeign: (deposit, trigger) => (moneyOf(trigger)?.amount ?? 1n) <= 0n || isOtherCredit(deposit, trigger),
     write: (tx, moves, now) => write(deps, tx, moves, now),
@@ -64,7 +65,8 @@ const kindOf = (deposit: store.Deposit, trigger: DepositTrigger) => {
 
 /** A deposit is paid by one credit. Money that comes again is not its money. */
 const isOtherCredit = ({ creditId }: store.Deposit, trigger: DepositTrigger): boolean =>
-  trigger.kind === 'credit' && creditId !== null && trigger.creditId !== creditId
+  creditId !== null &&
+  (trigger.kind === 'deposit.settled' || (trigger.kind === 'credit' && trigger.creditId !== creditId))
 
 /** Whether the bank repeats the credit by which the deposit has ended. */
 const isKnownCredit = ({ creditId, status }: store.Deposit, trigger: DepositTrigger): boolean =>
@@ -119,10 +121,22 @@ const changeOf = ({ row, trigger, transition: { to } }: DepositMove, now: Date):
   errorDetails: to === 'Failed' ? detailsOf(trigger) : null,
   expiresAt: mayExpire(to) ? row.expiresAt : null,
   heldSince: to === 'Submitted' ? now : to === 'Accepted' ? (row.heldSince ?? now) : null,
+  ...originOf(trigger),
   ...(trigger.kind === 'credit'
     ? { connector: trigger.connector, creditId: trigger.creditId, transactionHash: trigger.transactionHash ?? null }
     : { connector: null, creditId: null, transactionHash: null }),
 })
+
+/** Where the payment really began, which is known once it begins. */
+function originOf(trigger: DepositTrigger) {
+  const payer = trigger.kind === 'deposit.initiated' ? trigger.payer : undefined
+  return { ipAddress: payer?.ipAddress ?? null, paymentCountry: payer?.countryCode ?? null }
+}
+
+function withOrigin({ row, trigger }: DepositMove): store.Deposit {
+  const { ipAddress, paymentCountry } = originOf(trigger)
+  return { ...row, ipAddress: ipAddress ?? row.ipAddress, paymentCountry: paymentCountry ?? row.paymentCountry }
+}
 
 const detailsOf = (trigger: DepositTrigger): string | null => {
   if ('details' in trigger) return trigger.details
@@ -156,11 +170,9 @@ const debtorOf = ({ debtor }: store.Deposit) =>
 type NewDepositEvent = { [N in DepositEvent]: NewEvent<N> }[DepositEvent]
 
 /** A deposit of the partner itself has only the event of its transaction. */
-function eventOf(
-  { row: deposit, trigger, transition }: DepositMove,
-  owners: ReadonlyMap<string, Payer>,
-  now: Date,
-): readonly NewDepositEvent[] {
+function eventOf(move: DepositMove, owners: ReadonlyMap<string, Payer>, now: Date): readonly NewDepositEvent[] {
+  const { trigger, transition } = move
+  const deposit = withOrigin(move)
   const { partnerId, customerId } = deposit
   if (customerId === null) return []
   const customer = present(owners.get(partnerKey(partnerId, customerId)), "a deposit's customer exists")

@@ -1,11 +1,12 @@
 /** The verbs of the deposits module. */
-import type { TransactionType } from '@partner-payments/wire'
+import type { PaymentMethod, TransactionType } from '@partner-payments/wire'
 import { Unreachable } from '../../api/index.ts'
 import { after, type Currency, type Minor, newId } from '../../kernel/index.ts'
 import { type AccountName, entryOf } from '../../ledger/index.ts'
 import { type Applied, applyInBatches, oldestOf, type OldestUnfinished } from '../../lifecycle/index.ts'
 import { KeyTaken, once, type Tx } from '../../postgres/index.ts'
 import type { Customer } from '../customers/index.ts'
+import type { Party } from '../transactions/index.ts'
 import { type Credits, createCredits } from './credits.ts'
 import type { DepositsDeps } from './deps.ts'
 import * as events from './events.ts'
@@ -13,22 +14,32 @@ import { depositLifecycle, heldMsMax } from './lifecycle.ts'
 import { createApplyBatch, type DepositNotification } from './progress.ts'
 import * as store from './store.ts'
 
-export type NewDeposit = {
+/** A deposit that awaits payment. */
+export type AwaitedDeposit = {
   readonly partnerId: string
-  readonly operation: 'simulateDeposit'
+  readonly operation: 'simulateDeposit' | 'createCheckoutSession'
   /** Default: `PartnerCustomerDeposit`. */
   readonly type?: Extract<TransactionType, 'PartnerCustomerDeposit' | 'CustomerDeposit'>
   /** ISO 11649, unique within the partner: a credit whose remittance names it pays the deposit. */
   readonly creditorReference?: string
-  readonly customerRef: string
   readonly amount: Minor
   readonly currency: Currency
   readonly idempotencyKey: string | null
   readonly websiteReference: string | null
   readonly customFields: Record<string, unknown> | null
+  /** Of the payer; empty until it is known, as is the country of the bank. */
   readonly ip: string
+  readonly paymentCountry: string
   /** The time in which the payer must fund the deposit. */
   readonly expiresAfterMs: number
+  /** Default: by the currency. */
+  readonly paymentMethod?: PaymentMethod
+  /** The account that the payer pays to. */
+  readonly creditor?: Party
+}
+
+export type NewDeposit = Omit<AwaitedDeposit, 'paymentCountry'> & {
+  readonly customerRef: string
   /** A further part of the request fingerprint, beyond the fields above. */
   readonly variant: string
 }
@@ -42,6 +53,23 @@ export type Deposits = Credits & {
     deposit: NewDeposit,
     opened: (tx: Tx, depositId: string) => Promise<void>,
   ) => Promise<{ readonly row: store.DepositRow; readonly replayed: boolean }>
+  /** `open` as a step of the caller's transaction. Throws KeyTaken if another request has the key. */
+  readonly await: (
+    tx: Tx,
+    deposit: AwaitedDeposit,
+    customer: Customer,
+    requestFingerprint: string,
+  ) => Promise<store.DepositRow>
+  /** The deposit that a request with this key has opened. */
+  readonly byKey: (
+    partnerId: string,
+    operation: string,
+    idempotencyKey: string,
+  ) => Promise<store.DepositRow | undefined>
+  /** Those of them that exist, in no order. */
+  readonly byIds: (tx: Tx, keys: readonly store.DepositKey[]) => Promise<readonly store.Deposit[]>
+  /** Expires a deposit before its time, in the caller's transaction. False: its status does not permit it. */
+  readonly end: (tx: Tx, partnerId: string, id: string) => Promise<boolean>
   /** Applies a notification of a connector; concurrent calls share a transaction. See `Applied`. */
   readonly processNotification: (connector: string, notification: DepositNotification) => Promise<Applied>
   /** Expires deposits that were not funded in time, and returns how many. If one fails, throws after the others are done. */
@@ -63,11 +91,12 @@ export type Deposits = Credits & {
   ) => Promise<string>
 }
 
-const paymentCountry = 'DE'
+const simulatedCountry = 'DE'
 
 export function createDeposits(deps: DepositsDeps): Deposits {
   const { db, clock, ledger, transactions, customers } = deps
-  const apply = applyInBatches({ db, work: createApplyBatch(deps) })
+  const applyBatch = createApplyBatch(deps)
+  const apply = applyInBatches({ db, work: applyBatch })
   return {
     ...createCredits(deps, apply),
     open: async (deposit, opened) => {
@@ -80,11 +109,19 @@ export function createDeposits(deps: DepositsDeps): Deposits {
           idempotencyKey === null ? undefined : store.depositByKey(db, partnerId, operation, idempotencyKey),
         make: () =>
           db.transaction(async (tx) => {
-            const row = await insert(deps, tx, deposit, customer, requestFingerprint)
+            const awaited = { ...deposit, paymentCountry: simulatedCountry }
+            const row = await insert(deps, tx, awaited, customer, requestFingerprint)
             await opened(tx, row.id)
             return row
           }),
       })
+    },
+    await: (tx, deposit, customer, requestFingerprint) => insert(deps, tx, deposit, customer, requestFingerprint),
+    byKey: (partnerId, operation, idempotencyKey) => store.depositByKey(db, partnerId, operation, idempotencyKey),
+    byIds: async (tx, keys) => (keys.length === 0 ? [] : store.depositsByIds(tx, keys)),
+    end: async (tx, partnerId, id) => {
+      const [ended] = await applyBatch(tx, [{ kind: 'ended', partnerId, subjectId: id }])
+      return ended === true
     },
     processNotification: (connector, notification) => apply({ ...notification, connector }),
     expireDue: async (depositsMax) => {
@@ -134,11 +171,11 @@ function fingerprintOf(deposit: NewDeposit, customer: Customer): string {
 async function insert(
   { clock, access, eventOutbox, transactions }: DepositsDeps,
   tx: Tx,
-  deposit: NewDeposit,
+  deposit: AwaitedDeposit,
   customer: Customer,
   requestFingerprint: string,
 ): Promise<store.DepositRow> {
-  const { partnerId, amount, currency, idempotencyKey, websiteReference, customFields } = deposit
+  const { partnerId, amount, currency, idempotencyKey, websiteReference, customFields, creditor } = deposit
   const now = clock.now()
   const [id, sessionId] = [newId(), newId()]
   const endToEndId = id.replaceAll('-', '')
@@ -157,6 +194,7 @@ async function insert(
     sessionId,
     websiteReference,
     idempotencyKey,
+    ...(creditor === undefined ? {} : { creditor }),
   })
   const expiresAt = after(now, deposit.expiresAfterMs)
   const row: store.DepositRow = {
@@ -173,8 +211,8 @@ async function insert(
     status: 'Created',
     sessionId,
     endToEndId,
-    paymentMethod: currency === 'EUR' ? 'SepaCreditTransfer' : 'Swift',
-    paymentCountry,
+    paymentMethod: deposit.paymentMethod ?? (currency === 'EUR' ? 'SepaCreditTransfer' : 'Swift'),
+    paymentCountry: deposit.paymentCountry,
     ipAddress: deposit.ip,
     websiteReference,
     customFields: customFields === null ? null : JSON.stringify(customFields),

@@ -121,6 +121,13 @@ export function depositByKey(
 
 export type DepositKey = { readonly partnerId: string; readonly id: string }
 
+/** The deposits of checkout sessions, in no order. */
+export function depositsByIds(tx: Tx, keys: readonly DepositKey[]): Promise<readonly Deposit[]> {
+  return tx.rows<Deposit>(sql`/* deposits.depositsByIds */
+    select ${facts} from deposits.deposits
+    where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])`)
+}
+
 /** Locks in the order of the ids, so that two batches cannot deadlock. */
 export function lockDeposits(tx: Tx, keys: readonly DepositKey[]): Promise<readonly Deposit[]> {
   return tx.rows<Deposit>(sql`/* deposits.lockDeposits */
@@ -219,6 +226,9 @@ export type DepositChange = DepositKey & {
   readonly errorDetails: string | null
   readonly expiresAt: Date | null
   readonly heldSince: Date | null
+  /** Null leaves the stored value, as for `paymentCountry`. */
+  readonly ipAddress: string | null
+  readonly paymentCountry: string | null
   /** Null leaves the stored ones unchanged. */
   readonly connector: string | null
   readonly creditId: string | null
@@ -236,6 +246,8 @@ const givenChanges = givenBy<DepositChange>(
     errorDetails: 'text',
     expiresAt: 'timestamptz',
     heldSince: 'timestamptz',
+    ipAddress: 'text',
+    paymentCountry: 'text',
     connector: 'text',
     creditId: 'text',
     transactionHash: 'text',
@@ -245,6 +257,7 @@ const givenChanges = givenBy<DepositChange>(
     ['fromStatus', 'status', 'errorDetails'],
     ['debtor'],
     ['expiresAt', 'heldSince'],
+    ['ipAddress', 'paymentCountry'],
     ['connector', 'creditId', 'transactionHash'],
   ],
 )
@@ -259,6 +272,8 @@ export function updateDeposits(tx: Tx, changes: readonly DepositChange[], now: D
     unprepared(sql`/* deposits.updateDeposits */
     update deposits.deposits as deposit set status = given.status, debtor = coalesce(given.debtor, deposit.debtor),
       error_details = given.error_details, expires_at = given.expires_at, held_since = given.held_since,
+      ip_address = coalesce(given.ip_address, deposit.ip_address),
+      payment_country = coalesce(given.payment_country, deposit.payment_country),
       connector = coalesce(given.connector, deposit.connector), credit_id = coalesce(given.credit_id, deposit.credit_id),
       transaction_hash = coalesce(given.transaction_hash, deposit.transaction_hash), updated_at = ${now}
     from (${givenChanges(changes)}) as given

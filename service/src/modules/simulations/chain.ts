@@ -1,6 +1,7 @@
 /** The verbs of simulations on the simulated chain: token deposits, blocks and reorganisations. */
 import type { BodyOf, ResponseOf } from '@partner-payments/wire'
 import { notFound, readAmount, refuseField } from '../../api/index.ts'
+import type { Tx } from '../../postgres/index.ts'
 import { addressProblem, type SimulatedChain, simulatedChainConnectorId } from '../../rails/index.ts'
 import type { Wallets } from '../wallets/index.ts'
 
@@ -10,6 +11,7 @@ export type ChainSimulations = {
     partnerId: string,
     walletId: string,
     body: BodyOf<'simulateWalletDeposit'>,
+    tx?: Tx,
   ) => Promise<ResponseOf<'simulateWalletDeposit'>>
   /** Refuses: validation_failed (deeper than the chain). */
   readonly reorganisation: (partnerId: string, depth: number) => Promise<ResponseOf<'simulateChainReorganisation'>>
@@ -27,7 +29,7 @@ export function createChainSimulations(deps: {
     return deps.simulatedChain
   }
   return {
-    walletDeposit: async (partnerId, walletId, { amount: given, from, confirmations = 0 }) => {
+    walletDeposit: async (partnerId, walletId, { amount: given, from, confirmations = 0 }, tx) => {
       const { wallet } = await wallets.get(partnerId, walletId)
       if (wallet.connector !== simulatedChainConnectorId) throw notFound('wallet on the simulated chain')
       const { currency, address: to } = wallet
@@ -38,7 +40,8 @@ export function createChainSimulations(deps: {
           code: 'invalid_format',
           message: 'must be an EVM address: 0x and 40 hexadecimal digits, capitals as in its check sum',
         })
-      return { transactionHash: await chainOf().sendTokens({ partnerId, currency, amount, from, to, confirmations }) }
+      const transfer = { partnerId, currency, amount, from, to, confirmations }
+      return { transactionHash: await chainOf().sendTokens(transfer, tx) }
     },
     reorganisation: async (partnerId, depth) => {
       const { head, vanished } = await chainOf().reorganise(partnerId, depth)

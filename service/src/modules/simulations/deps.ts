@@ -7,12 +7,14 @@ import type { Database } from '../../postgres/index.ts'
 import type { SandboxBank, SimulatedChain } from '../../rails/index.ts'
 import type { Rates } from '../../rates/index.ts'
 import type { Accounts } from '../accounts/index.ts'
+import type { Checkout } from '../checkout/index.ts'
 import type { Deposits } from '../deposits/index.ts'
 import type { Payouts } from '../payouts/index.ts'
 import type { Wallets } from '../wallets/index.ts'
 
 export type SimulationsDeps = {
   readonly bank: SandboxBank
+  readonly checkout: Pick<Checkout, 'simulate'>
   /** Undefined outside a sandbox. */
   readonly simulatedChain: SimulatedChain | undefined
   readonly wallets: Pick<Wallets, 'get'>

@@ -3,6 +3,7 @@ import type { ResponseOf } from '@partner-payments/wire'
 import { type Answer, type Handlers } from '../../api/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
+import { sessionOf } from '../checkout/index.ts'
 import type { Simulated, Simulations } from './service.ts'
 
 export function simulationsRoutes(simulations: Simulations, idempotency: Idempotency): Handlers<'simulations'> {
@@ -11,6 +12,13 @@ export function simulationsRoutes(simulations: Simulations, idempotency: Idempot
       toAnswer(await simulations.deposit(caller, { ...body, idempotencyKey: idempotencyKey ?? null }, ip)),
     simulateWithdrawal: async ({ caller, body, ip, idempotencyKey }) =>
       toAnswer(await simulations.withdrawal(caller, { ...body, idempotencyKey: idempotencyKey ?? null }, ip)),
+    simulateCheckoutSession: idempotency.handler(
+      'simulateCheckoutSession',
+      async ({ caller, params, body, ip }, tx) => {
+        const session = await simulations.checkout(caller, params.sessionId, body, ip, tx)
+        return { body: sessionOf(session), created: `steps of the checkout session ${session.id}` }
+      },
+    ),
     simulateCredit: idempotency.handler('simulateCredit', async ({ caller, body }, tx) => {
       const credit = await simulations.credit(caller, body, tx)
       return { body: credit, created: `the credit ${credit.creditId}` }
@@ -24,8 +32,9 @@ export function simulationsRoutes(simulations: Simulations, idempotency: Idempot
       return { body: event, created: `the event ${event.reference}` }
     }),
     simulateFxRates: async ({ body }) => ({ body: await simulations.fxRates(body) }),
-    simulateWalletDeposit: async ({ caller, params, body }) => ({
-      body: await simulations.walletDeposit(caller.partnerId, params.walletId, body),
+    simulateWalletDeposit: idempotency.handler('simulateWalletDeposit', async ({ caller, params, body }, tx) => {
+      const sent = await simulations.walletDeposit(caller.partnerId, params.walletId, body, tx)
+      return { body: sent, created: `the transaction ${sent.transactionHash}` }
     }),
     simulateChainReorganisation: async ({ caller, body }) => ({
       body: await simulations.reorganisation(caller.partnerId, body.depth),

@@ -2,6 +2,8 @@
 import type { BodyOf, ResponseOf } from '@partner-payments/wire'
 import { type Caller, readAmount, readCurrency } from '../../api/index.ts'
 import { type Currency, dayMs, type Minor } from '../../kernel/index.ts'
+import type { Tx } from '../../postgres/index.ts'
+import type { Session } from '../checkout/index.ts'
 import { createCredits, type CreditSimulations } from './credits.ts'
 import { requireSandboxCurrency, type SimulationsDeps } from './deps.ts'
 import { createSamples, type EventSimulations } from './events.ts'
@@ -23,6 +25,14 @@ export type Simulations = ChainSimulations &
     readonly deposit: (caller: Caller, body: BodyOf<'simulateDeposit'>, ip: string) => Promise<Simulated>
     /** Refuses with the codes of `deposit`, and with insufficient_funds. */
     readonly withdrawal: (caller: Caller, body: BodyOf<'simulateWithdrawal'>, ip: string) => Promise<Simulated>
+    /** Refuses: not_found, validation_failed, checkout_session_not_open, currency_not_supported. */
+    readonly checkout: (
+      caller: Caller,
+      sessionId: string,
+      body: BodyOf<'simulateCheckoutSession'>,
+      ip: string,
+      tx?: Tx,
+    ) => Promise<Session>
     /** Sets rates for every partner of the sandbox. Refuses: validation_failed, currency_not_supported, fx_rates_unavailable. */
     readonly fxRates: (body: BodyOf<'simulateFxRates'>) => Promise<ResponseOf<'simulateFxRates'>>
     /** Verifies the described request with the credential of the caller. Refuses: not_found (revoked meanwhile). */
@@ -67,6 +77,7 @@ export function createSimulations(deps: SimulationsDeps): Simulations {
       const { payout, replayed } = await payouts.simulate(caller, request, ip)
       return { reference: payout.reference, amount, currency, replayed }
     },
+    checkout: ({ partnerId }, id, body, ip, tx) => deps.checkout.simulate(partnerId, id, body, ip, tx),
     ...createCredits(deps),
     event: createSamples(deps),
     fxRates: createRatesByHand(deps),

@@ -1,5 +1,5 @@
 /** All chain connectors of an installation: one for each configured chain, and in a sandbox the one of the simulated chain. */
-import { type Clock, type Currency, type Log, type Loop, startLoop } from '../../kernel/index.ts'
+import { type Clock, type Currency, type Log, type Loop, type Sealer, startLoop } from '../../kernel/index.ts'
 import type { Database } from '../../postgres/index.ts'
 import { zeroAddress } from './address.ts'
 import { type ChainConnector, createChainConnector } from './connector.ts'
@@ -72,7 +72,8 @@ export function createChains(
     readonly ownersOf: OwnersOf
     readonly operatorId: string
     readonly denied: ReadonlySet<string>
-    readonly partnerName: ChainDeps['partnerName']
+    readonly sealer: Sealer
+    readonly partiesOf: ChainDeps['partiesOf']
     /** The pause between two blocks of the simulated chain. */
     readonly blockMs: number
     readonly idleMs: number

@@ -104,7 +104,7 @@ const recipientOf = ({ id }: Instruction) => hashOf('recipient', id).slice(0, 42
 
 async function createHarness(world: World): Promise<Harness> {
   const { rules, chain, faults } = world
-  const { clock, chainKeys, access } = service
+  const { clock, chainKeys, sealer } = service
   const partners = [await addPartner(service), await addPartner(service)] as const
   const deps: ChainDeps = {
     db: faults.wrap(service.db),
@@ -116,7 +116,8 @@ async function createHarness(world: World): Promise<Harness> {
     ownersOf: async () => new Map(),
     operatorId: partners[0].partnerId,
     denied: new Set(),
-    partnerName: access.partnerName,
+    sealer,
+    partiesOf: async () => ({ originator: { name: 'Test Partner' }, beneficiary: {} }),
   }
   const watcher = createChainConnector({ ...deps, db: service.db })
   return {

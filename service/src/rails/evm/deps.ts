@@ -1,6 +1,7 @@
 /** What the parts of a chain connector share. */
-import type { Clock, Currency, Log, Minor } from '../../kernel/index.ts'
+import type { Clock, Currency, Log, Minor, Sealer } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
+import type { Instruction } from '../port.ts'
 import type { Signer } from './keys.ts'
 import type { Chain } from './quorum.ts'
 import type { Tokens } from './rpc.ts'
@@ -24,6 +25,21 @@ export type ChainRules = {
 /** The partner of each address that is a wallet of ours, by the address in lower case. */
 export type OwnersOf = (tx: Tx, addresses: readonly string[]) => Promise<ReadonlyMap<string, string>>
 
+/** What the travel rule asks for beyond the name and the address of the beneficiary (FATF recommendation 16). Absent: unknown. */
+export type TravelParties = {
+  readonly originator: {
+    /** The customer; of a payment of the partner itself, the partner. */
+    readonly name: string
+    readonly customerId?: string
+    readonly address?: string
+  }
+  readonly beneficiary: {
+    readonly country?: string
+    /** The provider that keeps the wallet. Absent: the beneficiary keeps its own. */
+    readonly vasp?: string
+  }
+}
+
 export type ChainDeps = {
   readonly db: Database
   readonly clock: Clock
@@ -36,5 +52,6 @@ export type ChainDeps = {
   readonly operatorId: string
   /** Addresses to which nothing is sent, in lower case. */
   readonly denied: ReadonlySet<string>
-  readonly partnerName: (tx: Tx, partnerId: string) => Promise<string>
+  readonly sealer: Sealer
+  readonly partiesOf: (tx: Tx, instruction: Instruction) => Promise<TravelParties>
 }

@@ -31,8 +31,9 @@ export type Follow = {
 }
 
 export function createFollow(deps: ChainDeps): Follow {
-  const { db, clock, rules, chain } = deps
+  const { db, rules, chain } = deps
   const attempts = createAttempts(deps)
+  const end = createEnd(deps)
 
   const openOf = () => store.openTransfers(db, rules.id, transfersPerStepMax)
   const sendAll = async (transfers: readonly store.Transfer[], call: CallOptions) => {
@@ -60,7 +61,29 @@ export function createFollow(deps: ChainDeps): Follow {
     return end(transfer, 'Failed', { hash: null, minedBlock: deep, reason: displacedTransfer })
   }
 
-  const end = (
+  return {
+    send: async (call) => sendAll(await openOf(), call),
+    step: async (head, call) => {
+      const transfers = await openOf()
+      const [first] = transfers
+      if (first === undefined || head < 0) return 0
+      const mined = BigInt(await chain.transactionCount(first.sender, head, call))
+      let ended = 0
+      for (const transfer of transfers.filter(({ nonce }) => nonce < mined))
+        ended += await conclude(transfer, head, call)
+      await sendAll(
+        transfers.filter(({ nonce }) => nonce >= mined),
+        call,
+      )
+      return ended
+    },
+  }
+}
+
+/** Ends a transfer once, and reports an end that was not reported. */
+const createEnd =
+  ({ db, clock, rules }: ChainDeps) =>
+  (
     transfer: store.Transfer,
     status: store.TransferEnd,
     {
@@ -83,25 +106,6 @@ export function createFollow(deps: ChainDeps): Follow {
       )
       return ended
     })
-
-  return {
-    send: async (call) => sendAll(await openOf(), call),
-    step: async (head, call) => {
-      const transfers = await openOf()
-      const [first] = transfers
-      if (first === undefined || head < 0) return 0
-      const mined = BigInt(await chain.transactionCount(first.sender, head, call))
-      let ended = 0
-      for (const transfer of transfers.filter(({ nonce }) => nonce < mined))
-        ended += await conclude(transfer, head, call)
-      await sendAll(
-        transfers.filter(({ nonce }) => nonce >= mined),
-        call,
-      )
-      return ended
-    },
-  }
-}
 
 type Report = {
   readonly kind: BankNotification['kind']
@@ -138,8 +142,8 @@ function createAttempts({ db, clock, log, rules, chain, signer }: ChainDeps) {
     const contract = rules.tokens[transfer.currency]
     if (key?.address !== transfer.sender || contract === undefined) return false
     const { recipient, amount, gas } = transfer
-    const { signTransfer } = await loadEvm()
-    const { signed, hash } = await signTransfer(
+    const evm = await loadEvm()
+    const { signed, hash } = await evm.signTransfer(
       {
         chainId: rules.chainId,
         contract,

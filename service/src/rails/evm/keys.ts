@@ -73,9 +73,14 @@ export function createChainKeys(deps: {
 
 const localSigner = (address: string, privateKey: string): Signer => ({
   address,
-  sign: async (hash) => (await loadEvm()).signWithPrivateKey(hash, privateKey),
+  sign: async (hash) => {
+    const evm = await loadEvm()
+    return evm.signWithPrivateKey(hash, privateKey)
+  },
 })
 
 /** The address with this index below the extended public key, in lower case. */
-export const deriveWalletAddress = async (publicKey: string, index: number): Promise<string> =>
-  (await loadEvm()).deriveAddress(publicKey, index)
+export async function deriveWalletAddress(publicKey: string, index: number): Promise<string> {
+  const evm = await loadEvm()
+  return evm.deriveAddress(publicKey, index)
+}

@@ -36,67 +36,12 @@ const quorumMax = 2
 /** How long a node whose chain id was right is trusted to be the same node. */
 const chainIdMs = minuteMs
 
-export function createChain({ nodes, chainId, log }: ChainOptions): Chain {
-  const quorum = Math.min(quorumMax, nodes.length)
-  const usable = createUsable(nodes, chainId, log)
-
-  /** The answers of nodes, as they come; `decide` picks one as soon as it can. */
-  const ask = async <T, D>(
-    what: string,
-    read: (node: ChainNode, call: CallOptions) => Promise<T>,
-    decide: (answers: readonly T[], isLast: boolean) => D | undefined,
-    { signal }: CallOptions,
-  ): Promise<D> => {
-    const ended = new AbortController()
-    const call = { signal: AbortSignal.any([signal, ended.signal]) }
-    const answers: T[] = []
-    const failures: unknown[] = []
-    const { promise, resolve } = Promise.withResolvers<D | undefined>()
-    const note = (isLast: boolean) => {
-      const decided = decide(answers, isLast)
-      if (decided !== undefined || isLast) resolve(decided)
-    }
-    let open = nodes.length
-    for (const node of nodes)
-      void usable(node, call)
-        .then((isUsable) => (isUsable ? read(node, call).then((answer) => void answers.push(answer)) : undefined))
-        .catch((error: unknown) => void failures.push(error))
-        .then(() => note((open -= 1) === 0))
-    try {
-      const decided = await promise
-      if (decided !== undefined) return decided
-    } finally {
-      ended.abort()
-    }
-    signal.throwIfAborted()
-    const why = failures.length === 0 ? 'do not agree' : 'do not answer'
-    throw new Unreachable('downstream_unreachable', `the nodes of chain ${chainId} ${why}: ${what}`, failures[0])
-  }
-
-  const agreed = async <T>(
-    what: string,
-    read: (node: ChainNode, call: CallOptions) => Promise<T>,
-    call: CallOptions,
-  ) => {
-    const { value } = await ask(
-      what,
-      read,
-      (answers) => {
-        const groups = [...Map.groupBy(answers, keyOf).values()]
-        const [value] = groups.find((group) => group.length >= quorum) ?? []
-        return groups.some((group) => group.length >= quorum) ? { value: value as T } : undefined
-      },
-      call,
-    )
-    return value
-  }
+export function createChain(options: ChainOptions): Chain {
+  const quorum = Math.min(quorumMax, options.nodes.length)
+  const ask = createAsk(options)
+  const agreed = createAgreed(ask, quorum)
   /** For what may differ between two honest nodes: the most careful of the answers, of as many nodes as must agree. */
-  const careful = <T>(
-    what: string,
-    read: (node: ChainNode, call: CallOptions) => Promise<T>,
-    pick: (a: T, b: T) => T,
-    call: CallOptions,
-  ) =>
+  const careful = <T>(what: string, read: Read<T>, pick: (a: T, b: T) => T, call: CallOptions) =>
     ask(what, read, (answers, isLast) => (isLast && answers.length >= quorum ? answers.reduce(pick) : undefined), call)
 
   return {
@@ -129,6 +74,57 @@ export function createChain({ nodes, chainId, log }: ChainOptions): Chain {
     preview: (transfer, call) => careful('a preview', (node, each) => node.preview(transfer, each), hopeful, call),
   }
 }
+
+type Read<T> = (node: ChainNode, call: CallOptions) => Promise<T>
+type Ask = <T, D>(
+  what: string,
+  read: Read<T>,
+  decide: (answers: readonly T[], isLast: boolean) => D | undefined,
+  call: CallOptions,
+) => Promise<D>
+
+/** Asks all nodes. `decide` picks one of the answers, or of what they say together, as soon as it can. */
+function createAsk({ nodes, chainId, log }: ChainOptions): Ask {
+  const usable = createUsable(nodes, chainId, log)
+  return async (what, read, decide, { signal }) => {
+    type Answer = Parameters<typeof decide>[0][number]
+    const ended = new AbortController()
+    const call = { signal: AbortSignal.any([signal, ended.signal]) }
+    const answers: Answer[] = []
+    const failures: unknown[] = []
+    const { promise, resolve } = Promise.withResolvers<ReturnType<typeof decide>>()
+    const note = (isLast: boolean) => {
+      const decided = decide(answers, isLast)
+      if (decided !== undefined || isLast) resolve(decided)
+    }
+    let open = nodes.length
+    for (const node of nodes)
+      void usable(node, call)
+        .then((isUsable) => (isUsable ? read(node, call).then((answer) => void answers.push(answer)) : undefined))
+        .catch((error: unknown) => void failures.push(error))
+        .then(() => note((open -= 1) === 0))
+    try {
+      const decided = await promise
+      if (decided !== undefined) return decided
+    } finally {
+      ended.abort()
+    }
+    if (signal.aborted) throw new Unreachable('downstream_timeout', `the nodes of chain ${chainId}: ${what}`)
+    const why = failures.length === 0 ? 'do not agree' : 'do not answer'
+    throw new Unreachable('downstream_unreachable', `the nodes of chain ${chainId} ${why}: ${what}`, failures[0])
+  }
+}
+
+/** What enough nodes say alike. */
+const createAgreed =
+  (ask: Ask, quorum: number) =>
+  async <T>(what: string, read: Read<T>, call: CallOptions): Promise<T> => {
+    const decide = (answers: readonly T[]) => {
+      const group = [...Map.groupBy(answers, keyOf).values()].find(({ length }) => length >= quorum)
+      return group && { value: group[0] as T }
+    }
+    return (await ask(what, read, decide, call)).value
+  }
 
 const lower = (a: bigint, b: bigint): bigint => (a < b ? a : b)
 const higher = (a: bigint, b: bigint): bigint => (a > b ? a : b)

@@ -87,9 +87,8 @@ type WireReceipt = {
   readonly status: string
 }
 
-export function createRpcNode(options: RpcOptions): ChainNode {
-  const { name, tokens } = options
-  const ask = createAsk(options)
+/** What of an answer is no number, no amount, or an error is Unreachable. */
+function createReaders(name: string) {
   const strange = (what: string) => new Unreachable('downstream_unreachable', `the node ${name} answered ${what}`)
   const count = (text: unknown): number => {
     const value = typeof text === 'string' && /^0x[0-9a-f]{1,13}$/i.test(text) ? Number(text) : NaN
@@ -100,11 +99,6 @@ export function createRpcNode(options: RpcOptions): ChainNode {
     if (typeof text !== 'string' || !/^0x[0-9a-f]{1,64}$/i.test(text)) throw strange('no amount')
     return BigInt(text)
   }
-  const block = async (number: number, call: CallOptions): Promise<Block> => {
-    const found = await plain(ask<WireBlock | null>('eth_getBlockByNumber', [toHex(number), false], call))
-    if (found === null || count(found.number) !== number) throw strange('another block than it was asked for')
-    return { number, hash: found.hash.toLowerCase(), parentHash: found.parentHash.toLowerCase() }
-  }
   /** A node that refuses a question which it should answer is as good as away. */
   const plain = async <T>(answer: Promise<T>): Promise<T> => {
     try {
@@ -114,6 +108,18 @@ export function createRpcNode(options: RpcOptions): ChainNode {
         throw new Unreachable('downstream_unreachable', `the node ${name}: ${error.message}`)
       throw error
     }
+  }
+  return { strange, count, amount, plain }
+}
+
+export function createRpcNode(options: RpcOptions): ChainNode {
+  const { name, tokens } = options
+  const ask = createAsk(options)
+  const { strange, count, amount, plain } = createReaders(name)
+  const block = async (number: number, call: CallOptions): Promise<Block> => {
+    const found = await plain(ask<WireBlock | null>('eth_getBlockByNumber', [toHex(number), false], call))
+    if (found === null || count(found.number) !== number) throw strange('another block than it was asked for')
+    return { number, hash: found.hash.toLowerCase(), parentHash: found.parentHash.toLowerCase() }
   }
   return {
     name,
@@ -158,9 +164,9 @@ export function createRpcNode(options: RpcOptions): ChainNode {
     gasBalance: async (address, call) => amount(await plain(ask('eth_getBalance', [address, 'latest'], call))),
     fees: async (call) => readFees(ask, plain, amount, call),
     preview: async ({ sender, recipient, currency, amount: sent }, call): Promise<Preview> => {
-      const { transferData } = await loadEvm()
+      const evm = await loadEvm()
       try {
-        const request = { from: sender, to: tokens[currency], data: transferData(recipient, sent) }
+        const request = { from: sender, to: tokens[currency], data: evm.transferData(recipient, sent) }
         return { gas: amount(await ask('eth_estimateGas', [request], call)) }
       } catch (error) {
         if (error instanceof NodeError) return { reason: error.message }

@@ -25,7 +25,7 @@ export type NewTransfer = InstructionKey & {
   readonly recipient: string
   readonly currency: Currency
   readonly amount: Minor
-  readonly travelRule: string
+  readonly travelRuleSealed: Buffer
   readonly sender: string
   readonly nonce: bigint | null
   readonly gas: bigint | null
@@ -65,9 +65,9 @@ export function insertNonce(
 export function insertTransfer(tx: Tx, row: NewTransfer, now: Date): void {
   tx.later(sql`/* rails.insertTransfer */
     insert into rails.chain_transfers (partner_id, id, connector, end_to_end_id, creditor_name, recipient, currency, amount,
-      travel_rule, sender, nonce, gas, status, error_key, error_details, reason_code, created_at, updated_at)
+      travel_rule_sealed, sender, nonce, gas, status, error_key, error_details, reason_code, created_at, updated_at)
     values (${row.partnerId}, ${row.id}, ${row.connector}, ${row.endToEndId}, ${row.creditorName}, ${row.recipient},
-      ${row.currency}, ${row.amount}, ${row.travelRule}, ${row.sender}, ${row.nonce}, ${row.gas}, ${row.status},
+      ${row.currency}, ${row.amount}, ${row.travelRuleSealed}, ${row.sender}, ${row.nonce}, ${row.gas}, ${row.status},
       ${row.errorKey}, ${row.errorDetails}, ${row.reasonCode}, ${now}, ${now})`)
 }
 
@@ -191,4 +191,24 @@ export async function ownHashes(tx: Tx, hashes: readonly string[]): Promise<Read
     ),
   )
   return new Set(rows.map(({ hash }) => hash))
+}
+
+/** The transfer of a transaction, with the sealed data of its parties. */
+export async function transferByHash(
+  tx: Tx,
+  hash: string,
+): Promise<(InstructionKey & { readonly travelRuleSealed: Buffer }) | undefined> {
+  const [key] = await tx.rows<InstructionKey>(
+    dueWork(
+      'finds the transfer of a transaction of a chain, by the index of its hash',
+      (whose) => sql`/* rails.transferByHash */
+        select partner_id, transfer_id as id from rails.chain_attempts where hash = ${hash} and ${whose()}`,
+    ),
+  )
+  return (
+    key &&
+    tx.row(sql`/* rails.transferByHash */
+      select partner_id, id, travel_rule_sealed from rails.chain_transfers
+      where partner_id = ${key.partnerId} and id = ${key.id}`)
+  )
 }

@@ -1,12 +1,13 @@
 /** Takes instructions: each gets a nonce and a durable row before anything is signed or sent. */
 import { Unreachable } from '../../api/index.ts'
-import { type Currency, type Minor, partnerKey } from '../../kernel/index.ts'
+import { type Currency, type Minor, partnerKey, present } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { Acknowledgement, CallOptions, Instruction, InstructionKey, InstructionOutcome } from '../port.ts'
 import type { ChainDeps } from './deps.ts'
 import type { Signer } from './keys.ts'
 import { gasWithReserve, refusalOf, refusalOfRevert, type RefusedTransfer } from './rules.ts'
 import * as store from './store-transfers.ts'
+import { sealedTravelRulesOf } from './travel-rule.ts'
 
 /** What is to be done with an instruction. `later`: the sending account is short, or the token is paused. */
 type Verdict = { readonly gas: bigint } | RefusedTransfer | 'later'
@@ -14,7 +15,7 @@ type Verdict = { readonly gas: bigint } | RefusedTransfer | 'later'
 const keyOf = ({ partnerId, id }: InstructionKey): string => partnerKey(partnerId, id)
 const isRefused = (verdict: Verdict): verdict is RefusedTransfer => verdict !== 'later' && 'errorKey' in verdict
 
-export const toAcknowledgement = (row: store.StoredAnswer): Acknowledgement =>
+const toAcknowledgement = (row: store.StoredAnswer): Acknowledgement =>
   row.status === 'Refused'
     ? {
         accepted: false,
@@ -53,7 +54,7 @@ export function createSubmit(deps: ChainDeps) {
       const signer = await signerOf(deps)
       const { verdicts, nonceMin } = await judge(fresh, signer, call)
       call.signal.throwIfAborted()
-      const travelRules = await travelRulesOf(deps, fresh)
+      const travelRules = await sealedTravelRulesOf(deps, fresh)
       await db.transaction((tx) => place(tx, deps, { signer, fresh, verdicts, nonceMin, travelRules }))
       answers = await storedAnswers(db, rules.id, unique)
       if (fresh.some((instruction) => answers.get(keyOf(instruction))?.accepted)) await onAccepted()
@@ -125,7 +126,7 @@ type Placing = {
   readonly fresh: readonly Instruction[]
   readonly verdicts: ReadonlyMap<string, Verdict>
   readonly nonceMin: number | undefined
-  readonly travelRules: ReadonlyMap<string, string>
+  readonly travelRules: ReadonlyMap<string, Buffer>
 }
 
 /** Under the lock of the sending account, so that nonces have no gaps and an instruction has one. */
@@ -150,7 +151,7 @@ async function place(
       connector,
       sender,
       recipient: instruction.creditorAccount.toLowerCase(),
-      travelRule: travelRules.get(keyOf(instruction)) ?? '{}',
+      travelRuleSealed: present(travelRules.get(keyOf(instruction)), 'each instruction has its parties'),
     }
     const none = { errorKey: null, errorDetails: null, reasonCode: null }
     if (isRefused(verdict)) {
@@ -190,21 +191,4 @@ function requireKnownNonces({ log, rules }: ChainDeps, sender: string, onChain: 
     'sending account has transactions that we do not know: payouts wait',
   )
   throw new Unreachable('downstream_unreachable', `the sending account ${sender} has transactions that we do not know`)
-}
-
-/** The data of the travel rule, as IVMS101 names it: who pays and who is paid. */
-async function travelRulesOf(
-  { db, partnerName }: ChainDeps,
-  instructions: readonly Instruction[],
-): Promise<ReadonlyMap<string, string>> {
-  const rows = instructions.map(async (instruction) => {
-    const { partnerId, creditorName, creditorAccount, travelRule } = instruction
-    const { originator, beneficiary } = travelRule ?? {}
-    const data = {
-      originator: { name: originator?.name ?? (await partnerName(db, partnerId)), ...originator, partnerId },
-      beneficiary: { ...beneficiary, name: creditorName, accountNumber: creditorAccount },
-    }
-    return [keyOf(instruction), JSON.stringify(data)] as const
-  })
-  return new Map(await Promise.all(rows))
 }

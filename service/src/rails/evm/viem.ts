@@ -96,12 +96,3 @@ export function deriveAddress(publicKey: string, index: number): string {
   const point = ECDH.convertKey(child.publicKey, 'secp256k1', undefined, 'hex', 'uncompressed')
   return publicKeyToAddress(`0x${String(point)}`).toLowerCase()
 }
-
-/** Whether the text is an extended public key (`xpub...`), and no private one. */
-export function isExtendedPublicKey(text: string): boolean {
-  try {
-    return HDKey.fromExtendedKey(text).privateKey === null && text.startsWith('xpub')
-  } catch {
-    return false
-  }
-}

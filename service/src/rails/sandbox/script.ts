@@ -4,7 +4,7 @@
  */
 import type { DepositOutcome, ErrorKey } from '@partner-payments/wire'
 import { amountText, type Currency, type Minor } from '../../kernel/index.ts'
-import type { Money } from '../port.ts'
+import type { IncomingDebtor, Money } from '../port.ts'
 
 /** `reasonCode`: ISO 20022, ExternalStatusReason1Code and ExternalReturnReason1Code. */
 type Reason = { readonly errorKey: ErrorKey; readonly details: string; readonly reasonCode: string }
@@ -162,6 +162,59 @@ const sandboxDebtor = {
   name: 'Sandbox Payer',
   countryCode: 'DE',
   address: 'Sandbox Street 1, 10115 Berlin',
+}
+
+/** An account of the sandbox in each country whose banks a payer can choose: the example of the IBAN registry. */
+const sandboxAccounts: Readonly<Record<string, { readonly account: string; readonly bic: string }>> = {
+  DE: { account: 'DE89370400440532013000', bic: 'COBADEFFXXX' },
+  ES: { account: 'ES9121000418450200051332', bic: 'CAIXESBBXXX' },
+  FR: { account: 'FR1420041010050500013M02606', bic: 'PSSTFRPPXXX' },
+  IE: { account: 'IE29AIBK93115212345678', bic: 'AIBKIE2DXXX' },
+  LT: { account: 'LT121000011101001000', bic: 'HABALT22XXX' },
+  NL: { account: 'NL91ABNA0417164300', bic: 'ABNANL2AXXX' },
+}
+/** The countries whose banks a payer can choose in the sandbox. */
+export const sandboxBankCountries: readonly string[] = Object.keys(sandboxAccounts)
+
+export type BankStep = 'initiate' | 'submit' | 'accept' | 'settle' | 'fail'
+export type PayerFacts = {
+  readonly name: string
+  readonly ipAddress: string
+  /** Of the bank. */
+  readonly countryCode: string
+  readonly money: Money
+}
+
+/** What the bank reports when a payer does these steps, one after another. The first one is due at once. */
+export function payerSteps(steps: readonly BankStep[], payer: PayerFacts): readonly PlannedNotification[] {
+  return steps.map((step, afterSteps) => ({ ...reportOf(step, payer), afterSteps }))
+}
+
+/** An account under the payer's name, at the bank of the country. */
+export function debtorOf({ name, countryCode }: Pick<PayerFacts, 'name' | 'countryCode'>): IncomingDebtor {
+  const { account, bic } = sandboxAccounts[countryCode] ?? sandboxDebtor
+  return { account, bic, name, countryCode: account.slice(0, 2), address: null }
+}
+
+function reportOf(
+  step: BankStep,
+  { name, ipAddress, countryCode, money }: PayerFacts,
+): Pick<PlannedNotification, 'kind' | 'payload'> {
+  switch (step) {
+    case 'initiate':
+      return { kind: 'deposit.initiated', payload: { payer: { ipAddress, countryCode } } }
+    case 'submit':
+      return { kind: 'deposit.submitted', payload: {} }
+    case 'accept':
+      return { kind: 'deposit.accepted', payload: { debtor: debtorOf({ name, countryCode }) } }
+    case 'settle':
+      return { kind: 'deposit.settled', payload: moneyOf(money) }
+    case 'fail':
+      return {
+        kind: 'deposit.failed',
+        payload: { details: 'The payer has rejected the payment.', reasonCode: 'NARR' },
+      }
+  }
 }
 
 export function notificationsOfDeposit(outcome: DepositOutcome, money: Money): readonly PlannedNotification[] {

@@ -8,7 +8,6 @@ import type { Database, Tx } from '../../postgres/index.ts'
 import {
   type Acknowledgement,
   type BankNotification,
-  type CallOptions,
   callTimeoutMsMax,
   type Connector,
   type Credit,
@@ -34,6 +33,8 @@ export type SandboxBank = Connector & {
     tx: Tx,
     deposit: InstructionKey & { readonly money: Money; readonly outcome: DepositOutcome },
   ) => Promise<void>
+  /** Schedules the notifications of a deposit that a payer drives, in the transaction that records what the payer does. */
+  readonly scheduleSteps: (tx: Tx, deposit: InstructionKey, planned: readonly PlannedNotification[]) => void
   /** Money arrives on an account at this bank. `creditId`: the bank's id of it, a UUID. It reports the credit one step later. */
   readonly sendCredit: (tx: Tx, partnerId: string, creditId: string, credit: Credit) => void
   /** The bank takes a credit back. */
@@ -104,6 +105,7 @@ export function createSandboxBank(deps: SandboxBankDeps): SandboxBank {
     },
     scheduleDeposit: async (tx, { partnerId, id: subjectId, money, outcome }) =>
       schedule(tx, [{ partnerId, subjectId, planned: notificationsOfDeposit(outcome, money) }]),
+    scheduleSteps: (tx, { partnerId, id: subjectId }, planned) => schedule(tx, [{ partnerId, subjectId, planned }]),
     sendCredit: (tx, partnerId, subjectId, credit) =>
       schedule(tx, [{ partnerId, subjectId, planned: [notificationOf('credit.booked', credit)] }]),
     reverseCredit: (tx, partnerId, subjectId, reversed) =>

@@ -5,7 +5,7 @@
  */
 import { refuseField } from '../../../api/index.ts'
 import { after, type Clock, type Currency, type Minor, newId } from '../../../kernel/index.ts'
-import type { Database } from '../../../postgres/index.ts'
+import { type Database, inTransaction, type Tx } from '../../../postgres/index.ts'
 import type { Chain } from '../quorum.ts'
 import { hashOf } from '../rules.ts'
 import { createBlocks } from './blocks.ts'
@@ -29,7 +29,7 @@ export type SimulatedChain = {
   /** Makes the next block if it is due and something waits for it. Returns how many blocks it made. */
   readonly makeDueBlock: () => Promise<number>
   /** Puts a transfer on the chain, and answers its hash. */
-  readonly sendTokens: (transfer: SimulatedTransferIn) => Promise<string>
+  readonly sendTokens: (transfer: SimulatedTransferIn, tx?: Tx) => Promise<string>
   /** Makes blocks at once, and answers the number of the head. */
   readonly makeBlocks: (count: number) => Promise<number>
   /**
@@ -64,11 +64,11 @@ export function createSimulatedChain(deps: {
         await blocks.make(tx, head, 1)
         return 1
       }),
-    sendTokens: async ({ partnerId, currency, amount, from, to, confirmations: depth }) => {
+    sendTokens: async ({ partnerId, currency, amount, from, to, confirmations: depth }, outerTx) => {
       const hash = hashOf('simulated transfer', newId())
       const sender = (from ?? hashOf('payer', hash).slice(0, addressChars)).toLowerCase()
       const row = { hash, currency, sender, recipient: to, amount, nonce: null, simulatedBy: partnerId }
-      await db.transaction(async (tx) => {
+      await inTransaction(db, outerTx, async (tx) => {
         const head = await blocks.lockedHead(tx)
         await store.insertSimulatedTransfer(tx, { ...row, blockNumber: null, receivedAt: clock.now() })
         await blocks.make(tx, head, depth)

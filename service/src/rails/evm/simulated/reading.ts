@@ -75,8 +75,8 @@ function toLog(
 
 /** Takes a signed transaction as a node does: for this chain, and a transfer of a known token. */
 async function receive(db: Database, clock: Clock, signed: string): Promise<void> {
-  const { readTransaction } = await loadEvm()
-  const { chainId, contract, data, nonce, sender, hash } = await readTransaction(signed)
+  const evm = await loadEvm()
+  const { chainId, contract, data, nonce, sender, hash } = await evm.readTransaction(signed)
   const [currency] = (Object.keys(simulatedTokens) as Currency[]).filter((name) => simulatedTokens[name] === contract)
   const [, recipient, amount] = /^0xa9059cbb0{24}([0-9a-f]{40})([0-9a-f]{64})$/.exec(data) ?? []
   if (chainId !== simulatedChainId || currency === undefined || recipient === undefined || amount === undefined)

@@ -1,0 +1,41 @@
+/**
+ * Routes of the audience `public`: pages that a browser opens without a signature. Their credential is a token in the path.
+ * The gateway mounts them, and knows nothing of what they show.
+ */
+import type { ProblemCode } from '@partner-payments/wire'
+
+export type PublicRequest = {
+  readonly path: string
+  readonly params: Readonly<Record<string, string>>
+  readonly query: string
+  /** Only `publicHeaders`. */
+  readonly headers: Readonly<Record<string, string | undefined>>
+  readonly body: Buffer
+  /** The client's IP address. */
+  readonly ip: string
+}
+
+/** The headers that a page may read. A gateway process forwards no others. */
+export const publicHeaders = ['accept-encoding', 'accept-language', 'if-none-match'] as const
+
+export type PublicAnswer = {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | Buffer
+}
+
+export type PublicRoute = {
+  readonly method: 'GET' | 'POST'
+  /** Parameters are written `{name}`. */
+  readonly path: string
+  readonly handle: (request: PublicRequest) => PublicAnswer | Promise<PublicAnswer>
+}
+
+export type PublicSite = {
+  readonly routes: readonly PublicRoute[]
+  /** The page that says that a request was refused or has failed. */
+  readonly refused: (
+    request: PublicRequest,
+    problem: { readonly status: number; readonly code: ProblemCode },
+  ) => PublicAnswer
+}

@@ -1,0 +1,45 @@
+/** What several parts are told of the configuration, and that no single setting says. */
+import type { Config } from './config.ts'
+import { type SandboxBank, sandboxConnectorId } from './rails/index.ts'
+
+/** What the signature debugger compares a described request with. */
+export const signing = (config: Config) => ({
+  windowSeconds: config.TIMESTAMP_WINDOW_SECONDS,
+  publicUrl: publicUrlOf(config),
+})
+
+export const publicUrlOf = ({ PUBLIC_URL, HOST, PORT }: Config): string => PUBLIC_URL ?? `http://${HOST}:${PORT}`
+
+/** The bank of the payer has pages in the sandbox only. */
+export const checkoutSettings = (config: Config, bank: SandboxBank) => ({
+  bank: config.SIMULATIONS && usesSandboxBank(config) ? bank : undefined,
+  sandbox: config.MODE === 'sandbox',
+  publicUrl: publicUrlOf(config),
+})
+
+/** A connector that neither RAIL nor a rule names does not run. */
+export const usesSandboxBank = ({ RAIL, RAIL_RULES }: Config) =>
+  RAIL === sandboxConnectorId || RAIL_RULES.some(({ connector }) => connector === sandboxConnectorId)
+
+export const invitationSettings = ({ MODE, INVITATION_URL }: Config) => ({
+  sandbox: MODE === 'sandbox',
+  ...(INVITATION_URL === undefined ? {} : { invitationBaseUrl: INVITATION_URL }),
+})
+
+export const webhookSettings = ({ WEBHOOK_HTTP, WEBHOOK_LIMITS, WEBHOOK_RETRY_DELAYS_MS }: Config) => ({
+  urlRules: { allowHttpLoopback: WEBHOOK_HTTP },
+  limits: WEBHOOK_LIMITS,
+  ...(WEBHOOK_RETRY_DELAYS_MS === undefined ? {} : { retryDelaysMs: WEBHOOK_RETRY_DELAYS_MS }),
+})
+
+export const gatewayLimits = (config: Config) => ({
+  bodyBytesMax: config.BODY_BYTES_MAX,
+  bodyTimeoutMs: config.BODY_TIMEOUT_MS,
+  headersTimeoutMs: config.HEADERS_TIMEOUT_MS,
+  unauthenticatedBytesMax: config.UNAUTHENTICATED_BYTES_MAX,
+  unauthenticatedConnectionsMax: config.UNAUTHENTICATED_CONNECTIONS_MAX,
+  requestsMax: config.REQUESTS_MAX,
+  headerBytesMax: config.HEADER_BYTES_MAX,
+  trustedProxies: config.TRUSTED_PROXIES,
+  requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
+})

@@ -1,0 +1,134 @@
+/**
+ * The way of a request for a public page: same site, rate limit of the client's address, body, admission, deadline, handler.
+ * It ends with a page, also if it is refused.
+ */
+import { publicHeaders, type PublicRequest, type PublicRoute, type PublicSite, Refusal } from '../api/index.ts'
+import type { Clock, Log } from '../kernel/index.ts'
+import type { AdmissionControl } from './admission.ts'
+import { startDeadline } from './deadline.ts'
+import type { Forwarder } from './forward.ts'
+import type { Incoming } from './incoming.ts'
+import type { InternalTokens } from './internal-token.ts'
+import { toProblem } from './problems.ts'
+import { createRateLimiter } from './rate.ts'
+import type { PublicPipeline, RawRequest, Reply } from './server.ts'
+
+/** A form of a page has a few fields. */
+const bodyBytesMax = 16_384
+
+type Options = {
+  readonly site: PublicSite
+  readonly clock: Clock
+  readonly log: Log
+  readonly requestTimeoutMs: number
+}
+type Serving = { readonly admission: AdmissionControl; readonly incoming: Incoming }
+type Limited = { readonly pageRate: { readonly perSecond: number; readonly burst: number } }
+
+/** Runs the handlers in this process. */
+export function servePublic(options: Options & Limited, serving: Serving): PublicPipeline {
+  const guard = createGuard(options)
+  return answeringPages(options, async (route, request) => {
+    guard(request)
+    const body = await readForm(serving.incoming, request)
+    return carryOut(options, serving, route, toPublic(request, body, request.ip))
+  })
+}
+
+/** In front of an api process: refuses what need not reach it. */
+export function forwardPublic(
+  options: Options & Limited,
+  { admission, incoming }: Serving,
+  forwarder: Forwarder,
+): PublicPipeline {
+  const guard = createGuard(options)
+  return answeringPages(options, async (_route, request, reply) => {
+    guard(request)
+    const body = await readForm(incoming, request)
+    const release = admission.admit()
+    try {
+      return await forwarder.forwardPublic(request, body, reply)
+    } finally {
+      release()
+    }
+  })
+}
+
+/** In an api process: only its gateway may call, and says who the client is. */
+export function internalPublic(options: Options, tokens: InternalTokens, serving: Serving): PublicPipeline {
+  return answeringPages(options, async (route, request) => {
+    const body = await serving.incoming.read(request.message)
+    const { method, url } = request
+    const ip = tokens.verifyPublic(request.headers, { method, url, body })
+    serving.incoming.verified(request.message.socket)
+    return carryOut(options, serving, route, toPublic(request, body, ip))
+  })
+}
+
+async function carryOut(
+  { requestTimeoutMs }: Options,
+  { admission }: Serving,
+  route: PublicRoute,
+  request: PublicRequest,
+): Promise<Reply> {
+  const release = admission.admit()
+  const deadline = startDeadline(requestTimeoutMs)
+  return deadline(Promise.try(() => route.handle(request)).finally(release))
+}
+
+function answeringPages({ site, log }: Options, run: PublicPipeline['run']): PublicPipeline {
+  return {
+    routes: site.routes,
+    run: async (route, request, reply) => {
+      try {
+        return await run(route, request, reply)
+      } catch (error) {
+        const { requestId } = request
+        const problem = toProblem(error, { requestId, instance: request.path, log: log.child({ requestId }) })
+        const { 'content-type': _json, 'www-authenticate': _scheme, ...kept } = problem.headers
+        const page = site.refused(toPublic(request, Buffer.alloc(0), request.ip), problem)
+        return { ...page, code: problem.code, headers: { ...page.headers, ...kept } }
+      }
+    },
+  }
+}
+
+function toPublic({ path, params, query, headers }: RawRequest, body: Buffer, ip: string): PublicRequest {
+  const given = publicHeaders.flatMap((name) => {
+    const value = headers[name]
+    return typeof value === 'string' ? [[name, value] as const] : []
+  })
+  return { path, params, query, headers: Object.fromEntries(given), body, ip }
+}
+
+function createGuard({ clock, pageRate }: Options & Limited): (request: RawRequest) => void {
+  const limiter = createRateLimiter({ clock, ...pageRate })
+  return (request) => {
+    if (request.method === 'POST') refuseForeignSite(request)
+    limiter.take(request.ip)
+  }
+}
+
+/**
+ * Defence in depth against forms of other sites, which do not know the token in the path. A page with `no-referrer` sends
+ * `Origin: null` from its own forms, so that `Origin` counts only where a browser sends no `Sec-Fetch-Site`, and not as null.
+ */
+function refuseForeignSite({ headers }: RawRequest): void {
+  const site = headers['sec-fetch-site']
+  const { origin, host } = headers
+  const isForeign =
+    typeof site === 'string'
+      ? site !== 'same-origin'
+      : typeof origin === 'string' && origin !== 'null' && URL.parse(origin)?.host !== host
+  if (isForeign) throw new Refusal('permission_denied', 'The form was sent by another site.')
+}
+
+async function readForm(incoming: Incoming, { headers, message }: RawRequest): Promise<Buffer> {
+  if (Number(headers['content-length'] ?? 0) > bodyBytesMax) throw tooLarge()
+  const body = await incoming.read(message)
+  if (body.length > bodyBytesMax) throw tooLarge()
+  return body
+}
+
+/** The rest of the body stays unread, so that the connection ends. */
+const tooLarge = () => new Refusal('body_too_large', undefined, { headers: { connection: 'close' } })

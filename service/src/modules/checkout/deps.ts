@@ -1,0 +1,26 @@
+/** What the checkout module is composed of. */
+import type { Access } from '../../access/index.ts'
+import type { Cursors } from '../../api/index.ts'
+import type { Clock, Sealer } from '../../kernel/index.ts'
+import type { Database } from '../../postgres/index.ts'
+import type { SandboxBank } from '../../rails/index.ts'
+import type { Accounts } from '../accounts/index.ts'
+import type { Customers } from '../customers/index.ts'
+import type { Deposits } from '../deposits/index.ts'
+
+export type CheckoutDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly sealer: Sealer
+  readonly cursors: Cursors
+  readonly access: Pick<Access, 'partnerName'>
+  readonly accounts: Pick<Accounts, 'create' | 'bicOf'>
+  readonly customers: Pick<Customers, 'byEmail' | 'create' | 'find' | 'idOf'>
+  readonly deposits: Deposits
+  /** The bank of the payer. Undefined: not in the sandbox. */
+  readonly bank: Pick<SandboxBank, 'scheduleSteps' | 'sendCredit' | 'reverseCredit'> | undefined
+  /** Permits http to localhost as a return URL. */
+  readonly sandbox: boolean
+  /** Under which payers reach the service. */
+  readonly publicUrl: string
+}

@@ -1,0 +1,174 @@
+/** The verbs of the payment page and of the sandbox bank's page. The token of the link is the only credential. */
+import type { CheckoutStatus } from '@partner-payments/wire'
+import { linkTokenPartner } from '../../access/index.ts'
+import { notFound, type Refusal } from '../../api/index.ts'
+import { type Currency, type Minor, partnerKey, present } from '../../kernel/index.ts'
+import { createBatcher, type Tx, withoutTransaction } from '../../postgres/index.ts'
+import { type BankStep, payerSteps, sandboxBankCountries } from '../../rails/index.ts'
+import type { Deposit, DepositStatus } from '../deposits/index.ts'
+import type { CheckoutDeps } from './deps.ts'
+import { statusOf, tokenHash } from './rules.ts'
+import * as store from './store.ts'
+
+/** What the pages show of a session. */
+export type Payment = {
+  readonly key: store.SessionKey
+  readonly depositId: string
+  readonly status: CheckoutStatus
+  /** Of the deposit, for the progress that the page shows. */
+  readonly depositStatus: DepositStatus
+  readonly amount: Minor
+  readonly currency: Currency
+  readonly payee: string
+  readonly iban: string
+  readonly bic: string | null
+  readonly creditorReference: string
+  readonly reference: string
+  readonly returnUrl: string | null
+  readonly expiresAt: Date
+  readonly paymentCountry: string | null
+  /** The bank of which country the page proposes. */
+  readonly proposedCountry: string
+  /** The countries of banks with a page. Empty: the payer uses the bank's own app. */
+  readonly bankCountries: readonly string[]
+  /** The payer may still decide: neither the bank nor the clock has ended it. */
+  readonly mayPay: boolean
+  /** In the sandbox, once the payer has chosen a bank. */
+  readonly visit: Pick<store.VisitRow, 'payerName' | 'decision' | 'bankCountry'> | undefined
+}
+
+export type Hosted = {
+  /** Refuses: not_found. Concurrent reads share statements. */
+  readonly payment: (token: string) => Promise<Payment>
+  /** The payer goes to the bank. The first time counts. False: the session is over. Refuses: not_found. */
+  readonly begin: (token: string, ip: string, bankCountry: string | undefined) => Promise<boolean>
+  /** The payer signs in at the bank under any name. Refuses: not_found. */
+  readonly signIn: (token: string, name: string) => Promise<void>
+  /** The first decision counts; a later one and one of a session that is over change nothing. Refuses: not_found. */
+  readonly decide: (token: string, decision: store.Decision) => Promise<void>
+}
+
+const pageReadsPerBatchMax = 64
+const batchesUnderWayMax = 4
+
+export function createHosted(deps: CheckoutDeps): Hosted {
+  const { db, clock, bank } = deps
+  const readBatch = createBatcher({
+    db: withoutTransaction(db),
+    work: (tx: Tx, keys: readonly store.LinkKey[]) => readMany(deps, tx, keys),
+    callsMax: pageReadsPerBatchMax,
+    batchesMax: batchesUnderWayMax,
+    partnerOf: ({ partnerId }) => partnerId,
+  })
+  const payment: Hosted['payment'] = async (token) => {
+    const partnerId = linkTokenPartner(token)
+    if (partnerId === undefined) throw notFound('payment page')
+    return readBatch({ partnerId, hash: tokenHash(token) })
+  }
+  return {
+    payment,
+    begin: async (token, ip, chosen) => {
+      const found = await payment(token)
+      if (bank === undefined || !found.mayPay) return false
+      const { key, bankCountries, proposedCountry, paymentCountry } = found
+      const bankCountry = paymentCountry ?? (chosen && bankCountries.includes(chosen) ? chosen : proposedCountry)
+      const visit = { partnerId: key.partnerId, sessionId: key.id, ipAddress: ip, bankCountry, startedAt: clock.now() }
+      await db.transaction(async (tx) => {
+        if (await store.insertVisit(tx, visit)) schedule(deps, tx, found, { ...visit, payerName: null }, ['initiate'])
+      })
+      return true
+    },
+    signIn: async (token, name) => {
+      const { key } = await payment(token)
+      if (bank !== undefined) await store.nameVisitor(db, key, name)
+    },
+    decide: async (token, decision) => {
+      const found = await payment(token)
+      if (bank === undefined || !found.mayPay) return
+      await db.transaction(async (tx) => {
+        const visit = await store.decideVisit(tx, found.key, decision, clock.now())
+        if (visit) schedule(deps, tx, found, visit, stepsAfter[decision])
+      })
+    },
+  }
+}
+
+/** The sandbox bank settles what is approved. */
+const stepsAfter: Readonly<Record<store.Decision, readonly BankStep[]>> = {
+  approved: ['submit', 'accept', 'settle'],
+  rejected: ['submit', 'fail'],
+}
+
+function schedule(
+  { bank }: CheckoutDeps,
+  tx: Tx,
+  { key: { partnerId }, depositId, currency, amount }: Payment,
+  { payerName, ipAddress, bankCountry }: Pick<store.VisitRow, 'payerName' | 'ipAddress' | 'bankCountry'>,
+  steps: readonly BankStep[],
+): void {
+  const payer = { name: payerName ?? '', ipAddress, countryCode: bankCountry, money: { currency, amount } }
+  present(bank, 'only the sandbox has a bank page').scheduleSteps(
+    tx,
+    { partnerId, id: depositId },
+    payerSteps(steps, payer),
+  )
+}
+
+/** Refuses: not_found, for each read alone. */
+async function readMany(
+  { bank, clock, deposits }: CheckoutDeps,
+  tx: Tx,
+  keys: readonly store.LinkKey[],
+): Promise<readonly (Payment | Refusal)[]> {
+  const sessions = await store.sessionsByTokens(tx, keys)
+  const rows = await deposits.byIds(
+    tx,
+    sessions.map(({ partnerId, depositId }) => ({ partnerId, id: depositId })),
+  )
+  const visits = bank === undefined || sessions.length === 0 ? [] : await store.visitsBySessions(tx, sessions)
+  const byToken = new Map(
+    sessions.map((row) => [partnerKey(row.partnerId, Buffer.from(row.tokenHash).toString('hex')), row]),
+  )
+  const depositOf = new Map(rows.map((row) => [partnerKey(row.partnerId, row.id), row]))
+  const visitOf = new Map(visits.map((row) => [partnerKey(row.partnerId, row.sessionId), row]))
+  const now = clock.now()
+  return keys.map(({ partnerId, hash }) => {
+    const session = byToken.get(partnerKey(partnerId, Buffer.from(hash).toString('hex')))
+    if (session === undefined) return notFound('payment page')
+    const deposit = present(depositOf.get(partnerKey(partnerId, session.depositId)), 'a session has a deposit')
+    const visit = visitOf.get(partnerKey(partnerId, session.id))
+    return toPayment(session, deposit, visit, { now, bankCountries: bank === undefined ? [] : sandboxBankCountries })
+  })
+}
+
+function toPayment(
+  session: store.SessionRow,
+  deposit: Deposit,
+  visit: store.VisitRow | undefined,
+  { now, bankCountries }: { readonly now: Date; readonly bankCountries: readonly string[] },
+): Payment {
+  const { partnerId, id, depositId, payee, iban, bic, paymentCountry, residenceCountry } = session
+  const proposed = [visit?.bankCountry, paymentCountry, residenceCountry, iban.slice(0, 2)]
+  const [fallback = ''] = bankCountries
+  return {
+    key: { partnerId, id },
+    depositId,
+    status: statusOf(deposit.status),
+    depositStatus: deposit.status,
+    amount: deposit.amount,
+    currency: deposit.currency,
+    payee,
+    iban,
+    bic,
+    creditorReference: session.creditorReference,
+    reference: deposit.reference,
+    returnUrl: session.returnUrl,
+    expiresAt: deposit.expiryDate,
+    paymentCountry,
+    proposedCountry: proposed.find((country) => country && bankCountries.includes(country)) ?? fallback,
+    bankCountries,
+    // `expiresAt` of a deposit is null once it can no longer expire.
+    mayPay: deposit.expiresAt !== null && deposit.expiresAt > now && !visit?.decision,
+    visit,
+  }
+}

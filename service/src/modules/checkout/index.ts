@@ -1,0 +1,15 @@
+/**
+ * Checkout: sessions with a payment page. A session is a deposit that awaits payment, with a link for the payer. It has no
+ * status of its own: its status is read from the deposit. In the sandbox the module is also the bank of the payer, who
+ * approves or rejects on a page.
+ *
+ * Tables: checkout.sessions, checkout.payer_emails, checkout.sandbox_visits. Invariants: a session and its deposit are
+ * opened in one transaction. A creditor reference and a link belong to one session. An email that a session names has one
+ * customer, also if requests race. A payer of the sandbox decides once.
+ */
+export type { Payment } from './hosted.ts'
+export { checkoutRoutes, sessionOf } from './routes.ts'
+export { epcText } from './rules.ts'
+export { type Checkout, createCheckout } from './service.ts'
+export type { Session } from './session.ts'
+export { sealedLinkTokens } from './store-sealed.ts'

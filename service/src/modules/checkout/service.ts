@@ -1,0 +1,186 @@
+/** The verbs of the checkout module that the API calls. */
+import type { BodyOf, QueryOf } from '@partner-payments/wire'
+import { newLinkToken } from '../../access/index.ts'
+import { type Caller, notFound, type Page, readTime, Refusal } from '../../api/index.ts'
+import { present, randomText } from '../../kernel/index.ts'
+import { inTransaction, once, type Tx } from '../../postgres/index.ts'
+import type { Customer } from '../customers/index.ts'
+import { creditorReferenceOf, type DepositRow } from '../deposits/index.ts'
+import type { CheckoutDeps } from './deps.ts'
+import { createHosted, type Hosted } from './hosted.ts'
+import { fingerprintOf, readSession, type SessionRequest, tokenHash } from './rules.ts'
+import { createSimulate, type Simulate } from './simulate.ts'
+import { createToSession, type Session, type ToSession } from './session.ts'
+import * as store from './store.ts'
+import { linkContext } from './store-sealed.ts'
+
+export type Checkout = Hosted & {
+  /**
+   * Opens the deposit and its page in one transaction. Refuses: validation_failed, not_found (customerId),
+   * currency_not_supported, iban_issuer_not_configured, iban_pool_exhausted, idempotency_key_reused, request_in_progress.
+   */
+  readonly create: (
+    caller: Caller,
+    body: BodyOf<'createCheckoutSession'>,
+  ) => Promise<{ readonly session: Session; readonly replayed: boolean }>
+  /** Refuses: not_found. */
+  readonly get: (partnerId: string, id: string, tx?: Tx) => Promise<Session>
+  /** Newest first. Refuses: validation_failed (cursor). An unknown customer has no sessions. */
+  readonly list: (partnerId: string, query: QueryOf<'listCheckoutSessions'>) => Promise<Page<Session>>
+  /** Refuses: not_found, checkout_session_not_open. */
+  readonly expire: (partnerId: string, id: string, tx?: Tx) => Promise<Session>
+  /**
+   * Schedules what a payer and a bank would do, and answers the session as it was before, or expired.
+   * Refuses: not_found, validation_failed, checkout_session_not_open, currency_not_supported.
+   */
+  readonly simulate: Simulate
+}
+
+/** 80 random bits: five groups of four with `RF` and the check digits. */
+const creditorReferenceChars = 16
+
+export function createCheckout(deps: CheckoutDeps): Checkout {
+  const { db, deposits } = deps
+  const toSession = createToSession(deps)
+  const read = async (tx: Tx, partnerId: string, id: string) => {
+    const row = await store.sessionById(tx, partnerId, id)
+    if (row === undefined) throw notFound('checkout session')
+    const [deposit] = await deposits.byIds(tx, [{ partnerId, id: row.depositId }])
+    return { row, deposit: present(deposit, 'a session has a deposit') }
+  }
+  const get: Checkout['get'] = async (partnerId, id, tx = db) => {
+    const { row, deposit } = await read(tx, partnerId, id)
+    return toSession(row, deposit)
+  }
+  const expire: Checkout['expire'] = (partnerId, id, outerTx) =>
+    inTransaction(db, outerTx, async (tx) => {
+      const { row } = await read(tx, partnerId, id)
+      if (!(await deposits.end(tx, partnerId, row.depositId))) {
+        const { status } = await get(partnerId, id, tx)
+        throw new Refusal('checkout_session_not_open', `The session is ${status}, and can no longer expire.`)
+      }
+      // The statement of the transition is sent with the commit, so that the row shows the status before it.
+      const { deposit } = await read(tx, partnerId, id)
+      return toSession(row, { ...deposit, status: 'Expired' })
+    })
+  return {
+    ...createHosted(deps),
+    create: createCreate(deps, toSession),
+    get,
+    list: createList(deps, toSession),
+    expire,
+    simulate: createSimulate(deps, { read, toSession, expire }),
+  }
+}
+
+function createCreate(deps: CheckoutDeps, toSession: ToSession): Checkout['create'] {
+  const { db, deposits, sandbox } = deps
+  return async ({ partnerId }, body) => {
+    const request = readSession(body, sandbox)
+    const requestFingerprint = fingerprintOf(body, request)
+    const { row: deposit, replayed } = await once({
+      requestFingerprint,
+      find: () => deposits.byKey(partnerId, 'createCheckoutSession', body.idempotencyKey),
+      make: () => db.transaction((tx) => open(deps, tx, { partnerId, body, request, requestFingerprint })),
+    })
+    const row = present(await store.sessionById(db, partnerId, deposit.sessionId), 'a deposit has its session')
+    return { session: toSession(row, deposit), replayed }
+  }
+}
+
+type Opening = {
+  readonly partnerId: string
+  readonly body: BodyOf<'createCheckoutSession'>
+  readonly request: SessionRequest
+  readonly requestFingerprint: string
+}
+
+/** One transaction: the customer, its IBAN, the deposit with its transaction and event, and the session. */
+async function open(deps: CheckoutDeps, tx: Tx, opening: Opening): Promise<DepositRow> {
+  const { access, accounts, clock, deposits, sealer } = deps
+  const { partnerId, body, request, requestFingerprint } = opening
+  const { amount, currency, paymentMethod, expiresAfterMs, returnUrl } = request
+  const customer = await customerOf(deps, tx, partnerId, body)
+  const { ibans } = await accounts.create(partnerId, customer.id, tx)
+  const { iban } = (currency === 'GBP' ? ibans.find(({ country }) => country === 'GB') : undefined) ?? ibans[0]
+  const bic = accounts.bicOf(iban) ?? null
+  const payee = await access.partnerName(tx, partnerId)
+  const creditorReference = creditorReferenceOf(randomText(creditorReferenceChars).toUpperCase())
+  const deposit = await deposits.await(
+    tx,
+    {
+      partnerId,
+      operation: 'createCheckoutSession',
+      type: 'CustomerDeposit',
+      creditorReference,
+      amount,
+      currency,
+      idempotencyKey: body.idempotencyKey,
+      websiteReference: body.websiteReference ?? null,
+      customFields: body.customFields ?? null,
+      ip: '',
+      paymentCountry: body.paymentCountryCode ?? '',
+      expiresAfterMs,
+      paymentMethod,
+      creditor: { accountHolderName: payee, iban, ...(bic === null ? {} : { bic }) },
+    },
+    customer,
+    requestFingerprint,
+  )
+  const token = newLinkToken(partnerId)
+  await store.insertSession(tx, {
+    partnerId,
+    id: deposit.sessionId,
+    depositId: deposit.id,
+    customerId: customer.id,
+    tokenHash: tokenHash(token),
+    tokenSealed: sealer.seal(token, linkContext(partnerId, deposit.sessionId)),
+    creditorReference,
+    payee,
+    iban,
+    bic,
+    paymentCountry: body.paymentCountryCode ?? null,
+    residenceCountry: body.customer?.residenceCountryCode ?? null,
+    returnUrl,
+    createdAt: clock.now(),
+  })
+  return deposit
+}
+
+async function customerOf(
+  { clock, customers }: CheckoutDeps,
+  tx: Tx,
+  partnerId: string,
+  { customerId, customer }: BodyOf<'createCheckoutSession'>,
+): Promise<Customer> {
+  if (customer === undefined) return customers.find(tx, partnerId, customerId ?? '', '/customerId')
+  const { email, fullName } = customer
+  await store.lockEmail(tx, partnerId, email, clock.now())
+  const known = await customers.byEmail(tx, partnerId, email)
+  return known ?? customers.create(partnerId, { email, ...(fullName === undefined ? {} : { kyc: { fullName } }) }, tx)
+}
+
+function createList({ db, cursors, customers, deposits }: CheckoutDeps, toSession: ToSession): Checkout['list'] {
+  return async (partnerId, query) => {
+    const list = `checkout:${partnerId}`
+    const request = cursors.read(list, query)
+    const customerId = query.customerId === undefined ? null : await customers.idOf(db, partnerId, query.customerId)
+    if (customerId === undefined) return cursors.page(list, request, [])
+    const filter = {
+      customerId,
+      creditorReference: query.creditorReference ?? null,
+      createdFrom: query.createdFrom === undefined ? null : readTime(query.createdFrom),
+      createdTo: query.createdTo === undefined ? null : readTime(query.createdTo),
+    }
+    const page = cursors.page(list, request, await store.listSessions(db, partnerId, filter, request))
+    const rows = await deposits.byIds(
+      db,
+      page.data.map(({ depositId }) => ({ partnerId, id: depositId })),
+    )
+    const byId = new Map(rows.map((row) => [row.id, row]))
+    return {
+      ...page,
+      data: page.data.map((row) => toSession(row, present(byId.get(row.depositId), 'a session has a deposit'))),
+    }
+  }
+}

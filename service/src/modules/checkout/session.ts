@@ -1,0 +1,46 @@
+/** A session as the API shows it: the row, the status and the money of its deposit, and the opened link. */
+import type { CheckoutStatus } from '@partner-payments/wire'
+import type { Currency, Minor } from '../../kernel/index.ts'
+import type { Deposit } from '../deposits/index.ts'
+import type { CheckoutDeps } from './deps.ts'
+import { statusOf } from './rules.ts'
+import type * as store from './store.ts'
+import { linkContext } from './store-sealed.ts'
+
+export type Session = {
+  readonly id: string
+  readonly reference: string
+  readonly status: CheckoutStatus
+  readonly url: string
+  readonly amount: Minor
+  readonly currency: Currency
+  readonly customerId: string
+  readonly iban: string
+  readonly bic: string | null
+  readonly creditorReference: string
+  readonly expiresAt: Date
+  readonly createdAt: Date
+}
+
+export type ToSession = (row: store.SessionRow, deposit: Deposit) => Session
+
+export function createToSession({ sealer, publicUrl }: CheckoutDeps): ToSession {
+  const base = publicUrl.replace(/\/$/, '')
+  return (row, deposit) => {
+    const token = sealer.open(row.tokenSealed, linkContext(row.partnerId, row.id))
+    return {
+      id: row.id,
+      reference: deposit.reference,
+      status: statusOf(deposit.status),
+      url: `${base}/checkout/${token}`,
+      amount: deposit.amount,
+      currency: deposit.currency,
+      customerId: row.customerId,
+      iban: row.iban,
+      bic: row.bic,
+      creditorReference: row.creditorReference,
+      expiresAt: deposit.expiryDate,
+      createdAt: row.createdAt,
+    }
+  }
+}

@@ -1,0 +1,96 @@
+/** Simulations of a session: a payer's and a bank's steps on request, through the sandbox bank. */
+import type { BodyOf, CheckoutOutcome, CheckoutStatus } from '@partner-payments/wire'
+import { notFound, readAmount, readCurrency, refuseField, Refusal } from '../../api/index.ts'
+import { isFiat, newId, present } from '../../kernel/index.ts'
+import { inTransaction, type Tx } from '../../postgres/index.ts'
+import { type BankStep, debtorOf, payerSteps } from '../../rails/index.ts'
+import type { Deposit } from '../deposits/index.ts'
+import type { CheckoutDeps } from './deps.ts'
+import type { Session, ToSession } from './session.ts'
+import type { SessionRow } from './store.ts'
+
+export type Simulate = (
+  partnerId: string,
+  id: string,
+  body: BodyOf<'simulateCheckoutSession'>,
+  ip: string,
+  tx?: Tx,
+) => Promise<Session>
+
+type Parts = {
+  readonly expire: (partnerId: string, id: string, tx?: Tx) => Promise<Session>
+  readonly toSession: ToSession
+  readonly read: (tx: Tx, partnerId: string, id: string) => Promise<{ row: SessionRow; deposit: Deposit }>
+}
+
+/** The steps that are still to come are found by the status, so that an outcome continues what has begun. */
+const stepsOf: Readonly<Record<Exclude<CheckoutOutcome, 'expired'>, readonly BankStep[]>> = {
+  completed: ['initiate', 'submit', 'accept', 'settle'],
+  failed: ['initiate', 'submit', 'fail'],
+  abandoned: ['initiate'],
+}
+
+export function createSimulate(deps: CheckoutDeps, { read, toSession, expire }: Parts): Simulate {
+  const { db, bank } = deps
+  return async (partnerId, id, body, ip, outerTx) => {
+    if (bank === undefined) throw notFound('simulation')
+    requireOne(body)
+    const { outcome, step } = body
+    if (outcome === 'expired') return expire(partnerId, id, outerTx)
+    return inTransaction(db, outerTx, async (tx) => {
+      const { row, deposit } = await read(tx, partnerId, id)
+      const session = toSession(row, deposit)
+      if (outcome !== undefined && finalStatuses.has(session.status))
+        throw new Refusal('checkout_session_not_open', `The session is ${session.status}; only a \`step\` can follow.`)
+      const payer = {
+        name: body.debtorName ?? 'Sandbox Payer',
+        ipAddress: ip,
+        countryCode: row.paymentCountry ?? body.countryCode ?? 'DE',
+        money: moneyOf(body, deposit),
+      }
+      if (step === 'credit') {
+        const { iban: account, creditorReference: remittance } = row
+        const credit = { account, money: payer.money, debtor: debtorOf(payer), remittance, endToEndId: null }
+        bank.sendCredit(tx, partnerId, newId(), credit)
+      } else if (step === 'reverse') {
+        const money = { currency: deposit.currency, amount: deposit.amount }
+        const reversed = { money, details: 'The bank of the payer has recalled the payment.' }
+        bank.reverseCredit(tx, partnerId, creditOf(deposit), reversed)
+      } else {
+        const steps = outcome === undefined ? [present(step, 'one of both is given')] : stepsOf[outcome]
+        bank.scheduleSteps(tx, { partnerId, id: row.depositId }, payerSteps(steps, payer))
+      }
+      return session
+    })
+  }
+}
+
+const finalStatuses: ReadonlySet<CheckoutStatus> = new Set(['Completed', 'Failed', 'Expired'])
+
+/** Refuses: validation_failed. */
+function creditOf({ creditId }: Deposit): string {
+  if (creditId !== null) return creditId
+  throw refuseField({
+    pointer: '/step',
+    code: 'invalid_value',
+    message: 'takes back a credit; no credit paid the session',
+  })
+}
+
+function requireOne({ outcome, step }: BodyOf<'simulateCheckoutSession'>): void {
+  if (outcome === undefined && step === undefined)
+    throw refuseField({ pointer: '/outcome', code: 'required', message: 'is required, or `step` instead' })
+  if (outcome !== undefined && step !== undefined)
+    throw refuseField({
+      pointer: '/step',
+      code: 'invalid_value',
+      message: 'must be omitted: `outcome` names all steps',
+    })
+}
+
+/** Refuses: validation_failed, currency_not_supported. */
+function moneyOf({ amount, currency: code }: BodyOf<'simulateCheckoutSession'>, deposit: Deposit) {
+  const currency = code === undefined ? deposit.currency : readCurrency(code)
+  if (!isFiat(currency)) throw new Refusal('currency_not_supported', `The sandbox bank holds no ${currency}.`)
+  return { currency, amount: amount === undefined ? deposit.amount : readAmount(amount, currency) }
+}

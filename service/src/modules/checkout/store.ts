@@ -1,0 +1,129 @@
+/** All SQL of checkout. */
+import { noSql, ofPartners, sql, type Tx } from '../../postgres/index.ts'
+import type { PageRequest } from '../../api/index.ts'
+
+export type SessionRow = {
+  readonly partnerId: string
+  readonly id: string
+  readonly depositId: string
+  readonly customerId: string
+  readonly tokenHash: Uint8Array
+  readonly tokenSealed: Uint8Array
+  readonly creditorReference: string
+  readonly payee: string
+  readonly iban: string
+  readonly bic: string | null
+  readonly paymentCountry: string | null
+  readonly residenceCountry: string | null
+  readonly returnUrl: string | null
+  readonly createdAt: Date
+}
+
+const columns = sql`partner_id, id, deposit_id, customer_id, token_hash, token_sealed, creditor_reference, payee, iban, bic,
+  payment_country, residence_country, return_url, created_at`
+
+export async function insertSession(tx: Tx, row: SessionRow): Promise<void> {
+  await tx.run(sql`/* checkout.insertSession */
+    insert into checkout.sessions (${columns})
+    values (${row.partnerId}, ${row.id}, ${row.depositId}, ${row.customerId}, ${row.tokenHash}, ${row.tokenSealed},
+      ${row.creditorReference}, ${row.payee}, ${row.iban}, ${row.bic}, ${row.paymentCountry}, ${row.residenceCountry},
+      ${row.returnUrl}, ${row.createdAt})`)
+}
+
+export function sessionById(tx: Tx, partnerId: string, id: string): Promise<SessionRow | undefined> {
+  return tx.row<SessionRow>(sql`/* checkout.sessionById */
+    select ${columns} from checkout.sessions where partner_id = ${partnerId} and id = ${id}`)
+}
+
+export type LinkKey = { readonly partnerId: string; readonly hash: Uint8Array }
+
+/** The sessions of links, for a batch of page reads. */
+export function sessionsByTokens(tx: Tx, keys: readonly LinkKey[]): Promise<readonly SessionRow[]> {
+  return tx.rows<SessionRow>(sql`/* checkout.sessionsByTokens */
+    select ${columns} from checkout.sessions
+    where ${ofPartners(keys.map((key) => key.partnerId))} and token_hash = any(${keys.map((key) => key.hash)}::bytea[])`)
+}
+
+export type SessionFilter = {
+  readonly customerId: string | null
+  readonly creditorReference: string | null
+  readonly createdFrom: Date | null
+  readonly createdTo: Date | null
+}
+
+export function listSessions(
+  tx: Tx,
+  partnerId: string,
+  { customerId, creditorReference, createdFrom, createdTo }: SessionFilter,
+  { limit, afterId }: PageRequest,
+): Promise<readonly SessionRow[]> {
+  return tx.rows<SessionRow>(sql`/* checkout.listSessions */
+    select ${columns} from checkout.sessions where partner_id = ${partnerId}
+      ${afterId === null ? noSql : sql`and id < ${afterId}`}
+      ${customerId === null ? noSql : sql`and customer_id = ${customerId}`}
+      ${creditorReference === null ? noSql : sql`and creditor_reference = ${creditorReference}`}
+      ${createdFrom === null ? noSql : sql`and created_at >= ${createdFrom}`}
+      ${createdTo === null ? noSql : sql`and created_at < ${createdTo}`}
+    order by id desc limit ${limit + 1}`)
+}
+
+/** Inserts the row of an address if it is missing, and locks it: this serialises sessions that may create its customer. */
+export async function lockEmail(tx: Tx, partnerId: string, email: string, now: Date): Promise<void> {
+  await tx.run(sql`/* checkout.lockEmail */
+    insert into checkout.payer_emails (partner_id, email, created_at)
+    values (${partnerId}, lower(${email}::text), ${now}) on conflict (partner_id, email) do nothing`)
+  await tx.run(sql`/* checkout.lockEmail */
+    select 1 from checkout.payer_emails where partner_id = ${partnerId} and email = lower(${email}::text) for update`)
+}
+
+export type VisitRow = {
+  readonly partnerId: string
+  readonly sessionId: string
+  readonly ipAddress: string
+  readonly bankCountry: string
+  readonly startedAt: Date
+  readonly payerName: string | null
+  readonly decision: Decision | null
+}
+export type Decision = 'approved' | 'rejected'
+
+/** True: the payer begins. False: the payer has begun before. */
+export async function insertVisit(
+  tx: Tx,
+  { partnerId, sessionId, ipAddress, bankCountry, startedAt }: Omit<VisitRow, 'payerName' | 'decision'>,
+): Promise<boolean> {
+  const inserted = await tx.run(sql`/* checkout.insertVisit */
+    insert into checkout.sandbox_visits (partner_id, session_id, ip_address, bank_country, started_at)
+    values (${partnerId}, ${sessionId}, ${ipAddress}, ${bankCountry}, ${startedAt})
+    on conflict (partner_id, session_id) do nothing`)
+  return inserted === 1
+}
+
+export type SessionKey = { readonly partnerId: string; readonly id: string }
+
+export function visitsBySessions(tx: Tx, keys: readonly SessionKey[]): Promise<readonly VisitRow[]> {
+  return tx.rows<VisitRow>(sql`/* checkout.visitsBySessions */
+    select partner_id, session_id, ip_address, bank_country, started_at, payer_name, decision
+    from checkout.sandbox_visits
+    where ${ofPartners(keys.map((key) => key.partnerId))} and session_id = any(${keys.map((key) => key.id)}::uuid[])`)
+}
+
+/** After the decision the name stays. */
+export async function nameVisitor(tx: Tx, { partnerId, id }: SessionKey, name: string): Promise<void> {
+  await tx.run(sql`/* checkout.nameVisitor */
+    update checkout.sandbox_visits set payer_name = ${name}
+    where partner_id = ${partnerId} and session_id = ${id} and decision is null`)
+}
+
+/** The visit with the decision, if this is the first one. */
+export function decideVisit(
+  tx: Tx,
+  { partnerId, id }: SessionKey,
+  decision: Decision,
+  now: Date,
+): Promise<VisitRow | undefined> {
+  return tx.row<VisitRow>(sql`/* checkout.decideVisit */
+    update checkout.sandbox_visits set decision = ${decision}, decided_at = ${now}
+    where partner_id = ${partnerId} and session_id = ${id} and decision is null and payer_name is not null
+    returning partner_id, session_id, ip_address, bank_country, started_at, payer_name, decision`)
+}

@@ -1,0 +1,16 @@
+/** Commands for chain connectors: their keys, which are never printed, and the parties of their payments. */
+import { ConfigError } from '../config.ts'
+import { travelRuleOf } from '../rails/index.ts'
+import type { Context } from './context.ts'
+import { type Options, required } from './options.ts'
+
+export const walletCommands = {
+  /** May be repeated: keys that exist stay. */
+  'wallet-key create': ({ service }: Context) => service.chainKeys.create(),
+  'travel-rule show': async ({ service, db }: Context, options: Options) => {
+    const hash = required(options, 'hash')
+    const found = await travelRuleOf(db, service.sealer, hash)
+    if (found === undefined) throw new ConfigError(`operator: no payment has the transaction ${hash}`)
+    return found
+  },
+}

@@ -1,0 +1,23 @@
+/** HTML as a value: a template escapes every text that is put into it. */
+export type Html = { readonly html: string }
+type Part = Html | string | number | undefined | false | readonly Html[]
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+const escape = (text: string): string => text.replace(/[&<>"']/g, (char) => entities[char] ?? '')
+
+function write(part: Part): string {
+  if (part === undefined || part === false) return ''
+  if (typeof part === 'string' || typeof part === 'number') return escape(String(part))
+  return 'html' in part ? part.html : part.map(({ html }) => html).join('')
+}
+
+/** An undefined or false part is empty, so that a template can say when something is shown. */
+export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
+  return { html: strings.reduce((text, next, at) => text + write(parts[at - 1]) + next) }
+}

@@ -1,0 +1,36 @@
+/** The language of a page: `?lang=` first, then `Accept-Language` (RFC 9110, section 12.5.4), else English. */
+import { de } from './texts/de.ts'
+import { en, type Texts } from './texts/en.ts'
+import { es } from './texts/es.ts'
+import { fr } from './texts/fr.ts'
+import { lt } from './texts/lt.ts'
+
+export const languages = ['en', 'de', 'fr', 'es', 'lt'] as const
+export type Language = (typeof languages)[number]
+
+export const texts: Readonly<Record<Language, Texts>> = { en, de, fr, es, lt }
+
+const isLanguage = (text: string): text is Language => languages.some((language) => language === text)
+
+/** The languages of a browser, the preferred first; those with `q=0` are excluded. */
+function accepted(header: string): readonly string[] {
+  return header
+    .split(',')
+    .map((item) => {
+      const [tag = '', ...parameters] = item.split(';').map((part) => part.trim().toLowerCase())
+      const quality = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2)
+      return { tag: tag.split('-', 1)[0] ?? '', quality: quality === undefined ? 1 : Number(quality) || 0 }
+    })
+    .filter(({ quality }) => quality > 0)
+    .toSorted((left, right) => right.quality - left.quality)
+    .map(({ tag }) => tag)
+}
+
+export function languageOf(chosen: string | null, header: string | undefined): Language {
+  if (chosen !== null && isLanguage(chosen)) return chosen
+  return accepted(header ?? '').find(isLanguage) ?? 'en'
+}
+
+/** Replaces `{name}` in a text. */
+export const fill = (text: string, values: Readonly<Record<string, string>>): string =>
+  text.replaceAll(/\{(\w+)\}/g, (placeholder, name: string) => values[name] ?? placeholder)

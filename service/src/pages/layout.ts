@@ -1,0 +1,84 @@
+/** The frame of every page: head, band of the sandbox, card, languages. */
+import { html, type Html } from './html.ts'
+import { type Language, languages, texts } from './language.ts'
+import type { Texts } from './texts/en.ts'
+
+/** What a page needs to know of its request. All links are relative, so that PUBLIC_URL may have a path. */
+export type View = {
+  readonly language: Language
+  readonly t: Texts
+  /** From the page to `/checkout/`: empty or `../`. */
+  readonly root: string
+  /** `?lang=..` if the reader chose the language on the page: kept in links and forms. */
+  readonly query: string
+  readonly sandbox: boolean
+  readonly css: string
+  readonly js: string
+}
+
+export type Page = {
+  readonly title: string
+  readonly main: Html
+  /** Of the live status: the script reads them. */
+  readonly state?: string
+  readonly statusUrl?: string
+  readonly expiresAt?: string
+  readonly serverTime?: string
+  /** Of the bank's page, which looks different from the payment page. */
+  readonly look?: 'bank' | 'message'
+}
+
+export function layout(view: View, page: Page): string {
+  const { language, t, root, css, js, sandbox } = view
+  const { html: text } = html`<!doctype html>
+    <html lang="${language}">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>${page.title}</title>
+        <link rel="icon" href="data:," />
+        <link rel="stylesheet" href="${root}assets/${css}" />
+        <script type="module" src="${root}assets/${js}"></script>
+      </head>
+      <body class="${page.look ?? 'payment'}">
+        ${sandbox && html`<header class="band">${t.sandbox}</header> `}
+        <main
+          id="main"
+          data-state="${page.state ?? ''}"
+          data-status="${page.statusUrl ?? ''}"
+          data-expires="${page.expiresAt ?? ''}"
+          data-now="${page.serverTime ?? ''}"
+        >
+          ${page.main}
+        </main>
+        <p id="live" class="away" role="status"></p>
+        ${page.look !== 'message' && languageLinks(language, t)}
+      </body>
+    </html> `
+  return text
+}
+
+const languageLinks = (language: Language, t: Texts): Html =>
+  html`<nav class="languages" aria-label="${t.languages}">
+    ${languages.map((each) => languageLink(each, language))}
+  </nav> `
+
+const languageLink = (each: Language, current: Language): Html =>
+  each === current
+    ? html`<a lang="${each}" hreflang="${each}" href="?lang=${each}" aria-current="true"
+        >${texts[each].languageName}</a
+      > `
+    : html`<a lang="${each}" hreflang="${each}" href="?lang=${each}">${texts[each].languageName}</a> `
+
+/** A page that says what went wrong. */
+export function messagePage(view: View, title: string, text: string): string {
+  const main = html`<div class="card">
+    <h1 class="outcome">${title}</h1>
+    <p>${text}</p>
+  </div>`
+  return layout(view, { title, main, look: 'message' })
+}
+
+export const country = (code: string, language: Language): string =>
+  new Intl.DisplayNames(language, { type: 'region' }).of(code) ?? code

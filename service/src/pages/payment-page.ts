@@ -1,0 +1,196 @@
+/** The payment page: what to pay and how, the progress, or the outcome. */
+import { amountText } from '../kernel/index.ts'
+import { epcText, type Payment } from '../modules/checkout/index.ts'
+import { html, type Html } from './html.ts'
+import { fill } from './language.ts'
+import { country, layout, type View } from './layout.ts'
+import { qrCode } from './qr.ts'
+
+export type Shown = { readonly payment: Payment; readonly token: string; readonly now: Date }
+
+/** Changes whenever the page changes. */
+export const stateOf = ({ depositStatus, mayPay, visit }: Payment): string =>
+  [depositStatus, mayPay ? 'payable' : 'over', visit?.decision ?? (visit ? 'begun' : 'new')].join('-')
+
+export function amountIn({ amount, currency }: Payment, { language }: View): string {
+  // The text of the number, because a binary number does not hold every amount.
+  const text = amountText(amount, currency) as `${number}`
+  return new Intl.NumberFormat(language, { style: 'currency', currency }).format(text)
+}
+
+/** As banks print them. */
+export const inFours = (text: string): string => text.replaceAll(/(.{4})(?=.)/g, '$1 ')
+
+export function paymentPage(view: View, shown: Shown): string {
+  const { payment, token, now } = shown
+  const amount = amountIn(payment, view)
+  const isFinal = ['Completed', 'Failed', 'Expired'].includes(payment.status)
+  return layout(view, {
+    title: `${headingOf(view, payment)} · ${payment.payee}`,
+    state: stateOf(payment),
+    ...(isFinal ? {} : { statusUrl: `${token}/status`, serverTime: now.toISOString() }),
+    ...(payment.mayPay ? { expiresAt: payment.expiresAt.toISOString() } : {}),
+    main: html`<div class="card">
+      ${payment.mayPay ? toPay(view, shown, amount) : underWay(view, payment, amount)}
+      ${payment.returnUrl !== null && wayBack(view, payment.returnUrl)}
+    </div>`,
+  })
+}
+
+/** What the page says in one line: the title of the tab, and what a screen reader hears when the status changes. */
+function headingOf(view: View, payment: Payment): string {
+  const { t } = view
+  if (payment.mayPay) return fill(t.titleOpen, { amount: amountIn(payment, view), payee: payment.payee })
+  switch (payment.status) {
+    case 'Completed':
+      return t.completed
+    case 'Failed':
+      return t.failed
+    case 'Expired':
+      return t.expired
+    case 'Open':
+    case 'Processing':
+      return hasBegun(payment) ? t.processing : t.timeOver
+  }
+}
+
+/** The bank has the payment, or soon will. Else the time is over, and the expiry follows in a moment. */
+const hasBegun = ({ depositStatus, visit }: Payment): boolean =>
+  ['Submitted', 'Accepted'].includes(depositStatus) || Boolean(visit?.decision)
+
+function toPay(view: View, shown: Shown, amount: string): Html {
+  const { t, language } = view
+  const { payment } = shown
+  const time = new Intl.DateTimeFormat(language, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
+  return html`<header>
+      <p class="eyebrow">${fill(t.payTo, { payee: payment.payee })}</p>
+      <h1 class="amount" tabindex="-1">${amount}</h1>
+      <p class="timer" data-left="${t.timeLeft}" data-over="${t.timeOver}">
+        ${fill(t.payBy, { time: `${time.format(payment.expiresAt)} UTC` })}
+      </p>
+    </header>
+    ${payment.bankCountries.length > 0 && bankForm(view, shown)} ${transfer(view, payment, amount)}`
+}
+
+function bankForm({ t, query, language }: View, { payment, token }: Shown): Html {
+  const { bankCountries, paymentCountry, proposedCountry, visit } = payment
+  const options = bankCountries.map((code) =>
+    code === proposedCountry
+      ? html`<option value="${code}" selected>${country(code, language)}</option>`
+      : html`<option value="${code}">${country(code, language)}</option>`,
+  )
+  const choice = html`<label for="country">${t.bankCountry}</label>
+    <select id="country" name="country" autocomplete="country">
+      ${options}
+    </select>`
+  return html`<section aria-labelledby="with-bank">
+    <h2 id="with-bank">${t.withBank}</h2>
+    <p>${t.withBankText}</p>
+    <form method="post" action="${token}/pay${query}">
+      ${paymentCountry === null && visit === undefined && choice}
+      <button type="submit" class="primary">${visit === undefined ? t.withBank : t.continueAtBank}</button>
+    </form>
+  </section>`
+}
+
+function transfer({ t }: View, payment: Payment, amount: string): Html {
+  const { payee, iban, bic, creditorReference, currency } = payment
+  const epc = epcText(payment)
+  const rows = [
+    row(t.recipient, payee, payee, t.copy),
+    row(t.iban, inFours(iban), iban, t.copy, true),
+    ...(bic === null ? [] : [row(t.bic, bic, bic, t.copy, true)]),
+    row(t.amount, amount, amountText(payment.amount, currency), t.copy),
+    row(t.reference, inFours(creditorReference), creditorReference, t.copy, true),
+  ]
+  const code =
+    epc === undefined
+      ? undefined
+      : html`<figure>
+          ${qrCode(epc, t.qrLabel)}
+          <figcaption>${t.scan}</figcaption>
+        </figure>`
+  return html`<section aria-labelledby="by-transfer">
+    <h2 id="by-transfer">${t.byTransfer}</h2>
+    <p>${t.byTransferText}</p>
+    <div class="transfer">
+      <dl data-copied="${t.copied}">${rows}</dl>
+      ${code}
+    </div>
+  </section>`
+}
+
+/** The copy buttons need JavaScript, and are hidden without it. */
+const row = (name: string, shown: string, copied: string, copy: string, isCode = false): Html =>
+  html`<div>
+    <dt>${name}</dt>
+    <dd>
+      <span class="${isCode ? 'code' : 'value'}">${shown}</span
+      ><button type="button" class="copy" data-copy="${copied}" hidden>
+        ${copy}<span class="away"> ${name}</span>
+      </button>
+    </dd>
+  </div> `
+
+const marks = {
+  Completed: 'M5 13l4 4L19 7',
+  Failed: 'M6 6l12 12M18 6L6 18',
+  Expired: 'M12 7v5l3 2M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18',
+} as const
+
+function underWay(view: View, payment: Payment, amount: string): Html {
+  const { t } = view
+  const { status, payee } = payment
+  const facts = html`<dl class="facts">
+    <div>
+      <dt>${t.recipient}</dt>
+      <dd>${payee}</dd>
+    </div>
+    <div>
+      <dt>${t.amount}</dt>
+      <dd>${amount}</dd>
+    </div>
+    <div>
+      <dt>${t.reference}</dt>
+      <dd class="code">${inFours(payment.creditorReference)}</dd>
+    </div>
+  </dl>`
+  if (status === 'Open' || status === 'Processing')
+    return html`<h1 class="outcome" tabindex="-1">${headingOf(view, payment)}</h1>
+      ${
+        hasBegun(payment) &&
+        html`<p>${t.processingText}</p>
+          ${progress(view, payment)}`
+      }
+      <noscript
+        ><p><a class="button" href="">${t.reload}</a></p></noscript
+      >
+      ${facts}`
+  const text = { Completed: t.completedText, Failed: t.failedText, Expired: t.expiredText }[status]
+  return html`<svg class="mark ${status.toLowerCase()}" viewBox="0 0 24 24" aria-hidden="true" focusable="false">
+      <path d="${marks[status]}" />
+    </svg>
+    <h1 class="outcome" tabindex="-1">${headingOf(view, payment)}</h1>
+    <p>${fill(text, { payee, amount })}</p>
+    ${facts}`
+}
+
+function progress({ t }: View, { depositStatus }: Payment): Html {
+  const reached = { Created: 1, Initiated: 1, Submitted: 1, Accepted: 2, Completed: 3, Failed: 3, Expired: 3 }[
+    depositStatus
+  ]
+  const steps = [t.stepBegun, t.stepBank, t.stepConfirmed, t.stepCredited].map((name, at) =>
+    at === reached
+      ? html`<li class="now" aria-current="step">${name}</li>`
+      : html`<li class="${at < reached ? 'done' : 'next'}">${name}</li>`,
+  )
+  return html`<ol class="steps" aria-label="${t.progress}">
+    ${steps}
+  </ol>`
+}
+
+/** The form of the URL was checked when the session was opened. */
+const wayBack = ({ t }: View, returnUrl: string): Html =>
+  html`<p class="back">
+    <a href="${returnUrl}" rel="noreferrer">${fill(t.back, { host: new URL(returnUrl).host })}</a>
+  </p>`

@@ -1,0 +1,30 @@
+/** A QR code as an SVG of one path. Black on white with its quiet zone, also in a dark page: scanners need that. */
+import qrcode from 'qrcode'
+import { html, type Html } from './html.ts'
+
+/** ISO 18004 asks for four modules around the code. */
+const quietModules = 4
+
+export function qrCode(text: string, label: string): Html {
+  // EPC069-12: error correction level M, version 13 at most, which 331 bytes never exceed.
+  const { size, data } = qrcode.create(text, { errorCorrectionLevel: 'M' }).modules
+  const runs: string[] = []
+  for (let row = 0; row < size; row += 1)
+    for (let column = 0; column < size; column += 1) {
+      const start = column
+      while (column < size && data[row * size + column]) column += 1
+      if (column > start)
+        runs.push(`M${start + quietModules} ${row + quietModules}h${column - start}v1h-${column - start}z`)
+    }
+  const edge = size + 2 * quietModules
+  return html`<svg
+    class="qr"
+    role="img"
+    aria-label="${label}"
+    viewBox="0 0 ${edge} ${edge}"
+    shape-rendering="crispEdges"
+  >
+    <path fill="#fff" d="M0 0h${edge}v${edge}H0z" />
+    <path fill="#000" d="${runs.join('')}" />
+  </svg>`
+}

@@ -1,0 +1,160 @@
+/** The routes of the pages: which page a request gets, and what a form does. */
+import type { PublicAnswer, PublicRequest, PublicRoute, PublicSite } from '../api/index.ts'
+import type { Clock } from '../kernel/index.ts'
+import type { Checkout, Payment } from '../modules/checkout/index.ts'
+import { compressed, pageHeaders } from './answer.ts'
+import { type Assets, readAssets } from './assets.ts'
+import { bankPage, nameCharsMax } from './bank-page.ts'
+import { languageOf, texts } from './language.ts'
+import { messagePage, type View } from './layout.ts'
+import { paymentPage, type Shown, stateOf } from './payment-page.ts'
+
+type SiteDeps = {
+  readonly checkout: Pick<Checkout, 'payment' | 'begin' | 'signIn' | 'decide'>
+  readonly clock: Clock
+  /** Says on each page that no real money moves. */
+  readonly sandbox: boolean
+}
+
+export async function createCheckoutSite(deps: SiteDeps): Promise<PublicSite> {
+  const assets = await readAssets()
+  const viewOf = createViewOf(deps, assets)
+  return {
+    routes: [assetRoute(assets, viewOf), ...paymentRoutes(deps, viewOf), ...bankRoutes(deps, viewOf)],
+    refused: (request, { status }) => page(request, status, failurePage(viewOf(request), status)),
+  }
+}
+
+type ViewOf = (request: PublicRequest) => View
+
+/** `/checkout/{token}` is one level below the root of the pages. */
+const rootOf = (path: string): string => '../'.repeat(Math.max(0, path.split('/').length - 3))
+
+const createViewOf =
+  ({ sandbox }: SiteDeps, { css, js }: Assets): ViewOf =>
+  ({ path, query, headers }) => {
+    const chosen = new URLSearchParams(query).get('lang')
+    const language = languageOf(chosen, headers['accept-language'])
+    const kept = chosen === language ? `?lang=${language}` : ''
+    return { language, t: texts[language], root: rootOf(path), query: kept, sandbox, css, js }
+  }
+
+function failurePage(view: View, status: number): string {
+  const { t } = view
+  if (status === 404) return messagePage(view, t.notFound, t.notFoundText)
+  return status === 429 ? messagePage(view, t.tooMany, t.tooManyText) : messagePage(view, t.broken, t.brokenText)
+}
+
+const page = ({ headers }: PublicRequest, status: number, body: string): PublicAnswer => {
+  const all = { ...pageHeaders, 'content-type': 'text/html; charset=utf-8' }
+  return compressed({ status, headers: all, body }, headers['accept-encoding'], 'quick')
+}
+
+/** After a form: the browser asks for the page, so that a reload does not send the form again. */
+const seeOther = (location: string): PublicAnswer => ({
+  status: 303,
+  headers: { ...pageHeaders, location },
+  body: '',
+})
+
+const assetRoute = (assets: Assets, viewOf: ViewOf): PublicRoute => ({
+  method: 'GET',
+  path: '/checkout/assets/{name}',
+  handle: (request) =>
+    assets.find(request.params['name'] ?? '', request.headers['accept-encoding']) ??
+    page(request, 404, failurePage(viewOf(request), 404)),
+})
+
+function createShow({ checkout, clock }: SiteDeps) {
+  return async (request: PublicRequest): Promise<Shown> => {
+    const token = request.params['token'] ?? ''
+    return { payment: await checkout.payment(token), token, now: clock.now() }
+  }
+}
+
+function paymentRoutes(deps: SiteDeps, viewOf: ViewOf): readonly PublicRoute[] {
+  const show = createShow(deps)
+  return [
+    {
+      method: 'GET',
+      path: '/checkout/{token}',
+      handle: async (request) => page(request, 200, paymentPage(viewOf(request), await show(request))),
+    },
+    {
+      method: 'GET',
+      path: '/checkout/{token}/status',
+      handle: async (request) => status(request, (await show(request)).payment),
+    },
+    {
+      method: 'POST',
+      path: '/checkout/{token}/pay',
+      handle: async (request) => {
+        const { query } = viewOf(request)
+        const chosen = new URLSearchParams(request.body.toString('utf8')).get('country') ?? undefined
+        const token = request.params['token'] ?? ''
+        const begun = await deps.checkout.begin(token, request.ip, chosen)
+        return seeOther(begun ? `bank${query}` : `../${token}${query}`)
+      },
+    },
+  ]
+}
+
+/** Polled by the script of each open page: answered without a body while nothing has changed. */
+function status({ headers }: PublicRequest, payment: Payment): PublicAnswer {
+  const etag = `"${stateOf(payment)}"`
+  const all = { ...pageHeaders, 'content-type': 'application/json; charset=utf-8', etag }
+  if (headers['if-none-match'] === etag) return { status: 304, headers: all, body: '' }
+  return { status: 200, headers: all, body: JSON.stringify({ status: payment.status, state: stateOf(payment) }) }
+}
+
+/** The bank has pages once the payer has begun there and until there is a decision. */
+const isAtBank = ({ bankCountries, mayPay, visit }: Payment): boolean =>
+  bankCountries.length > 0 && mayPay && visit !== undefined
+
+function bankRoutes(deps: SiteDeps, viewOf: ViewOf): readonly PublicRoute[] {
+  const { checkout } = deps
+  const show = createShow(deps)
+  const back = (request: PublicRequest, steps: string) =>
+    seeOther(`${steps}${request.params['token'] ?? ''}${viewOf(request).query}`)
+  const decide = (word: 'approve' | 'reject', decision: 'approved' | 'rejected'): PublicRoute => ({
+    method: 'POST',
+    path: `/checkout/{token}/bank/${word}`,
+    handle: async (request) => {
+      await checkout.decide(request.params['token'] ?? '', decision)
+      return back(request, '../../')
+    },
+  })
+  return [
+    {
+      method: 'GET',
+      path: '/checkout/{token}/bank',
+      handle: async (request) => {
+        const shown = await show(request)
+        if (!isAtBank(shown.payment)) return back(request, '../')
+        const isWrong = new URLSearchParams(request.query).get('name') === 'wrong'
+        return page(request, isWrong ? 400 : 200, bankPage(viewOf(request), shown, isWrong))
+      },
+    },
+    {
+      method: 'POST',
+      path: '/checkout/{token}/bank/sign-in',
+      handle: async (request) => {
+        const shown = await show(request)
+        if (!isAtBank(shown.payment)) return back(request, '../../')
+        const name = readName(request.body)
+        const view = viewOf(request)
+        if (name === undefined) return seeOther(`../bank${view.query === '' ? '?' : `${view.query}&`}name=wrong`)
+        await checkout.signIn(shown.token, name)
+        return seeOther(`../bank${view.query}`)
+      },
+    },
+    decide('approve', 'approved'),
+    decide('reject', 'rejected'),
+  ]
+}
+
+/** One line of text; undefined: it is none. */
+function readName(body: Buffer): string | undefined {
+  const name = new URLSearchParams(body.toString('utf8')).get('name')?.replaceAll(/\s+/gu, ' ').trim() ?? ''
+  return name === '' || Array.from(name).length > nameCharsMax || /\p{Cc}/u.test(name) ? undefined : name
+}

@@ -1,0 +1,339 @@
+/**
+ * The payment page and the sandbox bank's page in a real browser: with and without JavaScript, by keyboard, in both themes and
+ * on both sizes. A blocked, failed or foreign request fails the test, and so does any finding of axe.
+ */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { type IncomingMessage, request } from 'node:http'
+import { createRequire } from 'node:module'
+import { after, before, test } from 'node:test'
+import { brotliDecompressSync } from 'node:zlib'
+import chromium from '@sparticuz/chromium'
+import { type Browser, type BrowserContext, chromium as playwright, type Page } from 'playwright-core'
+import { type JsonObject, success, textAt } from '../support/client.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { until } from '../support/until.ts'
+import { finalTransaction } from '../support/world.ts'
+
+/** The package contains a binary for Linux on x64 only. */
+const skip = process.platform !== 'linux' || process.arch !== 'x64' ? 'no browser for this platform' : false
+
+const desktop = { width: 1280, height: 900 }
+const phone = { width: 390, height: 844 }
+const unwanted = new Set(['--disable-web-security', '--single-process', '--no-zygote'])
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+let service: TestService
+let browser: Browser
+before(async () => {
+  if (skip !== false) return
+  service = await startTestService({ env: { SANDBOX_BANK_DELAY_MS: '300', PAGE_RATE_PER_SECOND: '1000' } })
+  browser = await playwright.launch({
+    args: chromium.args.filter((flag) => !unwanted.has(flag)),
+    executablePath: await chromium.executablePath(),
+    headless: true,
+  })
+})
+after(async () => {
+  await browser?.close()
+  await service?.dispose()
+})
+
+async function openSession(fields: JsonObject = {}): Promise<JsonObject> {
+  const body = { amount: 49.9, currency: 'EUR', idempotencyKey: randomUUID(), customer: { email: 'ada@example.com' } }
+  return success(await service.client.post('/v1/checkout/sessions', { ...body, ...fields }))
+}
+const simulate = (session: JsonObject, body: JsonObject) =>
+  service.client.post(`/v1/simulations/checkout/sessions/${textAt(session, 'sessionId')}`, body)
+
+type Options = Parameters<Browser['newContext']>[0]
+
+/** A page that fails the test if a policy blocks something, or a request fails or leaves the origin. */
+async function visit(url: string, options: Options = {}, expected: readonly string[] = []) {
+  const context = await browser.newContext({ viewport: desktop, locale: 'en', ...options })
+  const page = await context.newPage()
+  const failures: string[] = []
+  page.on('console', (message) => void (message.type() === 'error' && failures.push(message.text())))
+  page.on('pageerror', (error) => void failures.push(String(error)))
+  page.on('request', (request) => {
+    if (!request.url().startsWith(`${service.baseUrl}/`) && !request.url().startsWith('data:'))
+      failures.push(request.url())
+  })
+  await page.addInitScript(
+    "addEventListener('securitypolicyviolation', (event) => console.error('blocked: ' + event.blockedURI))",
+  )
+  await page.goto(url)
+  const close = async () => {
+    assert.deepEqual(
+      failures.filter((failure) => !expected.some((text) => failure.includes(text))),
+      [],
+    )
+    await context.close()
+  }
+  return { page, context, close }
+}
+
+const heading = (page: Page) => page.locator('h1').innerText()
+
+/** The payer signs in at the bank. */
+async function toDecision(page: Page): Promise<void> {
+  await page.locator('button.primary').click()
+  await page.locator('#name').fill('Grace Hopper')
+  await page.locator('button.primary').click()
+}
+
+test('a payer pays with the bank page, and the page shows it without a reload', { skip }, async () => {
+  const session = await openSession({ returnUrl: 'https://shop.example.com/orders/42' })
+  const { page, close } = await visit(textAt(session, 'url'))
+  assert.equal(await heading(page), '€49.90')
+  assert.equal(await page.locator('html').getAttribute('lang'), 'en')
+  assert.match(await page.locator('.timer').innerText(), /^Time left (1:00:00|59:\d\d)$/)
+  assert.equal(await page.locator('.back a').getAttribute('href'), 'https://shop.example.com/orders/42')
+  assert.equal(await page.locator('svg.qr').count(), 1)
+  await toDecision(page)
+  assert.equal(await heading(page), 'Confirm the payment')
+  await page.getByRole('button', { name: 'Approve' }).click()
+  let navigations = 0
+  page.on('framenavigated', () => void (navigations += 1))
+  await page.locator('.mark.completed').waitFor()
+  assert.equal(navigations, 0)
+  assert.equal(await page.locator('#live').innerText(), 'Paid · Sandbox Partner')
+  assert.equal(await page.title(), 'Paid · Sandbox Partner')
+  await close()
+  const transaction = await finalTransaction(service.client, textAt(session, 'reference'))
+  assert.equal(transaction.status, 'Completed')
+  assert.equal(transaction.type, 'CustomerDeposit')
+})
+
+test('without JavaScript the payer pays as well; only the copy buttons are hidden', { skip }, async () => {
+  const session = await openSession()
+  const { page, close } = await visit(textAt(session, 'url'), { javaScriptEnabled: false, viewport: phone })
+  assert.equal(await page.locator('.copy:visible').count(), 0)
+  assert.match(await page.locator('.timer').innerText(), /^Pay by .+ UTC$/)
+  await toDecision(page)
+  await page.getByRole('button', { name: 'Approve' }).click()
+  await until('the page shows the outcome after a reload', async () => {
+    await page.reload()
+    return (await page.locator('.mark.completed').count()) === 1
+  })
+  await close()
+})
+
+test('the copy buttons copy what a bank wants, without blanks, and say so', { skip }, async () => {
+  const session = await openSession()
+  const { page, context, close } = await visit(textAt(session, 'url'))
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+  for (const [name, text] of [
+    ['Copy IBAN', textAt(session, 'iban')],
+    ['Copy Amount', '49.90'],
+    ['Copy Reference', textAt(session, 'creditorReference')],
+  ] as const) {
+    await page.getByRole('button', { name }).click()
+    await page.getByText('Copied', { exact: true }).first().waitFor()
+    assert.equal(await page.evaluate('navigator.clipboard.readText()'), text)
+  }
+  await close()
+})
+
+test(
+  'an open page follows what happens elsewhere: a credit by reference, an end by the partner',
+  { skip },
+  async () => {
+    const [paid, ended] = [await openSession(), await openSession()]
+    const first = await visit(textAt(paid, 'url'))
+    const second = await visit(textAt(ended, 'url'))
+    success(await simulate(paid, { step: 'credit' }))
+    success(await service.client.post(`/v1/checkout/sessions/${textAt(ended, 'sessionId')}/expire`))
+    await first.page.locator('.mark.completed').waitFor()
+    await second.page.locator('.mark.expired').waitFor()
+    assert.equal(await heading(second.page), 'The time to pay is over')
+    await first.close()
+    await second.close()
+  },
+)
+
+test('the language is the one that the browser wants, and a chosen one stays on the way', { skip }, async () => {
+  const session = await openSession()
+  for (const [locale, text] of [
+    ['de-AT', 'Selbst überweisen'],
+    ['fr', 'Faire le virement vous-même'],
+    ['es-MX', 'Hacer la transferencia usted mismo'],
+    ['lt', 'Pervesti patiems'],
+    ['ja', 'Transfer it yourself'],
+  ] as const) {
+    const { page, close } = await visit(textAt(session, 'url'), { locale })
+    assert.equal(await page.locator('#by-transfer').innerText(), text)
+    assert.equal(await page.locator('html').getAttribute('lang'), locale === 'ja' ? 'en' : locale.slice(0, 2))
+    await close()
+  }
+  const { page, close } = await visit(textAt(session, 'url'))
+  await page.getByRole('link', { name: 'Deutsch' }).click()
+  await toDecision(page)
+  assert.equal(await heading(page), 'Zahlung bestätigen')
+  await page.getByRole('button', { name: 'Ablehnen' }).click()
+  await page.locator('.mark.failed').waitFor()
+  assert.equal(await heading(page), 'Die Zahlung kam nicht zustande')
+  await close()
+})
+
+test('a keyboard reaches every control in the order of reading, with a visible focus', { skip }, async () => {
+  const session = await openSession({ returnUrl: 'https://shop.example.com/' })
+  const { page, close } = await visit(textAt(session, 'url'))
+  const reached: unknown[] = []
+  for (let presses = 0; presses < 13; presses += 1) {
+    await page.keyboard.press('Tab')
+    const [name, outline] = (await page.evaluate(`(() => {
+      const { activeElement: at } = document
+      return [at.innerText.replace(/\\s+/g, ' ').trim() || at.id, getComputedStyle(at).outlineWidth]
+    })()`)) as [string, string]
+    assert.equal(outline, '3px', name)
+    reached.push(name.startsWith('Germany') ? 'country' : name)
+  }
+  assert.deepEqual(reached, [
+    'country',
+    'Pay with your bank',
+    'Copy Recipient',
+    'Copy IBAN',
+    'Copy BIC',
+    'Copy Amount',
+    'Copy Reference',
+    'Back to shop.example.com',
+    'English',
+    'Deutsch',
+    'Français',
+    'Español',
+    'Lietuvių',
+  ])
+  await page.locator('button.primary').focus()
+  await page.keyboard.press('Enter')
+  await page.locator('#name').focus()
+  await page.keyboard.type('Grace Hopper')
+  await page.keyboard.press('Enter')
+  await page.getByRole('button', { name: 'Approve' }).focus()
+  await page.keyboard.press('Space')
+  await page.locator('.mark.completed').waitFor()
+  await close()
+})
+
+test('what a screen reader hears is the content of the page, in its order', { skip }, async () => {
+  const session = await openSession()
+  const { page, close } = await visit(textAt(session, 'url'))
+  const snapshot = await page.locator('main').ariaSnapshot()
+  const order = [
+    'heading "€49.90"',
+    'Pay with your bank',
+    'combobox "Country of your bank"',
+    'IBAN',
+    'Copy IBAN',
+    'Reference',
+    'img "QR code',
+  ]
+  const places = order.map((text) => snapshot.indexOf(text))
+  assert.ok(!places.includes(-1), snapshot)
+  assert.deepEqual(
+    places,
+    places.toSorted((left, right) => left - right),
+    snapshot,
+  )
+  await close()
+})
+
+/** Each state of the pages, left open in a context that takes the script of axe. */
+async function states(context: BrowserContext): Promise<ReadonlyMap<string, Page>> {
+  const pages = new Map<string, Page>()
+  const add = async (name: string, url: string) => {
+    const page = await context.newPage()
+    await page.goto(url)
+    pages.set(name, page)
+    return page
+  }
+  const url = async (fields: JsonObject = {}) =>
+    textAt(await openSession({ returnUrl: 'https://a.example/', ...fields }), 'url')
+  await add('open', await url())
+  await add('open in dollars', await url({ currency: 'USD' }))
+  await (await add('sign in', await url())).locator('button.primary').click()
+  const wrong = await add('wrong name', await url())
+  await wrong.locator('button.primary').click()
+  await wrong.goto(`${wrong.url()}?name=wrong`)
+  await toDecision(await add('decision', await url()))
+  const begun = await add('begun', await url())
+  await begun.locator('button.primary').click()
+  await begun.getByRole('link', { name: 'Leave without a decision' }).click()
+  const submitted = await openSession()
+  success(await simulate(submitted, { step: 'initiate' }))
+  success(await simulate(submitted, { step: 'submit' }))
+  const processing = await add('processing', textAt(submitted, 'url'))
+  await processing.locator('.steps').waitFor()
+  for (const [outcome, mark] of [
+    ['completed', '.completed'],
+    ['failed', '.failed'],
+    ['expired', '.expired'],
+  ] as const) {
+    const session = await openSession()
+    success(await simulate(session, { outcome }))
+    await (await add(outcome, textAt(session, 'url'))).locator(mark).waitFor()
+  }
+  await add('unknown link', `${service.baseUrl}/checkout/${'x'.repeat(64)}`)
+  return pages
+}
+
+test('axe finds nothing in any state, theme and size, and every control is 44 pixels high', { skip }, async () => {
+  const context = await browser.newContext({ viewport: desktop, locale: 'en', bypassCSP: true })
+  const findings: string[] = []
+  let runs = 0
+  for (const [name, page] of await states(context)) {
+    await page.evaluate(axe)
+    for (const colorScheme of ['light', 'dark'] as const)
+      for (const viewport of [desktop, phone]) {
+        await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+        await page.setViewportSize(viewport)
+        const { violations } = (await page.evaluate('axe.run(document, { resultTypes: ["violations"] })')) as {
+          violations: readonly { id: string; nodes: readonly { html: string }[] }[]
+        }
+        const where = `${name}, ${colorScheme}, ${viewport.width}`
+        findings.push(...violations.map(({ id, nodes }) => `${where}: ${id} ${nodes[0]?.html}`))
+        const low = (await page.evaluate(`[...document.querySelectorAll('button, select, input, a')]
+          .filter((each) => each.offsetParent && each.getBoundingClientRect().height < 44).map((each) => each.outerHTML)`)) as readonly string[]
+        findings.push(...low.map((each) => `${where}: too low: ${each}`))
+        const wide = await page.evaluate('document.documentElement.scrollWidth > innerWidth')
+        if (wide) findings.push(`${where}: scrolls sideways`)
+        runs += 1
+      }
+  }
+  await context.close()
+  assert.deepEqual(findings, [])
+  assert.equal(runs, 11 * 4)
+})
+
+test(
+  'the whole page is below 60 KB compressed, with long cache for what has a hash in its name',
+  { skip },
+  async () => {
+    const session = await openSession({ returnUrl: 'https://shop.example.com/orders/42' })
+    const headers = { 'accept-encoding': 'br', 'accept-language': 'de' }
+    // Not by fetch, which would decode the body.
+    const get = async (url: string) => {
+      const [answer] = (await once(request(url, { headers }).end(), 'response')) as [IncomingMessage]
+      return { headers: answer.headers, body: Buffer.concat(await answer.toArray()) }
+    }
+    const page = await get(textAt(session, 'url'))
+    assert.equal(page.headers['content-encoding'], 'br')
+    assert.equal(page.headers['cache-control'], 'no-store')
+    assert.equal(page.headers['referrer-policy'], 'no-referrer')
+    assert.equal(page.headers['set-cookie'], undefined)
+    const text = brotliDecompressSync(page.body).toString('utf8')
+    const files = [...text.matchAll(/(?:href|src)="(assets\/[^"]+)"/g)].map((match) => match[1] ?? '')
+    assert.equal(files.length, 2)
+    let bytes = page.body.length
+    for (const file of files) {
+      const asset = await get(new URL(file, textAt(session, 'url')).href)
+      assert.equal(asset.headers['cache-control'], 'public, max-age=31536000, immutable')
+      bytes += asset.body.length
+    }
+    assert.ok(bytes < 60_000, `${bytes} bytes`)
+    // Far less: a limit near what it is, so that a page that grows is seen.
+    assert.ok(bytes < 16_000, `${bytes} bytes`)
+  },
+)

@@ -1,0 +1,29 @@
+/** Runs the code of the checkout guide unchanged. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { startTestService } from '../support/service.ts'
+import { programOf } from './extract.ts'
+import { assertLine, runTypeScript } from './run.ts'
+
+const guide = new URL('../../docs/guides/checkout.md', import.meta.url)
+
+let service: Awaited<ReturnType<typeof startTestService>>
+before(async () => {
+  service = await startTestService()
+})
+after(() => service?.dispose())
+
+test('the TypeScript of the guide runs, and each session ends as the guide says', async () => {
+  const { text, blocks } = programOf(guide, 'ts')
+  assert.equal(blocks, 3)
+  const lines = await runTypeScript(service, text)
+  assertLine(lines, /^session Open, 49\.90 EUR$/)
+  assertLine(lines, /^pay to DE\d{20} with RF\d{2}[0-9A-Z]{16}$/)
+  assertLine(lines, /^page http:\/\/127\.0\.0\.1:\d+\/checkout\/[\w-]{64}$/)
+  assertLine(lines, /^paid by a transfer: Completed$/)
+  assertLine(lines, /^transaction CustomerDeposit Completed from Grace Hopper$/)
+  assertLine(lines, /^rejected at the bank: Failed$/)
+  assertLine(lines, /^one cent short: Failed$/)
+  assertLine(lines, /^ended by the shop: Expired$/)
+  assertLine(lines, /^after late money: Expired$/)
+})

@@ -1,0 +1,202 @@
+/**
+ * The pages of payers over real sockets: in one process, through a gateway process, and through a router of two cells. Then what
+ * no payer sends: forms of other sites, large bodies, many requests, and a call past the gateway.
+ */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import { type Cell, createCell, startRouter } from '../support/cells.ts'
+import { type Client, createClient, type JsonObject, success, textAt } from '../support/client.ts'
+import { stop } from '../support/program.ts'
+import { transactionOf } from '../support/world.ts'
+import { until } from '../support/until.ts'
+import { createTestService, type Running, type Service } from './processes.ts'
+
+let service: Service
+let single: Running
+let api: Running
+let gateway: Running
+let client: Client
+before(async () => {
+  service = await createTestService()
+  single = await service.role('serve')
+  api = await service.role('api')
+  gateway = await service.role('gateway', { API_URL: api.url, TRUSTED_PROXIES: '127.0.0.1' })
+  client = service.client(single.url, await service.operator('partner', 'create', '--name', 'Acme'))
+})
+after(() => service.close())
+
+const order = (): JsonObject => ({
+  amount: 49.9,
+  currency: 'EUR',
+  idempotencyKey: randomUUID(),
+  customer: { email: 'ada@example.com' },
+})
+const openSession = async (as = client): Promise<JsonObject> => success(await as.post('/v1/checkout/sessions', order()))
+/** The path of the page: the processes of the test have ports of their own. */
+const pathOf = (session: JsonObject) => new URL(textAt(session, 'url')).pathname
+
+const form = (
+  url: string,
+  fields: Readonly<Record<string, string>> = {},
+  headers: Readonly<Record<string, string>> = {},
+) => fetch(url, { method: 'POST', body: new URLSearchParams(fields), redirect: 'manual', headers })
+
+/** What a browser does: follows each answer to a form. Returns the page behind it. */
+async function submit(
+  url: string,
+  fields: Readonly<Record<string, string>> = {},
+  headers: Readonly<Record<string, string>> = {},
+) {
+  const answer = await form(url, fields, headers)
+  assert.equal(answer.status, 303, await answer.text())
+  return fetch(new URL(answer.headers.get('location') ?? '', url))
+}
+
+async function payAt(base: string, path: string, headers: Readonly<Record<string, string>> = {}): Promise<void> {
+  const page = await fetch(`${base}${path}`)
+  assert.equal(page.status, 200)
+  const style = /href="(assets\/[^"]+)"/.exec(await page.text())?.[1] ?? ''
+  assert.match((await fetch(new URL(style, `${base}${path}`))).headers.get('content-type') ?? '', /^text\/css/)
+  const bank = await submit(`${base}${path}/pay`, { country: 'NL' }, headers)
+  assert.match(await bank.text(), /Sandbox Bank, Netherlands/)
+  assert.match(await (await submit(`${base}${path}/bank/sign-in`, { name: 'Grace Hopper' })).text(), /Grace Hopper/)
+  const { status } = await submit(`${base}${path}/bank/approve`)
+  assert.equal(status, 200)
+}
+
+const completed = async (as: Client, session: JsonObject) =>
+  until('the session is completed', async () => {
+    const { status } = success(await as.get(`/v1/checkout/sessions/${textAt(session, 'sessionId')}`))
+    return status === 'Completed'
+  })
+
+/** The address of the payer's browser, as the event says it. */
+const addressOf = async (session: JsonObject) =>
+  until('the event has been fanned out', async () => {
+    const { data } = success(await client.get('/v1/events?limit=100'))
+    const events = (data as readonly { readonly data: JsonObject }[]).map((event) => event.data)
+    const initiated = events.find(
+      ({ eventType, sessionId }) =>
+        eventType === 'partner.customer.deposit.initiated' && sessionId === session.sessionId,
+    )
+    return initiated?.userIpAddress
+  })
+
+test('a payer pays in one process and through a gateway, which says where the browser is', async () => {
+  for (const [base, address] of [
+    // Without TRUSTED_PROXIES the header of a client is not believed.
+    [single.url, '127.0.0.1'],
+    [gateway.url, '198.51.100.77'],
+  ] as const) {
+    const session = await openSession()
+    await payAt(base, pathOf(session), { 'x-forwarded-for': '198.51.100.77' })
+    await completed(client, session)
+    const { debtorDetails } = await transactionOf(client, textAt(session, 'reference'))
+    assert.equal((debtorDetails as JsonObject).accountHolderName, 'Grace Hopper')
+    assert.equal(await addressOf(session), address)
+  }
+})
+
+test('the status is answered with 304 while nothing changes, also through a gateway', async () => {
+  const session = await openSession()
+  for (const base of [single.url, gateway.url]) {
+    const first = await fetch(`${base}${pathOf(session)}/status`)
+    assert.deepEqual(await first.json(), { status: 'Open', state: 'Created-payable-new' })
+    const again = await fetch(`${base}${pathOf(session)}/status`, {
+      headers: { 'if-none-match': first.headers.get('etag') ?? '' },
+    })
+    assert.equal(again.status, 304)
+  }
+})
+
+test('a page of a router comes from the cell of its partner', async () => {
+  const cells = (await Promise.all([createCell('one'), createCell('two')])) as [Cell, Cell]
+  await Promise.all(cells.map((cell) => cell.start()))
+  const router = await startRouter(cells, { TRUSTED_PROXIES: '127.0.0.1' })
+  try {
+    for (const cell of cells) {
+      const partner = createClient(router.url, await cell.createPartner('Acme'))
+      const session = await openSession(partner)
+      await payAt(router.url, pathOf(session))
+      await completed(partner, session)
+    }
+    assert.equal((await fetch(`${router.url}/checkout/${'x'.repeat(64)}`)).status, 404)
+  } finally {
+    await stop(router)
+    await Promise.all(cells.map((cell) => cell.dispose()))
+  }
+})
+
+test('404 as a page to an unknown link, and to one of another form', async () => {
+  for (const base of [single.url, gateway.url])
+    for (const token of ['x'.repeat(64), 'x', '%00', '..%2f..', 'x'.repeat(2000)]) {
+      const answer = await fetch(`${base}/checkout/${token}`, { headers: { 'accept-language': 'de' } })
+      assert.equal(answer.status, 404, token)
+      assert.match(answer.headers.get('content-type') ?? '', /^text\/html/)
+      assert.equal(answer.headers.get('cache-control'), 'no-store')
+      assert.match(await answer.text(), /Dieser Link ist ungültig/)
+    }
+})
+
+test('403 to a form that another site sends; `Origin: null` is our own page without a referrer', async () => {
+  const session = await openSession()
+  for (const base of [single.url, gateway.url]) {
+    const url = `${base}${pathOf(session)}/pay`
+    for (const headers of [
+      { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-site' },
+      { 'sec-fetch-site': 'none' },
+      { origin: 'https://evil.example' },
+    ])
+      assert.equal((await form(url, {}, headers)).status, 403, JSON.stringify(headers))
+    for (const headers of [{ 'sec-fetch-site': 'same-origin' }, { origin: 'null' }, { origin: base }])
+      assert.equal((await form(url, {}, headers)).status, 303, JSON.stringify(headers))
+  }
+})
+
+test('413 to a form of more than 16 KiB, and nothing has begun', async () => {
+  const session = await openSession()
+  for (const base of [single.url, gateway.url]) {
+    const url = `${base}${pathOf(session)}/pay`
+    assert.equal((await form(url, { country: 'D'.repeat(17_000) })).status, 413)
+    const chunks = new ReadableStream({
+      start: (stream) => {
+        stream.enqueue(new TextEncoder().encode(`country=${'D'.repeat(17_000)}`))
+        stream.close()
+      },
+    })
+    assert.equal((await fetch(url, { method: 'POST', body: chunks, duplex: 'half' })).status, 413)
+  }
+  assert.equal(success(await client.get(`/v1/checkout/sessions/${textAt(session, 'sessionId')}`)).status, 'Open')
+})
+
+test('429 as a page to an address that asks too often, and not to another one', async () => {
+  const limited = await service.role('serve', {
+    PAGE_RATE_PER_SECOND: '1',
+    PAGE_RATE_BURST: '3',
+    TRUSTED_PROXIES: '127.0.0.1',
+  })
+  const ask = (ip: string) => fetch(`${limited.url}/checkout/${'x'.repeat(64)}`, { headers: { 'x-forwarded-for': ip } })
+  const answers = await Promise.all(Array.from({ length: 8 }, () => ask('198.51.100.1')))
+  const refused = answers.filter(({ status }) => status === 429)
+  assert.ok(refused.length >= 4)
+  assert.ok(Number(refused[0]?.headers.get('retry-after')) >= 1)
+  assert.match((await refused[0]?.text()) ?? '', /Too many requests/)
+  assert.equal((await ask('198.51.100.2')).status, 404)
+})
+
+test('an api process serves pages to its gateway only', async () => {
+  const session = await openSession()
+  const page = await fetch(`${api.url}${pathOf(session)}`)
+  assert.equal(page.status, 401)
+  assert.ok(!(await page.text()).includes(textAt(session, 'iban').slice(0, 4)))
+})
+
+test('the log has no link', async () => {
+  const session = await openSession()
+  const token = pathOf(session).split('/').at(-1) ?? ''
+  await payAt(gateway.url, pathOf(session))
+  await fetch(`${single.url}${pathOf(session)}/unknown`)
+  for (const program of [single, api, gateway]) assert.ok(!`${program.stdout()}${program.stderr()}`.includes(token))
+})
