@@ -397,5 +397,3 @@ function send(reply: FastifyReply, requestId: string, { status, headers, body }:
     .headers({ 'x-request-id': requestId, 'cache-control': 'no-store', ...headers })
     .send(status === 204 ? null : body)
 }
-
-/** Uses the client's id if it is well-formed, so that the logs of both sides can be matched. */
