@@ -13,6 +13,7 @@ const nouns: Readonly<Record<Tag, string>> = {
   customers: 'Customers?',
   fx: 'Fx',
   payouts: '(?:Fiat)?Payouts?',
+  reports: 'Reports?',
   simulations: 'Simulations?',
   transactions: 'Transactions?',
   users: 'Users?',

@@ -40,15 +40,17 @@ function parameter({ where, example }: Place, name: string, schema: Schema) {
   }
 }
 
-function parametersOf(id: OperationId, { params = {}, query, path, idempotency }: Operation) {
+function parametersOf(id: OperationId, { params = {}, query, path, idempotency, content }: Operation) {
   const target = recorded.operations[id]?.request.target
   const examples = target === undefined ? {} : pathExamples(path, target)
+  const range = { name: 'Range', in: 'header', required: false, schema: { type: 'string' }, example: 'bytes=0-65535' }
   const fields = ((query as Schema | undefined)?.properties ?? {}) as Record<string, Schema>
   return [
     ...Object.entries(params).map(([name, schema]) =>
       parameter({ where: 'path', example: examples[name] }, name, schema as unknown as Schema),
     ),
     ...Object.entries(fields).map(([name, schema]) => parameter({ where: 'query' }, name, schema)),
+    ...(content === undefined ? [] : [{ ...range, description: 'One range of bytes (RFC 9110, section 14).' }]),
     ...(idempotency === undefined ? [] : [ref('parameters', 'IdempotencyKey')]),
   ]
 }
@@ -59,9 +61,24 @@ function successOf(id: OperationId, operation: Operation) {
     ...(operation.idempotency !== undefined && { 'Idempotent-Replayed': ref('headers', 'IdempotentReplayed') }),
     ...(id === 'createFiatPayout' && { Location: ref('headers', 'Location') }),
   }
+  if (operation.content !== undefined) return contentOf(operation.content, headers)
   if (operation.response === undefined) return { 204: { description: 'Success, without a body.', headers } }
   const schema = place(operation.response as unknown as Schema)
   return { 200: { description: 'Success.', headers, content: json(schema, recorded.operations[id]?.response.body) } }
+}
+
+/** A file of one of several media types, whole or in part. */
+function contentOf(mediaTypes: readonly string[], headers: Record<string, unknown>) {
+  const answer = (text: string, more: readonly string[]) => ({
+    description: text,
+    headers: {
+      ...headers,
+      ...Object.fromEntries(more.map((name) => [name, ref('headers', name.replaceAll('-', ''))])),
+    },
+    content: Object.fromEntries(mediaTypes.map((type) => [type, { schema: { type: 'string', format: 'binary' } }])),
+  })
+  const always = ['ETag', 'Accept-Ranges', 'Content-Disposition', 'Repr-Digest']
+  return { 200: answer('The whole file.', always), 206: answer('A range of the file.', [...always, 'Content-Range']) }
 }
 
 function operationObject(id: OperationId, operation: Operation) {
@@ -198,6 +215,11 @@ const components = () => ({
       schema: { type: 'string', enum: ['true'] },
     },
     Location: { description: 'The path of the transaction.', schema: { type: 'string', format: 'uri-reference' } },
+    ETag: { description: 'The SHA-256 of the whole content, in quotes.', schema: { type: 'string' } },
+    AcceptRanges: { description: '`bytes`: a request may have `Range`.', schema: { type: 'string', enum: ['bytes'] } },
+    ContentDisposition: { description: 'The name of the file.', schema: { type: 'string' } },
+    ReprDigest: { description: 'The SHA-256 of the whole content (RFC 9530).', schema: { type: 'string' } },
+    ContentRange: { description: 'The range that is sent, and the length of the whole.', schema: { type: 'string' } },
     RetryAfter: { description: 'Seconds to wait before a retry.', schema: { type: 'integer', minimum: 0 } },
   },
   parameters: {

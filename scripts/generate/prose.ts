@@ -108,6 +108,7 @@ export const tagDescriptions: Readonly<Record<Tag, string>> = {
   customers: 'Customers and their identity (KYC) data.',
   fx: 'Exchange rates, quotes that hold for a time, and conversions between balances.',
   payouts: 'Fiat payouts to beneficiaries, idempotent by `idempotencyKey`.',
+  reports: 'Statements, transactions, fees and reconciliations as files, and their schedules.',
   simulations: 'Sandbox only: simulated deposits, withdrawals and payers with a chosen outcome.',
   transactions: 'Deposits, withdrawals and conversions, each with its timeline.',
   users: "Invitations to the partner's team.",

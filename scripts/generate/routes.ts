@@ -17,7 +17,7 @@ const list = (values: readonly string[]) => `[${values.map((value) => `'${value}
 
 function route(id: OperationId): string {
   const operation: Operation = operations[id]
-  const { method, path, params = {}, body, query, response } = operation
+  const { method, path, params = {}, body, query, response, content } = operation
   const cursor = cursorOf(operation)
   const input = body !== undefined ? 'body' : query !== undefined ? 'query' : 'none'
   const fields = [
@@ -29,6 +29,7 @@ function route(id: OperationId): string {
     `idempotencyKey: ${operation.idempotency === undefined ? 'undefined' : `'${operation.idempotency}'`}`,
     `cursor: ${cursor === undefined ? 'undefined' : `'${cursor}'`}`,
     `requestAmounts: ${list(amountPaths(body as Schema | undefined))}`,
+    ...(content === undefined ? [] : ['content: true']),
     `responseAmounts: ${list(amountPaths(response as Schema | undefined))}`,
   ]
   return `  ${id}: {\n${fields.map((field) => `    ${field},`).join('\n')}\n  },`

@@ -103,8 +103,12 @@ function wrap(text: string): readonly string[] {
   return text.match(/.{1,110}(?: |$)/g)?.map((line) => line.trimEnd()) ?? []
 }
 
-const resultType = ({ response }: Operation) =>
-  response === undefined ? 'void' : place(response as unknown as Schema, 'out', '  ')
+const resultType = ({ response, content }: Operation) =>
+  content !== undefined
+    ? 'ReadableStream<Uint8Array>'
+    : response === undefined
+      ? 'void'
+      : place(response as unknown as Schema, 'out', '  ')
 
 function docOf(operation: Operation) {
   const { summary, description, permission, sandboxOnly, method: verb, path } = operation

@@ -13,6 +13,8 @@ export type Route = {
   readonly idempotencyKey: 'header' | 'body' | undefined
   /** The query parameter that takes the cursor of the next page. */
   readonly cursor: 'cursor' | 'after' | undefined
+  /** The answer is a file. */
+  readonly content?: true
   /** The paths of amounts in the request and response bodies, such as `data.*.amount`. */
   readonly requestAmounts: readonly string[]
   readonly responseAmounts: readonly string[]

@@ -74,7 +74,7 @@ async function exchange({ fetch: send, sign, clock }: Transport, call: Call, abo
   const response = await send(url, {
     method: route.method,
     headers: {
-      accept: 'application/json',
+      accept: route.content === true ? '*/*' : 'application/json',
       ...(body.length > 0 && { 'content-type': 'application/json' }),
       'x-request-id': requestId,
       ...headers,
@@ -86,6 +86,8 @@ async function exchange({ fetch: send, sign, clock }: Transport, call: Call, abo
     signal: abort,
   })
   if (!successStatuses.has(response.status)) return readProblem(response, requestId)
+  // The timeout of the attempt ends here: a file may take as long as its reader needs.
+  if (route.content === true) return { status: response.status, headers: response.headers, body: response.body }
   const text = await response.text()
   return { status: response.status, headers: response.headers, body: parseBody(text, route) }
 }

@@ -12,6 +12,7 @@ import {
   signing,
   usesSandboxBank,
   webhookSettings,
+  publicUrlOf,
 } from './derived.ts'
 import { createRequestSender, startStatisticsCollector, startDelivery } from './delivery/index.ts'
 import { createGateway, docsAssets, type Gateway } from './gateway/index.ts'
@@ -32,14 +33,7 @@ import {
 import { createIdempotency, sealedAnswers } from './idempotency/index.ts'
 import { type Cases, createCases } from './cases/index.ts'
 import { createCheckpoints, createLedger, type Ledger } from './ledger/index.ts'
-import {
-  createMailQueue,
-  folderTransport,
-  readMailbox,
-  sealedMailSecrets,
-  smtpTransport,
-  startMailWorker,
-} from './mail/index.ts'
+import { createMailQueue, sealedMailSecrets, startMailWorker } from './mail/index.ts'
 import { type Observability, startQueueAges } from './observability/index.ts'
 import { createEventOutbox, payloadOf, sampleOf } from './events/index.ts'
 import { analyseWhatHasGrown, type Database, type SealedColumn, tracedDatabase, type Tx } from './postgres/index.ts'
@@ -61,16 +55,17 @@ import { createCustomers, customersRoutes, sealedKyc } from './modules/customers
 import { createDeposits, type Deposits } from './modules/deposits/index.ts'
 import { createFx, fxRoutes } from './modules/fx/index.ts'
 import { createPayouts, payoutsRoutes } from './modules/payouts/index.ts'
+import { mailParts, mailTemplates } from './mails.ts'
+import { createReports, reportsRoutes, startReports } from './modules/reports/index.ts'
 import { createSimulations, simulationsRoutes } from './modules/simulations/index.ts'
 import { createTransactions, transactionsRoutes } from './modules/transactions/index.ts'
-import { createUsers, renderInvitation, usersRoutes } from './modules/users/index.ts'
+import { createUsers, usersRoutes } from './modules/users/index.ts'
 import {
   endpointStatistics,
   createTestDeliveries,
   createDeliveryEngine,
   sealedWebhookSecrets,
   createEndpointAlerts,
-  renderEndpointAlert,
   type Sample,
 } from './delivery/index.ts'
 import { walletsRoutes } from './modules/wallets/index.ts'
@@ -192,6 +187,7 @@ export function composeModules(deps: ModulesDeps) {
   const simulated = { bank, simulatedChain: chains.simulated, checkout }
   const simulations = createSimulations({ ...opening, ...simulated, ...signing(config) })
 
+  const reports = createReports({ db, clock, cursors, customers, keptDays: config.REPORT_KEPT_DAYS })
   const send = createRequestSender({ clock, allowLoopback: config.WEBHOOK_HTTP, proxy: config.WEBHOOK_PROXY_URL })
   const testDeliveries = createTestDeliveries({ db, clock, sealer, send, sample: createSample(access, db) })
   return {
@@ -212,6 +208,7 @@ export function composeModules(deps: ModulesDeps) {
     transactions,
     payouts,
     deposits,
+    reports,
     checkout,
     rates,
     fx,
@@ -230,6 +227,7 @@ const createHandlers = (modules: Modules): AllHandlers => ({
   ...customersRoutes(modules.customers, modules.idempotency),
   ...fxRoutes(modules.fx),
   ...payoutsRoutes(modules.payouts),
+  ...reportsRoutes(modules.reports, modules.idempotency),
   ...simulationsRoutes(modules.simulations, modules.idempotency),
   ...transactionsRoutes(modules.transactions),
   ...usersRoutes(modules.users, modules.idempotency),
@@ -288,6 +286,7 @@ export function compose(given: ServiceDeps): Service {
       for (const partnerId of await access.partnerIds(db)) {
         await payouts.releaseLeases(partnerId)
         await webhooks.releaseLeases(partnerId)
+        await modules.reports.releaseLeases(partnerId)
       }
     },
     closePartner: async (tx, partnerId) => {
@@ -360,6 +359,13 @@ function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[]
       idleMs,
       observe: observability?.metrics.mail,
     }),
+    ...startReports({
+      ...modules,
+      ...deps,
+      mail: mailQueue,
+      partnerName: access.partnerName,
+      publicUrl: publicUrlOf(config),
+    }),
     ...(rates.everyMs === undefined
       ? []
       : [startLoop({ name: 'rates.refresh', idleMs: rates.everyMs, log, step: rates.refreshStep })]),
@@ -370,26 +376,13 @@ function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[]
   ]
 }
 
-/** Renders a mail by its kind. */
-const mailTemplates = {
-  invitation: renderInvitation,
-  invitation_resent: renderInvitation,
-  endpoint_alert: renderEndpointAlert,
-}
-
-function mailParts({ config, mailboxFolder }: ServiceDeps) {
-  return {
-    transport: config.SMTP_URL === undefined ? folderTransport(mailboxFolder) : smtpTransport(config.SMTP_URL),
-    from: present(readMailbox(config.MAIL_FROM), 'checked with the configuration'),
-  }
-}
-
 async function composeGateway(deps: ServiceDeps, modules: Modules, form: GatewayForm): Promise<Gateway> {
   const { config, clock, log, observability, tracing } = deps
   const { access, checkout } = modules
   if (form !== 'gateway') await modules.rates.prepare()
   const common = {
     handlers: createHandlers(modules),
+    downloads: { open: modules.reports.contentOfLink },
     site: await createCheckoutSite({ checkout, clock, sandbox: config.MODE === 'sandbox' }),
     internalKey: deriveKey(config.MASTER_KEY[0], 'internal'),
     log,

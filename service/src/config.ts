@@ -46,6 +46,9 @@ function readKeys(value: string | undefined): MasterKeys | undefined {
 
 const stopDelayMsMax = 60_000
 
+const reportKeptDaysMax = 3_650
+const reportClockDifferenceMsMax = 600_000
+
 const processSettings = {
   MODE: {
     default: 'sandbox',
@@ -80,6 +83,22 @@ const processSettings = {
     default: '100',
     description: 'Milliseconds that a worker pauses when there is no work',
     read: integer(1, 60_000, 100),
+  },
+  REPORT_KEPT_DAYS: {
+    default: '30',
+    description: 'Days after which a report and its file are deleted, counted from when it is ready',
+    read: integer(1, reportKeptDaysMax, 30),
+  },
+  REPORT_WRITERS: {
+    default: '2',
+    description: 'Reports that one process writes at the same time',
+    read: integer(1, 16, 2),
+  },
+  REPORT_CLOCK_DIFFERENCE_MS: {
+    default: '30000; 1000 in a sandbox',
+    description:
+      'A report waits so many milliseconds longer than the transactions of its period: the difference between the clocks of the processes and the database',
+    read: (value, mode) => integer(0, reportClockDifferenceMsMax, mode === 'sandbox' ? 1_000 : 30_000)(value),
   },
 } as const satisfies Settings
 

@@ -8,7 +8,7 @@ export const signing = (config: Config) => ({
   publicUrl: publicUrlOf(config),
 })
 
-const publicUrlOf = ({ PUBLIC_URL, HOST, PORT }: Config): string => PUBLIC_URL ?? `http://${HOST}:${PORT}`
+export const publicUrlOf = ({ PUBLIC_URL, HOST, PORT }: Config): string => PUBLIC_URL ?? `http://${HOST}:${PORT}`
 
 /** The bank of the payer has pages in the sandbox only. */
 export const checkoutSettings = (config: Config, bank: SandboxBank) => ({

@@ -6,6 +6,7 @@ import { momentOfId } from './kernel/index.ts'
 import type { MailQueue } from './mail/index.ts'
 import type { Deposits } from './modules/deposits/index.ts'
 import type { Payouts } from './modules/payouts/index.ts'
+import type { Reports } from './modules/reports/index.ts'
 import type { QueueProbe } from './observability/index.ts'
 import type { Database } from './postgres/index.ts'
 import type { Connector } from './rails/index.ts'
@@ -17,11 +18,12 @@ type Probed = {
   readonly deposits: Deposits
   readonly connectors: readonly Connector[]
   readonly mailQueue: MailQueue
+  readonly reports: Reports
   readonly webhooks: DeliveryEngine
 }
 
 export function queueProbes(db: Database, modules: Probed): readonly QueueProbe[] {
-  const { cases, eventOutbox, payouts, deposits, connectors, mailQueue, webhooks } = modules
+  const { cases, eventOutbox, payouts, deposits, connectors, mailQueue, reports, webhooks } = modules
   return [
     {
       name: 'events',
@@ -37,6 +39,7 @@ export function queueProbes(db: Database, modules: Probed): readonly QueueProbe[
     { name: 'expiring_deposits', oldestDue: deposits.oldestExpired },
     { name: 'cases', oldestDue: () => cases.oldestOpen() },
     { name: 'mail', oldestDue: (now) => mailQueue.oldestDue(db, now) },
+    { name: 'reports', oldestDue: reports.oldestDue },
     { name: 'recoveries', oldestDue: () => webhooks.oldestRecovery() },
   ]
 }

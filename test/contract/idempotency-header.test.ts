@@ -49,6 +49,7 @@ function otherRequest({ target, body }: ValidRequest): ValidRequest {
     step: 'submit',
     customerId: world.serviceId,
     debtorName: 'Someone else',
+    kind: 'fees',
     eventType: 'partner.customer.deposit.created',
   }
   const other = others[name] ?? (typeof value === 'number' ? value + 1 : undefined)

@@ -171,6 +171,45 @@ const ofExchange: Partial<Record<ProblemCode, Provocation>> = {
   },
 }
 
+const january = { kind: 'statement', format: 'csv', from: '2026-01-01T00:00:00Z', to: '2026-02-01T00:00:00Z' }
+/** Keeps the reports that wait from the workers. */
+const holdReports = (db: Database) =>
+  db.run(sql`
+    update reports.reports set status = 'Queued', lease_id = null, rows = null, bytes = null, sha256 = null,
+      content_attempt = null, due_at = '2999-01-01'
+    where status in ('Queued', 'Running') or created_at > now() - interval '1 second'`)
+
+const ofReports: Partial<Record<ProblemCode, Provocation>> = {
+  report_format_not_supported: ({ client }) =>
+    client.post('/v1/reports', { ...january, kind: 'transactions', format: 'pdf' }),
+  report_not_ready: async ({ client, db }) => {
+    const id = textAt(success(await client.post('/v1/reports', january)), 'id')
+    await holdReports(db)
+    return client.get(`/v1/reports/${id}/content`)
+  },
+  range_not_satisfiable: ({ client, world }) =>
+    client.send({
+      method: 'GET',
+      target: `/v1/reports/${world.report}/content`,
+      headers: { Range: 'bytes=1000000-' },
+    }),
+  report_limit_reached: ({ client, db }) =>
+    until('a report is refused', async () => {
+      const answer = await client.post('/v1/reports', january)
+      await holdReports(db)
+      return answer.status === 429 && answer
+    }),
+  report_schedule_limit_reached: ({ client }) =>
+    last(21, () =>
+      client.post('/v1/reports/schedules', {
+        kind: 'fees',
+        format: 'csv',
+        frequency: 'daily',
+        emails: ['ada@example.com'],
+      }),
+    ),
+}
+
 const ofUsersAndWebhooks: Partial<Record<ProblemCode, Provocation>> = {
   invitation_exists: ({ client }) => {
     const person = invitee()
@@ -300,6 +339,7 @@ export const provocations: Readonly<Partial<Record<ProblemCode, Provocation>>> =
   ...ofSignatures,
   ...ofPayments,
   ...ofExchange,
+  ...ofReports,
   ...ofUsersAndWebhooks,
   ...ofFailures,
 }

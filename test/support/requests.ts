@@ -17,6 +17,12 @@ const payerAddress = '0x52908400098527886E0F7030069857D2E4169EE7'
 /** Inserts the amount as a literal, so that the test determines its digits. */
 const withAmount = (fields: JsonObject, amount = '10.00') => `{"amount":${amount},${JSON.stringify(fields).slice(1)}`
 
+/** A period that has ended, so that its report is ready at once. */
+export const lastDay = () => {
+  const to = new Date(Date.now() - 60_000)
+  return { from: new Date(to.getTime() - 86_400_000).toISOString(), to: to.toISOString() }
+}
+
 const kyc = {
   addressLine1: '12 St James Square',
   city: 'London',
@@ -157,6 +163,31 @@ const valid: Readonly<Record<OperationId, (world: World) => ValidRequest>> = {
   getRecovery: (world) => at(`/v1/webhooks/${world.subscription}/recoveries/${world.recovery}`),
   getSubscriptionStatistics: (world) => at(`/v1/webhooks/${world.subscription}/statistics`),
   listEvents: () => at('/v1/events'),
+  createReport: () =>
+    at('/v1/reports', {
+      kind: 'statement',
+      format: 'csv',
+      currency: 'EUR',
+      ...lastDay(),
+      idempotencyKey: randomUUID(),
+    }),
+  listReports: () => at('/v1/reports'),
+  getReport: (world) => at(`/v1/reports/${world.report}`),
+  getReportContent: (world) => at(`/v1/reports/${world.report}/content`),
+  deleteReport: (world) => at(`/v1/reports/${world.report}`),
+  createReportSchedule: (world) =>
+    at('/v1/reports/schedules', {
+      kind: 'statement',
+      format: 'pdf',
+      currency: 'EUR',
+      customerId: world.customer,
+      frequency: 'monthly',
+      emails: [uniqueEmail()],
+      timeZone: 'Europe/Berlin',
+    }),
+  listReportSchedules: () => at('/v1/reports/schedules'),
+  getReportSchedule: (world) => at(`/v1/reports/schedules/${world.schedule}`),
+  deleteReportSchedule: (world) => at(`/v1/reports/schedules/${world.schedule}`),
   simulateDeposit: (world) =>
     at(
       '/v1/simulations/deposits',

@@ -102,6 +102,8 @@ export type World = {
   /** A transfer to that IBAN. */
   readonly credit: string
   readonly recovery: string
+  readonly report: string
+  readonly schedule: string
   readonly session: string
   /** Held, and open for 30 minutes. */
   readonly quote: string
@@ -110,6 +112,19 @@ export type World = {
   readonly foreignBeneficiary: string
   readonly wallet: string
   readonly tokenBeneficiary: string
+}
+
+/** A report that is ready, and a schedule. */
+async function createReports(client: Client): Promise<Pick<World, 'report' | 'schedule'>> {
+  const period = { from: '2026-01-01T00:00:00Z', to: '2026-02-01T00:00:00Z' }
+  const report = textAt(
+    success(await client.post('/v1/reports', { kind: 'transactions', format: 'csv', ...period })),
+    'id',
+  )
+  await until('the report is ready', async () => success(await client.get(`/v1/reports/${report}`)).status === 'Ready')
+  const monthly = { kind: 'statement', format: 'pdf', currency: 'EUR', frequency: 'monthly', emails: [uniqueEmail()] }
+  const schedule = textAt(success(await client.post('/v1/reports/schedules', monthly)), 'id')
+  return { report, schedule }
 }
 
 /** Creates one resource of each kind and waits until all are final. `hookUrl` receives the deliveries. */
@@ -153,11 +168,13 @@ export async function createWorld(client: Client, hookUrl: string): Promise<Worl
   await until('the recovery is done', async () =>
     (await listAll(client, `${hook}/recoveries`)).every(({ status }) => status === 'Completed'),
   )
+  const reports = await createReports(client)
   const quoted = { sellCurrency: 'EUR', buyCurrency: 'USD', sellAmount: 100, kind: 'held' }
   const quote = textAt(success(await client.post('/v1/fx/quotes', quoted)), 'id')
   const payoutQuote = textAt(success(await client.post('/v1/fx/quotes', quoted)), 'id')
   const foreignBeneficiary = textAt(await createBeneficiary(client, { customerId: guid, currency: 'USD' }), 'id')
   return {
+    ...reports,
     customer: guid,
     serviceId: textAt(customer, 'serviceId'),
     beneficiary,

@@ -8,7 +8,7 @@ export const functionLinesMax = 70
 /** A file that is longer by design, how long it may grow, and why. */
 const longFiles: Readonly<Record<string, number>> = {
   // One table of all operations is what makes an endpoint findable: it grows by a line for each fact of each operation.
-  'wire/src/operations.ts': 800,
+  'wire/src/operations.ts': 1400,
 }
 
 export function checkFileLength(files: readonly File[]): readonly Finding[] {

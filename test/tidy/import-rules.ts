@@ -108,6 +108,7 @@ export const packageUsers: Readonly<Record<string, readonly string[]>> = {
   ibantools: ['accounts', 'beneficiaries', 'rails'],
   'ipaddr.js': ['delivery', 'gateway'],
   marked: ['gateway'],
+  pdfkit: ['typesetting'],
   nodemailer: ['mail'],
   pg: ['postgres'],
   'pg-boss': [],
@@ -130,7 +131,7 @@ const computedImports: Readonly<Record<string, string>> = {
 /** Places that reach no file, socket or process: they compute, or speak to the database by `postgres`. */
 const isInner = (name: string, isModule: boolean): boolean =>
   isModule || ['wire', 'ledger', 'lifecycle', 'events', 'access', 'kernel', 'api'].includes(name)
-const innerBuiltins = new Set(['node:crypto', 'node:util', 'node:async_hooks', 'node:buffer'])
+const innerBuiltins = new Set(['node:crypto', 'node:util', 'node:async_hooks', 'node:buffer', 'node:zlib'])
 
 export function checkPackages(sources: readonly Source[]): readonly Finding[] {
   return sources.flatMap((source) =>

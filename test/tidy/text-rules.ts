@@ -21,6 +21,7 @@ const summaryVerbs: readonly string[] = [
   'Revoke',
   'Rotate',
   'Send',
+  'Request',
   'Simulate',
   'Diagnose',
   'Start',

@@ -5,6 +5,7 @@ export * as checkout from './checkout.ts'
 export * as customers from './customers.ts'
 export * as fx from './fx.ts'
 export * as payouts from './payouts.ts'
+export * as reports from './reports.ts'
 export * as simulations from './simulations.ts'
 export * as transactions from './transactions.ts'
 export * as users from './users.ts'
@@ -18,6 +19,15 @@ export * from './roles.ts'
 export * from './shapes.ts'
 export * from './signature-mistakes.ts'
 export * from './signing.ts'
+export {
+  reportKinds,
+  reportMatrix,
+  reportMediaTypes,
+  type ReportFormat,
+  type ReportFrequency,
+  type ReportKind,
+  type ReportStatus,
+} from './reports.ts'
 export type { CheckoutStatus } from './checkout.ts'
 export type { CheckoutOutcome, DepositOutcome, WithdrawalOutcome } from './simulations.ts'
 export type {

@@ -9,6 +9,7 @@ import * as customers from './customers.ts'
 import * as fx from './fx.ts'
 import * as payouts from './payouts.ts'
 import type { ProblemCode } from './problems.ts'
+import * as reports from './reports.ts'
 import { CustomerRef, Reference, type Static, type TSchema, Uuid, closed, described } from './shapes.ts'
 import * as simulations from './simulations.ts'
 import * as transactions from './transactions.ts'
@@ -23,6 +24,7 @@ export const tags = [
   'customers',
   'fx',
   'payouts',
+  'reports',
   'simulations',
   'transactions',
   'users',
@@ -42,8 +44,10 @@ export type Operation = {
   readonly body?: TSchema
   /** The request may omit the body. */
   readonly bodyOptional?: true
-  /** Absent: the operation returns 204 without a body. */
+  /** Absent: the operation returns `content`, or else 204 without a body. */
   readonly response?: TSchema
+  /** The media types of a streamed answer, of which a request may read a range of bytes (RFC 9110, section 14). */
+  readonly content?: readonly string[]
   /**
    * The operation takes effect once per idempotency key. `header`: the key is in the header `Idempotency-Key`. `body`: it is
    * in the field `idempotencyKey` or in the header. Absent: the operation refuses the header.
@@ -70,6 +74,8 @@ const subscriptionId = { id: described(Uuid, 'The `id` of the webhook subscripti
 const deliveryId = { ...subscriptionId, eventId: described(Uuid, 'The `eventId` of the delivery.') }
 const walletId = { walletId: described(Uuid, 'The `id` of the wallet.') }
 const recoveryId = { ...subscriptionId, recoveryId: described(Uuid, 'The `id` of the recovery.') }
+const reportId = { id: described(Uuid, 'The `id` of the report.') }
+const scheduleId = { id: described(Uuid, 'The `id` of the schedule.') }
 const sessionId = { sessionId: described(Uuid, 'The `sessionId` of the checkout session.') }
 const reference = {
   reference: described(Reference, 'The `reference` of the transaction, percent-encoded. 1 to 140 characters.'),
@@ -1059,6 +1065,121 @@ export const operations = {
       'described nonce stays unused.',
     refusals: [],
     sandboxOnly: true,
+  },
+  createReport: {
+    tag: 'reports',
+    method: 'POST',
+    path: '/v1/reports',
+    body: reports.ReportCreate,
+    response: reports.Report,
+    idempotency: 'body',
+    permission: 'reports:write',
+    source: 'extension',
+    summary: 'Request a report',
+    description:
+      'Queues a report; a worker writes it. The same kind, format, period, currency and customer always give the same ' +
+      'bytes. The worker begins when every movement of the period is certain to be recorded, about half a minute after ' +
+      '`to`. Idempotent by `idempotencyKey` or `Idempotency-Key`. At most 50 reports of a partner wait or run.',
+    refusals: ['not_found', 'currency_not_supported', 'report_format_not_supported', 'report_limit_reached'],
+  },
+  listReports: {
+    tag: 'reports',
+    method: 'GET',
+    path: '/v1/reports',
+    query: reports.ReportQuery,
+    response: reports.ReportPage,
+    permission: 'reports:read',
+    source: 'extension',
+    summary: 'List reports',
+    description: 'Lists the reports that have not been deleted, newest first.',
+    refusals: [],
+  },
+  createReportSchedule: {
+    tag: 'reports',
+    method: 'POST',
+    path: '/v1/reports/schedules',
+    body: reports.ReportScheduleCreate,
+    response: reports.ReportSchedule,
+    idempotency: 'header',
+    permission: 'reports:write',
+    source: 'extension',
+    summary: 'Create a schedule of reports',
+    description:
+      'Creates a report at the end of each day, week or month and mails a link to it when it is ready. Everyone who has ' +
+      'the link can read the report until it expires. A partner has at most 20 schedules.',
+    refusals: ['not_found', 'currency_not_supported', 'report_format_not_supported', 'report_schedule_limit_reached'],
+  },
+  listReportSchedules: {
+    tag: 'reports',
+    method: 'GET',
+    path: '/v1/reports/schedules',
+    query: reports.ReportScheduleQuery,
+    response: reports.ReportSchedulePage,
+    permission: 'reports:read',
+    source: 'extension',
+    summary: 'List schedules of reports',
+    description: 'Lists the schedules of reports, newest first.',
+    refusals: [],
+  },
+  getReportSchedule: {
+    tag: 'reports',
+    method: 'GET',
+    path: '/v1/reports/schedules/{id}',
+    params: scheduleId,
+    response: reports.ReportSchedule,
+    permission: 'reports:read',
+    source: 'extension',
+    summary: 'Retrieve a schedule of reports',
+    description: 'Returns the schedule, with the time of its next report.',
+    refusals: ['not_found'],
+  },
+  deleteReportSchedule: {
+    tag: 'reports',
+    method: 'DELETE',
+    path: '/v1/reports/schedules/{id}',
+    params: scheduleId,
+    permission: 'reports:write',
+    source: 'extension',
+    summary: 'Delete a schedule of reports',
+    description: 'Deletes the schedule. Reports that it has created stay until they expire.',
+    refusals: ['not_found'],
+  },
+  getReport: {
+    tag: 'reports',
+    method: 'GET',
+    path: '/v1/reports/{id}',
+    params: reportId,
+    response: reports.Report,
+    permission: 'reports:read',
+    source: 'extension',
+    summary: 'Retrieve a report',
+    description: 'Returns the status and the progress of the report; once it is `Ready`, also its length and hash.',
+    refusals: ['not_found'],
+  },
+  deleteReport: {
+    tag: 'reports',
+    method: 'DELETE',
+    path: '/v1/reports/{id}',
+    params: reportId,
+    permission: 'reports:write',
+    source: 'extension',
+    summary: 'Delete or cancel a report',
+    description: 'Deletes the report and its content. A report that waits or runs is cancelled.',
+    refusals: ['not_found'],
+  },
+  getReportContent: {
+    tag: 'reports',
+    method: 'GET',
+    path: '/v1/reports/{id}/content',
+    params: reportId,
+    content: [...new Set(Object.values(reports.reportMediaTypes))],
+    permission: 'reports:read',
+    source: 'extension',
+    summary: 'Retrieve the content of a report',
+    description:
+      'Streams the file. `Range` reads a part of it (206), so that an interrupted download continues; send the `ETag` ' +
+      'as `If-Range`. If the report is deleted meanwhile, the connection ends before `Content-Length` bytes.',
+    refusals: ['not_found', 'report_not_ready', 'range_not_satisfiable'],
   },
 } as const satisfies Record<string, Operation>
 

@@ -128,6 +128,11 @@ export const problems = {
     title: 'Recovery already in progress',
     detail: 'The subscription has a running recovery. Wait until that recovery completes.',
   },
+  report_not_ready: {
+    status: 409,
+    title: 'Report not ready',
+    detail: 'The report has no content yet. Retry after the time in `Retry-After`, until its status is `Ready`.',
+  },
   payout_not_cancellable: {
     status: 409,
     title: 'Payout cannot be cancelled',
@@ -149,6 +154,12 @@ export const problems = {
     status: 415,
     title: 'Unsupported media type',
     detail: 'The body must be JSON in UTF-8. Send `Content-Type: application/json`.',
+  },
+  // 416
+  range_not_satisfiable: {
+    status: 416,
+    title: 'Range not satisfiable',
+    detail: 'The range begins behind the end of the content. `Content-Range` has its length.',
   },
   // 422: valid request, refused by a business rule
   idempotency_key_reused: {
@@ -212,6 +223,16 @@ export const problems = {
     detail:
       'The subscription has the maximum number of active secrets. Wait until one expires, or rotate without overlap.',
   },
+  report_format_not_supported: {
+    status: 422,
+    title: 'Report format not supported',
+    detail: 'The kind of report does not exist in this format. Use `csv` or `jsonl`, which all kinds have.',
+  },
+  report_schedule_limit_reached: {
+    status: 422,
+    title: 'Report schedule limit reached',
+    detail: 'The partner has the maximum number of report schedules. Delete one before you create another.',
+  },
   // 429, 431
   rate_limited: {
     status: 429,
@@ -232,6 +253,11 @@ export const problems = {
     status: 429,
     title: 'Webhook test limit exceeded',
     detail: 'Too many test events were requested. Retry after the time in `Retry-After`.',
+  },
+  report_limit_reached: {
+    status: 429,
+    title: 'Report limit reached',
+    detail: 'Too many reports of the partner wait or run. Retry after the time in `Retry-After`, or delete one.',
   },
   headers_too_large: {
     status: 431,

@@ -597,7 +597,7 @@ export type Problem = {
   /** Path of the request. */
   readonly instance: string
   /** Identifies the kind of problem. Branch on this field. */
-  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'invitation_not_pending' | 'checkout_session_not_open' | 'recovery_in_progress' | 'payout_not_cancellable' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'idempotency_key_reused' | 'insufficient_funds' | 'currency_not_supported' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'wallet_address_not_payable' | 'recipient_blocked' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'headers_too_large' | 'internal_error' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
+  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'invitation_not_pending' | 'checkout_session_not_open' | 'recovery_in_progress' | 'report_not_ready' | 'payout_not_cancellable' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'idempotency_key_reused' | 'insufficient_funds' | 'currency_not_supported' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'wallet_address_not_payable' | 'recipient_blocked' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'report_format_not_supported' | 'report_schedule_limit_reached' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'report_limit_reached' | 'headers_too_large' | 'internal_error' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
   /** Identifies the request in the logs of the service. Equal to `X-Request-Id`. */
   readonly requestId: string
   /** The refused fields, at most 50. Absent if no field is to blame. */
@@ -1759,6 +1759,22 @@ export type ListWalletsQuery = {
   readonly currency?: string | undefined
 }
 
+export type ListReportsQuery = {
+  /** Items per page, 1 to 100. Default: 25. */
+  readonly limit?: number | string | undefined
+  /** The `nextCursor` of the previous page. Omit it for the first page. */
+  readonly cursor?: string | undefined
+  /** Only reports with this status. */
+  readonly status?: 'Queued' | 'Running' | 'Ready' | 'Failed' | undefined
+}
+
+export type ListReportSchedulesQuery = {
+  /** Items per page, 1 to 100. Default: 25. */
+  readonly limit?: number | string | undefined
+  /** The `nextCursor` of the previous page. Omit it for the first page. */
+  readonly cursor?: string | undefined
+}
+
 /** The result of each operation. */
 export type OperationResults = {
   readonly createInvitations: Invitations
@@ -2159,6 +2175,191 @@ export type OperationResults = {
   readonly simulateChainReorganisation: SimulatedReorganisation
   readonly simulateChainBlocks: SimulatedBlocks
   readonly diagnoseSignature: SignatureDiagnosis
+  readonly createReport: {
+    /** Identifies the report. */
+    readonly id: string
+    /** `statement`: each movement of the balance, with opening and closing balance. `transactions`: the transactions created in the period, as they stood at its end. `fees`: each fee, and totals by day. `reconciliation`: what moved on every account, open cases, counts by status, and each difference. */
+    readonly kind: 'statement' | 'transactions' | 'fees' | 'reconciliation'
+    /** Format of the file. `pdf`: statements and fees. `camt.053`: statements. `csv` and `jsonl`: all kinds. */
+    readonly format: 'csv' | 'jsonl' | 'pdf' | 'camt.053'
+    /** Start of the period. */
+    readonly from: string
+    /** End of the period, which does not contain it. */
+    readonly to: string
+    /** Only this currency. A statement as `pdf` or `camt.053` requires it. */
+    readonly currency?: string
+    /** The `guid` of the customer. Absent: the report is of the partner. */
+    readonly customerId?: string
+    /** The schedule that created the report. Absent: a request created it. */
+    readonly scheduleId?: string
+    /** `Queued`: waits for a worker, or until the period is certain to be complete. `Running`: being written. `Ready`: the content can be read. `Failed`: `failure` has the reason. */
+    readonly status: 'Queued' | 'Running' | 'Ready' | 'Failed'
+    /** Percent of the period that is written, 0 to 100. */
+    readonly progress: number
+    /** Records of the content. Absent until the report is `Ready`. */
+    readonly rows?: number
+    /** Length of the content. Absent until the report is `Ready`. */
+    readonly bytes?: number
+    /** SHA-256 of the content, in hexadecimal. The same request has the same. Absent until the report is `Ready`. */
+    readonly sha256?: string
+    /** Why the report failed, for people. Absent unless it is `Failed`. */
+    readonly failure?: string
+    /** Time of the request. */
+    readonly createdAt: string
+    /** The report and its content are deleted at this time. */
+    readonly expiresAt: string
+  }
+  readonly listReports: {
+    /** The items of the page, newest first. */
+    readonly data: readonly ({
+      /** Identifies the report. */
+      readonly id: string
+      /** `statement`: each movement of the balance, with opening and closing balance. `transactions`: the transactions created in the period, as they stood at its end. `fees`: each fee, and totals by day. `reconciliation`: what moved on every account, open cases, counts by status, and each difference. */
+      readonly kind: 'statement' | 'transactions' | 'fees' | 'reconciliation'
+      /** Format of the file. `pdf`: statements and fees. `camt.053`: statements. `csv` and `jsonl`: all kinds. */
+      readonly format: 'csv' | 'jsonl' | 'pdf' | 'camt.053'
+      /** Start of the period. */
+      readonly from: string
+      /** End of the period, which does not contain it. */
+      readonly to: string
+      /** Only this currency. A statement as `pdf` or `camt.053` requires it. */
+      readonly currency?: string
+      /** The `guid` of the customer. Absent: the report is of the partner. */
+      readonly customerId?: string
+      /** The schedule that created the report. Absent: a request created it. */
+      readonly scheduleId?: string
+      /** `Queued`: waits for a worker, or until the period is certain to be complete. `Running`: being written. `Ready`: the content can be read. `Failed`: `failure` has the reason. */
+      readonly status: 'Queued' | 'Running' | 'Ready' | 'Failed'
+      /** Percent of the period that is written, 0 to 100. */
+      readonly progress: number
+      /** Records of the content. Absent until the report is `Ready`. */
+      readonly rows?: number
+      /** Length of the content. Absent until the report is `Ready`. */
+      readonly bytes?: number
+      /** SHA-256 of the content, in hexadecimal. The same request has the same. Absent until the report is `Ready`. */
+      readonly sha256?: string
+      /** Why the report failed, for people. Absent unless it is `Failed`. */
+      readonly failure?: string
+      /** Time of the request. */
+      readonly createdAt: string
+      /** The report and its content are deleted at this time. */
+      readonly expiresAt: string
+    })[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }
+  readonly createReportSchedule: {
+    /** Identifies the schedule. */
+    readonly id: string
+    /** `statement`: each movement of the balance, with opening and closing balance. `transactions`: the transactions created in the period, as they stood at its end. `fees`: each fee, and totals by day. `reconciliation`: what moved on every account, open cases, counts by status, and each difference. */
+    readonly kind: 'statement' | 'transactions' | 'fees' | 'reconciliation'
+    /** Format of the file. `pdf`: statements and fees. `camt.053`: statements. `csv` and `jsonl`: all kinds. */
+    readonly format: 'csv' | 'jsonl' | 'pdf' | 'camt.053'
+    /** Only this currency. A statement as `pdf` or `camt.053` requires it. */
+    readonly currency?: string
+    /** The period of each report: the day, the week from Monday, or the month that has ended, in `timeZone`. */
+    readonly frequency: 'daily' | 'weekly' | 'monthly'
+    /** Who gets a mail with a link when a report is ready. 1 to 10 addresses. */
+    readonly emails: readonly string[]
+    /** The `guid` of the customer. Absent: the reports are of the partner. */
+    readonly customerId?: string
+    /** IANA name of the time zone whose midnight ends a period. */
+    readonly timeZone: string
+    /** When the next report is created: the end of its period. */
+    readonly nextRunAt: string
+    /** Time of creation. */
+    readonly createdAt: string
+  }
+  readonly listReportSchedules: {
+    /** The items of the page, newest first. */
+    readonly data: readonly ({
+      /** Identifies the schedule. */
+      readonly id: string
+      /** `statement`: each movement of the balance, with opening and closing balance. `transactions`: the transactions created in the period, as they stood at its end. `fees`: each fee, and totals by day. `reconciliation`: what moved on every account, open cases, counts by status, and each difference. */
+      readonly kind: 'statement' | 'transactions' | 'fees' | 'reconciliation'
+      /** Format of the file. `pdf`: statements and fees. `camt.053`: statements. `csv` and `jsonl`: all kinds. */
+      readonly format: 'csv' | 'jsonl' | 'pdf' | 'camt.053'
+      /** Only this currency. A statement as `pdf` or `camt.053` requires it. */
+      readonly currency?: string
+      /** The period of each report: the day, the week from Monday, or the month that has ended, in `timeZone`. */
+      readonly frequency: 'daily' | 'weekly' | 'monthly'
+      /** Who gets a mail with a link when a report is ready. 1 to 10 addresses. */
+      readonly emails: readonly string[]
+      /** The `guid` of the customer. Absent: the reports are of the partner. */
+      readonly customerId?: string
+      /** IANA name of the time zone whose midnight ends a period. */
+      readonly timeZone: string
+      /** When the next report is created: the end of its period. */
+      readonly nextRunAt: string
+      /** Time of creation. */
+      readonly createdAt: string
+    })[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }
+  readonly getReportSchedule: {
+    /** Identifies the schedule. */
+    readonly id: string
+    /** `statement`: each movement of the balance, with opening and closing balance. `transactions`: the transactions created in the period, as they stood at its end. `fees`: each fee, and totals by day. `reconciliation`: what moved on every account, open cases, counts by status, and each difference. */
+    readonly kind: 'statement' | 'transactions' | 'fees' | 'reconciliation'
+    /** Format of the file. `pdf`: statements and fees. `camt.053`: statements. `csv` and `jsonl`: all kinds. */
+    readonly format: 'csv' | 'jsonl' | 'pdf' | 'camt.053'
+    /** Only this currency. A statement as `pdf` or `camt.053` requires it. */
+    readonly currency?: string
+    /** The period of each report: the day, the week from Monday, or the month that has ended, in `timeZone`. */
+    readonly frequency: 'daily' | 'weekly' | 'monthly'
+    /** Who gets a mail with a link when a report is ready. 1 to 10 addresses. */
+    readonly emails: readonly string[]
+    /** The `guid` of the customer. Absent: the reports are of the partner. */
+    readonly customerId?: string
+    /** IANA name of the time zone whose midnight ends a period. */
+    readonly timeZone: string
+    /** When the next report is created: the end of its period. */
+    readonly nextRunAt: string
+    /** Time of creation. */
+    readonly createdAt: string
+  }
+  readonly deleteReportSchedule: void
+  readonly getReport: {
+    /** Identifies the report. */
+    readonly id: string
+    /** `statement`: each movement of the balance, with opening and closing balance. `transactions`: the transactions created in the period, as they stood at its end. `fees`: each fee, and totals by day. `reconciliation`: what moved on every account, open cases, counts by status, and each difference. */
+    readonly kind: 'statement' | 'transactions' | 'fees' | 'reconciliation'
+    /** Format of the file. `pdf`: statements and fees. `camt.053`: statements. `csv` and `jsonl`: all kinds. */
+    readonly format: 'csv' | 'jsonl' | 'pdf' | 'camt.053'
+    /** Start of the period. */
+    readonly from: string
+    /** End of the period, which does not contain it. */
+    readonly to: string
+    /** Only this currency. A statement as `pdf` or `camt.053` requires it. */
+    readonly currency?: string
+    /** The `guid` of the customer. Absent: the report is of the partner. */
+    readonly customerId?: string
+    /** The schedule that created the report. Absent: a request created it. */
+    readonly scheduleId?: string
+    /** `Queued`: waits for a worker, or until the period is certain to be complete. `Running`: being written. `Ready`: the content can be read. `Failed`: `failure` has the reason. */
+    readonly status: 'Queued' | 'Running' | 'Ready' | 'Failed'
+    /** Percent of the period that is written, 0 to 100. */
+    readonly progress: number
+    /** Records of the content. Absent until the report is `Ready`. */
+    readonly rows?: number
+    /** Length of the content. Absent until the report is `Ready`. */
+    readonly bytes?: number
+    /** SHA-256 of the content, in hexadecimal. The same request has the same. Absent until the report is `Ready`. */
+    readonly sha256?: string
+    /** Why the report failed, for people. Absent unless it is `Failed`. */
+    readonly failure?: string
+    /** Time of the request. */
+    readonly createdAt: string
+    /** The report and its content are deleted at this time. */
+    readonly expiresAt: string
+  }
+  readonly deleteReport: void
+  readonly getReportContent: ReadableStream<Uint8Array>
 }
 
 /** One method per operation, in a namespace per group. Arguments: path parameters, then the body or the query, then options. */
@@ -2873,6 +3074,371 @@ export type Namespaces = {
      * Problem codes: not_found, payout_not_cancellable.
      */
     readonly cancel: (id: string, options?: CallOptions) => Promise<PayoutRecord>
+  }
+  readonly reports: {
+    /**
+     * Request a report.
+     *
+     * Queues a report; a worker writes it. The same kind, format, period, currency and customer always give the same
+     * bytes. The worker begins when every movement of the period is certain to be recorded, about half a minute
+     * after `to`. Idempotent by `idempotencyKey` or `Idempotency-Key`. At most 50 reports of a partner wait or run.
+     *
+     * `POST /v1/reports`, permission `reports:write`.
+     * Problem codes: not_found, currency_not_supported, report_format_not_supported, report_limit_reached,
+     * request_in_progress, idempotency_key_reused.
+     */
+    readonly create: (body: {
+      /** `statement`: each movement of the balance, with opening and closing balance. `transactions`: the transactions created in the period, as they stood at its end. `fees`: each fee, and totals by day. `reconciliation`: what moved on every account, open cases, counts by status, and each difference. */
+      readonly kind: 'statement' | 'transactions' | 'fees' | 'reconciliation'
+      /** Format of the file. `pdf`: statements and fees. `camt.053`: statements. `csv` and `jsonl`: all kinds. */
+      readonly format: 'csv' | 'jsonl' | 'pdf' | 'camt.053'
+      /** Start of the period. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+      readonly from: string
+      /** End of the period, which does not contain it. At most the current time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+      readonly to: string
+      /** Only this currency. A statement as `pdf` or `camt.053` requires it. */
+      readonly currency?: string | undefined
+      /** Only movements of this customer: its `guid` or its `serviceId`. Not for `reconciliation`. */
+      readonly customerId?: string | undefined
+      /** Creates the report once. Equivalent to `Idempotency-Key`. */
+      readonly idempotencyKey?: string | undefined
+    }, options?: CallOptions) => Promise<{
+    /** Identifies the report. */
+    readonly id: string
+    /** `statement`: each movement of the balance, with opening and closing balance. `transactions`: the transactions created in the period, as they stood at its end. `fees`: each fee, and totals by day. `reconciliation`: what moved on every account, open cases, counts by status, and each difference. */
+    readonly kind: 'statement' | 'transactions' | 'fees' | 'reconciliation'
+    /** Format of the file. `pdf`: statements and fees. `camt.053`: statements. `csv` and `jsonl`: all kinds. */
+    readonly format: 'csv' | 'jsonl' | 'pdf' | 'camt.053'
+    /** Start of the period. */
+    readonly from: string
+    /** End of the period, which does not contain it. */
+    readonly to: string
+    /** Only this currency. A statement as `pdf` or `camt.053` requires it. */
+    readonly currency?: string
+    /** The `guid` of the customer. Absent: the report is of the partner. */
+    readonly customerId?: string
+    /** The schedule that created the report. Absent: a request created it. */
+    readonly scheduleId?: string
+    /** `Queued`: waits for a worker, or until the period is certain to be complete. `Running`: being written. `Ready`: the content can be read. `Failed`: `failure` has the reason. */
+    readonly status: 'Queued' | 'Running' | 'Ready' | 'Failed'
+    /** Percent of the period that is written, 0 to 100. */
+    readonly progress: number
+    /** Records of the content. Absent until the report is `Ready`. */
+    readonly rows?: number
+    /** Length of the content. Absent until the report is `Ready`. */
+    readonly bytes?: number
+    /** SHA-256 of the content, in hexadecimal. The same request has the same. Absent until the report is `Ready`. */
+    readonly sha256?: string
+    /** Why the report failed, for people. Absent unless it is `Failed`. */
+    readonly failure?: string
+    /** Time of the request. */
+    readonly createdAt: string
+    /** The report and its content are deleted at this time. */
+    readonly expiresAt: string
+  }>
+    /**
+     * List reports.
+     *
+     * Lists the reports that have not been deleted, newest first.
+     *
+     * `GET /v1/reports`, permission `reports:read`.
+     */
+    readonly list: (query?: ListReportsQuery, options?: CallOptions) => Promise<{
+    /** The items of the page, newest first. */
+    readonly data: readonly ({
+      /** Identifies the report. */
+      readonly id: string
+      /** `statement`: each movement of the balance, with opening and closing balance. `transactions`: the transactions created in the period, as they stood at its end. `fees`: each fee, and totals by day. `reconciliation`: what moved on every account, open cases, counts by status, and each difference. */
+      readonly kind: 'statement' | 'transactions' | 'fees' | 'reconciliation'
+      /** Format of the file. `pdf`: statements and fees. `camt.053`: statements. `csv` and `jsonl`: all kinds. */
+      readonly format: 'csv' | 'jsonl' | 'pdf' | 'camt.053'
+      /** Start of the period. */
+      readonly from: string
+      /** End of the period, which does not contain it. */
+      readonly to: string
+      /** Only this currency. A statement as `pdf` or `camt.053` requires it. */
+      readonly currency?: string
+      /** The `guid` of the customer. Absent: the report is of the partner. */
+      readonly customerId?: string
+      /** The schedule that created the report. Absent: a request created it. */
+      readonly scheduleId?: string
+      /** `Queued`: waits for a worker, or until the period is certain to be complete. `Running`: being written. `Ready`: the content can be read. `Failed`: `failure` has the reason. */
+      readonly status: 'Queued' | 'Running' | 'Ready' | 'Failed'
+      /** Percent of the period that is written, 0 to 100. */
+      readonly progress: number
+      /** Records of the content. Absent until the report is `Ready`. */
+      readonly rows?: number
+      /** Length of the content. Absent until the report is `Ready`. */
+      readonly bytes?: number
+      /** SHA-256 of the content, in hexadecimal. The same request has the same. Absent until the report is `Ready`. */
+      readonly sha256?: string
+      /** Why the report failed, for people. Absent unless it is `Failed`. */
+      readonly failure?: string
+      /** Time of the request. */
+      readonly createdAt: string
+      /** The report and its content are deleted at this time. */
+      readonly expiresAt: string
+    })[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }>
+    /** Like `list`, and requests page after page. The default of `limit` is 100. */
+    readonly listAll: (query?: ListReportsQuery, options?: CallOptions) => Pages<{
+    /** The items of the page, newest first. */
+    readonly data: readonly ({
+      /** Identifies the report. */
+      readonly id: string
+      /** `statement`: each movement of the balance, with opening and closing balance. `transactions`: the transactions created in the period, as they stood at its end. `fees`: each fee, and totals by day. `reconciliation`: what moved on every account, open cases, counts by status, and each difference. */
+      readonly kind: 'statement' | 'transactions' | 'fees' | 'reconciliation'
+      /** Format of the file. `pdf`: statements and fees. `camt.053`: statements. `csv` and `jsonl`: all kinds. */
+      readonly format: 'csv' | 'jsonl' | 'pdf' | 'camt.053'
+      /** Start of the period. */
+      readonly from: string
+      /** End of the period, which does not contain it. */
+      readonly to: string
+      /** Only this currency. A statement as `pdf` or `camt.053` requires it. */
+      readonly currency?: string
+      /** The `guid` of the customer. Absent: the report is of the partner. */
+      readonly customerId?: string
+      /** The schedule that created the report. Absent: a request created it. */
+      readonly scheduleId?: string
+      /** `Queued`: waits for a worker, or until the period is certain to be complete. `Running`: being written. `Ready`: the content can be read. `Failed`: `failure` has the reason. */
+      readonly status: 'Queued' | 'Running' | 'Ready' | 'Failed'
+      /** Percent of the period that is written, 0 to 100. */
+      readonly progress: number
+      /** Records of the content. Absent until the report is `Ready`. */
+      readonly rows?: number
+      /** Length of the content. Absent until the report is `Ready`. */
+      readonly bytes?: number
+      /** SHA-256 of the content, in hexadecimal. The same request has the same. Absent until the report is `Ready`. */
+      readonly sha256?: string
+      /** Why the report failed, for people. Absent unless it is `Failed`. */
+      readonly failure?: string
+      /** Time of the request. */
+      readonly createdAt: string
+      /** The report and its content are deleted at this time. */
+      readonly expiresAt: string
+    })[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }>
+    /**
+     * Create a schedule of reports.
+     *
+     * Creates a report at the end of each day, week or month and mails a link to it when it is ready. Everyone who
+     * has the link can read the report until it expires. A partner has at most 20 schedules.
+     *
+     * `POST /v1/reports/schedules`, permission `reports:write`.
+     * Problem codes: not_found, currency_not_supported, report_format_not_supported, report_schedule_limit_reached,
+     * request_in_progress, idempotency_key_reused.
+     */
+    readonly createSchedule: (body: {
+      /** `statement`: each movement of the balance, with opening and closing balance. `transactions`: the transactions created in the period, as they stood at its end. `fees`: each fee, and totals by day. `reconciliation`: what moved on every account, open cases, counts by status, and each difference. */
+      readonly kind: 'statement' | 'transactions' | 'fees' | 'reconciliation'
+      /** Format of the file. `pdf`: statements and fees. `camt.053`: statements. `csv` and `jsonl`: all kinds. */
+      readonly format: 'csv' | 'jsonl' | 'pdf' | 'camt.053'
+      /** Only this currency. A statement as `pdf` or `camt.053` requires it. */
+      readonly currency?: string | undefined
+      /** The period of each report: the day, the week from Monday, or the month that has ended, in `timeZone`. */
+      readonly frequency: 'daily' | 'weekly' | 'monthly'
+      /** Who gets a mail with a link when a report is ready. 1 to 10 addresses. */
+      readonly emails: readonly string[]
+      /** Only movements of this customer: its `guid` or its `serviceId`. Not for `reconciliation`. */
+      readonly customerId?: string | undefined
+      /** IANA name of the time zone whose midnight ends a period. Default: `UTC`. */
+      readonly timeZone?: string | undefined
+    }, options?: CallOptions) => Promise<{
+    /** Identifies the schedule. */
+    readonly id: string
+    /** `statement`: each movement of the balance, with opening and closing balance. `transactions`: the transactions created in the period, as they stood at its end. `fees`: each fee, and totals by day. `reconciliation`: what moved on every account, open cases, counts by status, and each difference. */
+    readonly kind: 'statement' | 'transactions' | 'fees' | 'reconciliation'
+    /** Format of the file. `pdf`: statements and fees. `camt.053`: statements. `csv` and `jsonl`: all kinds. */
+    readonly format: 'csv' | 'jsonl' | 'pdf' | 'camt.053'
+    /** Only this currency. A statement as `pdf` or `camt.053` requires it. */
+    readonly currency?: string
+    /** The period of each report: the day, the week from Monday, or the month that has ended, in `timeZone`. */
+    readonly frequency: 'daily' | 'weekly' | 'monthly'
+    /** Who gets a mail with a link when a report is ready. 1 to 10 addresses. */
+    readonly emails: readonly string[]
+    /** The `guid` of the customer. Absent: the reports are of the partner. */
+    readonly customerId?: string
+    /** IANA name of the time zone whose midnight ends a period. */
+    readonly timeZone: string
+    /** When the next report is created: the end of its period. */
+    readonly nextRunAt: string
+    /** Time of creation. */
+    readonly createdAt: string
+  }>
+    /**
+     * List schedules of reports.
+     *
+     * Lists the schedules of reports, newest first.
+     *
+     * `GET /v1/reports/schedules`, permission `reports:read`.
+     */
+    readonly listSchedules: (query?: ListReportSchedulesQuery, options?: CallOptions) => Promise<{
+    /** The items of the page, newest first. */
+    readonly data: readonly ({
+      /** Identifies the schedule. */
+      readonly id: string
+      /** `statement`: each movement of the balance, with opening and closing balance. `transactions`: the transactions created in the period, as they stood at its end. `fees`: each fee, and totals by day. `reconciliation`: what moved on every account, open cases, counts by status, and each difference. */
+      readonly kind: 'statement' | 'transactions' | 'fees' | 'reconciliation'
+      /** Format of the file. `pdf`: statements and fees. `camt.053`: statements. `csv` and `jsonl`: all kinds. */
+      readonly format: 'csv' | 'jsonl' | 'pdf' | 'camt.053'
+      /** Only this currency. A statement as `pdf` or `camt.053` requires it. */
+      readonly currency?: string
+      /** The period of each report: the day, the week from Monday, or the month that has ended, in `timeZone`. */
+      readonly frequency: 'daily' | 'weekly' | 'monthly'
+      /** Who gets a mail with a link when a report is ready. 1 to 10 addresses. */
+      readonly emails: readonly string[]
+      /** The `guid` of the customer. Absent: the reports are of the partner. */
+      readonly customerId?: string
+      /** IANA name of the time zone whose midnight ends a period. */
+      readonly timeZone: string
+      /** When the next report is created: the end of its period. */
+      readonly nextRunAt: string
+      /** Time of creation. */
+      readonly createdAt: string
+    })[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }>
+    /** Like `listSchedules`, and requests page after page. The default of `limit` is 100. */
+    readonly listAllSchedules: (query?: ListReportSchedulesQuery, options?: CallOptions) => Pages<{
+    /** The items of the page, newest first. */
+    readonly data: readonly ({
+      /** Identifies the schedule. */
+      readonly id: string
+      /** `statement`: each movement of the balance, with opening and closing balance. `transactions`: the transactions created in the period, as they stood at its end. `fees`: each fee, and totals by day. `reconciliation`: what moved on every account, open cases, counts by status, and each difference. */
+      readonly kind: 'statement' | 'transactions' | 'fees' | 'reconciliation'
+      /** Format of the file. `pdf`: statements and fees. `camt.053`: statements. `csv` and `jsonl`: all kinds. */
+      readonly format: 'csv' | 'jsonl' | 'pdf' | 'camt.053'
+      /** Only this currency. A statement as `pdf` or `camt.053` requires it. */
+      readonly currency?: string
+      /** The period of each report: the day, the week from Monday, or the month that has ended, in `timeZone`. */
+      readonly frequency: 'daily' | 'weekly' | 'monthly'
+      /** Who gets a mail with a link when a report is ready. 1 to 10 addresses. */
+      readonly emails: readonly string[]
+      /** The `guid` of the customer. Absent: the reports are of the partner. */
+      readonly customerId?: string
+      /** IANA name of the time zone whose midnight ends a period. */
+      readonly timeZone: string
+      /** When the next report is created: the end of its period. */
+      readonly nextRunAt: string
+      /** Time of creation. */
+      readonly createdAt: string
+    })[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }>
+    /**
+     * Retrieve a schedule of reports.
+     *
+     * Returns the schedule, with the time of its next report.
+     *
+     * `GET /v1/reports/schedules/{id}`, permission `reports:read`.
+     * Problem codes: not_found.
+     */
+    readonly getSchedule: (id: string, options?: CallOptions) => Promise<{
+    /** Identifies the schedule. */
+    readonly id: string
+    /** `statement`: each movement of the balance, with opening and closing balance. `transactions`: the transactions created in the period, as they stood at its end. `fees`: each fee, and totals by day. `reconciliation`: what moved on every account, open cases, counts by status, and each difference. */
+    readonly kind: 'statement' | 'transactions' | 'fees' | 'reconciliation'
+    /** Format of the file. `pdf`: statements and fees. `camt.053`: statements. `csv` and `jsonl`: all kinds. */
+    readonly format: 'csv' | 'jsonl' | 'pdf' | 'camt.053'
+    /** Only this currency. A statement as `pdf` or `camt.053` requires it. */
+    readonly currency?: string
+    /** The period of each report: the day, the week from Monday, or the month that has ended, in `timeZone`. */
+    readonly frequency: 'daily' | 'weekly' | 'monthly'
+    /** Who gets a mail with a link when a report is ready. 1 to 10 addresses. */
+    readonly emails: readonly string[]
+    /** The `guid` of the customer. Absent: the reports are of the partner. */
+    readonly customerId?: string
+    /** IANA name of the time zone whose midnight ends a period. */
+    readonly timeZone: string
+    /** When the next report is created: the end of its period. */
+    readonly nextRunAt: string
+    /** Time of creation. */
+    readonly createdAt: string
+  }>
+    /**
+     * Delete a schedule of reports.
+     *
+     * Deletes the schedule. Reports that it has created stay until they expire.
+     *
+     * `DELETE /v1/reports/schedules/{id}`, permission `reports:write`.
+     * Problem codes: not_found.
+     */
+    readonly deleteSchedule: (id: string, options?: CallOptions) => Promise<void>
+    /**
+     * Retrieve a report.
+     *
+     * Returns the status and the progress of the report; once it is `Ready`, also its length and hash.
+     *
+     * `GET /v1/reports/{id}`, permission `reports:read`.
+     * Problem codes: not_found.
+     */
+    readonly get: (id: string, options?: CallOptions) => Promise<{
+    /** Identifies the report. */
+    readonly id: string
+    /** `statement`: each movement of the balance, with opening and closing balance. `transactions`: the transactions created in the period, as they stood at its end. `fees`: each fee, and totals by day. `reconciliation`: what moved on every account, open cases, counts by status, and each difference. */
+    readonly kind: 'statement' | 'transactions' | 'fees' | 'reconciliation'
+    /** Format of the file. `pdf`: statements and fees. `camt.053`: statements. `csv` and `jsonl`: all kinds. */
+    readonly format: 'csv' | 'jsonl' | 'pdf' | 'camt.053'
+    /** Start of the period. */
+    readonly from: string
+    /** End of the period, which does not contain it. */
+    readonly to: string
+    /** Only this currency. A statement as `pdf` or `camt.053` requires it. */
+    readonly currency?: string
+    /** The `guid` of the customer. Absent: the report is of the partner. */
+    readonly customerId?: string
+    /** The schedule that created the report. Absent: a request created it. */
+    readonly scheduleId?: string
+    /** `Queued`: waits for a worker, or until the period is certain to be complete. `Running`: being written. `Ready`: the content can be read. `Failed`: `failure` has the reason. */
+    readonly status: 'Queued' | 'Running' | 'Ready' | 'Failed'
+    /** Percent of the period that is written, 0 to 100. */
+    readonly progress: number
+    /** Records of the content. Absent until the report is `Ready`. */
+    readonly rows?: number
+    /** Length of the content. Absent until the report is `Ready`. */
+    readonly bytes?: number
+    /** SHA-256 of the content, in hexadecimal. The same request has the same. Absent until the report is `Ready`. */
+    readonly sha256?: string
+    /** Why the report failed, for people. Absent unless it is `Failed`. */
+    readonly failure?: string
+    /** Time of the request. */
+    readonly createdAt: string
+    /** The report and its content are deleted at this time. */
+    readonly expiresAt: string
+  }>
+    /**
+     * Delete or cancel a report.
+     *
+     * Deletes the report and its content. A report that waits or runs is cancelled.
+     *
+     * `DELETE /v1/reports/{id}`, permission `reports:write`.
+     * Problem codes: not_found.
+     */
+    readonly delete: (id: string, options?: CallOptions) => Promise<void>
+    /**
+     * Retrieve the content of a report.
+     *
+     * Streams the file. `Range` reads a part of it (206), so that an interrupted download continues; send the `ETag`
+     * as `If-Range`. If the report is deleted meanwhile, the connection ends before `Content-Length` bytes.
+     *
+     * `GET /v1/reports/{id}/content`, permission `reports:read`.
+     * Problem codes: not_found, report_not_ready, range_not_satisfiable.
+     */
+    readonly getContent: (id: string, options?: CallOptions) => Promise<ReadableStream<Uint8Array>>
   }
   readonly simulations: {
     /**

@@ -17,7 +17,23 @@ export type Call<K extends OperationId> = {
   readonly nonce?: OpenNonce
 }
 
-export type Answer<T> = { readonly body: T; readonly headers?: Readonly<Record<string, string>> }
+export type Answer<T> = {
+  readonly body: T
+  readonly headers?: Readonly<Record<string, string>>
+  /** Of an operation with `content`. */
+  readonly content?: Content
+}
+
+/** A file that an operation answers. */
+export type Content = {
+  readonly mediaType: string
+  readonly fileName: string
+  readonly bytes: number
+  /** In hexadecimal. */
+  readonly sha256: string
+  /** The bytes from `from` to before `until`. Throws if the content ends early, so that no partial file looks whole. */
+  readonly read: (from: number, until: number) => AsyncIterable<Uint8Array>
+}
 
 export type Handler<K extends OperationId> = (call: Call<K>) => Promise<Answer<ResponseOf<K>>>
 

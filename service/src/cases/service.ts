@@ -53,6 +53,8 @@ export type Cases = {
   readonly list: (after: store.CaseRow | undefined, casesMax: number) => Promise<readonly store.CaseRow[]>
   /** Ends a case and books its money away from suspense. Refuses: not_found, validation_failed. */
   readonly resolve: (tx: Tx, resolving: Resolving) => Promise<store.CaseRow & store.CaseEnd>
+  /** The cases of a partner that were open at a moment, by currency and kind. */
+  readonly openAt: (tx: Tx, partnerId: string, moment: Date) => Promise<readonly store.CaseSums[]>
   /** When the oldest open case was opened; null: none is open. */
   readonly oldestOpen: () => Promise<Date | null>
 }
@@ -86,6 +88,7 @@ export function createCases(deps: CasesDeps): Cases {
     },
     list: (after, casesMax) => store.openCases(db, after, casesMax),
     resolve: (tx, resolving) => resolve(deps, tx, resolving),
+    openAt: store.casesOpenAt,
     oldestOpen: () => store.oldestOpen(db),
   }
 }

@@ -52,6 +52,21 @@ export async function endCase(tx: Tx, { partnerId, id }: CaseRow, end: CaseEnd):
     where partner_id = ${partnerId} and id = ${id}`)
 }
 
+export type CaseSums = {
+  readonly currency: Currency | null
+  readonly kind: CaseKind
+  readonly count: bigint
+  readonly booked: Minor
+}
+
+/** The cases that were open at a moment, by currency and kind. */
+export function casesOpenAt(tx: Tx, partnerId: string, moment: Date): Promise<readonly CaseSums[]> {
+  return tx.rows<CaseSums>(sql`/* cases.casesOpenAt */
+    select currency, kind, count(*) as count, coalesce(sum(booked), 0)::bigint as booked from cases.cases
+    where partner_id = ${partnerId} and opened_at < ${moment} and (resolved_at is null or resolved_at >= ${moment})
+    group by currency, kind order by currency nulls last, kind`)
+}
+
 /** Open cases of all partners, oldest first, behind one of them. */
 export function openCases(tx: Tx, after: CaseRow | undefined, rowsMax: number): Promise<readonly CaseRow[]> {
   const { openedAt, id } = after ?? { openedAt: new Date(0), id: null }

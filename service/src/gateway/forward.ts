@@ -15,6 +15,8 @@ type Forwarded = {
   readonly body: Buffer
   /** Added to the response. */
   readonly headers: Readonly<Record<string, string>>
+  /** The media types of the operation's content. */
+  readonly content: readonly string[]
 }
 
 export type Forwarder = {
@@ -29,7 +31,7 @@ export type Forwarder = {
 }
 
 /** The api process receives no other header of the partner, and so none of the credentials. */
-const forwardedHeaders = ['accept', 'user-agent', idempotencyKeyHeader] as const
+const forwardedHeaders = ['accept', 'user-agent', 'range', 'if-range', idempotencyKeyHeader] as const
 
 type ForwarderOptions = {
   readonly apiUrl: string
@@ -51,10 +53,10 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
         retryMethods: [],
       })
     },
-    forward: async (request, { caller, body, headers }, reply) => {
+    forward: async (request, { caller, body, headers, content }, reply) => {
       const { requestId, path: instance } = request
       try {
-        await send({ request, caller, body, headers, accepts: json }, reply)
+        await send({ request, caller, body, headers, accepts: acceptedTypes(content) }, reply)
         return undefined
       } catch (error) {
         return toProblem(error, { requestId, instance, log: log.child({ requestId }) })
@@ -68,7 +70,7 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
 const json = /^application\/(problem\+)?json\b/
 const jsonOrPage = /^(?:application\/json|text\/(?:html|css|javascript))\b/
 
-type Sent = Omit<Forwarded, 'caller'> & {
+type Sent = Omit<Forwarded, 'caller' | 'content'> & {
   readonly request: RawRequest
   /** Null: a public page. */
   readonly caller: Caller | null
@@ -127,6 +129,12 @@ function upstreamHeaders(
     'x-request-id': requestId,
   }
 }
+
+/** JSON, or a file of the operation. */
+const acceptedTypes = (content: readonly string[]): RegExp =>
+  content.length === 0
+    ? json
+    : new RegExp(`${json.source}|^(?:${content.map((type) => RegExp.escape(type)).join('|')})$`)
 
 /** Why the response of the api process cannot be passed on; undefined if it can. */
 function refusalOf(status: number, contentType: string | undefined, accepts: RegExp): string | undefined {

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { Server as HttpServer } from 'node:http'
 import { type AddressInfo, Server as SocketServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { OperationId } from '@partner-payments/wire'
+import { type Operation, type OperationId, operations as table } from '@partner-payments/wire'
 import type { Access } from '../access/index.ts'
 import type { AllHandlers, Caller, PublicSite } from '../api/index.ts'
 import type { Clock, Log } from '../kernel/index.ts'
@@ -11,6 +11,7 @@ import { type AdmissionControl, createAdmissionControl } from './admission.ts'
 import { type AuthenticationOptions, createAuthentication } from './authentication.ts'
 import { requireUnencoded } from './body.ts'
 import { createDispatcher } from './dispatcher.ts'
+import { type Downloads, mountDownloads } from './downloads.ts'
 import { startDeadline } from './deadline.ts'
 import { createForwarder, type Forwarder } from './forward.ts'
 import { createIncoming, type Incoming, type IncomingLimits } from './incoming.ts'
@@ -33,6 +34,7 @@ export type GatewayOptions = {
   readonly sandbox: boolean
   readonly handlers: AllHandlers
   readonly pages: readonly Page[]
+  readonly downloads?: Downloads
   readonly site: PublicSite
   readonly internalKey: Uint8Array
   readonly observe?: ServerOptions['observe']
@@ -72,14 +74,20 @@ export function createGateway(options: GatewayOptions): Gateway {
   const admission = createAdmissionControl(options.requestsMax)
   const incoming = createIncoming(options)
   const shared = { ...options, admission, incoming }
+  const mount: Forwarder['mount'] = (app) => {
+    if (options.downloads) mountDownloads(app, options.downloads, { ...options, admission })
+  }
   if (options.form === 'standalone')
-    return openGateway({ ...shared, pipeline: standalone(options, admission, incoming) })
+    return openGateway({ ...shared, pipeline: standalone(options, admission, incoming) }, mount)
   const tokens = createInternalTokens({ key: options.internalKey, clock: options.clock })
   if (options.form === 'api')
     return openGateway({ ...shared, targetOf, pipeline: internal(options, tokens, admission, incoming) })
   const forwarder = createForwarder({ ...options, tokens })
   const pipeline = forwarding(options, forwarder, admission, incoming)
-  return openGateway({ ...shared, pipeline }, forwarder.mount)
+  return openGateway({ ...shared, pipeline }, (app) => {
+    forwarder.mount(app)
+    mount(app)
+  })
 }
 
 export function openGateway(options: ServerOptions, mount: Forwarder['mount'] = () => {}): Gateway {
@@ -151,7 +159,8 @@ function forwarding(
         await deadline(checkNonce({ ...request, caller, nonce }).consume())
         operations[id].authorize(caller, request.params)
         requireUnencoded(request.headers['content-encoding'])
-        const problem = await forwarder.forward(request, { caller, body, headers }, reply)
+        const { content = [] }: Operation = table[id]
+        const problem = await forwarder.forward(request, { caller, body, headers, content }, reply)
         return problem && { ...problem, headers: { ...headers, ...problem.headers } }
       } finally {
         release()

@@ -2,6 +2,7 @@
  * One operation, compiled: permission -> impersonation -> path parameters -> schema -> normal form -> handler -> response
  * filter. The contract defines this order.
  */
+import type { Readable } from 'node:stream'
 import { closed, NoFields, type Operation, type OperationId, operationIds, operations } from '@partner-payments/wire'
 import {
   type AllHandlers,
@@ -13,7 +14,9 @@ import {
   refuseField,
   Refusal,
 } from '../api/index.ts'
+import { present } from '../kernel/index.ts'
 import { requireJson } from './body.ts'
+import { contentReply } from './content.ts'
 import { compileIdempotencyKey } from './idempotency-key.ts'
 import { readJson } from './json.ts'
 import { compileNormalizer } from './normal-form.ts'
@@ -35,9 +38,9 @@ export type OperationRequest = {
 }
 
 type OperationReply = {
-  readonly status: 200 | 204
+  readonly status: 200 | 204 | 206
   readonly headers: Readonly<Record<string, string>>
-  readonly body: string
+  readonly body: string | Readable
 }
 
 type CompiledOperation = {
@@ -100,6 +103,7 @@ function compileOperation(id: OperationId, { handlers, sandbox }: Options): Comp
       const call = { caller, params, query, body, requestId, ip, nonce, idempotencyKey }
       const answer = await handler(call as unknown as Call<OperationId>)
       const headers = answer.headers ?? {}
+      if (operation.content) return contentReply(present(answer.content, 'the operation answers content'), given)
       if (!project) return { status: 204, headers, body: '' }
       return {
         status: 200,

@@ -6,7 +6,7 @@ import { type Readable, finished } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import { Pool } from 'undici'
 import { apiKeyPartner, linkTokenPartner } from '../access/index.ts'
-import { Refusal } from '../api/index.ts'
+import { readLink, Refusal } from '../api/index.ts'
 import { assert, type Clock, type Log, present } from '../kernel/index.ts'
 import { createAdmissionControl } from './admission.ts'
 import { type Cell, type CellLookup, createCellLookup } from './cell-lookup.ts'
@@ -67,6 +67,7 @@ export function createRouter(options: RouterOptions): Router {
 function partnerOf({ headers, path }: RawRequest): string | undefined {
   const apiKey = headers['apikey']
   if (typeof apiKey === 'string') return apiKeyPartner(apiKey)
+  if (path.startsWith('/reports/')) return readLink(path.slice('/reports/'.length))
   const [, audience, token = ''] = path.split('/')
   return audience === 'checkout' ? linkTokenPartner(token) : undefined
 }

@@ -1,5 +1,6 @@
 /** The HTTP server: routes each request to the pipeline and sends its reply. No other file configures Fastify. */
 import type { IncomingMessage } from 'node:http'
+import type { Readable } from 'node:stream'
 import {
   type OperationId,
   operationIds,
@@ -42,7 +43,7 @@ export type Reply = {
   /** Of a problem. */
   readonly code?: ProblemCode
   readonly headers: Readonly<Record<string, string>>
-  readonly body: string | Buffer
+  readonly body: string | Buffer | Readable
 }
 /** A page that needs no authentication. */
 export type Page = {
@@ -396,5 +397,3 @@ function send(reply: FastifyReply, requestId: string, { status, headers, body }:
     .headers({ 'x-request-id': requestId, 'cache-control': 'no-store', ...headers })
     .send(status === 204 ? null : body)
 }
-
-/** Uses the client's id if it is well-formed, so that the logs of both sides can be matched. */

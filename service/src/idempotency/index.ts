@@ -1,5 +1,5 @@
 /**
- * Idempotency of operations whose key is in the header `Idempotency-Key`. The transaction that carries out the operation
+ * Idempotency of operations whose key is in the header `Idempotency-Key`, and of `createReport`, which also takes it in its body. The transaction that carries out the operation
  * also stores its answer under the key, so that either both exist or neither.
  *
  * Table: idempotency.keys. Invariants: a key of a partner and an operation has one answer, for ever. The answer is sealed,
@@ -21,9 +21,9 @@ import { answerContext } from './store-sealed.ts'
 
 export { sealedAnswers } from './store-sealed.ts'
 
-type HeaderOperationId = {
-  [K in OperationId]: Operations[K] extends { readonly idempotency: 'header' } ? K : never
-}[OperationId]
+type HeaderOperationId =
+  | 'createReport'
+  | { [K in OperationId]: Operations[K] extends { readonly idempotency: 'header' } ? K : never }[OperationId]
 
 export type Idempotency = {
   /**
@@ -90,10 +90,10 @@ export function createIdempotency(deps: {
   }
 }
 
-/** Equal for requests that differ only in the order and the spacing of their fields. */
+/** Equal for requests that differ only in the order and the spacing of their fields, and in where they have the key. */
 function fingerprintOf({ params, body = {} }: { readonly params: unknown; readonly body?: unknown }): string {
   return createHash('sha256')
-    .update(JSON.stringify(inOrder([params, body])))
+    .update(JSON.stringify(inOrder([params, { ...(body as object), idempotencyKey: undefined }])))
     .digest('hex')
 }
 

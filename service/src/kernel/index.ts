@@ -1,6 +1,7 @@
 /** The kernel: clock, identifiers, money, logs, loops, encryption at rest, assertions. Contains no HTTP and no SQL. */
 export * from './assert.ts'
 export * from './clock.ts'
+export * from './compress.ts'
 export * from './ids.ts'
 export * from './log.ts'
 export * from './loop.ts'

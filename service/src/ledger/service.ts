@@ -3,6 +3,7 @@ import type { Clock, Currency, Minor } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { createEntries, type Entries } from './entries.ts'
 import { type History, history } from './history.ts'
+import { type PeriodReader, periodReader } from './period.ts'
 import * as store from './store.ts'
 
 export type Balance = {
@@ -14,7 +15,8 @@ export type Balance = {
 }
 
 export type Ledger = Entries &
-  History & {
+  History &
+  PeriodReader & {
     readonly balances: (tx: Tx, partnerId: string) => Promise<readonly Balance[]>
     /** What the accounts `fx` of all partners hold together: above zero what the operator has bought, below what it owes. */
     readonly positions: (tx: Tx) => Promise<readonly store.PositionRow[]>
@@ -24,6 +26,7 @@ export function createLedger({ clock }: { readonly clock: Clock }): Ledger {
   return {
     ...createEntries(clock),
     ...history,
+    ...periodReader,
     positions: store.positions,
     balances: async (tx, partnerId) =>
       (await store.balances(tx, partnerId)).map(({ id, currency, posted, reserved }) => ({

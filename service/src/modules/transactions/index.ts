@@ -5,7 +5,7 @@
  * are final. Each such move appends one `transaction.status.changed` in the same database transaction. A reference is
  * unique within its partner. A later return is a new, linked transaction.
  */
-export { transactionsRoutes } from './routes.ts'
+export { toTransaction, transactionsRoutes } from './routes.ts'
 export {
   createTransactions,
   type Exchange,
@@ -15,4 +15,5 @@ export {
   type Party,
   type TakenReferences,
   type Transactions,
+  type TransactionView,
 } from './service.ts'

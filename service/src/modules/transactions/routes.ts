@@ -21,7 +21,7 @@ const newest = (times: readonly [string, ...string[]]): string =>
   times.reduce((latest, time) => (time > latest ? time : latest))
 
 /** A null field is absent. Without an exchange `userAmount` equals `amount`, and there is no quote. */
-function toTransaction({ row, timeline }: TransactionView): ResponseOf<'getTransaction'> {
+export function toTransaction({ row, timeline }: TransactionView): ResponseOf<'getTransaction'> {
   const amount = writeAmount(row.amount, row.currency)
   const { userAmount, userCurrency } = row
   const hasFx = userAmount !== null && userCurrency !== null

@@ -102,6 +102,11 @@ export type Transactions = {
   readonly noteAfterEnd: (tx: Tx, partnerId: string, id: string, step: TimelineStep) => Promise<void>
   /** Refuses: not_found. */
   readonly get: (partnerId: string, reference: string) => Promise<TransactionView>
+  /**
+   * The transactions created in a period, oldest first, as they stood at its end. What is only known at the end of a
+   * payment (status, error, debtor, hash) is left out where that end came later.
+   */
+  readonly asOf: (filter: store.CreatedFilter) => AsyncGenerator<readonly TransactionView[]>
   /** Refuses: validation_failed (cursor). An unknown customer has no transactions. */
   readonly list: (partnerId: string, query: QueryOf<'listTransactions'>) => Promise<Page<TransactionView>>
 }
@@ -125,6 +130,8 @@ export type Conclusion = Omit<ConclusionRequest, 'steps'>
 /** 60 random bits within a millisecond. */
 const ownReferenceRandomChars = 12
 const readsPerBatchMax = 64
+/** A page of a report: it is formatted in a few milliseconds. */
+const rowsPerPageMax = 500
 const readsUnderWayMax = 4
 
 type TransactionsDeps = {
@@ -252,7 +259,7 @@ function toStoreMove({ partnerId, id, steps, transactionHash, conclusion }: Move
   }
 }
 
-function createReads({ db, cursors, customers }: TransactionsDeps): Pick<Transactions, 'get' | 'list'> {
+function createReads({ db, cursors, customers }: TransactionsDeps): Pick<Transactions, 'get' | 'list' | 'asOf'> {
   // Concurrent reads share one statement.
   const find = createBatcher({
     db: withoutTransaction(db),
@@ -262,6 +269,7 @@ function createReads({ db, cursors, customers }: TransactionsDeps): Pick<Transac
     partnerOf: ({ partnerId }) => partnerId,
   })
   return {
+    asOf: (filter) => createdTransactions(db, filter),
     get: async (partnerId, reference) => view(await find({ partnerId, reference })),
     list: async (partnerId, query) => {
       const list = `transactions:${partnerId}`
@@ -280,6 +288,30 @@ function createReads({ db, cursors, customers }: TransactionsDeps): Pick<Transac
       const rows = await store.listTransactions(db, partnerId, filter, request.afterId, request.limit + 1)
       return cursors.page(list, request, rows.map(view))
     },
+  }
+}
+
+/** Each page is one short statement, so that a long report keeps no transaction open. */
+async function* createdTransactions(db: Database, filter: store.CreatedFilter) {
+  for (let after: store.CreatedPosition | undefined; ;) {
+    const rows = await store.transactionsCreated(db, filter, after, rowsPerPageMax)
+    yield rows.map((row) => viewAt(view(row), filter.to))
+    after = rows.at(-1)
+    if (rows.length < rowsPerPageMax) return
+  }
+}
+
+/** The timeline says what had happened before the moment. Its texts of one form sort like their times. */
+function viewAt({ row, timeline, id }: TransactionView, moment: Date): TransactionView {
+  const end = moment.toISOString()
+  const known = timeline.filter(({ createdAt }) => createdAt < end)
+  const { status, createdAt } = known.at(-1) ?? { status: 'Pending' as const, createdAt: row.createdAt.toISOString() }
+  const updatedAt = new Date(createdAt)
+  if (status !== 'Pending') return { id, timeline: known, row: { ...row, status, updatedAt } }
+  return {
+    id,
+    timeline: known,
+    row: { ...row, status, updatedAt, errorKey: null, debtor: null, transactionHash: null },
   }
 }
 

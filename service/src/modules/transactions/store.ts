@@ -10,7 +10,7 @@ import type {
   TransactionStatus,
   TransactionType,
 } from '@partner-payments/wire'
-import type { Currency, Minor } from '../../kernel/index.ts'
+import { type Currency, type Minor, nilId } from '../../kernel/index.ts'
 import {
   type Columns,
   givenBy,
@@ -123,6 +123,34 @@ const newTransactions = insertBy(
   ],
   ['partnerId', 'reference'],
 )
+
+export type CreatedPosition = { readonly createdAt: Date; readonly id: string }
+export type CreatedFilter = {
+  readonly partnerId: string
+  readonly from: Date
+  readonly to: Date
+  readonly customerId: string | null
+  readonly currency: string | null
+}
+
+/** The transactions created in a period, oldest first, behind a position. */
+export function transactionsCreated(
+  tx: Tx,
+  { partnerId, from, to, customerId, currency }: CreatedFilter,
+  after: CreatedPosition | undefined,
+  rowsMax: number,
+): Promise<readonly TransactionRow[]> {
+  const { createdAt, id } = after ?? { createdAt: from, id: nilId }
+  return tx.rows<TransactionRow>(
+    unprepared(sql`/* transactions.transactionsCreated */
+      select ${columns} from transactions.transactions
+      where partner_id = ${partnerId} and created_at >= ${from} and created_at < ${to}
+        and (created_at, id) > (${createdAt}::timestamptz, ${id}::uuid)
+        ${customerId === null ? noSql : sql`and customer_id = ${customerId}`}
+        ${currency === null ? noSql : sql`and currency = ${currency}`}
+      order by created_at, id limit ${rowsMax}`),
+  )
+}
 
 /** The taken ones of these references, and perhaps others of the same partners. */
 export function referencesTaken(

@@ -1,0 +1,19 @@
+/** The links of mails: an unguessable token that names its partner, so that it is found without a search of all partners. */
+import { randomBytes } from '../kernel/index.ts'
+
+const partnerBytes = 16
+const secretBytes = 32
+
+export function newLinkToken(partnerId: string): string {
+  return Buffer.concat([Buffer.from(partnerId.replaceAll('-', ''), 'hex'), randomBytes(secretBytes)]).toString(
+    'base64url',
+  )
+}
+
+/** The partner of a token. Undefined: the text is no token. */
+export function readLink(token: string): string | undefined {
+  const bytes = Buffer.from(token, 'base64url')
+  if (bytes.length !== partnerBytes + secretBytes || bytes.toString('base64url') !== token) return undefined
+  const hex = bytes.toString('hex', 0, partnerBytes)
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
+}

@@ -1,0 +1,122 @@
+/** camt.053.001.08, Bank to customer statement: one account and one period. */
+import { amountText, type Currency, type Minor } from '../kernel/index.ts'
+import { element, shortened, xmlText } from './xml.ts'
+
+/** Domain, family and sub-family of the external code set "Bank transaction code". */
+export type TransactionCode = readonly [domain: string, family: string, subFamily: string]
+
+export type StatementEntry = {
+  /** At most 35 characters. */
+  readonly id: string
+  /** Below zero: a debit. */
+  readonly amount: Minor
+  /** `YYYY-MM-DDTHH:MM:SS.mmmZ` */
+  readonly bookedAt: string
+  readonly code: TransactionCode
+  readonly reference: string
+  readonly text: string
+}
+
+export type BankStatement = {
+  /** At most 35 characters. */
+  readonly id: string
+  /** Not the time of the run, so that the same statement has the same bytes. */
+  readonly createdAt: Date
+  readonly period: { readonly from: Date; readonly to: Date }
+  readonly account: { readonly id: string; readonly currency: Currency; readonly ownerName: string }
+  readonly opening: Minor
+  readonly closing: Minor
+  readonly lines: number
+  readonly credits: Minor
+  readonly debits: Minor
+  readonly creditLines: number
+  readonly entries: () => AsyncIterable<readonly StatementEntry[]>
+}
+
+const namespace = 'urn:iso:std:iso:20022:tech:xsd:camt.053.001.08'
+/** Max35Text, Max70Text, Max140Text of the schema. */
+const chars = { id: 35, name: 140, remittance: 140 } as const
+
+const magnitude = (minor: Minor) => (minor < 0n ? -minor : minor)
+const indicator = (minor: Minor) => element('CdtDbtInd', minor < 0n ? 'DBIT' : 'CRDT')
+
+function balance(code: 'OPBD' | 'CLBD', amount: Minor, currency: Currency, at: Date): string {
+  return element(
+    'Bal',
+    element('Tp', element('CdOrPrtry', element('Cd', code))) +
+      amountOf(amount, currency) +
+      indicator(amount) +
+      element('Dt', element('DtTm', at.toISOString())),
+  )
+}
+
+const amountOf = (minor: Minor, currency: Currency) =>
+  `<Amt Ccy="${currency}">${amountText(magnitude(minor), currency)}</Amt>`
+
+function summary({ lines, credits, debits, creditLines, account: { currency } }: BankStatement): string {
+  const sum = (minor: Minor) => element('Sum', amountText(minor, currency))
+  const count = (number: number) => element('NbOfNtries', String(number))
+  const net = credits - debits
+  const netEntry = element('TtlNetNtry', element('Amt', amountText(magnitude(net), currency)) + indicator(net))
+  return element(
+    'TxsSummry',
+    element('TtlNtries', count(lines) + sum(credits + debits) + netEntry) +
+      element('TtlCdtNtries', count(creditLines) + sum(credits)) +
+      element('TtlDbtNtries', count(lines - creditLines) + sum(debits)),
+  )
+}
+
+function entryText(entry: StatementEntry, currency: Currency): string {
+  const { id, amount, bookedAt, reference, text } = entry
+  const [domain, family, subFamily] = entry.code
+  const code = element('Cd', family) + element('SubFmlyCd', subFamily)
+  const money = amountOf(amount, currency) + indicator(amount)
+  // A longer reference is no end-to-end id; it is whole in the remittance information.
+  const endToEndId = Array.from(reference).length <= chars.id ? reference : 'NOTPROVIDED'
+  return element(
+    'Ntry',
+    element('NtryRef', id) +
+      money +
+      element('Sts', element('Cd', 'BOOK')) +
+      element('BookgDt', element('DtTm', bookedAt)) +
+      element('ValDt', element('DtTm', bookedAt)) +
+      element('AcctSvcrRef', id) +
+      element('BkTxCd', element('Domn', element('Cd', domain) + element('Fmly', code))) +
+      element(
+        'NtryDtls',
+        element(
+          'TxDtls',
+          element('Refs', element('EndToEndId', xmlText(endToEndId))) +
+            money +
+            element('RmtInf', element('Ustrd', xmlText(shortened(reference, chars.remittance)))),
+        ),
+      ) +
+      element('AddtlNtryInf', xmlText(text)),
+  )
+}
+
+/** The document in parts, a line for each entry. */
+export async function* camt053Xml(statement: BankStatement): AsyncGenerator<string> {
+  const { id, createdAt, period, account, opening, closing, entries } = statement
+  const { currency } = account
+  const created = element('CreDtTm', createdAt.toISOString())
+  yield `<?xml version="1.0" encoding="UTF-8"?>\n<Document xmlns="${namespace}"><BkToCstmrStmt>`
+  yield element('GrpHdr', element('MsgId', id) + created)
+  yield `\n<Stmt>${element('Id', id)}${created}`
+  yield element('FrToDt', element('FrDtTm', period.from.toISOString()) + element('ToDtTm', period.to.toISOString()))
+  yield element(
+    'Acct',
+    element('Id', element('Othr', element('Id', account.id))) +
+      element('Ccy', currency) +
+      element('Ownr', element('Nm', xmlText(shortened(account.ownerName, chars.name)))),
+  )
+  yield balance('OPBD', opening, currency, period.from)
+  yield balance('CLBD', closing, currency, period.to)
+  yield summary(statement)
+  for await (const part of entries()) {
+    let text = ''
+    for (const entry of part) text += `\n${entryText(entry, currency)}`
+    yield text
+  }
+  yield '\n</Stmt></BkToCstmrStmt></Document>\n'
+}

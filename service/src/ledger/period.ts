@@ -1,0 +1,131 @@
+/**
+ * Reads the transfers of a period for reports: in parts of some thousand transfers, each with one short statement. No
+ * transaction stays open, because one that is open for minutes would stop the checkpoints and the cleaning of tables.
+ * Transfers never change, so that the parts agree if the period has ended before the oldest open transaction began.
+ */
+import { firstIdOf, idAfter, type Minor } from '../kernel/index.ts'
+import type { Tx } from '../postgres/index.ts'
+import type { IdRange } from './store-history.ts'
+import * as store from './store-period.ts'
+
+export type PeriodLine = {
+  /** Of the transfer. Its first 48 bits are its time. */
+  readonly id: string
+  readonly posted: boolean
+  /** What the transfer adds to the posted sum of the account. */
+  readonly amount: Minor
+  readonly counterAccountId: string
+  readonly partyId: string
+  readonly reference: string
+}
+export type LineFilter = store.LineFilter
+export type Sums = store.Sums
+export type AccountSums = store.AccountSums
+export type Period = { readonly from: Date; readonly to: Date }
+
+/** One part of a period. `end` is the moment up to which the period is read. */
+export type Part<T> = { readonly content: T; readonly end: string }
+
+export type PeriodReader = {
+  /** The lines of an account, oldest first. While the caller works with a part, the next one is read. */
+  readonly linesOfPeriod: (tx: Tx, filter: LineFilter, period: Period) => AsyncGenerator<Part<readonly PeriodLine[]>>
+  readonly sumOfPeriod: (tx: Tx, filter: LineFilter, period: Period) => Promise<Sums>
+  /** What moved on each account of a partner. */
+  readonly sumsOfPeriod: (tx: Tx, partnerId: string, period: Period) => Promise<readonly AccountSums[]>
+}
+
+/** A part is formatted in about 5 ms, so that a request of the same process waits no longer. */
+const linesPerPartMax = 4_000
+/** Of a part of which only sums leave the database: it is read in about 20 ms. */
+const summedPerPartMax = 50_000
+/** A look at 100,000 keys takes about 15 ms. */
+const partsPerLookMax = 25
+/** Each holds a connection while it is read. */
+const partsAheadMax = 2
+
+const idLength = 36
+const chars = { sign: idLength, counter: idLength + 1, kind: idLength * 2 + 1 }
+
+function unpack(text: string): readonly PeriodLine[] {
+  if (text === '') return []
+  const lines: PeriodLine[] = []
+  for (const line of text.split('\u001e')) {
+    const amountAt = line.indexOf('\u001f', chars.kind) + 1
+    const partyAt = line.indexOf('\u001f', amountAt) + 1
+    const amount = BigInt(line.slice(amountAt, partyAt - 1))
+    lines.push({
+      id: line.slice(0, idLength),
+      posted: line.charAt(chars.kind) === 'p',
+      amount: line.charAt(chars.sign) === '-' ? -amount : amount,
+      counterAccountId: line.slice(chars.counter, chars.kind),
+      partyId: line.slice(partyAt, partyAt + idLength),
+      reference: line.slice(partyAt + idLength + 1),
+    })
+  }
+  return lines
+}
+
+const rangeOf = ({ from, to }: Period): IdRange => ({ after: firstIdOf(from), end: firstIdOf(to) })
+
+/** The ranges of ids of the parts. Their ends are looked up many at a time, by the primary key alone. */
+async function* rangesOf(tx: Tx, partnerId: string, { after, end }: IdRange, perPart: number): AsyncGenerator<IdRange> {
+  for (let start = after; ;) {
+    const ends = await store.partEnds(tx, partnerId, { after: start, end }, perPart, partsPerLookMax)
+    for (const last of ends) {
+      yield { after: start, end: idAfter(last, 1) }
+      start = last
+    }
+    if (ends.length === partsPerLookMax) continue
+    yield { after: start, end }
+    return
+  }
+}
+
+/** Two parts are read ahead, so that the database works while the caller does. */
+async function* parts<T>(
+  tx: Tx,
+  partnerId: string,
+  range: IdRange,
+  perPart: number,
+  read: (part: IdRange) => Promise<T>,
+): AsyncGenerator<Part<T>> {
+  const ahead: { readonly end: string; readonly content: Promise<T> }[] = []
+  for await (const part of rangesOf(tx, partnerId, range, perPart)) {
+    const content = read(part)
+    // The caller may stop before it awaits this part.
+    content.catch(() => undefined)
+    ahead.push({ end: part.end, content })
+    const first = ahead.length > partsAheadMax ? ahead.shift() : undefined
+    if (first) yield { end: first.end, content: await first.content }
+  }
+  for (const { end, content } of ahead) yield { end, content: await content }
+}
+
+export const periodReader: PeriodReader = {
+  linesOfPeriod: async function* linesOfPeriod(tx, filter, period) {
+    const read = (part: IdRange) => store.packedLines(tx, filter, part)
+    for await (const { content, end } of parts(tx, filter.partnerId, rangeOf(period), linesPerPartMax, read))
+      yield { content: unpack(content), end }
+  },
+  sumOfPeriod: async (tx, filter, period) => {
+    let total: Sums = { lines: 0n, creditLines: 0n, credits: 0n, debits: 0n }
+    const read = (part: IdRange) => store.sumOfLines(tx, filter, part)
+    for await (const { content } of parts(tx, filter.partnerId, rangeOf(period), summedPerPartMax, read))
+      total = plus(total, content)
+    return total
+  },
+  sumsOfPeriod: async (tx, partnerId, period) => {
+    const totals = new Map<string, Sums>()
+    const read = (part: IdRange) => store.sumsByAccount(tx, partnerId, part)
+    for await (const { content } of parts(tx, partnerId, rangeOf(period), summedPerPartMax, read))
+      for (const { accountId, ...sums } of content) totals.set(accountId, plus(totals.get(accountId), sums))
+    return [...totals].map(([accountId, sums]) => ({ accountId, ...sums }))
+  },
+}
+
+const plus = (one: Sums | undefined, other: Sums): Sums => ({
+  lines: (one?.lines ?? 0n) + other.lines,
+  creditLines: (one?.creditLines ?? 0n) + other.creditLines,
+  credits: (one?.credits ?? 0n) + other.credits,
+  debits: (one?.debits ?? 0n) + other.debits,
+})

@@ -1,0 +1,23 @@
+/** The mails of the service: the template of each kind, and how they are sent. */
+import type { Config } from './config.ts'
+import { renderEndpointAlert } from './delivery/index.ts'
+import { present } from './kernel/index.ts'
+import { folderTransport, readMailbox, smtpTransport } from './mail/index.ts'
+import { renderReportMail } from './modules/reports/index.ts'
+import { renderInvitation } from './modules/users/index.ts'
+
+/** Renders a mail by its kind. */
+export const mailTemplates = {
+  invitation: renderInvitation,
+  invitation_resent: renderInvitation,
+  endpoint_alert: renderEndpointAlert,
+  report_ready: renderReportMail,
+  report_failed: renderReportMail,
+}
+
+export function mailParts({ config, mailboxFolder }: { readonly config: Config; readonly mailboxFolder: string }) {
+  return {
+    transport: config.SMTP_URL === undefined ? folderTransport(mailboxFolder) : smtpTransport(config.SMTP_URL),
+    from: present(readMailbox(config.MAIL_FROM), 'checked with the configuration'),
+  }
+}

@@ -1,0 +1,280 @@
+/**
+ * The pages of a document, by pdfkit: text at its place with its role for screen readers, rules, and the running lines of
+ * each page. A sheet without a number of pages draws nothing and only counts.
+ */
+import PDFDocument from 'pdfkit'
+import { type FontName, fontBytes, fontNames, printable } from './fonts.ts'
+
+/** A4 in points, with its margins. */
+export const page = { width: 595.28, height: 841.89, left: 48, right: 48, top: 48, bottom: 56 } as const
+const colors = { ink: '#16202b', muted: '#5b6672', credit: '#0b6b3a', rule: '#c9d0d8', box: '#f3f5f8' } as const
+type Color = 'ink' | 'muted' | 'credit'
+
+type Placed = {
+  readonly font: FontName
+  readonly size: number
+  readonly y: number
+  /** The left edge; or `end`, the right one. */
+  readonly x?: number
+  readonly end?: number
+  readonly color?: Color
+}
+type Role = 'H1' | 'H2' | 'P' | 'TH' | 'TD'
+
+export type Sheet = {
+  readonly text: (role: Role, text: string, placed: Placed) => void
+  /** A text of several lines. */
+  readonly paragraph: (text: string, size: number, x: number, y: number, width: number) => void
+  readonly wrap: (text: string, size: number, width: number) => readonly string[]
+  readonly beginTable: () => void
+  readonly endTable: () => void
+  readonly row: (draw: () => void) => void
+  /** A cell of several texts. */
+  readonly cell: (draw: () => void) => void
+  readonly rule: (y: number, width: number) => void
+  readonly box: (y: number, height: number) => void
+  readonly addPage: () => void
+  /** The line at the top of the pages behind the first. */
+  readonly running: (left: string, right: string) => void
+  readonly pages: () => number
+  /** The bytes that are ready. */
+  readonly written: () => Iterable<Uint8Array>
+  readonly end: () => AsyncIterable<Uint8Array>
+}
+
+type Head = { readonly title: string; readonly issuer: string; readonly createdAt: Date; readonly tagged: boolean }
+type Pdf = PDFKit.PDFDocument
+type Element = PDFKit.PDFStructureElement
+
+function openPdf({ title, issuer, createdAt, tagged }: Head): Pdf {
+  const pdf = new PDFDocument({
+    size: 'A4',
+    margin: 0,
+    // A default font would be read again at each use of the same font under its name.
+    font: null as unknown as string,
+    lang: 'en-GB',
+    tagged,
+    displayTitle: true,
+    pdfVersion: '1.7',
+    // The type of the library does not list it.
+    ...(tagged ? { subset: 'PDF/UA' as unknown as 'PDF/A-1' } : {}),
+    info: {
+      Title: printable(title),
+      Author: printable(issuer),
+      CreationDate: createdAt,
+      Producer: 'Partner Payments',
+      Creator: 'Partner Payments',
+    },
+  })
+  for (const name of fontNames) {
+    pdf.registerFont(name, fontBytes(name)).font(name)
+    simplify((pdf as unknown as { readonly _font: EmbeddedFont })._font)
+  }
+  return pdf
+}
+
+type Glyph = { readonly id: number; readonly advanceWidth: number; readonly codePoints: readonly number[] }
+type Position = Readonly<Record<'xAdvance' | 'yAdvance' | 'xOffset' | 'yOffset' | 'advanceWidth', number>>
+type EmbeddedFont = {
+  readonly font: { readonly glyphForCodePoint: (codePoint: number) => Glyph }
+  readonly scale: number
+  layout: (text: string) => {
+    readonly glyphs: readonly Glyph[]
+    readonly positions: readonly Position[]
+    readonly advanceWidth: number
+  }
+}
+
+/**
+ * Sets a glyph for each character, without the rules of the font for ligatures and kerning. With them the library spends a
+ * hundred times as long on a line and keeps every word that it has set, so that memory would grow with the document. Latin,
+ * Greek and Cyrillic text in its composed form needs none of them.
+ */
+function simplify(embedded: EmbeddedFont): void {
+  const known = new Map<string, { readonly glyph: Glyph; readonly position: Position }>()
+  const set = (character: string) => {
+    const glyph = embedded.font.glyphForCodePoint(character.codePointAt(0) ?? 0)
+    const advance = glyph.advanceWidth * embedded.scale
+    const position = { xAdvance: advance, yAdvance: 0, xOffset: 0, yOffset: 0, advanceWidth: advance }
+    known.set(character, { glyph, position })
+    return { glyph, position }
+  }
+  embedded.layout = (text) => {
+    const placed = Array.from(text, (character) => known.get(character) ?? set(character))
+    return {
+      glyphs: placed.map(({ glyph }) => glyph),
+      positions: placed.map(({ position }) => position),
+      advanceWidth: placed.reduce((total, { position }) => total + position.xAdvance, 0),
+    }
+  }
+}
+
+/** `pages` undefined: counts them. */
+export function createSheet(head: Head, pages: number | undefined): Sheet {
+  const pdf = openPdf(head)
+  return pages === undefined ? draftOf(pdf) : sheetOf(pdf, pages, head.tagged)
+}
+
+const wrapIn =
+  (pdf: Pdf) =>
+  (text: string, size: number, width: number): readonly string[] => {
+    // Most texts fit: an upper bound of the width of a character is enough to see it.
+    if (text.length * size * 0.95 <= width) return text === '' ? [] : [text]
+    pdf.font('regular').fontSize(size)
+    const lines: string[] = []
+    let line = ''
+    for (const character of text) {
+      if (pdf.widthOfString(line + character) <= width) {
+        line += character
+        continue
+      }
+      // Breaks behind a blank or a dash, or else within a word that is longer than the line.
+      const at = Math.max(line.lastIndexOf(' '), line.lastIndexOf('-'))
+      const kept = at > line.length / 3 ? line.slice(0, at + 1) : line
+      lines.push(kept.trimEnd())
+      line = line.slice(kept.length) + character
+    }
+    return [...lines, line]
+  }
+
+function draftOf(pdf: Pdf): Sheet {
+  let pages = 1
+  const nothing = () => undefined
+  return {
+    text: nothing,
+    paragraph: nothing,
+    wrap: wrapIn(pdf),
+    beginTable: nothing,
+    endTable: nothing,
+    row: nothing,
+    cell: nothing,
+    rule: nothing,
+    box: nothing,
+    addPage: () => void (pages += 1),
+    running: nothing,
+    pages: () => pages,
+    written: () => [],
+    end: async function* end() {},
+  }
+}
+
+function sheetOf(pdf: Pdf, pages: number, tagged: boolean): Sheet {
+  const ready: Uint8Array[] = []
+  pdf.on('data', (bytes: Buffer) => ready.push(bytes))
+  const ended = new Promise((resolve) => pdf.once('end', resolve))
+  const tags = tagged ? createTags(pdf) : withoutTags
+  let number = 1
+  const take = () => ready.splice(0)
+  const artifact = (draw: () => void) => {
+    if (tagged) pdf.markContent('Artifact', { type: 'Layout' })
+    draw()
+    if (tagged) pdf.endMarkedContent()
+  }
+  const put = (text: string, { font, size, x, end, y, color = 'ink' }: Placed) => {
+    pdf.font(font).fontSize(size).fillColor(colors[color])
+    const left = end === undefined ? (x ?? page.left) : end - pdf.widthOfString(text)
+    pdf.text(text, left, y, { lineBreak: false })
+  }
+  const footer = () =>
+    artifact(() => {
+      const y = page.height - page.bottom + 18
+      put(`Page ${number} of ${pages}`, { font: 'regular', size: 7.5, end: page.width - page.right, y, color: 'muted' })
+    })
+  footer()
+  return {
+    ...tags,
+    text: (role, text, placed) => tags.tagged(role, () => put(text, placed)),
+    paragraph: (text, size, x, y, width) =>
+      wrapIn(pdf)(text, size, width).forEach((line, index) =>
+        tags.tagged('P', () => put(line, { font: 'regular', size, x, y: y + index * size * 1.4, color: 'muted' })),
+      ),
+    wrap: wrapIn(pdf),
+    rule: (y, width) =>
+      artifact(() =>
+        pdf
+          .moveTo(page.left, y)
+          .lineTo(page.width - page.right, y)
+          .lineWidth(width)
+          .strokeColor(colors.rule)
+          .stroke(),
+      ),
+    box: (y, height) =>
+      artifact(() => pdf.roundedRect(page.left, y, page.width - page.left - page.right, height, 3).fill(colors.box)),
+    addPage: () => {
+      tags.endTable()
+      pdf.addPage()
+      number += 1
+      footer()
+    },
+    running: (left, right) =>
+      artifact(() => {
+        const style = { font: 'regular', size: 7.5, y: page.top - 8, color: 'muted' } as const
+        put(left, { ...style, x: page.left })
+        put(right, { ...style, end: page.width - page.right })
+      }),
+    pages: () => pages,
+    written: take,
+    end: async function* end() {
+      tags.endDocument()
+      pdf.end()
+      await ended
+      yield* take()
+    },
+  }
+}
+
+type Tags = Pick<Sheet, 'beginTable' | 'endTable' | 'row' | 'cell'> & {
+  readonly tagged: (role: Role, draw: () => void) => void
+  readonly endDocument: () => void
+}
+const withoutTags: Tags = {
+  tagged: (_role, draw) => draw(),
+  beginTable: () => undefined,
+  endTable: () => undefined,
+  endDocument: () => undefined,
+  row: (draw) => draw(),
+  cell: (draw) => draw(),
+}
+
+/** The structure of the document: a table for each page. */
+function createTags(pdf: Pdf): Tags {
+  const root = pdf.struct('Document')
+  pdf.addStructure(root)
+  let table: Element | undefined
+  let row: Element | undefined
+  let cell: Element | undefined
+  const within = (parent: Element, role: string, draw: () => void) => {
+    const made = pdf.struct(role, {}, draw)
+    parent.add(made)
+    made.end()
+  }
+  return {
+    endDocument: () => {
+      table?.end()
+      root.end()
+    },
+    tagged: (role, draw) => within(cell ?? row ?? root, role, draw),
+    beginTable: () => {
+      table = pdf.struct('Table')
+      root.add(table)
+    },
+    endTable: () => {
+      table?.end()
+      table = undefined
+    },
+    row: (draw) => {
+      row = pdf.struct('TR')
+      ;(table ?? root).add(row)
+      draw()
+      row.end()
+      row = undefined
+    },
+    cell: (draw) => {
+      cell = pdf.struct('TD')
+      ;(row ?? root).add(cell)
+      draw()
+      cell.end()
+      cell = undefined
+    },
+  }
+}
