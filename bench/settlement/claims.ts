@@ -1,6 +1,6 @@
 /** What a claim costs beside many due payouts: milliseconds for the look for partners and the claim of a set. */
 import { createLog, newId, systemClock } from '../../service/src/kernel/index.ts'
-import { composeModules } from '../../service/src/compose.ts'
+import { composeModules } from '../../service/src/parts.ts'
 import { readConfig } from '../../service/src/config.ts'
 import { createDatabase } from '../../service/src/postgres/index.ts'
 import { withClient } from '../postgres.ts'

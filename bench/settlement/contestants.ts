@@ -5,7 +5,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { rawNumber } from '@partner-payments/wire'
-import { composeModules, type Modules } from '../../service/src/compose.ts'
+import { composeModules, type Modules } from '../../service/src/parts.ts'
 import { readConfig } from '../../service/src/config.ts'
 import { limitsDefault, startDelivery } from '../../service/src/delivery/index.ts'
 import { createLog, newId, startLoop, systemClock } from '../../service/src/kernel/index.ts'

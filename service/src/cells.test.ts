@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { createTestDatabase } from '../../test/support/postgres.ts'
 import { readConfig } from './config.ts'
-import { composeModules } from './compose.ts'
+import { composeModules } from './parts.ts'
 import { createLog, randomBytes, systemClock } from './kernel/index.ts'
 import { createDatabase } from './postgres/index.ts'
 

@@ -2,24 +2,15 @@
  * The composition root: the only file that imports every module. Each part receives what it needs as plain values; there
  * is no registry and no global state.
  */
-import { createAccess, type Access, sealedApiSecrets } from './access/index.ts'
+import { type Access, sealedApiSecrets } from './access/index.ts'
 import { createCheckoutSite } from './pages/index.ts'
 import type { Config } from './config.ts'
-import {
-  checkoutSettings,
-  gatewayLimits,
-  invitationSettings,
-  signing,
-  usesSandboxBank,
-  webhookSettings,
-  publicUrlOf,
-} from './derived.ts'
-import { createRequestSender, startStatisticsCollector, startDelivery } from './delivery/index.ts'
+import { gatewayLimits, publicUrlOf } from './derived.ts'
+import { startStatisticsCollector, startDelivery } from './delivery/index.ts'
 import { createGateway, docsAssets, type Gateway } from './gateway/index.ts'
-import { type AllHandlers, createCursors } from './api/index.ts'
+import { type AllHandlers } from './api/index.ts'
 import {
   type Clock,
-  createSealer,
   deriveKey,
   type Log,
   type Loop,
@@ -30,48 +21,32 @@ import {
   startLoop,
   type Tracing,
 } from './kernel/index.ts'
-import { createIdempotency, sealedAnswers } from './idempotency/index.ts'
-import { type Cases, createCases } from './cases/index.ts'
-import { createCheckpoints, createLedger, type Ledger } from './ledger/index.ts'
-import { createMailQueue, sealedMailSecrets, startMailWorker } from './mail/index.ts'
+import { sealedAnswers } from './idempotency/index.ts'
+import { type Cases } from './cases/index.ts'
+import { createCheckpoints, type Ledger } from './ledger/index.ts'
+import { sealedMailSecrets, startMailWorker } from './mail/index.ts'
 import { type Observability, startQueueAges } from './observability/index.ts'
-import { createEventOutbox, payloadOf, sampleOf } from './events/index.ts'
 import { analyseWhatHasGrown, type Database, type SealedColumn, tracedDatabase, type Tx } from './postgres/index.ts'
-import {
-  type ChainKeys,
-  type ChooseConnector,
-  type Connector,
-  createSandboxBank,
-  type SandboxBank,
-  sealedChainKeys,
-  sealedTravelRules,
-} from './rails/index.ts'
+import { type ChainKeys, sealedChainKeys, sealedTravelRules } from './rails/index.ts'
 import { queueProbes } from './probes.ts'
-import { createConfiguredRates, type Rates } from './rates/index.ts'
-import { accountsRoutes, createAccounts } from './modules/accounts/index.ts'
-import { type Beneficiaries, beneficiariesRoutes, createBeneficiaries } from './modules/beneficiaries/index.ts'
-import { checkoutRoutes, createCheckout, sealedLinkTokens } from './modules/checkout/index.ts'
-import { createCustomers, customersRoutes, sealedKyc } from './modules/customers/index.ts'
-import { createDeposits, type Deposits } from './modules/deposits/index.ts'
-import { createFx, fxRoutes } from './modules/fx/index.ts'
-import { createPayouts, payoutsRoutes } from './modules/payouts/index.ts'
+import { type Rates } from './rates/index.ts'
+import { accountsRoutes } from './modules/accounts/index.ts'
+import { beneficiariesRoutes } from './modules/beneficiaries/index.ts'
+import { checkoutRoutes, sealedLinkTokens } from './modules/checkout/index.ts'
+import { customersRoutes, sealedKyc } from './modules/customers/index.ts'
+import { type Deposits } from './modules/deposits/index.ts'
+import { fxRoutes } from './modules/fx/index.ts'
+import { payoutsRoutes } from './modules/payouts/index.ts'
 import { mailParts, mailTemplates } from './mails.ts'
-import { createReports, reportsRoutes, startReports } from './modules/reports/index.ts'
-import { createSimulations, simulationsRoutes } from './modules/simulations/index.ts'
-import { createTransactions, transactionsRoutes } from './modules/transactions/index.ts'
-import { createUsers, usersRoutes } from './modules/users/index.ts'
-import {
-  endpointStatistics,
-  createTestDeliveries,
-  createDeliveryEngine,
-  sealedWebhookSecrets,
-  createEndpointAlerts,
-  type Sample,
-} from './delivery/index.ts'
+import { reportsRoutes, startReports } from './modules/reports/index.ts'
+import { simulationsRoutes } from './modules/simulations/index.ts'
+import { transactionsRoutes } from './modules/transactions/index.ts'
+import { usersRoutes } from './modules/users/index.ts'
+import { endpointStatistics, sealedWebhookSecrets } from './delivery/index.ts'
 import { walletsRoutes } from './modules/wallets/index.ts'
 import { webhooksRoutes } from './modules/webhooks/index.ts'
 import { type SettlementObserver, startSettlement } from './settlement/index.ts'
-import { composeTokens, ownersOfAccounts } from './tokens.ts'
+import { composeModules, type Modules } from './parts.ts'
 
 type GatewayForm = 'standalone' | 'gateway' | 'api'
 
@@ -118,108 +93,6 @@ const sweepIdleMs = minuteMs
 const growthIdleMs = 2 * secondMs
 const checkpointIdleMs = 10 * secondMs
 
-export type ModulesDeps = Pick<
-  ServiceDeps,
-  'config' | 'db' | 'clock' | 'log' | 'observability' | 'payoutsPerBatchMax'
-> & {
-  /** Called after a commit with events: the fan-out may start at once. */
-  readonly wakeDelivery?: () => void
-  /** Default: the sandbox bank on `db`. */
-  readonly bank?: SandboxBank
-  /** Further connectors. `RAIL_RULES` cannot name them, so that `chooseConnector` must. */
-  readonly connectors?: readonly Connector[]
-  /** Default: by `RAIL_RULES` and `RAIL`. */
-  readonly chooseConnector?: ChooseConnector
-}
-
-/** Everything below the gateway and the workers: ledger, bank, modules, webhook engine. Tests use it as well. */
-export function composeModules(deps: ModulesDeps) {
-  const { config, db, clock, log, payoutsPerBatchMax, wakeDelivery = () => undefined } = deps
-  const sealer = createSealer(config.MASTER_KEY)
-  const cursors = createCursors(deriveKey(config.MASTER_KEY[0], 'cursors'))
-  const access = createAccess({ db, clock, sealer })
-  const ledger = createLedger({ clock })
-  const cases = createCases({ db, clock, log, ledger, addOperator: access.addOperator })
-  const eventOutbox = createEventOutbox({ wake: wakeDelivery })
-  const bank = deps.bank ?? createSandboxBank({ db, clock, stepMs: config.SANDBOX_BANK_DELAY_MS })
-  const customers = createCustomers({ db, clock, sealer, cursors, log })
-  const partyOf: Beneficiaries['partyOf'] = (tx, partnerId, id) => beneficiaries.partyOf(tx, partnerId, id)
-  const ways = { access, customers, partyOf, chooseConnector: deps.chooseConnector }
-  const tokens = composeTokens({ config, db, clock, log, sealer, cursors, ...ways })
-  const { chains, chooseConnector, refusedAddress, wallets } = tokens
-  const connectors = [...(usesSandboxBank(config) ? [bank] : []), ...chains.connectors, ...(deps.connectors ?? [])]
-
-  const mailQueue = createMailQueue({ clock, sealer })
-  const users = createUsers({
-    db,
-    clock,
-    mail: mailQueue,
-    cursors,
-    ...invitationSettings(config),
-  })
-  const webhooks = createDeliveryEngine({
-    db,
-    clock,
-    sealer,
-    cursors,
-    eventOutbox,
-    ...webhookSettings(config),
-    alerts: createEndpointAlerts({ mail: mailQueue, log, membersWithRoles: users.membersWithRoles }),
-  })
-  const accounts = createAccounts({ db, clock, customers, ledger, issuers: config.IBAN_ISSUERS })
-  const beneficiaries = createBeneficiaries({ db, clock, cursors, customers, refusedAddress })
-  const transactions = createTransactions({ db, clock, cursors, eventOutbox, customers })
-  const shared = { db, clock, cases, ledger, eventOutbox, customers, transactions }
-  const rates = createConfiguredRates(config, { db, clock, log, observe: deps.observability?.metrics.fxRatesAge })
-  const fx = createFx({ ...shared, rates, terms: config })
-  const payouts = createPayouts({
-    ...shared,
-    cursors,
-    beneficiaries,
-    quotes: fx,
-    chooseConnector,
-    payoutsPerBatchMax,
-    attemptsMax: config.PAYOUT_ATTEMPTS_MAX,
-  })
-  const deposits = createDeposits({ ...shared, access, ownersOf: ownersOfAccounts(accounts, wallets) })
-  const opening = { ...shared, sealer, cursors, access, accounts, deposits, payouts, rates, wallets }
-  const checkout = createCheckout({ ...opening, ...checkoutSettings(config, bank) })
-  const simulated = { bank, simulatedChain: chains.simulated, checkout }
-  const simulations = createSimulations({ ...opening, ...simulated, ...signing(config) })
-
-  const reports = createReports({ db, clock, cursors, customers, keptDays: config.REPORT_KEPT_DAYS })
-  const send = createRequestSender({ clock, allowLoopback: config.WEBHOOK_HTTP, proxy: config.WEBHOOK_PROXY_URL })
-  const testDeliveries = createTestDeliveries({ db, clock, sealer, send, sample: createSample(access, db) })
-  return {
-    sealer,
-    cursors,
-    idempotency: createIdempotency({ db, clock, sealer }),
-    access,
-    cases,
-    ledger,
-    eventOutbox,
-    connectors,
-    customers,
-    mailQueue,
-    users,
-    webhooks,
-    accounts,
-    beneficiaries,
-    transactions,
-    payouts,
-    deposits,
-    reports,
-    checkout,
-    rates,
-    fx,
-    simulations,
-    testDeliveries,
-    ...tokens,
-  }
-}
-
-export type Modules = ReturnType<typeof composeModules>
-
 const createHandlers = (modules: Modules): AllHandlers => ({
   ...accountsRoutes(modules.accounts, modules.idempotency),
   ...beneficiariesRoutes(modules.beneficiaries, modules.idempotency),
@@ -234,14 +107,6 @@ const createHandlers = (modules: Modules): AllHandlers => ({
   ...walletsRoutes(modules.wallets, modules.idempotency),
   ...webhooksRoutes(modules.webhooks, modules.testDeliveries, modules.idempotency),
 })
-
-/** The payload of a sample, as the event outbox would store it. */
-const createSample =
-  (access: Access, db: Database): Sample =>
-  async (partnerId, type, now) => {
-    const partnerName = await access.partnerName(db, partnerId)
-    return payloadOf(type, now, sampleOf(type, { partnerId, partnerName, now }))
-  }
 
 export function compose(given: ServiceDeps): Service {
   const { config, log, tracing } = given

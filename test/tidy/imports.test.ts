@@ -39,7 +39,7 @@ suite('imports', () => {
       'core: ledger cases lifecycle events access rails rates mail delivery idempotency iso20022 typesetting',
       'modules: accounts beneficiaries checkout customers deposits fx payouts reports simulations transactions users wallets webhooks',
       'edges: gateway observability pages settlement',
-      'composition: cells config derived probes tokens mails compose seed operator process processes child router main',
+      'composition: cells config derived probes tokens mails parts compose seed operator process processes child router main',
     ])
   })
 

@@ -1,11 +1,9 @@
 /** The payers of the day: one at the bank's page, one by transfer, and those who reject, go away, pay too little or too late. */
 import { randomUUID } from 'node:crypto'
 import type { Client } from '@partner-payments/sdk'
-import type { Print } from '../print.ts'
 import type { Check } from '../reconcile.ts'
-import type { Until } from '../until.ts'
+import type { Stage } from './stage.ts'
 
-type Stage = { readonly client: Client; readonly print: Print; readonly until: Until }
 type Session = Awaited<ReturnType<Client['checkout']['create']>>
 type Payer = {
   readonly what: string

@@ -2,11 +2,9 @@
 import { randomUUID } from 'node:crypto'
 import { ApiProblem, type Client } from '@partner-payments/sdk'
 import { minorOf } from '../money.ts'
-import type { Print } from '../print.ts'
 import type { Check } from '../reconcile.ts'
-import type { Until } from '../until.ts'
+import type { Stage } from './stage.ts'
 
-type Stage = { readonly client: Client; readonly print: Print; readonly until: Until }
 type Exchanged = {
   readonly sellCurrency: string
   readonly sellAmount: string
@@ -17,7 +15,11 @@ type Exchanged = {
 const topic = 'exchange'
 const currencies = ['EUR', 'USD'] as const
 
-export async function exchangeMoney({ client, print, until }: Stage): Promise<readonly Check[]> {
+export async function exchangeMoney({
+  client,
+  print,
+  until,
+}: Pick<Stage, 'client' | 'print' | 'until'>): Promise<readonly Check[]> {
   const before = await balancesOf(client)
   const { source, rates } = await client.fx.getRates({ base: 'EUR' })
   print(topic, `rates by ${source}: ${rates.map(({ currency, midRate }) => `${currency} ${midRate}`).join(', ')}`)

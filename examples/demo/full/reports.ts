@@ -2,16 +2,8 @@
 import { createHash } from 'node:crypto'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Client } from '@partner-payments/sdk'
 import type { Check } from '../reconcile.ts'
-
-type Stage = {
-  readonly client: Client
-  readonly print: (line: string) => void
-  readonly until: <T>(what: string, attempt: () => Promise<T | false | undefined>) => Promise<T>
-  /** The files are written to its folder `reports`. */
-  readonly dataDir: string
-}
+import type { Stage } from './stage.ts'
 
 const forms = {
   statement: ['csv', 'jsonl', 'pdf', 'camt.053'],
@@ -51,7 +43,7 @@ export async function reports({ client, print, until, dataDir }: Stage): Promise
       if (format === 'csv' && kind === 'reconciliation') reconciliation = one.bytes.toString()
       const name = `${kind}.${format === 'camt.053' ? 'camt.053.xml' : format}`
       await writeFile(join(folder, name), one.bytes)
-      print(`${name}: ${one.rows} rows, ${one.bytes.length} bytes`)
+      print('report', `${name}: ${one.rows} rows, ${one.bytes.length} bytes`)
       files += 1
     }
   return [

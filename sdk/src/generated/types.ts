@@ -1609,13 +1609,48 @@ export type EventData =
   | PartnerCustomerWithdrawalFailed
   | TransactionStatusChanged
 
-export type ListInvitationsQuery = {
+export type ListBeneficiariesQuery = {
   /** Items per page, 1 to 100. Default: 25. */
   readonly limit?: number | string | undefined
   /** The `nextCursor` of the previous page. Omit it for the first page. */
   readonly cursor?: string | undefined
-  /** Only invitations with this status. */
-  readonly status?: 'Pending' | 'Accepted' | 'Expired' | 'Revoked' | undefined
+  /** Only beneficiaries of this customer: its `guid` or its `serviceId`. */
+  readonly customerId?: string | undefined
+  /** Only beneficiaries with this currency. */
+  readonly currency?: string | undefined
+}
+
+export type ListCheckoutSessionsQuery = {
+  /** Items per page, 1 to 100. Default: 25. */
+  readonly limit?: number | string | undefined
+  /** The `nextCursor` of the previous page. Omit it for the first page. */
+  readonly cursor?: string | undefined
+  /** Only sessions of this customer: its `guid` or its `serviceId`. */
+  readonly customerId?: string | undefined
+  /** Only the session with this creditor reference. */
+  readonly creditorReference?: string | undefined
+  /** Only sessions created at or after this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  readonly createdFrom?: string | undefined
+  /** Only sessions created before this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  readonly createdTo?: string | undefined
+}
+
+export type ListCustomersQuery = {
+  /** Items per page, 1 to 100. Default: 25. */
+  readonly limit?: number | string | undefined
+  /** The `nextCursor` of the previous page. Omit it for the first page. */
+  readonly cursor?: string | undefined
+  /** Only customers with this email address. Ignores case. */
+  readonly email?: string | undefined
+  /** Only customers with this identifier of yours. */
+  readonly partnerCustomerIdentifier?: string | undefined
+  /** Only customers of this type. */
+  readonly customerType?: CustomerType | undefined
+}
+
+export type GetFxRatesQuery = {
+  /** The currency that is sold. Default: EUR. */
+  readonly base?: string | undefined
 }
 
 export type ListPayoutsQuery = {
@@ -1641,33 +1676,20 @@ export type ListPayoutsQuery = {
   readonly createdTo?: string | undefined
 }
 
-export type GetFxRatesQuery = {
-  /** The currency that is sold. Default: EUR. */
-  readonly base?: string | undefined
-}
-
-export type ListBeneficiariesQuery = {
+export type ListReportsQuery = {
   /** Items per page, 1 to 100. Default: 25. */
   readonly limit?: number | string | undefined
   /** The `nextCursor` of the previous page. Omit it for the first page. */
   readonly cursor?: string | undefined
-  /** Only beneficiaries of this customer: its `guid` or its `serviceId`. */
-  readonly customerId?: string | undefined
-  /** Only beneficiaries with this currency. */
-  readonly currency?: string | undefined
+  /** Only reports with this status. */
+  readonly status?: 'Queued' | 'Running' | 'Ready' | 'Failed' | undefined
 }
 
-export type ListCustomersQuery = {
+export type ListReportSchedulesQuery = {
   /** Items per page, 1 to 100. Default: 25. */
   readonly limit?: number | string | undefined
   /** The `nextCursor` of the previous page. Omit it for the first page. */
   readonly cursor?: string | undefined
-  /** Only customers with this email address. Ignores case. */
-  readonly email?: string | undefined
-  /** Only customers with this identifier of yours. */
-  readonly partnerCustomerIdentifier?: string | undefined
-  /** Only customers of this type. */
-  readonly customerType?: CustomerType | undefined
 }
 
 export type ListTransactionsQuery = {
@@ -1689,6 +1711,26 @@ export type ListTransactionsQuery = {
   readonly createdFrom?: string | undefined
   /** Only transactions created before this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
   readonly createdTo?: string | undefined
+}
+
+export type ListInvitationsQuery = {
+  /** Items per page, 1 to 100. Default: 25. */
+  readonly limit?: number | string | undefined
+  /** The `nextCursor` of the previous page. Omit it for the first page. */
+  readonly cursor?: string | undefined
+  /** Only invitations with this status. */
+  readonly status?: 'Pending' | 'Accepted' | 'Expired' | 'Revoked' | undefined
+}
+
+export type ListWalletsQuery = {
+  /** Items per page, 1 to 100. Default: 25. */
+  readonly limit?: number | string | undefined
+  /** The `nextCursor` of the previous page. Omit it for the first page. */
+  readonly cursor?: string | undefined
+  /** Only wallets of this customer: its `guid` or its `serviceId`. */
+  readonly customerId?: string | undefined
+  /** Only wallets with this token. */
+  readonly currency?: string | undefined
 }
 
 export type ListSubscriptionsQuery = {
@@ -1733,59 +1775,131 @@ export type ListEventsQuery = {
   readonly subscriptionId?: string | undefined
 }
 
-export type ListCheckoutSessionsQuery = {
-  /** Items per page, 1 to 100. Default: 25. */
-  readonly limit?: number | string | undefined
-  /** The `nextCursor` of the previous page. Omit it for the first page. */
-  readonly cursor?: string | undefined
-  /** Only sessions of this customer: its `guid` or its `serviceId`. */
-  readonly customerId?: string | undefined
-  /** Only the session with this creditor reference. */
-  readonly creditorReference?: string | undefined
-  /** Only sessions created at or after this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
-  readonly createdFrom?: string | undefined
-  /** Only sessions created before this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
-  readonly createdTo?: string | undefined
-}
-
-export type ListWalletsQuery = {
-  /** Items per page, 1 to 100. Default: 25. */
-  readonly limit?: number | string | undefined
-  /** The `nextCursor` of the previous page. Omit it for the first page. */
-  readonly cursor?: string | undefined
-  /** Only wallets of this customer: its `guid` or its `serviceId`. */
-  readonly customerId?: string | undefined
-  /** Only wallets with this token. */
-  readonly currency?: string | undefined
-}
-
-export type ListReportsQuery = {
-  /** Items per page, 1 to 100. Default: 25. */
-  readonly limit?: number | string | undefined
-  /** The `nextCursor` of the previous page. Omit it for the first page. */
-  readonly cursor?: string | undefined
-  /** Only reports with this status. */
-  readonly status?: 'Queued' | 'Running' | 'Ready' | 'Failed' | undefined
-}
-
-export type ListReportSchedulesQuery = {
-  /** Items per page, 1 to 100. Default: 25. */
-  readonly limit?: number | string | undefined
-  /** The `nextCursor` of the previous page. Omit it for the first page. */
-  readonly cursor?: string | undefined
-}
-
 /** The result of each operation. */
 export type OperationResults = {
-  readonly createInvitations: Invitations
-  readonly listInvitations: InvitationPage
-  readonly getInvitation: Invitation
-  readonly resendInvitation: Invitation
-  readonly revokeInvitation: void
-  readonly createFiatPayout: FiatPayout
-  readonly createTokenPayout: TokenPayout
-  readonly listPayouts: PayoutPage
-  readonly getPayout: PayoutRecord
+  readonly createCustomerAccount: CustomerAccount
+  readonly getCustomerAccount: CustomerAccount
+  readonly listAccounts: BalancePage
+  readonly createBeneficiary: Beneficiary
+  readonly listBeneficiaries: BeneficiaryPage
+  readonly updateBeneficiary: Beneficiary
+  readonly getBeneficiary: Beneficiary
+  readonly deleteBeneficiary: void
+  readonly createCheckoutSession: {
+    /** Identifies the session. The transaction and the events of the deposit contain it. */
+    readonly sessionId: string
+    /** Reference of the transaction. Find the payment by it at `GET /v1/transactions/{reference}`. */
+    readonly reference: string
+    /** `Open`: awaits the payer. `Processing`: the payer has begun to pay. `Completed`: settled; the balance is credited. `Failed`: the bank refused the payment, or other money came in than was expected. Final. `Expired`: not paid in time, or ended by you. Final. */
+    readonly status: 'Open' | 'Processing' | 'Completed' | 'Failed' | 'Expired'
+    /** Address of the payment page. Send the payer there. Everyone who has the link sees the payment. */
+    readonly url: string
+    /** Amount in major units of `currency`. */
+    readonly amount: Amount
+    /** Currency of the session, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** The `guid` of the customer. */
+    readonly customerId: string
+    /** IBAN of the customer, to which the payer pays. */
+    readonly iban: string
+    /** BIC of the bank of the IBAN. Absent if the service does not know it. */
+    readonly bic?: string
+    /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
+    readonly creditorReference: string
+    /** Time at which an unpaid session expires. */
+    readonly expiresAt: string
+    /** Time of creation. */
+    readonly createdAt: string
+  }
+  readonly listCheckoutSessions: {
+    /** The items of the page, newest first. */
+    readonly data: readonly ({
+      /** Identifies the session. The transaction and the events of the deposit contain it. */
+      readonly sessionId: string
+      /** Reference of the transaction. Find the payment by it at `GET /v1/transactions/{reference}`. */
+      readonly reference: string
+      /** `Open`: awaits the payer. `Processing`: the payer has begun to pay. `Completed`: settled; the balance is credited. `Failed`: the bank refused the payment, or other money came in than was expected. Final. `Expired`: not paid in time, or ended by you. Final. */
+      readonly status: 'Open' | 'Processing' | 'Completed' | 'Failed' | 'Expired'
+      /** Address of the payment page. Send the payer there. Everyone who has the link sees the payment. */
+      readonly url: string
+      /** Amount in major units of `currency`. */
+      readonly amount: Amount
+      /** Currency of the session, ISO 4217 alpha-3. */
+      readonly currency: string
+      /** The `guid` of the customer. */
+      readonly customerId: string
+      /** IBAN of the customer, to which the payer pays. */
+      readonly iban: string
+      /** BIC of the bank of the IBAN. Absent if the service does not know it. */
+      readonly bic?: string
+      /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
+      readonly creditorReference: string
+      /** Time at which an unpaid session expires. */
+      readonly expiresAt: string
+      /** Time of creation. */
+      readonly createdAt: string
+    })[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }
+  readonly getCheckoutSession: {
+    /** Identifies the session. The transaction and the events of the deposit contain it. */
+    readonly sessionId: string
+    /** Reference of the transaction. Find the payment by it at `GET /v1/transactions/{reference}`. */
+    readonly reference: string
+    /** `Open`: awaits the payer. `Processing`: the payer has begun to pay. `Completed`: settled; the balance is credited. `Failed`: the bank refused the payment, or other money came in than was expected. Final. `Expired`: not paid in time, or ended by you. Final. */
+    readonly status: 'Open' | 'Processing' | 'Completed' | 'Failed' | 'Expired'
+    /** Address of the payment page. Send the payer there. Everyone who has the link sees the payment. */
+    readonly url: string
+    /** Amount in major units of `currency`. */
+    readonly amount: Amount
+    /** Currency of the session, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** The `guid` of the customer. */
+    readonly customerId: string
+    /** IBAN of the customer, to which the payer pays. */
+    readonly iban: string
+    /** BIC of the bank of the IBAN. Absent if the service does not know it. */
+    readonly bic?: string
+    /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
+    readonly creditorReference: string
+    /** Time at which an unpaid session expires. */
+    readonly expiresAt: string
+    /** Time of creation. */
+    readonly createdAt: string
+  }
+  readonly expireCheckoutSession: {
+    /** Identifies the session. The transaction and the events of the deposit contain it. */
+    readonly sessionId: string
+    /** Reference of the transaction. Find the payment by it at `GET /v1/transactions/{reference}`. */
+    readonly reference: string
+    /** `Open`: awaits the payer. `Processing`: the payer has begun to pay. `Completed`: settled; the balance is credited. `Failed`: the bank refused the payment, or other money came in than was expected. Final. `Expired`: not paid in time, or ended by you. Final. */
+    readonly status: 'Open' | 'Processing' | 'Completed' | 'Failed' | 'Expired'
+    /** Address of the payment page. Send the payer there. Everyone who has the link sees the payment. */
+    readonly url: string
+    /** Amount in major units of `currency`. */
+    readonly amount: Amount
+    /** Currency of the session, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** The `guid` of the customer. */
+    readonly customerId: string
+    /** IBAN of the customer, to which the payer pays. */
+    readonly iban: string
+    /** BIC of the bank of the IBAN. Absent if the service does not know it. */
+    readonly bic?: string
+    /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
+    readonly creditorReference: string
+    /** Time at which an unpaid session expires. */
+    readonly expiresAt: string
+    /** Time of creation. */
+    readonly createdAt: string
+  }
+  readonly createCustomer: Customer
+  readonly listCustomers: CustomerPage
+  readonly getCustomer: Customer
+  readonly updateCustomer: Customer
   readonly getFxRates: {
     /** The currency that is sold. */
     readonly base: string
@@ -1922,259 +2036,12 @@ export type OperationResults = {
     /** Time of the conversion. */
     readonly createdAt: string
   }
+  readonly createFiatPayout: FiatPayout
+  readonly createTokenPayout: TokenPayout
+  readonly listPayouts: PayoutPage
+  readonly getPayout: PayoutRecord
   readonly createFxPayout: FxPayout
   readonly cancelPayout: PayoutRecord
-  readonly createBeneficiary: Beneficiary
-  readonly listBeneficiaries: BeneficiaryPage
-  readonly updateBeneficiary: Beneficiary
-  readonly getBeneficiary: Beneficiary
-  readonly deleteBeneficiary: void
-  readonly createCustomer: Customer
-  readonly listCustomers: CustomerPage
-  readonly getCustomer: Customer
-  readonly updateCustomer: Customer
-  readonly createCustomerAccount: CustomerAccount
-  readonly getCustomerAccount: CustomerAccount
-  readonly listAccounts: BalancePage
-  readonly listTransactions: TransactionPage
-  readonly getTransaction: Transaction
-  readonly listEventTypes: EventTypes
-  readonly createSubscription: SubscriptionCreated
-  readonly listSubscriptions: SubscriptionPage
-  readonly getSubscription: Subscription
-  readonly updateSubscription: Subscription
-  readonly deleteSubscription: void
-  readonly listDeliveries: DeliveryPage
-  readonly getDelivery: Delivery
-  readonly redeliver: Delivery
-  readonly rotateSecret: SecretRotated
-  readonly testSubscription: TestResult
-  readonly enableSubscription: Subscription
-  readonly startRecovery: Recovery
-  readonly listRecoveries: RecoveryPage
-  readonly getRecovery: Recovery
-  readonly getSubscriptionStatistics: SubscriptionStatistics
-  readonly listEvents: FeedPage
-  readonly createCheckoutSession: {
-    /** Identifies the session. The transaction and the events of the deposit contain it. */
-    readonly sessionId: string
-    /** Reference of the transaction. Find the payment by it at `GET /v1/transactions/{reference}`. */
-    readonly reference: string
-    /** `Open`: awaits the payer. `Processing`: the payer has begun to pay. `Completed`: settled; the balance is credited. `Failed`: the bank refused the payment, or other money came in than was expected. Final. `Expired`: not paid in time, or ended by you. Final. */
-    readonly status: 'Open' | 'Processing' | 'Completed' | 'Failed' | 'Expired'
-    /** Address of the payment page. Send the payer there. Everyone who has the link sees the payment. */
-    readonly url: string
-    /** Amount in major units of `currency`. */
-    readonly amount: Amount
-    /** Currency of the session, ISO 4217 alpha-3. */
-    readonly currency: string
-    /** The `guid` of the customer. */
-    readonly customerId: string
-    /** IBAN of the customer, to which the payer pays. */
-    readonly iban: string
-    /** BIC of the bank of the IBAN. Absent if the service does not know it. */
-    readonly bic?: string
-    /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
-    readonly creditorReference: string
-    /** Time at which an unpaid session expires. */
-    readonly expiresAt: string
-    /** Time of creation. */
-    readonly createdAt: string
-  }
-  readonly listCheckoutSessions: {
-    /** The items of the page, newest first. */
-    readonly data: readonly ({
-      /** Identifies the session. The transaction and the events of the deposit contain it. */
-      readonly sessionId: string
-      /** Reference of the transaction. Find the payment by it at `GET /v1/transactions/{reference}`. */
-      readonly reference: string
-      /** `Open`: awaits the payer. `Processing`: the payer has begun to pay. `Completed`: settled; the balance is credited. `Failed`: the bank refused the payment, or other money came in than was expected. Final. `Expired`: not paid in time, or ended by you. Final. */
-      readonly status: 'Open' | 'Processing' | 'Completed' | 'Failed' | 'Expired'
-      /** Address of the payment page. Send the payer there. Everyone who has the link sees the payment. */
-      readonly url: string
-      /** Amount in major units of `currency`. */
-      readonly amount: Amount
-      /** Currency of the session, ISO 4217 alpha-3. */
-      readonly currency: string
-      /** The `guid` of the customer. */
-      readonly customerId: string
-      /** IBAN of the customer, to which the payer pays. */
-      readonly iban: string
-      /** BIC of the bank of the IBAN. Absent if the service does not know it. */
-      readonly bic?: string
-      /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
-      readonly creditorReference: string
-      /** Time at which an unpaid session expires. */
-      readonly expiresAt: string
-      /** Time of creation. */
-      readonly createdAt: string
-    })[]
-    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
-    readonly nextCursor: string | null
-    /** True if there is another page. */
-    readonly hasMore: boolean
-  }
-  readonly getCheckoutSession: {
-    /** Identifies the session. The transaction and the events of the deposit contain it. */
-    readonly sessionId: string
-    /** Reference of the transaction. Find the payment by it at `GET /v1/transactions/{reference}`. */
-    readonly reference: string
-    /** `Open`: awaits the payer. `Processing`: the payer has begun to pay. `Completed`: settled; the balance is credited. `Failed`: the bank refused the payment, or other money came in than was expected. Final. `Expired`: not paid in time, or ended by you. Final. */
-    readonly status: 'Open' | 'Processing' | 'Completed' | 'Failed' | 'Expired'
-    /** Address of the payment page. Send the payer there. Everyone who has the link sees the payment. */
-    readonly url: string
-    /** Amount in major units of `currency`. */
-    readonly amount: Amount
-    /** Currency of the session, ISO 4217 alpha-3. */
-    readonly currency: string
-    /** The `guid` of the customer. */
-    readonly customerId: string
-    /** IBAN of the customer, to which the payer pays. */
-    readonly iban: string
-    /** BIC of the bank of the IBAN. Absent if the service does not know it. */
-    readonly bic?: string
-    /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
-    readonly creditorReference: string
-    /** Time at which an unpaid session expires. */
-    readonly expiresAt: string
-    /** Time of creation. */
-    readonly createdAt: string
-  }
-  readonly expireCheckoutSession: {
-    /** Identifies the session. The transaction and the events of the deposit contain it. */
-    readonly sessionId: string
-    /** Reference of the transaction. Find the payment by it at `GET /v1/transactions/{reference}`. */
-    readonly reference: string
-    /** `Open`: awaits the payer. `Processing`: the payer has begun to pay. `Completed`: settled; the balance is credited. `Failed`: the bank refused the payment, or other money came in than was expected. Final. `Expired`: not paid in time, or ended by you. Final. */
-    readonly status: 'Open' | 'Processing' | 'Completed' | 'Failed' | 'Expired'
-    /** Address of the payment page. Send the payer there. Everyone who has the link sees the payment. */
-    readonly url: string
-    /** Amount in major units of `currency`. */
-    readonly amount: Amount
-    /** Currency of the session, ISO 4217 alpha-3. */
-    readonly currency: string
-    /** The `guid` of the customer. */
-    readonly customerId: string
-    /** IBAN of the customer, to which the payer pays. */
-    readonly iban: string
-    /** BIC of the bank of the IBAN. Absent if the service does not know it. */
-    readonly bic?: string
-    /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
-    readonly creditorReference: string
-    /** Time at which an unpaid session expires. */
-    readonly expiresAt: string
-    /** Time of creation. */
-    readonly createdAt: string
-  }
-  readonly createWallet: {
-    /** Identifies the wallet. */
-    readonly id: string
-    /** Address to which payers send the token, with its check sum (EIP-55). */
-    readonly address: string
-    /** Token that the wallet receives. */
-    readonly currency: string
-    /** Chain on which the wallet receives, by its id (EIP-155). */
-    readonly chainId: number
-    /** Name of the chain. Tokens that are sent on another chain are not credited. */
-    readonly network: string
-    /** The `guid` of the customer. Absent if the wallet is the own of the partner. */
-    readonly customerId?: string
-    /** Money credited through the wallet, in major units of `currency`, without what was taken back. */
-    readonly received: Amount
-    /** Time of creation. */
-    readonly createdAt: string
-  }
-  readonly listWallets: {
-    /** The items of the page, newest first. */
-    readonly data: readonly {
-      /** Identifies the wallet. */
-      readonly id: string
-      /** Address to which payers send the token, with its check sum (EIP-55). */
-      readonly address: string
-      /** Token that the wallet receives. */
-      readonly currency: string
-      /** Chain on which the wallet receives, by its id (EIP-155). */
-      readonly chainId: number
-      /** Name of the chain. Tokens that are sent on another chain are not credited. */
-      readonly network: string
-      /** The `guid` of the customer. Absent if the wallet is the own of the partner. */
-      readonly customerId?: string
-      /** Money credited through the wallet, in major units of `currency`, without what was taken back. */
-      readonly received: Amount
-      /** Time of creation. */
-      readonly createdAt: string
-    }[]
-    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
-    readonly nextCursor: string | null
-    /** True if there is another page. */
-    readonly hasMore: boolean
-  }
-  readonly getWallet: {
-    /** Identifies the wallet. */
-    readonly id: string
-    /** Address to which payers send the token, with its check sum (EIP-55). */
-    readonly address: string
-    /** Token that the wallet receives. */
-    readonly currency: string
-    /** Chain on which the wallet receives, by its id (EIP-155). */
-    readonly chainId: number
-    /** Name of the chain. Tokens that are sent on another chain are not credited. */
-    readonly network: string
-    /** The `guid` of the customer. Absent if the wallet is the own of the partner. */
-    readonly customerId?: string
-    /** Money credited through the wallet, in major units of `currency`, without what was taken back. */
-    readonly received: Amount
-    /** Time of creation. */
-    readonly createdAt: string
-  }
-  readonly simulateDeposit: Simulated
-  readonly simulateFxRates: {
-    /** From this time on the change holds. */
-    readonly asOf: string
-    /** True while the rates are stopped. */
-    readonly stale: boolean
-    /** Every rate of the sandbox that was set by hand, for one euro, by whichever partner. */
-    readonly setByHand: readonly {
-      /** The currency that one euro buys. */
-      readonly currency: string
-      /** Units of `currency` for one euro. */
-      readonly rate: Amount
-    }[]
-  }
-  readonly simulateWithdrawal: Simulated
-  readonly simulateCheckoutSession: {
-    /** Identifies the session. The transaction and the events of the deposit contain it. */
-    readonly sessionId: string
-    /** Reference of the transaction. Find the payment by it at `GET /v1/transactions/{reference}`. */
-    readonly reference: string
-    /** `Open`: awaits the payer. `Processing`: the payer has begun to pay. `Completed`: settled; the balance is credited. `Failed`: the bank refused the payment, or other money came in than was expected. Final. `Expired`: not paid in time, or ended by you. Final. */
-    readonly status: 'Open' | 'Processing' | 'Completed' | 'Failed' | 'Expired'
-    /** Address of the payment page. Send the payer there. Everyone who has the link sees the payment. */
-    readonly url: string
-    /** Amount in major units of `currency`. */
-    readonly amount: Amount
-    /** Currency of the session, ISO 4217 alpha-3. */
-    readonly currency: string
-    /** The `guid` of the customer. */
-    readonly customerId: string
-    /** IBAN of the customer, to which the payer pays. */
-    readonly iban: string
-    /** BIC of the bank of the IBAN. Absent if the service does not know it. */
-    readonly bic?: string
-    /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
-    readonly creditorReference: string
-    /** Time at which an unpaid session expires. */
-    readonly expiresAt: string
-    /** Time of creation. */
-    readonly createdAt: string
-  }
-  readonly simulateCredit: SimulatedCredit
-  readonly reverseSimulatedCredit: void
-  readonly simulateEvent: SimulatedEvent
-  readonly simulateWalletDeposit: SimulatedWalletDeposit
-  readonly simulateChainReorganisation: SimulatedReorganisation
-  readonly simulateChainBlocks: SimulatedBlocks
-  readonly diagnoseSignature: SignatureDiagnosis
   readonly createReport: {
     /** Identifies the report. */
     readonly id: string
@@ -2360,6 +2227,139 @@ export type OperationResults = {
   }
   readonly deleteReport: void
   readonly getReportContent: ReadableStream<Uint8Array>
+  readonly simulateDeposit: Simulated
+  readonly simulateFxRates: {
+    /** From this time on the change holds. */
+    readonly asOf: string
+    /** True while the rates are stopped. */
+    readonly stale: boolean
+    /** Every rate of the sandbox that was set by hand, for one euro, by whichever partner. */
+    readonly setByHand: readonly {
+      /** The currency that one euro buys. */
+      readonly currency: string
+      /** Units of `currency` for one euro. */
+      readonly rate: Amount
+    }[]
+  }
+  readonly simulateWithdrawal: Simulated
+  readonly simulateCheckoutSession: {
+    /** Identifies the session. The transaction and the events of the deposit contain it. */
+    readonly sessionId: string
+    /** Reference of the transaction. Find the payment by it at `GET /v1/transactions/{reference}`. */
+    readonly reference: string
+    /** `Open`: awaits the payer. `Processing`: the payer has begun to pay. `Completed`: settled; the balance is credited. `Failed`: the bank refused the payment, or other money came in than was expected. Final. `Expired`: not paid in time, or ended by you. Final. */
+    readonly status: 'Open' | 'Processing' | 'Completed' | 'Failed' | 'Expired'
+    /** Address of the payment page. Send the payer there. Everyone who has the link sees the payment. */
+    readonly url: string
+    /** Amount in major units of `currency`. */
+    readonly amount: Amount
+    /** Currency of the session, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** The `guid` of the customer. */
+    readonly customerId: string
+    /** IBAN of the customer, to which the payer pays. */
+    readonly iban: string
+    /** BIC of the bank of the IBAN. Absent if the service does not know it. */
+    readonly bic?: string
+    /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
+    readonly creditorReference: string
+    /** Time at which an unpaid session expires. */
+    readonly expiresAt: string
+    /** Time of creation. */
+    readonly createdAt: string
+  }
+  readonly simulateCredit: SimulatedCredit
+  readonly reverseSimulatedCredit: void
+  readonly simulateEvent: SimulatedEvent
+  readonly simulateWalletDeposit: SimulatedWalletDeposit
+  readonly simulateChainReorganisation: SimulatedReorganisation
+  readonly simulateChainBlocks: SimulatedBlocks
+  readonly diagnoseSignature: SignatureDiagnosis
+  readonly listTransactions: TransactionPage
+  readonly getTransaction: Transaction
+  readonly createInvitations: Invitations
+  readonly listInvitations: InvitationPage
+  readonly getInvitation: Invitation
+  readonly resendInvitation: Invitation
+  readonly revokeInvitation: void
+  readonly createWallet: {
+    /** Identifies the wallet. */
+    readonly id: string
+    /** Address to which payers send the token, with its check sum (EIP-55). */
+    readonly address: string
+    /** Token that the wallet receives. */
+    readonly currency: string
+    /** Chain on which the wallet receives, by its id (EIP-155). */
+    readonly chainId: number
+    /** Name of the chain. Tokens that are sent on another chain are not credited. */
+    readonly network: string
+    /** The `guid` of the customer. Absent if the wallet is the own of the partner. */
+    readonly customerId?: string
+    /** Money credited through the wallet, in major units of `currency`, without what was taken back. */
+    readonly received: Amount
+    /** Time of creation. */
+    readonly createdAt: string
+  }
+  readonly listWallets: {
+    /** The items of the page, newest first. */
+    readonly data: readonly {
+      /** Identifies the wallet. */
+      readonly id: string
+      /** Address to which payers send the token, with its check sum (EIP-55). */
+      readonly address: string
+      /** Token that the wallet receives. */
+      readonly currency: string
+      /** Chain on which the wallet receives, by its id (EIP-155). */
+      readonly chainId: number
+      /** Name of the chain. Tokens that are sent on another chain are not credited. */
+      readonly network: string
+      /** The `guid` of the customer. Absent if the wallet is the own of the partner. */
+      readonly customerId?: string
+      /** Money credited through the wallet, in major units of `currency`, without what was taken back. */
+      readonly received: Amount
+      /** Time of creation. */
+      readonly createdAt: string
+    }[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }
+  readonly getWallet: {
+    /** Identifies the wallet. */
+    readonly id: string
+    /** Address to which payers send the token, with its check sum (EIP-55). */
+    readonly address: string
+    /** Token that the wallet receives. */
+    readonly currency: string
+    /** Chain on which the wallet receives, by its id (EIP-155). */
+    readonly chainId: number
+    /** Name of the chain. Tokens that are sent on another chain are not credited. */
+    readonly network: string
+    /** The `guid` of the customer. Absent if the wallet is the own of the partner. */
+    readonly customerId?: string
+    /** Money credited through the wallet, in major units of `currency`, without what was taken back. */
+    readonly received: Amount
+    /** Time of creation. */
+    readonly createdAt: string
+  }
+  readonly listEventTypes: EventTypes
+  readonly createSubscription: SubscriptionCreated
+  readonly listSubscriptions: SubscriptionPage
+  readonly getSubscription: Subscription
+  readonly updateSubscription: Subscription
+  readonly deleteSubscription: void
+  readonly listDeliveries: DeliveryPage
+  readonly getDelivery: Delivery
+  readonly redeliver: Delivery
+  readonly rotateSecret: SecretRotated
+  readonly testSubscription: TestResult
+  readonly enableSubscription: Subscription
+  readonly startRecovery: Recovery
+  readonly listRecoveries: RecoveryPage
+  readonly getRecovery: Recovery
+  readonly getSubscriptionStatistics: SubscriptionStatistics
+  readonly listEvents: FeedPage
 }
 
 /** One method per operation, in a namespace per group. Arguments: path parameters, then the body or the query, then options. */

@@ -1,0 +1,122 @@
+/** Everything below the gateway and the workers: ledger, connectors, modules, webhook engine. `compose.ts` and tests use it. */
+import { createAccess, type Access } from './access/index.ts'
+import type { Config } from './config.ts'
+import { checkoutSettings, invitationSettings, signing, usesSandboxBank, webhookSettings } from './derived.ts'
+import { createRequestSender } from './delivery/index.ts'
+import { createCursors } from './api/index.ts'
+import { type Clock, createSealer, deriveKey, type Log } from './kernel/index.ts'
+import { createIdempotency } from './idempotency/index.ts'
+import { createCases } from './cases/index.ts'
+import { createLedger } from './ledger/index.ts'
+import { createMailQueue } from './mail/index.ts'
+import { type Observability } from './observability/index.ts'
+import { createEventOutbox, payloadOf, sampleOf } from './events/index.ts'
+import { type Database } from './postgres/index.ts'
+import { type ChooseConnector, type Connector, createSandboxBank, type SandboxBank } from './rails/index.ts'
+import { createConfiguredRates } from './rates/index.ts'
+import { createAccounts } from './modules/accounts/index.ts'
+import { type Beneficiaries, createBeneficiaries } from './modules/beneficiaries/index.ts'
+import { createCheckout } from './modules/checkout/index.ts'
+import { createCustomers } from './modules/customers/index.ts'
+import { createDeposits } from './modules/deposits/index.ts'
+import { createFx } from './modules/fx/index.ts'
+import { createPayouts } from './modules/payouts/index.ts'
+import { createReports } from './modules/reports/index.ts'
+import { createSimulations } from './modules/simulations/index.ts'
+import { createTransactions } from './modules/transactions/index.ts'
+import { createUsers } from './modules/users/index.ts'
+import { createTestDeliveries, createDeliveryEngine, createEndpointAlerts, type Sample } from './delivery/index.ts'
+import { composeTokens, ownersOfAccounts } from './tokens.ts'
+
+export type ModulesDeps = {
+  readonly config: Config
+  readonly db: Database
+  readonly clock: Clock
+  readonly log: Log
+  readonly observability?: Observability
+  /** See `PayoutsDeps`. */
+  readonly payoutsPerBatchMax?: number
+  /** Called after a commit with events: the fan-out may start at once. */
+  readonly wakeDelivery?: () => void
+  /** Default: the sandbox bank on `db`. */
+  readonly bank?: SandboxBank
+  /** Further connectors. `RAIL_RULES` cannot name them, so that `chooseConnector` must. */
+  readonly connectors?: readonly Connector[]
+  /** Default: by `RAIL_RULES` and `RAIL`. */
+  readonly chooseConnector?: ChooseConnector
+}
+
+export function composeModules(deps: ModulesDeps) {
+  const core = composeCore(deps)
+  return { ...core, ...composeDelivery(deps, core), ...composePayments(deps, core) }
+}
+
+export type Modules = ReturnType<typeof composeModules>
+
+/** What every module is made with. */
+function composeCore({ config, db, clock, log, wakeDelivery = () => undefined }: ModulesDeps) {
+  const sealer = createSealer(config.MASTER_KEY)
+  const cursors = createCursors(deriveKey(config.MASTER_KEY[0], 'cursors'))
+  const access = createAccess({ db, clock, sealer })
+  const ledger = createLedger({ clock })
+  const eventOutbox = createEventOutbox({ wake: wakeDelivery })
+  const customers = createCustomers({ db, clock, sealer, cursors, log })
+  return {
+    sealer,
+    cursors,
+    access,
+    ledger,
+    eventOutbox,
+    customers,
+    cases: createCases({ db, clock, log, ledger, addOperator: access.addOperator }),
+    idempotency: createIdempotency({ db, clock, sealer }),
+    mailQueue: createMailQueue({ clock, sealer }),
+    transactions: createTransactions({ db, clock, cursors, eventOutbox, customers }),
+  }
+}
+type Core = ReturnType<typeof composeCore>
+
+/** The team of a partner, and its webhooks. */
+function composeDelivery({ config, db, clock, log }: ModulesDeps, core: Core) {
+  const { access, mailQueue: mail } = core
+  const users = createUsers({ ...core, db, clock, mail, ...invitationSettings(config) })
+  const alerts = createEndpointAlerts({ mail, log, membersWithRoles: users.membersWithRoles })
+  const webhooks = createDeliveryEngine({ ...core, db, clock, ...webhookSettings(config), alerts })
+  const send = createRequestSender({ clock, allowLoopback: config.WEBHOOK_HTTP, proxy: config.WEBHOOK_PROXY_URL })
+  const testDeliveries = createTestDeliveries({ ...core, db, clock, send, sample: createSample(access, db) })
+  return { users, webhooks, testDeliveries }
+}
+
+/** Banks and chains, and the modules whose payments they carry. */
+function composePayments(deps: ModulesDeps, core: Core) {
+  const { config, db, clock, log, payoutsPerBatchMax } = deps
+  const bank = deps.bank ?? createSandboxBank({ db, clock, stepMs: config.SANDBOX_BANK_DELAY_MS })
+  const partyOf: Beneficiaries['partyOf'] = (tx, partnerId, id) => beneficiaries.partyOf(tx, partnerId, id)
+  const tokens = composeTokens({ ...core, config, db, clock, log, partyOf, chooseConnector: deps.chooseConnector })
+  const { chains, chooseConnector, refusedAddress, wallets } = tokens
+  const connectors = [...(usesSandboxBank(config) ? [bank] : []), ...chains.connectors, ...(deps.connectors ?? [])]
+  const shared = { ...core, db, clock }
+
+  const accounts = createAccounts({ ...shared, issuers: config.IBAN_ISSUERS })
+  const beneficiaries = createBeneficiaries({ ...shared, refusedAddress })
+  const rates = createConfiguredRates(config, { db, clock, log, observe: deps.observability?.metrics.fxRatesAge })
+  const fx = createFx({ ...shared, rates, terms: config })
+  const limits = { payoutsPerBatchMax, attemptsMax: config.PAYOUT_ATTEMPTS_MAX }
+  const payouts = createPayouts({ ...shared, beneficiaries, quotes: fx, chooseConnector, ...limits })
+  const deposits = createDeposits({ ...shared, ownersOf: ownersOfAccounts(accounts, wallets) })
+  const reports = createReports({ ...shared, keptDays: config.REPORT_KEPT_DAYS })
+  const opening = { ...shared, accounts, deposits, payouts, rates, wallets }
+  const checkout = createCheckout({ ...opening, ...checkoutSettings(config, bank) })
+  const simulated = { bank, simulatedChain: chains.simulated, checkout }
+  const simulations = createSimulations({ ...opening, ...simulated, ...signing(config) })
+  const movements = { payouts, deposits, fx, rates, checkout }
+  return { ...tokens, connectors, accounts, beneficiaries, ...movements, reports, simulations }
+}
+
+/** The payload of a sample, as the event outbox would store it. */
+const createSample =
+  (access: Access, db: Database): Sample =>
+  async (partnerId, type, now) => {
+    const partnerName = await access.partnerName(db, partnerId)
+    return payloadOf(type, now, sampleOf(type, { partnerId, partnerName, now }))
+  }

@@ -1,0 +1,80 @@
+/** The operations of the group `beneficiaries`. */
+import * as beneficiaries from '../beneficiaries.ts'
+import type { Operation } from './operation.ts'
+import { beneficiaryId } from './params.ts'
+
+export const beneficiariesOperations = {
+  createBeneficiary: {
+    tag: 'beneficiaries',
+    method: 'POST',
+    path: '/v1/beneficiaries',
+    body: beneficiaries.BeneficiaryCreate,
+    response: beneficiaries.Beneficiary,
+    idempotency: 'header',
+    permission: 'beneficiaries:write',
+    source: 'extension',
+    summary: 'Create a beneficiary',
+    description:
+      'Registers a payee. With `customerId` the beneficiary belongs to that customer, otherwise to the partner ' +
+      'itself. Fiat currencies require `iban`; tokens require `walletAddress`. A `country` that contradicts the IBAN ' +
+      'is refused. A `walletAddress` with capitals needs its check sum (EIP-55). These destination fields cannot be ' +
+      'changed later. Idempotent by `Idempotency-Key`; without a key ' +
+      'a repeated request creates a second beneficiary.',
+    refusals: [
+      'validation_failed',
+      'not_found',
+      'currency_not_supported',
+      'wallet_address_not_payable',
+      'recipient_blocked',
+    ],
+  },
+  listBeneficiaries: {
+    tag: 'beneficiaries',
+    method: 'GET',
+    path: '/v1/beneficiaries',
+    query: beneficiaries.BeneficiaryQuery,
+    response: beneficiaries.BeneficiaryPage,
+    permission: 'beneficiaries:read',
+    source: 'extension',
+    summary: 'List beneficiaries',
+    description: "Returns the partner's beneficiaries, newest first. Filter by `customerId` or `currency`.",
+    refusals: [],
+  },
+  updateBeneficiary: {
+    tag: 'beneficiaries',
+    method: 'PUT',
+    path: '/v1/beneficiaries',
+    body: beneficiaries.BeneficiaryUpdate,
+    response: beneficiaries.Beneficiary,
+    permission: 'beneficiaries:write',
+    source: 'documented',
+    summary: 'Update a beneficiary',
+    description:
+      'Sets `alias`, `name` or both; at least one is required. Payouts already accepted keep the earlier name. The ' +
+      'destination of the money cannot be changed: create another beneficiary instead.',
+    refusals: ['validation_failed', 'not_found'],
+  },
+  getBeneficiary: {
+    tag: 'beneficiaries',
+    method: 'GET',
+    path: '/v1/beneficiaries/{id}',
+    params: beneficiaryId,
+    response: beneficiaries.Beneficiary,
+    permission: 'beneficiaries:read',
+    source: 'extension',
+    summary: 'Retrieve a beneficiary',
+    description: 'Returns a beneficiary by its `id`. A deleted beneficiary is 404.',
+    refusals: ['not_found'],
+  },
+  deleteBeneficiary: {
+    tag: 'beneficiaries',
+    method: 'DELETE',
+    path: '/v1/beneficiaries/{id}',
+    params: beneficiaryId,
+    permission: 'beneficiaries:write',
+    source: 'extension',
+    summary: 'Delete a beneficiary',
+    description: 'Deletes the beneficiary for all later requests. Payouts already accepted are still executed.',
+    refusals: ['not_found'],
+  },
+} as const satisfies Record<string, Operation>

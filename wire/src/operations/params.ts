@@ -1,0 +1,30 @@
+/** Path parameters that operations share. */
+import { CustomerRef, Reference, Uuid, described } from '../shapes.ts'
+
+export const customerId = { id: CustomerRef }
+
+export const invitationId = { invitationId: described(Uuid, 'The `inviteId` of the invitation.') }
+
+export const quoteId = { quoteId: described(Uuid, 'The `id` of the quote.') }
+
+export const payoutId = { id: described(Uuid, 'The `id` of the payout.') }
+
+export const beneficiaryId = { id: described(Uuid, 'The `id` of the beneficiary.') }
+
+export const subscriptionId = { id: described(Uuid, 'The `id` of the webhook subscription.') }
+
+export const deliveryId = { ...subscriptionId, eventId: described(Uuid, 'The `eventId` of the delivery.') }
+
+export const walletId = { walletId: described(Uuid, 'The `id` of the wallet.') }
+
+export const recoveryId = { ...subscriptionId, recoveryId: described(Uuid, 'The `id` of the recovery.') }
+
+export const reportId = { id: described(Uuid, 'The `id` of the report.') }
+
+export const scheduleId = { id: described(Uuid, 'The `id` of the schedule.') }
+
+export const sessionId = { sessionId: described(Uuid, 'The `sessionId` of the checkout session.') }
+
+export const reference = {
+  reference: described(Reference, 'The `reference` of the transaction, percent-encoded. 1 to 140 characters.'),
+}

@@ -1,0 +1,121 @@
+/** The operations of the group `payouts`. */
+import * as payouts from '../payouts.ts'
+import type { Operation } from './operation.ts'
+import { payoutId } from './params.ts'
+
+export const payoutsOperations = {
+  createFiatPayout: {
+    tag: 'payouts',
+    method: 'POST',
+    path: '/v1/payouts/fiat',
+    body: payouts.FiatPayoutCreate,
+    response: payouts.FiatPayout,
+    idempotency: 'body',
+    permission: 'payouts:write',
+    source: 'documented',
+    summary: 'Create a fiat payout',
+    description:
+      'Accepts a payout and reserves its amount from the available balance. The bank transfer runs asynchronously: ' +
+      'follow it by webhooks or at the `Location` of the response. Idempotent by `idempotencyKey`: the same request ' +
+      'with the same key returns the first result with `Idempotent-Replayed: true`; a different request is refused ' +
+      'with 422 `idempotency_key_reused`. Keys do not expire. A refused request does not use up its key. ' +
+      '`reference` becomes the transaction reference if the partner has not used it before. Otherwise the service ' +
+      'assigns a reference and keeps yours in `userReference`.',
+    refusals: [
+      'not_found',
+      'insufficient_funds',
+      'currency_not_supported',
+      'beneficiary_currency_mismatch',
+      'beneficiary_not_payable',
+    ],
+  },
+  createTokenPayout: {
+    tag: 'payouts',
+    method: 'POST',
+    path: '/v1/payouts/token',
+    body: payouts.TokenPayoutCreate,
+    response: payouts.TokenPayout,
+    idempotency: 'body',
+    permission: 'payouts:write',
+    source: 'extension',
+    summary: 'Create a token payout',
+    description:
+      'Accepts a payout of tokens to the wallet of a beneficiary and reserves its amount. The service signs the transfer ' +
+      'and follows it on the chain. It is settled when its block has enough confirmations. The transaction then has ' +
+      '`transactionHash`. Idempotent by `idempotencyKey`, as a fiat payout is.',
+    refusals: [
+      'not_found',
+      'insufficient_funds',
+      'currency_not_supported',
+      'beneficiary_currency_mismatch',
+      'beneficiary_not_payable',
+    ],
+  },
+  listPayouts: {
+    tag: 'payouts',
+    method: 'GET',
+    path: '/v1/payouts',
+    query: payouts.PayoutQuery,
+    response: payouts.PayoutPage,
+    permission: 'payouts:read',
+    source: 'extension',
+    summary: 'List payouts',
+    description:
+      "Returns the partner's payouts, newest first. Filter by status, beneficiary, customer, currency, reference, " +
+      'idempotency key and creation time. `createdFrom` is included, `createdTo` is not.',
+    refusals: [],
+  },
+  getPayout: {
+    tag: 'payouts',
+    method: 'GET',
+    path: '/v1/payouts/{id}',
+    params: payoutId,
+    response: payouts.PayoutRecord,
+    permission: 'payouts:read',
+    source: 'extension',
+    summary: 'Retrieve a payout',
+    description:
+      'Returns a payout by its `id`. To look up a payment by `reference`, use `GET /v1/transactions/{reference}`.',
+    refusals: ['not_found'],
+  },
+  createFxPayout: {
+    tag: 'payouts',
+    method: 'POST',
+    path: '/v1/payouts/fx',
+    body: payouts.FxPayoutCreate,
+    response: payouts.FxPayout,
+    idempotency: 'body',
+    permission: 'payouts:write',
+    source: 'extension',
+    summary: 'Create a payout in another currency',
+    description:
+      'Accepts a quote and pays what it buys to the beneficiary. The sold amount is reserved from its balance. If the ' +
+      'payout fails, nothing is exchanged and the sold amount is available again. Money that the bank returns after the ' +
+      'settlement is credited in the bought currency. A quote is accepted once, before it expires. Idempotent by ' +
+      '`idempotencyKey`, as a fiat payout is. A refused request uses up neither its key nor its quote.',
+    refusals: [
+      'not_found',
+      'fx_quote_expired',
+      'fx_quote_accepted',
+      'insufficient_funds',
+      'currency_not_supported',
+      'beneficiary_currency_mismatch',
+      'beneficiary_not_payable',
+    ],
+  },
+  cancelPayout: {
+    tag: 'payouts',
+    method: 'POST',
+    path: '/v1/payouts/{id}/cancel',
+    params: payoutId,
+    response: payouts.PayoutRecord,
+    permission: 'payouts:write',
+    source: 'extension',
+    summary: 'Cancel a pending payout',
+    description:
+      'Cancels a payout that is `Pending`, and makes its amount available again. The transaction becomes `Cancelled`. A ' +
+      'payout is `Pending` until a worker begins to send it, which usually takes less than a second. Afterwards the ' +
+      'request is refused with 409 `payout_not_cancellable`. A payout that is `Cancelled` is returned unchanged.',
+    refusals: ['not_found', 'payout_not_cancellable'],
+  },
+} as const satisfies Record<string, Operation>

@@ -1,0 +1,122 @@
+/** The operations of the group `reports`. */
+import * as reports from '../reports.ts'
+import type { Operation } from './operation.ts'
+import { reportId, scheduleId } from './params.ts'
+
+export const reportsOperations = {
+  createReport: {
+    tag: 'reports',
+    method: 'POST',
+    path: '/v1/reports',
+    body: reports.ReportCreate,
+    response: reports.Report,
+    idempotency: 'body',
+    permission: 'reports:write',
+    source: 'extension',
+    summary: 'Request a report',
+    description:
+      'Queues a report; a worker writes it. The same kind, format, period, currency and customer always give the same ' +
+      'bytes. The worker begins when every movement of the period is certain to be recorded, about half a minute after ' +
+      '`to`. Idempotent by `idempotencyKey` or `Idempotency-Key`. At most 50 reports of a partner wait or run.',
+    refusals: ['not_found', 'currency_not_supported', 'report_format_not_supported', 'report_limit_reached'],
+  },
+  listReports: {
+    tag: 'reports',
+    method: 'GET',
+    path: '/v1/reports',
+    query: reports.ReportQuery,
+    response: reports.ReportPage,
+    permission: 'reports:read',
+    source: 'extension',
+    summary: 'List reports',
+    description: 'Lists the reports that have not been deleted, newest first.',
+    refusals: [],
+  },
+  createReportSchedule: {
+    tag: 'reports',
+    method: 'POST',
+    path: '/v1/reports/schedules',
+    body: reports.ReportScheduleCreate,
+    response: reports.ReportSchedule,
+    idempotency: 'header',
+    permission: 'reports:write',
+    source: 'extension',
+    summary: 'Create a schedule of reports',
+    description:
+      'Creates a report at the end of each day, week or month and mails a link to it when it is ready. Everyone who has ' +
+      'the link can read the report until it expires. A partner has at most 20 schedules.',
+    refusals: ['not_found', 'currency_not_supported', 'report_format_not_supported', 'report_schedule_limit_reached'],
+  },
+  listReportSchedules: {
+    tag: 'reports',
+    method: 'GET',
+    path: '/v1/reports/schedules',
+    query: reports.ReportScheduleQuery,
+    response: reports.ReportSchedulePage,
+    permission: 'reports:read',
+    source: 'extension',
+    summary: 'List schedules of reports',
+    description: 'Lists the schedules of reports, newest first.',
+    refusals: [],
+  },
+  getReportSchedule: {
+    tag: 'reports',
+    method: 'GET',
+    path: '/v1/reports/schedules/{id}',
+    params: scheduleId,
+    response: reports.ReportSchedule,
+    permission: 'reports:read',
+    source: 'extension',
+    summary: 'Retrieve a schedule of reports',
+    description: 'Returns the schedule, with the time of its next report.',
+    refusals: ['not_found'],
+  },
+  deleteReportSchedule: {
+    tag: 'reports',
+    method: 'DELETE',
+    path: '/v1/reports/schedules/{id}',
+    params: scheduleId,
+    permission: 'reports:write',
+    source: 'extension',
+    summary: 'Delete a schedule of reports',
+    description: 'Deletes the schedule. Reports that it has created stay until they expire.',
+    refusals: ['not_found'],
+  },
+  getReport: {
+    tag: 'reports',
+    method: 'GET',
+    path: '/v1/reports/{id}',
+    params: reportId,
+    response: reports.Report,
+    permission: 'reports:read',
+    source: 'extension',
+    summary: 'Retrieve a report',
+    description: 'Returns the status and the progress of the report; once it is `Ready`, also its length and hash.',
+    refusals: ['not_found'],
+  },
+  deleteReport: {
+    tag: 'reports',
+    method: 'DELETE',
+    path: '/v1/reports/{id}',
+    params: reportId,
+    permission: 'reports:write',
+    source: 'extension',
+    summary: 'Delete or cancel a report',
+    description: 'Deletes the report and its content. A report that waits or runs is cancelled.',
+    refusals: ['not_found'],
+  },
+  getReportContent: {
+    tag: 'reports',
+    method: 'GET',
+    path: '/v1/reports/{id}/content',
+    params: reportId,
+    content: [...new Set(Object.values(reports.reportMediaTypes))],
+    permission: 'reports:read',
+    source: 'extension',
+    summary: 'Retrieve the content of a report',
+    description:
+      'Streams the file. `Range` reads a part of it (206), so that an interrupted download continues; send the `ETag` ' +
+      'as `If-Range`. If the report is deleted meanwhile, the connection ends before `Content-Length` bytes.',
+    refusals: ['not_found', 'report_not_ready', 'range_not_satisfiable'],
+  },
+} as const satisfies Record<string, Operation>

@@ -1,0 +1,188 @@
+/** The operations of the group `simulations`. */
+import * as checkout from '../checkout.ts'
+import * as fx from '../fx.ts'
+import * as simulations from '../simulations.ts'
+import { Uuid, described } from '../shapes.ts'
+import type { Operation } from './operation.ts'
+import { walletId, sessionId } from './params.ts'
+
+export const simulationsOperations = {
+  simulateDeposit: {
+    tag: 'simulations',
+    method: 'POST',
+    path: '/v1/simulations/deposits',
+    body: simulations.SimulatedDepositCreate,
+    response: simulations.Simulated,
+    idempotency: 'body',
+    permission: 'simulations:write',
+    source: 'extension',
+    summary: 'Simulate a deposit',
+    description:
+      'Simulates a deposit for a customer with the chosen outcome. The sandbox bank runs its steps asynchronously. ' +
+      'Idempotent by `idempotencyKey` or `Idempotency-Key`; without a key a repeated request creates a second deposit.',
+    refusals: ['not_found', 'currency_not_supported'],
+    sandboxOnly: true,
+  },
+  simulateFxRates: {
+    tag: 'simulations',
+    method: 'POST',
+    path: '/v1/simulations/fx/rates',
+    body: fx.SimulatedRate,
+    response: fx.SimulatedRates,
+    permission: 'simulations:write',
+    source: 'extension',
+    summary: 'Simulate an exchange rate',
+    description:
+      'Sets the mid rate of a pair in the sandbox, until it is set again. Without `rate` the pair follows the ' +
+      'simulated market again. `stale: true` stops the rates, so that quotes are refused with 503 ' +
+      '`fx_rates_unavailable`. `stale: false` starts them again. The rates are shared: every partner of the sandbox sees ' +
+      'the change. Quotes that were made before keep their rate.',
+    refusals: ['validation_failed', 'currency_not_supported', 'fx_rates_unavailable'],
+    sandboxOnly: true,
+  },
+  simulateWithdrawal: {
+    tag: 'simulations',
+    method: 'POST',
+    path: '/v1/simulations/withdrawals',
+    body: simulations.SimulatedWithdrawalCreate,
+    response: simulations.Simulated,
+    idempotency: 'body',
+    permission: 'simulations:write',
+    source: 'extension',
+    summary: 'Simulate a withdrawal',
+    description:
+      'Simulates a withdrawal of a customer with the chosen outcome and reserves its amount. The sandbox bank runs ' +
+      'its steps asynchronously. Idempotent by `idempotencyKey` or `Idempotency-Key`; without a key a repeated ' +
+      'request creates a second withdrawal.',
+    refusals: ['not_found', 'currency_not_supported', 'insufficient_funds'],
+    sandboxOnly: true,
+  },
+  simulateCheckoutSession: {
+    tag: 'simulations',
+    method: 'POST',
+    path: '/v1/simulations/checkout/sessions/{sessionId}',
+    params: sessionId,
+    body: simulations.SimulatedCheckoutSession,
+    response: checkout.CheckoutSession,
+    idempotency: 'header',
+    permission: 'simulations:write',
+    source: 'extension',
+    summary: 'Simulate the payer of a checkout session',
+    description:
+      'Does what a payer and a bank would do: all steps of an `outcome`, or one `step`. The sandbox bank runs the steps ' +
+      'asynchronously, and the answer has the status from before them. `settle` with another amount ' +
+      'fails the session. Money for a session that has ended goes to suspense.',
+    refusals: ['not_found', 'validation_failed', 'checkout_session_not_open', 'currency_not_supported'],
+    sandboxOnly: true,
+  },
+  simulateCredit: {
+    tag: 'simulations',
+    method: 'POST',
+    path: '/v1/simulations/credits',
+    body: simulations.SimulatedCreditCreate,
+    response: simulations.SimulatedCredit,
+    idempotency: 'header',
+    permission: 'simulations:write',
+    source: 'extension',
+    summary: 'Simulate a transfer to an IBAN',
+    description:
+      'Simulates a transfer that nothing announced. The sandbox bank credits the IBAN and reports it: the customer gets a ' +
+      'completed deposit. If `remittance` contains the creditor reference of a waiting checkout session, the session is ' +
+      'paid instead. Idempotent by `Idempotency-Key`; without a key a repeated request sends a second transfer.',
+    refusals: ['not_found', 'currency_not_supported'],
+    sandboxOnly: true,
+  },
+  reverseSimulatedCredit: {
+    tag: 'simulations',
+    method: 'POST',
+    path: '/v1/simulations/credits/{creditId}/reversal',
+    params: { creditId: described(Uuid, 'The `creditId` of the simulated transfer.') },
+    permission: 'simulations:write',
+    source: 'extension',
+    summary: 'Reverse a simulated transfer',
+    description:
+      'The sandbox bank takes the credit back. A new, linked transaction takes the money from the balance. If the balance ' +
+      'is too small, the operator bears it until a person decides. A repetition changes nothing.',
+    refusals: ['not_found'],
+    sandboxOnly: true,
+  },
+  simulateEvent: {
+    tag: 'simulations',
+    method: 'POST',
+    path: '/v1/simulations/events',
+    body: simulations.SimulatedEventCreate,
+    response: simulations.SimulatedEvent,
+    idempotency: 'header',
+    permission: 'simulations:write',
+    source: 'extension',
+    summary: 'Send a sample of an event',
+    description:
+      'Appends a sample of the event to your feed. Every subscription that wants the event receives it like a real one: ' +
+      'signed, retried and in order. Its data name no existing transaction. Idempotent by `Idempotency-Key`.',
+    refusals: [],
+    sandboxOnly: true,
+  },
+  simulateWalletDeposit: {
+    tag: 'simulations',
+    method: 'POST',
+    path: '/v1/simulations/wallets/{walletId}/deposits',
+    params: walletId,
+    body: simulations.SimulatedWalletDepositCreate,
+    response: simulations.SimulatedWalletDeposit,
+    idempotency: 'header',
+    permission: 'simulations:write',
+    source: 'extension',
+    summary: 'Simulate a token deposit',
+    description:
+      'Sends tokens to a wallet on the simulated chain. The deposit is credited when its block has 3 confirmations. ' +
+      'Only for wallets on the simulated chain. Idempotent by `Idempotency-Key`; without a key a repeated request sends ' +
+      'tokens again.',
+    refusals: ['not_found', 'validation_failed'],
+    sandboxOnly: true,
+  },
+  simulateChainReorganisation: {
+    tag: 'simulations',
+    method: 'POST',
+    path: '/v1/simulations/chain/reorganisations',
+    body: simulations.SimulatedReorganisationCreate,
+    response: simulations.SimulatedReorganisation,
+    permission: 'simulations:write',
+    source: 'extension',
+    summary: 'Simulate a chain reorganisation',
+    description:
+      'Replaces the newest blocks of the simulated chain. The deposits that you simulated in them vanish; payouts and ' +
+      'the deposits of other partners are in the new blocks. A deposit that was credited is taken back.',
+    refusals: ['validation_failed'],
+    sandboxOnly: true,
+  },
+  simulateChainBlocks: {
+    tag: 'simulations',
+    method: 'POST',
+    path: '/v1/simulations/chain/blocks',
+    body: simulations.SimulatedBlocksCreate,
+    response: simulations.SimulatedBlocks,
+    permission: 'simulations:write',
+    source: 'extension',
+    summary: 'Create blocks on the simulated chain',
+    description: 'Makes blocks on the simulated chain at once, so that deposits and payouts get their confirmations.',
+    refusals: [],
+    sandboxOnly: true,
+  },
+  diagnoseSignature: {
+    tag: 'simulations',
+    method: 'POST',
+    path: '/v1/simulations/signature',
+    body: simulations.SignedRequest,
+    response: simulations.SignatureDiagnosis,
+    permission: 'simulations:write',
+    source: 'extension',
+    summary: 'Diagnose a signed request',
+    description:
+      'Verifies the signature of a request that you describe, with the key and the secret of the calling service ' +
+      'account. Names the likely mistake and returns the canonical string that the service builds, with the secret as ' +
+      '`<API_SECRET>`. If you send your own `canonicalString`, the two are compared as well. Changes nothing: the ' +
+      'described nonce stays unused.',
+    refusals: [],
+    sandboxOnly: true,
+  },
+} as const satisfies Record<string, Operation>

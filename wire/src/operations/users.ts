@@ -1,0 +1,81 @@
+/** The operations of the group `users`. */
+import * as users from '../users.ts'
+import type { Operation } from './operation.ts'
+import { invitationId } from './params.ts'
+
+export const usersOperations = {
+  createInvitations: {
+    tag: 'users',
+    method: 'POST',
+    path: '/v1/users/invitations',
+    body: users.InvitationsCreate,
+    response: users.Invitations,
+    idempotency: 'header',
+    permission: 'users:write',
+    source: 'documented',
+    summary: 'Invite team members',
+    description:
+      'Creates one invitation per entry, or none if any entry is refused. Each invitation is emailed to its address ' +
+      'in the background. An invitation expires after `expiryInDays` days, 7 by default. An address with a pending ' +
+      'invitation is refused with 409 `invitation_exists` and a pointer to the entry. Idempotent by ' +
+      '`Idempotency-Key`; without a key a repeated request is refused with that code.',
+    refusals: ['validation_failed', 'invitation_exists'],
+  },
+  listInvitations: {
+    tag: 'users',
+    method: 'GET',
+    path: '/v1/users/invitations',
+    query: users.InvitationQuery,
+    response: users.InvitationPage,
+    permission: 'users:read',
+    source: 'extension',
+    summary: 'List invitations',
+    description: "Returns the partner's invitations, newest first. Filter by `status`.",
+    refusals: [],
+  },
+  getInvitation: {
+    tag: 'users',
+    method: 'GET',
+    path: '/v1/users/invitations/{invitationId}',
+    params: invitationId,
+    response: users.Invitation,
+    permission: 'users:read',
+    source: 'documented',
+    summary: 'Retrieve an invitation',
+    description:
+      'Returns the invitation with its current status. A pending invitation becomes `Expired` at its expiry time.',
+    refusals: ['not_found'],
+  },
+  resendInvitation: {
+    tag: 'users',
+    method: 'POST',
+    path: '/v1/users/invitations/{invitationId}/resend',
+    params: invitationId,
+    body: users.InvitationResend,
+    bodyOptional: true,
+    response: users.Invitation,
+    idempotency: 'header',
+    permission: 'users:write',
+    source: 'documented',
+    summary: 'Resend an invitation',
+    description:
+      'Issues a new token, revokes the previous one and emails the invitation again in the background. An expired ' +
+      'invitation becomes `Pending` again, unless a newer one for the address is pending. At most 5 resends per ' +
+      'invitation, 60 seconds apart. Without `redirectUrl`, the earlier redirect URL stays. Idempotent by ' +
+      '`Idempotency-Key`; without a key each request counts as a resend.',
+    refusals: ['not_found', 'invitation_not_pending', 'resend_too_soon', 'resend_limit_reached'],
+  },
+  revokeInvitation: {
+    tag: 'users',
+    method: 'DELETE',
+    path: '/v1/users/invitations/{invitationId}',
+    params: invitationId,
+    permission: 'users:write',
+    source: 'extension',
+    summary: 'Revoke a pending invitation',
+    description:
+      'Revokes the invitation and its token, and cancels its unsent emails. An invitation that is not `Pending` is ' +
+      'refused with 409 `invitation_not_pending`.',
+    refusals: ['not_found', 'invitation_not_pending'],
+  },
+} as const satisfies Record<string, Operation>
