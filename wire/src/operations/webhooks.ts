@@ -1,7 +1,7 @@
 /** The operations of the group `webhooks`. */
 import * as webhooks from '../webhooks.ts'
 import type { Operation } from './operation.ts'
-import { subscriptionId, deliveryId, recoveryId, reference } from './params.ts'
+import { subscriptionId, deliveryId, recoveryId } from './params.ts'
 
 export const webhooksOperations = {
   listEventTypes: {
