@@ -15,6 +15,7 @@ const classes = [
   [410, sdk.ApiProblem],
   [413, sdk.ApiProblem],
   [415, sdk.ApiProblem],
+  [416, sdk.ApiProblem],
   [422, sdk.UnprocessableError],
   [429, sdk.RateLimitError],
   [431, sdk.ApiProblem],

@@ -52,7 +52,7 @@ test('a check that needs what the bank cannot do is reported as not checked', as
   try {
     const results = await runChecks({ ...harness, cannot: ['hang', 'return'] })
     const unchecked = results.filter(({ result }) => result === 'not checked')
-    assert.ok(unchecked.length > 3)
+    assert.ok(unchecked.length > 1)
     for (const { details } of unchecked) assert.match(details, /^the bank cannot: (hang|return)$/)
     assert.equal(results.filter(({ result }) => result === 'failed').length, 0)
   } finally {

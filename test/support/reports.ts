@@ -51,6 +51,8 @@ export async function book(service: Service, partnerId: string, movements: reado
 /** The clock of the tests stands still; the ids go on. */
 export function now(service: Service): Date {
   const moment = new Date(Date.now() + 1)
+  // An id of the same millisecond would still lie before it.
+  while (Date.now() < moment.getTime());
   service.clock.advance(moment.getTime() - service.clock.now().getTime())
   return moment
 }
