@@ -39,8 +39,11 @@ const inBodies = subjects.flatMap((subject): TimeField[] =>
 function send({ subject, name, pointer }: TimeField, time: string) {
   const { target, body } = subject.request(world)
   if (pointer !== `/${name}`) return client.get(`${target}?${name}=${time.replaceAll(' ', '%20')}`)
-  const since = new Date(Date.now() - 3_600_000).toISOString()
-  const fields = { ...(JSON.parse(body ?? '{}') as JsonObject), since, [name]: time }
+  const given = JSON.parse(body ?? '{}') as JsonObject
+  // What is tried lies between the two others.
+  const earlier = new Date(Date.now() - 3_600_000).toISOString()
+  const span = 'since' in given ? { since: earlier } : { from: earlier, to: new Date().toISOString() }
+  const fields = { ...given, ...span, [name]: time }
   return client.send({ method: subject.operation.method, target, body: JSON.stringify(fields) })
 }
 

@@ -7,12 +7,12 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { createLog } from '../../service/src/kernel/index.ts'
 import { createDatabase, sql } from '../../service/src/postgres/index.ts'
-import { type Client, createClient, type JsonObject, success, textAt } from '../support/client.ts'
+import { type Client, createClient, type JsonObject, listAt, success, textAt } from '../support/client.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { freePorts, linesOf, type Program, run, start, stop } from '../support/program.ts'
 import { readCredentials } from '../support/service.ts'
 import { until } from '../support/until.ts'
-import { createCustomer, invitee } from '../support/world.ts'
+import { createCustomer, invitee, payoutText } from '../support/world.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'partner-payments-credentials-'))
 const database = await createTestDatabase()
@@ -122,6 +122,29 @@ test('a service account expires at the given time, and a partner with all its cr
     await until('every key is refused', async () => (await statusOf(credentials)) === 401)
 })
 
+const checkout = (customerId: string) =>
+  `{"amount":10.00,"currency":"EUR","customerId":"${customerId}","idempotencyKey":"${randomUUID()}"}`
+
+/** A wallet makes the keys of the chain, and a payout has the data of both sides. */
+async function payTokens(client: Client): Promise<void> {
+  const wallet = success(await client.post('/v1/wallets', { currency: 'USDC' }))
+  const deposit = `{"amount":5.00,"confirmations":4}`
+  success(await client.post(`/v1/simulations/wallets/${textAt(wallet, 'id')}/deposits`, deposit))
+  await until('tokens have arrived', async () => {
+    const balances = listAt(success(await client.get('/v1/accounts')))
+    return balances.some(({ currency, available }) => currency === 'USDC' && Number(available) >= 1)
+  })
+  const address = '0x52908400098527886e0f7030069857d2e4169ee7'
+  const payee = { name: 'Grace Hopper', walletAddress: address, currency: 'USDC' }
+  const beneficiary = success(await client.post('/v1/beneficiaries', payee))
+  const payout = payoutText(textAt(beneficiary, 'id'), '1.00', { currency: 'USDC' })
+  success(await client.post('/v1/payouts/token', payout))
+  await until('the payout is instructed', async () => {
+    const rows = await db.rows(sql`select 1 from rails.chain_transfers`)
+    return rows.length > 0
+  })
+}
+
 test('after key reseal the old master key can be removed, and every sealed value opens', async () => {
   const till = await create('Sealed')
   const client = clientOf(till)
@@ -132,6 +155,8 @@ test('after key reseal the old master key can be removed, and every sealed value
   const sent = { method: 'POST', target: '/v1/webhooks', body: JSON.stringify(hook) }
   const once = { ...sent, headers: { 'Idempotency-Key': randomUUID() } }
   const answer = success(await client.send(once))
+  const session = success(await client.post('/v1/checkout/sessions', checkout(textAt(customer, 'guid'))))
+  await payTokens(client)
   await stop(service)
   service = await start(['serve'], { ...env, MASTER_KEY: `${newKey},${oldKey}` })
   const both = `${newKey},${oldKey}`
@@ -158,6 +183,8 @@ test('after key reseal the old master key can be removed, and every sealed value
   const shown = success(await client.get(`/v1/customers/${textAt(customer, 'guid')}`))
   assert.match(JSON.stringify(shown), /Lovelace/)
   assert.deepEqual(success(await client.send(once)), answer)
+  const { url } = success(await client.get(`/v1/checkout/sessions/${textAt(session, 'sessionId')}`))
+  assert.equal(url, session.url)
   assert.equal(await statusOf(till), 200)
   const afterwards = (await operatorRun('key list', newKey)) as readonly JsonObject[]
   assert.deepEqual(Object.keys(afterwards[0]?.values as object).toSorted(), names)
