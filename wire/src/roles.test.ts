@@ -28,6 +28,8 @@ test('Operator reads and writes the groups of money and customers, and nothing e
     'fx:write',
     'payouts:read',
     'payouts:write',
+    'reports:read',
+    'reports:write',
     'wallets:read',
     'wallets:write',
   ])
