@@ -24,7 +24,7 @@ const amount = (value: number) => Math.round(value).toLocaleString('en')
 
 type Filled = { readonly partnerId: string; readonly balance: string }
 
-/** Deposits and settled payouts of 50 customers, in the order of their ids. */
+/** Money in and out of 50 customers, in the order of their ids. */
 async function fill(url: string): Promise<Filled> {
   const partnerId = newId()
   const [balance, settlement] = [newId(), newId()]
@@ -42,12 +42,11 @@ async function fill(url: string): Promise<Filled> {
       || lpad(to_hex(n), 12, '0'))::uuid`
     for (let from = 0; from < rows; from += batchRows)
       await client.query(`insert into ledger.transfers
-        (partner_id, id, kind, debit_account_id, credit_account_id, currency, amount, party_id, reference, created_at, reserve_id)
-        select '${partnerId}', ${id}, case n % 4 when 3 then 'post' else 'direct' end,
+        (partner_id, id, kind, debit_account_id, credit_account_id, currency, amount, party_id, reference, created_at)
+        select '${partnerId}', ${id}, 'direct',
           case n % 4 when 3 then '${balance}'::uuid else '${settlement}'::uuid end,
           case n % 4 when 3 then '${settlement}'::uuid else '${balance}'::uuid end, 'EUR', 100 + n % 90000,
-          (lpad(to_hex(n % 50), 8, '0') || '-0000-7000-8000-000000000000')::uuid, 'INV-2026-' || n, '2020-01-01',
-          case n % 4 when 3 then ${id} end
+          (lpad(to_hex(n % 50), 8, '0') || '-0000-7000-8000-000000000000')::uuid, 'INV-2026-' || n, '2020-01-01'
         from generate_series(${from}::bigint, ${Math.min(rows, from + batchRows) - 1}::bigint) as n`)
     await client.query(`update ledger.accounts as account set posted = sums.posted from (
         select side.id, sum(side.posted) as posted from ledger.transfers

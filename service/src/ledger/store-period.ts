@@ -41,12 +41,14 @@ export async function packedLines(
 ): Promise<string> {
   const row = await tx.row<{ readonly lines: string | null }>(
     unprepared(sql`/* ledger.packedLines */
-      select string_agg(id::text || case when debit_account_id = ${accountId} then '-' || credit_account_id::text
-          else '+' || debit_account_id::text end || kind || chr(31) || amount || chr(31) || party_id || chr(31)
-          || translate(reference, chr(30) || chr(31), '  '), chr(30) order by id) as lines
-      from ledger.transfers
-      where partner_id = ${partnerId} and id > ${after} and id < ${end} and kind in ('direct', 'post')
-        and ${accountId} in (debit_account_id, credit_account_id) ${ofParty(partyId)}`),
+      select string_agg(line, chr(30)) as lines from (
+        select id::text || case when debit_account_id = ${accountId} then '-' || credit_account_id::text
+            else '+' || debit_account_id::text end || kind || chr(31) || amount || chr(31) || party_id || chr(31)
+            || translate(reference, chr(30) || chr(31), '  ') as line
+        from ledger.transfers
+        where partner_id = ${partnerId} and id > ${after} and id < ${end} and kind in ('direct', 'post')
+          and ${accountId} in (debit_account_id, credit_account_id) ${ofParty(partyId)}
+        order by id) as ordered`),
   )
   return row?.lines ?? ''
 }
