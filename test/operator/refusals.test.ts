@@ -104,7 +104,10 @@ const values: readonly Refused[] = [
 ]
 const cells = 'DE:37040044:1-1000@a,DE:37040044:1001-2000@b'
 const issuerSettings: readonly { readonly env: Environment; readonly line: RegExp | string }[] = [
-  { env: { IBAN_ISSUERS: 'DE' }, line: /^IBAN_ISSUERS must have entries such as DE:37040044, DE:37040044\/COBADEFFXXX or / },
+  {
+    env: { IBAN_ISSUERS: 'DE' },
+    line: /^IBAN_ISSUERS must have entries such as DE:37040044, DE:37040044\/COBADEFFXXX or /,
+  },
   { env: { IBAN_ISSUERS: 'DE:1' }, line: /^IBAN_ISSUERS is wrong: a bank code of DE has 0 letters and 8 digits / },
   {
     env: { IBAN_ISSUERS: 'DE:37040044:1-1001@a,DE:37040044:1001-2000@b', CELL: 'a' },
