@@ -55,15 +55,33 @@ export function createReportWork(deps: ReportWorkDeps): ReportWork {
     },
     scheduleStep: async () => {
       const due = await schedules.dueSchedules(db, clock.now(), schedulesPerStepMax)
-      for (const { partnerId, id } of due) await runSchedule(deps, partnerId, id)
-      return due.length
+      return eachOrLog(deps, due, 'schedule not run', runSchedule)
     },
     sweepStep: async () => {
       const expired = await store.expiredReports(db, clock.now(), sweptPerStepMax)
-      for (const { partnerId, id } of expired) await sweep(deps, partnerId, id)
-      return expired.length
+      return eachOrLog(deps, expired, 'report not deleted', sweep)
     },
   }
+}
+
+type Key = { readonly partnerId: string; readonly id: string }
+
+/** One that fails is logged, and does not stop those behind it. Returns how many succeeded, so that failures alone rest. */
+async function eachOrLog(
+  deps: ReportWorkDeps,
+  keys: readonly Key[],
+  message: string,
+  work: (deps: ReportWorkDeps, partnerId: string, id: string) => Promise<void>,
+): Promise<number> {
+  let done = 0
+  for (const { partnerId, id } of keys)
+    try {
+      await work(deps, partnerId, id)
+      done += 1
+    } catch (error) {
+      deps.log.error({ err: error, partnerId, id }, message)
+    }
+  return done
 }
 
 /**
