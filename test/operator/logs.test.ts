@@ -65,3 +65,12 @@ test('X-Forwarded-For counts from a trusted proxy only, up to the first address 
   success(await direct.client.send({ method: 'GET', target: '/v1/accounts', headers }))
   assert.equal((await lineOf(direct, 'forwarded')).ip, '127.0.0.1')
 })
+
+test('the link of a file is logged like a page, without its token', async () => {
+  const token = 'token-of-no-report-0123456789'
+  const headers = { 'X-Request-Id': 'log-line-of-a-link' }
+  assert.equal((await fetch(`${direct.baseUrl}/reports/${token}`, { headers })).status, 404)
+  const { operation, status, code } = await lineOf(direct, 'log-line-of-a-link')
+  assert.deepEqual([operation, status, code], ['page', 404, 'not_found'])
+  assert.ok(!direct.output().includes(token))
+})

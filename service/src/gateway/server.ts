@@ -87,6 +87,7 @@ export type Pipeline = Authenticating | Passing
 
 /** What logs and metrics name: an operation, a public page, or a path that is neither. */
 type Answering = OperationId | 'page' | 'unknown'
+type Observing = Pick<ServerOptions, 'admission' | 'log' | 'observe' | 'tracing'>
 
 export type ServerOptions = {
   readonly pipeline: Pipeline
@@ -289,7 +290,7 @@ type Answered = {
 }
 
 /** Writes one log line and one observation for every response. */
-function answered({ log, observe }: ServerOptions, { durationMs, trace = {}, ...rest }: Answered): void {
+function answered({ log, observe }: Observing, { durationMs, trace = {}, ...rest }: Answered): void {
   observe?.(rest.operation, rest.status, durationMs)
   const { caller, code } = trace
   log.info(
@@ -304,7 +305,7 @@ function answered({ log, observe }: ServerOptions, { durationMs, trace = {}, ...
 }
 
 /** Wraps a route: converts failures to problems, adds the request id and records the response. */
-function answering(options: ServerOptions, operation: Answering, handle: Handle) {
+export function answering(options: Observing, operation: Answering, handle: Handle) {
   const { log } = options
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const started = performance.now()
