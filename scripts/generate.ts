@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { comparison, fillPage, type Growth, parts, plots } from '../bench/growth-report.ts'
+import { bankReasonsPage } from './generate/bank-reasons.ts'
 import { configurationPage } from './generate/configuration.ts'
 import { lifecyclesPage } from './generate/lifecycles.ts'
 import { liveSchema } from './generate/live-schema.ts'
@@ -43,6 +44,7 @@ const outputs: Readonly<Record<string, () => string | Promise<string>>> = {
   'wire/openapi.json': openapi,
   'sdk/src/generated/types.ts': sdkTypes,
   'sdk/src/generated/operations.ts': sdkOperations,
+  'docs/bank-reasons.md': bankReasonsPage,
   'docs/configuration.md': configurationPage,
   'docs/lifecycles.md': lifecyclesPage,
   'docs/performance.md': performancePage,

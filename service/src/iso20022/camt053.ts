@@ -1,6 +1,6 @@
 /** camt.053.001.08, Bank to customer statement: one account and one period. */
 import { amountText, type Currency, type Minor } from '../kernel/index.ts'
-import { element, shortened, xmlText } from './xml.ts'
+import { element, shortened, xmlText } from './xml/text.ts'
 
 /** Domain, family and sub-family of the external code set "Bank transaction code". */
 export type TransactionCode = readonly [domain: string, family: string, subFamily: string]

@@ -1,5 +1,21 @@
 /**
- * ISO 20022 messages: the model of a message apart from its XML. Writers stream, so that a message of any length takes
- * constant memory. `camt.053.001.08.xsd` is the part of the schema that `camt053.ts` uses; the tests validate against it.
+ * ISO 20022 messages: the model of a message apart from its XML. Readers and writers stream, so that a message of any length takes
+ * constant memory. README.md says what is read and written; `schemas/` has the parts of the schemas that the writers use.
  */
 export { type BankStatement, camt053Xml, type StatementEntry, type TransactionCode } from './camt053.ts'
+export type { MessageKind, MessageName } from './messages.ts'
+export type * from './model-report.ts'
+export type * from './model.ts'
+export { MessageProblem, type ProblemCode } from './problem.ts'
+export { readAccountReport } from './readers/account-report.ts'
+export { readPain001 } from './readers/pain001.ts'
+export { readRecall, readRecallAnswer } from './readers/recall.ts'
+export { readStatusReport } from './readers/status-report.ts'
+export { type BankReason, reasonOf, reasons } from './reasons.ts'
+export { recognise } from './recognise.ts'
+export { sepaReference, sepaText } from './sepa-text.ts'
+export { type Limits, limitsDefault, type Source } from './source.ts'
+export { accountReportXml } from './writers/account-report.ts'
+export { pain001Xml } from './writers/pain001.ts'
+export { recallAnswerXml, recallXml } from './writers/recall.ts'
+export { statusReportXml } from './writers/status-report.ts'

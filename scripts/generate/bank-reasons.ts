@@ -1,0 +1,25 @@
+/** docs/bank-reasons.md: what each reason code of a bank means for a partner, from the table of the service. */
+import { reasonOf, reasons } from '../../service/src/iso20022/index.ts'
+
+const header = `# Reason codes of banks
+
+Banks say by codes of ISO 20022 why they refuse, return or do not give back a payment. The service maps each code to an
+\`errorKey\` and a sentence, which partners read in \`details\`. The code itself is in \`reasonCode\`. A refusal of SEPA Instant that is
+marked in the last column says only that the instant way does not work: the connector sends the payment again as a SEPA Credit
+Transfer. A code that is not listed, or a bank's own, is a \`BankRejection\`.
+
+This page is generated from \`service/src/iso20022/reason-codes.ts\` and \`reason-messages.ts\`.
+
+| code | \`errorKey\` | sentence | again as a credit transfer |
+|---|---|---|---|
+`
+
+export function bankReasonsPage(): string {
+  const rows = Object.keys(reasons)
+    .toSorted()
+    .map((code) => {
+      const { errorKey, details, retryAsCreditTransfer } = reasonOf(code)
+      return `| \`${code}\` | \`${errorKey}\` | ${details} | ${retryAsCreditTransfer ? 'yes' : ''} |`
+    })
+  return `${header}${rows.join('\n')}\n`
+}

@@ -1,0 +1,267 @@
+/** Files that are no messages: each is refused by its code, at its place, before it is held. */
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { chunks, reportParts } from '../../../scripts/iso-documents.ts'
+import { type Limits, MessageProblem, type ProblemCode, readAccountReport, readPain001, recognise } from './index.ts'
+
+const namespace = 'urn:iso:std:iso:20022:tech:xsd:camt.053.001.08'
+const head = '<GrpHdr><MsgId>M1</MsgId><CreDtTm>2026-11-23T10:00:00Z</CreDtTm></GrpHdr>'
+const account = '<Acct><Id><IBAN>DE89370400440532013000</IBAN></Id></Acct>'
+const amountXml = '<Amt Ccy="EUR">12.50</Amt>'
+const entry = `<Ntry>${amountXml}<CdtDbtInd>CRDT</CdtDbtInd><Sts><Cd>BOOK</Cd></Sts><BkTxCd/></Ntry>`
+const document = (statement: string): string =>
+  `<Document xmlns="${namespace}"><BkToCstmrStmt>${head}<Stmt>${statement}</Stmt></BkToCstmrStmt></Document>`
+const whole = document(`<Id>S1</Id>${account}${entry}`)
+
+const partsOf = (text: string | Uint8Array, length?: number) =>
+  reportParts(chunks(typeof text === 'string' ? Buffer.from(text) : text, length))
+
+async function problemOf(reading: Promise<unknown>): Promise<MessageProblem> {
+  const error = await reading.then(
+    () => assert.fail('the file is read'),
+    (thrown: unknown) => thrown,
+  )
+  assert.ok(error instanceof MessageProblem, String(error))
+  return error
+}
+
+/** Also byte by byte: the code does not depend on where chunks end. */
+async function refused(code: ProblemCode, text: string | Uint8Array, message?: RegExp): Promise<void> {
+  for (const length of [undefined, 1]) {
+    const problem = await problemOf(partsOf(text, length))
+    assert.equal(problem.code, code, `${problem.message} (${problem.path}:${problem.line})`)
+    if (message) assert.match(problem.message, message)
+  }
+}
+
+test('the document that the cases change is read', async () => {
+  assert.deepEqual(
+    (await partsOf(whole)).map(({ kind }) => kind),
+    ['head', 'statement', 'entry', 'statement end'],
+  )
+})
+
+suite('what is not XML', () => {
+  const cases: Readonly<Record<string, string>> = {
+    'another form': 'hello',
+    'a spreadsheet': 'Date;Amount\n2026-11-23;12,50\n',
+    MT940: ':20:STARTUMSE\n:25:37040044/532013000\n',
+    'a tag that ends another': whole.replace('</Ntry>', '</Entry>'),
+    'an end with another name behind it': whole.replace('</Ntry>', '</Ntry x>'),
+    'an end without a start': whole.replace('<Ntry>', ''),
+    'an attribute twice': whole.replace('Ccy="EUR"', 'Ccy="EUR" Ccy="USD"'),
+    'an attribute without quotes': whole.replace('Ccy="EUR"', 'Ccy=EUR'),
+    'a tag within a tag': whole.replace('<Ntry>', '<Ntry <b>'),
+    'an ampersand': whole.replace('S1', 'S&1'),
+    'an entity that no document type declares': whole.replace('S1', '&pwned;'),
+    'a reference to no character': whole.replace('S1', '&#0;'),
+    'a reference to half a character': whole.replace('S1', '&#xd800;'),
+    'a control character': whole.replace('S1', 'S\u0001'),
+    'a prefix that is not declared': whole.replaceAll('Ntry>', 'x:Ntry>'),
+    'a comment with two hyphens': whole.replace('<Ntry>', '<!-- a -- b --><Ntry>'),
+    'an end of a section in a text': whole.replace('S1', 'a]]>b'),
+    'a second document': whole + whole,
+    'text behind the document': `${whole}x`,
+    'an XML declaration within': whole.replace('<Ntry>', '<?xml version="1.0"?><Ntry>'),
+    'a declaration of an element': `<!ELEMENT a ANY>${whole}`,
+  }
+  for (const [title, text] of Object.entries(cases)) test(title, () => refused('not_xml', text))
+})
+
+suite('document types', () => {
+  const bomb = `<?xml version="1.0"?><!DOCTYPE a [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>`
+  test('a bomb of entities', () => refused('doctype', bomb + whole.replace('S1', '&b;')))
+  test('an external entity', () =>
+    refused('doctype', `<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]>${whole.replace('S1', '&x;')}`))
+  test('an external subset', () => refused('doctype', `<!DOCTYPE a SYSTEM "http://example.com/a.dtd">${whole}`))
+  test('in small letters', () => refused('doctype', `<!doctype html>${whole}`))
+})
+
+suite('files that are cut', () => {
+  test('at every byte', async () => {
+    const bytes = Buffer.from(`<?xml version="1.0" encoding="UTF-8"?>\n<!-- ä -->${whole.replace('S1', 'Sß😀')}`)
+    for (let length = 0; length < bytes.length; length += 1) {
+      const problem = await problemOf(partsOf(bytes.subarray(0, length)))
+      assert.equal(problem.code, 'not_whole', `${length}: ${problem.message}`)
+    }
+    assert.equal((await partsOf(bytes)).length, 4)
+  })
+  test('half a character behind the document is garbage, not a cut', () =>
+    refused('not_xml', Buffer.concat([Buffer.from(whole), Buffer.from([0xe2, 0x82])])))
+})
+
+suite('encodings', () => {
+  const owner = '<Ownr><Nm>Müller €</Nm></Ownr>'
+  const text = document(`<Id>S1</Id>${account.replace('</Acct>', `${owner}</Acct>`)}${entry}`)
+  const nameIn = async (bytes: Uint8Array) => {
+    const part = (await partsOf(bytes)).find(({ kind }) => kind === 'statement')
+    return part?.kind === 'statement' ? part.statement.account.owner?.name : undefined
+  }
+  const declared = (encoding: string) => `<?xml version="1.0" encoding="${encoding}"?>${text}`
+  /** One byte a character: those of latin1, and the euro sign where the encoding has it. */
+  const single = (encoding: string, euro: number) =>
+    Buffer.from(declared(encoding).replace('€', '\u0001'), 'latin1').map((byte) => (byte === 1 ? euro : byte))
+  const swapped = (bytes: Buffer) => Buffer.from(bytes).swap16()
+
+  const read: Readonly<Record<string, Uint8Array>> = {
+    'UTF-8 without declaration': Buffer.from(text),
+    'UTF-8 with a byte order mark': Buffer.from(`\ufeff${declared('UTF-8')}`),
+    'UTF-16, little end first': Buffer.from(`\ufeff${declared('UTF-16')}`, 'utf16le'),
+    'UTF-16, big end first': swapped(Buffer.from(`\ufeff${declared('UTF-16')}`, 'utf16le')),
+    'ISO-8859-15': single('ISO-8859-15', 0xa4),
+    'windows-1252': single('windows-1252', 0x80),
+    'ISO-8859-1 as banks write it': single('iso-8859-1', 0x80),
+  }
+  for (const [title, bytes] of Object.entries(read))
+    test(title, async () => assert.equal(await nameIn(bytes), 'Müller €'))
+  test('ends of lines of any kind are line feeds', async () => {
+    const name = text.replace('Müller €', 'a\r\nb\rc')
+    assert.equal(await nameIn(Buffer.from(name)), 'a\nb\nc')
+  })
+
+  const wrong: Readonly<Record<string, Uint8Array>> = {
+    'an encoding that is not taken': Buffer.from(declared('KOI8-R')),
+    'bytes of ISO-8859-1 that are declared as UTF-8': Buffer.from(declared('UTF-8'), 'latin1'),
+    'UTF-16 without a byte order mark': Buffer.from(declared('UTF-16'), 'utf16le'),
+    'UTF-16 that is declared and is not there': Buffer.from(declared('UTF-16')),
+    'UTF-32': Buffer.from([0xff, 0xfe, 0, 0, 0x3c, 0, 0, 0]),
+    'a surrogate without its half': Buffer.from(`\ufeff${text.replace('ü', '\ud800')}`, 'utf16le'),
+    'a character in more bytes than it needs': Buffer.from(text.replace('ü', '\u0001'), 'latin1').fill(0xc0, 100, 101),
+  }
+  for (const [title, bytes] of Object.entries(wrong)) test(`refused: ${title}`, () => refused('encoding', bytes))
+})
+
+suite('sizes', () => {
+  const limited = (text: string, limits: Partial<Limits>) =>
+    problemOf(Array.fromAsync(readAccountReport(chunks(Buffer.from(text), 1000), limits)))
+  const cases: Readonly<Record<string, readonly [string, Partial<Limits>]>> = {
+    'bytes of the file': [whole, { bytesMax: 100 }],
+    depth: [document('<a>'.repeat(100)), {}],
+    'a text': [whole.replace('S1', 'S'.repeat(100_000)), {}],
+    'a text of many sections': [whole.replace('S1', '<![CDATA[SSSSSSSSSS]]>'.repeat(10_000)), {}],
+    'a comment': [whole.replace('<Ntry>', `<!--${' '.repeat(100_000)}--><Ntry>`), {}],
+    'a tag': [whole.replace('<Ntry>', `<Ntry ${' '.repeat(100_000)}>`), {}],
+    'a name without end': [whole.replace('<Ntry>', `<${'N'.repeat(100_000)}`), {}],
+    attributes: [whole.replace('<Ntry>', `<Ntry ${Array.from({ length: 100 }, (_, i) => `a${i}=""`).join(' ')}>`), {}],
+    'elements of an entry': [whole.replace('<BkTxCd/>', '<BkTxCd/>'.repeat(1000)), { elementsMax: 500 }],
+    'payments of an entry': [
+      whole.replace('<BkTxCd/>', `<BkTxCd/><NtryDtls>${'<TxDtls/>'.repeat(1000)}</NtryDtls>`),
+      { detailsMax: 500 },
+    ],
+    'texts of an entry': [
+      whole.replace(
+        '<BkTxCd/>',
+        `<BkTxCd/><NtryDtls>${'<TxDtls><AddtlTxInf>abcdefghij</AddtlTxInf></TxDtls>'.repeat(100)}</NtryDtls>`,
+      ),
+      { recordCharsMax: 500 },
+    ],
+  }
+  for (const [title, [text, limits]] of Object.entries(cases))
+    test(`too many: ${title}`, async () => assert.equal((await limited(text, limits)).code, 'too_large'))
+  test('a file without end is left as soon as it is too large', async () => {
+    let given = 0
+    async function* endless() {
+      yield Buffer.from(whole.slice(0, whole.indexOf('<Ntry>')))
+      for (;;) {
+        given += 1
+        yield Buffer.from(entry.repeat(100))
+      }
+    }
+    const problem = await problemOf(Array.fromAsync(readAccountReport(endless(), { bytesMax: 10_000_000 })))
+    assert.equal(problem.code, 'too_large')
+    assert.ok(given < 2000, `${given} chunks were read`)
+  })
+})
+
+suite('what is no statement', () => {
+  const cases: Readonly<Record<string, readonly [text: string, path: string, message: RegExp]>> = {
+    'no account': [document('<Id>S1</Id>'), 'Document/BkToCstmrStmt/Stmt', /no Acct/],
+    'an amount twice': [
+      whole.replace(amountXml, amountXml + amountXml),
+      'Document/BkToCstmrStmt/Stmt/Ntry/Amt',
+      /more than one Amt/,
+    ],
+    'no amount': [whole.replace(amountXml, ''), 'Document/BkToCstmrStmt/Stmt/Ntry', /no Amt/],
+    'no direction': [whole.replace('<CdtDbtInd>CRDT</CdtDbtInd>', ''), 'Document/BkToCstmrStmt/Stmt/Ntry', /CdtDbtInd/],
+    'a balance behind entries': [
+      whole.replace('</Ntry>', '</Ntry><Bal/>'),
+      'Document/BkToCstmrStmt/Stmt/Bal',
+      /behind entries/,
+    ],
+    'text beside elements': [whole.replace('<Ntry>', '<Ntry>x'), 'Document/BkToCstmrStmt/Stmt/Ntry', /beside/],
+    'elements in a text': [whole.replace('S1', '<b>S1</b>'), 'Document/BkToCstmrStmt/Stmt/Id', /text is expected/],
+    'a day that is none': [
+      whole.replace('<BkTxCd/>', '<BookgDt><Dt>2026-02-30</Dt></BookgDt>'),
+      'Document/BkToCstmrStmt/Stmt/Ntry/BookgDt/Dt',
+      /no date/,
+    ],
+    'no head': [whole.replace(head, ''), 'Document/BkToCstmrStmt/Stmt', /GrpHdr is missing/],
+  }
+  for (const [title, [text, path, message]] of Object.entries(cases))
+    test(title, async () => {
+      const problem = await problemOf(partsOf(text))
+      assert.deepEqual([problem.code, problem.path], ['not_in_schema', path], problem.message)
+      assert.match(problem.message, message)
+    })
+  test('the line is that of the element', async () => {
+    const lines = `\n\n${whole.replace(amountXml, '\n<Amt\nCcy="EUR">x</Amt>')}`
+    assert.equal((await problemOf(partsOf(lines))).line, 4)
+    assert.equal((await problemOf(partsOf(lines, 1))).line, 4)
+  })
+  test('another message', async () => {
+    await refused(
+      'unknown_message',
+      whole.replaceAll('BkToCstmrStmt', 'BkToCstmrAcctRpt'),
+      /expected, not BkToCstmrAcctRpt/,
+    )
+    await refused('unknown_message', '<html><body/></html>')
+    assert.equal((await problemOf(readPain001(chunks(Buffer.from(whole))))).code, 'unknown_message')
+    assert.equal(recognise(Buffer.from(whole.replaceAll('BkToCstmrStmt', 'BkToCstmrAcctRpt'))), undefined)
+  })
+})
+
+suite('amounts are exact or refused', () => {
+  const read = async (text: string, currency = 'EUR') => {
+    const parts = await partsOf(whole.replace(amountXml, `<Amt Ccy="${currency}">${text}</Amt>`))
+    const part = parts.find(({ kind }) => kind === 'entry')
+    return part?.kind === 'entry' ? part.entry.amount : undefined
+  }
+  const exact: Readonly<Record<string, bigint>> = {
+    '12': 1200n,
+    '12.': 1200n,
+    '12.5': 1250n,
+    '12.50': 1250n,
+    '12.500': 1250n,
+    ' 12.50\n': 1250n,
+    '+12.50': 1250n,
+    '.5': 50n,
+    '0': 0n,
+    '0012.50': 1250n,
+    '9999999999999999.99': 999_999_999_999_999_999n,
+  }
+  for (const [text, minor] of Object.entries(exact))
+    test(`${JSON.stringify(text)}`, async () => assert.deepEqual(await read(text), { currency: 'EUR', minor }))
+  test('a currency that is not carried keeps its text', async () =>
+    assert.deepEqual(await read('1250', 'JPY'), { currency: 'JPY', minor: null, text: '1250' }))
+  for (const text of [
+    '12.345',
+    '12,50',
+    '1 000',
+    "1'000.00",
+    '-12.50',
+    '1e3',
+    '',
+    '.',
+    'NaN',
+    '0x10',
+    '١٢',
+    '1'.repeat(19),
+    `${'0'.repeat(60_000)}x`,
+  ])
+    test(`refused: ${JSON.stringify(text.slice(0, 20))}`, () =>
+      refused('not_in_schema', whole.replace(amountXml, `<Amt Ccy="EUR">${text}</Amt>`)))
+  for (const currency of ['', 'EU', 'eur', 'EURO', 'E1R'])
+    test(`refused: the currency ${JSON.stringify(currency)}`, () =>
+      refused('not_in_schema', whole.replace('Ccy="EUR"', `Ccy="${currency}"`)))
+  test('refused: no currency', () => refused('not_in_schema', whole.replace(' Ccy="EUR"', '')))
+})

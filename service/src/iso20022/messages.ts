@@ -1,0 +1,57 @@
+/** The messages that are known: the name of each, and the element that stands within its document. */
+import type { ReportKind } from './model-report.ts'
+import { MessageProblem } from './problem.ts'
+import { type Node, pathOf } from './xml/tree.ts'
+
+export const messageElements = {
+  'pain.001': 'CstmrCdtTrfInitn',
+  'pain.002': 'CstmrPmtStsRpt',
+  'camt.029': 'RsltnOfInvstgtn',
+  'camt.052': 'BkToCstmrAcctRpt',
+  'camt.053': 'BkToCstmrStmt',
+  'camt.054': 'BkToCstmrDbtCdtNtfctn',
+  'camt.055': 'CstmrPmtCxlReq',
+  'camt.056': 'FIToFIPmtCxlReq',
+} as const
+export type MessageKind = keyof typeof messageElements
+const kinds = Object.keys(messageElements) as MessageKind[]
+
+export type MessageName = { readonly kind: MessageKind; readonly version: string }
+
+export const namespaceOf = (name: string): string => `urn:iso:std:iso:20022:tech:xsd:${name}`
+
+/** Also `pain.001.003.03` of the German banks and the Swiss `.../pain.001.001.03.ch.02.xsd`: what counts is the element within. */
+const inNamespace = /\b((?:pain|camt)\.\d{3})\.\d{3}\.(\d{2})\b/
+
+/** A message is known by its element. A namespace that names another message contradicts it. */
+export function nameOf(namespace: string, element: string): MessageName | undefined {
+  const kind = kinds.find((candidate) => messageElements[candidate] === element)
+  const [, named, version = ''] = inNamespace.exec(namespace) ?? []
+  return kind === undefined || (named !== undefined && named !== kind) ? undefined : { kind, version }
+}
+
+/** The name of the message that begins, which is one of those that are expected. */
+export function expectMessage(
+  namespace: string,
+  message: Node,
+  expected: readonly MessageKind[],
+): { readonly kind: MessageKind; readonly version: string } {
+  const name = nameOf(namespace, message.name)
+  if (name && expected.includes(name.kind)) return name
+  const found = `${message.name} of ${namespace === '' ? 'no namespace' : namespace.slice(0, 80)}`
+  throw new MessageProblem('unknown_message', `${expected.join(' or ')} is expected, not ${found}`, {
+    path: pathOf(message),
+    line: message.line,
+  })
+}
+
+/** The element of an account report's statements, its pages and its further text: each kind has other names. */
+export const reportElements = {
+  'camt.052': { statement: 'Rpt', page: 'RptPgntn', information: 'AddtlRptInf' },
+  'camt.053': { statement: 'Stmt', page: 'StmtPgntn', information: 'AddtlStmtInf' },
+  'camt.054': { statement: 'Ntfctn', page: 'NtfctnPgntn', information: 'AddtlNtfctnInf' },
+} as const satisfies Record<
+  ReportKind,
+  { readonly statement: string; readonly page: string; readonly information: string }
+>
+export const reportKinds = Object.keys(reportElements) as ReportKind[]

@@ -1,0 +1,250 @@
+/**
+ * The messages of ISO 20022 that a bank of a company takes and gives, as values: what the guidelines of the European Payments
+ * Council know of them. How they are written in XML is the matter of the readers and writers beside this file.
+ *
+ * Amounts are minor units of their currency. A text is what the message has, not cut and not transliterated.
+ */
+import type { Currency, Minor } from '../kernel/index.ts'
+
+/** A bank may report a currency that this service does not carry: then `currency` is its ISO 4217 code and `minor` null. */
+export type Amount =
+  | { readonly currency: Currency; readonly minor: Minor }
+  | { readonly currency: string; readonly minor: null; readonly text: string }
+
+/** ISO 4217 amount in a currency of ours. */
+export type Money = { readonly currency: Currency; readonly minor: Minor }
+
+/** PostalAddress24. Structured, or hybrid: town and country with at most two free lines. Older messages have lines only. */
+export type PostalAddress = {
+  readonly department?: string
+  readonly subDepartment?: string
+  readonly street?: string
+  readonly buildingNumber?: string
+  readonly buildingName?: string
+  readonly floor?: string
+  readonly postBox?: string
+  readonly roomNumber?: string
+  readonly postCode?: string
+  readonly town?: string
+  readonly townLocation?: string
+  readonly district?: string
+  readonly countrySubdivision?: string
+  readonly country?: string
+  readonly lines?: readonly string[]
+}
+
+/** Of an external code list, or the bank's own. */
+export type Code = { readonly code: string } | { readonly proprietary: string }
+
+/** GenericOrganisationIdentification1 and others: an identification that has no element of its own. */
+export type OtherId = { readonly id: string; readonly scheme?: Code; readonly issuer?: string }
+
+/** PartyIdentification135. */
+export type Party = {
+  readonly name?: string
+  readonly address?: PostalAddress
+  readonly id?: {
+    readonly kind: 'organisation' | 'private'
+    readonly bic?: string
+    readonly lei?: string
+    readonly birth?: {
+      readonly date: string
+      readonly province?: string
+      readonly city: string
+      readonly country: string
+    }
+    readonly others?: readonly OtherId[]
+  }
+  readonly residence?: string
+}
+
+/** A bank: BranchAndFinancialInstitutionIdentification6. A party that is a bank stands as one with its name only. */
+export type Agent = {
+  readonly bic?: string
+  readonly lei?: string
+  readonly name?: string
+  readonly address?: PostalAddress
+  readonly clearingSystem?: Code
+  readonly clearingId?: string
+  readonly otherId?: OtherId
+  readonly branchId?: string
+}
+
+/** An account: its IBAN without spaces, or another identification. */
+export type AccountId =
+  | { readonly iban: string }
+  | { readonly other: string; readonly scheme?: Code; readonly issuer?: string }
+
+export type Remittance = {
+  readonly unstructured?: readonly string[]
+  readonly structured?: readonly StructuredRemittance[]
+}
+
+/** One block of a structured remittance. SEPA Credit Transfer carries one, with a creditor reference. */
+export type StructuredRemittance = {
+  /** ISO 11649 (`RF...`), or a creditor's reference in another form. */
+  readonly creditorReference?: string
+  /** `SCOR`, or the bank's own; absent: the message says none. Written as `SCOR` with issuer `ISO` where absent. */
+  readonly referenceType?: Code
+  readonly referenceIssuer?: string
+  /** Documents that are paid: an invoice (CINV), a credit note (CREN). */
+  readonly documents?: readonly { readonly type?: Code; readonly number?: string; readonly date?: string }[]
+  /** DuePyblAmt and RmtdAmt. */
+  readonly due?: Amount
+  readonly remitted?: Amount
+  readonly additional?: readonly string[]
+}
+
+/** One payment of a pain.001: CreditTransferTransaction34. */
+export type CreditTransfer = {
+  readonly instructionId?: string
+  readonly endToEndId: string
+  /** RFC 9562. */
+  readonly uetr?: string
+  readonly money: Money
+  readonly ultimateDebtor?: Party
+  readonly creditorAgent?: Agent
+  readonly creditor: Party
+  readonly creditorAccount: AccountId
+  readonly ultimateCreditor?: Party
+  /** ExternalPurpose1Code. */
+  readonly purpose?: string
+  readonly remittance?: Remittance
+}
+
+/** PaymentInstruction30: payments from one account, on one day, by one scheme. */
+export type PaymentBatch = {
+  readonly id: string
+  /** One booking for all of them, or one for each. */
+  readonly batchBooking?: boolean
+  /** `SEPA`, `URGP` and others of ExternalServiceLevel1Code. */
+  readonly serviceLevel?: string
+  /** `INST`: SEPA Instant. */
+  readonly localInstrument?: string
+  /** ExternalCategoryPurpose1Code. */
+  readonly categoryPurpose?: string
+  /** `YYYY-MM-DD`, or with a time for SEPA Instant at a time. */
+  readonly executionDate: string
+  readonly debtor: Party
+  readonly debtorAccount: AccountId
+  readonly debtorCurrency?: string
+  readonly debtorAgent: Agent
+  readonly ultimateDebtor?: Party
+  /** `SLEV` in SEPA. */
+  readonly chargeBearer?: string
+  readonly transfers: readonly CreditTransfer[]
+}
+
+/** pain.001.001.09, Customer Credit Transfer Initiation. Its numbers and control sums are computed when it is written. */
+export type CreditTransferInitiation = {
+  /** At most 35 characters. */
+  readonly messageId: string
+  readonly createdAt: Date
+  readonly initiator: Party
+  readonly batches: readonly PaymentBatch[]
+}
+
+/** ExternalStatusReason1Code, ExternalReturnReason1Code and others; or the bank's own code. */
+export type Reason = {
+  readonly code?: string
+  readonly proprietary?: string
+  readonly texts: readonly string[]
+  /** Who gave the reason, where the message says it. */
+  readonly originator?: Party
+}
+
+/** ExternalPaymentTransactionStatus1Code: RCVD, ACTC, ACCP, ACSP, ACSC, ACCC, ACWC, PDNG, PART, RJCT, CANC and others. */
+export type TransferStatus = {
+  readonly statusId?: string
+  readonly instructionId?: string
+  readonly endToEndId?: string
+  readonly uetr?: string
+  readonly status?: string
+  readonly reasons: readonly Reason[]
+  /** When the creditor's bank took an instant payment, as the message says it. */
+  readonly acceptedAt?: string
+  readonly bankReference?: string
+  readonly clearingReference?: string
+  /** Of the original payment. */
+  readonly money?: Amount
+}
+
+export type BatchStatus = {
+  readonly batchId: string
+  /** What the bank counted in the original batch: OrgnlNbOfTxs, OrgnlCtrlSum (decimal text). */
+  readonly originalCount?: number
+  readonly originalSum?: string
+  readonly status?: string
+  readonly reasons: readonly Reason[]
+  readonly transfers: readonly TransferStatus[]
+}
+
+/** pain.002.001.10 (and .03), Customer Payment Status Report. */
+export type StatusReport = {
+  readonly messageId: string
+  readonly createdAt: string
+  readonly originalMessageId: string
+  readonly originalMessageName: string
+  readonly originalCount?: number
+  readonly originalSum?: string
+  readonly groupStatus?: string
+  readonly reasons: readonly Reason[]
+  readonly batches: readonly BatchStatus[]
+}
+
+/** A request to take payments back. camt.055 goes to the own bank, camt.056 from bank to bank. */
+export type Recall = {
+  /** `camt.055.001.08` or `camt.056.001.08`. */
+  readonly kind: 'camt.055' | 'camt.056'
+  /** The assignment's id, at most 35 characters. */
+  readonly messageId: string
+  readonly createdAt: Date
+  readonly assigner: Party
+  readonly assignee: Agent
+  readonly caseId: string
+  readonly originalMessageId: string
+  readonly originalMessageName: string
+  readonly originalBatchId?: string
+  readonly transfers: readonly {
+    /** Id of this cancellation. */
+    readonly cancellationId: string
+    readonly instructionId?: string
+    readonly endToEndId: string
+    /** Of camt.056 only: the id of the payment between banks. */
+    readonly transactionId?: string
+    readonly uetr?: string
+    readonly money: Money
+    readonly executionDate?: string
+    /** DUPL, TECH, FRAD, CUST, AC03, AM09. */
+    readonly reason: string
+    readonly text?: string
+  }[]
+}
+
+/** camt.029.001.09 (and .03): the answer to a recall. */
+export type RecallAnswer = {
+  readonly messageId: string
+  readonly createdAt: string
+  readonly caseId?: string
+  /** CNCL, RJCR, PDCR and others of ExternalInvestigationExecutionConfirmation1Code. */
+  readonly confirmation?: string
+  /** Of the original pain.001. */
+  readonly originalMessageId?: string
+  readonly originalMessageName?: string
+  /** GrpCxlSts: ACCR, RJCR, PACR, PDCR, with its reasons. */
+  readonly groupStatus?: string
+  readonly reasons: readonly Reason[]
+  /** A batch that is answered as a whole stands as one with its batch id and no ids of a payment. */
+  readonly transfers: readonly {
+    readonly originalBatchId?: string
+    /** The id that the answering bank gave (CxlStsId). */
+    readonly statusId?: string
+    readonly cancellationId?: string
+    readonly instructionId?: string
+    readonly endToEndId?: string
+    readonly uetr?: string
+    /** ACCR, RJCR, PDCR. */
+    readonly status?: string
+    readonly reasons: readonly Reason[]
+  }[]
+}

@@ -1,0 +1,218 @@
+/** camt.052, camt.053 and camt.054: what a bank has booked, as a stream. */
+import { expectMessage, reportElements, reportKinds } from '../messages.ts'
+import type {
+  Balance,
+  EntryDetail,
+  EntryTotals,
+  ReportHead,
+  ReportKind,
+  ReportPart,
+  StatementHead,
+} from '../model-report.ts'
+import { MessageProblem } from '../problem.ts'
+import { type Limits, limitsDefault, type Source } from '../source.ts'
+import { type Ended, type Node, readTree, refuseAt } from '../xml/tree.ts'
+import { detailOf, entryOf } from './entries.ts'
+import {
+  all,
+  amount,
+  amountOf,
+  anyGiven,
+  at,
+  codeOf,
+  dateOf,
+  decimalText,
+  flag,
+  given,
+  isCredit,
+  needed,
+  neededToken,
+  number,
+  one,
+  text,
+  texts,
+  time,
+  token,
+} from './nodes.ts'
+import { accountOf, agentOf, partyOf } from './values.ts'
+
+function pageOf(node: Node | undefined): StatementHead['page'] {
+  if (node === undefined) return undefined
+  return { number: neededToken(node, 'PgNb'), isLast: flag(node, 'LastPgInd') ?? refuseAt(node, 'no LastPgInd') }
+}
+
+const headOf = (node: Node, kind: ReportKind, version: string): ReportHead =>
+  given<ReportHead>({
+    kind,
+    version,
+    messageId: neededToken(node, 'MsgId'),
+    createdAt: time(node, 'CreDtTm') ?? refuseAt(node, 'GrpHdr has no CreDtTm'),
+    recipient: partyOf(one(node, 'MsgRcpt')),
+    page: pageOf(one(node, 'MsgPgntn')),
+    information: text(node, 'AddtlInf'),
+  })
+
+function balanceOf(node: Node): Balance {
+  const type = at(node, 'Tp')
+  const direction = isCredit(node)
+  if (direction === undefined) refuseAt(node, 'Bal has no CdtDbtInd')
+  return given<Balance>({
+    type: codeOf(one(type, 'CdOrPrtry')) ?? refuseAt(node, 'Bal has no Tp'),
+    subType: codeOf(one(type, 'SubTp')),
+    creditLines: all(node, 'CdtLine').map((line) => {
+      const isIncluded = flag(line, 'Incl') ?? refuseAt(line, 'CdtLine has no Incl')
+      return given<Balance['creditLines'][number]>({ isIncluded, amount: amount(line, 'Amt') })
+    }),
+    amount: amountOf(needed(node, 'Amt')),
+    isCredit: direction,
+    date: dateOf(one(node, 'Dt')) ?? refuseAt(node, 'Bal has no Dt'),
+  })
+}
+
+/** Newer messages have the net in an element with its direction, older ones a number, which may be below zero, beside it. */
+function totalsOf(node: Node | undefined): EntryTotals | undefined {
+  const [total, credits, debits] = [one(node, 'TtlNtries'), one(node, 'TtlCdtNtries'), one(node, 'TtlDbtNtries')]
+  const net = one(total, 'TtlNetNtry')
+  const written = decimalText(net, 'Amt') ?? decimalText(total, 'TtlNetNtryAmt')
+  const isNegative = written?.startsWith('-')
+  return anyGiven<EntryTotals>({
+    count: number(total, 'NbOfNtries'),
+    sum: decimalText(total, 'Sum'),
+    net: written?.replace(/^-/, ''),
+    netIsCredit: isCredit(net ?? total) ?? (isNegative ? false : undefined),
+    creditCount: number(credits, 'NbOfNtries'),
+    creditSum: decimalText(credits, 'Sum'),
+    debitCount: number(debits, 'NbOfNtries'),
+    debitSum: decimalText(debits, 'Sum'),
+  })
+}
+
+/** Some banks write days where the schema has times. */
+const withTime = (written: string | undefined, hour: string): string | undefined =>
+  written === undefined || written.includes('T') ? written : `${written}T${hour}`
+
+function statementOf(node: Node, kind: ReportKind): StatementHead {
+  const account = needed(node, 'Acct')
+  const period = one(node, 'FrToDt')
+  return given<StatementHead>({
+    id: neededToken(node, 'Id'),
+    electronicSequence: token(node, 'ElctrncSeqNb'),
+    legalSequence: token(node, 'LglSeqNb'),
+    page: pageOf(one(node, reportElements[kind].page)),
+    createdAt: time(node, 'CreDtTm'),
+    from: withTime(time(period, 'FrDtTm') ?? time(period, 'FrDt'), '00:00:00'),
+    to: withTime(time(period, 'ToDtTm') ?? time(period, 'ToDt'), '23:59:59'),
+    copy: token(node, 'CpyDplctInd'),
+    account: given<StatementHead['account']>({
+      id: accountOf(account) ?? refuseAt(account, 'Acct has no Id'),
+      currency: token(account, 'Ccy'),
+      name: text(account, 'Nm'),
+      owner: partyOf(one(account, 'Ownr')),
+      servicer: agentOf(one(account, 'Svcr')),
+    }),
+    balances: all(node, 'Bal').map(balanceOf),
+    totals: totalsOf(one(node, 'TxsSummry')),
+  })
+}
+
+type Reading = {
+  readonly limits: Limits
+  kind: ReportKind
+  version: string
+  parts: ReportPart[]
+  hasHead: boolean
+  /** Whether the head of the statement that is open was passed on, and how many of its entries. */
+  hasStatement: boolean
+  entries: number
+  details: EntryDetail[]
+}
+
+/** Before the first entry of a statement, and at its end if it has none. */
+function passStatement(reading: Reading, node: Node): void {
+  if (reading.hasStatement) return
+  if (!reading.hasHead) refuseAt(node, 'GrpHdr is missing')
+  reading.parts.push({ kind: 'statement', statement: statementOf(node, reading.kind) })
+  reading.hasStatement = true
+}
+
+/** What the head of a statement has, and what would be lost behind its first entry. */
+const beforeEntries: ReadonlySet<string> = new Set(['Acct', 'Bal', 'TxsSummry', 'Id', 'FrToDt'])
+
+function opened(reading: Reading, node: Node): void {
+  if (node.name === 'Ntry' && isStatement(reading, node.parent)) passStatement(reading, node.parent)
+  else if (reading.hasStatement && beforeEntries.has(node.name) && isStatement(reading, node.parent))
+    refuseAt(node, `${node.name} stands behind entries`)
+}
+
+const isStatement = ({ kind }: Reading, node: Node | undefined): node is Node =>
+  node?.name === reportElements[kind].statement && node.parent?.parent?.parent === undefined
+
+function ended(reading: Reading, node: Node): Ended {
+  const { name, parent } = node
+  if (name === 'TxDtls' && parent?.name === 'NtryDtls') {
+    reading.details.push(detailOf(node))
+    const { detailsMax } = reading.limits
+    if (reading.details.length > detailsMax)
+      refuseAt(node, `an entry has more than ${detailsMax} payments`, 'too_large')
+    return 'taken'
+  }
+  if (name === 'Ntry' && isStatement(reading, parent)) {
+    reading.parts.push({ kind: 'entry', entry: entryOf(node, reading.details) })
+    reading.entries += 1
+    reading.details = []
+    return 'released'
+  }
+  if (isStatement(reading, node)) {
+    passStatement(reading, node)
+    const information = texts(node, reportElements[reading.kind].information).join('\n')
+    const part = { kind: 'statement end', entries: reading.entries } as const
+    reading.parts.push(information === '' ? part : { ...part, information })
+    reading.hasStatement = false
+    reading.entries = 0
+    return 'released'
+  }
+  if (name === 'GrpHdr') {
+    if (reading.hasHead) refuseAt(node, 'a second GrpHdr')
+    reading.parts.push({ kind: 'head', head: headOf(node, reading.kind, reading.version) })
+    reading.hasHead = true
+    return 'released'
+  }
+  return 'kept'
+}
+
+/**
+ * The parts of the message in the order of the document, as many as a part of the source completes, never none. Memory is constant. A
+ * problem may follow entries: a caller reads to the end before it acts. Versions 02 to 08 and later ones that keep to their elements.
+ */
+export async function* readAccountReport(
+  source: Source,
+  limits?: Partial<Limits>,
+): AsyncGenerator<readonly ReportPart[]> {
+  const reading: Reading = {
+    limits: { ...limitsDefault, ...limits },
+    kind: 'camt.053',
+    version: '',
+    parts: [],
+    hasHead: false,
+    hasStatement: false,
+    entries: 0,
+    details: [],
+  }
+  const reader = {
+    began: (namespace: string, message: Node) => {
+      const { kind, version } = expectMessage(namespace, message, reportKinds)
+      reading.kind = kind as ReportKind
+      reading.version = version
+    },
+    opened: (node: Node) => opened(reading, node),
+    ended: (node: Node) => ended(reading, node),
+  }
+  for await (const _ of readTree(source, reader, reading.limits)) {
+    const { parts } = reading
+    if (parts.length === 0) continue
+    reading.parts = []
+    yield parts
+  }
+  if (!reading.hasHead)
+    throw new MessageProblem('not_in_schema', 'the message has no GrpHdr', { path: 'Document', line: 1 })
+}

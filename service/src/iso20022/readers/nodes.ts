@@ -1,0 +1,168 @@
+/** What elements hold: children by name, texts, codes, numbers, dates and amounts. */
+import { currencies, isFiat } from '../../kernel/index.ts'
+import type { Amount, Code } from '../model.ts'
+import { type Node, refuseAt } from '../xml/tree.ts'
+
+/** The only child of this name. Two would be two values of which one is lost. */
+export function one(node: Node | undefined, name: string): Node | undefined {
+  let found: Node | undefined
+  if (node !== undefined)
+    for (const child of node.children)
+      if (child.name === name) {
+        if (found) refuseAt(child, `${node.name} has more than one ${name}`)
+        found = child
+      }
+  return found
+}
+
+export function needed(node: Node, name: string): Node {
+  return one(node, name) ?? refuseAt(node, `${node.name} has no ${name}`)
+}
+
+const none: readonly Node[] = []
+export const all = (node: Node | undefined, name: string): readonly Node[] =>
+  node === undefined ? none : node.children.filter((child) => child.name === name)
+
+/** The child at the end of a way. */
+export function at(node: Node | undefined, ...names: readonly string[]): Node | undefined {
+  let found = node
+  for (const name of names) found = one(found, name)
+  return found
+}
+
+/** The text as it stands. A blank one is none: the schema has no empty texts. */
+export function textOf(node: Node | undefined): string | undefined {
+  if (node === undefined) return undefined
+  if (node.children.length > 0) refuseAt(node, `${node.name} has elements where a text is expected`)
+  return node.text.trim() === '' ? undefined : node.text
+}
+export const text = (node: Node | undefined, name: string): string | undefined => textOf(one(node, name))
+
+/** A code or an identifier: banks fill some of them up with spaces. */
+export const token = (node: Node | undefined, name: string): string | undefined => textOf(one(node, name))?.trim()
+export const tokenOf = (node: Node | undefined): string | undefined => textOf(node)?.trim()
+
+export function neededToken(node: Node, name: string): string {
+  const found = needed(node, name)
+  return tokenOf(found) ?? refuseAt(found, `${name} is empty`)
+}
+
+export const texts = (node: Node | undefined, name: string): readonly string[] =>
+  all(node, name).flatMap((child) => textOf(child) ?? [])
+
+/** Cd or Prtry. Proprietary codes of charges have their text in an element Id. */
+export function codeOf(node: Node | undefined): Code | undefined {
+  const code = token(node, 'Cd')
+  if (code !== undefined) return { code }
+  const own = one(node, 'Prtry')
+  const proprietary = own && own.children.length > 0 ? token(own, 'Id') : tokenOf(own)
+  return proprietary === undefined ? undefined : { proprietary }
+}
+
+/** Without the fields that the message does not have. */
+export function given<T extends object>(fields: { readonly [Key in keyof T]: T[Key] | undefined }): T {
+  const found: Partial<T> = {}
+  for (const key in fields) {
+    const value = fields[key]
+    if (value !== undefined) found[key] = value
+  }
+  return found as T
+}
+
+/** As `given`; nothing, if the message has none of the fields. */
+export function anyGiven<T extends object>(fields: { readonly [Key in keyof T]: T[Key] | undefined }): T | undefined {
+  for (const key in fields) if (fields[key] !== undefined) return given(fields)
+  return undefined
+}
+
+const decimal = /^\+?0*(\d*)(?:\.(\d*))?$/
+/** With leading zeros. A longer text would cost the expression above the square of its length. */
+const decimalChars = 64
+/** ActiveOrHistoricCurrencyAndAmount: totalDigits. */
+const digitsMax = 18
+
+/** The digits before and after the point of a decimal that is not below zero. */
+function digitsOf(node: Node, written: string): readonly [whole: string, fraction: string] {
+  const match = written.length <= decimalChars ? decimal.exec(written) : null
+  const [, whole = '', fraction = ''] = match ?? []
+  if (match === null || !/\d/.test(written)) refuseAt(node, `${node.name} is no amount: ${written.slice(0, 40)}`)
+  if (whole.length + fraction.length > digitsMax) refuseAt(node, `${node.name} has more than ${digitsMax} digits`)
+  return [whole, fraction]
+}
+
+/** Exact, or refused: an amount in a currency of ours has no digits behind the last one of the currency, except zeros. */
+export function amountOf(node: Node): Amount {
+  const currency = node.attributes?.get('Ccy')?.trim() ?? ''
+  if (!/^[A-Z]{3}$/.test(currency)) refuseAt(node, `${node.name} has no currency of three letters`)
+  const written = tokenOf(node) ?? ''
+  const [whole, fraction] = digitsOf(node, written)
+  if (!isFiat(currency)) return { currency, minor: null, text: written }
+  const { digits } = currencies[currency]
+  if (/[1-9]/.test(fraction.slice(digits))) refuseAt(node, `${currency} has ${digits} decimal digits: ${written}`)
+  return { currency, minor: BigInt(whole + fraction.slice(0, digits).padEnd(digits, '0')) }
+}
+export const amount = (node: Node | undefined, name: string): Amount | undefined => {
+  const found = one(node, name)
+  return found && amountOf(found)
+}
+
+/** A decimal without currency, as a text: control sums and totals. */
+export function decimalText(node: Node | undefined, name: string): string | undefined {
+  const found = one(node, name)
+  const written = tokenOf(found)
+  if (found && written !== undefined) digitsOf(found, written.replace(/^-/, ''))
+  return written
+}
+
+export function number(node: Node | undefined, name: string): number | undefined {
+  const found = one(node, name)
+  const written = tokenOf(found)
+  if (found && written !== undefined && !/^\d{1,15}$/.test(written)) refuseAt(found, `${name} is no number`)
+  return written === undefined ? undefined : Number(written)
+}
+
+export function flag(node: Node | undefined, name: string): boolean | undefined {
+  const found = one(node, name)
+  const written = tokenOf(found)
+  if (found === undefined || written === undefined) return undefined
+  if (!/^(?:true|false|0|1)$/.test(written)) refuseAt(found, `${name} is neither true nor false`)
+  return written === 'true' || written === '1'
+}
+
+/** CdtDbtInd. */
+export function isCredit(node: Node | undefined): boolean | undefined {
+  const found = one(node, 'CdtDbtInd')
+  const written = tokenOf(found)
+  if (found && written !== 'CRDT' && written !== 'DBIT') refuseAt(found, 'CdtDbtInd is neither CRDT nor DBIT')
+  return found && written === 'CRDT'
+}
+
+const zone = String.raw`(?:Z|[+-](?:0\d|1[0-4]):[0-5]\d)?`
+const date = new RegExp(`^(\\d{4})-(\\d{2})-(\\d{2})${zone}$`)
+const dateTime = new RegExp(
+  String.raw`^(\d{4})-(\d{2})-(\d{2})T(?:(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,12})?|24:00:00)${zone}$`,
+)
+
+const daysOfMonths = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+function isDay(year: number, month: number, day: number): boolean {
+  const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
+  const days = month === 2 && isLeap ? 29 : (daysOfMonths[month - 1] ?? 0)
+  return day >= 1 && day <= days
+}
+
+/** A date without its offset, or a time with the offset that it has. */
+export function timeOf(node: Node | undefined): string | undefined {
+  const written = tokenOf(node)
+  if (node === undefined || written === undefined) return undefined
+  const match = date.exec(written) ?? dateTime.exec(written)
+  const [, year, month, day] = match ?? []
+  if (match === null || !isDay(Number(year), Number(month), Number(day)))
+    refuseAt(node, `${node.name} is no date: ${written.slice(0, 40)}`)
+  return written.includes('T') ? written : written.slice(0, 10)
+}
+export const time = (node: Node | undefined, name: string): string | undefined => timeOf(one(node, name))
+
+/** DateAndDateTime2Choice. */
+export function dateOf(node: Node | undefined): string | undefined {
+  return time(node, 'Dt') ?? time(node, 'DtTm')
+}

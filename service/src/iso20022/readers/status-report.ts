@@ -1,0 +1,58 @@
+/** pain.002, Customer Payment Status Report: what the bank says of a file, its batches and its payments. */
+import type { BatchStatus, StatusReport, TransferStatus } from '../model.ts'
+import type { Limits, Source } from '../source.ts'
+import { type Node, refuseAt } from '../xml/tree.ts'
+import { all, amount, at, decimalText, given, needed, neededToken, number, one, time, token } from './nodes.ts'
+import { reasonOf } from './values.ts'
+import { readWhole } from './whole.ts'
+
+/** The amount of the original payment; banks that have it between banks give that. */
+const originalAmount = (node: Node | undefined): TransferStatus['money'] =>
+  amount(one(node, 'Amt'), 'InstdAmt') ?? amount(at(node, 'Amt', 'EqvtAmt'), 'Amt') ?? amount(node, 'IntrBkSttlmAmt')
+
+const transferOf = (node: Node): TransferStatus =>
+  given<TransferStatus>({
+    statusId: token(node, 'StsId'),
+    instructionId: token(node, 'OrgnlInstrId'),
+    endToEndId: token(node, 'OrgnlEndToEndId'),
+    uetr: token(node, 'OrgnlUETR'),
+    status: token(node, 'TxSts'),
+    reasons: all(node, 'StsRsnInf').map(reasonOf),
+    acceptedAt: time(node, 'AccptncDtTm'),
+    bankReference: token(node, 'AcctSvcrRef'),
+    clearingReference: token(node, 'ClrSysRef'),
+    money: originalAmount(one(node, 'OrgnlTxRef')),
+  })
+
+const batchOf = (node: Node, transfers: readonly TransferStatus[]): BatchStatus =>
+  given<BatchStatus>({
+    batchId: neededToken(node, 'OrgnlPmtInfId'),
+    originalCount: number(node, 'OrgnlNbOfTxs'),
+    originalSum: decimalText(node, 'OrgnlCtrlSum'),
+    status: token(node, 'PmtInfSts'),
+    reasons: all(node, 'StsRsnInf').map(reasonOf),
+    transfers,
+  })
+
+function reportOf(message: Node, itemsOf: (node: Node) => readonly TransferStatus[]): StatusReport {
+  const head = needed(message, 'GrpHdr')
+  const original = needed(message, 'OrgnlGrpInfAndSts')
+  return given<StatusReport>({
+    messageId: neededToken(head, 'MsgId'),
+    createdAt: time(head, 'CreDtTm') ?? refuseAt(head, 'GrpHdr has no CreDtTm'),
+    originalMessageId: neededToken(original, 'OrgnlMsgId'),
+    originalMessageName: neededToken(original, 'OrgnlMsgNmId'),
+    originalCount: number(original, 'OrgnlNbOfTxs'),
+    originalSum: decimalText(original, 'OrgnlCtrlSum'),
+    groupStatus: token(original, 'GrpSts'),
+    reasons: all(original, 'StsRsnInf').map(reasonOf),
+    batches: all(message, 'OrgnlPmtInfAndSts').map((node) => batchOf(node, itemsOf(node))),
+  })
+}
+
+/** Versions 03 to 10, and later ones that keep to their elements. */
+export function readStatusReport(source: Source, limits?: Partial<Limits>): Promise<StatusReport> {
+  const item = (node: Node) =>
+    node.name === 'TxInfAndSts' && node.parent?.name === 'OrgnlPmtInfAndSts' ? transferOf(node) : undefined
+  return readWhole<TransferStatus, StatusReport>(source, { kinds: ['pain.002'], item, value: reportOf }, limits)
+}

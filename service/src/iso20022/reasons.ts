@@ -1,0 +1,21 @@
+/** What a bank's reason code means for a partner. */
+import type { ErrorKey } from '@partner-payments/wire'
+import { paymentReasons, type ReasonRow } from './reason-codes.ts'
+import { messageReasons } from './reason-messages.ts'
+
+export type BankReason = {
+  readonly errorKey: ErrorKey
+  /** A sentence for the partner. */
+  readonly details: string
+  /** The refusal of an instant payment says only that the instant way does not work: as a credit transfer it may go. */
+  readonly retryAsCreditTransfer: boolean
+}
+
+export const reasons: Readonly<Record<string, ReasonRow>> = { ...paymentReasons, ...messageReasons }
+const unlisted: ReasonRow = ['BankRejection', 'The bank refused the payment.']
+
+/** A code that is not listed, or a bank's own, is a rejection by the bank. */
+export function reasonOf(code: string): BankReason {
+  const [errorKey, details, retry] = (Object.hasOwn(reasons, code) ? reasons[code] : undefined) ?? unlisted
+  return { errorKey, details, retryAsCreditTransfer: retry === 'retry' }
+}

@@ -1,0 +1,278 @@
+/** Files of the shapes that banks send (all data invented): what is read of each. */
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { suite, test } from 'node:test'
+import { chunks, reportParts } from '../../../scripts/iso-documents.ts'
+import { schemaErrors } from '../../../test/support/iso-schemas.ts'
+import {
+  accountReportXml,
+  type BankEntry,
+  readRecallAnswer,
+  readStatusReport,
+  recallAnswerXml,
+  recognise,
+  type ReportPart,
+  type StatementHead,
+  statusReportXml,
+} from './index.ts'
+
+const folder = new URL('samples/', import.meta.url)
+const bytesOf = (name: string): Buffer => readFileSync(new URL(name, folder))
+const read = (name: string) => reportParts(chunks(bytesOf(name), 777))
+
+const statementsOf = (parts: readonly ReportPart[]): readonly StatementHead[] =>
+  parts.flatMap((part) => (part.kind === 'statement' ? [part.statement] : []))
+const entriesOf = (parts: readonly ReportPart[]): readonly BankEntry[] =>
+  parts.flatMap((part) => (part.kind === 'entry' ? [part.entry] : []))
+const headOf = (parts: readonly ReportPart[]) => (parts[0]?.kind === 'head' ? parts[0].head : undefined)
+const eur = (minor: bigint) => ({ currency: 'EUR', minor }) as const
+const foreign = (currency: string, text: string) => ({ currency, minor: null, text }) as const
+
+const reports = readdirSync(folder).filter((name) => name.includes('camt05'))
+
+suite('every sample', () => {
+  for (const name of reports)
+    test(`${name}: what was read is written by the schema of 08 and read again as it was`, async () => {
+      const parts = await read(name)
+      const xml = [...accountReportXml(parts)].join('')
+      const again = await reportParts(chunks(Buffer.from(xml)))
+      assert.deepEqual(withoutVersion(again), withoutVersion(parts))
+      assert.deepEqual(await schemaErrors(`${headOf(parts)?.kind}.001.08`, [xml]), [])
+      const [, kind, version] = /(camt05\d)-(\d\d)/.exec(name) ?? []
+      assert.deepEqual(recognise(bytesOf(name).subarray(0, 1000)), { kind: kind?.replace('camt', 'camt.'), version })
+    })
+  const withoutVersion = (parts: readonly ReportPart[]) =>
+    parts.map((part) => (part.kind === 'head' ? { ...part.head, version: '' } : part))
+})
+
+suite('Germany', () => {
+  test('camt.053.001.02: a credit, a batch with its payments, a return', async () => {
+    const parts = await read('de-camt053-02.xml')
+    const [credit, batch, returned] = entriesOf(parts)
+    assert.deepEqual(headOf(parts)?.page, { number: '1', isLast: true })
+    const [statement] = statementsOf(parts)
+    assert.deepEqual(
+      statement?.balances.map(({ type, amount }) => [type, amount]),
+      [
+        [{ code: 'PRCD' }, eur(100_000n)],
+        [{ code: 'CLBD' }, eur(119_050n)],
+      ],
+    )
+    assert.deepEqual(statement?.account.servicer, {
+      bic: 'COBADEFFXXX',
+      name: 'Musterbank',
+      otherId: { id: 'DE 123456789', issuer: 'UmsStId' },
+    })
+    assert.deepEqual(credit?.codes, {
+      domain: 'PMNT',
+      family: 'RCDT',
+      subFamily: 'ESCT',
+      proprietary: 'NTRF+166+0000931',
+      proprietaryIssuer: 'DK',
+    })
+    const [detail] = credit?.details ?? []
+    assert.deepEqual(detail?.amount, eur(25_050n))
+    assert.equal(detail?.debtor?.name, 'Erika Müller')
+    assert.deepEqual(detail?.debtorAgent, { bic: 'BYLADEM1001' })
+    assert.deepEqual(detail?.remittance?.unstructured, ['Rechnung 1001 vom 01.11.2026', 'Kunde 4711'])
+    assert.deepEqual(batch?.batches, [{ messageId: 'PP-0001', batchId: 'PP-0001-1', count: 2 }])
+    assert.deepEqual(
+      batch?.details.map(({ amount, references }) => [amount, references.endToEndId]),
+      [
+        [eur(6000n), 'E1'],
+        [eur(4000n), 'E2'],
+      ],
+    )
+    assert.deepEqual(returned?.details[0]?.returned, {
+      code: 'AC04',
+      texts: ['ACCOUNT CLOSED'],
+      originator: { id: { kind: 'organisation', bic: 'INGBNL2AXXX' } },
+    })
+    assert.equal(returned?.information, 'Rücküberweisung')
+  })
+
+  test('camt.053.001.08 with a prefix: an instant credit, elements of other namespaces, a section of characters', async () => {
+    const parts = await read('de-camt053-08-prefix.xml')
+    const [statement] = statementsOf(parts)
+    assert.deepEqual(statement?.account.id, { iban: 'DE89370400440532013000' })
+    assert.deepEqual(statement?.page, { number: '2', isLast: false })
+    assert.deepEqual(statement?.balances, [
+      {
+        type: { code: 'OPBD' },
+        subType: { code: 'INTM' },
+        creditLines: [{ isIncluded: false }],
+        amount: eur(500n),
+        isCredit: false,
+        date: '2026-11-23T00:00:00+01:00',
+      },
+    ])
+    const [entry] = entriesOf(parts)
+    assert.equal(entry?.bookingDate, '2026-11-23T09:30:00+01:00')
+    const [detail] = entry?.details ?? []
+    assert.deepEqual(detail?.debtor, {
+      name: 'Meier & Söhne <KG>',
+      address: { street: 'Hauptstr.', town: 'Köln', country: 'DE' },
+    })
+    assert.deepEqual(detail?.remittance?.structured, [
+      { creditorReference: 'RF18539007547034', referenceType: { code: 'SCOR' }, referenceIssuer: 'ISO' },
+    ])
+    assert.equal(detail?.references.uetr, '8a562c67-ca16-48ba-b074-65581be6f001')
+    assert.equal(detail?.acceptedAt, '2026-11-23T09:29:58.100+01:00')
+  })
+
+  test('camt.054.001.08: an entry of two batches without payments, and a reversal', async () => {
+    const [batches, reversal] = entriesOf(await read('de-camt054-08-batch.xml'))
+    assert.deepEqual(batches?.batches, [
+      { batchId: 'PP-0001-1', count: 2, sum: eur(6000n), isCredit: false },
+      { batchId: 'PP-0001-2', count: 1, sum: eur(4000n) },
+    ])
+    assert.deepEqual(batches?.details, [])
+    assert.deepEqual(
+      [reversal?.isReversal, reversal?.isCredit, reversal?.codes],
+      [true, false, { proprietary: 'STORNO' }],
+    )
+  })
+
+  test('camt.052.001.08: a pending entry, and a balance of the bank', async () => {
+    const parts = await read('de-camt052-08.xml')
+    assert.equal(entriesOf(parts)[0]?.status, 'PDNG')
+    assert.deepEqual(statementsOf(parts)[0]?.balances[0]?.type, { proprietary: 'DISPO' })
+    assert.deepEqual(parts.at(-1), { kind: 'statement end', entries: 1, information: 'Vormerkposten' })
+  })
+})
+
+suite('other countries', () => {
+  test('the Netherlands: lines of Windows, a day with an offset, a net below zero', async () => {
+    const parts = await read('nl-camt053-02.xml')
+    assert.deepEqual(statementsOf(parts)[0]?.totals, {
+      count: 2,
+      sum: '30.00',
+      net: '10.00',
+      netIsCredit: false,
+      creditCount: 1,
+      creditSum: '10.00',
+      debitCount: 1,
+      debitSum: '20.00',
+    })
+    const [credit, debit] = entriesOf(parts)
+    assert.equal(credit?.bookingDate, '2026-11-23')
+    const [detail] = credit?.details ?? []
+    assert.equal(detail?.amount, undefined)
+    assert.deepEqual(detail?.amounts?.instructed?.amount, eur(1000n))
+    assert.deepEqual(detail?.debtor?.address, { country: 'NL', lines: ['Dorpsstraat 1', '1234 AB Utrecht'] })
+    assert.equal(detail?.remittance?.structured?.[0]?.creditorReference, '1234567890123456')
+    assert.deepEqual(debit?.details, [])
+  })
+  test('Austria: ISO-8859-1, a balance that includes a credit line', async () => {
+    const parts = await read('at-camt053-02-latin1.xml')
+    const [entry] = entriesOf(parts)
+    assert.equal(entry?.details[0]?.debtor?.name, 'Käthe Größing, Bäckerei')
+    assert.deepEqual(entry?.details[0]?.remittance?.unstructured, ['Überweisung für Öl'])
+    assert.deepEqual(statementsOf(parts)[0]?.balances[0]?.creditLines, [{ isIncluded: true, amount: eur(500_000n) }])
+  })
+  test('Switzerland: two accounts in a message, charges beside and within, another currency', async () => {
+    const parts = await read('ch-camt053-04.xml')
+    assert.deepEqual(
+      statementsOf(parts).map(({ id, account }) => [id, account.currency]),
+      [
+        ['CHF-1', 'CHF'],
+        ['EUR-1', 'EUR'],
+      ],
+    )
+    const [credit, exchanged] = entriesOf(parts)
+    assert.deepEqual(credit?.amount, foreign('CHF', '300.00'))
+    assert.deepEqual(credit?.chargesTotal, foreign('CHF', '1.80'))
+    assert.deepEqual(credit?.charges, [
+      { amount: foreign('CHF', '1.80'), isCredit: false, isIncluded: false, type: { proprietary: '2' } },
+    ])
+    const [first, second] = credit?.details ?? []
+    assert.deepEqual(first?.remittance?.structured?.[0]?.referenceType, { proprietary: 'QRR' })
+    assert.deepEqual(first?.references.others, [{ type: '01', reference: '010001628' }])
+    assert.deepEqual(second?.charges, [{ amount: foreign('CHF', '0.90'), isIncluded: true, bearer: 'SHAR' }])
+    assert.deepEqual(second?.debtorAgent, { clearingSystem: { code: 'CHBCC' }, clearingId: '762' })
+    assert.deepEqual(exchanged?.details[0]?.amount, eur(9155n))
+    assert.deepEqual(exchanged?.details[0]?.amounts?.transaction?.amount, { currency: 'USD', minor: 10_000n })
+  })
+  test('Finland: an account without IBAN, a statement sent again, charges of an older message, a reversal', async () => {
+    const parts = await read('fi-camt053-02-charges.xml')
+    const [statement] = statementsOf(parts)
+    assert.deepEqual(statement?.account.id, { other: '15723000012345', scheme: { code: 'BBAN' } })
+    assert.equal(statement?.copy, 'DUPL')
+    const [entry] = entriesOf(parts)
+    assert.equal(entry?.isReversal, true)
+    assert.deepEqual(entry?.charges, [
+      { amount: foreign('SEK', '2.00'), type: { code: 'COMM' }, bearer: 'DEBT' },
+      { amount: foreign('SEK', '0.50'), isCredit: false },
+    ])
+  })
+  test('Lithuania: a byte order mark, days for times, an empty reference, spaces behind one', async () => {
+    const parts = await read('lt-camt053-02-bom.xml')
+    const [statement] = statementsOf(parts)
+    assert.deepEqual([statement?.from, statement?.to], ['2026-11-23T00:00:00', '2026-11-23T23:59:59'])
+    const [entry] = entriesOf(parts)
+    assert.equal(entry?.reference, 'RO1')
+    assert.deepEqual(entry?.details[0]?.references, { instructionId: '1' })
+    assert.equal(entry?.details[0]?.debtor?.name, 'Žydrūnas Šilėnas')
+    assert.deepEqual(entry?.details[0]?.purpose, { proprietary: 'MK' })
+  })
+  test('France: pages, a batch without payments, a statement without entries', async () => {
+    const parts = await read('fr-camt053-02-pages.xml')
+    assert.deepEqual(headOf(parts)?.page, { number: '1', isLast: false })
+    assert.deepEqual(entriesOf(parts)[0]?.batches, [{ count: 45 }])
+    assert.deepEqual(
+      parts.map(({ kind }) => kind),
+      ['head', 'statement', 'entry', 'statement end', 'statement', 'statement end'],
+    )
+  })
+  test('an envelope around the document', async () =>
+    assert.deepEqual(
+      entriesOf(await read('envelope-camt054-08.xml')).map(({ amount }) => amount),
+      [eur(300n)],
+    ))
+  test('a later version, elements that are not known, a bank as a party', async () => {
+    const parts = await read('camt053-13-later.xml')
+    assert.equal(headOf(parts)?.version, '13')
+    const [entry] = entriesOf(parts)
+    assert.equal(entry?.status, 'GEBUCHT')
+    assert.deepEqual(entry?.details[0]?.creditor, {
+      name: 'ING BANK',
+      id: { kind: 'organisation', bic: 'INGBNL2AXXX' },
+    })
+  })
+})
+
+suite('answers', () => {
+  test('pain.002.001.03: a part is refused', async () => {
+    const report = await readStatusReport(chunks(bytesOf('pain002-03-part.xml'), 100))
+    assert.deepEqual([report.groupStatus, report.originalCount, report.originalSum], ['PART', 2, '100'])
+    const [refused, accepted] = report.batches[0]?.transfers ?? []
+    assert.deepEqual([refused?.status, refused?.money, accepted?.status], ['RJCT', eur(6000n), 'ACSP'])
+    assert.deepEqual(refused?.reasons, [
+      { code: 'AC01', texts: ['IBAN ungültig'], originator: { name: 'COBADEFFXXX' } },
+    ])
+    const again = await readStatusReport(chunks(Buffer.from([...statusReportXml(report)].join(''))))
+    assert.deepEqual(again, report)
+  })
+  test('pain.002.001.10: a whole file is refused for a reason of the bank', async () => {
+    const report = await readStatusReport(chunks(bytesOf('pain002-10-prefix.xml')))
+    assert.deepEqual([report.groupStatus, report.batches], ['RJCT', []])
+    assert.deepEqual(report.reasons, [{ proprietary: 'X77', texts: ['duplicate file', 'see agreement'] }])
+  })
+  test('camt.029.001.03: a recall is refused, a batch is accepted as a whole', async () => {
+    const answer = await readRecallAnswer(chunks(bytesOf('camt029-03.xml')))
+    assert.deepEqual([answer.caseId, answer.confirmation], ['CASE1', 'RJCR'])
+    assert.deepEqual(answer.transfers, [
+      {
+        originalBatchId: 'PP-0001-1',
+        statusId: 'S1',
+        instructionId: '00000000000000000000000000000001',
+        endToEndId: 'E1',
+        status: 'RJCR',
+        reasons: [{ code: 'CUST', texts: ['no consent'] }],
+      },
+      { originalBatchId: 'PP-0001-2', status: 'ACCR', reasons: [] },
+    ])
+    const again = await readRecallAnswer(chunks(Buffer.from([...recallAnswerXml(answer)].join(''))))
+    assert.deepEqual(again, answer)
+  })
+})

@@ -1,0 +1,35 @@
+/** The bytes of a message, and how much of them is held. */
+
+/** The bytes in order, in chunks of any length. */
+export type Source = AsyncIterable<Uint8Array>
+
+/** What is beyond a limit is refused as `too_large`, before it is held. */
+export type Limits = {
+  readonly bytesMax: number
+  readonly depthMax: number
+  /** Characters of one text. */
+  readonly textMax: number
+  /** Characters of one tag with its attributes, one comment, one processing instruction. */
+  readonly tagMax: number
+  readonly attributesMax: number
+  /** Elements that are held at once: of an entry without its payments, of a payment, of the head of a statement. */
+  readonly elementsMax: number
+  /** Payments of one entry, and the characters of all texts of one entry. */
+  readonly detailsMax: number
+  readonly recordCharsMax: number
+}
+
+const kibi = 1024
+/** Texts of the guideline have 500 characters at most. An entry of 100,000 payments with long texts is taken. */
+export const limitsDefault: Limits = {
+  bytesMax: 16 * kibi * kibi * kibi,
+  depthMax: 64,
+  textMax: 64 * kibi,
+  tagMax: 16 * kibi,
+  attributesMax: 32,
+  elementsMax: 100_000,
+  detailsMax: 200_000,
+  recordCharsMax: 64 * kibi * kibi,
+}
+/** A message that is one value is held whole: 100,000 payments of pain.001 have 70 MiB. */
+export const wholeLimitsDefault: Limits = { ...limitsDefault, bytesMax: kibi * kibi * kibi }

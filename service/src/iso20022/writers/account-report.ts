@@ -1,0 +1,242 @@
+/** camt.052.001.08, camt.053.001.08 and camt.054.001.08: the way back of what the reader understands. */
+import { messageElements, namespaceOf, reportElements } from '../messages.ts'
+import type {
+  Balance,
+  BankEntry,
+  Charge,
+  EntryDetail,
+  EntryTotals,
+  ExchangedAmount,
+  ReportHead,
+  ReportKind,
+  ReportPart,
+  StatementHead,
+  TransactionCodes,
+} from '../model-report.ts'
+import { declaration, element, optional, wrapped, xmlText } from '../xml/text.ts'
+import {
+  accountContent,
+  accountXml,
+  agentXml,
+  amountXml,
+  chosenPartyXml,
+  codeXml,
+  dateXml,
+  directionXml,
+  flagXml,
+  numberXml,
+  partyXml,
+  reasonXml,
+  remittanceXml,
+} from './values.ts'
+
+const pageXml = (name: string, page: StatementHead['page']): string =>
+  page === undefined ? '' : element(name, element('PgNb', page.number) + element('LastPgInd', String(page.isLast)))
+
+const headXml = (head: ReportHead): string =>
+  element(
+    'GrpHdr',
+    element('MsgId', xmlText(head.messageId)) +
+      element('CreDtTm', head.createdAt) +
+      partyXml('MsgRcpt', head.recipient) +
+      pageXml('MsgPgntn', head.page) +
+      optional('AddtlInf', head.information),
+  )
+
+const balanceXml = (balance: Balance): string =>
+  element(
+    'Bal',
+    element('Tp', codeXml('CdOrPrtry', balance.type) + codeXml('SubTp', balance.subType)) +
+      balance.creditLines
+        .map(({ isIncluded, amount }) => element('CdtLine', flagXml('Incl', isIncluded) + amountXml('Amt', amount)))
+        .join('') +
+      amountXml('Amt', balance.amount) +
+      directionXml(balance.isCredit) +
+      dateXml('Dt', balance.date),
+  )
+
+function totalsXml(totals: EntryTotals | undefined): string {
+  if (totals === undefined) return ''
+  const { count, sum, net, netIsCredit, creditCount, creditSum, debitCount, debitSum } = totals
+  const netXml = net === undefined ? '' : element('TtlNetNtry', element('Amt', net) + directionXml(netIsCredit ?? true))
+  return wrapped(
+    'TxsSummry',
+    wrapped('TtlNtries', numberXml('NbOfNtries', count) + optional('Sum', sum) + netXml) +
+      wrapped('TtlCdtNtries', numberXml('NbOfNtries', creditCount) + optional('Sum', creditSum)) +
+      wrapped('TtlDbtNtries', numberXml('NbOfNtries', debitCount) + optional('Sum', debitSum)),
+  )
+}
+
+function statementXml(statement: StatementHead, kind: ReportKind): string {
+  const { account } = statement
+  return (
+    element('Id', xmlText(statement.id)) +
+    pageXml(reportElements[kind].page, statement.page) +
+    optional('ElctrncSeqNb', statement.electronicSequence) +
+    optional('LglSeqNb', statement.legalSequence) +
+    optional('CreDtTm', statement.createdAt) +
+    wrapped('FrToDt', optional('FrDtTm', statement.from) + optional('ToDtTm', statement.to)) +
+    optional('CpyDplctInd', statement.copy) +
+    element(
+      'Acct',
+      accountContent(account.id) +
+        optional('Ccy', account.currency) +
+        optional('Nm', account.name) +
+        partyXml('Ownr', account.owner) +
+        agentXml('Svcr', account.servicer),
+    ) +
+    statement.balances.map(balanceXml).join('') +
+    totalsXml(statement.totals)
+  )
+}
+
+function codesContent(codes: TransactionCodes): string {
+  const { domain, family, subFamily, proprietary, proprietaryIssuer } = codes
+  const familyXml = wrapped('Fmly', optional('Cd', family) + optional('SubFmlyCd', subFamily))
+  return (
+    wrapped('Domn', optional('Cd', domain) + familyXml) +
+    wrapped('Prtry', optional('Cd', proprietary) + optional('Issr', proprietaryIssuer))
+  )
+}
+
+const chargeXml = ({ amount, isCredit, isIncluded, type, bearer }: Charge): string =>
+  element(
+    'Rcrd',
+    amountXml('Amt', amount) +
+      directionXml(isCredit) +
+      flagXml('ChrgInclInd', isIncluded) +
+      (type && 'proprietary' in type
+        ? element('Tp', element('Prtry', element('Id', xmlText(type.proprietary))))
+        : codeXml('Tp', type)) +
+      optional('Br', bearer),
+  )
+
+const chargesXml = ({ charges, chargesTotal }: Pick<EntryDetail, 'charges' | 'chargesTotal'>): string =>
+  wrapped('Chrgs', amountXml('TtlChrgsAndTaxAmt', chargesTotal) + charges.map(chargeXml).join(''))
+
+function exchangedXml(name: string, exchanged: ExchangedAmount | undefined): string {
+  if (exchanged === undefined) return ''
+  const { amount, exchange } = exchanged
+  const exchangeXml =
+    exchange &&
+    element(
+      'CcyXchg',
+      optional('SrcCcy', exchange.sourceCurrency) +
+        optional('TrgtCcy', exchange.targetCurrency) +
+        optional('UnitCcy', exchange.unitCurrency) +
+        optional('XchgRate', exchange.rate),
+    )
+  return element(name, amountXml('Amt', amount) + (exchangeXml ?? ''))
+}
+
+const amountsXml = (amounts: EntryDetail['amounts']): string =>
+  amounts === undefined
+    ? ''
+    : wrapped(
+        'AmtDtls',
+        exchangedXml('InstdAmt', amounts.instructed) +
+          exchangedXml('TxAmt', amounts.transaction) +
+          exchangedXml('CntrValAmt', amounts.counterValue),
+      )
+
+const referencesXml = (refs: EntryDetail['references']): string =>
+  wrapped(
+    'Refs',
+    optional('MsgId', refs.messageId) +
+      optional('AcctSvcrRef', refs.bankReference) +
+      optional('PmtInfId', refs.batchId) +
+      optional('InstrId', refs.instructionId) +
+      optional('EndToEndId', refs.endToEndId) +
+      optional('UETR', refs.uetr) +
+      optional('TxId', refs.transactionId) +
+      optional('MndtId', refs.mandateId) +
+      optional('ChqNb', refs.chequeNumber) +
+      optional('ClrSysRef', refs.clearingReference) +
+      optional('AcctOwnrTxId', refs.accountOwnerId) +
+      optional('AcctSvcrTxId', refs.servicerTransactionId) +
+      optional('MktInfrstrctrTxId', refs.marketId) +
+      optional('PrcgId', refs.processingId) +
+      (refs.others ?? [])
+        .map(({ type, reference }) => element('Prtry', optional('Tp', type) + optional('Ref', reference)))
+        .join(''),
+  )
+
+const detailXml = (detail: EntryDetail): string =>
+  element(
+    'TxDtls',
+    referencesXml(detail.references) +
+      amountXml('Amt', detail.amount) +
+      directionXml(detail.isCredit) +
+      amountsXml(detail.amounts) +
+      (detail.codes ? element('BkTxCd', codesContent(detail.codes)) : '') +
+      chargesXml(detail) +
+      wrapped(
+        'RltdPties',
+        chosenPartyXml('InitgPty', detail.initiator) +
+          chosenPartyXml('Dbtr', detail.debtor) +
+          accountXml('DbtrAcct', detail.debtorAccount) +
+          chosenPartyXml('UltmtDbtr', detail.ultimateDebtor) +
+          chosenPartyXml('Cdtr', detail.creditor) +
+          accountXml('CdtrAcct', detail.creditorAccount) +
+          chosenPartyXml('UltmtCdtr', detail.ultimateCreditor),
+      ) +
+      wrapped('RltdAgts', agentXml('DbtrAgt', detail.debtorAgent) + agentXml('CdtrAgt', detail.creditorAgent)) +
+      codeXml('Purp', detail.purpose) +
+      remittanceXml(detail.remittance) +
+      wrapped(
+        'RltdDts',
+        optional('AccptncDtTm', detail.acceptedAt) + optional('IntrBkSttlmDt', detail.settlementDate),
+      ) +
+      (detail.returned ? reasonXml('RtrInf', detail.returned) : '') +
+      optional('AddtlTxInf', detail.information),
+  )
+
+/** Several batches stand in NtryDtls of their own; the payments stand with the last of them. */
+function detailsXml({ batches, details }: BankEntry): string {
+  const batchXml = batches.map((batch) =>
+    element(
+      'Btch',
+      optional('MsgId', batch.messageId) +
+        optional('PmtInfId', batch.batchId) +
+        numberXml('NbOfTxs', batch.count) +
+        amountXml('TtlAmt', batch.sum) +
+        directionXml(batch.isCredit),
+    ),
+  )
+  const before = batchXml.slice(0, -1).map((batch) => element('NtryDtls', batch))
+  return before.join('') + wrapped('NtryDtls', (batchXml.at(-1) ?? '') + details.map(detailXml).join(''))
+}
+
+const entryXml = (entry: BankEntry): string =>
+  element(
+    'Ntry',
+    optional('NtryRef', entry.reference) +
+      amountXml('Amt', entry.amount) +
+      directionXml(entry.isCredit) +
+      (entry.isReversal ? element('RvslInd', 'true') : '') +
+      element('Sts', optional(/^[A-Z]{4}$/.test(entry.status) ? 'Cd' : 'Prtry', entry.status)) +
+      dateXml('BookgDt', entry.bookingDate) +
+      dateXml('ValDt', entry.valueDate) +
+      optional('AcctSvcrRef', entry.bankReference) +
+      element('BkTxCd', codesContent(entry.codes)) +
+      amountsXml(entry.amounts) +
+      chargesXml(entry) +
+      detailsXml(entry) +
+      optional('AddtlNtryInf', entry.information),
+  )
+
+/** The document in parts. Its version is 08, whichever was read. */
+export function* accountReportXml(parts: Iterable<ReportPart>): Generator<string> {
+  let kind: ReportKind = 'camt.053'
+  yield declaration
+  for (const part of parts) {
+    const { statement, information } = reportElements[kind]
+    if (part.kind === 'head') {
+      kind = part.head.kind
+      yield `<Document xmlns="${namespaceOf(`${kind}.001.08`)}"><${messageElements[kind]}>${headXml(part.head)}`
+    } else if (part.kind === 'statement') yield `\n<${statement}>${statementXml(part.statement, kind)}`
+    else if (part.kind === 'entry') yield `\n${entryXml(part.entry)}`
+    else yield `${optional(information, part.information)}</${statement}>`
+  }
+  yield `\n</${messageElements[kind]}></Document>\n`
+}

@@ -1,0 +1,143 @@
+/** Requests to take payments back (camt.055, camt.056) and their answers (camt.029). */
+import { messageElements, namespaceOf } from '../messages.ts'
+import type { Agent, Party, Recall, RecallAnswer } from '../model.ts'
+import { declaration, element, optional, wrapped, xmlText } from '../xml/text.ts'
+import { agentContent, amountXml, dateXml, partyContent, reasonXml } from './values.ts'
+
+type Transfer = Recall['transfers'][number]
+type Answer = RecallAnswer['transfers'][number]
+
+/** Where the schema wants a text, and there is none. */
+const absent = 'NOTPROVIDED'
+/** Max105Text of AddtlInf, and two of them at most in SEPA. */
+const infoChars = 105
+
+const assignment = (id: string, assigner: string, assignee: string, createdAt: string): string =>
+  element(
+    'Assgnmt',
+    element('Id', xmlText(id)) +
+      element('Assgnr', assigner) +
+      element('Assgne', assignee) +
+      element('CreDtTm', createdAt),
+  )
+const partyChoice = (party: Party): string => element('Pty', partyContent(party))
+const agentChoice = (agent: Agent): string => element('Agt', agentContent(agent))
+
+const originalGroup = ({ originalMessageId, originalMessageName }: Recall): string =>
+  element('OrgnlMsgId', xmlText(originalMessageId)) + element('OrgnlMsgNmId', xmlText(originalMessageName))
+
+/** A longer text stands in several lines, which are joined when they are read. */
+function reasonOf({ reason, text = '' }: Transfer): string {
+  const characters = Array.from(text)
+  const lines = Array.from({ length: Math.ceil(characters.length / infoChars) }, (_, index) =>
+    characters.slice(index * infoChars, (index + 1) * infoChars).join(''),
+  )
+  return reasonXml('CxlRsnInf', { code: reason, texts: lines })
+}
+
+/** PaymentTransaction109: what our bank is asked to call back. */
+const customerTransfer = (transfer: Transfer): string =>
+  element(
+    'TxInf',
+    element('CxlId', xmlText(transfer.cancellationId)) +
+      optional('OrgnlInstrId', transfer.instructionId) +
+      element('OrgnlEndToEndId', xmlText(transfer.endToEndId)) +
+      optional('OrgnlUETR', transfer.uetr) +
+      amountXml('OrgnlInstdAmt', transfer.money) +
+      dateXml('OrgnlReqdExctnDt', transfer.executionDate) +
+      reasonOf(transfer),
+  )
+
+/** PaymentTransaction106: what a bank asks another. */
+const bankTransfer = (recall: Recall, transfer: Transfer): string =>
+  element(
+    'TxInf',
+    element('CxlId', xmlText(transfer.cancellationId)) +
+      element('OrgnlGrpInf', originalGroup(recall)) +
+      optional('OrgnlInstrId', transfer.instructionId) +
+      element('OrgnlEndToEndId', xmlText(transfer.endToEndId)) +
+      optional('OrgnlTxId', transfer.transactionId) +
+      optional('OrgnlUETR', transfer.uetr) +
+      amountXml('OrgnlIntrBkSttlmAmt', transfer.money) +
+      optional('OrgnlIntrBkSttlmDt', transfer.executionDate) +
+      reasonOf(transfer),
+  )
+
+/** camt.055.001.08 or camt.056.001.08, as the recall says. */
+export function* recallXml(recall: Recall): Generator<string> {
+  const { kind, messageId, assigner, assignee, createdAt, caseId, transfers } = recall
+  const message = messageElements[kind]
+  yield `${declaration}<Document xmlns="${namespaceOf(`${kind}.001.08`)}"><${message}>`
+  yield assignment(messageId, partyChoice(assigner), agentChoice(assignee), createdAt.toISOString())
+  yield element('Case', element('Id', xmlText(caseId)) + element('Cretr', partyChoice(assigner)))
+  yield element('CtrlData', element('NbOfTxs', String(transfers.length)))
+  yield '<Undrlyg>'
+  if (kind === 'camt.055') {
+    yield `<OrgnlPmtInfAndCxl>${element('OrgnlPmtInfId', xmlText(recall.originalBatchId ?? absent))}`
+    yield element('OrgnlGrpInf', originalGroup(recall))
+    for (const transfer of transfers) yield `\n${customerTransfer(transfer)}`
+    yield '</OrgnlPmtInfAndCxl>'
+  } else for (const transfer of transfers) yield `\n${bankTransfer(recall, transfer)}`
+  yield `</Undrlyg>\n</${message}></Document>\n`
+}
+
+const answerXml = (answer: Answer): string =>
+  element(
+    'TxInfAndSts',
+    optional('CxlStsId', answer.statusId) +
+      (answer.cancellationId === undefined
+        ? ''
+        : element('RslvdCase', element('Id', xmlText(answer.cancellationId)) + unnamedCreator)) +
+      optional('OrgnlInstrId', answer.instructionId) +
+      optional('OrgnlEndToEndId', answer.endToEndId) +
+      optional(answer.originalBatchId === undefined ? 'OrgnlUETR' : 'UETR', answer.uetr) +
+      optional('TxCxlSts', answer.status) +
+      answer.reasons.map((reason) => reasonXml('CxlStsRsnInf', reason)).join(''),
+  )
+const unnamedCreator = element('Cretr', partyChoice({ name: absent }))
+
+/** Payments that follow each other and are of one batch. */
+function runs(transfers: readonly Answer[]): readonly (readonly Answer[])[] {
+  const found: Answer[][] = []
+  for (const transfer of transfers) {
+    const last = found.at(-1)
+    if (last?.[0]?.originalBatchId === transfer.originalBatchId && last !== undefined) last.push(transfer)
+    else found.push([transfer])
+  }
+  return found
+}
+
+function groupXml(answer: RecallAnswer): string {
+  const { originalMessageId, originalMessageName, groupStatus, reasons } = answer
+  if ((originalMessageId ?? originalMessageName ?? groupStatus) === undefined && reasons.length === 0) return ''
+  return element(
+    'OrgnlGrpInfAndSts',
+    element('OrgnlMsgId', xmlText(originalMessageId ?? absent)) +
+      element('OrgnlMsgNmId', xmlText(originalMessageName ?? absent)) +
+      optional('GrpCxlSts', groupStatus) +
+      reasons.map((reason) => reasonXml('CxlStsRsnInf', reason)).join(''),
+  )
+}
+
+/** camt.029.001.09. */
+export function* recallAnswerXml(answer: RecallAnswer): Generator<string> {
+  const message = messageElements['camt.029']
+  const unnamed = partyChoice({ name: absent })
+  yield `${declaration}<Document xmlns="${namespaceOf('camt.029.001.09')}"><${message}>`
+  yield assignment(answer.messageId, unnamed, unnamed, answer.createdAt)
+  if (answer.caseId !== undefined) yield element('RslvdCase', element('Id', xmlText(answer.caseId)) + unnamedCreator)
+  yield element('Sts', optional('Conf', answer.confirmation))
+  let group = groupXml(answer)
+  for (const run of runs(answer.transfers)) {
+    const batchId = run[0]?.originalBatchId
+    const transfers = run.map((transfer) => `\n${answerXml(transfer)}`).join('')
+    const content =
+      batchId === undefined
+        ? transfers
+        : element('OrgnlPmtInfAndSts', element('OrgnlPmtInfId', xmlText(batchId)) + transfers)
+    yield element('CxlDtls', group + content)
+    group = ''
+  }
+  yield wrapped('CxlDtls', group)
+  yield `\n</${message}></Document>\n`
+}

@@ -1,0 +1,156 @@
+/** Parties, banks, accounts, amounts, remittance and reasons as XML, in the order of the schemas of 2019. */
+import { amountText } from '../../kernel/index.ts'
+import type {
+  AccountId,
+  Agent,
+  Amount,
+  Code,
+  OtherId,
+  Party,
+  PostalAddress,
+  Reason,
+  Remittance,
+  StructuredRemittance,
+} from '../model.ts'
+import { element, optional, wrapped, xmlText } from '../xml/text.ts'
+
+export const amountXml = (name: string, amount: Amount | undefined): string => {
+  if (amount === undefined) return ''
+  const text = amount.minor === null ? amount.text : amountText(amount.minor, amount.currency)
+  return `<${name} Ccy="${amount.currency}">${text}</${name}>`
+}
+
+const codeContent = (code: Code): string =>
+  'code' in code ? element('Cd', xmlText(code.code)) : element('Prtry', xmlText(code.proprietary))
+export const codeXml = (name: string, code: Code | undefined): string =>
+  code === undefined ? '' : element(name, codeContent(code))
+
+/** DateAndDateTime2Choice: a date, or a date with a time. */
+export const dateXml = (name: string, date: string | undefined): string =>
+  date === undefined ? '' : element(name, dateContent(date))
+const dateContent = (date: string): string => optional(date.includes('T') ? 'DtTm' : 'Dt', date)
+
+export const flagXml = (name: string, flag: boolean | undefined): string =>
+  flag === undefined ? '' : element(name, String(flag))
+export const directionXml = (isCredit: boolean | undefined): string =>
+  isCredit === undefined ? '' : element('CdtDbtInd', isCredit ? 'CRDT' : 'DBIT')
+export const numberXml = (name: string, number: number | undefined): string =>
+  number === undefined ? '' : element(name, String(number))
+
+const textsXml = (name: string, texts: readonly string[] = []): string =>
+  texts.map((text) => element(name, xmlText(text))).join('')
+
+function addressXml(address: PostalAddress | undefined): string {
+  if (address === undefined) return ''
+  return wrapped(
+    'PstlAdr',
+    optional('Dept', address.department) +
+      optional('SubDept', address.subDepartment) +
+      optional('StrtNm', address.street) +
+      optional('BldgNb', address.buildingNumber) +
+      optional('BldgNm', address.buildingName) +
+      optional('Flr', address.floor) +
+      optional('PstBx', address.postBox) +
+      optional('Room', address.roomNumber) +
+      optional('PstCd', address.postCode) +
+      optional('TwnNm', address.town) +
+      optional('TwnLctnNm', address.townLocation) +
+      optional('DstrctNm', address.district) +
+      optional('CtrySubDvsn', address.countrySubdivision) +
+      optional('Ctry', address.country) +
+      textsXml('AdrLine', address.lines),
+  )
+}
+
+const otherIdContent = ({ id, scheme, issuer }: OtherId): string =>
+  element('Id', xmlText(id)) + codeXml('SchmeNm', scheme) + optional('Issr', issuer)
+
+function partyIdXml(id: Party['id']): string {
+  if (id === undefined) return ''
+  const { kind, birth, others = [] } = id
+  const born =
+    birth &&
+    optional('BirthDt', birth.date) +
+      optional('PrvcOfBirth', birth.province) +
+      optional('CityOfBirth', birth.city) +
+      optional('CtryOfBirth', birth.country)
+  const identified =
+    kind === 'organisation'
+      ? optional('AnyBIC', id.bic) + optional('LEI', id.lei)
+      : wrapped('DtAndPlcOfBirth', born ?? '')
+  const content = identified + others.map((other) => element('Othr', otherIdContent(other))).join('')
+  return wrapped('Id', wrapped(kind === 'organisation' ? 'OrgId' : 'PrvtId', content))
+}
+
+export const partyContent = (party: Party): string =>
+  optional('Nm', party.name) + addressXml(party.address) + partyIdXml(party.id) + optional('CtryOfRes', party.residence)
+
+export const partyXml = (name: string, party: Party | undefined): string =>
+  party === undefined ? '' : element(name, partyContent(party))
+
+/** Party40Choice. */
+export const chosenPartyXml = (name: string, party: Party | undefined): string =>
+  party === undefined ? '' : element(name, element('Pty', partyContent(party)))
+
+export const agentContent = (agent: Agent): string =>
+  element(
+    'FinInstnId',
+    optional('BICFI', agent.bic) +
+      wrapped('ClrSysMmbId', codeXml('ClrSysId', agent.clearingSystem) + optional('MmbId', agent.clearingId)) +
+      optional('LEI', agent.lei) +
+      optional('Nm', agent.name) +
+      addressXml(agent.address) +
+      (agent.otherId ? element('Othr', otherIdContent(agent.otherId)) : ''),
+  ) + wrapped('BrnchId', optional('Id', agent.branchId))
+
+export const agentXml = (name: string, agent: Agent | undefined): string =>
+  agent === undefined ? '' : element(name, agentContent(agent))
+
+export const accountContent = (account: AccountId): string =>
+  element(
+    'Id',
+    'iban' in account
+      ? element('IBAN', xmlText(account.iban))
+      : element('Othr', otherIdContent({ ...account, id: account.other })),
+  )
+export const accountXml = (name: string, account: AccountId | undefined, currency?: string): string =>
+  account === undefined ? '' : element(name, accountContent(account) + optional('Ccy', currency))
+
+function structuredXml(block: StructuredRemittance): string {
+  const { creditorReference, referenceType, referenceIssuer, documents = [], due, remitted, additional } = block
+  // ISO 11649 and the guideline of SEPA: a creditor reference has the type SCOR.
+  const isPlain = creditorReference !== undefined && referenceType === undefined && referenceIssuer === undefined
+  const type = isPlain ? { code: 'SCOR' } : referenceType
+  const issuer = isPlain && /^RF\d\d/.test(creditorReference) ? 'ISO' : referenceIssuer
+  return element(
+    'Strd',
+    documents
+      .map(({ type: documentType, number, date }) =>
+        element(
+          'RfrdDocInf',
+          wrapped('Tp', codeXml('CdOrPrtry', documentType)) + optional('Nb', number) + optional('RltdDt', date),
+        ),
+      )
+      .join('') +
+      wrapped('RfrdDocAmt', amountXml('DuePyblAmt', due) + amountXml('RmtdAmt', remitted)) +
+      wrapped(
+        'CdtrRefInf',
+        wrapped('Tp', codeXml('CdOrPrtry', type) + optional('Issr', issuer)) + optional('Ref', creditorReference),
+      ) +
+      textsXml('AddtlRmtInf', additional),
+  )
+}
+
+export const remittanceXml = (remittance: Remittance | undefined): string =>
+  remittance === undefined
+    ? ''
+    : wrapped(
+        'RmtInf',
+        textsXml('Ustrd', remittance.unstructured) + (remittance.structured ?? []).map(structuredXml).join(''),
+      )
+
+export function reasonXml(name: string, reason: Reason): string {
+  const { code, proprietary, texts, originator } = reason
+  const own = optional('Cd', code) + (code === undefined ? optional('Prtry', proprietary) : '')
+  return element(name, partyXml('Orgtr', originator) + wrapped('Rsn', own) + textsXml('AddtlInf', texts))
+}

@@ -1,0 +1,113 @@
+/** Bytes as text: the encoding by the byte order mark, else by the XML declaration, else UTF-8. */
+import { MessageProblem } from '../problem.ts'
+import type { Limits, Source } from '../source.ts'
+
+export type Where = { readonly path: string; readonly line: number }
+
+/** XML 1.0, appendix F: a declaration is ASCII in each of the encodings below. */
+const declaration = /^\s*<\?xml\s[^>]*?\bencoding\s*=\s*(?:"([^"]*)"|'([^']*)')/
+const headBytes = 512
+/** A scan of the rest of a tag costs its length: small chunks are joined, so that it is not repeated for each of them. */
+const charsMin = 16_384
+const carriageReturn = 13
+
+/**
+ * Names that are taken, and decoders of the WHATWG standard. Its ISO-8859-1 is windows-1252, which differs in characters that ISO-8859-1
+ * uses for controls: a bank that writes them means the characters of windows-1252.
+ */
+const encodings: Readonly<Record<string, string>> = {
+  'utf-8': 'utf-8',
+  utf8: 'utf-8',
+  'us-ascii': 'utf-8',
+  ascii: 'utf-8',
+  'iso-8859-1': 'windows-1252',
+  'iso_8859-1': 'windows-1252',
+  'iso8859-1': 'windows-1252',
+  latin1: 'windows-1252',
+  'latin-1': 'windows-1252',
+  'windows-1252': 'windows-1252',
+  cp1252: 'windows-1252',
+  'iso-8859-15': 'iso-8859-15',
+  'iso_8859-15': 'iso-8859-15',
+  'iso8859-15': 'iso-8859-15',
+  'latin-9': 'iso-8859-15',
+}
+
+const startsWith = (bytes: Uint8Array, ...expected: readonly number[]): boolean =>
+  expected.every((byte, index) => bytes[index] === byte)
+
+/** The name of the decoder, or what is wrong. */
+function encodingOf(head: Uint8Array): { readonly name: string } | { readonly problem: string } {
+  if (startsWith(head, 0xef, 0xbb, 0xbf)) return { name: 'utf-8' }
+  if (startsWith(head, 0xff, 0xfe, 0, 0) || startsWith(head, 0, 0, 0xfe, 0xff))
+    return { problem: 'UTF-32 is not taken' }
+  if (startsWith(head, 0xff, 0xfe)) return { name: 'utf-16le' }
+  if (startsWith(head, 0xfe, 0xff)) return { name: 'utf-16be' }
+  if (head[0] === 0 || (head[1] === 0 && head[0] === 0x3c)) return { problem: 'UTF-16 has no byte order mark' }
+  const [, double, single] = declaration.exec(Buffer.from(head.subarray(0, headBytes)).toString('latin1')) ?? []
+  const declared = double ?? single
+  if (declared === undefined) return { name: 'utf-8' }
+  const name = encodings[declared.toLowerCase()]
+  return name === undefined ? { problem: `the encoding ${declared.slice(0, 40)} is not taken` } : { name }
+}
+
+/** The text of the first bytes, as far as it goes. Undefined: its encoding is not taken. */
+export function decodedHead(head: Uint8Array): string | undefined {
+  const encoding = encodingOf(head)
+  return 'name' in encoding ? new TextDecoder(encoding.name).decode(head) : undefined
+}
+
+/** Chunks of at most `bytesMax` bytes in all; the first has the declaration whole. */
+async function* bounded(source: Source, { bytesMax }: Limits, where: () => Where): AsyncGenerator<Uint8Array> {
+  let bytes = 0
+  let head: Uint8Array | undefined = new Uint8Array()
+  for await (const chunk of source) {
+    bytes += chunk.length
+    if (bytes > bytesMax) throw new MessageProblem('too_large', `the message has more than ${bytesMax} bytes`, where())
+    if (head === undefined) yield chunk
+    else {
+      head = Buffer.concat([head, chunk])
+      if (head.length < headBytes) continue
+      yield head
+      head = undefined
+    }
+  }
+  if (head) yield head
+}
+
+/** XML 1.0, 2.11: an end of line is a line feed. A carriage return at the end of a part waits for what follows it. */
+const endsOfLines = (text: string): string => (text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text)
+
+/** The text of a message in parts, without byte order mark. `where`: how far it is read. */
+export async function* decoded(source: Source, limits: Limits, where: () => Where): AsyncGenerator<string> {
+  let decoder: TextDecoder | undefined
+  let pending = ''
+  for await (const bytes of bounded(source, limits, where)) {
+    decoder ??= decoderOf(bytes, where)
+    try {
+      pending += decoder.decode(bytes, { stream: true })
+    } catch {
+      throw new MessageProblem('encoding', `a byte behind this line is not ${decoder.encoding}`, where())
+    }
+    if (pending.length < charsMin) continue
+    const isHeld = pending.charCodeAt(pending.length - 1) === carriageReturn
+    yield endsOfLines(isHeld ? pending.slice(0, -1) : pending)
+    pending = isHeld ? '\r' : ''
+  }
+  yield endsOfLines(pending + remainder(decoder))
+}
+
+function decoderOf(head: Uint8Array, where: () => Where): TextDecoder {
+  const encoding = encodingOf(head)
+  if ('problem' in encoding) throw new MessageProblem('encoding', encoding.problem, where())
+  return new TextDecoder(encoding.name, { fatal: true })
+}
+
+/** The last bytes begin a character and do not end it. The scanner takes U+FFFD for a cut, or for garbage behind the document. */
+function remainder(decoder: TextDecoder | undefined): string {
+  try {
+    return decoder?.decode() ?? ''
+  } catch {
+    return '\ufffd'
+  }
+}

@@ -1,0 +1,301 @@
+/**
+ * A scanner of XML 1.0 with namespaces, without document types: so there are no entities to expand and nothing to fetch. It takes
+ * a text in parts of any length, holds one token, and refuses what is not well-formed.
+ */
+import { MessageProblem, type ProblemCode } from '../problem.ts'
+import type { Limits } from '../source.ts'
+import type { Where } from './decode.ts'
+import { forbiddenCharacter, readTag, resolved, rootScope, type Scope, type Tag, tooManyAttributes } from './tags.ts'
+
+export type Handler = {
+  /** `line`: where the tag begins. */
+  readonly open: (tag: Tag, line: number) => void
+  /** Text of the element that is open, in one piece or several, references resolved. */
+  readonly text: (text: string) => void
+  readonly close: () => void
+}
+
+export type Scanner = {
+  readonly write: (text: string) => void
+  /** Nothing follows. Refuses a document that has not ended. */
+  readonly end: () => void
+  readonly where: () => Where
+}
+
+type Scan = {
+  readonly handler: Handler
+  readonly limits: Limits
+  /** What is not scanned begins at `at`. */
+  buffer: string
+  at: number
+  line: number
+  /** The next end of line that is not counted; Infinity: none. */
+  lineEnd: number
+  readonly open: Tag[]
+  /** The start tag before, and whether the token before was a tag: space between two tags is no text. */
+  previous: Tag | undefined
+  isBehindTag: boolean
+  readonly scopes: Scope[]
+  scope: Scope
+  /** Nothing but space was seen; the root element has ended. */
+  isFresh: boolean
+  isEnded: boolean
+  /** The buffer has `]]>` somewhere. */
+  hasSectionEnd: boolean
+}
+
+const slash = 47
+const exclamation = 33
+const question = 63
+const greater = 62
+const sectionStart = '<![CDATA['
+const doctypeStart = '<!DOCTYPE'
+const xmlDeclaration =
+  /^xml[ \t\n]+version[ \t\n]*=[ \t\n]*(?:"1\.\d+"|'1\.\d+')(?:[ \t\n]+encoding[ \t\n]*=[ \t\n]*(?:"[\w.-]+"|'[\w.-]+'))?(?:[ \t\n]+standalone[ \t\n]*=[ \t\n]*(?:"(?:yes|no)"|'(?:yes|no)'))?[ \t\n]*$/
+
+export function createScanner(handler: Handler, limits: Limits): Scanner {
+  const scope = rootScope()
+  const scan: Scan = {
+    handler,
+    limits,
+    buffer: '',
+    at: 0,
+    line: 1,
+    lineEnd: Infinity,
+    open: [],
+    previous: undefined,
+    isBehindTag: false,
+    scopes: [scope],
+    scope,
+    isFresh: true,
+    isEnded: false,
+    hasSectionEnd: false,
+  }
+  return {
+    write: (text) => {
+      const { buffer, at } = scan
+      if (forbiddenCharacter.test(text)) refuseCharacter(scan, text)
+      scan.buffer = at < buffer.length ? buffer.slice(at) + text : text
+      scan.at = 0
+      scan.lineEnd = nextLineEnd(scan.buffer, 0)
+      scan.hasSectionEnd = scan.buffer.includes(']]>')
+      while (step(scan));
+    },
+    end: () => {
+      if (!scan.isEnded) refuse(scan, 'not_whole', 'the message ends before its document does')
+      if (!isBlank(scan.buffer, scan.at)) refuse(scan, 'not_xml', 'something follows the document')
+    },
+    where: () => whereOf(scan),
+  }
+}
+
+const whereOf = ({ open, line }: Scan): Where => ({ path: open.map(({ local }) => local).join('/'), line })
+
+function refuse(scan: Scan, code: ProblemCode, message: string): never {
+  throw new MessageProblem(code, message, whereOf(scan))
+}
+
+function refuseCharacter(scan: Scan, text: string): never {
+  count(scan, Infinity)
+  scan.line += text.slice(0, text.search(forbiddenCharacter)).split('\n').length - 1
+  refuse(scan, 'not_xml', 'a character is not one of XML')
+}
+
+function nextLineEnd(text: string, from: number): number {
+  const at = text.indexOf('\n', from)
+  return at === -1 ? Infinity : at
+}
+
+/** Counts the lines that end before `to`. */
+function count(scan: Scan, to: number): void {
+  while (scan.lineEnd < to) {
+    scan.line += 1
+    scan.lineEnd = nextLineEnd(scan.buffer, scan.lineEnd + 1)
+  }
+}
+
+export const isBlank = (text: string, from = 0): boolean => isBlankUntil(text, from, text.length)
+
+function isBlankUntil(text: string, from: number, to: number): boolean {
+  for (let i = from; i < to; i += 1) {
+    const code = text.charCodeAt(i)
+    if (code !== 32 && code !== 10 && code !== 9 && code !== 13) return false
+  }
+  return true
+}
+
+/** Takes one token. False: the buffer ends within it, and what is there of it stays for the next part. */
+function step(scan: Scan): boolean {
+  const { buffer, at } = scan
+  const start = buffer.indexOf('<', at)
+  if (start === -1) {
+    if (scan.open.length === 0 && !isBlank(buffer, at)) refuse(scan, 'not_xml', 'text stands outside the document')
+    return held(scan, at, scan.limits.textMax, 'a text')
+  }
+  const code = buffer.charCodeAt(start + 1)
+  const isTag = code !== exclamation && code !== question
+  if (start > at) {
+    if (!(isTag && scan.isBehindTag && isBlankUntil(buffer, at, start))) characters(scan, buffer.slice(at, start))
+    scan.at = start
+  }
+  count(scan, start)
+  // A comment or a section is a part of a text, and so is space beside it.
+  if (start + 1 < buffer.length) scan.isBehindTag = isTag
+  if (code === slash) return endTag(scan, start)
+  if (code === exclamation) return declaration(scan, start)
+  if (code === question) return instruction(scan, start)
+  return startTag(scan, start)
+}
+
+/** Leaves the buffer from `start` on to the next part, unless it is too long already. */
+function held(scan: Scan, start: number, charsMax: number, what: string): false {
+  const { buffer } = scan
+  if (buffer.length - start > charsMax) {
+    count(scan, start)
+    refuse(scan, 'too_large', `${what} has more than ${charsMax} characters`)
+  }
+  count(scan, start)
+  scan.at = start
+  return false
+}
+
+function characters(scan: Scan, raw: string): void {
+  if (scan.open.length === 0) {
+    if (!isBlank(raw)) refuse(scan, 'not_xml', 'text stands outside the document')
+    return
+  }
+  const { textMax } = scan.limits
+  if (raw.length > textMax) refuse(scan, 'too_large', `a text has more than ${textMax} characters`)
+  if (scan.hasSectionEnd && raw.includes(']]>')) refuse(scan, 'not_xml', 'a text has ]]>')
+  const text = resolved(raw)
+  if (text === undefined) refuse(scan, 'not_xml', 'a text has & without a reference that XML knows')
+  scan.handler.text(text)
+}
+
+function endTag(scan: Scan, start: number): boolean {
+  const { buffer, open } = scan
+  const tag = open.at(-1)
+  const nameAt = start + 2
+  let end = tag === undefined ? -1 : nameAt + tag.qualified.length
+  if (tag === undefined || buffer[end] !== '>' || !buffer.startsWith(tag.qualified, nameAt)) {
+    end = buffer.indexOf('>', nameAt)
+    if (end === -1) return held(scan, start, scan.limits.tagMax, 'a tag')
+    const nameEnd = nameAt + (tag?.qualified.length ?? 0)
+    if (tag === undefined || !buffer.startsWith(tag.qualified, nameAt) || !isBlankUntil(buffer, nameEnd, end))
+      refuse(
+        scan,
+        'not_xml',
+        `the end of ${tag?.qualified ?? 'no element'} is expected, not that of ${buffer.slice(nameAt, Math.min(end, nameAt + 80))}`,
+      )
+  }
+  scan.at = end + 1
+  closed(scan)
+  return true
+}
+
+function closed(scan: Scan): void {
+  scan.handler.close()
+  scan.open.pop()
+  if (scan.open.length === 0) scan.isEnded = true
+  if (scan.scope.depth === scan.open.length && scan.scopes.length > 1) {
+    scan.scopes.pop()
+    scan.scope = scan.scopes.at(-1) ?? scan.scope
+  }
+}
+
+/** Where the tag that begins at `start` ends; -1: not within the buffer. A `>` within quotes does not end it. */
+function tagEnd(scan: Scan, start: number): number {
+  const { buffer } = scan
+  let quote = 0
+  for (let i = start + 1; i < buffer.length; i += 1) {
+    const code = buffer.charCodeAt(i)
+    if (code === 60) refuse(scan, 'not_xml', 'a tag has < within it')
+    if (quote !== 0) quote = code === quote ? 0 : quote
+    else if (code === 34 || code === 39) quote = code
+    else if (code === greater) return i
+  }
+  return -1
+}
+
+/** The tag that begins at `start`, if it is the one that followed the tag before the last time. */
+function expectedTag({ buffer, scope, previous }: Scan, start: number): Tag | undefined {
+  const next = previous?.next
+  if (next === undefined || next.scope !== scope || !buffer.startsWith(next.raw, start + 1)) return undefined
+  return buffer.charCodeAt(start + 1 + next.raw.length) === greater ? next : undefined
+}
+
+/** The tag at `start` by its text, or read for the first time; undefined: the buffer ends within it. */
+function tagAt(scan: Scan, start: number): Tag | undefined {
+  const { buffer, scope, open, limits } = scan
+  const quick = buffer.indexOf('>', start)
+  const known = quick === -1 ? undefined : scope.tags.get(buffer.slice(start + 1, quick))
+  if (known) return known
+  const end = tagEnd(scan, start)
+  if (end === -1) return undefined
+  if (end - start > limits.tagMax) refuse(scan, 'too_large', `a tag has more than ${limits.tagMax} characters`)
+  const read = readTag(buffer.slice(start + 1, end), scope, open.length, limits.attributesMax)
+  if (typeof read === 'string') refuse(scan, read === tooManyAttributes ? 'too_large' : 'not_xml', read)
+  if (read.scope !== scope) {
+    scan.scopes.push(read.scope)
+    scan.scope = read.scope
+  }
+  return read.tag
+}
+
+function startTag(scan: Scan, start: number): boolean {
+  const { open, limits, previous } = scan
+  const tag = expectedTag(scan, start) ?? tagAt(scan, start)
+  if (tag === undefined) return held(scan, start, limits.tagMax, 'a tag')
+  if (scan.isEnded) refuse(scan, 'not_xml', 'a second document follows the first')
+  if (open.length >= limits.depthMax) refuse(scan, 'too_large', `elements stand more than ${limits.depthMax} deep`)
+  if (previous) previous.next = tag
+  scan.previous = tag
+  scan.isFresh = false
+  scan.at = start + tag.raw.length + 2
+  scan.handler.open(tag, scan.line)
+  open.push(tag)
+  if (tag.isEmpty) closed(scan)
+  return true
+}
+
+/** A comment, a section of characters, or a document type, which is refused. */
+function declaration(scan: Scan, start: number): boolean {
+  const { buffer, limits } = scan
+  if (buffer.startsWith('<!--', start)) {
+    const end = buffer.indexOf('--', start + 4)
+    if (end === -1 || end + 2 >= buffer.length) return held(scan, start, limits.textMax, 'a comment')
+    if (buffer[end + 2] !== '>') refuse(scan, 'not_xml', 'a comment has -- within it')
+    if (end - start > limits.textMax) refuse(scan, 'too_large', `a comment has more than ${limits.textMax} characters`)
+    scan.at = end + 3
+  } else if (buffer.startsWith(sectionStart, start)) {
+    const end = buffer.indexOf(']]>', start)
+    if (end === -1) return held(scan, start, limits.textMax, 'a text')
+    if (scan.open.length === 0) refuse(scan, 'not_xml', 'text stands outside the document')
+    if (end - start > limits.textMax) refuse(scan, 'too_large', `a text has more than ${limits.textMax} characters`)
+    scan.handler.text(buffer.slice(start + sectionStart.length, end))
+    scan.at = end + 3
+  } else {
+    const begin = buffer.slice(start, start + doctypeStart.length)
+    if (begin.toUpperCase() === doctypeStart) refuse(scan, 'doctype', 'the message has a document type')
+    if (sectionStart.startsWith(begin) || doctypeStart.startsWith(begin) || begin === '<!-')
+      return held(scan, start, limits.tagMax, 'a tag')
+    refuse(scan, 'not_xml', 'a declaration stands outside a document type')
+  }
+  scan.isFresh = false
+  return true
+}
+
+/** A processing instruction: only the XML declaration means something, and only at the beginning. */
+function instruction(scan: Scan, start: number): boolean {
+  const { buffer, limits } = scan
+  const end = buffer.indexOf('?>', start + 2)
+  if (end === -1) return held(scan, start, limits.tagMax, 'a processing instruction')
+  const content = buffer.slice(start + 2, end)
+  if (content.length > limits.tagMax) refuse(scan, 'too_large', 'a processing instruction is too long')
+  if (!/^[\p{L}_:][^\s?]*(?:\s|$)/u.test(content)) refuse(scan, 'not_xml', 'a processing instruction has no target')
+  if (/^xml(?:\s|$)/i.test(content) && !(scan.isFresh && xmlDeclaration.test(content)))
+    refuse(scan, 'not_xml', 'the XML declaration is malformed or stands within the message')
+  scan.isFresh = false
+  scan.at = end + 2
+  return true
+}

@@ -1,0 +1,143 @@
+/** Tags: names, attributes and namespaces. A tag that was read once is known by its text, as long as its namespaces hold. */
+
+export type Tag = {
+  /** The text between `<` and `>`, and the scope in which it was read. */
+  readonly raw: string
+  readonly scope: Scope
+  /** The tag that followed it last: it mostly follows again, and a comparison is quicker than a look-up. */
+  next: Tag | undefined
+  /** With its prefix, as the end tag repeats it. */
+  readonly qualified: string
+  readonly local: string
+  readonly namespace: string
+  readonly attributes: ReadonlyMap<string, string> | undefined
+  readonly isEmpty: boolean
+}
+
+/** The namespaces of an element and of everything within it that declares none. */
+export type Scope = {
+  readonly namespaces: ReadonlyMap<string, string>
+  readonly tags: Map<string, Tag>
+  /** How many elements are open outside the one that declared them. */
+  readonly depth: number
+}
+
+export const rootScope = (): Scope => ({
+  namespaces: new Map([
+    ['', ''],
+    ['xml', 'http://www.w3.org/XML/1998/namespace'],
+  ]),
+  tags: new Map(),
+  depth: 0,
+})
+
+/** Tags that differ only in an attribute are many: a hostile message does not fill the memory with them. */
+const tagsMax = 1000
+
+/** XML 1.0, section 2.3, without the colon. */
+const nameStart = String.raw`A-Z_a-z\xc0-\xd6\xd8-\xf6\xf8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c\u200d\u2070-\u218f\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\u{10000}-\u{effff}`
+const namePart = String.raw`[${nameStart}][${nameStart}\-.0-9\xb7\u0300-\u036f\u203f\u2040]*`
+const qualifiedName = String.raw`(?:${namePart}:)?${namePart}`
+const startOf = new RegExp(`^(${qualifiedName})(?=[ \\t\\n/]|$)`, 'u')
+const attribute = new RegExp(String.raw`[ \t\n]+(${qualifiedName})[ \t\n]*=[ \t\n]*(?:"([^<"]*)"|'([^<']*)')`, 'uy')
+const restOf = /[ \t\n]*(\/?)$/y
+
+/** XML 1.0, section 4.6; others would need a document type. */
+const entities: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" }
+const reference = /&(?:([a-z]+)|#([0-9]{1,7})|#x([0-9a-fA-F]{1,6}));|&/g
+/** XML 1.0, section 2.2. */
+export const forbiddenCharacter = new RegExp(String.raw`[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]`)
+
+/** The text with its references resolved. Undefined: one of them means nothing. */
+export function resolved(text: string): string | undefined {
+  if (!text.includes('&')) return text
+  let isWrong = false
+  const plain = text.replace(reference, (_, name?: string, decimal?: string, hexadecimal?: string) => {
+    const code = decimal === undefined ? Number.parseInt(hexadecimal ?? '', 16) : Number(decimal)
+    const isCharacter = code <= 0x10_ff_ff && !(code >= 0xd800 && code <= 0xdfff)
+    const character = name === undefined ? (isCharacter ? String.fromCodePoint(code) : undefined) : entities[name]
+    if (character === undefined || forbiddenCharacter.test(character)) isWrong = true
+    return character ?? ''
+  })
+  return isWrong ? undefined : plain
+}
+
+/** The same text as a key of an object, of which the engine holds one copy: comparisons with names in the code are then quick. */
+const interned = (text: string): string => Object.keys({ [text]: true })[0] ?? text
+
+type Attributes = Map<string, string>
+/** The attributes in `raw` behind the name, and whether the tag is empty. Undefined: they are malformed. */
+function readAttributes(
+  raw: string,
+  from: number,
+  attributesMax: number,
+): { readonly attributes: Attributes; readonly isEmpty: boolean } | undefined {
+  const attributes: Attributes = new Map()
+  let at = from
+  while (attributes.size <= attributesMax) {
+    attribute.lastIndex = at
+    const match = attribute.exec(raw)
+    if (match === null) break
+    const [whole, name = '', double, single] = match
+    const value = resolved((double ?? single ?? '').replace(/[\t\n]/g, ' '))
+    if (value === undefined || attributes.has(name)) return undefined
+    attributes.set(name, value)
+    at += whole.length
+  }
+  restOf.lastIndex = at
+  const rest = restOf.exec(raw)
+  if (attributes.size > attributesMax) return { attributes, isEmpty: false }
+  return rest === null ? undefined : { attributes, isEmpty: rest[1] === '/' }
+}
+
+/** The namespaces that the attributes declare, over those of `scope`. Undefined: a declaration is none. */
+function declared(attributes: Attributes, { namespaces }: Scope): ReadonlyMap<string, string> | undefined {
+  const found = new Map(namespaces)
+  for (const [name, value] of attributes) {
+    if (name === 'xmlns') found.set('', value)
+    else if (name.startsWith('xmlns:')) {
+      const prefix = name.slice('xmlns:'.length)
+      if (value === '' || prefix === 'xml' || prefix === 'xmlns') return undefined
+      found.set(prefix, value)
+    }
+  }
+  return found
+}
+
+export type ReadTag = { readonly tag: Tag; readonly scope: Scope }
+
+/** What `readTag` says of a tag that is well-formed and beyond the limit. */
+export const tooManyAttributes = 'a tag has too many attributes'
+
+/** The tag whose text between `<` and `>` is `raw`, and the scope of its content. A text: what is wrong with it. */
+export function readTag(raw: string, outer: Scope, depth: number, attributesMax: number): ReadTag | string {
+  const [, qualified] = startOf.exec(raw) ?? []
+  if (qualified === undefined) return 'a tag has no name'
+  const read = readAttributes(raw, qualified.length, attributesMax)
+  if (read === undefined) return `the attributes of ${qualified} are malformed`
+  const { attributes, isEmpty } = read
+  if (attributes.size > attributesMax) return tooManyAttributes
+  const declares = [...attributes.keys()].some((name) => name === 'xmlns' || name.startsWith('xmlns:'))
+  const namespaces = declares ? declared(attributes, outer) : outer.namespaces
+  if (namespaces === undefined) return `a namespace of ${qualified} is malformed`
+  const scope = declares ? { namespaces, tags: new Map<string, Tag>(), depth } : outer
+  const undeclared = [...attributes.keys()].find(
+    (name) => name.includes(':') && !name.startsWith('xmlns:') && !namespaces.has(name.slice(0, name.indexOf(':'))),
+  )
+  if (undeclared !== undefined) return `the prefix of ${undeclared} is not declared`
+  const colon = qualified.indexOf(':')
+  const namespace = namespaces.get(qualified.slice(0, Math.max(0, colon)))
+  if (namespace === undefined) return `the prefix of ${qualified} is not declared`
+  const tag: Tag = {
+    raw,
+    scope,
+    next: undefined,
+    qualified,
+    local: interned(qualified.slice(colon + 1)),
+    namespace,
+    attributes: attributes.size === 0 ? undefined : attributes,
+    isEmpty,
+  }
+  if (!declares && outer.tags.size < tagsMax) outer.tags.set(raw, tag)
+  return { tag, scope }
+}

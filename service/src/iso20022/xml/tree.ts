@@ -1,0 +1,145 @@
+/**
+ * The elements of a message as trees that a reader takes as they end: a statement of any length holds one entry at a time. Elements of
+ * other namespaces and supplementary data are left out. An envelope around `Document` is passed over.
+ */
+import { MessageProblem, type ProblemCode } from '../problem.ts'
+import type { Limits, Source } from '../source.ts'
+import { decoded } from './decode.ts'
+import { createScanner, type Handler, isBlank } from './scanner.ts'
+import type { Tag } from './tags.ts'
+
+export type Node = {
+  readonly name: string
+  readonly line: number
+  readonly parent: Node | undefined
+  readonly attributes: ReadonlyMap<string, string> | undefined
+  text: string
+  children: Node[]
+  /** How much was held when it began. */
+  readonly elementsBefore: number
+  readonly charsBefore: number
+}
+
+/** What becomes of an element that has ended: `taken` and `released` leave the tree, and `released` ends a record. */
+export type Ended = 'kept' | 'taken' | 'released'
+
+export type Reader = {
+  /** The message begins: the namespace of its document, and the element within it. */
+  readonly began: (namespace: string, message: Node) => void
+  readonly opened?: (node: Node) => void
+  readonly ended: (node: Node) => Ended
+}
+
+type Tree = {
+  readonly reader: Reader
+  readonly limits: Limits
+  readonly open: Node[]
+  namespace: string | undefined
+  /** How many elements are open within one that is left out. */
+  skipped: number
+  hasDocument: boolean
+  elements: number
+  chars: number
+}
+
+const unheld: Node[] = []
+const leftOut = 'SplmtryData'
+
+export const pathOf = ({ name, parent }: Node): string => (parent ? `${pathOf(parent)}/${name}` : name)
+
+export function refuseAt(node: Node, message: string, code: ProblemCode = 'not_in_schema'): never {
+  throw new MessageProblem(code, message, { path: pathOf(node), line: node.line })
+}
+
+function opened(tree: Tree, tag: Tag, line: number): void {
+  const { open, reader, limits } = tree
+  if (tree.skipped > 0) {
+    tree.skipped += 1
+    return
+  }
+  const parent = open.at(-1)
+  if (parent === undefined && tag.local !== 'Document') return
+  const node: Node = {
+    name: tag.local,
+    line,
+    parent,
+    attributes: tag.attributes,
+    text: '',
+    children: unheld,
+    elementsBefore: tree.elements,
+    charsBefore: tree.chars,
+  }
+  if (parent === undefined) {
+    if (tree.hasDocument) refuseAt(node, 'the file has more than one document')
+    tree.hasDocument = true
+    tree.namespace = tag.namespace
+  } else if (tag.namespace !== tree.namespace || tag.local === leftOut) {
+    tree.skipped = 1
+    return
+  } else {
+    if (!isBlank(parent.text)) refuseAt(parent, `${parent.name} has text beside elements`)
+    if (parent.children === unheld) parent.children = [node]
+    else parent.children.push(node)
+  }
+  open.push(node)
+  tree.elements += 1
+  if (tree.elements > limits.elementsMax) refuseAt(node, `more than ${limits.elementsMax} elements`, 'too_large')
+  if (open.length === 2) reader.began(tree.namespace ?? '', node)
+  reader.opened?.(node)
+}
+
+function addText(tree: Tree, text: string): void {
+  const node = tree.open.at(-1)
+  if (tree.skipped > 0 || node === undefined) return
+  if (node.children !== unheld) {
+    if (!isBlank(text)) refuseAt(node, `${node.name} has text beside elements`)
+    return
+  }
+  node.text = node.text === '' ? text : node.text + text
+  tree.chars += text.length
+  const { textMax, recordCharsMax } = tree.limits
+  if (node.text.length > textMax) refuseAt(node, `a text has more than ${textMax} characters`, 'too_large')
+  if (tree.chars > recordCharsMax) refuseAt(node, `texts have more than ${recordCharsMax} characters`, 'too_large')
+}
+
+function closed(tree: Tree): void {
+  if (tree.skipped > 0) {
+    tree.skipped -= 1
+    return
+  }
+  const node = tree.open.pop()
+  if (node === undefined) return
+  const left = tree.reader.ended(node)
+  if (left === 'kept') return
+  node.parent?.children.pop()
+  tree.elements = node.elementsBefore
+  if (left === 'released') tree.chars = node.charsBefore
+}
+
+/** Reads the source to its end. Pauses after each part of it, so that the caller passes on what the reader has found. */
+export async function* readTree(source: Source, reader: Reader, limits: Limits): AsyncGenerator<void> {
+  const tree: Tree = {
+    reader,
+    limits,
+    open: [],
+    namespace: undefined,
+    skipped: 0,
+    hasDocument: false,
+    elements: 0,
+    chars: 0,
+  }
+  const handler: Handler = {
+    open: (tag, line) => opened(tree, tag, line),
+    text: (text) => addText(tree, text),
+    close: () => closed(tree),
+  }
+  const scanner = createScanner(handler, limits)
+  for await (const text of decoded(source, limits, scanner.where)) {
+    scanner.write(text)
+    yield
+  }
+  scanner.end()
+  if (!tree.hasDocument)
+    throw new MessageProblem('unknown_message', 'the file has no element Document', { path: '', line: 1 })
+  yield
+}
