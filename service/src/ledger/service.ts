@@ -20,6 +20,8 @@ export type Ledger = Entries &
     readonly balances: (tx: Tx, partnerId: string) => Promise<readonly Balance[]>
     /** What the accounts `fx` of all partners hold together: above zero what the operator has bought, below what it owes. */
     readonly positions: (tx: Tx) => Promise<readonly store.PositionRow[]>
+    /** What the settlement accounts of connectors and `suspense` of all partners stand at together. */
+    readonly connectorTotals: (tx: Tx) => Promise<readonly store.ConnectorTotal[]>
   }
 
 export function createLedger({ clock }: { readonly clock: Clock }): Ledger {
@@ -28,6 +30,7 @@ export function createLedger({ clock }: { readonly clock: Clock }): Ledger {
     ...history,
     ...periodReader,
     positions: store.positions,
+    connectorTotals: store.connectorTotals,
     balances: async (tx, partnerId) =>
       (await store.balances(tx, partnerId)).map(({ id, currency, posted, reserved }) => ({
         id,

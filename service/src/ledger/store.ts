@@ -175,3 +175,19 @@ export function positions(tx: Tx): Promise<readonly PositionRow[]> {
     ),
   )
 }
+
+export type ConnectorTotal = { readonly name: AccountName; readonly currency: Currency; readonly posted: Minor }
+
+/** The accounts `settlement.<connector>` and `suspense` of all partners together. */
+export function connectorTotals(tx: Tx): Promise<readonly ConnectorTotal[]> {
+  return tx.rows<ConnectorTotal>(
+    acrossPartners(
+      'adds up what the ledger says that banks hold, for reconciliation, by indexes of those accounts',
+      sql`/* ledger.connectorTotals */
+        select name, currency, sum(posted)::bigint as posted from ledger.accounts
+        where name like 'settlement.%' group by name, currency
+        union all
+        select name, currency, sum(posted)::bigint from ledger.accounts where name = 'suspense' group by name, currency`,
+    ),
+  )
+}

@@ -3,7 +3,7 @@
  * connectors.
  *
  * Tables: rails.sandbox_*, the records of the sandbox bank and the simulated chain; rails.chain_*, those
- * of chain connectors. Every connector guarantees: `instruct` is idempotent by the instruction's id, `find` reports whether an
+ * of chain connectors; rails.iso_*, those of banks by files. Every connector guarantees: `instruct` is idempotent by the instruction's id, `find` reports whether an
  * instruction arrived, and the bank repeats a notification until it is acknowledged. A new connector: docs/guides/connectors.md.
  */
 export {
@@ -14,11 +14,14 @@ export {
   type Connector,
   type ConnectorLimits,
   type Credit,
+  type Debit,
+  type DebitReason,
   type IncomingDebtor,
   type Instruction,
   type InstructionKey,
   type InstructionOutcome,
   type Money,
+  type Oddity,
   type PayerOrigin,
 } from './port.ts'
 export { addressProblem, checksummed } from './evm/address.ts'
@@ -40,7 +43,21 @@ export type { SimulatedChain } from './evm/simulated/chain.ts'
 export { receivedOn } from './evm/store-chain.ts'
 export { sealedChainKeys, sealedTravelRules } from './evm/store-sealed.ts'
 export { travelRuleOf } from './evm/travel-rule.ts'
+export { type BanksObserver, createIsoBanks, type IsoBanks } from './iso20022/banks.ts'
+export { bankProblem } from './iso20022/check.ts'
+export { isIsoConnectorId } from './iso20022/deps.ts'
+export { recallReasons } from './iso20022/recalls.ts'
+export { type BankConfig } from './iso20022/settings.ts'
 export { type ChooseConnector, createChooseConnector } from './rules.ts'
 export { type BankStep, debtorOf, payerSteps, sandboxBankCountries } from './sandbox/script.ts'
+export {
+  type BankEntry,
+  type BankInstruction,
+  type BankStatement,
+  type BooksAccount,
+  createIsoBooks,
+  type IsoBooks,
+  type PendingReport,
+} from './iso20022/books.ts'
 export { createSandboxBank, type SandboxBank, sandboxConnectorId } from './sandbox/service.ts'
 export { railsSettings } from './settings.ts'

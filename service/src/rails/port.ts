@@ -22,11 +22,12 @@ export type Instruction = {
 }
 
 /**
- * Accepted: on a blockchain with the hash of the transaction. Refused: `details` is a sentence for the partner, `reasonCode` the bank's own code
+ * Accepted: on a blockchain with the hash of the transaction. `notBefore`: the connector keeps the instruction and has not handed it to the
+ * bank; it is asked again (`find`) at that time. Refused: `details` is a sentence for the partner, `reasonCode` the bank's own code
  * (ISO 20022 ExternalStatusReason1Code).
  */
 export type Acknowledgement =
-  | { readonly accepted: true; readonly transactionHash?: string }
+  | { readonly accepted: true; readonly transactionHash?: string; readonly notBefore?: Date }
   | {
       readonly accepted: false
       readonly errorKey: ErrorKey
@@ -91,7 +92,38 @@ export type BankNotification = { readonly partnerId: string; readonly id: string
   | ({ readonly kind: 'credit.booked' } & Credit)
   /** The money of a credit is gone: the bank cancelled its booking, or the blockchain dropped the block. `subjectId`: the credit. */
   | { readonly kind: 'credit.reversed'; readonly money: Money; readonly details: string }
+  | ({ readonly kind: 'debit.booked' } & Debit)
+  /** What the bank sent does not fit, and no money moved by it. `details`: a sentence for the operator. */
+  | { readonly kind: 'oddity'; readonly what: Oddity; readonly details: string }
 )
+
+/** Money that left an account of ours, and that no instruction explains. A person decides what it was. */
+export type Debit = {
+  readonly why: DebitReason
+  readonly account: string
+  readonly money: Money
+  readonly details: string
+}
+/** `bank_fee`: the bank's charges. `doubled`: it executed an instruction again. `unknown_debit`: nothing we know. */
+export type DebitReason = 'bank_fee' | 'doubled' | 'unknown_debit'
+
+/**
+ * `file_unreadable`: not a message, or not whole. `file_refused`: the bank refused a whole file of ours. `message_differs`: a known
+ * message id with other contents. `statement_gap`, `statement_overlap`: the numbers or balances of statements do not join.
+ * `sum_differs`: control sums, counts or balances of a message do not fit its entries. `payment_missing`: the bank says nothing
+ * about an instruction for too long. `foreign_currency`: an entry in a currency that is not carried. `entry_unclear`: an entry that
+ * cannot be taken apart.
+ */
+export type Oddity =
+  | 'file_unreadable'
+  | 'file_refused'
+  | 'message_differs'
+  | 'statement_gap'
+  | 'statement_overlap'
+  | 'sum_differs'
+  | 'payment_missing'
+  | 'foreign_currency'
+  | 'entry_unclear'
 
 /** What a connector's bank takes. The settlement worker keeps to it. */
 export type ConnectorLimits = {

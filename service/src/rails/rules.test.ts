@@ -34,7 +34,7 @@ test('a chain carries tokens only, and a bank none', () => {
 
 for (const [text, reason] of [
   ['Swift', /must be rules such as Swift\/USD=none/],
-  ['Swift=bank', /with a connector of sandbox, none, sandbox-chain/],
+  ['Swift=bank', /with a connector of sandbox, none, iso20022, iso20022-<name>, sandbox-chain/],
   ['Swift=none=none', /must be rules/],
   ['=none', /: {2}is none of them|must name rails/],
   ['swift=none', /swift is none of them/],

@@ -2,6 +2,8 @@ import { type Rail, transactions } from '@partner-payments/wire'
 import { type Currency, integer, isCurrency, type Mode, oneOf, refuseSetting, type Settings } from '../kernel/index.ts'
 import { isChainConnectorId } from './evm/chains.ts'
 import { evmSettings } from './evm/settings.ts'
+import { isIsoConnectorId } from './iso20022/deps.ts'
+import { isoSettings } from './iso20022/settings.ts'
 import type { ConnectorRule } from './rules.ts'
 
 const connectorIds = ['sandbox', 'none'] as const
@@ -21,11 +23,11 @@ function readPart(part: string): Omit<ConnectorRule, 'connector'> {
 
 function readRule(text: string): ConnectorRule {
   const [left = '', right, ...rest] = text.split('=')
-  const isChain = right !== undefined && isChainConnectorId(right)
-  const connector = isChain ? right : connectorIds.find((id) => id === right)
+  const isConfigured = right !== undefined && (isChainConnectorId(right) || isIsoConnectorId(right))
+  const connector = isConfigured ? right : connectorIds.find((id) => id === right)
   if (connector === undefined || rest.length > 0)
     return refuseSetting(
-      `must be rules such as Swift/USD=none, with a connector of ${connectorIds.join(', ')}, sandbox-chain, evm-<chain id>`,
+      `must be rules such as Swift/USD=none, with a connector of ${connectorIds.join(', ')}, iso20022, iso20022-<name>, sandbox-chain, evm-<chain id>`,
     )
   const parts = left.split('/').map(readPart)
   const rule = Object.assign({}, ...parts) as Omit<ConnectorRule, 'connector'>
@@ -43,9 +45,12 @@ export const railsSettings = {
   },
   RAIL: {
     default: 'sandbox; none in production',
-    description: '`sandbox` or `none`: the bank connector that carries payouts for which no rule of RAIL_RULES matches',
-    read: (value: string | undefined, mode: Mode) =>
-      oneOf(connectorIds, mode === 'sandbox' ? 'sandbox' : 'none')(value),
+    description:
+      '`sandbox`, `none`, or a bank of ISO20022_BANKS (`iso20022`, `iso20022-<name>`): the bank connector that carries payouts for which no rule of RAIL_RULES matches',
+    read: (value: string | undefined, mode: Mode): string =>
+      value !== undefined && isIsoConnectorId(value)
+        ? value
+        : oneOf([...connectorIds, 'iso20022'], mode === 'sandbox' ? 'sandbox' : 'none')(value),
   },
   RAIL_RULES: {
     default: '',
@@ -60,4 +65,5 @@ export const railsSettings = {
     read: integer(0, 3_600_000, 500),
   },
   ...evmSettings,
+  ...isoSettings,
 } as const satisfies Settings

@@ -5,7 +5,7 @@ import { rawNumber } from '@partner-payments/wire'
 import { addPartner, createTestService, ip, pay, type Service } from '../../../test/support/composition.ts'
 import { until } from '../../../test/support/until.ts'
 import { Unreachable } from '../api/index.ts'
-import { newId, secondMs } from '../kernel/index.ts'
+import { hourMs, newId, secondMs } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
 import type { Connector, Instruction } from '../rails/index.ts'
 import { startSettlement, submitDuePayouts } from './index.ts'
@@ -143,4 +143,34 @@ test('an answer with another number of outcomes is a defect, and changes no payo
   await submitDuePayouts({ ...service.settlement, connectors: [short] })
   const { status, sendAttempts } = await service.payouts.get(partner.partnerId, dollars.id)
   assert.deepEqual([status, sendAttempts], ['Processing', 1])
+})
+
+test('a payout that its connector keeps is no failure: it is asked about at that time, and then it is sent', async () => {
+  const opensAt = new Date(service.clock.now().getTime() + 12 * hourMs)
+  const keeping: Connector = {
+    ...hanging.connector,
+    instruct: (instructions) => Promise.resolve(instructions.map(() => ({ accepted: true, notBefore: opensAt }))),
+    find: (keys) =>
+      Promise.resolve(
+        keys.map(() => ({ accepted: true, ...(service.clock.now() < opensAt ? { notBefore: opensAt } : {}) })),
+      ),
+  }
+  const settlement = { ...service.settlement, connectors: [keeping] }
+  const partner = await addDollarPartner()
+  const { id } = await partner.payDollars()
+  while ((await submitDuePayouts(settlement)) > 0);
+  const stand = async () => {
+    const { status, sendAttempts } = await service.payouts.get(partner.partnerId, id)
+    return [status, sendAttempts]
+  }
+  assert.deepEqual(await stand(), ['Processing', 1])
+  const aged = async () =>
+    (await service.payouts.oldestUnfinished([partner.partnerId])).find((age) => age.status === 'Processing')?.ageMs
+  assert.equal(await aged(), 0, 'it waits on purpose')
+  service.clock.advance(11 * hourMs)
+  await submitDuePayouts(settlement)
+  assert.deepEqual(await stand(), ['Processing', 1], 'not asked about yet')
+  service.clock.advance(2 * hourMs)
+  while ((await submitDuePayouts(settlement)) > 0);
+  assert.deepEqual(await stand(), ['Sent', 2])
 })

@@ -1,5 +1,5 @@
 /** What the settlement worker is composed of. */
-import type { Cases } from '../cases/index.ts'
+import type { Cases, Returns } from '../cases/index.ts'
 import type { Log } from '../kernel/index.ts'
 import type { Deposits } from '../modules/deposits/index.ts'
 import type { Payouts } from '../modules/payouts/index.ts'
@@ -12,6 +12,7 @@ export type SettlementDeps = {
   readonly payouts: Payouts
   readonly deposits: Deposits
   readonly cases: Pick<Cases, 'open'>
+  readonly returns: Pick<Returns, 'claim' | 'accepted' | 'refused' | 'postponed' | 'reported'>
   readonly isPartner: (partnerId: string) => Promise<boolean>
   readonly partnerIds: () => Promise<readonly string[]>
   readonly idleMs: number

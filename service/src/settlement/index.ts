@@ -2,16 +2,26 @@
  * Settlement: submits payouts to a bank and processes bank notifications. It calls the verbs of the payouts and deposits
  * modules and owns no tables; a claim is a column of the payout. Design and invariants: README.md in this folder.
  */
-import { type Loop, startLoop } from '../kernel/index.ts'
+import { type Loop, secondMs, startLoop } from '../kernel/index.ts'
 import type { Connector } from '../rails/index.ts'
 import { agesIdleMs, createAgeWatch } from './ages.ts'
 import type { SettlementDeps, SettlementObserver } from './deps.ts'
 import { createSubmitter, submitDuePayouts } from './instructions.ts'
+import { sendDueReturns } from './returns.ts'
 import { processBankNotifications, processNotificationsOf, type RetryPauses } from './notifications.ts'
 
-export { processBankNotifications, type RetryPauses, type SettlementDeps, type SettlementObserver, submitDuePayouts }
+export {
+  processBankNotifications,
+  type RetryPauses,
+  sendDueReturns,
+  type SettlementDeps,
+  type SettlementObserver,
+  submitDuePayouts,
+}
 
 const expiredDepositsPerStepMax = 100
+/** Returns are few, and no caller waits for them. */
+const returnsIdleMs = secondMs
 
 /** Every connector has loops of its own, so that one that hangs holds up no other. */
 export function startSettlement(deps: SettlementDeps): readonly Loop[] {
@@ -35,6 +45,12 @@ function startConnector(deps: SettlementDeps, connector: Connector): readonly Lo
       idleMs,
       log,
       step: () => processNotificationsOf(deps, connector, retryPauses),
+    }),
+    startLoop({
+      name: `settlement.returns.${connector.id}`,
+      idleMs: returnsIdleMs,
+      log,
+      step: () => sendDueReturns(deps, connector),
     }),
   ]
 }

@@ -124,10 +124,27 @@ async function apply(
   const { kind, partnerId } = notification
   if (kind === 'credit.booked') return deps.deposits.processCredit(connector, notification)
   if (kind === 'credit.reversed') return deps.deposits.processReversal(connector, notification)
-  return { applied: await applyToSubject(deps, connector, notification), partnerId }
+  // Whatever these are about, they are for a person.
+  if (kind === 'debit.booked' || kind === 'oddity') return { applied: 'unknown', partnerId }
+  const applied = await applyToSubject(deps, connector, notification)
+  return { applied: applied === 'unknown' ? await applyToReturn(deps, connector, notification) : applied, partnerId }
 }
 
-type OfSubject = Exclude<BankNotification, { readonly kind: `credit.${string}` }>
+/** What is no payout may be the return of a case's money. */
+async function applyToReturn(
+  { returns }: SettlementDeps,
+  connector: string,
+  notification: OfSubject,
+): Promise<Applied> {
+  const { kind, partnerId, id, subjectId } = notification
+  if (kind !== 'payout.settled' && kind !== 'payout.rejected' && kind !== 'payout.returned') return 'unknown'
+  if (!isUuid(subjectId) || !isUuid(partnerId)) return 'unknown'
+  const { money } = notification
+  const told = 'errorKey' in notification ? { details: withCode(notification).details } : {}
+  return returns.reported({ kind, partnerId, id, subjectId, connector, ...(money ? { money } : {}), ...told })
+}
+
+type OfSubject = Exclude<BankNotification, { readonly kind: `credit.${string}` | 'debit.booked' | 'oddity' }>
 
 async function applyToSubject(
   { payouts, deposits }: SettlementDeps,

@@ -7,7 +7,7 @@ import { type Caller, createCursors } from '../api/index.ts'
 import { createManualClock } from '../../../test/support/clock.ts'
 import { createLog, createSealer, newId, randomBytes } from '../kernel/index.ts'
 import { createAccess } from '../access/index.ts'
-import { createCases } from '../cases/index.ts'
+import { createCases, createReturns } from '../cases/index.ts'
 import { createLedger } from '../ledger/index.ts'
 import { createEventOutbox } from '../events/index.ts'
 import { createDatabase, sql } from '../postgres/index.ts'
@@ -58,6 +58,7 @@ const settlement = {
   payouts,
   deposits,
   cases,
+  returns: createReturns({ db, clock, ledger, record: cases.record }),
   isPartner,
   partnerIds: () => access.partnerIds(db),
   idleMs: 1,

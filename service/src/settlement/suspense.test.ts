@@ -280,18 +280,44 @@ test('a credit for another amount than expected fails the deposit, and the money
   await checkLedger(partnerId)
 })
 
-const decide = (partnerId: string, id: string, action: CaseAction, toPartnerId = partnerId) =>
-  service.db.transaction((tx) =>
-    service.cases.resolve(tx, {
-      partnerId,
-      id,
-      action,
-      staff: 'ada',
-      note: 'asked the bank',
-      toPartnerId,
-      credit: (joined, money) => service.deposits.creditPartner(joined, toPartnerId, money, 'NotDefined'),
-    }),
-  )
+const operatorCase = async (subject: string) => {
+  const found = (await casesOf(operatorPartnerId)).find((row) => row.subject === subject)
+  assert.ok(found, 'a case is open')
+  return found
+}
+
+for (const why of ['bank_fee', 'doubled', 'unknown_debit'] as const)
+  test(`money that left without an instruction is owed by suspense, with a case: ${why}`, async () => {
+    const subjectId = newId()
+    const account = 'DE89370400440532013000'
+    const debit = { kind: 'debit.booked', why, account, money: euros(123n), details: 'The bank took 1.23.' } as const
+    const told = await report({ ...debit, partnerId: operatorPartnerId, subjectId })
+    assert.ok(told.acknowledged)
+    const { kind, booked } = await operatorCase(subjectId)
+    assert.deepEqual([kind, booked], [why, -123n])
+    assert.ok((await report({ ...debit, partnerId: operatorPartnerId, subjectId }, told.id)).acknowledged)
+    const repeated = (await casesOf(operatorPartnerId)).filter((row) => row.subject === subjectId)
+    assert.equal(repeated.length, 1, 'a repetition opens no second case')
+    await checkLedger(operatorPartnerId)
+  })
+
+test('what does not fit and moved no money is a case without money', async () => {
+  const subjectId = newId()
+  const oddity = { kind: 'oddity', what: 'file_unreadable', details: 'The file ends in the middle.' } as const
+  await report({ ...oddity, partnerId: operatorPartnerId, subjectId })
+  const { kind, booked, report: told } = await operatorCase(subjectId)
+  assert.deepEqual([kind, booked], ['file_unreadable', null])
+  assert.match(told, /The file ends in the middle/)
+})
+
+/** One person proposes it, another one approves. */
+const decide = async (partnerId: string, id: string, action: CaseAction, toPartnerId = partnerId) => {
+  const key = { partnerId, id }
+  const { db, decisions } = service
+  const proposed = { ...key, action, staff: 'ada', note: 'asked the bank', toPartnerId }
+  const { resolution } = await db.transaction((tx) => decisions.propose(tx, proposed))
+  if (resolution === null) await db.transaction((tx) => decisions.approve(tx, { ...key, staff: 'grace' }))
+}
 
 test('a late credit of an expired deposit is credited by the operator, once, also by two at the same time', async () => {
   const { partnerId, subjectId, status } = await openDeposit('expired')

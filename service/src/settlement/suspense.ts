@@ -1,5 +1,5 @@
 /** Reports of a bank that fit nothing we know: their money goes to suspense, with a case. */
-import { operatorPartnerId } from '../cases/index.ts'
+import { type CaseKind, operatorPartnerId } from '../cases/index.ts'
 import { isUuid } from '../kernel/index.ts'
 import type { BankNotification, Money } from '../rails/index.ts'
 import type { Source } from './deps.ts'
@@ -13,7 +13,7 @@ export async function openCase(
   const { partnerId, id: notificationId, subjectId: subject } = notification
   const opened = await cases.open({
     partnerId: isUuid(partnerId) && (await isPartner(partnerId)) ? partnerId : operatorPartnerId,
-    kind: why === 'unknown' ? 'unknown_payment' : 'contradiction',
+    kind: kindOf(notification, why),
     connector: connector.id,
     notificationId,
     subject,
@@ -24,12 +24,19 @@ export async function openCase(
   return opened ? 'case' : 'duplicate'
 }
 
+function kindOf(notification: BankNotification, why: 'contradiction' | 'unknown'): CaseKind {
+  if (notification.kind === 'debit.booked') return notification.why
+  if (notification.kind === 'oddity') return notification.what
+  return why === 'unknown' ? 'unknown_payment' : 'contradiction'
+}
+
 /** What the report does to the account at the bank: money that came in, or below zero, money that left. */
 function cashOf(notification: BankNotification): Money | null {
   switch (notification.kind) {
     case 'payout.settled':
       return notification.money === undefined ? null : negative(notification.money)
     case 'credit.reversed':
+    case 'debit.booked':
       return negative(notification.money)
     case 'payout.rejected':
     case 'payout.returned':
@@ -40,6 +47,7 @@ function cashOf(notification: BankNotification): Money | null {
     case 'deposit.submitted':
     case 'deposit.accepted':
     case 'deposit.failed':
+    case 'oddity':
       return null
   }
 }

@@ -3,8 +3,8 @@
  * deposit by its creditor reference pays that one. Any other credit becomes a deposit of the owner of the account.
  */
 import type { PaymentMethod, Rail } from '@partner-payments/wire'
-import { isFiat, newId, partnerKey, present } from '../../kernel/index.ts'
-import type { Applied } from '../../lifecycle/index.ts'
+import { firstIdOf, isFiat, newId, partnerKey, present } from '../../kernel/index.ts'
+import type { Advanced, Applied } from '../../lifecycle/index.ts'
 import { createBatcher, type Tx, withoutTransaction } from '../../postgres/index.ts'
 import type { BankNotification, Money } from '../../rails/index.ts'
 import type { NewEvent } from '../../events/index.ts'
@@ -16,6 +16,7 @@ import type { CreditOfDeposit } from './progress.ts'
 import { createReverse, type ReversalNotification } from './reversals.ts'
 import { creditorReferenceIn } from './rules.ts'
 import * as store from './store.ts'
+import * as matchingStore from './store-matching.ts'
 
 export type CreditNotification = Extract<BankNotification, { readonly kind: 'credit.booked' }>
 export type Credits = {
@@ -23,6 +24,25 @@ export type Credits = {
   readonly processCredit: (connector: string, notification: CreditNotification) => Promise<CreditApplied>
   /** Undefined: the partner has no deposit of this credit. */
   readonly moneyOfCredit: (tx: Tx, partnerId: string, connector: string, creditId: string) => Promise<Money | undefined>
+  /**
+   * Credits money whose owner an operator has found out, in the caller's transaction: a deposit as of any credit. False: the owner
+   * has it already. Refuses: not_found (customerId).
+   */
+  readonly creditOwner: (
+    tx: Tx,
+    connector: string,
+    owner: AccountOwner,
+    notification: CreditNotification,
+  ) => Promise<boolean>
+  /** Those of the credits whose money a partner has got. */
+  readonly creditsCompleted: typeof matchingStore.creditsCompleted
+  /** Deposits of a partner with this amount that are not paid, made since a time, newest first. */
+  readonly waitingOfAmount: (
+    tx: Tx,
+    partnerId: string,
+    money: Money,
+    since: Date,
+  ) => Promise<readonly matchingStore.WaitingDeposit[]>
   /** Takes the money of a credit back and records a case. `unknown`: no deposit was made of the credit. */
   readonly processReversal: (connector: string, notification: ReversalNotification) => Promise<CreditApplied>
 }
@@ -34,11 +54,18 @@ type Booking = {
   readonly notification: CreditNotification
 }
 
+const waitingMax = 100
 const creditsPerBatchMax = 512
 const batchesUnderWayMax = 2
 
-export function createCredits(deps: DepositsDeps, apply: (trigger: CreditOfDeposit) => Promise<Applied>): Credits {
-  const { db } = deps
+/** The two ways to apply a credit: with others in a transaction of their own, or in the caller's. */
+type Apply = {
+  readonly inBatches: (trigger: CreditOfDeposit) => Promise<Applied>
+  readonly inTransaction: (tx: Tx, triggers: readonly CreditOfDeposit[]) => Promise<readonly Advanced[]>
+}
+
+export function createCredits(deps: DepositsDeps, apply: Apply): Credits {
+  const { db, customers } = deps
   const locate = createBatcher({
     db: withoutTransaction(db),
     work: (tx: Tx, notifications: readonly CreditNotification[]) => locateAll(deps, tx, notifications),
@@ -56,21 +83,38 @@ export function createCredits(deps: DepositsDeps, apply: (trigger: CreditOfDepos
   })
   return {
     processCredit: async (connector, notification) => {
-      const { id, subjectId: creditId, money, debtor, transactionHash } = notification
-      if (money.amount <= 0n) return { applied: 'contradiction', partnerId: notification.partnerId }
+      if (notification.money.amount <= 0n) return { applied: 'contradiction', partnerId: notification.partnerId }
       const located = await locate(notification)
       if (located === undefined) return { applied: 'unknown', partnerId: notification.partnerId }
-      const { partnerId, id: subjectId } =
+      const key =
         'deposit' in located
           ? located.deposit
           : { ...located.owner, id: await book({ connector, owner: located.owner, notification }) }
-      const hash = transactionHash === undefined ? {} : { transactionHash }
-      const trigger = { kind: 'credit', connector, partnerId, id, subjectId, creditId, money, debtor, ...hash } as const
-      return { applied: await apply(trigger), partnerId }
+      return { applied: await apply.inBatches(creditOf(connector, key, notification)), partnerId: key.partnerId }
     },
+    creditOwner: async (tx, connector, { partnerId, customerId }, notification) => {
+      const customer = customerId === null ? undefined : await customers.find(tx, partnerId, customerId)
+      const owner = { partnerId, customerId: customer?.id ?? null }
+      const [id] = await bookAll(deps, tx, [{ connector, owner, notification }])
+      const key = { partnerId, id: present(id, 'a booking has an id') }
+      const [applied] = await apply.inTransaction(tx, [creditOf(connector, key, notification)])
+      return applied === true
+    },
+    creditsCompleted: matchingStore.creditsCompleted,
+    waitingOfAmount: (tx, partnerId, money, since) =>
+      matchingStore.waitingOfAmount(tx, partnerId, { ...money, after: firstIdOf(since), rowsMax: waitingMax }),
     moneyOfCredit: store.moneyOfCredit,
     processReversal: createReverse(deps),
   }
+}
+
+function creditOf(
+  connector: string,
+  { partnerId, id: subjectId }: store.DepositKey,
+  { id, subjectId: creditId, money, debtor, transactionHash }: CreditNotification,
+): CreditOfDeposit {
+  const hash = transactionHash === undefined ? {} : { transactionHash }
+  return { kind: 'credit', connector, partnerId, id, subjectId, creditId, money, debtor, ...hash }
 }
 
 /** A reference counts where the account is the same partner's, or not ours: a payer may not choose whose money it is. */

@@ -98,7 +98,7 @@ export function createDeposits(deps: DepositsDeps): Deposits {
   const applyBatch = createApplyBatch(deps)
   const apply = applyInBatches({ db, work: applyBatch })
   return {
-    ...createCredits(deps, apply),
+    ...createCredits(deps, { inBatches: apply, inTransaction: applyBatch }),
     open: async (deposit, opened) => {
       const { partnerId, operation, idempotencyKey } = deposit
       const customer = await customers.find(db, partnerId, deposit.customerRef, '/customerId')

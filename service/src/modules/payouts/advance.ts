@@ -23,6 +23,7 @@ export type Failure = { readonly errorKey: ErrorKey; readonly details: string }
 /** What a worker does under its lease. Changes nothing once another worker has the lease. */
 type UnderLease =
   | { readonly kind: 'attempt' | 'unreachable' }
+  | { readonly kind: 'kept'; readonly until: Date }
   | { readonly kind: 'accepted'; readonly transactionHash?: string }
   | { readonly kind: 'refused'; readonly failure: Failure }
 /** What the bank reports. The status of the payout decides whether it applies. */
@@ -168,11 +169,12 @@ function changeOf(transit: PayoutMove, now: Date): store.PayoutChange {
   }
 }
 
-/** An attempt keeps the lease, and an unreachable bank makes the payout due again. Every other transition ends both. */
+/** An attempt keeps the lease. After an unreachable bank, or one that opens later, the payout is due again. All else ends both. */
 function scheduleOf({ row, trigger }: PayoutMove, now: Date) {
   const { sendAttempts } = row
   if (trigger.kind === 'attempt')
     return { leaseId: trigger.leaseId, dueAt: after(now, leaseMs), sendAttempts: sendAttempts + 1 }
+  if (trigger.kind === 'kept') return { leaseId: null, dueAt: trigger.until, sendAttempts }
   const dueAt = trigger.kind === 'unreachable' ? after(now, retryDelayAfter(sendAttempts)) : null
   return { leaseId: null, dueAt, sendAttempts }
 }

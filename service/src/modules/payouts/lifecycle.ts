@@ -32,9 +32,10 @@ export const payoutLifecycle = createLifecycle({
     retry: {
       from: ['Processing'],
       to: 'Processing',
-      cause: 'The worker records a further attempt, or that the bank was unreachable.',
+      cause:
+        'The worker records a further attempt, that the bank was unreachable, or that its connector keeps the instruction until a later time.',
       by: ['worker'],
-      on: ['attempt', 'unreachable'],
+      on: ['attempt', 'unreachable', 'kept'],
       steps: [],
     },
     cancel: {

@@ -3,7 +3,7 @@
  * past its lease changes nothing. A bank notification needs no lease: the status of the payout decides whether it applies.
  * Concurrent calls share a transaction (`advance.ts`).
  */
-import { after, newId, nilId } from '../../kernel/index.ts'
+import { after, type Currency, firstIdOf, type Minor, minuteMs, newId, nilId, present } from '../../kernel/index.ts'
 import {
   type Applied,
   applyInBatches,
@@ -11,11 +11,14 @@ import {
   type OldestUnfinished,
   type Unfinished,
 } from '../../lifecycle/index.ts'
+import type { Tx } from '../../postgres/index.ts'
 import type { Acknowledgement } from '../../rails/index.ts'
 import { type BankReport, createAdvance, type Failure, type PayoutTrigger, readInstructions } from './advance.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { leaseMs, payoutAgeLimitsMs, payoutLifecycle } from './lifecycle.ts'
+import { instructionIdOf, type PayoutStatus } from './rules.ts'
 import * as store from './store.ts'
+import * as matchingStore from './store-matching.ts'
 
 export type PayoutClaim = store.PayoutRow & { readonly leaseId: string }
 
@@ -42,7 +45,10 @@ type Sending = {
    * Answers undefined when the lease is lost.
    */
   readonly recordAttempt: (claim: PayoutClaim) => Promise<PayoutClaim | undefined>
-  /** Processing -> Sent or Failed, as the bank has answered. Changes nothing when the lease is lost. */
+  /**
+   * Processing -> Sent or Failed, as the bank has answered; due again later if the connector keeps it until then. Changes
+   * nothing when the lease is lost.
+   */
   readonly recordAcknowledgement: (claim: PayoutClaim, acknowledgement: Acknowledgement) => Promise<void>
   /**
    * Fails the payout after many attempts, and answers whether it did. The caller has asked the bank before this attempt,
@@ -73,15 +79,79 @@ type Cancelling = {
   readonly cancelPending: (partnerId: string, payoutId: string) => Promise<boolean>
 }
 
-export type Progress = Claiming & Sending & Settling & Cancelling
+type Matching = {
+  /**
+   * What an operator has found out about money: it paid this payout, or came back from it. As a report of the bank, in the caller's
+   * transaction. `payoutId`: of the payout, or of its instruction.
+   */
+  readonly matched: (
+    tx: Tx,
+    matching: {
+      readonly partnerId: string
+      readonly payoutId: string
+      readonly report: BankReport
+      readonly returned?: Failure | undefined
+    },
+  ) => Promise<Applied>
+  /** The instruction of a payout; an id that is none of a payout is that of an instruction. */
+  readonly instructionOf: (tx: Tx, partnerId: string, payoutId: string) => Promise<string>
+  /** What became of payouts that instructions name, by the id of the instruction; unknown ones are absent. */
+  readonly statusesOf: (
+    tx: Tx,
+    keys: readonly { readonly partnerId: string; readonly instructionId: string }[],
+  ) => Promise<ReadonlyMap<string, PayoutStatus>>
+  /** Payouts of a partner with this amount, made since a time, newest first. */
+  readonly ofAmount: (
+    tx: Tx,
+    partnerId: string,
+    money: { readonly currency: Currency; readonly amount: Minor },
+    since: Date,
+  ) => Promise<readonly matchingStore.PayoutOfAmount[]>
+}
+
+const ofAmountMax = 100
+
+/** Instructions are named by their end-to-end ids. */
+async function statusesOf(
+  tx: Tx,
+  keys: readonly { readonly partnerId: string; readonly instructionId: string }[],
+): Promise<ReadonlyMap<string, PayoutStatus>> {
+  const named = keys.map(({ partnerId, instructionId: id }) => ({ partnerId, endToEndId: id.replaceAll('-', '') }))
+  const groups = tx.sharded ? [...Map.groupBy(named, ({ partnerId }) => partnerId).values()] : [named]
+  const found = new Map<string, PayoutStatus>()
+  for (const group of groups.filter(({ length }) => length > 0))
+    for (const { endToEndId, status } of await matchingStore.statusesOfInstructions(tx, group))
+      found.set(instructionIdOf({ endToEndId }), status)
+  return found
+}
+
+export type Progress = Claiming & Sending & Settling & Cancelling & Matching
 
 export function createProgress(deps: PayoutsDeps): Progress {
-  const advance = applyInBatches({ db: deps.db, read: readInstructions, work: createAdvance(deps) })
+  const work = createAdvance(deps)
+  const advance = applyInBatches({ db: deps.db, read: readInstructions, work })
   return {
     ...createClaiming(deps),
     ...createSending(advance, deps.attemptsMax),
     ...createSettling(advance),
     cancelPending: async (partnerId, payoutId) => (await advance({ partnerId, payoutId, kind: 'cancelled' })) === true,
+    statusesOf,
+    instructionOf: async (tx, partnerId, payoutId) => {
+      const row = await matchingStore.endToEndIdOf(tx, partnerId, payoutId)
+      return row === undefined ? payoutId : instructionIdOf(row)
+    },
+    ofAmount: (tx, partnerId, money, since) =>
+      matchingStore.payoutsOfAmount(tx, partnerId, { ...money, after: firstIdOf(since), rowsMax: ofAmountMax }),
+    matched: async (tx, { partnerId, payoutId: instructionId, report, returned }) => {
+      const named = { partnerId, instructionId, report }
+      const trigger: PayoutTrigger =
+        returned === undefined ? { ...named, kind: 'settled' } : { ...named, kind: 'returned', failure: returned }
+      // Deferred: the report implies an earlier transition, which was made.
+      for (;;) {
+        const [advanced] = await work(tx, [trigger], await readInstructions(tx, [trigger]))
+        if (advanced !== 'deferred') return present(advanced, 'a trigger has an answer')
+      }
+    },
   }
 }
 
@@ -94,8 +164,9 @@ function createClaiming({ db, clock }: PayoutsDeps): Claiming {
       const statuses = Object.keys(payoutAgeLimitsMs) as (keyof typeof payoutAgeLimitsMs)[]
       const rows: Unfinished[] = []
       const size = db.sharded ? 1 : partnersPerLookMax
+      const keptBeyond = after(clock.now(), keptMsMin)
       for (let from = 0; from < partnerIds.length; from += size)
-        rows.push(...(await store.oldestIn(db, partnerIds.slice(from, from + size), statuses)))
+        rows.push(...(await store.oldestIn(db, partnerIds.slice(from, from + size), statuses, keptBeyond)))
       return oldestOf(payoutLifecycle.subject, payoutAgeLimitsMs, rows, clock.now())
     },
     oldestDue: (connector, now) => store.oldestDue(db, connector, now),
@@ -125,6 +196,8 @@ function createClaiming({ db, clock }: PayoutsDeps): Claiming {
   }
 }
 
+/** A payout that is due so much later is kept by its connector: longer than every delay between attempts. */
+const keptMsMin = 10 * minuteMs
 /** Partners of one statement, which makes a look-up for each of them and each status. */
 const partnersPerLookMax = 50
 
@@ -138,9 +211,10 @@ function createSending(advance: Advance, attemptsMax: number): Sending {
       return isRecorded === true ? { ...claim, status: 'Processing', sendAttempts: claim.sendAttempts + 1 } : undefined
     },
     recordAcknowledgement: async (claim, acknowledgement) => {
-      await (acknowledgement.accepted
-        ? advance({ ...held(claim), kind: 'accepted', ...hashIn(acknowledgement) })
-        : advance({ ...held(claim), kind: 'refused', failure: acknowledgement }))
+      if (!acknowledgement.accepted) await advance({ ...held(claim), kind: 'refused', failure: acknowledgement })
+      else if (acknowledgement.notBefore !== undefined)
+        await advance({ ...held(claim), kind: 'kept', until: acknowledgement.notBefore })
+      else await advance({ ...held(claim), kind: 'accepted', ...hashIn(acknowledgement) })
     },
     failAfterLastAttempt: async (claim) => {
       if (claim.sendAttempts <= attemptsMax) return false

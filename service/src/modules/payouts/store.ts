@@ -321,11 +321,15 @@ export function listPayouts(
     order by ${byTime ? sql`created_at desc, id desc` : sql`id desc`} limit ${rowsMax}`)
 }
 
-/** The oldest payout of each of some partners in each of some statuses. On a sharded database it is called with one partner. */
+/**
+ * The oldest payout of each of some partners in each of some statuses. One that is due after `keptBeyond` counts from then: its
+ * connector keeps it on purpose. On a sharded database it is called with one partner.
+ */
 export function oldestIn(
   tx: Tx,
   partnerIds: readonly string[],
   statuses: readonly PayoutStatus[],
+  keptBeyond: Date,
 ): Promise<readonly Unfinished[]> {
   const oldest = partnerIds
     .flatMap((partnerId) =>
@@ -337,7 +341,8 @@ export function oldestIn(
     .reduce((all, one) => sql`${all}, ${one}`)
   return tx.rows<Unfinished>(
     unprepared(sql`/* payouts.oldestIn */
-    select partner_id, id, status, connector, created_at as since from payouts.payouts
+    select partner_id, id, status, connector, case when due_at > ${keptBeyond} then due_at else created_at end as since
+    from payouts.payouts
     where ${ofPartners(partnerIds)} and id = any(array[${oldest}])`),
   )
 }

@@ -4,9 +4,11 @@ import { parse } from 'csv-parse/sync'
 import { readFile } from 'node:fs/promises'
 import { reportFormats } from '../../../../wire/src/reports.ts'
 import { validateXML } from 'xmllint-wasm'
-import { addPartner, type Service, type TestPartner } from '../../../../test/support/composition.ts'
+import { addPartner, pay, type Service, type TestPartner } from '../../../../test/support/composition.ts'
 import { book, createReportService, dayBefore, now, written } from '../../../../test/support/reports.ts'
+import { dayMs } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
+import { submitDuePayouts } from '../../settlement/index.ts'
 
 let service: Service
 before(async () => {
@@ -249,4 +251,18 @@ test('a reconciliation names each difference', async () => {
     ['0.00', '1000.01', '2.50', '997.51', '0.00'],
   )
   assert.ok(rows.some(({ record, name }) => record === 'check' && name === 'all accounts add up to zero'))
+})
+
+test('a reconciliation names the payments that are at banks, also those sent before the period', async () => {
+  const partner = await addPartner(service, 1_000_000n)
+  const { partnerId } = partner
+  const { payout } = await pay(service, partner, '4001.07')
+  await submitDuePayouts(service.settlement)
+  service.clock.advance(2 * dayMs)
+  const to = now(service)
+  const rowsAt = async (from: Date, end: Date) =>
+    rowsOf((await written(service, partnerId, { kind: 'reconciliation', format: 'csv', from, to: end })).text)
+      .filter(({ record }) => record === 'in_flight')
+      .map(({ currency, count, amount, since }) => [currency, count, amount, since])
+  assert.deepEqual(await rowsAt(dayBefore(to), to), [['EUR', '1', '4001.07', payout.createdAt.toISOString()]])
 })

@@ -103,14 +103,12 @@ function createCalls(connector: () => Connector): Calls {
       const outcomes = await unlessUnreachable(inTime('instruct', (options) => by.instruct(instructions, options)))
       if (outcomes === 'unreachable') return instructions.map(() => 'unknown')
       assert.equal(outcomes.length, instructions.length, 'instruct answers one outcome for each instruction')
-      for (const outcome of outcomes) if (outcome !== 'unknown') checkAcknowledgement(outcome)
-      return outcomes
+      return outcomes.map((outcome) => (outcome === 'unknown' ? outcome : checkedAcknowledgement(outcome)))
     },
     find: async (keys) => {
       const found = await inTime('find', (options) => connector().find(keys, options))
       assert.equal(found.length, keys.length, 'find answers each key')
-      for (const acknowledgement of found) if (acknowledgement) checkAcknowledgement(acknowledgement)
-      return found
+      return found.map((acknowledgement) => acknowledgement && checkedAcknowledgement(acknowledgement))
     },
     read: async (notificationsMax = manyNotifications) => {
       const read = await inTime('notifications', (options) => connector().notifications(notificationsMax, options))
@@ -156,8 +154,15 @@ function createNotifications(
   }
 }
 
-function checkAcknowledgement(acknowledgement: Acknowledgement): void {
-  if (!acknowledgement.accepted) checkReason(acknowledgement)
+/** Without the time until which the connector keeps the instruction: for the checks it is accepted. */
+function checkedAcknowledgement(acknowledgement: Acknowledgement): Acknowledgement {
+  if (!acknowledgement.accepted) {
+    checkReason(acknowledgement)
+    return acknowledgement
+  }
+  const { notBefore, ...accepted } = acknowledgement
+  assert.ok(notBefore === undefined || notBefore instanceof Date, `notBefore is a time: ${String(notBefore)}`)
+  return accepted
 }
 
 /** A sentence, as partners and their customers read it, not the bank's own text; the bank's code stands beside it. */

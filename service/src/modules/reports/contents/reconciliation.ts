@@ -1,9 +1,10 @@
 /**
  * A reconciliation: for each currency what moved on every account, what stands in suspense with the open cases that explain
- * it, and the transactions created in the period by status. Each check that does not come out is a named difference.
+ * it, the transactions created in the period by status, and the payments that were at banks at its end. Each check that does not come
+ * out is a named difference.
  */
 import type { Cases } from '../../../cases/index.ts'
-import { amountText, type Currency, type Minor } from '../../../kernel/index.ts'
+import { amountText, type Currency, dayMs, type Minor } from '../../../kernel/index.ts'
 import type { AccountSums, Ledger } from '../../../ledger/index.ts'
 import type { Database } from '../../../postgres/index.ts'
 import type { Transactions } from '../../transactions/index.ts'
@@ -24,6 +25,7 @@ const columns: Columns = {
   expected: 'number',
   found: 'number',
   difference: 'number',
+  since: 'plain',
 }
 
 type ReconciliationDeps = {
@@ -49,14 +51,19 @@ type OpenCase = {
   readonly count: bigint
   readonly booked: Minor
 }
+/** Payments that were sent and had no end. */
+type InFlight = { readonly count: number; readonly amount: Minor; readonly since: Date }
+/** Longer than a payment is at a bank: a SEPA credit transfer takes a bank day, and a long weekend has four days without one. */
+const inFlightMsMax = 14 * dayMs
+
 type Group = { readonly category: string; readonly status: string; readonly count: number; readonly amount: Minor }
 
 export function reconciliation(deps: ReconciliationDeps, partnerId: string, head: Head): Content {
   const rows = async function* rows(): AsyncGenerator<readonly Row[]> {
     const accounts = await accountsOf(deps, partnerId, head)
     const cases = await deps.cases.openAt(deps.db, partnerId, head.period.to)
-    const groups = await groupsOf(deps, partnerId, head)
-    const used = new Set([...accounts.map(({ currency }) => currency), ...groups.keys()])
+    const { groups, inFlight } = await transactionsOf(deps, partnerId, head)
+    const used = new Set([...accounts.map(({ currency }) => currency), ...groups.keys(), ...inFlight.keys()])
     for (const currency of [...used].toSorted())
       if (head.currency === null || head.currency === currency)
         yield currencyRows(
@@ -64,6 +71,7 @@ export function reconciliation(deps: ReconciliationDeps, partnerId: string, head
           accounts.filter((account) => account.currency === currency),
           cases.filter((each) => each.currency === currency),
           groups.get(currency) ?? [],
+          inFlight.get(currency),
         )
     const withoutMoney = cases.filter(({ currency }) => currency === null)
     yield withoutMoney.map(({ kind, count }) => ({ record: 'case', name: kind, count: String(count) }))
@@ -97,33 +105,40 @@ async function accountsOf(
   )
 }
 
-/** The transactions of each currency by category and status at the end of the period. */
-async function groupsOf(
+type Found = {
+  readonly groups: ReadonlyMap<Currency, readonly Group[]>
+  readonly inFlight: ReadonlyMap<Currency, InFlight>
+}
+
+/** By currency: the transactions of the period by category and status at its end, and payments of some days before that were at banks. */
+async function transactionsOf(
   { transactions, reached }: ReconciliationDeps,
   partnerId: string,
   { period, currency }: Head,
-): Promise<ReadonlyMap<Currency, readonly Group[]>> {
+): Promise<Found> {
   const groups = new Map<Currency, Map<string, Group>>()
-  for await (const page of transactions.asOf({ partnerId, ...period, customerId: null, currency }))
-    for (const { row } of page) {
+  const inFlight = new Map<Currency, InFlight>()
+  const from = new Date(Math.min(period.from.getTime(), period.to.getTime() - inFlightMsMax))
+  for await (const page of transactions.asOf({ partnerId, from, to: period.to, customerId: null, currency }))
+    for (const { row, timeline } of page) {
+      const isAtBank = row.status === 'Pending' && timeline.some(({ step }) => step === 'Sent')
+      if (isAtBank) {
+        const { count, amount, since } = inFlight.get(row.currency) ?? { count: 0, amount: 0n, since: row.createdAt }
+        inFlight.set(row.currency, { count: count + 1, amount: amount + row.amount, since })
+      }
+      if (row.createdAt < period.from) continue
       reached(row.createdAt)
       const ofCurrency = groups.get(row.currency) ?? new Map<string, Group>()
       groups.set(row.currency, ofCurrency)
       const key = `${row.category} ${row.status}`
       const { count, amount } = ofCurrency.get(key) ?? { count: 0, amount: 0n }
-      ofCurrency.set(key, {
-        category: row.category,
-        status: row.status,
-        count: count + 1,
-        amount: amount + row.amount,
-      })
+      ofCurrency.set(key, { category: row.category, status: row.status, count: count + 1, amount: amount + row.amount })
     }
-  return new Map(
-    [...groups].map(([code, ofCurrency]) => [
-      code,
-      [...ofCurrency].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, group]) => group),
-    ]),
+  const sorted = [...groups].map(
+    ([code, ofCurrency]) =>
+      [code, [...ofCurrency].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, group]) => group)] as const,
   )
+  return { groups: new Map(sorted), inFlight }
 }
 
 function currencyRows(
@@ -131,6 +146,7 @@ function currencyRows(
   accounts: readonly Account[],
   cases: readonly OpenCase[],
   groups: readonly Group[],
+  inFlight: InFlight | undefined,
 ): readonly Row[] {
   const text = (minor: Minor) => amountText(minor, currency)
   const check = (name: string, expected: Minor, found: Minor): Row => ({
@@ -169,6 +185,7 @@ function currencyRows(
       count: String(count),
       amount: text(amount),
     })),
+    ...(inFlight === undefined ? [] : [inFlightRow(currency, inFlight)]),
     ...accounts.map(({ name, opening, credits, debits, closing }) =>
       check(`${name}: opening + credits - debits = closing`, opening + credits - debits, closing),
     ),
@@ -176,3 +193,13 @@ function currencyRows(
     check('suspense = open cases', sum(cases.map(({ booked }) => booked)), suspense?.closing ?? 0n),
   ]
 }
+
+/** `since`: when the oldest of them was created. */
+const inFlightRow = (currency: Currency, { count, amount, since }: InFlight): Row => ({
+  record: 'in_flight',
+  currency,
+  name: 'payments at banks',
+  count: String(count),
+  amount: amountText(amount, currency),
+  since: since.toISOString(),
+})

@@ -1,0 +1,47 @@
+/** Reads deposits for reconciliation: which credits the ledger has, and which deposits money might be. */
+import type { Currency, Minor } from '../../kernel/index.ts'
+import { acrossPartners, sql, type Tx } from '../../postgres/index.ts'
+import type { DepositStatus } from './rules.ts'
+
+/** Those of the credits whose money a partner has got. */
+export async function creditsCompleted(
+  tx: Tx,
+  connector: string,
+  creditIds: readonly string[],
+): Promise<readonly string[]> {
+  const rows = await tx.rows<{ creditId: string }>(
+    acrossPartners(
+      'finds the deposits of credits, whose partner the bank does not name, by an index',
+      sql`/* deposits.creditsCompleted */
+        select credit_id from deposits.deposits
+        where credit_id = any(${creditIds}::text[]) and connector = ${connector} and status = 'Completed'`,
+    ),
+  )
+  return rows.map(({ creditId }) => creditId)
+}
+
+export type WaitingDeposit = {
+  readonly partnerId: string
+  readonly id: string
+  readonly status: DepositStatus
+  readonly currency: Currency
+  readonly amount: Minor
+  readonly reference: string
+  readonly endToEndId: string
+  readonly creditorReference: string | null
+  readonly createdAt: Date
+}
+
+/** Deposits of a partner with this amount that are not paid, behind an id, newest first. */
+export function waitingOfAmount(
+  tx: Tx,
+  partnerId: string,
+  wanted: { readonly currency: Currency; readonly amount: Minor; readonly after: string; readonly rowsMax: number },
+): Promise<readonly WaitingDeposit[]> {
+  return tx.rows<WaitingDeposit>(sql`/* deposits.waitingOfAmount */
+    select partner_id, id, status, currency, amount, reference, end_to_end_id, creditor_reference, created_at
+    from deposits.deposits
+    where partner_id = ${partnerId} and currency = ${wanted.currency} and amount = ${wanted.amount} and id > ${wanted.after}::uuid
+      and status <> 'Completed'
+    order by id desc limit ${wanted.rowsMax}`)
+}
