@@ -1,0 +1,44 @@
+/** Makes files of recalls that wait: a recall names one batch of one message of ours. */
+import { newId } from '../../kernel/index.ts'
+import type { BankDeps } from './deps.ts'
+import { fileNameOf } from './ids.ts'
+import { recallMessage, recallMessageId } from './recall-message.ts'
+import { byShard } from './shards.ts'
+import { filesByIds, insertFile } from './store-files.ts'
+import * as store from './store-recalls.ts'
+
+const recallsPerFileMax = 500
+
+/** Returns how many recalls are in the file that it made. */
+export function createMakeRecalls({ db, clock, rules }: BankDeps, onMade: (recalls: number) => void) {
+  return async (): Promise<number> => {
+    const queued = await store.queuedRecalls(db, rules.id, recallsPerFileMax)
+    const originals = await filesByIds(db, [...new Set(queued.map(({ fileId }) => fileId))])
+    // A payment whose file is on its way is recalled behind it.
+    const first = queued.find(({ fileId }) => originals.get(fileId)?.state === 'Delivered')
+    const original = first && originals.get(first.fileId)
+    if (original === undefined) return 0
+    const recalls = queued.filter(({ batchId }) => batchId === first?.batchId)
+    const id = newId()
+    const now = clock.now()
+    const made = await db.transaction(async (tx) => {
+      const keys = recalls.map(({ partnerId, recallId }) => ({ partnerId, id: recallId }))
+      const locked = (await Promise.all(byShard(tx, keys).map((group) => store.lockRecalls(tx, group)))).flat()
+      if (locked.length === 0) return 0
+      const ids = new Set(locked.map((key) => key.id))
+      const messageId = recallMessageId(id)
+      const file = { id, kind: 'camt.055' as const, messageId, name: fileNameOf('camt.055', messageId), madeAt: now }
+      const { contents } = recallMessage(
+        file,
+        original,
+        recalls.filter(({ recallId }) => ids.has(recallId)),
+        rules,
+      )
+      insertFile(tx, rules.id, { ...file, ...contents, state: 'Made', stagedName: null, leaseId: null })
+      for (const group of byShard(tx, locked)) store.fileRecalls(tx, group, id, now)
+      return locked.length
+    })
+    if (made > 0) onMade(made)
+    return made
+  }
+}

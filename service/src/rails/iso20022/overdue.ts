@@ -1,0 +1,89 @@
+/** What did not come in time: the payments of a sum, and the bank's word about a payment. */
+import { minuteMs, secondMs } from '../../kernel/index.ts'
+import type { Currency } from '../../kernel/index.ts'
+import type { BankDeps } from './deps.ts'
+import type { Lease } from './lease.ts'
+import { oddity, type Report, writeReports } from './reports.ts'
+import { absolute, matchText } from './scores.ts'
+import { byShard } from './shards.ts'
+import { endWaiting, overdueWaiting, type Waiting } from './store-entries.ts'
+import { markMissing, silentSince } from './store-words.ts'
+
+const rowsPerPage = 1000
+/** A look at payments without an end reads over those that are missing already. */
+const looksEveryMs = minuteMs
+
+export function createOverdue(deps: BankDeps) {
+  const { db, clock, rules } = deps
+  let lookedAtMs = Number.NEGATIVE_INFINITY
+  return async (lease: Lease): Promise<number> => {
+    const now = clock.now()
+    let done = await endWaitingSums(deps, lease, new Date(now.getTime() - rules.detailsWithinMs))
+    if (Math.abs(now.getTime() - lookedAtMs) < looksEveryMs) return done
+    const before = new Date(now.getTime() - rules.missingAfterMs)
+    const silent = await silentSince(db, rules.id, before, rowsPerPage)
+    if (silent.length < rowsPerPage) lookedAtMs = now.getTime()
+    if (silent.length > 0) done += await tellMissing(deps, lease, silent, before)
+    return done
+  }
+}
+
+function endWaitingSums({ rules, operatorId, clock }: BankDeps, lease: Lease, before: Date): Promise<number> {
+  return lease.transaction(async (tx) => {
+    const rows = await overdueWaiting(tx, operatorId, rules.id, before, rowsPerPage)
+    if (rows.length === 0) return 0
+    const matchedBy = matchText(
+      [],
+      [`no message named the payments within ${rules.detailsWithinMs / secondMs} seconds`],
+    )
+    endWaiting(
+      tx,
+      operatorId,
+      rows.map(({ id }) => id),
+      matchedBy,
+    )
+    writeReports(
+      tx,
+      rules.id,
+      rows.map((row) => toReport(row, operatorId)),
+      clock.now(),
+    )
+    return rows.length
+  })
+}
+
+/** The money is in the account, and its owner is unknown: it goes to suspense with a case. */
+function toReport({ id, account, currency, amount, payments, codes, bookedOn }: Waiting, operatorId: string): Report {
+  const named = { partnerId: operatorId, id, subjectId: id, entryId: id }
+  const money = { currency: currency as Currency, amount: absolute(amount) }
+  const of = payments === 1n ? 'a booking' : `a sum of ${payments} payments`
+  const details = `No message has named what is in ${of} of ${bookedOn}${codes === '' ? '' : ` (${codes})`}.`
+  if (amount < 0n) return { ...named, kind: 'debit.booked', facts: { why: 'unknown_debit', account, money, details } }
+  const debtor = { account: '', bic: '', name: '', countryCode: '', address: null }
+  return { ...named, kind: 'credit.booked', facts: { account, money, debtor, remittance: details, endToEndId: null } }
+}
+
+function tellMissing(
+  { rules, operatorId, clock }: BankDeps,
+  lease: Lease,
+  silent: Awaited<ReturnType<typeof silentSince>>,
+  before: Date,
+): Promise<number> {
+  return lease.transaction(async (tx) => {
+    const now = clock.now()
+    const of = { operatorId, connector: rules.id }
+    const named = new Map(silent.map((sent) => [sent.id, sent]))
+    let marked = 0
+    for (const group of byShard(tx, silent)) {
+      const keys = await markMissing(tx, rules.id, group, before, now)
+      marked += keys.length
+      const reports = keys.map(({ partnerId, id }): Report => {
+        const sent = named.get(id)
+        const text = `The bank has said nothing about the payment ${sent?.endToEndId ?? id} for ${Math.round(rules.missingAfterMs / minuteMs)} minutes.`
+        return { ...oddity(of, 'payment_missing', text, [id, String(sent?.attempt ?? 1)], id), partnerId }
+      })
+      if (reports.length > 0) writeReports(tx, rules.id, reports, now)
+    }
+    return marked
+  })
+}

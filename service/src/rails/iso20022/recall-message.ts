@@ -1,0 +1,51 @@
+/** Pure: the message by which payments of one batch are asked back. */
+import { recallXml } from '../../iso20022/index.ts'
+import { present } from '../../kernel/index.ts'
+import type { BankRules } from './deps.ts'
+import { bankInstructionId, messageIdOf } from './ids.ts'
+import { executionDateOf, initiatorOf, type Message, messageOf } from './message.ts'
+import type { OutgoingFile } from './store-files.ts'
+import type { RecalledPayment } from './store-recalls.ts'
+
+type File = Pick<OutgoingFile, 'messageId' | 'madeAt'>
+
+/** CxlId: by it the bank's answer names the recall. */
+const cancellationIdOf = (recallId: string): string => recallId.replaceAll('-', '')
+
+export function recallMessage(
+  file: File,
+  original: File,
+  recalls: readonly RecalledPayment[],
+  rules: BankRules,
+): Message {
+  const [first] = recalls
+  const { currency, batchId } = present(first, 'a recall has payments')
+  const account = present(
+    rules.accounts.find((each) => each.currency === currency),
+    'a payment has an account',
+  )
+  const parts = recallXml({
+    kind: 'camt.055',
+    messageId: file.messageId,
+    createdAt: file.madeAt,
+    assigner: initiatorOf(rules),
+    assignee: { bic: account.bic },
+    caseId: file.messageId,
+    originalMessageId: original.messageId,
+    originalMessageName: 'pain.001.001.09',
+    originalBatchId: batchId,
+    transfers: recalls
+      .toSorted((a, b) => (a.recallId < b.recallId ? -1 : 1))
+      .map((recall) => ({
+        cancellationId: cancellationIdOf(recall.recallId),
+        instructionId: bankInstructionId(recall),
+        endToEndId: recall.endToEndId,
+        money: { currency: recall.currency, minor: recall.amount },
+        executionDate: executionDateOf(recall.schemeApplied, original.madeAt, rules),
+        reason: recall.reason,
+      })),
+  })
+  return messageOf([...parts], recalls)
+}
+
+export const recallMessageId = (fileId: string): string => messageIdOf('camt.055', fileId)

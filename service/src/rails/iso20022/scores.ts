@@ -1,0 +1,63 @@
+/** Pure: how sure it is that a booking is a payment of ours. */
+import { amountText, type Currency, dayMs, type Minor } from '../../kernel/index.ts'
+import { readInstructionId } from './ids.ts'
+import type { Sent } from './store-words.ts'
+import type { Unit } from './units.ts'
+
+/** From here on a booking is matched by itself. What only looks alike stays below it, whatever agrees. */
+export const sureFrom = 75
+
+/** The references that no one else gives. */
+const byInstruction = 100
+const byEndToEnd = 95
+/** The money differs: settlement opens a case. */
+const byEndToEndAlone = 80
+const alike = { amount: 40, account: 20, name: 10, date: 4 } as const
+const daysBetweenMax = 5
+
+export type Scored = { readonly sent: Sent; readonly score: number; readonly agreed: readonly string[] }
+
+/** How a debit or a return fits an instruction by its references; undefined: they name another one, or none. */
+export function scoreByReference(unit: Unit, sent: Sent): Scored | undefined {
+  if (sent.currency !== unit.account.currency) return undefined
+  const isAmount = sent.amount === absolute(unit.amount)
+  const amount = isAmount ? ['amount'] : []
+  const { instruction, endToEnd } = unit.references
+  if (instruction !== null && readInstructionId(instruction)?.id === sent.id)
+    return { sent, score: byInstruction, agreed: ['instruction', ...amount] }
+  if (endToEnd !== null && endToEnd === sent.endToEndId)
+    return { sent, score: isAmount ? byEndToEnd : byEndToEndAlone, agreed: ['endToEnd', ...amount] }
+  return undefined
+}
+
+/** How a debit without references looks like an instruction: for the person who decides. */
+export function scoreByLooks(unit: Unit, sent: Sent): Scored | undefined {
+  if (sent.currency !== unit.account.currency || sent.amount !== absolute(unit.amount)) return undefined
+  const { account, name } = unit.counterparty
+  const agreed: (keyof typeof alike)[] = ['amount']
+  if (account !== null && account === sent.creditorAccount) agreed.push('account')
+  if (name !== null && plain(name) === plain(sent.creditorName)) agreed.push('name')
+  if (Math.abs(Date.parse(unit.bookedOn) - sent.createdAt.getTime()) <= daysBetweenMax * dayMs) agreed.push('date')
+  return { sent, score: agreed.reduce((sum, what) => sum + alike[what], 0), agreed }
+}
+
+const plain = (name: string): string =>
+  name
+    .normalize('NFD')
+    .replace(/[^\p{Letter}\p{Number}]/gu, '')
+    .toLowerCase()
+
+export const absolute = (amount: Minor): Minor => (amount < 0n ? -amount : amount)
+
+/** The surest first; of equal ones one that is not booked yet, then the oldest. */
+export const surestFirst = (a: Scored, b: Scored): number =>
+  b.score - a.score ||
+  Number(a.sent.entryId !== null) - Number(b.sent.entryId !== null) ||
+  a.sent.createdAt.getTime() - b.sent.createdAt.getTime()
+
+/** As it stands in the entry: what agreed, and what did not. */
+export const matchText = (agreed: readonly string[], differs: readonly string[] = []): string =>
+  JSON.stringify(differs.length === 0 ? { agreed } : { agreed, differs })
+
+export const amountDiffers = (told: Minor, asked: Minor, currency: Currency): readonly string[] =>
+  told === asked ? [] : [`amount: ${amountText(told, currency)} instead of ${amountText(asked, currency)}`]

@@ -1,0 +1,280 @@
+/** What a bank says about payments and files of ours (pain.002). A word counts where the row still waits for it, so that it may be repeated. */
+import { type Reason, reasonOf, type StatusReport, type TransferStatus } from '../../iso20022/index.ts'
+import { nilId, partnerKey } from '../../kernel/index.ts'
+import type { Tx } from '../../postgres/index.ts'
+import type { BankDeps } from './deps.ts'
+import { readInstructionId } from './ids.ts'
+import type { Lease } from './lease.ts'
+import { oddity, rejectedId, type Report, settledId, writeReports } from './reports.ts'
+import { createRequeue } from './requeue.ts'
+import { byShard } from './shards.ts'
+import * as store from './store-words.ts'
+
+const wordsPerPageMax = 1000
+const toldMax = 5
+
+const meanings: Readonly<Record<string, 'accepted' | 'settled' | 'rejected'>> = {
+  RCVD: 'accepted',
+  ACTC: 'accepted',
+  ACCP: 'accepted',
+  ACSP: 'accepted',
+  ACWC: 'accepted',
+  ACWP: 'accepted',
+  PDNG: 'accepted',
+  ACSC: 'settled',
+  ACCC: 'settled',
+  RJCT: 'rejected',
+  CANC: 'rejected',
+}
+
+type Word = {
+  readonly meaning: 'accepted' | 'settled' | 'rejected'
+  readonly reasons: readonly Reason[]
+  /** Null: the message names no attempt. */
+  readonly attempt: number | null
+}
+type Said = { readonly sent: store.Sent; readonly word: Word }
+
+export function createStatuses(deps: BankDeps) {
+  const { db, rules, operatorId } = deps
+  const of = { operatorId, connector: rules.id }
+  const requeue = createRequeue(deps)
+
+  const applyPage = (lease: Lease, said: readonly Said[], file: store.OurFile | undefined) =>
+    lease.transaction(async (tx) => {
+      const found = new Map(said.map((one) => [partnerKey(one.sent.partnerId, one.sent.id), one]))
+      const locked: Said[] = []
+      for (const group of byShard(
+        tx,
+        [...found.values()].map(({ sent }) => sent),
+      ))
+        for (const sent of await store.lockSent(tx, of.connector, group)) {
+          const word = found.get(partnerKey(sent.partnerId, sent.id))?.word
+          if (word !== undefined && isAbout(sent, word, file)) locked.push({ sent, word })
+        }
+      await write(tx, deps, await withoutRequeued(tx, requeue, locked))
+    })
+
+  return async (lease: Lease, messageId: string, report: StatusReport): Promise<void> => {
+    const [file] = await store.filesByMessageIds(db, of.connector, [report.originalMessageId])
+    const heard = new Set<string>()
+    const unknown: string[] = []
+    for (const page of pagesOf(transfersOf(report))) {
+      const { said, lost } = await locate(db, of.connector, page)
+      unknown.push(...lost)
+      for (const { sent } of said) heard.add(sent.id)
+      if (said.length > 0) await applyPage(lease, said, file)
+    }
+    if (file?.kind === 'pain.001')
+      for (const all of wholesOf(report))
+        await eachOfFile(db, of.connector, file.id, all.batchId, (page) =>
+          applyPage(
+            lease,
+            page.filter(({ id }) => !heard.has(id)).map((sent) => ({ sent, word: all.word })),
+            file,
+          ),
+        )
+    await lease.transaction(async (tx) => {
+      if (file !== undefined) await noteFile(tx, deps, file, report)
+      const reports = oddities(of, messageId, report, file, unknown)
+      if (reports.length > 0) writeReports(tx, of.connector, reports, deps.clock.now())
+    })
+  }
+}
+
+type Transfer = { readonly transfer: TransferStatus; readonly word: Word }
+
+/** A payment without a status of its own has that of its batch, or of the file. */
+function* transfersOf({ groupStatus, reasons, batches }: StatusReport): Generator<Transfer> {
+  for (const batch of batches)
+    for (const transfer of batch.transfers) {
+      const meaning = meanings[transfer.status ?? batch.status ?? groupStatus ?? '']
+      if (meaning === undefined) continue
+      const attempt = readInstructionId(transfer.instructionId ?? '')?.attempt ?? null
+      const why = [transfer.reasons, batch.reasons, reasons].find((list) => list.length > 0) ?? []
+      yield { transfer, word: { meaning, reasons: why, attempt } }
+    }
+}
+
+/** What is said about all payments of a batch, and of the file. `PART` says nothing about those that are not named. */
+function wholesOf({ groupStatus, reasons, batches }: StatusReport) {
+  const wholes = batches.flatMap(({ batchId, status, reasons: own }) => {
+    const meaning = meanings[status ?? '']
+    return meaning === undefined
+      ? []
+      : [{ batchId, word: { meaning, reasons: own.length > 0 ? own : reasons, attempt: null } }]
+  })
+  const meaning = meanings[groupStatus ?? '']
+  return meaning === undefined ? wholes : [...wholes, { batchId: null, word: { meaning, reasons, attempt: null } }]
+}
+
+function* pagesOf(transfers: Iterable<Transfer>): Generator<readonly Transfer[]> {
+  let page: Transfer[] = []
+  for (const transfer of transfers) {
+    page.push(transfer)
+    if (page.length < wordsPerPageMax) continue
+    yield page
+    page = []
+  }
+  if (page.length > 0) yield page
+}
+
+async function locate(
+  tx: Tx,
+  connector: string,
+  page: readonly Transfer[],
+): Promise<{ readonly said: readonly Said[]; readonly lost: readonly string[] }> {
+  const ids = page.flatMap(({ transfer }) => readInstructionId(transfer.instructionId ?? '')?.id ?? [])
+  const endToEndIds = page.flatMap(({ transfer }) => transfer.endToEndId ?? [])
+  const found = await store.sentByReferences(tx, connector, { ids, endToEndIds })
+  const byId = new Map(found.map((sent) => [sent.id, sent]))
+  const byEndToEnd = Map.groupBy(found, ({ endToEndId }) => endToEndId)
+  const said: Said[] = []
+  const lost: string[] = []
+  for (const { transfer, word } of page) {
+    const { instructionId = '', endToEndId = '', money } = transfer
+    const named = byEndToEnd.get(endToEndId) ?? []
+    const sent =
+      byId.get(readInstructionId(instructionId)?.id ?? '') ??
+      named.find(
+        ({ amount, currency }) => money === undefined || (money.minor === amount && money.currency === currency),
+      )
+    if (sent === undefined) lost.push(instructionId || endToEndId || 'a payment without references')
+    else said.push({ sent, word })
+  }
+  return { said, lost }
+}
+
+async function eachOfFile(
+  tx: Tx,
+  connector: string,
+  fileId: string,
+  batchId: string | null,
+  work: (page: readonly store.Sent[]) => Promise<void>,
+): Promise<void> {
+  let after = nilId
+  for (;;) {
+    const page = await store.sentOfFile(tx, connector, fileId, batchId, after, wordsPerPageMax)
+    if (page.length === 0) return
+    await work(page)
+    after = page.at(-1)?.id ?? after
+  }
+}
+
+/** A payment that goes again is another attempt, in another file. That the bank has paid counts whatever was asked last. */
+function isAbout(sent: store.Sent, { attempt, meaning }: Word, file: store.OurFile | undefined): boolean {
+  if (meaning === 'settled') return true
+  if (attempt !== null) return attempt === sent.attempt
+  return file === undefined || sent.fileId === file.id
+}
+
+const codeOf = ({ reasons }: Word): string | null =>
+  reasons.flatMap(({ code, proprietary }) => code ?? proprietary ?? [])[0] ?? null
+
+/** An instant payment that was refused for a reason of the instant way goes again as a credit transfer, where one reaches its bank. */
+async function withoutRequeued(
+  tx: Tx,
+  requeue: ReturnType<typeof createRequeue>,
+  said: readonly Said[],
+): Promise<readonly Said[]> {
+  const refused = said.flatMap(({ sent: { partnerId, id, schemeApplied, status }, word }) => {
+    const reasonCode = codeOf(word)
+    const isOpen = status === 'Filed' || status === 'Accepted'
+    if (word.meaning !== 'rejected' || !isOpen || schemeApplied !== 'Instant' || reasonCode === null) return []
+    return reasonOf(reasonCode).retryAsCreditTransfer ? [{ partnerId, id, reasonCode }] : []
+  })
+  if (refused.length === 0) return said
+  const again = new Set((await requeue(tx, refused)).map(({ partnerId, id }) => partnerKey(partnerId, id)))
+  return said.filter(({ sent: { partnerId, id } }) => !again.has(partnerKey(partnerId, id)))
+}
+
+async function write(tx: Tx, { clock, rules }: BankDeps, said: readonly Said[]): Promise<void> {
+  const now = clock.now()
+  const written = said.flatMap(({ sent, word }) => applied(sent, word, rules.id, now) ?? [])
+  const changes = written.flatMap(({ change }) => change ?? [])
+  for (const group of byShard(tx, changes)) store.updateSent(tx, group, now)
+  const reports = written.flatMap(({ report }) => report ?? [])
+  if (reports.length > 0) writeReports(tx, rules.id, reports, now)
+}
+
+type Applied = { readonly change?: store.SentChange; readonly report?: Report }
+
+/** Of a payment that has another end the word is only told: settlement opens a case where it contradicts. */
+function applied(sent: store.Sent, word: Word, connector: string, now: Date): Applied | undefined {
+  const { partnerId, id, status, entryId, settledAt } = sent
+  const isOpen = status === 'Queued' || status === 'Filed' || status === 'Accepted'
+  const same = { partnerId, id, entryId, settledAt, errorKey: null, errorDetails: null, reasonCode: null }
+  const subject = { partnerId, subjectId: id }
+  if (word.meaning === 'accepted')
+    return status === 'Filed' || sent.missingSince !== null
+      ? { change: { ...same, status: isOpen ? 'Accepted' : status } }
+      : undefined
+  if (word.meaning === 'settled') {
+    if (status === 'Settled' || status === 'Returned') return undefined
+    const report: Report = { ...subject, id: settledId(connector, sent), kind: 'payout.settled', facts: {} }
+    return isOpen ? { change: { ...same, status: 'Settled', settledAt: now }, report } : { report }
+  }
+  if (status === 'Rejected' || status === 'Returned' || status === 'Refused') return undefined
+  const failure = failureOf(word)
+  const report: Report = {
+    ...subject,
+    id: rejectedId(connector, sent, sent.attempt),
+    kind: 'payout.rejected',
+    facts: failure,
+  }
+  const { errorKey, details: errorDetails, reasonCode } = failure
+  return isOpen ? { change: { ...same, status: 'Rejected', errorKey, errorDetails, reasonCode }, report } : { report }
+}
+
+function failureOf(word: Word) {
+  const reasonCode = codeOf(word)
+  if (reasonCode === null)
+    return { errorKey: 'BankRejection', details: 'The bank rejected the payment.', reasonCode } as const
+  const { errorKey, details } = reasonOf(reasonCode)
+  return { errorKey, details, reasonCode }
+}
+
+const reasonText = (reasons: readonly Reason[]): string =>
+  reasons
+    .map(({ code, proprietary, texts }) => [code ?? proprietary ?? '', ...texts].join(' ').trim())
+    .filter((text) => text !== '')
+    .join('; ') || 'without a reason'
+
+/** A recall has no payments of its own: if its file is refused, none of its payments is asked back. */
+async function noteFile(
+  tx: Tx,
+  { clock, rules }: BankDeps,
+  file: store.OurFile,
+  { groupStatus, reasons }: StatusReport,
+): Promise<void> {
+  if (groupStatus === undefined) return
+  store.setBankStatus(tx, file.id, groupStatus)
+  if (file.kind !== 'camt.055' || meanings[groupStatus] !== 'rejected') return
+  const code = reasons.flatMap((reason) => reason.code ?? reason.proprietary ?? [])[0] ?? null
+  const refused = await store.recallsByIds(tx, rules.id, { ids: [], instructionIds: [], fileIds: [file.id] })
+  const answer = { status: 'Refused', answerCode: code, answerDetails: reasonText(reasons) } as const
+  const answered = refused.map(({ partnerId, id }) => ({ partnerId, id, ...answer }))
+  for (const group of byShard(tx, answered)) store.answerRecalls(tx, group, clock.now())
+}
+
+function oddities(
+  of: { readonly operatorId: string; readonly connector: string },
+  messageId: string,
+  { originalMessageId, groupStatus, reasons }: StatusReport,
+  file: store.OurFile | undefined,
+  unknown: readonly string[],
+): readonly Report[] {
+  const found: Report[] = []
+  if (file === undefined) {
+    const text = `The bank answers the message ${originalMessageId}, which is none of ours that is known.`
+    found.push(oddity(of, 'entry_unclear', text, ['answer', originalMessageId]))
+  } else if (meanings[groupStatus ?? ''] === 'rejected') {
+    const text = `The bank has refused the file ${originalMessageId}: ${reasonText(reasons)}.`
+    found.push(oddity(of, 'file_refused', text, [originalMessageId], file.id))
+  }
+  if (unknown.length > 0 && file !== undefined) {
+    const text = `The bank names ${unknown.length} payments that are not known: ${unknown.slice(0, toldMax).join(', ')}.`
+    found.push(oddity(of, 'entry_unclear', text, ['payments', messageId]))
+  }
+  return found
+}

@@ -1,0 +1,286 @@
+/** All SQL of the entries of a bank. They stand in the operator's ledger. */
+import type { Minor } from '../../kernel/index.ts'
+import { columnOf, insertBy, sql, type Tx, unprepared } from '../../postgres/index.ts'
+
+export type EntryKind = 'payout' | 'return' | 'credit' | 'reversal' | 'fee' | 'unknown' | 'waiting'
+
+/** Whose entries: all statements name the operator's shard. */
+export type AccountKey = {
+  readonly operatorId: string
+  readonly connector: string
+  readonly account: string
+  readonly currency: string
+}
+
+export type NewEntry = {
+  readonly partnerId: string
+  readonly id: string
+  readonly connector: string
+  readonly account: string
+  readonly currency: string
+  readonly entryKey: string
+  readonly amount: Minor
+  readonly bookedOn: string
+  readonly valueOn: string | null
+  readonly messageId: string
+  readonly statementId: string | null
+  readonly position: number
+  readonly isReversal: boolean
+  readonly payments: number
+  readonly codes: string
+  readonly refs: string
+  readonly counterparty: string
+  readonly remittance: string | null
+  readonly returnReason: string | null
+  readonly kind: EntryKind
+  readonly subjectId: string | null
+  readonly subjectPartnerId: string | null
+  readonly score: number
+  readonly matchedBy: string
+  readonly status: 'New' | 'Applied'
+  readonly createdAt: Date
+  readonly appliedAt: Date | null
+  readonly booking: string | null
+  readonly endToEndId: string | null
+}
+
+const newEntries = insertBy<NewEntry>(
+  {
+    partnerId: 'uuid',
+    id: 'uuid',
+    connector: 'text',
+    account: 'text',
+    currency: 'text',
+    entryKey: 'text',
+    amount: 'bigint',
+    bookedOn: 'date',
+    valueOn: 'date',
+    messageId: 'uuid',
+    statementId: 'uuid',
+    position: 'bigint',
+    isReversal: 'boolean',
+    payments: 'bigint',
+    codes: 'text',
+    refs: 'json',
+    counterparty: 'json',
+    remittance: 'text',
+    returnReason: 'text',
+    kind: 'text',
+    subjectId: 'uuid',
+    subjectPartnerId: 'uuid',
+    score: 'integer',
+    matchedBy: 'json',
+    status: 'text',
+    createdAt: 'timestamptz',
+    appliedAt: 'timestamptz',
+    booking: 'text',
+    endToEndId: 'text',
+  },
+  [
+    ['partnerId', 'connector', 'messageId', 'createdAt'],
+    ['account', 'currency', 'statementId', 'bookedOn', 'valueOn'],
+    ['isReversal', 'payments', 'codes', 'returnReason', 'subjectId', 'subjectPartnerId'],
+    ['kind', 'score', 'matchedBy', 'status', 'appliedAt'],
+  ],
+)
+
+/** A key that another message has written is a unique violation: only one process takes the files of a bank. */
+export function insertEntries(tx: Tx, rows: readonly NewEntry[]): void {
+  tx.later(
+    sql`/* rails.insertEntries */
+    insert into rails.iso_entries (partner_id, id, connector, account, currency, entry_key, amount, booked_on, value_on,
+      message_id, statement_id, position, is_reversal, payments, codes, refs, counterparty, remittance, return_reason, kind,
+      subject_id, subject_partner_id, score, matched_by, status, created_at, applied_at, booking, end_to_end_id)
+    ${newEntries(tx, rows)}`,
+    rows.length,
+  )
+}
+
+/** The ledger has them now. */
+export async function applyEntries(tx: Tx, operatorId: string, ids: readonly string[], now: Date): Promise<void> {
+  await tx.run(sql`/* rails.applyEntries */
+    update rails.iso_entries set status = 'Applied', applied_at = ${now}
+    where partner_id = ${operatorId} and id = any(${[...ids]}::uuid[]) and status = 'New'`)
+}
+
+export type KnownEntry = {
+  readonly id: string
+  readonly entryKey: string
+  readonly booking: string | null
+  readonly amount: Minor
+  readonly kind: EntryKind
+  readonly messageId: string
+  readonly statementId: string | null
+}
+
+export function entriesByKeys(tx: Tx, of: AccountKey, keys: readonly string[]): Promise<readonly KnownEntry[]> {
+  return tx.rows(
+    unprepared(sql`/* rails.entriesByKeys */
+    select id, entry_key, booking, amount, kind, message_id, statement_id from rails.iso_entries
+    where partner_id = ${of.operatorId} and connector = ${of.connector} and account = ${of.account}
+      and currency = ${of.currency} and entry_key = any(${[...keys]}::text[])`),
+  )
+}
+
+/** Entries that an earlier message has announced under the bank's reference and that stand on no statement yet. */
+export function announcedOf(
+  tx: Tx,
+  of: AccountKey,
+  bookings: readonly string[],
+  messageId: string,
+): Promise<readonly KnownEntry[]> {
+  return tx.rows(
+    unprepared(sql`/* rails.announcedOf */
+    select id, entry_key, booking, amount, kind, message_id, statement_id from rails.iso_entries
+    where partner_id = ${of.operatorId} and connector = ${of.connector} and account = ${of.account}
+      and currency = ${of.currency} and booking = any(${[...bookings]}::text[]) and statement_id is null
+      and message_id <> ${messageId} and position('#' in entry_key) = 0`),
+  )
+}
+
+/** What the payments of bookings sum up to, where they are known one by one. */
+export function sumsOfBookings(
+  tx: Tx,
+  of: AccountKey,
+  bookings: readonly string[],
+): Promise<readonly { readonly booking: string; readonly amount: Minor }[]> {
+  return tx.rows(
+    unprepared(sql`/* rails.sumsOfBookings */
+    select booking, sum(amount)::bigint as amount from rails.iso_entries
+    where partner_id = ${of.operatorId} and connector = ${of.connector} and account = ${of.account}
+      and currency = ${of.currency} and booking = any(${[...bookings]}::text[]) and position('#' in entry_key) > 0
+    group by booking`),
+  )
+}
+
+export function linkEntries(tx: Tx, operatorId: string, ids: readonly string[], statementId: string): void {
+  tx.later(sql`/* rails.linkEntries */
+    update rails.iso_entries set statement_id = ${statementId}
+    where partner_id = ${operatorId} and id = any(${[...ids]}::uuid[]) and statement_id is null`)
+}
+
+export function linkBookings(tx: Tx, of: AccountKey, bookings: readonly string[], statementId: string): void {
+  tx.later(
+    unprepared(sql`/* rails.linkBookings */
+    update rails.iso_entries set statement_id = ${statementId}
+    where partner_id = ${of.operatorId} and connector = ${of.connector} and account = ${of.account}
+      and currency = ${of.currency} and booking = any(${[...bookings]}::text[]) and position('#' in entry_key) > 0
+      and statement_id is null`),
+  )
+}
+
+/** Sums whose payments are known now: the payments count instead. */
+export function deleteWaiting(tx: Tx, operatorId: string, ids: readonly string[]): void {
+  tx.later(
+    sql`/* rails.deleteWaiting */
+    delete from rails.iso_entries
+    where partner_id = ${operatorId} and id = any(${[...ids]}::uuid[]) and kind = 'waiting'`,
+    ids.length,
+  )
+}
+
+export type Waiting = {
+  readonly id: string
+  readonly account: string
+  readonly currency: string
+  readonly amount: Minor
+  readonly payments: bigint
+  readonly codes: string
+  readonly bookedOn: string
+}
+
+export function overdueWaiting(
+  tx: Tx,
+  operatorId: string,
+  connector: string,
+  before: Date,
+  rowsMax: number,
+): Promise<readonly Waiting[]> {
+  return tx.rows(sql`/* rails.overdueWaiting */
+    select id, account, currency, amount, payments, codes, booked_on from rails.iso_entries
+    where partner_id = ${operatorId} and connector = ${connector} and kind = 'waiting' and created_at <= ${before}
+    order by created_at limit ${rowsMax} for update`)
+}
+
+export function endWaiting(tx: Tx, operatorId: string, ids: readonly string[], matchedBy: string): void {
+  tx.later(
+    sql`/* rails.endWaiting */
+    update rails.iso_entries set kind = 'unknown', matched_by = ${matchedBy}
+    where partner_id = ${operatorId} and id = any(${[...ids]}::uuid[]) and kind = 'waiting'`,
+    ids.length,
+  )
+}
+
+export type Original = {
+  readonly id: string
+  readonly booking: string | null
+  readonly endToEndId: string | null
+  readonly amount: Minor
+  /** It is taken back already. */
+  readonly isReversed: boolean
+}
+
+const originalOf = (operatorId: string) => sql`id, booking, end_to_end_id, amount, exists (
+      select 1 from rails.iso_entries reversal
+      where reversal.partner_id = ${operatorId} and reversal.subject_id = credit.id and reversal.kind = 'reversal') as is_reversed`
+
+/** Credits that a reversal may take back, by the bank's reference. */
+export function creditsByBooking(tx: Tx, of: AccountKey, bookings: readonly string[]): Promise<readonly Original[]> {
+  return tx.rows(
+    unprepared(sql`/* rails.creditsByBooking */
+    select ${originalOf(of.operatorId)} from rails.iso_entries credit
+    where partner_id = ${of.operatorId} and connector = ${of.connector} and account = ${of.account}
+      and currency = ${of.currency} and booking = any(${[...bookings]}::text[]) and amount > 0
+      and kind in ('credit', 'unknown')`),
+  )
+}
+
+export function creditsByEndToEnd(tx: Tx, of: AccountKey, ids: readonly string[]): Promise<readonly Original[]> {
+  return tx.rows(
+    unprepared(sql`/* rails.creditsByEndToEnd */
+    select ${originalOf(of.operatorId)} from rails.iso_entries credit
+    where partner_id = ${of.operatorId} and connector = ${of.connector} and end_to_end_id = any(${[...ids]}::text[])
+      and account = ${of.account} and currency = ${of.currency} and amount > 0 and kind in ('credit', 'unknown')
+    order by created_at, id`),
+  )
+}
+
+/** Debits that were booked for an instruction besides its own, and that nothing has taken back. */
+export function doubledDebits(
+  tx: Tx,
+  operatorId: string,
+  instructionIds: readonly string[],
+): Promise<readonly { readonly id: string; readonly subjectId: string; readonly isReversed: boolean }[]> {
+  return tx.rows(
+    unprepared(sql`/* rails.doubledDebits */
+    select id, subject_id, exists (select 1 from rails.iso_entries reversal
+        where reversal.partner_id = ${operatorId} and reversal.subject_id = debit.id and reversal.kind = 'reversal')
+      as is_reversed
+    from rails.iso_entries debit
+    where partner_id = ${operatorId} and subject_id = any(${[...instructionIds]}::uuid[]) and kind = 'unknown' and amount < 0`),
+  )
+}
+
+/** An entry that waited for its details has them now. */
+export function replaceWaiting(
+  tx: Tx,
+  operatorId: string,
+  rows: readonly Pick<
+    NewEntry,
+    'id' | 'kind' | 'subjectId' | 'subjectPartnerId' | 'score' | 'matchedBy' | 'refs' | 'counterparty' | 'remittance'
+  >[],
+): void {
+  const column = columnOf(rows)
+  tx.later(
+    unprepared(sql`/* rails.replaceWaiting */
+    update rails.iso_entries entry set kind = given.kind, subject_id = given.subject_id,
+      subject_partner_id = given.subject_partner_id, score = given.score, matched_by = given.matched_by, refs = given.refs,
+      counterparty = given.counterparty, remittance = given.remittance
+    from unnest(${column('id')}::uuid[], ${column('kind')}::text[], ${column('subjectId')}::uuid[],
+        ${column('subjectPartnerId')}::uuid[], ${column('score')}::integer[], ${column('matchedBy')}::text[],
+        ${column('refs')}::text[], ${column('counterparty')}::text[], ${column('remittance')}::text[])
+      as given (id, kind, subject_id, subject_partner_id, score, matched_by, refs, counterparty, remittance)
+    where entry.partner_id = ${operatorId} and entry.id = given.id and entry.kind = 'waiting'`),
+    rows.length,
+  )
+}

@@ -1,0 +1,74 @@
+/** All SQL of the notifications of a bank by files. */
+import { acrossPartners, dueWork, insertBy, ofPartners, sql, type Tx } from '../../postgres/index.ts'
+
+export type NotificationRow = {
+  readonly partnerId: string
+  readonly id: string
+  readonly subjectId: string
+  readonly kind: string
+  readonly payload: string
+}
+export type NewNotification = NotificationRow & {
+  readonly connector: string
+  readonly entryId: string | null
+  readonly dueAt: Date
+}
+
+const newNotifications = insertBy<NewNotification>(
+  {
+    partnerId: 'uuid',
+    id: 'uuid',
+    connector: 'text',
+    subjectId: 'uuid',
+    kind: 'text',
+    payload: 'json',
+    entryId: 'uuid',
+    dueAt: 'timestamptz',
+  },
+  [['partnerId', 'connector', 'dueAt'], ['kind']],
+  ['partnerId', 'id'],
+)
+
+/** One that is there stays: its id says what it reports. */
+export function insertNotifications(tx: Tx, rows: readonly NewNotification[]): void {
+  tx.later(sql`/* rails.insertNotifications */
+    insert into rails.iso_notifications (partner_id, id, connector, subject_id, kind, payload, entry_id, due_at)
+    ${newNotifications(tx, rows)} on conflict (partner_id, id) do nothing`)
+}
+
+/** Of all partners, oldest first: a due-work scan, which names no partner by design. */
+export function dueNotifications(tx: Tx, connector: string, rowsMax: number): Promise<readonly NotificationRow[]> {
+  return tx.rows<NotificationRow>(
+    dueWork(
+      'reads the notifications of a bank by files in order of time',
+      (whose) => sql`/* rails.dueNotifications */
+        select partner_id, id, subject_id, kind, payload from rails.iso_notifications
+        where connector = ${connector} and ${whose()} order by due_at, id limit ${rowsMax}`,
+    ),
+  )
+}
+
+/** Answers the entries that were reported by them. */
+export async function deleteNotifications(
+  tx: Tx,
+  connector: string,
+  rows: readonly { readonly partnerId: string; readonly id: string }[],
+): Promise<readonly string[]> {
+  const deleted = await tx.rows<{ entryId: string | null }>(sql`/* rails.deleteNotifications */
+    delete from rails.iso_notifications
+    where ${ofPartners(rows.map(({ partnerId }) => partnerId))} and id = any(${rows.map(({ id }) => id)}::uuid[])
+      and connector = ${connector}
+    returning entry_id`)
+  return deleted.flatMap(({ entryId }) => entryId ?? [])
+}
+
+export async function oldestDue(tx: Tx, connector: string): Promise<Date | null> {
+  const row = await tx.row<{ dueAt: Date }>(
+    acrossPartners(
+      'reads the age of the oldest notification of a bank by files, for a metric',
+      sql`/* rails.oldestDue */
+        select due_at from rails.iso_notifications where connector = ${connector} order by due_at limit 1`,
+    ),
+  )
+  return row?.dueAt ?? null
+}

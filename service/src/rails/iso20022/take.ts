@@ -1,0 +1,209 @@
+/**
+ * Takes one file of the bank. Each of its steps may be the last one before a kill, and the next process goes on from what is there:
+ * the file in the bank's folder, the row of its message (by the hash of its bytes), the file in the archive.
+ */
+import { derivedTimeId, newId, nilId } from '../../kernel/index.ts'
+import type { BankDeps, RemoteFile } from './deps.ts'
+import { inspect, type Inspected, type Refused } from './inspect.ts'
+import type { Lease } from './lease.ts'
+import { createRecallAnswers } from './recall-answers.ts'
+import { oddity, writeReports } from './reports.ts'
+import type { Spool, Spooled } from './spool.ts'
+import { createStatuses } from './statuses.ts'
+import * as store from './store-incoming.ts'
+import { takeReport } from './take-report.ts'
+import type { createWatch } from './watch.ts'
+
+/** `left`: it is not whole yet, or stays where it is. */
+export type FileTaken = 'taken' | 'repeated' | 'aside' | 'left'
+
+const transferMsMax = 600_000
+
+/** Does the last steps of a file while others are taken. */
+export type Later = (file: RemoteFile, work: () => Promise<void>) => Promise<void>
+
+type Taking = {
+  readonly lease: Lease
+  readonly file: RemoteFile
+  readonly spooled: Spooled
+  readonly later: Later
+}
+
+type Watch = ReturnType<typeof createWatch>
+
+type Context = {
+  readonly deps: BankDeps
+  readonly spool: Spool
+  readonly watch: Watch
+  readonly answers: ReturnType<typeof createAnswers>
+}
+
+export function createTake(deps: BankDeps, spool: Spool, watch: Watch) {
+  const { db, rules, transport } = deps
+  const context = { deps, spool, watch, answers: createAnswers(deps) }
+  return async (lease: Lease, file: RemoteFile, later: Later): Promise<FileTaken> => {
+    if (watch.isLeft(file, rules.unfinishedAfterMs)) return 'left'
+    if (file.bytes > rules.messageBytesMax) return leaveThere(deps, lease, file, watch)
+    const spooled = await spool.copy(transport, file, signal(), lease.keep)
+    if (spooled === undefined) return 'left'
+    await lease.keep()
+    const taking = { lease, file, spooled, later }
+    const known = await store.messagesByHash(db, rules.id, spooled.sha256)
+    const counted = known.find(({ state }) => state === 'Taking' || state === 'Taken')
+    const own = known.find(({ fileName, finishedAt }) => fileName === file.name && finishedAt === null)
+    if (counted !== undefined && (counted === own || counted.state === 'Taking')) return goOn(context, taking, counted)
+    if (counted !== undefined) return repeat(context, taking, counted)
+    return own === undefined ? takeNew(context, taking) : goOn(context, taking, own)
+  }
+}
+
+const signal = () => AbortSignal.timeout(transferMsMax)
+
+/** The file leaves the bank's folder when it is in our archive, while the next one is taken. */
+async function finish(
+  { deps: { db, clock, transport }, spool, watch }: Context,
+  { file, spooled, later }: Taking,
+  message: Pick<store.KnownMessage, 'id' | 'receivedAt'>,
+  to: 'taken' | 'aside',
+): Promise<FileTaken> {
+  await later(file, async () => {
+    await spool.keep(spooled, to, message.receivedAt, file.name)
+    await transport.finish(file.name, signal())
+    await store.finishMessage(db, message.id, clock.now())
+    watch.forget(file.name)
+  })
+  return to
+}
+
+async function putAside(context: Context, taking: Taking, refused: Refused): Promise<FileTaken> {
+  const { deps } = context
+  const { lease, file, spooled } = taking
+  const row = rowOf(deps, taking, { ...refused, state: 'Aside' })
+  await lease.transaction((tx) => refuse(deps, tx, row, refused))
+  const facts = { connector: deps.rules.id, file: file.name, bytes: spooled.bytes, problem: refused.problem }
+  deps.log.warn(facts, 'file of the bank put aside')
+  return finish(context, taking, row, 'aside')
+}
+
+/** Its bytes are in the archive. The id is the same if this is done again behind a kill. */
+async function repeat(
+  { deps, spool, watch }: Context,
+  taking: Taking,
+  { kind, messageId }: store.KnownMessage,
+): Promise<FileTaken> {
+  const { db, rules, clock, transport } = deps
+  const { file, spooled } = taking
+  const id = derivedTimeId(nilId, 'repeated', rules.id, file.name, spooled.sha256, file.modifiedAt.toISOString())
+  const row = rowOf(deps, taking, { kind, messageId, problem: null, state: 'Repeated' })
+  await store.insertMessage(db, { ...row, id })
+  await spool.drop(spooled)
+  await transport.finish(file.name, signal())
+  await store.finishMessage(db, id, clock.now())
+  watch.forget(file.name)
+  return 'repeated'
+}
+
+async function takeNew(context: Context, taking: Taking): Promise<FileTaken> {
+  const { deps, spool, watch, answers } = context
+  const { rules } = deps
+  const verdict = await inspect(taking.spooled, rules, taking.lease.keep)
+  if ('unfinished' in verdict && !watch.isStale(taking.file, rules.unfinishedAfterMs)) {
+    watch.leave(taking.file)
+    await spool.drop(taking.spooled)
+    return 'left'
+  }
+  if ('refused' in verdict) return putAside(context, taking, verdict.refused)
+  const { message } = verdict
+  const { kind, messageId } = message
+  const row = rowOf(deps, taking, { kind, messageId, problem: null, state: 'Taking' })
+  const other = await taking.lease.transaction(async (tx) => {
+    const found = await store.messageById(tx, rules.id, kind, messageId)
+    if (found === undefined) await store.insertMessage(tx, row)
+    return found
+  })
+  if (other !== undefined) return putAside(context, taking, differs(message, other))
+  await answers(taking, row, message)
+  return finish(context, taking, row, 'taken')
+}
+
+async function goOn(context: Context, taking: Taking, found: store.KnownMessage): Promise<FileTaken> {
+  const { deps, answers } = context
+  if (found.state === 'Aside') return finish(context, taking, found, 'aside')
+  if (found.state === 'Taking') {
+    const verdict = await inspect(taking.spooled, deps.rules, taking.lease.keep)
+    if ('refused' in verdict) {
+      // The rules have changed since its first part was taken: it stays until they fit again.
+      const facts = { connector: deps.rules.id, file: taking.file.name, problem: verdict.refused.problem }
+      deps.log.error(facts, 'message not taken on')
+      return 'left'
+    }
+    await answers(taking, found, verdict.message)
+  }
+  return finish(context, taking, found, 'taken')
+}
+
+/** What a message says is done, from where it was left. */
+function createAnswers(deps: BankDeps) {
+  const statuses = createStatuses(deps)
+  const recalls = createRecallAnswers(deps)
+  return async (
+    { lease, spooled: { path, sha256 } }: Taking,
+    { id, receivedAt }: Pick<store.KnownMessage, 'id' | 'receivedAt'>,
+    message: Inspected,
+  ): Promise<void> => {
+    if ('report' in message) {
+      const { kind, report } = message
+      return takeReport(deps, lease, { id, kind, sha256, receivedAt, path, report })
+    }
+    if (message.kind === 'pain.002') await statuses(lease, id, message.status)
+    else await recalls(lease, id, message.answer)
+    await lease.transaction(async (tx) => {
+      if ((await store.positionOf(tx, id)) !== undefined) store.endMessage(tx, id, deps.clock.now())
+    })
+  }
+}
+
+type Decided = Pick<store.MessageRow, 'kind' | 'messageId' | 'problem' | 'state'>
+
+function rowOf(
+  { clock, rules }: BankDeps,
+  { file, spooled }: Pick<Taking, 'file'> & { readonly spooled: Pick<Spooled, 'sha256' | 'bytes'> },
+  { kind, messageId, problem, state }: Decided,
+): store.MessageRow {
+  const { sha256, bytes } = spooled
+  const row = { id: newId(), connector: rules.id, kind, messageId, fileName: file.name, sha256, bytes }
+  return { ...row, state, problem, receivedAt: clock.now(), takenAt: null }
+}
+
+/** The same file put aside again is the same case. */
+async function refuse(
+  { rules, operatorId, clock }: BankDeps,
+  tx: Parameters<typeof store.insertMessage>[0],
+  row: store.MessageRow,
+  { what, problem }: Refused,
+): Promise<void> {
+  await store.insertMessage(tx, row)
+  const text = `The file ${row.fileName} was put aside: ${problem}`
+  const report = oddity({ operatorId, connector: rules.id }, what, text, [row.sha256], row.id)
+  writeReports(tx, rules.id, [report], clock.now())
+}
+
+const differs = ({ kind, messageId }: Inspected, { fileName }: store.KnownMessage): Refused => ({
+  what: 'message_differs',
+  problem: `The ${kind} ${messageId} was taken before from the file ${fileName}, with other contents.`,
+  kind,
+  messageId,
+})
+
+/** Nothing is copied of it. It stays in the bank's folder, because it is not in our archive; it is told once. */
+async function leaveThere(deps: BankDeps, lease: Lease, file: RemoteFile, watch: Watch): Promise<FileTaken> {
+  const { db, rules } = deps
+  const sha256 = `unread ${derivedTimeId(nilId, file.name, String(file.bytes), file.modifiedAt.toISOString())}`
+  watch.leaveForever(file)
+  if ((await store.messagesByHash(db, rules.id, sha256)).length > 0) return 'left'
+  const problem = `It has ${file.bytes} bytes, and at most ${rules.messageBytesMax} are read. It is still in the bank's folder.`
+  const refused: Refused = { what: 'file_unreadable', problem, kind: null, messageId: null }
+  const row = rowOf(deps, { file, spooled: { sha256, bytes: file.bytes } }, { ...refused, state: 'Aside' })
+  await lease.transaction((tx) => refuse(deps, tx, row, refused))
+  return 'aside'
+}

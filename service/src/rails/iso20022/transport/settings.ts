@@ -1,0 +1,100 @@
+/** How the files of a bank travel, as it is configured. */
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { portMax } from '../../../kernel/index.ts'
+import { choiceOf, type Fields, fieldsOf, integerOf, nested, optionalText, refuseField, textOf } from '../fields.ts'
+
+/** `taken`: where files of the bank go when they are taken. Absent: they are removed. */
+export type FolderConfig = {
+  readonly kind: 'folder'
+  readonly toBank: string
+  readonly fromBank: string
+  readonly taken: string | undefined
+}
+export type SftpConfig = {
+  readonly kind: 'sftp'
+  readonly host: string
+  readonly port: number
+  readonly username: string
+  readonly privateKey: Buffer
+  readonly passphrase: string | undefined
+  /** `SHA256:` and the fingerprint as `ssh-keygen -l` prints it: a server with another key is not spoken to. */
+  readonly hostKey: string
+  readonly toBank: string
+  readonly fromBank: string
+  readonly taken: string | undefined
+}
+export type TransportConfig = FolderConfig | SftpConfig
+
+const folderFields = ['toBank', 'fromBank', 'taken'] as const
+const sftpFields = ['host', 'port', 'username', 'privateKeyFile', 'passphrase', 'hostKey'] as const
+const pathCharsMax = 1000
+/** SHA-256 in Base64 without padding. */
+const fingerprintForm = /^SHA256:[A-Za-z0-9+/]{43}$/
+
+export function readTransport(bank: Fields): TransportConfig {
+  const any = nested(bank, 'transport', ['kind', ...folderFields, ...sftpFields])
+  const kind = choiceOf(any, 'kind', ['folder', 'sftp'])
+  const own = kind === 'folder' ? folderFields : [...sftpFields, ...folderFields]
+  const fields = fieldsOf(any.given, any.path, ['kind', ...own])
+  const folders = foldersOf(fields, kind === 'folder' ? resolve : (path) => path.replace(/(?<=.)\/+$/, ''))
+  return kind === 'folder' ? { kind, ...folders } : { kind, ...serverOf(fields), ...folders }
+}
+
+function foldersOf(fields: Fields, normal: (path: string) => string) {
+  const taken = optionalText(fields, 'taken', pathCharsMax)
+  const folders = {
+    toBank: normal(textOf(fields, 'toBank', pathCharsMax)),
+    fromBank: normal(textOf(fields, 'fromBank', pathCharsMax)),
+    taken: taken === undefined ? undefined : normal(taken),
+  }
+  if (folders.toBank === folders.fromBank) return refuseField(fields, 'fromBank', 'another folder than toBank')
+  if (folders.taken === folders.fromBank || folders.taken === folders.toBank)
+    return refuseField(fields, 'taken', 'another folder than toBank and fromBank')
+  return folders
+}
+
+function serverOf(fields: Fields) {
+  const hostKey = textOf(fields, 'hostKey').replace(/=+$/, '')
+  if (!fingerprintForm.test(hostKey))
+    return refuseField(
+      fields,
+      'hostKey',
+      'the fingerprint of the key of the server, such as SHA256:47DEQpj8... (ssh-keyscan HOST | ssh-keygen -lf -)',
+    )
+  const file = textOf(fields, 'privateKeyFile', pathCharsMax)
+  let privateKey: Buffer
+  try {
+    privateKey = readFileSync(file)
+  } catch (error) {
+    return refuseField(fields, 'privateKeyFile', `a file that can be read: ${(error as Error).message}`)
+  }
+  const passphrase = optionalText(fields, 'passphrase', 1000)
+  const problem = keyProblem(privateKey, passphrase)
+  if (problem !== undefined) return refuseField(fields, problem.field, problem.what)
+  return {
+    host: textOf(fields, 'host', 255),
+    port: integerOf(fields, 'port', [1, portMax], 22),
+    username: textOf(fields, 'username'),
+    privateKey,
+    passphrase,
+    hostKey,
+  }
+}
+
+/** What can be seen of a key without its passphrase. */
+function keyProblem(key: Buffer, passphrase: string | undefined) {
+  const text = key.toString('latin1')
+  const [, kind, body] = /-----BEGIN ([A-Z ]*)PRIVATE KEY-----([^-]*)/.exec(text) ?? []
+  if (body === undefined && !text.startsWith('PuTTY-User-Key-File'))
+    return { field: 'privateKeyFile', what: 'the file of a private key, in the form of OpenSSH or PEM' }
+  const isSealed =
+    kind === 'OPENSSH '
+      ? !Buffer.from(body ?? '', 'base64')
+          .subarray(15, 23)
+          .equals(Buffer.from('\0\0\0\u0004none'))
+      : /ENCRYPTED|^Encryption: (?!none)/m.test(text)
+  return isSealed && passphrase === undefined
+    ? { field: 'passphrase', what: 'the one by which the private key is sealed' }
+    : undefined
+}

@@ -1,0 +1,126 @@
+/** What is known about the bookings of a page before they are matched: instructions that they may name, under their locks. */
+import { partnerKey } from '../../kernel/index.ts'
+import type { Tx } from '../../postgres/index.ts'
+import { readInstructionId } from './ids.ts'
+import { byShard } from './shards.ts'
+import * as entries from './store-entries.ts'
+import * as words from './store-words.ts'
+import type { Unit } from './units.ts'
+
+/** A copy that changes while the bookings of a page are matched one after the other. */
+export type Payment = { -readonly [K in keyof words.Sent]: words.Sent[K] }
+
+export type World = {
+  /** Of the bookings' references. */
+  readonly named: (unit: Unit) => readonly Payment[]
+  /** Of the batches and messages that a sum names. */
+  readonly batched: (unit: Unit) => readonly Payment[]
+  readonly originals: (unit: Unit) => readonly entries.Original[]
+  /** Debits besides the own one of an instruction. */
+  readonly doubled: (payment: Payment) => readonly { readonly id: string; readonly isReversed: boolean }[]
+  readonly changed: Map<string, Payment>
+  /** Originals and doubled debits that this page takes back. */
+  readonly takenBack: Set<string>
+}
+
+const idOf = ({ references: { instruction } }: Unit): readonly string[] => {
+  const id = instruction === null ? undefined : readInstructionId(instruction)?.id
+  return id === undefined ? [] : [id]
+}
+
+export async function readWorld(tx: Tx, of: entries.AccountKey, units: readonly Unit[]): Promise<World> {
+  const { connector, operatorId } = of
+  const ids = units.flatMap(idOf)
+  const endToEndIds = units.flatMap(({ references: { endToEnd } }) => endToEnd ?? [])
+  const sums = units.filter(({ isSum, amount }) => isSum && amount < 0n)
+  const [referenced, inBatches] = await Promise.all([
+    ids.length + endToEndIds.length === 0 ? [] : words.sentByReferences(tx, connector, { ids, endToEndIds }),
+    readBatches(tx, connector, sums),
+  ])
+  const payments = await lockAll(tx, connector, [...referenced, ...inBatches.sent])
+  const originals = await readOriginals(tx, of, units)
+  const takenBackOf = await entriesTakenBack(tx, operatorId, units, payments)
+  const byId = Map.groupBy(payments, ({ id }) => id)
+  const byEndToEnd = Map.groupBy(payments, ({ endToEndId }) => endToEndId)
+  const byBatch = Map.groupBy(payments, ({ batchId }) => batchId)
+  const byFile = Map.groupBy(payments, ({ fileId }) => fileId)
+  const fileOf = (messageId: string) => inBatches.files.find((file) => file.messageId === messageId)?.id ?? ''
+  return {
+    named: (unit) => [
+      ...new Set([
+        ...idOf(unit).flatMap((id) => byId.get(id) ?? []),
+        ...(unit.references.endToEnd === null ? [] : (byEndToEnd.get(unit.references.endToEnd) ?? [])),
+      ]),
+    ],
+    batched: ({ references: { batches, messages } }) =>
+      batches.length > 0
+        ? batches.flatMap((id) => byBatch.get(id) ?? [])
+        : messages.flatMap((id) => byFile.get(fileOf(id)) ?? []),
+    originals,
+    doubled: ({ id }) => takenBackOf.get(id) ?? [],
+    changed: new Map(),
+    takenBack: new Set(),
+  }
+}
+
+type Batches = { readonly sent: readonly words.Sent[]; readonly files: readonly words.OurFile[] }
+
+/** A bank names the batch (PmtInfId), or only the message. */
+async function readBatches(tx: Tx, connector: string, sums: readonly Unit[]): Promise<Batches> {
+  const batchIds = new Set(sums.flatMap(({ references: { batches } }) => batches))
+  const messageIds = sums.flatMap(({ references: { batches, messages } }) => (batches.length > 0 ? [] : messages))
+  const files = messageIds.length === 0 ? [] : await words.filesByMessageIds(tx, connector, messageIds)
+  const [ofBatches, ofFiles] = await Promise.all([
+    batchIds.size === 0 ? [] : words.sentByBatches(tx, connector, [...batchIds]),
+    files.length === 0
+      ? []
+      : words.sentByFiles(
+          tx,
+          connector,
+          files.map(({ id }) => id),
+        ),
+  ])
+  return { sent: [...ofBatches, ...ofFiles], files }
+}
+
+async function lockAll(tx: Tx, connector: string, found: readonly words.Sent[]): Promise<readonly Payment[]> {
+  const once = [...new Map(found.map((sent) => [partnerKey(sent.partnerId, sent.id), sent])).values()]
+  const locked: Payment[] = []
+  for (const group of byShard(tx, once)) {
+    const rows = await words.lockSent(tx, connector, group)
+    locked.push(...rows.map((row) => ({ ...row })))
+  }
+  return locked
+}
+
+const isTakingBack = ({ isReversal, amount }: Unit): boolean => isReversal && amount < 0n
+
+/** The reversal of a credit has the reference of the credit, or its end-to-end id. */
+async function readOriginals(tx: Tx, of: entries.AccountKey, units: readonly Unit[]) {
+  const reversals = units.filter(isTakingBack)
+  const bookings = reversals.flatMap(originalBookings)
+  const ids = reversals.flatMap(({ references: { endToEnd } }) => endToEnd ?? [])
+  const byBooking = bookings.length === 0 ? [] : await entries.creditsByBooking(tx, of, bookings)
+  const byEndToEnd = ids.length === 0 ? [] : await entries.creditsByEndToEnd(tx, of, ids)
+  return (unit: Unit): readonly entries.Original[] => {
+    const own = originalBookings(unit)
+    return [
+      ...byBooking.filter(({ booking }) => booking !== null && own.includes(booking)),
+      ...byEndToEnd.filter(({ endToEndId }) => endToEndId === unit.references.endToEnd),
+    ]
+  }
+}
+
+const originalBookings = ({ references: { bank } }: Unit): readonly string[] => (bank === null ? [] : [`r:${bank}|+`])
+
+async function entriesTakenBack(
+  tx: Tx,
+  operatorId: string,
+  units: readonly Unit[],
+  payments: readonly Payment[],
+): Promise<ReadonlyMap<string, readonly { readonly id: string; readonly isReversed: boolean }[]>> {
+  const isAny = units.some(({ isReversal, amount }) => isReversal && amount > 0n)
+  if (!isAny || payments.length === 0) return new Map()
+  const ids = payments.map(({ id }) => id)
+  return Map.groupBy(await entries.doubledDebits(tx, operatorId, ids), ({ subjectId }) => subjectId)
+}
