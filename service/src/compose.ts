@@ -22,13 +22,14 @@ import {
   type Tracing,
 } from './kernel/index.ts'
 import { sealedAnswers } from './idempotency/index.ts'
-import { type Cases } from './cases/index.ts'
+import { type Cases, type Decisions } from './cases/index.ts'
 import { createCheckpoints, type Ledger } from './ledger/index.ts'
 import { sealedMailSecrets, startMailWorker } from './mail/index.ts'
 import { type Observability, startQueueAges } from './observability/index.ts'
 import { analyseWhatHasGrown, type Database, type SealedColumn, tracedDatabase, type Tx } from './postgres/index.ts'
-import { type ChainKeys, sealedChainKeys, sealedTravelRules } from './rails/index.ts'
+import { type ChainKeys, type IsoBanks, sealedChainKeys, sealedTravelRules } from './rails/index.ts'
 import { queueProbes } from './probes.ts'
+import { type Reconciliation, reconciliationIdleMs } from './reconciliation/index.ts'
 import { type Rates } from './rates/index.ts'
 import { accountsRoutes } from './modules/accounts/index.ts'
 import { beneficiariesRoutes } from './modules/beneficiaries/index.ts'
@@ -36,7 +37,7 @@ import { checkoutRoutes, sealedLinkTokens } from './modules/checkout/index.ts'
 import { customersRoutes, sealedKyc } from './modules/customers/index.ts'
 import { type Deposits } from './modules/deposits/index.ts'
 import { fxRoutes } from './modules/fx/index.ts'
-import { payoutsRoutes } from './modules/payouts/index.ts'
+import { type Payouts, payoutsRoutes } from './modules/payouts/index.ts'
 import { mailParts, mailTemplates } from './mails.ts'
 import { reportsRoutes, startReports } from './modules/reports/index.ts'
 import { simulationsRoutes } from './modules/simulations/index.ts'
@@ -53,11 +54,16 @@ type GatewayForm = 'standalone' | 'gateway' | 'api'
 export type Service = {
   readonly access: Access
   readonly cases: Cases
+  readonly decisions: Decisions
   /** The keys of chain connectors, for the operator's commands. */
   readonly chainKeys: ChainKeys
   readonly deposits: Deposits
+  /** Banks by files, for the operator's commands. */
+  readonly isoBanks: IsoBanks
   readonly ledger: Ledger
+  readonly payouts: Payouts
   readonly rates: Rates
+  readonly reconciliation: Reconciliation
   readonly sealer: Sealer
   /** Every column with sealed values. */
   readonly sealedColumns: readonly SealedColumn[]
@@ -108,46 +114,44 @@ const createHandlers = (modules: Modules): AllHandlers => ({
   ...webhooksRoutes(modules.webhooks, modules.testDeliveries, modules.idempotency),
 })
 
+const sealedColumns = [
+  sealedApiSecrets,
+  sealedKyc,
+  sealedWebhookSecrets,
+  sealedMailSecrets,
+  sealedAnswers,
+  sealedLinkTokens,
+  sealedChainKeys,
+  sealedTravelRules,
+] as const
+
 export function compose(given: ServiceDeps): Service {
   const { config, log, tracing } = given
   const db = tracing ? tracedDatabase(given.db, tracing) : given.db
   const deps = { ...given, db }
   let delivery: Loop | undefined
   const modules = composeModules({ ...deps, wakeDelivery: () => delivery?.wake() })
-  const { access, cases, chainKeys, connectors, deposits, ledger, payouts, rates, sealer, webhooks } = modules
+  const { access, connectors, deposits, isoBanks, payouts, webhooks } = modules
   const settlementWorkers = () =>
     startSettlement({
       log,
       connectors,
       payouts,
       deposits,
-      cases,
+      cases: modules.cases,
+      returns: modules.returns,
       partnerIds: () => access.partnerIds(db),
       isPartner: async (partnerId) => (await access.partnerName(db, partnerId)) !== '',
       idleMs: config.WORKER_IDLE_MS,
       observe: settlementObserver(deps),
     })
   return {
-    access,
-    cases,
-    chainKeys,
-    deposits,
-    ledger,
-    rates,
-    sealer,
-    sealedColumns: [
-      sealedApiSecrets,
-      sealedKyc,
-      sealedWebhookSecrets,
-      sealedMailSecrets,
-      sealedAnswers,
-      sealedLinkTokens,
-      sealedChainKeys,
-      sealedTravelRules,
-    ],
+    ...modules,
+    sealedColumns,
     startSettlement: settlementWorkers,
     gateway: (form) => composeGateway(deps, modules, form),
     releaseLeases: async () => {
+      await isoBanks.releaseLeases()
       for (const partnerId of await access.partnerIds(db)) {
         await payouts.releaseLeases(partnerId)
         await webhooks.releaseLeases(partnerId)
@@ -164,7 +168,8 @@ export function compose(given: ServiceDeps): Service {
     },
     startWorkers: () => {
       delivery = startDeliveryWorker(deps, modules)
-      return [delivery, ...settlementWorkers(), ...modules.chains.start(), ...startOtherWorkers(deps, modules)]
+      const rails = [...modules.chains.start(), ...isoBanks.start()]
+      return [delivery, ...settlementWorkers(), ...rails, ...startOtherWorkers(deps, modules)]
     },
   }
 }
@@ -200,7 +205,7 @@ const settlementObserver = ({ observability, tracing }: ServiceDeps): Settlement
 })
 
 function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[] {
-  const { access, mailQueue, rates, webhooks } = modules
+  const { access, mailQueue, rates, reconciliation, webhooks } = modules
   const { config, db, clock, log, observability } = deps
   const idleMs = config.WORKER_IDLE_MS
   // Answers 0, so that the loop pauses: a table that is being analysed is still there at the next look.
@@ -234,6 +239,12 @@ function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[]
     ...(rates.everyMs === undefined
       ? []
       : [startLoop({ name: 'rates.refresh', idleMs: rates.everyMs, log, step: rates.refreshStep })]),
+    startLoop({
+      name: 'reconciliation.look',
+      idleMs: reconciliationIdleMs,
+      log,
+      step: () => reconciliation.step(observability?.metrics.reconciliation),
+    }),
     startLoop({ name: 'webhooks.recover', idleMs, log, step: webhooks.recoverStep }),
     startLoop({ name: 'access.nonces', idleMs: sweepIdleMs, log, step: access.sweepNonces }),
     startLoop({ name: 'ledger.checkpoints', idleMs: checkpointIdleMs, log, step: checkpointStep }),

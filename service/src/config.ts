@@ -23,7 +23,14 @@ import {
 import { mailSettings } from './mail/index.ts'
 import { observabilitySettings } from './observability/index.ts'
 import { databaseSettings } from './postgres/index.ts'
-import { chainNetworks, isChainConnectorId, railsSettings, simulatedChainConnectorId } from './rails/index.ts'
+import {
+  bankProblem,
+  chainNetworks,
+  isChainConnectorId,
+  isIsoConnectorId,
+  railsSettings,
+  simulatedChainConnectorId,
+} from './rails/index.ts'
 import { ratesSettings } from './rates/index.ts'
 
 export class ConfigError extends Error {
@@ -140,6 +147,8 @@ const loopbackHosts = new Set(['127.0.0.1', '::1', 'localhost'])
 export type ReadOptions = {
   /** A single process may make its own master key in a sandbox; separate roles must be given the key that they share. */
   readonly makesKey?: boolean
+  /** The process exchanges files with banks: their folders have to be usable. */
+  readonly exchangesFiles?: boolean
   /** Values from the command line; they override the variable of the same name. */
   readonly given?: { readonly [K in Name]?: string }
 }
@@ -147,8 +156,11 @@ export type ReadOptions = {
 type Environment = Readonly<Record<string, string | undefined>>
 
 /** Throws a ConfigError of one line. */
-export function readConfig({ makesKey = true, given = {} }: ReadOptions = {}, env: Environment = process.env): Config {
-  return complete(readSettings(given, env), makesKey)
+export function readConfig(options: ReadOptions = {}, env: Environment = process.env): Config {
+  const { makesKey = true, exchangesFiles = false, given = {} } = options
+  const config = complete(readSettings(given, env), makesKey)
+  if (exchangesFiles) refuseUnusableFolders(config)
+  return config
 }
 
 const routerSettings = [
@@ -232,6 +244,7 @@ function complete(raw: Raw, makesKey: boolean): Config {
   const selected = issuersOf(raw.IBAN_ISSUERS, raw.CELL)
   if ('problem' in selected) throw new ConfigError(`IBAN_ISSUERS names cells: ${selected.problem}`)
   refuseUnknownChains(raw)
+  refuseUnknownBanks(raw)
   return {
     ...raw,
     IBAN_ISSUERS: selected.issuers,
@@ -248,6 +261,30 @@ function refuseUnknownChains({ EVM_CHAINS: chains, MODE, RAIL_RULES }: Raw): voi
   for (const { connector } of RAIL_RULES)
     if (connector !== null && isChainConnectorId(connector) && !known.includes(connector))
       throw new ConfigError(`RAIL_RULES names ${connector}, which EVM_CHAINS does not`)
+}
+
+/** A bank that neither RAIL nor a rule names does not run. */
+export const usedIsoBanks = ({
+  ISO20022_BANKS,
+  RAIL,
+  RAIL_RULES,
+}: Pick<Raw, 'ISO20022_BANKS' | 'RAIL' | 'RAIL_RULES'>) =>
+  ISO20022_BANKS.filter(({ id }) => RAIL === id || RAIL_RULES.some(({ connector }) => connector === id))
+
+function refuseUnusableFolders(config: Config): void {
+  for (const bank of usedIsoBanks(config)) {
+    const problem = bankProblem(bank)
+    if (problem !== undefined) throw new ConfigError(`ISO20022_BANKS: ${problem}`)
+  }
+}
+
+/** The payouts of a bank without a configuration would wait for ever. */
+function refuseUnknownBanks({ ISO20022_BANKS: banks, RAIL, RAIL_RULES }: Raw): void {
+  const isUnknown = (id: string) => isIsoConnectorId(id) && !banks.some((bank) => bank.id === id)
+  if (isUnknown(RAIL)) throw new ConfigError(`RAIL is ${RAIL}, which ISO20022_BANKS does not have`)
+  for (const { connector } of RAIL_RULES)
+    if (connector !== null && isUnknown(connector))
+      throw new ConfigError(`RAIL_RULES names ${connector}, which ISO20022_BANKS does not have`)
 }
 
 /** Refuses every setting that is made for a developer's machine. */

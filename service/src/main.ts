@@ -66,7 +66,11 @@ async function main(): Promise<void> {
       signals?.started({ stop: drainAndStop, log: parts.log })
     })
   }
-  const config = readConfig({ makesKey: !separateRoles.has(role), given })
+  const config = readConfig({
+    makesKey: !separateRoles.has(role),
+    exchangesFiles: role === 'serve' || role === 'worker',
+    given,
+  })
   // The operator's command prints its result, or the reason of its failure, and nothing else.
   const log = createLog(role === 'operator' ? 'silent' : config.LOG_LEVEL)
   await stopOnFailure(log, signals, (parts) => run(role, args, { ...parts, config, signals }))

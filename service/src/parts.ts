@@ -1,18 +1,26 @@
 /** Everything below the gateway and the workers: ledger, connectors, modules, webhook engine. `compose.ts` and tests use it. */
 import { createAccess, type Access } from './access/index.ts'
-import type { Config } from './config.ts'
+import { type Config, usedIsoBanks } from './config.ts'
+import { composeDecisions } from './decisions.ts'
 import { checkoutSettings, invitationSettings, signing, usesSandboxBank, webhookSettings } from './derived.ts'
 import { createRequestSender } from './delivery/index.ts'
 import { createCursors } from './api/index.ts'
 import { type Clock, createSealer, deriveKey, type Log } from './kernel/index.ts'
 import { createIdempotency } from './idempotency/index.ts'
-import { createCases } from './cases/index.ts'
+import { createCases, operatorPartnerId } from './cases/index.ts'
 import { createLedger } from './ledger/index.ts'
 import { createMailQueue } from './mail/index.ts'
 import { type Observability } from './observability/index.ts'
 import { createEventOutbox, payloadOf, sampleOf } from './events/index.ts'
 import { type Database } from './postgres/index.ts'
-import { type ChooseConnector, type Connector, createSandboxBank, type SandboxBank } from './rails/index.ts'
+import {
+  type BooksAccount,
+  type ChooseConnector,
+  type Connector,
+  createIsoBanks,
+  createSandboxBank,
+  type SandboxBank,
+} from './rails/index.ts'
 import { createConfiguredRates } from './rates/index.ts'
 import { createAccounts } from './modules/accounts/index.ts'
 import { type Beneficiaries, createBeneficiaries } from './modules/beneficiaries/index.ts'
@@ -42,6 +50,8 @@ export type ModulesDeps = {
   readonly bank?: SandboxBank
   /** Further connectors. `RAIL_RULES` cannot name them, so that `chooseConnector` must. */
   readonly connectors?: readonly Connector[]
+  /** Accounts at banks by files that are reconciled. Default: those that are configured. */
+  readonly bankAccounts?: readonly BooksAccount[]
   /** Default: by `RAIL_RULES` and `RAIL`. */
   readonly chooseConnector?: ChooseConnector
 }
@@ -94,7 +104,21 @@ function composePayments(deps: ModulesDeps, core: Core) {
   const partyOf: Beneficiaries['partyOf'] = (tx, partnerId, id) => beneficiaries.partyOf(tx, partnerId, id)
   const tokens = composeTokens({ ...core, config, db, clock, log, partyOf, chooseConnector: deps.chooseConnector })
   const { chains, chooseConnector, refusedAddress, wallets } = tokens
-  const connectors = [...(usesSandboxBank(config) ? [bank] : []), ...chains.connectors, ...(deps.connectors ?? [])]
+  const isoBanks = createIsoBanks({
+    banks: usedIsoBanks(config),
+    db,
+    clock,
+    log,
+    operatorId: operatorPartnerId,
+    idleMs: config.WORKER_IDLE_MS,
+    observe: deps.observability?.metrics.banks,
+  })
+  const connectors = [
+    ...(usesSandboxBank(config) ? [bank] : []),
+    ...isoBanks.connectors,
+    ...chains.connectors,
+    ...(deps.connectors ?? []),
+  ]
   const shared = { ...core, db, clock }
 
   const accounts = createAccounts({ ...shared, issuers: config.IBAN_ISSUERS })
@@ -103,15 +127,23 @@ function composePayments(deps: ModulesDeps, core: Core) {
   const fx = createFx({ ...shared, rates, terms: config })
   const limits = { payoutsPerBatchMax, attemptsMax: config.PAYOUT_ATTEMPTS_MAX }
   const payouts = createPayouts({ ...shared, beneficiaries, quotes: fx, chooseConnector, ...limits })
-  const deposits = createDeposits({ ...shared, ownersOf: ownersOfAccounts(accounts, wallets) })
+  const ownersOf = ownersOfAccounts(accounts, wallets)
+  const deposits = createDeposits({ ...shared, ownersOf })
   const reports = createReports({ ...shared, keptDays: config.REPORT_KEPT_DAYS })
   const opening = { ...shared, accounts, deposits, payouts, rates, wallets }
   const checkout = createCheckout({ ...opening, ...checkoutSettings(config, bank) })
   const simulated = { bank, simulatedChain: chains.simulated, checkout }
   const simulations = createSimulations({ ...opening, ...simulated, ...signing(config) })
-  const movements = { payouts, deposits, fx, rates, checkout }
-  return { ...tokens, connectors, accounts, beneficiaries, ...movements, reports, simulations }
+  const bankAccounts = deps.bankAccounts ?? accountsOfBanks(config)
+  const decided = composeDecisions({ ...shared, log, payouts, deposits, ownersOf, bankAccounts })
+  const movements = { payouts, deposits, fx, rates, checkout, ...decided }
+  return { ...tokens, isoBanks, connectors, accounts, beneficiaries, ...movements, reports, simulations }
 }
+
+const accountsOfBanks = (config: Config): readonly BooksAccount[] =>
+  usedIsoBanks(config).flatMap(({ id: connector, accounts }) =>
+    accounts.map(({ iban: account, currency }) => ({ connector, account, currency })),
+  )
 
 /** The payload of a sample, as the event outbox would store it. */
 const createSample =

@@ -9,7 +9,7 @@ import type { Payouts } from './modules/payouts/index.ts'
 import type { Reports } from './modules/reports/index.ts'
 import type { QueueProbe } from './observability/index.ts'
 import type { Database } from './postgres/index.ts'
-import type { Connector } from './rails/index.ts'
+import type { Connector, IsoBanks } from './rails/index.ts'
 
 type Probed = {
   readonly cases: Cases
@@ -17,13 +17,14 @@ type Probed = {
   readonly payouts: Payouts
   readonly deposits: Deposits
   readonly connectors: readonly Connector[]
+  readonly isoBanks: IsoBanks
   readonly mailQueue: MailQueue
   readonly reports: Reports
   readonly webhooks: DeliveryEngine
 }
 
 export function queueProbes(db: Database, modules: Probed): readonly QueueProbe[] {
-  const { cases, eventOutbox, payouts, deposits, connectors, mailQueue, reports, webhooks } = modules
+  const { cases, eventOutbox, payouts, deposits, connectors, isoBanks, mailQueue, reports, webhooks } = modules
   return [
     {
       name: 'events',
@@ -36,6 +37,11 @@ export function queueProbes(db: Database, modules: Probed): readonly QueueProbe[
       { name: 'payouts', connector: id, oldestDue: (now: Date) => payouts.oldestDue(id, now) },
       { name: 'bank_notifications', connector: id, oldestDue: oldestNotification },
     ]),
+    ...isoBanks.connectors.map(({ id }) => ({
+      name: 'bank_files',
+      connector: id,
+      oldestDue: () => isoBanks.oldestUndelivered(id),
+    })),
     { name: 'expiring_deposits', oldestDue: deposits.oldestExpired },
     { name: 'cases', oldestDue: () => cases.oldestOpen() },
     { name: 'mail', oldestDue: (now) => mailQueue.oldestDue(db, now) },

@@ -1,10 +1,14 @@
 /**
- * Cases: what a bank reports and what fits nothing we know. Its money is booked to suspense, and an operator resolves it.
+ * Cases: what a bank reports and what fits nothing we know. Its money is booked to suspense, and two persons resolve it: one proposes,
+ * another one approves.
  *
- * Table: cases.cases. Invariants: one case per notification of a connector. The transaction that opens a case books its money
- * from the connector's settlement account to suspense (or back, if money left); the one that resolves it books it away from
- * there. So the suspense account is the sum of the open cases.
+ * Tables: cases.cases, cases.decisions, cases.returns. Invariants: one case per notification of a connector. The transaction that
+ * opens a case books its money from the connector's settlement account to suspense (or back, if money left); the one that resolves
+ * it books it away from there. So the suspense account is the sum of the open cases. Decisions are added and never changed.
  */
-export { caseActions, type CaseAction } from './rules.ts'
+export { caseActions, type CaseAction, type CaseKind, operatorPartnerId } from './rules.ts'
+export { type CaseEffects, createDecisions, type Decisions } from './decisions.ts'
+export { type CaseReport, reportOf } from './report.ts'
+export { createReturns, type ReturnClaim, type Returns } from './returns.ts'
 export { type Cases, createCases, type NewCase } from './service.ts'
-export { operatorPartnerId } from './rules.ts'
+export type { CaseRow } from './store.ts'

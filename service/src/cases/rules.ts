@@ -1,26 +1,52 @@
-/** Pure: how a case is booked, and how it is resolved. */
+/** Pure: how a case is booked, what may be decided about it, and by whom. */
 import type { AccountName } from '../ledger/index.ts'
-import type { Currency, Minor } from '../kernel/index.ts'
+import { type Currency, dayMs, type Minor } from '../kernel/index.ts'
 
 /** In whose ledger money is booked that belongs to no partner as far as we know (RFC 9562, version 8). */
 export const operatorPartnerId = '00000000-0000-8000-8000-000000000000'
 
-export type CaseKind = 'unknown_payment' | 'contradiction' | 'amount_differs' | 'credit_reversed'
+/** Of what settlement finds; `debit.booked` and `oddity` of the port of connectors; and what reconciliation finds. */
+export type CaseKind =
+  | 'unknown_payment'
+  | 'contradiction'
+  | 'amount_differs'
+  | 'credit_reversed'
+  | 'bank_fee'
+  | 'doubled'
+  | 'unknown_debit'
+  | 'file_unreadable'
+  | 'file_refused'
+  | 'message_differs'
+  | 'statement_gap'
+  | 'statement_overlap'
+  | 'sum_differs'
+  | 'payment_missing'
+  | 'foreign_currency'
+  | 'entry_unclear'
+  | 'unexplained'
 
 /**
- * `credit`: a partner gets the money. `reverse`: the money went back the way it came, outside this service. `write-off`: the
- * operator keeps the gain or bears the loss, in `fees`. `note`: there is no money.
+ * `match`: the money is that of a payout, or of the owner of an account. `credit`: a partner gets it. `fees`: charges of the bank,
+ * which the operator bears. `return`: an instruction sends it back to who paid it. `reverse`: it went back the way it came, outside
+ * this service. `write-off`: the operator keeps the gain or bears the loss. `note`: there is no money.
  */
-export const caseActions = ['credit', 'reverse', 'write-off', 'note'] as const
+export const caseActions = ['match', 'credit', 'fees', 'return', 'reverse', 'write-off', 'note'] as const
 export type CaseAction = (typeof caseActions)[number]
 
 export const resolutions = {
+  match: 'matched',
   credit: 'credited',
+  fees: 'booked_to_fees',
+  return: 'returned',
   reverse: 'reversed',
   'write-off': 'written_off',
   note: 'noted',
 } as const satisfies Readonly<Record<CaseAction, string>>
-export type Resolution = (typeof resolutions)[CaseAction]
+/** `gone`: what the case was about is not there any more, so that it was resolved by itself. */
+export type Resolution = (typeof resolutions)[CaseAction] | 'gone'
+
+/** A proposal that waits for a second person for so long has ended: what was true then may not be true any more. */
+export const proposalMsMax = 7 * dayMs
 
 export type Booked = { readonly currency: Currency; readonly amount: Minor }
 
@@ -35,4 +61,47 @@ export const openingTransfer = (connector: string, amount: Minor) =>
 
 export const reversingTransfer = (connector: string, amount: Minor) => openingTransfer(connector, -amount)
 
-export const writeOffTransfer = (amount: Minor) => between('suspense', 'fees', amount)
+export const feesTransfer = (amount: Minor) => between('suspense', 'fees', amount)
+
+/** What an action names besides the case. */
+export type Named = { readonly toPartnerId?: string; readonly customerId?: string; readonly payoutId?: string }
+
+/** Why an action does not fit a case, as a sentence for the operator. Undefined: it fits. `booked`: null without money. */
+export function misfitOf(
+  action: CaseAction,
+  booked: Minor | null,
+  debtorAccount: string | undefined,
+  { customerId, payoutId }: Named,
+): string | undefined {
+  if (booked === null) return action === 'note' ? undefined : 'The case has no money: use note.'
+  if (action === 'note') return 'The case has money: use match, credit, fees, return, reverse or write-off.'
+  if (payoutId !== undefined && action !== 'match') return 'Only match names a payout.'
+  if (customerId !== undefined && action !== 'match') return 'Only match names a customer.'
+  if (customerId !== undefined && payoutId !== undefined) return 'Name a payout or a customer.'
+  if (booked > 0n) {
+    const isBare = action === 'return' && debtorAccount === undefined
+    return isBare ? 'The report of the bank does not say from which account the money came.' : undefined
+  }
+  if (action === 'match' && payoutId === undefined) return 'The money of the case left: name the payout that it paid.'
+  if (action === 'credit' || action === 'return')
+    return 'The money of the case left: use match, fees or write-off, or reverse when it is back.'
+  return undefined
+}
+
+/** Names are compared without case, spaces and invisible characters, so that one person is not two. */
+const personOf = (staff: string): string =>
+  staff
+    .normalize('NFKC')
+    .toLowerCase()
+    .replaceAll(/[\s\p{Cf}]/gu, '')
+
+export const isNoName = (staff: string): boolean => personOf(staff) === ''
+export const isSamePerson = (one: string, other: string): boolean => personOf(one) === personOf(other)
+
+export const hasExpired = (proposedAt: Date, now: Date): boolean => now.getTime() - proposedAt.getTime() > proposalMsMax
+
+/** What a payer reads of money that comes back: at most 140 characters, as SEPA carries. */
+export function returnRemittance(endToEndId: string | null, remittance: string | null): string {
+  const named = endToEndId === null || endToEndId === '' || endToEndId === 'NOTPROVIDED' ? '' : ` ${endToEndId}`
+  return `Return of your payment${named}${remittance ? `: ${remittance}` : ''}`.slice(0, 140).trimEnd()
+}

@@ -1,18 +1,9 @@
-/** The verbs of cases. Those that book money join the caller's transaction. */
-import { Refusal } from '../api/index.ts'
+/** Opens and reads cases. Decisions about them: decisions.ts. */
 import { amountText, type Clock, type Log, newId } from '../kernel/index.ts'
-import { type AccountName, type Entry, entryOf, type Ledger } from '../ledger/index.ts'
+import type { Entry, Ledger } from '../ledger/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
-import {
-  type Booked,
-  type CaseAction,
-  type CaseKind,
-  openingTransfer,
-  operatorPartnerId,
-  resolutions,
-  reversingTransfer,
-  writeOffTransfer,
-} from './rules.ts'
+import { entryOfCase } from './entries.ts'
+import { type Booked, type CaseKind, openingTransfer, operatorPartnerId } from './rules.ts'
 import * as store from './store.ts'
 
 export type NewCase = {
@@ -28,19 +19,6 @@ export type NewCase = {
   readonly booked: Booked | null
 }
 
-export type Resolving = {
-  readonly partnerId: string
-  readonly id: string
-  readonly action: CaseAction
-  /** Who decided. */
-  readonly staff: string
-  readonly note: string
-  /** `credit`: who gets the money, and how it is credited there from the account `debit` of that partner. */
-  readonly credit?: (tx: Tx, money: Booked & { readonly debit: AccountName }) => Promise<string>
-  /** `credit`: the partner that gets it. Without it, the one in whose ledger it stands. */
-  readonly toPartnerId?: string
-}
-
 export type Cases = {
   /** Opens a case and books its money, in a transaction of its own. Answers whether it did: false if the notification has one. */
   readonly open: (opened: NewCase) => Promise<boolean>
@@ -50,13 +28,23 @@ export type Cases = {
    */
   readonly record: (tx: Tx, opened: readonly NewCase[]) => Promise<readonly Entry[]>
   /** Oldest first, in pages behind `after`. */
-  readonly list: (after: store.CaseRow | undefined, casesMax: number) => Promise<readonly store.CaseRow[]>
-  /** Ends a case and books its money away from suspense. Refuses: not_found, validation_failed. */
-  readonly resolve: (tx: Tx, resolving: Resolving) => Promise<store.CaseRow & store.CaseEnd>
+  readonly list: (
+    after: Pick<store.CaseRow, 'openedAt' | 'id'> | undefined,
+    casesMax: number,
+    tx?: Tx,
+  ) => Promise<readonly store.CaseRow[]>
+  readonly byId: (tx: Tx, partnerId: string, id: string) => Promise<store.CaseRow | undefined>
   /** The cases of a partner that were open at a moment, by currency and kind. */
   readonly openAt: (tx: Tx, partnerId: string, moment: Date) => Promise<readonly store.CaseSums[]>
   /** When the oldest open case was opened; null: none is open. */
   readonly oldestOpen: () => Promise<Date | null>
+  /** For reconciliation: what stands in suspense and why, and what moved outside this service, of all partners. */
+  readonly openSums: (tx: Tx) => Promise<readonly store.OpenSums[]>
+  readonly reversedSums: (tx: Tx) => Promise<readonly store.ReversedSum[]>
+  readonly reversed: typeof store.reversedCases
+  /** Those of the notifications that have an open case. */
+  readonly withCase: typeof store.notificationsWithCase
+  readonly openOfKind: typeof store.openOfKind
 }
 
 type CasesDeps = {
@@ -86,10 +74,15 @@ export function createCases(deps: CasesDeps): Cases {
       }
       return entries
     },
-    list: (after, casesMax) => store.openCases(db, after, casesMax),
-    resolve: (tx, resolving) => resolve(deps, tx, resolving),
+    list: (after, casesMax, tx = db) => store.openCases(tx, after, casesMax),
+    byId: store.caseById,
     openAt: store.casesOpenAt,
     oldestOpen: () => store.oldestOpen(db),
+    openSums: store.openSums,
+    reversedSums: store.reversedSums,
+    reversed: store.reversedCases,
+    withCase: store.notificationsWithCase,
+    openOfKind: store.openOfKind,
   }
 }
 
@@ -111,10 +104,7 @@ async function record(
     currency: booked?.currency ?? null,
     booked: booked?.amount ?? null,
     openedAt: clock.now(),
-    resolvedAt: null,
-    resolution: null,
-    resolvedBy: null,
-    note: null,
+    ...undecided,
   }
   if (partnerId === operatorPartnerId) await addOperator(tx, partnerId)
   if ((await store.insertCase(tx, row)) === 0) return undefined
@@ -124,6 +114,18 @@ async function record(
   )
   return row
 }
+
+const undecided = {
+  resolvedAt: null,
+  resolution: null,
+  resolvedBy: null,
+  note: null,
+  proposalId: null,
+  proposal: null,
+  proposedBy: null,
+  proposedAt: null,
+  returningSince: null,
+} as const
 
 /** Amounts as decimal numbers of their currency. */
 const readable = (_key: string, value: unknown): unknown =>
@@ -135,54 +137,3 @@ const openingEntries = (row: store.CaseRow): readonly Entry[] =>
   row.currency === null || row.booked === null
     ? []
     : [entryOfCase(row, row.currency, openingTransfer(row.connector, row.booked))]
-
-const entryOfCase = (
-  { partnerId, id }: Pick<store.CaseRow, 'partnerId' | 'id'>,
-  currency: Booked['currency'],
-  moved: ReturnType<typeof openingTransfer>,
-): Entry => entryOf('direct', { partnerId, currency, partyId: partnerId, reference: `case ${id}`, ...moved })
-
-const refuse = (detail: string) => new Refusal('validation_failed', detail)
-
-async function resolve(deps: CasesDeps, tx: Tx, resolving: Resolving): Promise<store.CaseRow & store.CaseEnd> {
-  const { partnerId, id, action, staff, note } = resolving
-  const found = await store.lockCase(tx, partnerId, id)
-  if (found === undefined) throw new Refusal('not_found', 'No such case.')
-  if (found.resolution !== null)
-    throw refuse(
-      `The case was ${found.resolution} by ${found.resolvedBy ?? ''} at ${found.resolvedAt?.toISOString() ?? ''}.`,
-    )
-  if ((found.booked === null) !== (action === 'note'))
-    throw refuse(
-      found.booked === null
-        ? 'The case has no money: use note.'
-        : 'The case has money: use credit, reverse or write-off.',
-    )
-  if (found.currency !== null && found.booked !== null)
-    await bookAway(deps, tx, found, { currency: found.currency, amount: found.booked }, resolving)
-  const end = { resolution: resolutions[action], resolvedBy: staff, note, resolvedAt: deps.clock.now() }
-  await store.endCase(tx, found, end)
-  return { ...found, ...end }
-}
-
-/** Money of another partner's ledger leaves there as it came, and comes in here the same way. */
-async function bookAway(
-  { ledger }: CasesDeps,
-  tx: Tx,
-  found: store.CaseRow,
-  { currency, amount }: Booked,
-  { action, credit, toPartnerId = found.partnerId }: Resolving,
-): Promise<void> {
-  const reverse = () => ledger.enter(tx, entryOfCase(found, currency, reversingTransfer(found.connector, amount)))
-  if (action === 'reverse') await reverse()
-  else if (action === 'write-off') await ledger.enter(tx, entryOfCase(found, currency, writeOffTransfer(amount)))
-  else if (action === 'credit') {
-    if (amount < 0n) throw refuse('The money of the case left: use reverse when it is back, or write-off.')
-    if (credit === undefined) throw refuse('Say which partner is credited.')
-    if (toPartnerId === found.partnerId) await credit(tx, { currency, amount, debit: 'suspense' })
-    else {
-      await reverse()
-      await credit(tx, { currency, amount, debit: `settlement.${found.connector}` })
-    }
-  }
-}

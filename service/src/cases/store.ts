@@ -1,4 +1,4 @@
-/** All SQL of cases. */
+/** All SQL of cases themselves. */
 import type { Currency, Minor } from '../kernel/index.ts'
 import { acrossPartners, sql, type Tx } from '../postgres/index.ts'
 import type { CaseKind, Resolution } from './rules.ts'
@@ -18,18 +18,24 @@ export type CaseRow = {
   readonly resolution: Resolution | null
   readonly resolvedBy: string | null
   readonly note: string | null
+  /** What one person proposes, until another one decides. */
+  readonly proposalId: string | null
+  readonly proposal: string | null
+  readonly proposedBy: string | null
+  readonly proposedAt: Date | null
+  /** Since when its money is being sent back. */
+  readonly returningSince: Date | null
 }
 
 const columns = sql`partner_id, id, kind, connector, notification_id, subject, report, currency, booked, opened_at,
-  resolved_at, resolution, resolved_by, note`
+  resolved_at, resolution, resolved_by, note, proposal_id, proposal, proposed_by, proposed_at, returning_since`
 
 /** Returns 1, or 0 if the notification has a case. Waits for a concurrent transaction that opens it. */
 export function insertCase(tx: Tx, row: CaseRow): Promise<number> {
   return tx.run(sql`/* cases.insertCase */
-    insert into cases.cases (${columns})
+    insert into cases.cases (partner_id, id, kind, connector, notification_id, subject, report, currency, booked, opened_at)
     values (${row.partnerId}, ${row.id}, ${row.kind}, ${row.connector}, ${row.notificationId}, ${row.subject},
-      ${row.report}, ${row.currency}, ${row.booked}, ${row.openedAt}, ${row.resolvedAt}, ${row.resolution},
-      ${row.resolvedBy}, ${row.note})
+      ${row.report}, ${row.currency}, ${row.booked}, ${row.openedAt})
     on conflict (partner_id, connector, notification_id) do nothing`)
 }
 
@@ -38,18 +44,18 @@ export function lockCase(tx: Tx, partnerId: string, id: string): Promise<CaseRow
     select ${columns} from cases.cases where partner_id = ${partnerId} and id = ${id} for update`)
 }
 
-export type CaseEnd = {
-  readonly resolution: Resolution
-  readonly resolvedBy: string
-  readonly note: string
-  readonly resolvedAt: Date
+export function caseById(tx: Tx, partnerId: string, id: string): Promise<CaseRow | undefined> {
+  return tx.row<CaseRow>(sql`/* cases.caseById */
+    select ${columns} from cases.cases where partner_id = ${partnerId} and id = ${id}`)
 }
 
-export async function endCase(tx: Tx, { partnerId, id }: CaseRow, end: CaseEnd): Promise<void> {
-  await tx.run(sql`/* cases.endCase */
-    update cases.cases set resolution = ${end.resolution}, resolved_by = ${end.resolvedBy}, note = ${end.note},
-      resolved_at = ${end.resolvedAt}
-    where partner_id = ${partnerId} and id = ${id}`)
+/** Writes what a decision changes. The caller holds the lock. */
+export async function updateCase(tx: Tx, row: CaseRow): Promise<void> {
+  await tx.run(sql`/* cases.updateCase */
+    update cases.cases set resolution = ${row.resolution}, resolved_by = ${row.resolvedBy}, note = ${row.note},
+      resolved_at = ${row.resolvedAt}, proposal_id = ${row.proposalId}, proposal = ${row.proposal},
+      proposed_by = ${row.proposedBy}, proposed_at = ${row.proposedAt}, returning_since = ${row.returningSince}
+    where partner_id = ${row.partnerId} and id = ${row.id}`)
 }
 
 export type CaseSums = {
@@ -68,7 +74,11 @@ export function casesOpenAt(tx: Tx, partnerId: string, moment: Date): Promise<re
 }
 
 /** Open cases of all partners, oldest first, behind one of them. */
-export function openCases(tx: Tx, after: CaseRow | undefined, rowsMax: number): Promise<readonly CaseRow[]> {
+export function openCases(
+  tx: Tx,
+  after: Pick<CaseRow, 'openedAt' | 'id'> | undefined,
+  rowsMax: number,
+): Promise<readonly CaseRow[]> {
   const { openedAt, id } = after ?? { openedAt: new Date(0), id: null }
   return tx.rows<CaseRow>(
     acrossPartners(
@@ -76,6 +86,108 @@ export function openCases(tx: Tx, after: CaseRow | undefined, rowsMax: number): 
       sql`/* cases.openCases */ select ${columns} from cases.cases
         where resolved_at is null and (opened_at, id) > (${openedAt}, coalesce(${id}::uuid, '00000000-0000-0000-0000-000000000000'))
         order by opened_at, id limit ${rowsMax}`,
+    ),
+  )
+}
+
+export type OpenSums = {
+  readonly connector: string
+  readonly currency: Currency | null
+  readonly kind: CaseKind
+  readonly count: bigint
+  readonly booked: Minor
+  readonly oldest: Date
+  /** Of them: with a proposal that waits for a second person. */
+  readonly proposals: bigint
+}
+
+/** The open cases of all partners by connector, currency and kind. */
+export function openSums(tx: Tx): Promise<readonly OpenSums[]> {
+  return tx.rows<OpenSums>(
+    acrossPartners(
+      'adds up the open cases of all partners for reconciliation, by an index',
+      sql`/* cases.openSums */
+        select connector, currency, kind, count(*) as count, coalesce(sum(booked), 0)::bigint as booked,
+          min(opened_at) as oldest, count(proposal_id) as proposals from cases.cases
+        where resolved_at is null group by connector, currency, kind order by connector, currency, kind`,
+    ),
+  )
+}
+
+export type ReversedSum = {
+  readonly connector: string
+  readonly currency: Currency
+  readonly count: bigint
+  readonly booked: Minor
+  readonly oldest: Date
+}
+
+/** What cases that were resolved by `reverse` had in suspense: no entry of a bank has moved it back. */
+export function reversedSums(tx: Tx): Promise<readonly ReversedSum[]> {
+  return tx.rows<ReversedSum>(
+    acrossPartners(
+      'adds up what was moved outside this service for reconciliation, by an index',
+      sql`/* cases.reversedSums */
+        select connector, currency, count(*) as count, sum(booked)::bigint as booked, min(resolved_at) as oldest
+        from cases.cases where resolution = 'reversed' group by connector, currency`,
+    ),
+  )
+}
+
+/** Cases that were resolved by `reverse`, the latest first. */
+export function reversedCases(
+  tx: Tx,
+  connector: string,
+  currency: Currency,
+  rowsMax: number,
+): Promise<readonly CaseRow[]> {
+  return tx.rows<CaseRow>(
+    acrossPartners(
+      'lists what was moved outside this service for reconciliation, by an index',
+      sql`/* cases.reversedCases */ select ${columns} from cases.cases
+        where resolution = 'reversed' and connector = ${connector} and currency = ${currency}
+        order by resolved_at desc limit ${rowsMax}`,
+    ),
+  )
+}
+
+/** Those of the notifications that have a case, whose money is therefore in the ledger. */
+export function notificationsWithCase(
+  tx: Tx,
+  connector: string,
+  notificationIds: readonly string[],
+): Promise<readonly { readonly notificationId: string; readonly partnerId: string }[]> {
+  return tx.rows(
+    acrossPartners(
+      'finds the cases of notifications that are being applied, whose partner they may not name',
+      sql`/* cases.notificationsWithCase */ select notification_id, partner_id from cases.cases
+        where connector = ${connector} and resolved_at is null and notification_id = any(${notificationIds}::text[])`,
+    ),
+  )
+}
+
+/** Open cases of one kind, oldest first. */
+export function openOfKind(tx: Tx, connector: string, kind: CaseKind, rowsMax: number): Promise<readonly CaseRow[]> {
+  return tx.rows<CaseRow>(
+    acrossPartners(
+      'finds open cases that may have become groundless, by an index of the open ones',
+      sql`/* cases.openOfKind */ select ${columns} from cases.cases
+        where resolved_at is null and connector = ${connector} and kind = ${kind} order by opened_at, id limit ${rowsMax}`,
+    ),
+  )
+}
+
+/** Proposals that were made before a time and wait for a decision. */
+export function proposedBefore(
+  tx: Tx,
+  before: Date,
+  rowsMax: number,
+): Promise<readonly { readonly partnerId: string; readonly id: string }[]> {
+  return tx.rows(
+    acrossPartners(
+      'finds proposals that have expired, by an index',
+      sql`/* cases.proposedBefore */ select partner_id, id from cases.cases
+        where proposal_id is not null and proposed_at < ${before} order by proposed_at, id limit ${rowsMax}`,
     ),
   )
 }

@@ -2,7 +2,9 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Clock } from '../kernel/index.ts'
 import type { Database } from '../postgres/index.ts'
+import { type BankMetrics, createBankMetrics } from './bank-metrics.ts'
 import { createEndpointMetrics, type EndpointMetrics } from './endpoint-metrics.ts'
+import { createReconciliationMetrics, type ReconciliationMetrics } from './reconciliation-metrics.ts'
 
 export type Metrics = {
   readonly request: (operation: string, status: number, durationMs: number) => void
@@ -20,7 +22,11 @@ export type Metrics = {
   readonly mail: (outcome: string) => void
   /** How old the exchange rates are, and how old they may be. */
   readonly fxRatesAge: (age: { readonly ageMs: number; readonly limitMs: number }) => void
+  /** Files of banks. */
+  readonly banks: BankMetrics
   readonly queueAge: (queue: string, connector: string, ageMs: number) => void
+  /** What reconciliation has found, and the open cases. */
+  readonly reconciliation: ReconciliationMetrics
 }
 
 const secondsBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15]
@@ -54,6 +60,7 @@ export function createMetrics(registry: Registry, db: Database, clock: Clock): M
       endpoints.attempt(subscriptionId, outcome, durationMs)
     },
     endpoints: endpoints.endpoints,
+    banks: createBankMetrics(registers),
   }
 }
 
@@ -78,7 +85,7 @@ export function createRequestMetrics(registry: Registry): Metrics['request'] {
   }
 }
 
-type PaymentMetrics = Omit<Metrics, 'request' | 'delivery' | 'endpoints'>
+type PaymentMetrics = Omit<Metrics, 'request' | 'delivery' | 'endpoints' | 'banks'>
 
 function createPaymentMetrics(registry: Registry): PaymentMetrics {
   const registers = [registry]
@@ -103,6 +110,7 @@ function createPaymentMetrics(registry: Registry): PaymentMetrics {
   return {
     ...createConnectorMetrics(registers),
     age: createAgeMetrics(registers),
+    reconciliation: createReconciliationMetrics(registers),
     fxRatesAge: createRatesMetrics(registers),
     bankNotification: (connector, outcome) => notifications.inc({ connector, outcome }),
     mail: (outcome) => mails.inc({ outcome }),

@@ -1,10 +1,11 @@
-/** Commands for cases: what a bank reported and what fits nothing we know. */
+/** Commands for cases: what a bank reported and what fits nothing we know. One person proposes what is done, another one approves. */
 import { type CaseAction, caseActions } from '../cases/index.ts'
 import { ConfigError } from '../config.ts'
 import { amountText, present } from '../kernel/index.ts'
 import { Refusal } from '../api/index.ts'
+import type { Tx } from '../postgres/index.ts'
 import type { Context } from './context.ts'
-import { type Options, readPartner, required } from './options.ts'
+import { type Options, readId, required } from './options.ts'
 
 const pageMax = 1000
 
@@ -19,30 +20,74 @@ export const caseCommands = {
     }
   },
 
-  'case resolve': async ({ service: { cases, deposits }, db }: Context, options: Options) => {
-    const resolving = {
-      partnerId: required(options, 'partner'),
-      id: required(options, 'id'),
+  /** One case, and what might fit its money: the best first, with what agreed. */
+  'case show': async ({ service: { cases, reconciliation }, db }: Context, options: Options) => {
+    const { partnerId, id } = keyOf(options)
+    const found = await cases.byId(db, partnerId, id)
+    if (found === undefined) throw new ConfigError('operator: No such case.')
+    const candidates = await reconciliation.candidates(db, found)
+    return {
+      ...viewOf(found),
+      candidates: candidates.map(({ candidate: { amount, ...candidate }, ...scored }) => ({
+        ...scored,
+        ...candidate,
+        amount: amount === null ? null : amountText(amount, candidate.currency),
+      })),
+    }
+  },
+
+  'case propose': (context: Context, options: Options) => {
+    const toPartnerId = readId(options, 'to-partner')
+    const payoutId = readId(options, 'payout')
+    const { customer } = options
+    const proposing = {
+      ...keyOf(options),
       action: readAction(options),
       staff: required(options, 'staff'),
       note: required(options, 'note'),
+      ...(toPartnerId === undefined ? {} : { toPartnerId }),
+      ...(payoutId === undefined ? {} : { payoutId }),
+      ...(customer === undefined ? {} : { customerId: customer }),
     }
-    const toPartnerId = readPartner(options, 'to-partner') ?? resolving.partnerId
-    try {
-      return viewOf(
-        await db.transaction((tx) =>
-          cases.resolve(tx, {
-            ...resolving,
-            toPartnerId,
-            credit: (joined, money) => deposits.creditPartner(joined, toPartnerId, money, 'NotDefined'),
-          }),
-        ),
-      )
-    } catch (error) {
-      if (error instanceof Refusal) throw new ConfigError(`operator: ${error.detail}`)
-      throw error
-    }
+    return decided(context, (tx) => context.service.decisions.propose(tx, proposing))
   },
+
+  'case approve': (context: Context, options: Options) => {
+    const proposalId = readId(options, 'proposal')
+    const approving = {
+      ...keyOf(options),
+      staff: required(options, 'staff'),
+      ...(proposalId === undefined ? {} : { proposalId }),
+    }
+    return decided(context, (tx) => context.service.decisions.approve(tx, approving))
+  },
+
+  'case reject': (context: Context, options: Options) => {
+    const rejecting = { ...keyOf(options), staff: required(options, 'staff'), note: required(options, 'note') }
+    return decided(context, (tx) => context.service.decisions.reject(tx, rejecting))
+  },
+
+  /** Every decision about a case, in their order. */
+  'case history': async ({ service: { decisions }, db }: Context, options: Options) => {
+    const { partnerId, id } = keyOf(options)
+    const rows = await decisions.history(db, partnerId, id)
+    return rows.map(({ before, after, ...row }) => ({
+      ...row,
+      before: JSON.parse(before) as unknown,
+      after: JSON.parse(after) as unknown,
+    }))
+  },
+}
+
+const keyOf = (options: Options) => ({ partnerId: required(options, 'partner'), id: required(options, 'id') })
+
+async function decided({ db }: Context, work: (tx: Tx) => Promise<Case>): Promise<object> {
+  try {
+    return viewOf(await db.transaction(work))
+  } catch (error) {
+    if (error instanceof Refusal) throw new ConfigError(`operator: ${error.detail}`)
+    throw error
+  }
 }
 
 function readAction(options: Options): CaseAction {
@@ -55,8 +100,9 @@ function readAction(options: Options): CaseAction {
 type Case = Awaited<ReturnType<Context['service']['cases']['list']>>[number]
 
 /** As an operator reads it: money as a decimal number, the report as the bank sent it. */
-function viewOf({ booked, currency, report, ...row }: Case): object {
+function viewOf({ booked, currency, report, proposal, ...row }: Case): object {
   const money =
     booked === null ? null : { currency, amount: amountText(booked, present(currency, 'money has a currency')) }
-  return { ...row, suspense: money, report: JSON.parse(report) as unknown }
+  const proposed = proposal === null ? null : (JSON.parse(proposal) as unknown)
+  return { ...row, proposal: proposed, suspense: money, report: JSON.parse(report) as unknown }
 }

@@ -4,6 +4,7 @@
  */
 import { type Config, ConfigError } from '../config.ts'
 import { backupCommands, commandsWithoutDatabase } from './backups.ts'
+import { bankCommands } from './banks.ts'
 import { caseCommands } from './cases.ts'
 import type { Context, Write } from './context.ts'
 import { fxCommands } from './fx.ts'
@@ -12,6 +13,7 @@ import { ledgerCommands } from './ledger.ts'
 import { type Options, parseCommand } from './options.ts'
 import { moveCommands } from './moves.ts'
 import { partnerCommands } from './partners.ts'
+import { reconcileCommands } from './reconcile.ts'
 import { serviceAccountCommands } from './service-accounts.ts'
 import { walletCommands } from './wallets.ts'
 
@@ -29,7 +31,16 @@ const operatorUsage = `operator commands:
   operator service-account revoke --partner ID --id ID
   operator impersonate --partner ID --staff NAME [--minutes 15]
   operator case list
-  operator case resolve --partner ID --id ID --action credit|reverse|write-off|note --staff NAME --note TEXT [--to-partner ID]
+  operator case show --partner ID --id ID
+  operator case history --partner ID --id ID
+  operator case propose --partner ID --id ID --action match|credit|fees|return|reverse|write-off|note --staff NAME --note TEXT
+    [--to-partner ID] [--payout ID | --customer ID]
+  operator case approve --partner ID --id ID --staff NAME [--proposal ID]
+  operator case reject --partner ID --id ID --staff NAME --note TEXT
+  operator reconcile [--connector ID] [--account IBAN] [--at DATE] [--format json|csv]
+  operator bank files [--connector ID]
+  operator bank payment --partner ID --payout ID
+  operator bank recall --partner ID --payout ID --reason DUPL|TECH|FRAD|CUST|AC03|AM09 --staff NAME
   operator ledger balances --partner ID [--at TIME]
   operator ledger statement --partner ID --currency EUR [--account balance] [--from TIME] [--to TIME] [--format table|csv]
   operator fx position
@@ -54,6 +65,8 @@ const commands: ReadonlyMap<string, Command> = new Map(
     ...keyCommands,
     ...walletCommands,
     ...caseCommands,
+    ...reconcileCommands,
+    ...bankCommands,
     ...backupCommands,
   }),
 )

@@ -10,6 +10,7 @@ import {
 } from '../ledger/index.ts'
 import { createDatabase, readAtOneMoment } from '../postgres/index.ts'
 import type { Context, Write } from './context.ts'
+import { quoted } from './csv.ts'
 import { type Options, readChoice, readTime, required } from './options.ts'
 
 const linesPerPage = 500
@@ -139,10 +140,4 @@ function rowOf(format: Format, currency: Currency): (row: Row) => string {
     })
     return padded.join('  ').trimEnd()
   }
-}
-
-/** RFC 4180. A reference of a partner may hold any character; a spreadsheet must not take one for a formula. */
-const quoted = (text: string): string => {
-  const safe = /^[=+\-@\t\r]/.test(text) && !/^-?[\d.]+$/.test(text) ? `'${text}` : text
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }

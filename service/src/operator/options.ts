@@ -22,10 +22,17 @@ const names = [
   'action',
   'note',
   'to-partner',
+  'payout',
+  'customer',
+  'proposal',
+  'connector',
   'account',
   'currency',
   'format',
   'hash',
+  'payout',
+  'connector',
+  'reason',
 ] as const
 const flags = ['remove', 'copy'] as const
 type Name = (typeof names)[number]
@@ -50,14 +57,14 @@ export function parseCommand(args: readonly string[]): { readonly command: strin
 export function required(options: Options, name: Name): string {
   const value = options[name]
   if (value === undefined || value === '') throw new ConfigError(`operator: --${name} is required`)
-  if (name !== 'partner' && name !== 'id') return value
+  if (name !== 'partner' && name !== 'id' && name !== 'payout') return value
   if (!uuid.test(value)) throw new ConfigError(`operator: --${name} must be a UUID`)
   // The API secret is sealed for the partner's id as the database returns it.
   return value.toLowerCase()
 }
 
 /** Undefined: the option is not given. */
-export function readPartner(options: Options, name: 'to-partner'): string | undefined {
+export function readId(options: Options, name: 'to-partner' | 'payout' | 'proposal'): string | undefined {
   const text = options[name]
   if (text !== undefined && !uuid.test(text)) throw new ConfigError(`operator: --${name} must be a UUID`)
   return text?.toLowerCase()
@@ -79,6 +86,13 @@ export function readTime(options: Options, name: Name): Date | undefined {
   if (!timeForm.test(text) || Number.isNaN(time.getTime()))
     throw new ConfigError(`operator: --${name} must be a time such as 2026-03-01T12:00:00Z`)
   return time
+}
+
+/** A time, or the end of a day in UTC. Undefined: the option is not given. */
+export function readMoment(options: Options, name: Name): Date | undefined {
+  const text = options[name]
+  if (text === undefined || !/^\d{4}-\d\d-\d\d$/.test(text)) return readTime(options, name)
+  return readTime({ [name]: `${text}T23:59:59.999Z` }, name)
 }
 
 /** One of the values of an option. Without the option: the first. */

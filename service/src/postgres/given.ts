@@ -7,7 +7,7 @@ import type { Tx } from './tx.ts'
 
 type Cell = string | number | bigint | boolean | Date | Uint8Array | null
 /** `json`: a text column that holds the output of `JSON.stringify`. */
-type PgType = 'uuid' | 'text' | 'json' | 'bigint' | 'integer' | 'boolean' | 'timestamptz' | 'jsonb' | 'bytea'
+type PgType = 'uuid' | 'text' | 'json' | 'bigint' | 'integer' | 'boolean' | 'date' | 'timestamptz' | 'jsonb' | 'bytea'
 
 /**
  * Separates JSON texts, as in RFC 7464. JSON escapes control characters, so that no text contains it. An array of texts

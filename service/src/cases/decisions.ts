@@ -1,0 +1,268 @@
+/**
+ * Decisions about cases. One person proposes, another one approves: then the money moves. Every step locks the case, so that of two
+ * that meet one has an outcome and the other is refused; and each leaves a row in `cases.decisions`.
+ */
+import { Refusal } from '../api/index.ts'
+import { after, type Clock, newId, present } from '../kernel/index.ts'
+import type { Ledger } from '../ledger/index.ts'
+import type { Tx } from '../postgres/index.ts'
+import { entryOfCase } from './entries.ts'
+import { appendDecision, type DecisionKind, type DecisionRow, decisionsOf } from './store-decisions.ts'
+import { type CaseReport, reportOf } from './report.ts'
+import {
+  type Booked,
+  type CaseAction,
+  feesTransfer,
+  hasExpired,
+  isNoName,
+  isSamePerson,
+  misfitOf,
+  type Named,
+  proposalMsMax,
+  resolutions,
+  reversingTransfer,
+} from './rules.ts'
+import * as store from './store.ts'
+
+export type CaseKey = { readonly partnerId: string; readonly id: string }
+export type Proposing = CaseKey & Named & { readonly action: CaseAction; readonly staff: string; readonly note: string }
+export type Proposal = Named & { readonly action: CaseAction; readonly note: string }
+
+/** The money of a case on its way to where it belongs. It stands on the settlement account of `connector` of the partner. */
+type Moving = {
+  readonly case: CaseKey & Pick<store.CaseRow, 'connector' | 'notificationId' | 'subject'>
+  readonly partnerId: string
+  /** Below zero: it has left. */
+  readonly money: Booked
+  readonly report: CaseReport
+}
+
+/** What cases cannot do by themselves. Each joins the transaction, and refuses what does not fit. */
+export type CaseEffects = {
+  /** The money is that of a payout: it has left, or has come back. Refuses: not_found, validation_failed. */
+  readonly payout: (tx: Tx, moving: Moving, payoutId: string) => Promise<void>
+  /** The money belongs to a customer, or to the partner itself: a deposit. Refuses: not_found (customerId). */
+  readonly deposit: (tx: Tx, moving: Moving, customerId: string | undefined) => Promise<void>
+  /** A partner gets the money, whatever it was for. Refuses: not_found. */
+  readonly credit: (tx: Tx, moving: Moving) => Promise<void>
+  /** The money goes back to who sent it. */
+  readonly sendBack: (tx: Tx, row: store.CaseRow, money: Booked, id: string) => Promise<void>
+}
+
+export type Decisions = {
+  /**
+   * Proposes what is done with a case; replaces a proposal that is there. A case without money is resolved at once (`note`).
+   * Refuses: not_found, validation_failed.
+   */
+  readonly propose: (tx: Tx, proposing: Proposing) => Promise<store.CaseRow>
+  /**
+   * Does what another person has proposed. `proposalId`: only if this is the proposal, so that one that has replaced it is not
+   * approved unseen. Refuses: not_found, validation_failed, and what the action refuses.
+   */
+  readonly approve: (
+    tx: Tx,
+    approving: CaseKey & { readonly staff: string; readonly proposalId?: string },
+  ) => Promise<store.CaseRow>
+  /** Takes a proposal away. The person who made it withdraws it. Refuses: not_found, validation_failed. */
+  readonly reject: (
+    tx: Tx,
+    rejecting: CaseKey & { readonly staff: string; readonly note: string },
+  ) => Promise<store.CaseRow>
+  /** Resolves a case without money whose reason is gone. False: it was resolved before, or has money. */
+  readonly resolveGone: (tx: Tx, key: CaseKey, actor: string, note: string) => Promise<boolean>
+  /** Ends proposals that no second person has decided on in time, and answers how many. */
+  readonly expire: (transaction: Transaction, proposalsMax: number) => Promise<number>
+  /** Every decision about a case, in their order. */
+  readonly history: (tx: Tx, partnerId: string, id: string) => Promise<readonly DecisionRow[]>
+}
+type Transaction = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>
+
+export type DecisionsDeps = {
+  readonly clock: Clock
+  readonly ledger: Pick<Ledger, 'enter'>
+  readonly effects: CaseEffects
+}
+
+export function createDecisions(deps: DecisionsDeps): Decisions {
+  const { clock } = deps
+  return {
+    propose: (tx, proposing) => propose(deps, tx, proposing),
+    approve: (tx, approving) => approve(deps, tx, approving),
+    reject: (tx, rejecting) => reject(deps, tx, rejecting),
+    resolveGone: async (tx, { partnerId, id }, actor, note) => {
+      const row = await store.lockCase(tx, partnerId, id)
+      if (row === undefined || row.resolution !== null || row.booked !== null) return false
+      const end = { resolution: 'gone', resolvedBy: actor, note, resolvedAt: clock.now() } as const
+      await decide(deps, tx, row, { ...row, ...withoutProposal, ...end }, { kind: 'gone', actor, note })
+      return true
+    },
+    expire: async (transaction, proposalsMax) => {
+      const due = await transaction((tx) => store.proposedBefore(tx, after(clock.now(), -proposalMsMax), proposalsMax))
+      for (const key of due) await transaction((tx) => expireOne(deps, tx, key))
+      return due.length
+    },
+    history: decisionsOf,
+  }
+}
+
+const refuse = (detail: string) => new Refusal('validation_failed', detail)
+
+const withoutProposal = { proposalId: null, proposal: null, proposedBy: null, proposedAt: null } as const
+
+/** The case under its lock, if it still can be decided about. */
+async function lockOpen(tx: Tx, partnerId: string, id: string): Promise<store.CaseRow> {
+  const found = await store.lockCase(tx, partnerId, id)
+  if (found === undefined) throw new Refusal('not_found', 'No such case.')
+  if (found.resolution !== null)
+    throw refuse(
+      `The case was ${found.resolution} by ${found.resolvedBy ?? ''} at ${found.resolvedAt?.toISOString() ?? ''}.`,
+    )
+  if (found.returningSince !== null)
+    throw refuse(`The money of the case is on its way back since ${found.returningSince.toISOString()}.`)
+  return found
+}
+
+type Decided = Pick<DecisionRow, 'kind' | 'actor' | 'note'>
+
+/** Writes the case and the decision. `named`: whose proposal it is about, if it is about one. */
+export async function decide(
+  { clock }: Pick<DecisionsDeps, 'clock'>,
+  tx: Tx,
+  row: store.CaseRow,
+  changed: store.CaseRow,
+  decided: Decided,
+): Promise<store.CaseRow> {
+  await store.updateCase(tx, changed)
+  const about = changed.proposalId === null ? row : changed
+  await appendDecision(tx, {
+    partnerId: row.partnerId,
+    caseId: row.id,
+    ...decided,
+    proposalId: about.proposalId,
+    action: proposalOf(about)?.action ?? null,
+    before: stateOf(row),
+    after: stateOf(changed),
+    decidedAt: clock.now(),
+  })
+  return changed
+}
+
+/** What a decision may change of a case, as text that stays the same for the same case. */
+const stateOf = (row: store.CaseRow): string =>
+  JSON.stringify({
+    proposalId: row.proposalId,
+    proposal: proposalOf(row) ?? null,
+    proposedBy: row.proposedBy,
+    proposedAt: row.proposedAt,
+    returningSince: row.returningSince,
+    resolution: row.resolution,
+    resolvedBy: row.resolvedBy,
+    resolvedAt: row.resolvedAt,
+    note: row.note,
+    suspense: row.booked === null || row.resolution !== null ? null : `${row.booked} ${row.currency}`,
+  })
+
+const proposalOf = ({ proposal }: Pick<store.CaseRow, 'proposal'>): Proposal | undefined =>
+  proposal === null ? undefined : (JSON.parse(proposal) as Proposal)
+
+async function propose(deps: DecisionsDeps, tx: Tx, proposing: Proposing): Promise<store.CaseRow> {
+  const { partnerId, id, staff, note, action, toPartnerId, customerId, payoutId } = proposing
+  if (isNoName(staff)) throw refuse('Say who proposes it.')
+  const row = await lockOpen(tx, partnerId, id)
+  const misfit = misfitOf(action, row.booked, reportOf(row).debtor?.account, proposing)
+  if (misfit !== undefined) throw refuse(misfit)
+  const now = deps.clock.now()
+  if (action === 'note') {
+    const end = { resolution: resolutions.note, resolvedBy: staff, note, resolvedAt: now }
+    return decide(deps, tx, row, { ...row, ...end }, { kind: 'noted', actor: staff, note })
+  }
+  const proposal: Proposal = {
+    action,
+    note,
+    ...(toPartnerId === undefined ? {} : { toPartnerId }),
+    ...(customerId === undefined ? {} : { customerId }),
+    ...(payoutId === undefined ? {} : { payoutId }),
+  }
+  const proposed = {
+    ...row,
+    proposalId: newId(),
+    proposal: JSON.stringify(proposal),
+    proposedBy: staff,
+    proposedAt: now,
+  }
+  const kind = row.proposalId === null ? 'proposed' : 'replaced'
+  return decide(deps, tx, row, proposed, { kind, actor: staff, note })
+}
+
+async function approve(
+  deps: DecisionsDeps,
+  tx: Tx,
+  { partnerId, id, staff, proposalId }: Parameters<Decisions['approve']>[1],
+): Promise<store.CaseRow> {
+  if (isNoName(staff)) throw refuse('Say who approves it.')
+  const row = await lockOpen(tx, partnerId, id)
+  const { proposedBy, proposedAt } = row
+  const proposal = proposalOf(row)
+  if (proposal === undefined || proposedBy === null || proposedAt === null)
+    throw refuse('The case has no proposal: propose what is done with it.')
+  if (proposalId !== undefined && proposalId !== row.proposalId)
+    throw refuse(`The proposal was replaced by ${proposedBy} at ${proposedAt.toISOString()}: read the new one.`)
+  if (isSamePerson(proposedBy, staff)) throw refuse(`${proposedBy} proposed it: another person approves it.`)
+  const now = deps.clock.now()
+  if (hasExpired(proposedAt, now)) throw refuse('The proposal has expired: propose it again.')
+  const { currency, booked } = row
+  const money = {
+    currency: present(currency, 'a proposal is about money'),
+    amount: present(booked, 'a proposal is about money'),
+  }
+  const { note, action } = proposal
+  const decided = { kind: 'approved', actor: staff, note } as const
+  await carryOut(deps, tx, row, money, proposal)
+  const resolvedBy = `${proposedBy}, approved by ${staff}`
+  // The proposal stays while the money is under way: what the bank says of it is about this proposal.
+  const changed =
+    action === 'return'
+      ? { ...row, returningSince: now }
+      : { ...row, ...withoutProposal, resolution: resolutions[action], resolvedBy, note, resolvedAt: now }
+  return decide(deps, tx, row, changed, decided)
+}
+
+/** Moves the money. That of another partner's ledger leaves there as it came, and comes in here the same way. */
+async function carryOut(
+  { ledger, effects }: DecisionsDeps,
+  tx: Tx,
+  row: store.CaseRow,
+  money: Booked,
+  { action, toPartnerId = row.partnerId, customerId, payoutId }: Proposal,
+): Promise<void> {
+  const { currency, amount } = money
+  if (action === 'return') return effects.sendBack(tx, row, money, present(row.proposalId, 'it is proposed'))
+  if (action === 'fees' || action === 'write-off')
+    return ledger.enter(tx, entryOfCase(row, currency, feesTransfer(amount)))
+  await ledger.enter(tx, entryOfCase(row, currency, reversingTransfer(row.connector, amount)))
+  const moving = { case: row, partnerId: toPartnerId, money, report: reportOf(row) }
+  if (action === 'credit') await effects.credit(tx, moving)
+  else if (action === 'match' && payoutId !== undefined) await effects.payout(tx, moving, payoutId)
+  else if (action === 'match') await effects.deposit(tx, moving, customerId)
+}
+
+async function reject(
+  deps: DecisionsDeps,
+  tx: Tx,
+  { partnerId, id, staff, note }: Parameters<Decisions['reject']>[1],
+): Promise<store.CaseRow> {
+  if (isNoName(staff)) throw refuse('Say who rejects it.')
+  const row = await lockOpen(tx, partnerId, id)
+  if (row.proposedBy === null) throw refuse('The case has no proposal.')
+  const kind: DecisionKind = isSamePerson(row.proposedBy, staff) ? 'withdrawn' : 'rejected'
+  return decide(deps, tx, row, { ...row, ...withoutProposal }, { kind, actor: staff, note })
+}
+
+/** Under the lock it may have been decided on, or replaced, meanwhile. */
+async function expireOne(deps: DecisionsDeps, tx: Tx, { partnerId, id }: CaseKey): Promise<void> {
+  const row = await store.lockCase(tx, partnerId, id)
+  if (row === undefined || row.proposedAt === null || row.resolution !== null || row.returningSince !== null) return
+  if (!hasExpired(row.proposedAt, deps.clock.now())) return
+  const note = 'No second person decided on the proposal in time.'
+  await decide(deps, tx, row, { ...row, ...withoutProposal }, { kind: 'expired', actor: 'service', note })
+}

@@ -1,0 +1,40 @@
+/** The report of a case as far as decisions read it. It is kept as JSON, as the connector sent it. */
+import type { CaseRow } from './store.ts'
+
+/** Of a credit: who sent the money, to which account, and what for. Absent where the report says nothing of it. */
+export type CaseReport = {
+  readonly kind?: string
+  readonly subjectId?: string
+  readonly account?: string
+  readonly debtor?: {
+    readonly account: string
+    readonly bic: string
+    readonly name: string
+    readonly countryCode: string
+    readonly address: string | null
+  }
+  readonly remittance?: string | null
+  readonly endToEndId?: string | null
+  readonly transactionHash?: string
+  readonly details?: string
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+
+export function reportOf({ report }: Pick<CaseRow, 'report'>): CaseReport {
+  const read = JSON.parse(report) as Omit<CaseReport, 'debtor'> & { readonly debtor?: Record<string, unknown> | null }
+  const { debtor, ...rest } = read
+  const account = textOf(debtor?.['account'])
+  if (!debtor || account === '') return rest
+  const address = textOf(debtor['address'])
+  return {
+    ...rest,
+    debtor: {
+      account,
+      bic: textOf(debtor['bic']),
+      name: textOf(debtor['name']),
+      countryCode: textOf(debtor['countryCode']),
+      address: address === '' ? null : address,
+    },
+  }
+}

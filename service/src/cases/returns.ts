@@ -1,0 +1,213 @@
+/**
+ * Returns: the money of a case goes back to who sent it, by an instruction of the connector. Its id is that of the approved proposal,
+ * so that a second return of a case, after the bank rejected the first one, is another instruction. The money leaves suspense when the
+ * bank says that it has paid.
+ */
+import { after, type Clock, newId, present, secondMs } from '../kernel/index.ts'
+import type { Entry, Ledger } from '../ledger/index.ts'
+import type { Database, Tx } from '../postgres/index.ts'
+import { decide } from './decisions.ts'
+import { entryOfCase } from './entries.ts'
+import { reportOf } from './report.ts'
+import { type Booked, resolutions, returnRemittance, reversingTransfer } from './rules.ts'
+import type { NewCase } from './service.ts'
+import * as store from './store.ts'
+import * as returnStore from './store-returns.ts'
+
+export type ReturnClaim = returnStore.ReturnRow & { readonly leaseId: string }
+
+/** What a bank reports of a return. */
+export type ReturnReport = {
+  readonly kind: 'payout.settled' | 'payout.rejected' | 'payout.returned'
+  readonly partnerId: string
+  readonly id: string
+  readonly subjectId: string
+  readonly connector: string
+  readonly money?: Booked
+  readonly details?: string
+}
+
+export type Returns = {
+  /** Starts a return, as a step of the approval. */
+  readonly start: (tx: Tx, row: store.CaseRow, money: Booked, id: string) => Promise<void>
+  /** Takes due returns of a connector for an attempt each. The attempt is counted before the bank is called. */
+  readonly claim: (connector: string, returnsMax: number) => Promise<readonly ReturnClaim[]>
+  /** The bank has the instruction. */
+  readonly accepted: (claim: ReturnClaim) => Promise<void>
+  /** The bank refuses the instruction: the case is open again. */
+  readonly refused: (claim: ReturnClaim, details: string) => Promise<void>
+  /** The outcome is unknown, or the connector keeps the instruction until a time: the bank is asked again then. */
+  readonly postponed: (claim: ReturnClaim, until?: Date) => Promise<void>
+  /**
+   * Applies a report about a return: settled, the money leaves suspense; rejected or returned before that, the case is open again.
+   * `unknown`: it is about no return. `contradiction`: it does not fit, so that its money is a case of its own.
+   */
+  readonly reported: (report: ReturnReport) => Promise<boolean | 'unknown' | 'contradiction'>
+  /** Of this id. */
+  readonly byId: typeof returnStore.returnById
+}
+
+export type ReturnsDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly ledger: Pick<Ledger, 'enter'>
+  readonly record: (tx: Tx, opened: readonly NewCase[]) => Promise<readonly Entry[]>
+}
+
+/** Longer than a call to a bank. */
+const leaseMs = 15 * secondMs
+const retryMs = [1, 2, 5, 15, 60, 300].map((seconds) => seconds * secondMs)
+
+export function createReturns(deps: ReturnsDeps): Returns {
+  const { db, clock } = deps
+  const underLease = (claim: ReturnClaim, work: (tx: Tx, row: store.CaseRow) => Promise<void>) =>
+    db.transaction(async (tx) => {
+      const row = present(await store.lockCase(tx, claim.partnerId, claim.caseId), 'a return belongs to a case')
+      const held = await returnStore.lockReturn(tx, claim.partnerId, claim.id)
+      // Another worker has it, or the bank's report came first.
+      if (held?.leaseId === claim.leaseId && held.status === 'Due') await work(tx, row)
+    })
+  return {
+    start: (tx, row, money, id) => returnStore.insertReturn(tx, toReturn(row, money, id, clock.now())),
+    claim: async (connector, returnsMax) => {
+      const now = clock.now()
+      const due = await returnStore.dueReturns(db, connector, now, returnsMax)
+      const claims: ReturnClaim[] = []
+      for (const { partnerId, id } of due) {
+        const leaseId = newId()
+        const lease = { now, leaseId, until: after(now, leaseMs) }
+        const row = await db.transaction((tx) => returnStore.claimReturn(tx, partnerId, id, lease))
+        if (row !== undefined) claims.push({ ...row, leaseId })
+      }
+      return claims
+    },
+    accepted: (claim) =>
+      underLease(claim, (tx) => returnStore.updateReturn(tx, claim, { status: 'Sent', dueAt: null }, clock.now())),
+    refused: (claim, details) =>
+      underLease(claim, async (tx, row) => {
+        await returnStore.updateReturn(tx, claim, { status: 'Refused', dueAt: null }, clock.now())
+        await reopen(deps, tx, row, 'return_refused', details)
+      }),
+    postponed: (claim, until) =>
+      underLease(claim, (tx) => {
+        const pauseMs = retryMs[claim.attempts - 1] ?? retryMs.at(-1) ?? leaseMs
+        return returnStore.updateReturn(
+          tx,
+          claim,
+          { status: 'Due', dueAt: until ?? after(clock.now(), pauseMs) },
+          clock.now(),
+        )
+      }),
+    reported: async (report) => {
+      const found = await returnStore.returnById(db, report.partnerId, report.subjectId)
+      if (found === undefined || found.connector !== report.connector) return 'unknown'
+      return db.transaction((tx) => apply(deps, tx, found, report))
+    },
+    byId: returnStore.returnById,
+  }
+}
+
+function toReturn(row: store.CaseRow, { currency, amount }: Booked, id: string, now: Date): returnStore.ReturnRow {
+  const { debtor, endToEndId = null, remittance = null } = reportOf(row)
+  const { account, bic, name } = present(debtor, 'only a credit with its debtor is sent back')
+  return {
+    partnerId: row.partnerId,
+    id,
+    caseId: row.id,
+    connector: row.connector,
+    currency,
+    amount,
+    creditorName: name === '' ? 'NOTPROVIDED' : name,
+    creditorAccount: account,
+    creditorBic: bic === '' ? null : bic,
+    remittance: returnRemittance(endToEndId, remittance),
+    status: 'Due',
+    attempts: 0,
+    dueAt: now,
+    leaseId: null,
+    createdAt: now,
+    updatedAt: now,
+  }
+}
+
+const bank = (connector: string) => `bank ${connector}`
+
+async function reopen(
+  deps: ReturnsDeps,
+  tx: Tx,
+  row: store.CaseRow,
+  kind: 'return_refused' | 'return_rejected',
+  note: string,
+): Promise<void> {
+  const open = { proposalId: null, proposal: null, proposedBy: null, proposedAt: null, returningSince: null }
+  await decide(deps, tx, row, { ...row, ...open }, { kind, actor: bank(row.connector), note })
+}
+
+/** Money that comes back behind its booking is a case of its own: that of the return has ended, and its suspense is gone. */
+const repeats = (status: returnStore.ReturnStatus, kind: ReturnReport['kind']): boolean =>
+  status === 'Returned' || (status === 'Rejected' && kind === 'payout.rejected')
+
+/** The status of the return decides, as that of a payout does: a repetition changes nothing. */
+async function apply(
+  deps: ReturnsDeps,
+  tx: Tx,
+  { partnerId, id, caseId }: returnStore.ReturnRow,
+  report: ReturnReport,
+): Promise<boolean | 'contradiction'> {
+  const row = present(await store.lockCase(tx, partnerId, caseId), 'a return belongs to a case')
+  const locked = present(await returnStore.lockReturn(tx, partnerId, id), 'it was read before')
+  const { status, amount, currency } = locked
+  const { kind, money = { currency, amount } } = report
+  if (money.currency !== currency || money.amount <= 0n) return 'contradiction'
+  const isUnderWay = status === 'Due' || status === 'Sent'
+  const now = deps.clock.now()
+  if (kind === 'payout.settled') {
+    // The booking of money that has come back already: the two are nothing together.
+    if (status === 'Booked' || status === 'Returned') return false
+    if (!isUnderWay) return 'contradiction'
+    await returnStore.updateReturn(tx, locked, { status: 'Booked', dueAt: null }, now)
+    await settle(deps, tx, row, locked, report)
+    return true
+  }
+  if (!isUnderWay) return repeats(status, kind) ? false : 'contradiction'
+  const ended = kind === 'payout.rejected' ? 'Rejected' : 'Returned'
+  await returnStore.updateReturn(tx, locked, { status: ended, dueAt: null }, now)
+  await reopen(deps, tx, row, 'return_rejected', report.details ?? 'The bank did not carry out the return.')
+  return true
+}
+
+/** The whole amount leaves suspense. What the bank booked besides stands there with a case of its own. */
+async function settle(
+  deps: ReturnsDeps,
+  tx: Tx,
+  row: store.CaseRow,
+  { id, connector, amount, currency }: returnStore.ReturnRow,
+  { id: notificationId, money }: ReturnReport,
+): Promise<void> {
+  const now = deps.clock.now()
+  await deps.ledger.enter(tx, entryOfCase(row, currency, reversingTransfer(connector, amount)))
+  const more = money === undefined ? 0n : amount - money.amount
+  if (more !== 0n) {
+    const difference: NewCase = {
+      partnerId: row.partnerId,
+      kind: 'amount_differs',
+      connector,
+      notificationId,
+      subject: id,
+      report: { kind: 'payout.settled', money, instructed: { currency, amount }, caseId: row.id },
+      booked: { currency, amount: more },
+    }
+    for (const entry of await deps.record(tx, [difference])) await deps.ledger.enter(tx, entry)
+  }
+  const note = 'The bank has booked the return.'
+  const end = {
+    resolution: resolutions.return,
+    resolvedBy: row.proposedBy,
+    note,
+    resolvedAt: now,
+    returningSince: null,
+  }
+  const decided = { kind: 'return_booked', actor: bank(connector), note } as const
+  const ended = { ...row, ...end, proposalId: null, proposal: null, proposedBy: null, proposedAt: null }
+  await decide(deps, tx, row, ended, decided)
+}

@@ -1,0 +1,58 @@
+/** All SQL of decisions. Rows are added and read; nothing else happens to them. */
+import { sql, type Tx } from '../postgres/index.ts'
+
+export type DecisionKind =
+  | 'proposed'
+  | 'replaced'
+  | 'withdrawn'
+  | 'rejected'
+  | 'expired'
+  | 'approved'
+  | 'noted'
+  | 'gone'
+  | 'return_refused'
+  | 'return_rejected'
+  | 'return_booked'
+
+export type DecisionRow = {
+  readonly partnerId: string
+  readonly caseId: string
+  /** From 1 in each case. */
+  readonly sequence: number
+  readonly kind: DecisionKind
+  readonly actor: string
+  readonly proposalId: string | null
+  readonly action: string | null
+  readonly note: string
+  readonly before: string
+  readonly after: string
+  readonly decidedAt: Date
+}
+
+const columns = sql`partner_id, case_id, sequence, kind, actor, proposal_id, action, note, before, after, decided_at`
+
+/** The caller holds the lock of the case, so that no other decision takes the same number. */
+export async function appendDecision(tx: Tx, row: Omit<DecisionRow, 'sequence'>): Promise<void> {
+  const last = await lastSequence(tx, row.partnerId, row.caseId)
+  await insertDecision(tx, { ...row, sequence: last + 1 })
+}
+
+async function lastSequence(tx: Tx, partnerId: string, caseId: string): Promise<number> {
+  const row = await tx.row<{ sequence: number }>(sql`/* cases.lastSequence */
+    select sequence from cases.decisions where partner_id = ${partnerId} and case_id = ${caseId}
+    order by sequence desc limit 1`)
+  return row?.sequence ?? 0
+}
+
+async function insertDecision(tx: Tx, row: DecisionRow): Promise<void> {
+  await tx.run(sql`/* cases.insertDecision */
+    insert into cases.decisions (${columns})
+    values (${row.partnerId}, ${row.caseId}, ${row.sequence}, ${row.kind}, ${row.actor}, ${row.proposalId}, ${row.action},
+      ${row.note}, ${row.before}, ${row.after}, ${row.decidedAt})`)
+}
+
+/** In their order. */
+export function decisionsOf(tx: Tx, partnerId: string, caseId: string): Promise<readonly DecisionRow[]> {
+  return tx.rows<DecisionRow>(sql`/* cases.decisionsOf */
+    select ${columns} from cases.decisions where partner_id = ${partnerId} and case_id = ${caseId} order by sequence`)
+}

@@ -1,0 +1,47 @@
+/** Commands for banks by files: what was sent, how a payment goes, and requests to take one back. */
+import { Refusal } from '../api/index.ts'
+import { ConfigError } from '../config.ts'
+import { amountText } from '../kernel/index.ts'
+import { instructionIdOf } from '../modules/payouts/index.ts'
+import { recallReasons } from '../rails/index.ts'
+import type { Context } from './context.ts'
+import { type Options, readChoice, required } from './options.ts'
+
+export const bankCommands = {
+  /** The newest of each bank, newest first. */
+  'bank files': async ({ service: { isoBanks } }: Context, { connector }: Options) => {
+    const ids = connector === undefined ? isoBanks.connectors.map(({ id }) => id) : [connector]
+    const files = (await Promise.all(ids.map(isoBanks.files))).flat()
+    return files.map((file) => ({ ...file, payments: Number(file.payments) }))
+  },
+
+  'bank payment': async (context: Context, options: Options) => {
+    const found = await context.service.isoBanks.payment(await instructionOf(context, options))
+    if (found === undefined) throw new ConfigError('operator: no bank by files has this payout')
+    return { ...found, amount: amountText(found.amount, found.currency) }
+  },
+
+  'bank recall': async (context: Context, options: Options) => {
+    const staff = required(options, 'staff')
+    required(options, 'reason')
+    const reason = readChoice(options, 'reason', recallReasons)
+    const key = await instructionOf(context, options)
+    return refused(() => context.service.isoBanks.requestRecall({ ...key, reason, staff }))
+  },
+}
+
+/** The bank knows a payout by the id of its instruction. */
+async function instructionOf({ service: { payouts } }: Context, options: Options) {
+  const partnerId = required(options, 'partner')
+  const payout = await refused(() => payouts.get(partnerId, required(options, 'payout')))
+  return { partnerId, id: instructionIdOf(payout) }
+}
+
+async function refused<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof Refusal) throw new ConfigError(`operator: ${error.detail}`)
+    throw error
+  }
+}

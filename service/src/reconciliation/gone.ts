@@ -1,0 +1,40 @@
+/** Cases about what was missing, which resolve themselves when it has come: a statement between two, a word about a payment. */
+import type { Cases, Decisions } from '../cases/index.ts'
+import type { Database } from '../postgres/index.ts'
+import type { IsoBooks } from '../rails/index.ts'
+import { isUuid } from '../kernel/index.ts'
+import type { Chain, Looked } from './rules.ts'
+
+type GoneDeps = {
+  readonly db: Database
+  readonly books: Pick<IsoBooks, 'instructions'>
+  readonly cases: Pick<Cases, 'openOfKind'>
+  readonly decisions: Pick<Decisions, 'resolveGone'>
+}
+
+const casesPerLookMax = 1000
+
+export const createGone =
+  ({ db, books, cases, decisions }: GoneDeps) =>
+  async ({ connector, account }: Looked, { statements, gaps }: Chain): Promise<void> => {
+    const resolve = async (found: readonly { readonly partnerId: string; readonly id: string }[], note: string) => {
+      for (const key of found) await db.transaction((tx) => decisions.resolveGone(tx, key, 'reconciliation', note))
+    }
+    const missing = await cases.openOfKind(db, connector, 'statement_gap', casesPerLookMax)
+    const known = new Set(statements.map(({ id }) => id))
+    const behindGap = new Set(gaps.map(({ after }) => after.id))
+    // A case names the statement behind the gap; or the account, in its text.
+    const filled = missing.filter(({ subject, report }) =>
+      known.has(subject) ? !behindGap.has(subject) : gaps.length === 0 && report.includes(account),
+    )
+    await resolve(filled, 'The statements of the account join.')
+    const silent = await cases.openOfKind(db, connector, 'payment_missing', casesPerLookMax)
+    const ids = silent.map(({ subject }) => subject).filter(isUuid)
+    const told = new Set(
+      (await books.instructions(db, ids)).filter(({ missingSince }) => missingSince === null).map(({ id }) => id),
+    )
+    await resolve(
+      silent.filter(({ subject }) => told.has(subject)),
+      'The bank has said what became of the payment.',
+    )
+  }

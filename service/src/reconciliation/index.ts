@@ -1,0 +1,17 @@
+/**
+ * Reconciliation: whether the banks and the ledger agree, to the cent, and why not where they do not. Design: README.md.
+ *
+ * Tables: reconciliation.accounts, reconciliation.runs, reconciliation.items, reconciliation.statements. Invariants: a look reads one
+ * snapshot, so that `ledger - bank = named items + unexplained` holds exactly in each; an item keeps since when it is seen; what no item
+ * names has a case until it is gone.
+ */
+export type { CandidateSources } from './candidates.ts'
+export type { InLedger } from './look.ts'
+export type { Line } from './read.ts'
+export type { Candidate } from './score.ts'
+export {
+  createReconciliation,
+  type Reconciliation,
+  reconciliationIdleMs,
+  type ReconciliationObserver,
+} from './service.ts'

@@ -1,0 +1,150 @@
+/** Pure: the statements of an account as one chain, and what the difference between the bank and the ledger consists of. */
+import type { Currency, Minor } from '../kernel/index.ts'
+import type { BankStatement } from '../rails/index.ts'
+
+/** A part of `ledger - bank`, and why it is there. */
+export const differenceKinds = {
+  not_on_statement: 'The ledger has these entries, and no statement of the bank has them yet.',
+  settled_not_booked: 'The bank says that it has paid these, and has not booked them yet.',
+  returned_not_booked: 'The return of these payments is booked, and the payments themselves are not yet.',
+  not_applied: 'A statement has these entries, and they are on their way into the ledger.',
+  waiting: 'A statement has these sums, and the message that names their payments has not come yet.',
+  reversed: 'Two persons decided that this money moved outside this service, and the bank has not booked it yet.',
+  statement_gap: 'Two statements do not join: the bank moved this between them, and no statement says by what.',
+  sum_differs: 'The balances of a statement differ by this from the entries that it lists.',
+  not_taken:
+    'A statement lists these entries, and they are not taken: another statement has them, or they cannot be read.',
+} as const
+
+/** Not a part of the difference: payments on their way. */
+export const memoKinds = {
+  queued: 'These payments wait for their window or their file.',
+  at_bank: 'These payments are at the bank, which has not said that it has paid them.',
+  missing: 'These payments are at the bank, which has said nothing about them for too long.',
+} as const
+
+export type Item = {
+  readonly side: 'difference' | 'suspense' | 'memo'
+  /** Of `differenceKinds`, of cases, or of `memoKinds`. */
+  readonly kind: string
+  readonly amount: Minor
+  readonly count: bigint
+  readonly oldestAt: Date | null
+}
+
+/** Between two statements that follow each other. */
+export type Gap = {
+  readonly before: BankStatement
+  readonly after: BankStatement
+  /** What moved between them; nothing, where only a number is missing. */
+  readonly amount: Minor
+}
+
+export type Chain = {
+  readonly statements: readonly BankStatement[]
+  readonly last: BankStatement | undefined
+  /** The opening balance of the first statement, and the closing balance of the last; null: the bank states none. */
+  readonly opening: Minor | null
+  readonly closing: Minor | null
+  /** What the bank says that has moved on the account since the opening of the first statement. */
+  readonly moved: Minor
+  readonly gaps: readonly Gap[]
+  readonly sumsDiffer: readonly { readonly statement: BankStatement; readonly amount: Minor }[]
+}
+
+const isSame = (a: BankStatement, b: BankStatement): boolean =>
+  a.statementId === b.statementId &&
+  a.sequence === b.sequence &&
+  a.opening === b.opening &&
+  a.closing === b.closing &&
+  a.closingOn === b.closingOn &&
+  a.credits === b.credits &&
+  a.debits === b.debits
+
+/** A statement that a bank sends again, and the pages of one day in the order of their balances. */
+function inOrder(statements: readonly BankStatement[]): readonly BankStatement[] {
+  const ordered: BankStatement[] = []
+  const left = [...statements]
+  while (left.length > 0) {
+    const first = left[0] as BankStatement
+    const alike = left.filter((one) => one.closingOn === first.closingOn && one.sequence === first.sequence)
+    const last = ordered.at(-1)
+    const next = alike.find((one) => one.opening !== null && one.opening === last?.closing) ?? pageBegin(alike) ?? first
+    left.splice(left.indexOf(next), 1)
+    if (!ordered.slice(-samePages).some((one) => isSame(one, next))) ordered.push(next)
+  }
+  return ordered
+}
+/** A repetition stands beside the statement that it repeats. */
+const samePages = 100
+
+/** Of pages that belong together: the one that begins where no other ends. */
+const pageBegin = (pages: readonly BankStatement[]): BankStatement | undefined =>
+  pages.find(
+    (page) => !pages.some((other) => other !== page && other.closing !== null && other.closing === page.opening),
+  )
+
+const listed = ({ credits, debits }: BankStatement): Minor => credits - debits
+const between = ({ opening, closing }: BankStatement): Minor | undefined =>
+  opening === null || closing === null ? undefined : closing - opening
+
+/** Only whole statements: entries of the others are still being written. */
+export function chainOf(all: readonly BankStatement[]): Chain {
+  const statements = inOrder(all.filter(({ taken }) => taken))
+  const gaps: Gap[] = []
+  const sumsDiffer: { readonly statement: BankStatement; readonly amount: Minor }[] = []
+  let moved = 0n
+  statements.forEach((after, index) => {
+    const before = statements[index - 1]
+    const gap = before && gapBetween(before, after)
+    if (before !== undefined && gap !== undefined) {
+      gaps.push({ before, after, amount: gap })
+      moved += gap
+    }
+    const byBalances = between(after)
+    moved += byBalances ?? listed(after)
+    const more = byBalances === undefined ? 0n : byBalances - listed(after)
+    if (more !== 0n) sumsDiffer.push({ statement: after, amount: more })
+  })
+  const last = statements.at(-1)
+  return {
+    statements,
+    last,
+    opening: statements[0]?.opening ?? null,
+    closing: last?.closing ?? null,
+    moved,
+    gaps,
+    sumsDiffer,
+  }
+}
+
+/** Undefined: the two join. Numbers begin again with each year, for some banks. */
+function gapBetween(before: BankStatement, after: BankStatement): Minor | undefined {
+  const amount = before.closing === null || after.opening === null ? 0n : after.opening - before.closing
+  if (amount !== 0n) return amount
+  if (before.sequence === null || after.sequence === null) return undefined
+  const step = after.sequence - before.sequence
+  const isNewYear = (before.closingOn ?? '').slice(0, 4) < (after.closingOn ?? '').slice(0, 4)
+  const missing = isNewYear && step <= 0n ? after.sequence - 1n : step - 1n
+  return missing > 0n ? 0n : undefined
+}
+
+export const sum = (amounts: readonly Minor[]): Minor => amounts.reduce((total, amount) => total + amount, 0n)
+
+export type Looked = {
+  readonly connector: string
+  readonly account: string
+  readonly currency: Currency
+  readonly statement: { readonly id: string; readonly on: string | null; readonly takenAt: Date } | undefined
+  readonly opening: Minor | null
+  readonly closing: Minor | null
+  readonly bank: Minor
+  readonly ledger: Minor
+  readonly items: readonly Item[]
+  /** What no item names. */
+  readonly unexplained: Minor
+}
+
+/** `ledger - bank`, without the named parts. */
+export const unexplainedOf = (ledger: Minor, bank: Minor, items: readonly Item[]): Minor =>
+  ledger - bank - sum(items.flatMap(({ side, amount }) => (side === 'difference' ? [amount] : [])))

@@ -1,0 +1,251 @@
+/**
+ * Reconciliation of the accounts at banks with the ledger: looks that are kept, cases about what they cannot explain, and cases that
+ * resolve themselves when their reason is gone.
+ */
+import { type Cases, type Decisions, operatorPartnerId } from '../cases/index.ts'
+import { amountText, type Clock, type Currency, dayMs, type Log, minuteMs, newId, present } from '../kernel/index.ts'
+import type { Ledger } from '../ledger/index.ts'
+import { type Database, readAtOneMoment, type Tx } from '../postgres/index.ts'
+import type { BooksAccount, IsoBooks } from '../rails/index.ts'
+import type { CandidateSources } from './candidates.ts'
+import { createGone } from './gone.ts'
+import { type Look, lookAt, type LookDeps, readShared, suspenseLook } from './look.ts'
+import { type Reader, createReader } from './read.ts'
+import type { Looked } from './rules.ts'
+import * as store from './store.ts'
+
+/** What a look has found, for metrics. */
+export type ReconciliationObserver = {
+  readonly account: (state: Observed) => void
+  readonly cases: (kinds: readonly CaseCount[], proposals: number) => void
+}
+type Observed = BooksAccount & {
+  readonly unexplained: bigint
+  readonly items: readonly {
+    readonly side: string
+    readonly kind: string
+    readonly amount: bigint
+    readonly count: bigint
+    readonly ageMs: number
+  }[]
+  /** Since the last statement was taken; undefined: there is none. */
+  readonly statementAgeMs: number | undefined
+}
+type CaseCount = { readonly connector: string; readonly kind: string; readonly count: number }
+
+type ReconciliationDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly log: Log
+  readonly books: IsoBooks
+  readonly ledger: Ledger
+  readonly cases: Cases
+  readonly decisions: Pick<Decisions, 'resolveGone' | 'expire'>
+  /** The configured accounts at banks by files. */
+  readonly accounts: readonly BooksAccount[]
+  readonly inLedger: LookDeps['inLedger']
+  readonly candidates: CandidateSources
+}
+
+export type Reconciliation = Reader & {
+  /** Looks at every account, keeps what it finds, and answers 0, so that its loop pauses. Of two processes one looks. */
+  readonly step: (observe?: ReconciliationObserver) => Promise<number>
+}
+
+export const reconciliationIdleMs = minuteMs
+/** Another process has looked just now. */
+const freshMs = reconciliationIdleMs / 2
+/** Looks between statements are kept so long. */
+const keptMs = 30 * dayMs
+const proposalsPerStepMax = 1000
+
+export function createReconciliation(deps: ReconciliationDeps): Reconciliation {
+  const { db, clock, books, ledger, cases, decisions } = deps
+  const counted: LookDeps['counted'] = async (tx, account) =>
+    new Map((await store.countedOf(tx, account)).map(({ id, written }) => [id, written]))
+  const parts = { books, ledger, cases, inLedger: deps.inLedger, counted }
+  const gone = createGone({ db, books, cases, decisions })
+  return {
+    ...createReader({ ...deps, parts }),
+    step: async (observe) => {
+      const known = await knownAccounts(deps)
+      const now = clock.now()
+      const due = known.filter(({ checkedAt }) => checkedAt === null || now.getTime() - checkedAt.getTime() >= freshMs)
+      if (due.length > 0) {
+        const { looks, suspense } = await lookAtAll(deps, parts, due)
+        for (const look of looks) await keep(deps, look, now)
+        for (const looked of suspense) await keep(deps, { looked, final: [] }, now)
+        for (const { looked, chain } of looks) await gone(looked, chain)
+        await store.deleteRuns(db, new Date(now.getTime() - keptMs))
+        await decisions.expire(db.transaction, proposalsPerStepMax)
+      }
+      if (observe !== undefined) await tell(deps, observe, now)
+      return 0
+    },
+  }
+}
+
+const isSuspense = ({ account }: Pick<BooksAccount, 'account'>): boolean => account === 'suspense'
+
+/** The configured ones, those that were configured before, and suspense in each currency that the ledger has there. */
+async function knownAccounts({ db, ledger, accounts }: ReconciliationDeps): Promise<readonly store.AccountRow[]> {
+  const totals = await ledger.connectorTotals(db)
+  const suspense = totals.filter(({ name }) => name === 'suspense').map(({ currency }) => suspenseOf(currency))
+  const before = await store.accounts(db)
+  const isKnown = (one: BooksAccount) =>
+    before.some(
+      (row) => row.connector === one.connector && row.account === one.account && row.currency === one.currency,
+    )
+  const added = [...accounts, ...suspense].filter((one) => !isKnown(one))
+  if (added.length === 0) return before
+  for (const account of added) await store.addAccount(db, account)
+  return store.accounts(db)
+}
+const suspenseOf = (currency: Currency): BooksAccount => ({ connector: '', account: 'suspense', currency })
+
+/** In one snapshot, which locks nothing. */
+const lookAtAll = ({ db }: ReconciliationDeps, parts: LookDeps, due: readonly BooksAccount[]) =>
+  db.transaction(async (tx) => {
+    await readAtOneMoment(tx)
+    const shared = await readShared(parts, tx)
+    const looks: Look[] = []
+    for (const { connector, account, currency } of due)
+      if (!isSuspense({ account })) looks.push(await lookAt(parts, tx, { connector, account, currency }, shared))
+    return { looks, suspense: due.filter(isSuspense).map(({ currency }) => suspenseLook(shared, currency)) }
+  })
+
+/** Under the lock of the account: a look that is older than the one that is kept is dropped. */
+async function keep(
+  deps: ReconciliationDeps,
+  { looked, final }: Pick<Look, 'looked' | 'final'>,
+  now: Date,
+): Promise<void> {
+  const { connector, account, currency, unexplained } = looked
+  await deps.db.transaction(async (tx) => {
+    const row = present(await store.lockAccount(tx, looked), 'an account that is looked at is known')
+    if (row.checkedAt !== null && row.checkedAt >= now) return
+    for (const one of final) await store.insertCounted(tx, { ...one, connector, account, currency }, now)
+    const runId = await keepRun(tx, row, looked, now)
+    const since = unexplained === 0n ? null : (row.unexplainedSince ?? now)
+    // A difference that the next look still finds is one: what is between two transactions of a bank's connector is gone by then.
+    const opens = !row.hasCase && since !== null && since < now
+    if (opens) await openCase(deps, tx, looked, since)
+    const hasCase = unexplained !== 0n && (row.hasCase || opens)
+    await store.updateAccount(tx, { ...row, runId, checkedAt: now, unexplainedSince: since, hasCase })
+  })
+  if (unexplained === 0n) await resolveUnexplained(deps, looked)
+}
+
+const factsOf = ({ bank, ledger, unexplained, opening, closing }: Omit<Looked, 'items'>, statementId: string | null) =>
+  [bank, ledger, unexplained, opening, closing, statementId].join(' ')
+const textOf = (items: readonly Looked['items'][number][]): string =>
+  items
+    .map(({ side, kind, amount, count, oldestAt }) => `${side} ${kind} ${amount} ${count} ${oldestAt?.getTime()}`)
+    .toSorted()
+    .join('\n')
+
+/** A look that finds the same as the one before makes that run longer. */
+async function keepRun(tx: Tx, row: store.AccountRow, looked: Looked, now: Date): Promise<string> {
+  const last = row.runId === null ? undefined : await store.runById(tx, row.runId)
+  const before = last === undefined ? [] : await store.itemsOf(tx, last.id)
+  const statementId = looked.statement?.id ?? null
+  const isSame =
+    last !== undefined &&
+    factsOf({ ...looked, ...last }, last.statementId) === factsOf(looked, statementId) &&
+    textOf(before) === textOf(looked.items)
+  if (isSame) {
+    await store.touchRun(tx, last.id, now)
+    return last.id
+  }
+  const { connector, account, currency, opening, closing, bank, ledger, unexplained } = looked
+  const id = newId()
+  const isOfStatement = statementId !== null && statementId !== last?.statementId
+  const facts = { connector, account, currency, opening, closing, bank, ledger, unexplained }
+  const statementOn = looked.statement?.on ?? null
+  await store.insertRun(tx, { id, ...facts, firstAt: now, lastAt: now, isOfStatement, statementId, statementOn })
+  const seen = new Map(before.map(({ side, kind, firstSeen }) => [`${side} ${kind}`, firstSeen]))
+  const items = looked.items.map((item) => ({ ...item, firstSeen: seen.get(`${item.side} ${item.kind}`) ?? now }))
+  await store.insertItems(
+    tx,
+    items.map((item) => ({ ...item, runId: id })),
+  )
+  return id
+}
+
+const caseIdOf = ({ account, currency }: Pick<Looked, 'account' | 'currency'>, since: Date) =>
+  `unexplained ${account} ${currency} ${since.toISOString()}`
+
+/** Of a bank's connector; suspense has none. */
+const connectorOf = ({ connector }: Pick<Looked, 'connector'>): string => connector || 'ledger'
+
+async function openCase({ cases }: ReconciliationDeps, tx: Tx, looked: Looked, since: Date): Promise<void> {
+  const { account, currency, bank, ledger, unexplained, items, statement } = looked
+  const text = (amount: bigint) => amountText(amount, currency)
+  await cases.record(tx, [
+    {
+      partnerId: operatorPartnerId,
+      kind: 'unexplained',
+      connector: connectorOf(looked),
+      notificationId: caseIdOf(looked, since),
+      subject: account,
+      report: {
+        kind: 'reconciliation',
+        account,
+        currency,
+        statement: statement?.on ?? null,
+        bank: text(bank),
+        ledger: text(ledger),
+        difference: text(ledger - bank),
+        named: items.flatMap(({ side, kind, amount, count }) =>
+          side === 'difference' ? [{ kind, amount: text(amount), count: Number(count) }] : [],
+        ),
+        unexplained: text(unexplained),
+      },
+      booked: null,
+    },
+  ])
+}
+
+const casesPerLookMax = 100
+
+async function resolveUnexplained({ db, cases, decisions }: ReconciliationDeps, looked: Looked): Promise<void> {
+  const open = await cases.openOfKind(db, connectorOf(looked), 'unexplained', casesPerLookMax)
+  const prefix = `unexplained ${looked.account} ${looked.currency} `
+  for (const found of open.filter(({ notificationId }) => notificationId.startsWith(prefix)))
+    await db.transaction((tx) =>
+      decisions.resolveGone(tx, found, 'reconciliation', 'The difference is gone: bank and ledger agree.'),
+    )
+}
+
+/** Of a day of the bank. */
+const endOf = (day: string | null): Date | undefined => (day === null ? undefined : new Date(`${day}T23:59:59Z`))
+
+/** From what is kept, whichever process has looked. */
+async function tell({ db, cases }: ReconciliationDeps, observe: ReconciliationObserver, now: Date): Promise<void> {
+  const age = (moment: Date | null) => (moment === null ? 0 : Math.max(0, now.getTime() - moment.getTime()))
+  for (const row of await store.accounts(db)) {
+    const run = row.runId === null ? undefined : await store.runById(db, row.runId)
+    const statement = endOf(run?.statementOn ?? null)
+    observe.account({
+      connector: row.connector,
+      account: row.account,
+      currency: row.currency,
+      unexplained: run?.unexplained ?? 0n,
+      items: (run === undefined ? [] : await store.itemsOf(db, run.id)).map(({ oldestAt, firstSeen, ...item }) => ({
+        ...item,
+        ageMs: age(oldestAt ?? firstSeen),
+      })),
+      statementAgeMs: statement && age(statement),
+    })
+  }
+  const open = await cases.openSums(db)
+  const byKind = [...Map.groupBy(open, ({ connector, kind }) => `${connector} ${kind}`).values()].map((rows) => ({
+    connector: rows[0]?.connector ?? '',
+    kind: rows[0]?.kind ?? '',
+    count: rows.reduce((total, { count }) => total + Number(count), 0),
+  }))
+  observe.cases(
+    byKind,
+    open.reduce((total, { proposals }) => total + Number(proposals), 0),
+  )
+}
