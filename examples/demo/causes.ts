@@ -30,6 +30,8 @@ const sent = [withdrawal.requested, withdrawal.accepted, withdrawal.sent] as con
 
 export const endings = {
   'deposit completed': { status: 'Completed', events: [...started, deposit.accepted, deposit.completed, changed] },
+  /** Money on a customer's IBAN that no deposit waited for. */
+  'credit booked': { status: 'Completed', events: [deposit.accepted, deposit.completed, changed] },
   'deposit failed': { status: 'Unsuccessful', events: [...started, deposit.failed, changed] },
   'deposit expired': { status: 'Expired', events: [deposit.created, deposit.expired, changed] },
   'customer payout settled': { status: 'Completed', events: [...sent, changed] },

@@ -53,7 +53,7 @@ export async function runDay(context: Context, kill?: Kill): Promise<Day> {
 }
 
 const referenceWidth = 24
-const lineOf = ({ amount, currency, reference, what }: Payment) =>
+export const lineOf = ({ amount, currency, reference, what }: Payment) =>
   `${amountText(amount).padStart(9)} ${currency}  ${reference.padEnd(referenceWidth)}  ${what}`
 
 /** Whether an event of that name has arrived for one of the payments. */
@@ -61,7 +61,10 @@ export const arrived = ({ receiver }: Context, payments: readonly Payment[], nam
   payments.some(({ reference }) => receiver.eventsOf(reference).some(({ data }) => data.eventType.endsWith(`.${name}`)))
 
 /** Waits until each transaction has its final status and its last event has arrived. */
-async function awaitFinal({ client, receiver, print, until }: Context, payments: readonly Payment[]): Promise<void> {
+export async function awaitFinal(
+  { client, receiver, print, until }: Context,
+  payments: readonly Payment[],
+): Promise<void> {
   const finals = payments.map(async ({ reference, what, ending }) => {
     const last = ending.events.at(-1)
     return until(`${reference} (${what}) is ${ending.status}, and ${last} has arrived`, async () => {
@@ -75,7 +78,7 @@ async function awaitFinal({ client, receiver, print, until }: Context, payments:
 }
 
 /** A return after settlement is a new transaction. Its event names the payout that it refunds. */
-async function refundOf({ receiver, print, until }: Context, payments: readonly Payment[]): Promise<Payment> {
+export async function refundOf({ receiver, print, until }: Context, payments: readonly Payment[]): Promise<Payment> {
   const payout = payments.find(({ amount }) => amountText(amount).replace(',', '') === returned)
   if (payout === undefined) throw new Error('the day has no payout that the bank returns')
   const { data } = await until(`the event of the return of ${payout.reference} has arrived`, () =>
@@ -97,7 +100,7 @@ async function refundOf({ receiver, print, until }: Context, payments: readonly 
 }
 
 /** Repeats a request with the same key and body: the service returns the same answer and creates no second payout. */
-async function replay(context: Context, parties: Parties, note: (payment: Payment) => Payment): Promise<void> {
+export async function replay(context: Context, parties: Parties, note: (payment: Payment) => Payment): Promise<void> {
   const key = randomUUID()
   const plan = { what: 'requested twice', to: 'landlord', amount: '33.33', currency: 'EUR' } as const
   const ending = 'customer payout settled'
@@ -111,7 +114,7 @@ async function replay(context: Context, parties: Parties, note: (payment: Paymen
 }
 
 /** Requests more money than the balance holds. */
-async function refuse({ client, print }: Context, parties: Parties): Promise<void> {
+export async function refuse({ client, print }: Context, parties: Parties): Promise<void> {
   const beneficiaryId = parties.payees.landlord
   const body = { beneficiaryId, amount: '9999999.99', currency: 'EUR', idempotencyKey: randomUUID() }
   const problem = await client.payouts.create(body).then(

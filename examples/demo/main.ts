@@ -1,7 +1,8 @@
 /**
  * `npm run demo`: a partner's whole day against a service of its own. It receives and verifies webhooks, and reconciles
  * everything at the end. `--full` adds payers, exchange, wallets and reports, and shows every value that a transaction can have.
- * `--kill` kills the service repeatedly; `--keep` keeps the data. Exit code 0 if all checks agree.
+ * `--bank iso20022` runs the day over files of ISO 20022, with the test bank beside the service. `--kill` kills the service (and that
+ * bank) repeatedly; `--keep` keeps the data. Exit code 0 if all checks agree.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -12,6 +13,9 @@ import { auditLedger } from './ledger-audit.ts'
 import { shortName } from './causes.ts'
 import { type Day, runDay } from './day.ts'
 import { runFull } from './full/run.ts'
+import { type DemoBank, startDemoBank, withBank } from './iso/bank.ts'
+import { checkBooks } from './iso/checks.ts'
+import { runIsoDay } from './iso/day.ts'
 import { createKill } from './kills.ts'
 import { amountText, minorOf } from './money.ts'
 import { createPrint, write } from './print.ts'
@@ -21,7 +25,12 @@ import { createService, type Service, type StopMode } from './service.ts'
 import { renderTable } from './table.ts'
 import { createUntil } from './until.ts'
 
-type Options = { readonly full: boolean; readonly kill: boolean; readonly keep: boolean }
+type Options = {
+  readonly full: boolean
+  readonly kill: boolean
+  readonly keep: boolean
+  readonly bank: 'sandbox' | 'iso20022'
+}
 
 const bankDelayMs = 200
 const deadlineMs = 30_000
@@ -30,11 +39,17 @@ const deadlineAfterKillMs = 90_000
 
 function readOptions(): Options {
   const boolean = { type: 'boolean', default: false } as const
-  return parseArgs({ options: { full: boolean, kill: boolean, keep: boolean } }).values
+  const bankOption = { type: 'string', default: 'sandbox' } as const
+  const { bank, ...rest } = parseArgs({
+    options: { full: boolean, kill: boolean, keep: boolean, bank: bankOption },
+  }).values
+  if (bank !== 'sandbox' && bank !== 'iso20022') throw new Error('--bank is sandbox or iso20022')
+  if (bank === 'iso20022' && rest.full) throw new Error('--full is for the sandbox bank')
+  return { ...rest, bank }
 }
 
 /** Runs the day, prints its table and its reconciliation, and returns whether all checks agree. */
-async function run({ full, kill }: Options, service: Service, receiver: Receiver): Promise<boolean> {
+async function run({ full, kill }: Options, service: Service, receiver: Receiver, bank?: DemoBank): Promise<boolean> {
   const print = createPrint()
   print('service', `starting, data in ${service.dataDir}`)
   await service.start()
@@ -43,10 +58,14 @@ async function run({ full, kill }: Options, service: Service, receiver: Receiver
   const client = createClient({ ...service.credentials(), baseUrl: service.baseUrl, ...(kill && { retries: 20 }) })
   const until = createUntil(kill ? deadlineAfterKillMs : deadlineMs)
   const context = { client, receiver, dataDir: service.dataDir, print, until }
-  const day = await runDay(context, kill ? createKill(service, print, until) : undefined)
+  const killer = kill ? createKill(bank ? withBank(service, bank) : service, print, until) : undefined
+  const day = bank ? await runIsoDay(context, bank, killer) : await runDay(context, killer)
   print('checks', 'reconciling')
   const { checks, transactions } = await reconcile(context, day, kill)
-  const audited = [...checks, ...(await auditLedger(service.dataDir, day.payments))]
+  const { dataDir } = service
+  const audited = bank
+    ? [...checks, ...(await auditLedger(dataDir)), ...(await checkBooks(dataDir, await bank.book(), until))]
+    : [...checks, ...(await auditLedger(dataDir, day.payments))]
   const all = full ? [...audited, ...(await runFull({ ...context, operator: service.operator }))] : audited
   write(`\n${tableOf(day, transactions, receiver)}\n\n${reportOf(all)}`)
   return all.every(({ differences }) => differences.length === 0)
@@ -86,11 +105,13 @@ function reportOf(checks: readonly Check[]): string {
 async function main(): Promise<void> {
   const options = readOptions()
   const folder = await mkdtemp(join(tmpdir(), 'partner-payments-demo-'))
-  const service = await createService(folder, bankDelayMs)
+  const bank = options.bank === 'iso20022' ? await startDemoBank(folder) : undefined
+  const service = await createService(folder, bankDelayMs, bank?.settings)
   const receiver = await startReceiver()
   const cleanUp = async (keep: boolean, stop: StopMode = 'send signal') => {
     await service.stop(stop)
     await receiver.close()
+    await bank?.stop()
     if (keep) write(`The data and the log are kept in ${folder}`)
     else await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
   }
@@ -107,7 +128,7 @@ async function main(): Promise<void> {
   process.on('SIGTERM', onSignal)
   let agrees = false
   try {
-    agrees = await Promise.race([run(options, service, receiver), service.failed])
+    agrees = await Promise.race([run(options, service, receiver, bank), service.failed])
   } catch (error) {
     // An interruption makes running requests fail; those errors are not reported.
     if (!interrupted)

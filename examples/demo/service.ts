@@ -56,7 +56,11 @@ async function listening(child: ChildProcess, logFile: string): Promise<void> {
 const lastLine = (file: string) =>
   (existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n').at(-1) : undefined) ?? ''
 
-export async function createService(folder: string, bankDelayMs: number): Promise<Service> {
+export async function createService(
+  folder: string,
+  bankDelayMs: number,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<Service> {
   const [port, opsPort] = await freePorts(2)
   const dataDir = join(folder, 'data')
   const logFile = join(folder, 'service.log')
@@ -70,6 +74,7 @@ export async function createService(folder: string, bankDelayMs: number): Promis
     SANDBOX_BANK_DELAY_MS: String(bankDelayMs),
     // A bank that never answers is given up within seconds, after 1, 2 and 5.
     PAYOUT_ATTEMPTS_MAX: '3',
+    ...settings,
   }
   let child: ChildProcess | undefined
   const failure = Promise.withResolvers<never>()

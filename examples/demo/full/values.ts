@@ -91,7 +91,7 @@ type Case = {
   readonly resolution: string | null
 }
 
-/** The bank settles a payout for less. What it kept is in suspense, and the operator credits it to the partner. */
+/** The bank settles a payout for less. What it kept is in suspense, and two persons credit it to the partner. */
 async function creditOfCase(stage: Stage, beneficiaryId: string): Promise<void> {
   const { operator, print } = stage
   await pay(stage, beneficiaryId, '4001.08')
@@ -99,8 +99,9 @@ async function creditOfCase(stage: Stage, beneficiaryId: string): Promise<void> 
   const differing = cases.find(({ kind }) => kind === 'amount_differs')
   if (differing === undefined) throw new Error('a payout that was settled for less opens a case')
   const named = ['--partner', differing.partnerId, '--id', differing.id]
-  const decided = ['--staff', 'Sam Staff', '--note', 'The bank gave its charge back.']
-  const { resolution } = (await operator('case', 'resolve', ...named, '--action', 'credit', ...decided)) as Case
+  const reason = ['--staff', 'Sam Staff', '--note', 'The bank gave its charge back.']
+  await operator('case', 'propose', ...named, '--action', 'credit', ...reason)
+  const { resolution } = (await operator('case', 'approve', ...named, '--staff', 'Grace Staff')) as Case
   print(topic, `a case about another amount: ${resolution}`)
 }
 
