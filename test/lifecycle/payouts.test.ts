@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { AssertionFailure, newId, present } from '../../service/src/kernel/index.ts'
+import { hourMs, AssertionFailure, newId, present } from '../../service/src/kernel/index.ts'
 import { instructionIdOf, type PayoutClaim } from '../../service/src/modules/payouts/index.ts'
 import { payoutLifecycle } from '../../service/src/modules/payouts/lifecycle.ts'
 import { updatePayouts } from '../../service/src/modules/payouts/store.ts'
@@ -71,6 +71,10 @@ const provocations: Readonly<Record<Trigger, Provocation>> = {
   refused: (_subject, claim) =>
     service.payouts.recordAcknowledgement(claim, { accepted: false, ...failure, reasonCode: null }),
   unreachable: (_subject, claim) => service.payouts.recordUnreachable(claim),
+  kept: (_subject, claim) => {
+    const notBefore = new Date(service.clock.now().getTime() + hourMs)
+    return service.payouts.recordAcknowledgement(claim, { accepted: true, notBefore })
+  },
   cancelled: ({ payment: { partnerId }, id }) => service.payouts.cancelPending(partnerId, id),
   settled: (subject) => service.payouts.settled(reporting(subject)),
   rejected: (subject) => service.payouts.rejected(reporting(subject), failure),
@@ -80,7 +84,7 @@ const provocations: Readonly<Record<Trigger, Provocation>> = {
     return service.payouts.returned(reporting(subject, money), failure)
   },
 }
-const isOfWorker = (trigger: Trigger) => ['attempt', 'accepted', 'refused', 'unreachable'].includes(trigger)
+const isOfWorker = (trigger: Trigger) => ['attempt', 'accepted', 'refused', 'unreachable', 'kept'].includes(trigger)
 
 const provoke = async (subject: Subject, trigger: Trigger) => provocations[trigger](subject, await leased(subject))
 

@@ -33,26 +33,41 @@ type Case = {
   readonly suspense: { readonly currency: string; readonly amount: string } | null
   readonly report: { readonly kind?: string; readonly money?: { readonly amount: string } }
   readonly resolution: string | null
+  readonly proposalId: string | null
+}
+type Shown = {
+  readonly candidates: readonly {
+    readonly kind: string
+    readonly amount: string
+    readonly agreed: readonly { readonly what: string }[]
+  }[]
+}
+type Decision = {
+  readonly sequence: number
+  readonly kind: string
+  readonly actor: string
+  readonly action: string | null
 }
 
 const operator = (...args: readonly string[]) => run(['operator', ...args], env)
 const list = async () => JSON.parse((await operator('case', 'list')).stdout) as readonly Case[]
-const resolve = (opened: Case, action: string, ...more: readonly string[]) =>
-  operator(
-    ...['case', 'resolve', '--partner', opened.partnerId, '--id', opened.id, '--action', action],
-    ...['--staff', 'Sam Staff', '--note', 'The bank confirmed it.', ...more],
-  )
+const on = (command: string, { partnerId, id }: Case, ...more: readonly string[]) =>
+  operator('case', command, '--partner', partnerId, '--id', id, ...more)
+const propose = (opened: Case, action: string, ...more: readonly string[]) =>
+  on('propose', opened, '--action', action, '--staff', 'Sam Staff', '--note', 'The bank confirmed it.', ...more)
+const approve = (opened: Case, staff = 'Ada Other', ...more: readonly string[]) =>
+  on('approve', opened, '--staff', staff, ...more)
 
-async function pay(amount: number): Promise<void> {
+async function pay(amount: number, idempotencyKey = String(amount)): Promise<void> {
   const account = { iban: 'DE89370400440532013000', currency: 'EUR', name: 'Grace Hopper' }
   const beneficiaryId = textAt(success(await client.post('/v1/beneficiaries', account)), 'id')
-  const body = { amount, currency: 'EUR', beneficiaryId, idempotencyKey: String(amount) }
+  const body = { amount, currency: 'EUR', beneficiaryId, idempotencyKey }
   success(await client.post('/v1/payouts/fiat', body))
 }
 
 test('without oddities there is no case', async () => assert.deepEqual(await list(), []))
 
-test('an operator lists the cases of a bank that contradicts itself, and resolves each once', async () => {
+test('two persons resolve the cases of a bank that contradicts itself, each once', async () => {
   const before = (await balanceOf(client)).available
   await pay(4001.08)
   await pay(4001.09)
@@ -66,23 +81,50 @@ test('an operator lists the cases of a bank that contradicts itself, and resolve
   assert.equal(contradicted.report.kind, 'payout.rejected')
   assert.equal(contradicted.report.money?.amount, '4001.09')
 
-  const kept = await resolve(short, 'write-off')
+  const shown = JSON.parse((await on('show', contradicted)).stdout) as Shown
+  assert.deepEqual(
+    shown.candidates.map(({ kind, amount, agreed }) => [kind, amount, agreed.map(({ what }) => what)]),
+    [['payout', '4001.09', ['amount', 'reference', 'same day']]],
+  )
+  const unfit = await on('show', { ...short, id: contradicted.partnerId })
+  assert.deepEqual([unfit.code, unfit.stderr], [1, 'operator: No such case.\n'])
+  const proposed = JSON.parse((await propose(short, 'write-off')).stdout) as Case
+  assert.equal(proposed.resolution, null)
+  const alone = await approve(short, 'sam  staff')
+  assert.deepEqual([alone.code, alone.stderr], [1, 'operator: Sam Staff proposed it: another person approves it.\n'])
+  const kept = await approve(short, 'Ada Other', '--proposal', proposed.proposalId ?? '')
   assert.equal((JSON.parse(kept.stdout) as Case).resolution, 'written_off')
-  assert.equal((await resolve(contradicted, 'credit')).code, 0)
+  assert.equal((await propose(contradicted, 'fees')).code, 0)
+  assert.equal((await on('reject', contradicted, '--staff', 'Ada Other', '--note', 'It is ours.')).code, 0)
+  assert.equal((await propose(contradicted, 'credit')).code, 0)
+  assert.equal((await approve(contradicted)).code, 0)
   assert.deepEqual(await list(), [])
   assert.equal((await balanceOf(client)).available, before - 4001_08n)
 
-  const again = await resolve(contradicted, 'credit')
+  const again = await propose(contradicted, 'credit')
   assert.deepEqual([again.code, again.stdout], [1, ''])
-  assert.match(again.stderr, /^operator: The case was credited by Sam Staff at \d{4}-[^\n]*\.\n$/)
+  assert.match(
+    again.stderr,
+    /^operator: The case was credited by Sam Staff, approved by Ada Other at \d{4}-[^\n]*\.\n$/,
+  )
+  const history = JSON.parse((await on('history', contradicted)).stdout) as readonly Decision[]
+  assert.deepEqual(
+    history.map(({ sequence, kind, actor, action }) => [sequence, kind, actor, action]),
+    [
+      [1, 'proposed', 'Sam Staff', 'fees'],
+      [2, 'rejected', 'Ada Other', 'fees'],
+      [3, 'proposed', 'Sam Staff', 'credit'],
+      [4, 'approved', 'Ada Other', 'credit'],
+    ],
+  )
 })
 
 for (const [args, message] of [
   [['--id', 'x'], /--partner is required/],
   [['--partner', 'x'], /--partner must be a UUID/],
 ] as const)
-  test(`case resolve ${args.join(' ')} is refused with one line`, async () => {
-    const { code, stderr } = await operator('case', 'resolve', ...args)
+  test(`case propose ${args.join(' ')} is refused with one line`, async () => {
+    const { code, stderr } = await operator('case', 'propose', ...args)
     assert.equal(code, 1)
     assert.match(stderr, message)
     assert.equal(stderr.trim().split('\n').length, 1)
@@ -91,11 +133,31 @@ for (const [args, message] of [
 test('an action that does not exist, and one that the case does not allow, are refused with one line', async () => {
   const unknown = { partnerId: credentials.partnerId, id: '0190a000-0000-7000-8000-000000000001' } as Case
   for (const [action, message] of [
-    ['keep', /--action is one of credit, reverse, write-off, note/],
+    ['keep', /--action is one of match, credit, fees, return, reverse, write-off, note/],
     ['note', /No such case/],
   ] as const) {
-    const { code, stderr } = await resolve(unknown, action)
+    const { code, stderr } = await propose(unknown, action)
     assert.equal(code, 1)
     assert.match(stderr, message)
   }
+})
+
+test('reconcile prints its lines as JSON or CSV, and says that suspense is what the open cases say', async () => {
+  await pay(4001.08, 'again')
+  await until('a case', async () => (await list()).length === 1)
+  type Line = Readonly<Record<string, string>>
+  const suspense = async () => {
+    const lines = JSON.parse((await operator('reconcile', '--account', 'suspense')).stdout) as readonly Line[]
+    return lines.map(({ record, currency, ledger, bank, unexplained }) => [record, currency, ledger, bank, unexplained])
+  }
+  // The worker looks when it starts, and then every minute; the account is known from its first look with money there.
+  const known = await suspense()
+  if (known.length > 0) assert.deepEqual(known, [['account', 'EUR', '1.00', '1.00', '0.00']])
+  const csv = await operator('reconcile', '--format', 'csv')
+  assert.match(csv.stdout, /^record,connector,account,currency,id,kind,/)
+  for (const [args, message] of [
+    [['--format', 'xml'], /--format is json or csv/],
+    [['--at', 'yesterday'], /--at must be a time/],
+  ] as const)
+    assert.match((await operator('reconcile', ...args)).stderr, message)
 })

@@ -22,11 +22,11 @@ async function runDemo(...args: readonly string[]): Promise<string> {
   return out
 }
 
-function assertReconciled(out: string): void {
+function assertReconciled(out: string, expected: readonly string[] = checks): void {
   const verdicts = [...out.matchAll(/^(agrees|DIFFERS) {2,}(\S+(?: \S+)*) {2}/gm)]
   assert.deepEqual(
     verdicts.map(([, verdict, check]) => `${verdict} ${check}`),
-    checks.map((check) => `agrees ${check}`),
+    expected.map((check) => `agrees ${check}`),
   )
   assert.match(out, /\n\nAll checks agree\.\n$/)
   const folder = /data in (\S+)/.exec(out)?.[1]
@@ -61,4 +61,12 @@ test('npm run demo -- --kill: all checks agree after eight kills', async () => {
   assertReconciled(out)
   assert.equal(out.match(/SIGKILL +number \d/g)?.length, 8)
   assert.match(out, /^agrees +bank +35 instructions, each received once$/m)
+})
+
+test('npm run demo -- --bank iso20022: the day runs over files, and the three books agree', async () => {
+  const out = await runDemo('--bank', 'iso20022')
+  const books = [...checks.slice(0, -1), 'bank', 'entries', 'statements', 'cases']
+  assertReconciled(out, books)
+  assert.match(out, /^agrees +bank +7 payments, each received once$/m)
+  assert.match(out, /^agrees +entries +the 10 bookings of the bank, each read once$/m)
 })

@@ -9,7 +9,12 @@ import { readConfig } from '../../service/src/config.ts'
 import type { Caller } from '../../service/src/api/index.ts'
 import { createLog, type Currency, newId } from '../../service/src/kernel/index.ts'
 import { createDatabase, type Database } from '../../service/src/postgres/index.ts'
-import { type ChooseConnector, type Connector, createSandboxBank } from '../../service/src/rails/index.ts'
+import {
+  type BooksAccount,
+  type ChooseConnector,
+  type Connector,
+  createSandboxBank,
+} from '../../service/src/rails/index.ts'
 import { createManualClock } from './clock.ts'
 import { createTestDatabase } from './postgres.ts'
 import { checkSharding, testsSharded } from './sharded.ts'
@@ -28,6 +33,8 @@ export type TestServiceOptions = {
   /** Further connectors, and which one carries a payout; by default the sandbox bank. */
   readonly connectors?: readonly Connector[]
   readonly chooseConnector?: ChooseConnector
+  /** Accounts at banks by files that are reconciled. */
+  readonly bankAccounts?: readonly BooksAccount[]
   /** Settings that differ from the defaults. */
   readonly settings?: Readonly<Record<string, string>>
 }
@@ -51,11 +58,12 @@ export async function createTestService(options: TestServiceOptions = {}) {
   const db = options.wrapDatabase?.(plain) ?? plain
   const clock = createManualClock(now)
   const bank = createSandboxBank({ db: plain, clock, stepMs })
-  const { connectors: further = [], chooseConnector, settings } = options
+  const { connectors: further = [], chooseConnector, bankAccounts, settings } = options
   const config = settings === undefined ? configDefault : configOf(settings)
-  const modules = composeModules({ config, db, clock, log, bank, ...(chooseConnector ? { chooseConnector } : {}) })
+  const chosen = chooseConnector ? { chooseConnector } : {}
+  const modules = composeModules({ config, db, clock, log, bank, ...chosen, ...(bankAccounts ? { bankAccounts } : {}) })
   const connectors = [options.wrapConnector?.(bank) ?? bank, ...further]
-  const { access, cases, payouts, deposits } = modules
+  const { access, cases, payouts, deposits, returns } = modules
   const isPartner = async (partnerId: string) => (await access.partnerName(db, partnerId)) !== ''
   const settlement = {
     log,
@@ -63,6 +71,7 @@ export async function createTestService(options: TestServiceOptions = {}) {
     payouts,
     deposits,
     cases,
+    returns,
     isPartner,
     partnerIds: () => access.partnerIds(db),
     idleMs: 5,

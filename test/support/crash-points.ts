@@ -34,11 +34,9 @@ async function run(file: string, args: readonly string[], cache: string): Promis
   return { killed: signal === 'SIGKILL', output }
 }
 
-/** Each commit has a crash point before and one after it, so a stride of three covers both kinds. */
-const stride = scaled(3, 1)
-
 /**
- * Runs `file` twice to the end to count its crash points, then once for every third point with a random start, and kills
+ * Runs `file` twice to the end to count its crash points, then once for every third point with a random start (a commit has a point
+ * before and one after it, so that three covers both kinds), and kills
  * it there. The long form kills it at every point. `scenario` sets up, calls `runChild`, which returns the child's
  * output, and verifies the result.
  */
@@ -46,7 +44,10 @@ export async function killAtCrashPoints(
   t: TestContext,
   file: string,
   scenario: (runChild: (...args: readonly string[]) => Promise<string>) => Promise<void>,
+  /** Which point of how many the short form takes, for a child with many of them. */
+  strideShort?: number,
 ): Promise<number> {
+  const stride = scaled(strideShort ?? 3, 1)
   const first = randomInt(1, stride + 1)
   const cache = await mkdtemp(join(tmpdir(), 'partner-payments-fault-'))
   let points = Infinity

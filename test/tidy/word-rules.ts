@@ -7,7 +7,8 @@ import { type File, finding, type Finding } from './source.ts'
 /** What stands instead of each word. Written in halves, so that this file does not hold what it looks for. */
 const replacements: readonly (readonly [pattern: RegExp, word: string])[] = [
   [/\bhou[s]es?\b/gi, 'service'],
-  [/\broo[m]s?\b/gi, 'module'],
+  // Not the elements of ISO 20022.
+  [/(?<!['"</])\broo[m]s?\b(?!['"])/gi, 'module'],
   [/\bdoo[r]s?\b/gi, 'public interface'],
   [/\branks?\b/gi, 'layer'],
   [/\bde[s]k\b/gi, 'dispatcher'],

@@ -1,0 +1,111 @@
+/**
+ * SIGKILL of the process that sends files to a bank, around each commit and around and within each operation on a file. Another
+ * process goes on: the bank has each payment once, and the archive has what the bank has.
+ */
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { minuteMs } from '../../service/src/kernel/index.ts'
+import { sql } from '../../service/src/postgres/index.ts'
+import { bankInstructionId } from '../../service/src/rails/iso20022/ids.ts'
+import { createRequestRecall } from '../../service/src/rails/iso20022/recalls.ts'
+import { addPartner, createTestService, type Service } from '../support/composition.ts'
+import { killAtCrashPoints } from '../support/crash-points.ts'
+import {
+  atBank,
+  createFolders,
+  type Folders,
+  instructionOf,
+  openBank,
+  removeFolders,
+  timesAtBank,
+} from '../support/iso-outgoing.ts'
+import { rulesOfRun } from './iso-files-rules.ts'
+
+/** Fewer mean that a commit or an operation on a file is not counted. */
+const pointsMin = 60
+const strideShort = 8
+let service: Service
+let partnerIds: readonly string[]
+before(async () => {
+  service = await createTestService({ now: new Date('2026-11-23T09:00:00Z') })
+  partnerIds = await Promise.all([addPartner(service), addPartner(service)]).then((all) =>
+    all.map(({ partnerId }) => partnerId),
+  )
+})
+after(() => service.close())
+
+/** One payment is at the bank and is asked back; four instant payments and two credit transfers wait. */
+async function scenario(folders: Folders): Promise<readonly string[]> {
+  const bank = openBank(service, folders, rulesOfRun)
+  const amounts = [1_00n, 2_00n, 3_00n, 4_00n, 20_00n, 30_00n]
+  const [first, ...rest] = [10_00n, ...amounts].map((amount, index) =>
+    instructionOf(partnerIds[index % 2] ?? '', { amount }),
+  )
+  assert.ok(first)
+  await bank.connector.instruct([first])
+  await bank.work()
+  await createRequestRecall(service)({ partnerId: first.partnerId, id: first.id, reason: 'DUPL', staff: 'Sam Staff' })
+  await bank.connector.instruct(rest)
+  return [first, ...rest].map(({ id }) => bankInstructionId({ id, attempt: 1 }))
+}
+
+/** The next process, when the leases of the killed one have ended. */
+async function finish(folders: Folders): Promise<void> {
+  const bank = openBank(service, folders, rulesOfRun)
+  for (let round = 0; round < 3; round += 1) {
+    service.clock.advance(2 * minuteMs)
+    await bank.work()
+    await atBank(folders)
+  }
+}
+
+async function check(folders: Folders, ids: readonly string[]): Promise<void> {
+  const files = await atBank(folders)
+  const times = await timesAtBank(folders)
+  assert.deepEqual([...times.keys()].toSorted(), ids.toSorted())
+  assert.ok(
+    [...times.values()].every((count) => count === 1),
+    'the bank has each payment once',
+  )
+  assert.equal(new Set(files.map(({ name }) => name)).size, files.length, 'no file came twice')
+  assert.equal(files.filter(({ name }) => name.startsWith('camt.055')).length, 1)
+  const rows = await service.db.rows<{ name: string; sha256: string; state: string; madeAt: Date }>(sql`
+    select name, sha256, state, made_at from rails.iso_files`)
+  assert.deepEqual(
+    new Map(rows.map(({ name, sha256, state }) => [name, [sha256, state]])),
+    new Map(files.map(({ name, sha256 }) => [name, [sha256, 'Delivered']])),
+  )
+  for (const { name, sha256, madeAt } of rows) {
+    const archived = await readFile(join(folders.archive, 'out', madeAt.toISOString().slice(0, 10), name))
+    assert.equal(createHash('sha256').update(archived).digest('hex'), sha256, 'the archive has what the bank has')
+  }
+  assert.deepEqual(await readdir(folders.toBank), [], 'nothing is left at the bank')
+}
+
+test('a process killed at any file operation or commit sends nothing twice and loses nothing', async (t) => {
+  const points = await killAtCrashPoints(
+    t,
+    'iso-files-child.ts',
+    async (runChild) => {
+      const folders = await createFolders()
+      try {
+        const ids = await scenario(folders)
+        await runChild(service.url, folders.root, service.clock.now().toISOString())
+        await finish(folders)
+        await check(folders, ids)
+      } finally {
+        await removeFolders(folders)
+        for (const id of partnerIds) {
+          await service.db.run(sql`delete from rails.iso_recalls where partner_id = ${id}`)
+          await service.db.run(sql`delete from rails.iso_instructions where partner_id = ${id}`)
+        }
+        await service.db.run(sql`delete from rails.iso_files`)
+      }
+    },
+    strideShort,
+  )
+  assert.ok(points >= pointsMin, `only ${points} points were passed`)
+})

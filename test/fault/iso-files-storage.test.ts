@@ -1,0 +1,139 @@
+/** A full disk, of the archive or of the bank, and an SFTP server that hangs: nothing half-done is sent, and what waits goes once. */
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { closeSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, suite, test } from 'node:test'
+import { minuteMs } from '../../service/src/kernel/index.ts'
+import { newestFiles } from '../../service/src/rails/iso20022/store-files.ts'
+import { createSftpTransport } from '../../service/src/rails/iso20022/transport/sftp.ts'
+import { addPartner, createTestService, type Service } from '../support/composition.ts'
+import {
+  createFolders,
+  type Folders,
+  instructionOf,
+  openBank,
+  removeFolders,
+  timesAtBank,
+} from '../support/iso-outgoing.ts'
+import { type SftpOperation, startSftpServer } from '../support/sftp.ts'
+
+let service: Service
+let partnerId: string
+before(async () => {
+  service = await createTestService({ now: new Date('2026-11-23T09:00:00Z') })
+  ;({ partnerId } = await addPartner(service))
+})
+after(() => service.close())
+
+function mount(folder: string): void {
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256k,mode=0777', 'tmpfs', folder], { stdio: 'ignore' })
+}
+
+/** Mounts need privileges that not every machine gives. */
+async function permitsMounts(): Promise<boolean> {
+  const { root } = await createFolders()
+  try {
+    mount(root)
+    execFileSync('umount', [root])
+    return true
+  } catch {
+    return false
+  } finally {
+    rmSync(root, { recursive: true })
+  }
+}
+const skip = (await permitsMounts()) ? false : 'this machine does not permit the mount of a small disk'
+
+/** Leaves `leftBytes` at most. */
+function fill(folder: string, leftBytes: number): void {
+  const file = openSync(join(folder, '.filler.tmp'), 'w')
+  try {
+    for (;;) writeSync(file, Buffer.alloc(4096))
+  } catch {
+    closeSync(file)
+  }
+  if (leftBytes > 0) execFileSync('truncate', ['-s', `-${leftBytes}`, join(folder, '.filler.tmp')])
+}
+
+const problemOf = async () => (await newestFiles(service.db, 'iso20022', 1))[0]?.problem
+const later = () => service.clock.advance(2 * minuteMs)
+
+suite('a full disk', () => {
+  for (const [which, leftBytes] of [
+    ['archive', 0],
+    ['archive', 4096],
+    ['toBank', 0],
+    ['toBank', 4096],
+  ] as const)
+    test(
+      `${which} with ${leftBytes} bytes left: nothing is at the bank, and all of it is when there is space`,
+      { skip },
+      async () => {
+        const folders: Folders = await createFolders()
+        mount(folders[which])
+        try {
+          const bank = openBank(service, folders)
+          const payments = Array.from({ length: 40 }, () => instructionOf(partnerId))
+          await bank.connector.instruct(payments)
+          fill(folders[which], leftBytes)
+          await bank.work()
+          assert.match((await problemOf()) ?? '', /ENOSPC/)
+          assert.equal((await timesAtBank(folders)).size, 0)
+          const left = readdirSync(folders[which], { recursive: true, withFileTypes: true })
+          const partial = left.filter((entry) => entry.isFile() && entry.name !== '.filler.tmp')
+          if (which === 'archive') assert.deepEqual(partial, [], 'a part of a file would keep the disk full')
+          else
+            assert.ok(
+              partial.every(({ name }) => name.startsWith('.')),
+              'the bank sees no part of a file',
+            )
+          rmSync(join(folders[which], '.filler.tmp'))
+          later()
+          await bank.work()
+          const times = await timesAtBank(folders)
+          assert.equal(times.size, 40)
+          assert.ok([...times.values()].every((count) => count === 1))
+          assert.deepEqual(readdirSync(folders.toBank), [])
+        } finally {
+          execFileSync('umount', [folders[which]])
+          await removeFolders(folders)
+        }
+      },
+    )
+})
+
+suite('an SFTP server that hangs', () => {
+  const operations = ['connect', 'session', 'open', 'write', 'fsync', 'close', 'lstat', 'rename', 'remove'] as const
+  for (const operation of operations satisfies readonly SftpOperation[])
+    for (const fault of ['hang', 'cut after'] as const)
+      test(`${operation}, ${fault}: its payments go once, when it answers again`, async () => {
+        const folders = await createFolders()
+        let isBroken = true
+        const server = await startSftpServer({
+          folder: folders.root,
+          fault: (each) => (isBroken && each === operation ? fault : undefined),
+        })
+        const sftp = createSftpTransport({ ...server.config, toBank: '/to', fromBank: '/from' }, 700)
+        const bank = openBank(service, folders, {}, () => sftp)
+        try {
+          const payment = instructionOf(partnerId)
+          await bank.connector.instruct([payment])
+          await bank.work()
+          isBroken = false
+          for (let round = 0; round < 3; round += 1) {
+            later()
+            await bank.work()
+          }
+          assert.deepEqual([...(await timesAtBank(folders))], [[payment.id.replaceAll('-', ''), 1]])
+          assert.deepEqual(readdirSync(folders.toBank), [])
+          const [row] = await newestFiles(service.db, 'iso20022', 1)
+          const archived = readFileSync(join(folders.archive, 'out', '2026-11-23', row?.name ?? ''))
+          assert.ok(archived.length > 0)
+        } finally {
+          await sftp.close()
+          await server.close()
+          await removeFolders(folders)
+        }
+      })
+})

@@ -1,0 +1,59 @@
+/** The commands of the guide to the test bank run as they are printed, and its tables name everything that can be ordered. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { fileFaults, settingsDefault } from '../../examples/iso-bank/model.ts'
+import { freePorts } from '../../scripts/ports.ts'
+import { shellPath } from '../support/program.ts'
+import { programOf } from './extract.ts'
+import { skipBash } from './run.ts'
+
+const guide = new URL('../../docs/guides/test-bank.md', import.meta.url)
+const text = readFileSync(guide, 'utf8')
+const model = readFileSync(new URL('../../examples/iso-bank/model.ts', import.meta.url), 'utf8')
+
+const namesIn = (table: string) =>
+  [...(text.split(`<!-- ${table} -->\n\n`)[1]?.split('\n\n')[0] ?? '').matchAll(/^\| `([^`]+)`/gm)].map(
+    ([, name]) => name,
+  )
+const literalsOf = (field: string) =>
+  [...model.matchAll(new RegExp(`readonly ${field}: '([a-z ]+)'`, 'g'))].map(([, name]) => name)
+
+test('the tables name every order, treatment, fault and setting', () => {
+  assert.deepEqual(namesIn('orders'), literalsOf('order'))
+  assert.deepEqual(namesIn('treatments'), literalsOf('do'))
+  assert.deepEqual(namesIn('faults'), [...fileFaults])
+  assert.deepEqual(namesIn('settings'), Object.keys(settingsDefault))
+  const defaults = [...text.matchAll(/^\| `(\w+)` \| (`[^`]+`|\w+) \|/gm)].map(([, name, value]) => [
+    name,
+    value?.replaceAll('`', ''),
+  ])
+  for (const [name, value] of Object.entries(settingsDefault))
+    assert.ok(
+      defaults.some(([own, stated]) => own === name && stated === String(value)),
+      `${name} is ${value}`,
+    )
+})
+
+test('the commands run', { skip: skipBash }, async () => {
+  const program = programOf(guide, 'sh')
+  assert.equal(program.blocks, 4)
+  const [port] = await freePorts(1)
+  const child = spawn('bash', ['-s'], {
+    cwd: fileURLToPath(new URL('../..', import.meta.url)),
+    env: { PATH: shellPath, HOME: process.env.HOME ?? '' },
+    timeout: 60_000,
+  })
+  let out = ''
+  child.stdout.setEncoding('utf8').on('data', (part: string) => (out += part))
+  child.stderr.setEncoding('utf8').on('data', (part: string) => (out += part))
+  child.stdin.end(`set -e\n${program.text.replaceAll('7070', String(port))}wait\nrm -r "$folder"\n`)
+  const [code] = (await once(child, 'close')) as [number | null]
+  assert.equal(code, 0, out)
+  assert.match(out, /"control":"http:\/\/127\.0\.0\.1:\d+"/)
+  assert.match(out, /camt\.053-\w+-2\.xml/)
+  assert.match(out, /"endToEndId":"RENT-2026-11".*"timesExecuted":1/)
+})

@@ -1,0 +1,123 @@
+/** Payments of a bank by files, by the operator's commands. */
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, mkdir, readdir } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { createClient, success, textAt } from '../support/client.ts'
+import { createTestDatabase } from '../support/postgres.ts'
+import { freePorts, run, start, stop } from '../support/program.ts'
+import { readCredentials } from '../support/service.ts'
+import { until } from '../support/until.ts'
+import { listAll } from '../support/world.ts'
+import { readFileSync } from 'node:fs'
+
+const folder = await mkdtemp(join(tmpdir(), 'partner-payments-banks-'))
+const [toBank, fromBank, archive] = ['to', 'from', 'archive'].map((name) => join(folder, name)) as [
+  string,
+  string,
+  string,
+]
+await Promise.all([mkdir(toBank), mkdir(fromBank)])
+const database = await createTestDatabase()
+const [PORT, OPS_PORT] = (await freePorts(2)) as [string, string]
+const bank = {
+  initiator: { name: 'Example' },
+  accounts: [
+    {
+      iban: 'DE89370400440532013000',
+      bic: 'COBADEFFXXX',
+      ownerName: 'Example',
+      ownerAddress: { town: 'Berlin', country: 'DE' },
+    },
+  ],
+  archive,
+  preferredScheme: 'Instant',
+  reach: { Instant: 'all' },
+  transport: { kind: 'folder', toBank, fromBank },
+}
+const env = {
+  DATA_DIR: folder,
+  DATABASE_URL: database.url,
+  PORT,
+  OPS_PORT,
+  RAIL: 'iso20022',
+  RAIL_RULES: 'GBP=sandbox',
+  ISO20022_BANKS: JSON.stringify([bank]),
+}
+const service = await start(['serve'], env)
+const credentials = JSON.parse(readFileSync(join(folder, 'sandbox-credentials.json'), 'utf8')) as Record<string, string>
+const client = createClient(`http://127.0.0.1:${PORT}`, readCredentials(credentials))
+after(async () => {
+  await stop(service)
+  await database.drop()
+  await rm(folder, { recursive: true, force: true })
+})
+
+type Answer = Readonly<Record<string, unknown>>
+const operator = async (...words: readonly string[]) => {
+  const { code, stdout, stderr } = await run(['operator', 'bank', ...words], env)
+  return { code, stderr, answer: code === 0 ? (JSON.parse(stdout) as unknown) : undefined }
+}
+const answerOf = async (...words: readonly string[]) => (await operator(...words)).answer as Answer
+const list = async (...words: readonly string[]) => (await operator('files', ...words)).answer as readonly Answer[]
+
+test('an operator sees the files of a bank and the way of a payment, and asks for it back once', async () => {
+  assert.deepEqual(await list(), [])
+  const account = { iban: 'NL91ABNA0417164300', currency: 'EUR', name: 'Grace Hopper' }
+  const beneficiaryId = textAt(success(await client.post('/v1/beneficiaries', account)), 'id')
+  const body = { amount: 12.34, currency: 'EUR', beneficiaryId, idempotencyKey: 'first' }
+  success(await client.post('/v1/payouts/fiat', body))
+  const [listed] = await listAll(client, '/v1/payouts')
+  assert.ok(listed)
+  const payout = textAt(listed, 'id')
+  const partner = credentials['partnerId'] ?? ''
+  const named = ['--partner', partner, '--payout', payout] as const
+  await until('the file is at the bank', async () => (await readdir(toBank)).some((name) => name.endsWith('.xml')))
+  await until('the row says so', async () => (await list())[0]?.['state'] === 'Delivered')
+
+  const [file] = await list('--connector', 'iso20022')
+  assert.deepEqual([file?.['kind'], file?.['payments'], file?.['controlSum']], ['pain.001', 1, '12.34'])
+  assert.deepEqual(await list('--connector', 'iso20022-other'), [])
+  const payment = await answerOf('payment', ...named)
+  assert.deepEqual(
+    [
+      payment['amount'],
+      payment['schemeRequested'],
+      payment['schemeApplied'],
+      payment['schemeReason'],
+      payment['recall'],
+    ],
+    ['12.34', 'Instant', 'Instant', null, null],
+  )
+  assert.deepEqual((payment['file'] as Answer)['name'], file?.['name'])
+
+  const recall = await answerOf('recall', ...named, '--reason', 'FRAD', '--staff', 'Sam Staff')
+  assert.deepEqual([recall['reason'], recall['requestedBy']], ['FRAD', 'Sam Staff'])
+  await until('the recall is at the bank', async () =>
+    (await readdir(toBank)).some((name) => name.startsWith('camt.055') && name.endsWith('.xml')),
+  )
+  const again = await operator('recall', ...named, '--reason', 'DUPL', '--staff', 'Sam Staff')
+  assert.deepEqual([again.code, again.stderr.trim()], [1, 'operator: The payment has a recall.'])
+})
+
+test('what is wrong with a command is told in one line', async () => {
+  const partner = credentials['partnerId'] ?? ''
+  const none = '01890000-0000-7000-8000-000000000000'
+  const wrong: readonly (readonly [readonly string[], RegExp])[] = [
+    [['payment', '--partner', partner], /--payout is required/],
+    [['payment', '--partner', partner, '--payout', 'x'], /--payout must be a UUID/],
+    [['payment', '--partner', partner, '--payout', none], /No such payout/],
+    [['recall', '--partner', partner, '--payout', none, '--staff', 'Sam'], /--reason is required/],
+    [
+      ['recall', '--partner', partner, '--payout', none, '--reason', 'WHY', '--staff', 'Sam'],
+      /--reason is DUPL or TECH/,
+    ],
+  ]
+  for (const [words, reason] of wrong) {
+    const { code, stderr } = await operator(...words)
+    assert.equal(code, 1)
+    assert.match(stderr, reason)
+    assert.equal(stderr.trim().split('\n').length, 1)
+  }
+})

@@ -1,0 +1,36 @@
+/** Validation of messages by our own schemas, or by official ones that an operator has. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { memoryPages, validateXML } from 'xmllint-wasm'
+
+type SchemaFile = { readonly fileName: string; readonly contents: string }
+
+export const ownSchemas = fileURLToPath(new URL('../../service/src/iso20022/schemas', import.meta.url))
+const shared = new Set(['common.xsd', 'parties.xsd', 'reports.xsd'])
+const read = (folder: string, fileName: string): SchemaFile => ({
+  fileName,
+  contents: readFileSync(join(folder, fileName), 'utf8'),
+})
+
+/** Names of messages whose schema the folder has: `pain.001.001.09`. */
+export const messagesIn = (folder: string): readonly string[] =>
+  readdirSync(folder)
+    .filter((name) => name.endsWith('.xsd') && !shared.has(name))
+    .map((name) => name.slice(0, -'.xsd'.length))
+
+/** What is wrong with the documents by the schema of `message`; nothing: they are valid. */
+export async function schemaErrors(
+  message: string,
+  documents: readonly string[],
+  folder: string = ownSchemas,
+): Promise<readonly string[]> {
+  const preload = folder === ownSchemas ? [...shared].map((name) => read(folder, name)) : []
+  const { errors } = await validateXML({
+    xml: documents.map((contents, index) => ({ fileName: `${message}-${index}.xml`, contents })),
+    schema: [read(folder, `${message}.xsd`)],
+    preload,
+    maxMemoryPages: memoryPages.GiB,
+  })
+  return errors.map(({ rawMessage }) => rawMessage)
+}
