@@ -126,6 +126,48 @@ test('deliveries of one reference go one at a time and in order; references are 
   assert.equal(a3 && textOf(a3, 'status'), 'a3')
 })
 
+test('a row that fan-out adds during a read does not pass the earlier rows of that read', async () => {
+  const [reached, opened] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const slow = await createHooks({
+    url: hooks.url,
+    aroundOutbox: (outbox) => ({
+      ...outbox,
+      byIds: async (...given) => {
+        reached.resolve()
+        await opened.promise
+        return outbox.byIds(...given)
+      },
+    }),
+  })
+  try {
+    const partnerId = await slow.addPartner()
+    const key = await createDeliveryFixture(slow).subscribe(partnerId)
+    await slow.emit(partnerId, 'REF-1', 'first')
+    await slow.fanOut(partnerId)
+    const worker = createWorkerHarness(slow)
+    // The worker has read the first row, and reads its payload.
+    const stepping = worker.step()
+    await reached.promise
+    await slow.emit(partnerId, 'REF-1', 'second')
+    const { deliveries } = await slow.db.transaction((tx) =>
+      slow.webhooks.fanOut(tx, [partnerId], 10, worker.workerId),
+    )
+    worker.addNewDeliveries(deliveries)
+    assert.equal(worker.inFlight(), 0)
+    opened.resolve()
+    await stepping
+    const [first, ...others] = await worker.claim(key)
+    assert.deepEqual([first && textOf(first, 'status'), others], ['first', []])
+    await worker.record(first)
+    const [second] = await worker.claim(key)
+    assert.equal(second && textOf(second, 'status'), 'second')
+    await worker.record(second)
+    await worker.close()
+  } finally {
+    await slow.close()
+  }
+})
+
 test('a delivery is attempted twelve times by the schedule and then held; enabling makes it due again', async () => {
   // With a breaker that stays closed: one failing delivery would open it.
   const patient = await createHooks({

@@ -99,7 +99,7 @@ function createReadInto(deps: PrefetchDeps) {
         rowsPerReadMax,
       ),
     ])
-    const rows: FoundRow[] = []
+    const reads: CompletedRead[] = []
     let count = 0
     for (const { queue, request } of requests) {
       const found = foundOf(queue.key.subscriptionId)
@@ -109,11 +109,10 @@ function createReadInto(deps: PrefetchDeps) {
         count += 1
       } else if (state !== 'closed') count += found.newRows.length
       if (state !== 'deliverable') continue
-      memory.endRead(queue, request, found, rowsPerReadMax, now)
-      for (const row of attemptableRows(found, now)) rows.push({ endpointQueue: queue, row })
+      reads.push({ queue, request, found, rows: [...attemptableRows(found, now)] })
     }
-    await addWithPayloads(rows)
-    return count + rows.length
+    await addWithPayloads(reads, now)
+    return reads.reduce((sum, { rows }) => sum + rows.length, count)
   }
 }
 
@@ -124,13 +123,23 @@ function attemptableRows({ firstRows, scheduledRows, newRows }: FoundRows, now: 
   return new Map(rows.filter(isDue).map((row) => [row.eventId, row])).values()
 }
 
+type CompletedRead = {
+  readonly queue: EndpointQueue
+  readonly request: memory.ReadRequest
+  readonly found: FoundRows
+  /** Those that may be attempted now. */
+  readonly rows: readonly QueueRow[]
+}
+
 function createAddWithPayloads({ log }: PrefetchDeps, { readPayloads }: RowReader) {
-  return async (rows: readonly FoundRow[]): Promise<void> => {
-    const unknown = rows.filter(({ endpointQueue, row }) => !memory.isKnown(endpointQueue, row))
-    if (unknown.length === 0) return
-    const payloads = await readPayloads(unknown)
+  return async (reads: readonly CompletedRead[], now: Date): Promise<void> => {
+    const all = reads.flatMap(({ queue, rows }) => rows.map((row): FoundRow => ({ endpointQueue: queue, row })))
+    const unknown = all.filter(({ endpointQueue, row }) => !memory.isKnown(endpointQueue, row))
+    const payloads = unknown.length === 0 ? undefined : await readPayloads(unknown)
+    // A read ends when its rows are in memory. Before, fan-out would add later rows, and these would start first.
+    for (const { queue, request, found } of reads) memory.endRead(queue, request, found, rowsPerReadMax, now)
     for (const { endpointQueue, row } of unknown) {
-      const data = payloads.get(row.eventId)
+      const data = payloads?.get(row.eventId)
       if (data === undefined) log.error({ eventId: row.eventId }, 'the event of a queued delivery is missing')
       // Checked again, because attempts have ended while the payloads were read.
       else if (!memory.isKnown(endpointQueue, row)) memory.addRead(endpointQueue, { ...row, data })
