@@ -87,7 +87,7 @@ test('the metrics are Prometheus text, count requests, and are exactly those of 
   assert.match(text, /^payments_request_duration_seconds_count\{operation="createFiatPayout",status="200"\} \d+$/m)
   assert.match(
     text,
-    /^payments_request_duration_seconds_bucket\{le="0.1",operation="createFiatPayout",status="200"\} \d$/m,
+    /^payments_request_duration_seconds_bucket\{le="0.1",operation="createFiatPayout",status="200"\} \d+$/m,
   )
   assert.match(text, /^payments_database_connections\{state="idle"\} \d+$/m)
   assert.match(text, /^nodejs_eventloop_lag_p99_seconds \S+$/m)

@@ -56,7 +56,7 @@ export type BankRules = {
   readonly unfinishedAfterMs: number
   /** A payment about which the bank has said nothing for so long is missing. */
   readonly missingAfterMs: number
-  /** So long a batch without its payments waits for the message that names them. */
+  /** So long a batch without its payments waits for the message that names them, and a reversal for its credit. */
   readonly detailsWithinMs: number
   /** The folder of this process for files on their way and for the archive. Not shared with the bank. */
   readonly archive: string

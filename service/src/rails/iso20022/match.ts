@@ -5,6 +5,7 @@ import type { DebitReason, Money } from '../port.ts'
 import { debtorOf } from './counterparty.ts'
 import { oddity, type Report, settledId } from './reports.ts'
 import { absolute, amountDiffers, matchText, type Scored, scoreByReference, sureFrom, surestFirst } from './scores.ts'
+import { takeBack } from './reversals.ts'
 import type { EntryKind } from './store-entries.ts'
 import type { Unit } from './units.ts'
 import type { Payment, World } from './world.ts'
@@ -164,7 +165,7 @@ function matchBatch(context: MatchContext, placed: Placed): Match {
         booked === null && status !== 'Rejected' && status !== 'Refused' && currency === unit.account.currency,
     )
   const sum = open.reduce((before, { amount }) => before + amount, 0n)
-  if (open.length === 0 || sum !== -unit.amount) return waiting(unit)
+  if (open.length === 0 || sum !== -unit.amount) return waitingForPayments(unit)
   const settled = open.map((payment) =>
     settle(context, payment, { entryId, reportId: derivedTimeId(entryId, payment.id), unit: null }),
   )
@@ -178,40 +179,33 @@ function matchBatch(context: MatchContext, placed: Placed): Match {
   }
 }
 
-const waiting = ({ payments }: Unit): Match => ({
+const waiting = (differs: readonly string[]): Match => ({
   kind: 'waiting',
   subject: null,
   score: 0,
-  matchedBy: matchText([], [`the message does not name the ${payments === 1 ? 'payment' : `${payments} payments`}`]),
+  matchedBy: matchText([], differs),
   reports: [],
 })
 
-/** Money of a credit that is taken back. */
+const waitingForPayments = ({ payments }: Unit): Match =>
+  waiting([`the message does not name the ${payments === 1 ? 'payment' : `${payments} payments`}`])
+
+/** A credit is taken back. Its own message may come later. */
 function matchReversal(context: MatchContext, placed: Placed): Match {
+  const { world, operatorId } = context
   const { unit, entryId } = placed
-  const { takenBack, originals } = context.world
-  const found = originals(unit).find(
-    ({ id, amount, isReversed }) => amount === -unit.amount && !isReversed && !takenBack.has(id),
-  )
-  if (found === undefined)
-    return debit(context, placed, 'unknown_debit', said('The bank has taken a credit back that is not known.', unit))
-  takenBack.add(found.id)
-  const details = said('The bank has cancelled its booking of the credit.', unit)
-  const { operatorId: partnerId } = context
-  const facts = { money: moneyOf(unit), details }
-  return {
-    kind: 'reversal',
-    subject: { partnerId, id: found.id },
-    score: 95,
-    matchedBy: matchText([found.booking === null ? 'endToEnd' : 'bankReference', 'amount']),
-    reports: [{ partnerId, id: entryId, subjectId: found.id, entryId, kind: 'credit.reversed', facts }],
-  }
+  const { account, references, amount, remittance, information } = unit
+  const reversal = { entryId, currency: account.currency, amount, names: references, remittance, information }
+  const match = takeBack(reversal, world, operatorId)
+  if (match !== undefined) return match
+  if (references.bank !== null || references.endToEnd !== null) return waiting(['no credit is known that it takes back'])
+  return debit(context, placed, 'unknown_debit', said('The bank has taken a credit back and does not say which.', unit))
 }
 
 function matchCredit(context: MatchContext, placed: Placed, best: Scored | undefined): Match {
   const { unit } = placed
   if (best !== undefined && best.score >= sureFrom && isReturnOf(unit, best)) return matchReturn(context, placed, best)
-  if (unit.isSum) return waiting(unit)
+  if (unit.isSum) return waitingForPayments(unit)
   return credit(context, placed, unit.isReturn || unit.isReversal)
 }
 

@@ -245,17 +245,72 @@ test('a sum that is not that of its batch waits for its payments, then it is an 
   assert.equal(await statusOf(one(payouts)), 'Processing')
 })
 
-test('the bank takes a credit back', async () => {
+/** A credit of 5.00 to a new account of the customer, and its reversal. */
+async function creditAndReversal(endToEndId: string) {
   const { ibans } = await service.accounts.create(partner.partnerId, partner.customer.id)
-  const details = [{ references: { endToEndId: 'X1' }, creditorAccount: { iban: ibans[0].iban } }]
-  await report(entryOf(5_00n, { details }))
-  assert.equal((await balanceOf(service, partner.partnerId)).posted, 1_005_00n)
-  await report(entryOf(-5_00n, { details, isReversal: true }), entryOf(-5_00n, { details, isReversal: true }))
-  assert.equal((await balanceOf(service, partner.partnerId)).posted, 1_000_00n)
+  const details = [{ references: { endToEndId }, creditorAccount: { iban: ibans[0].iban } }]
+  return { credit: entryOf(5_00n, { details }), reversal: entryOf(-5_00n, { details, isReversal: true }) }
+}
+const kindsOfEntries = async () => (await entries()).map(({ kind }) => kind).toSorted()
+const posted = async () => (await balanceOf(service, partner.partnerId)).posted
+
+test('the bank takes a credit back', async () => {
+  const { credit, reversal } = await creditAndReversal('X1')
+  await report(credit)
+  assert.equal(await posted(), 1_005_00n)
+  await report(reversal, reversal)
+  assert.equal(await posted(), 1_000_00n)
+  assert.deepEqual(await kindsOfCases(), [['credit_reversed', null]])
+  assert.deepEqual(await kindsOfEntries(), ['credit', 'reversal', 'waiting'])
+  // No credit has come for the second one.
+  service.clock.advance(5 * hourMs)
+  await bank.work()
   assert.deepEqual((await kindsOfCases()).toSorted(), [
     ['credit_reversed', null],
     ['unknown_debit', -5_00n],
   ])
+  assert.equal(await posted(), 1_000_00n)
+})
+
+test('a reversal that is read before its credit waits for it', async () => {
+  const { credit, reversal } = await creditAndReversal('X1')
+  const other = await creditAndReversal('X2')
+  await report(reversal, other.reversal)
+  await bank.work()
+  assert.deepEqual(await kindsOfEntries(), ['waiting', 'waiting'])
+  assert.deepEqual(await kindsOfCases(), [])
+  await report(credit)
+  await bank.work()
+  assert.equal(await posted(), 1_000_00n)
+  assert.deepEqual(await kindsOfEntries(), ['credit', 'reversal', 'waiting'])
+  assert.deepEqual(await kindsOfCases(), [['credit_reversed', null]])
+  assert.deepEqual(
+    (await entries()).filter(({ kind }) => kind !== 'waiting').map(({ status }) => status),
+    ['Applied', 'Applied'],
+  )
+})
+
+test('a credit and its reversal in one message', async () => {
+  for (const [endToEndId, order] of [
+    ['X1', (both: readonly BankEntry[]) => both],
+    ['X2', (both: readonly BankEntry[]) => both.toReversed()],
+  ] as const) {
+    const { credit, reversal } = await creditAndReversal(endToEndId)
+    await report(...order([credit, reversal]))
+    await bank.work()
+    assert.equal(await posted(), 1_000_00n)
+  }
+  assert.deepEqual(await kindsOfEntries(), ['credit', 'credit', 'reversal', 'reversal'])
+  assert.deepEqual(await kindsOfCases(), [
+    ['credit_reversed', null],
+    ['credit_reversed', null],
+  ])
+})
+
+test('a reversal that names no credit is an unknown debit at once', async () => {
+  const { bankReference: _, ...entry } = entryOf(-5_00n, { isReversal: true })
+  await report(entry)
+  assert.deepEqual(await kindsOfCases(), [['unknown_debit', -5_00n]])
 })
 
 test('the status of a payment follows the words of the bank in any order', async () => {

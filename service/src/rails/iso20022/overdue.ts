@@ -1,9 +1,10 @@
-/** What did not come in time: the payments of a sum, and the bank's word about a payment. */
+/** What did not come in time: the payments of a sum, the credit of a reversal, and the bank's word about a payment. */
 import { minuteMs, secondMs } from '../../kernel/index.ts'
 import type { Currency } from '../../kernel/index.ts'
 import type { BankDeps } from './deps.ts'
 import type { Lease } from './lease.ts'
 import { oddity, type Report, writeReports } from './reports.ts'
+import { matchWaitingReversals } from './reversals.ts'
 import { absolute, matchText } from './scores.ts'
 import { byShard } from './shards.ts'
 import { endWaiting, overdueWaiting, type Waiting } from './store-entries.ts'
@@ -18,7 +19,8 @@ export function createOverdue(deps: BankDeps) {
   let lookedAtMs = Number.NEGATIVE_INFINITY
   return async (lease: Lease): Promise<number> => {
     const now = clock.now()
-    let done = await endWaitingSums(deps, lease, new Date(now.getTime() - rules.detailsWithinMs))
+    let done = await matchWaitingReversals(deps, lease)
+    done += await endOverdue(deps, lease, new Date(now.getTime() - rules.detailsWithinMs))
     if (Math.abs(now.getTime() - lookedAtMs) < looksEveryMs) return done
     const before = new Date(now.getTime() - rules.missingAfterMs)
     const silent = await silentSince(db, rules.id, before, rowsPerPage)
@@ -28,20 +30,23 @@ export function createOverdue(deps: BankDeps) {
   }
 }
 
-function endWaitingSums({ rules, operatorId, clock }: BankDeps, lease: Lease, before: Date): Promise<number> {
+function endOverdue({ rules, operatorId, clock }: BankDeps, lease: Lease, before: Date): Promise<number> {
   return lease.transaction(async (tx) => {
     const rows = await overdueWaiting(tx, operatorId, rules.id, before, rowsPerPage)
     if (rows.length === 0) return 0
-    const matchedBy = matchText(
-      [],
-      [`no message named the payments within ${rules.detailsWithinMs / secondMs} seconds`],
-    )
-    endWaiting(
-      tx,
-      operatorId,
-      rows.map(({ id }) => id),
-      matchedBy,
-    )
+    const within = `within ${rules.detailsWithinMs / secondMs} seconds`
+    const [reversals, sums] = [rows.filter(isTakingBack), rows.filter((row) => !isTakingBack(row))]
+    for (const [ended, missed] of [
+      [reversals, `no message named the credit ${within}`],
+      [sums, `no message named the payments ${within}`],
+    ] as const)
+      if (ended.length > 0)
+        endWaiting(
+          tx,
+          operatorId,
+          ended.map(({ id }) => id),
+          matchText([], [missed]),
+        )
     writeReports(
       tx,
       rules.id,
@@ -52,15 +57,22 @@ function endWaitingSums({ rules, operatorId, clock }: BankDeps, lease: Lease, be
   })
 }
 
+const isTakingBack = ({ isReversal, amount }: Waiting): boolean => isReversal && amount < 0n
+
 /** The money is in the account, and its owner is unknown: it goes to suspense with a case. */
-function toReport({ id, account, currency, amount, payments, codes, bookedOn }: Waiting, operatorId: string): Report {
+function toReport(row: Waiting, operatorId: string): Report {
+  const { id, account, currency, amount } = row
   const named = { partnerId: operatorId, id, subjectId: id, entryId: id }
   const money = { currency: currency as Currency, amount: absolute(amount) }
-  const of = payments === 1n ? 'a booking' : `a sum of ${payments} payments`
-  const details = `No message has named what is in ${of} of ${bookedOn}${codes === '' ? '' : ` (${codes})`}.`
+  const details = isTakingBack(row) ? 'The bank has taken a credit back that is not known.' : unnamed(row)
   if (amount < 0n) return { ...named, kind: 'debit.booked', facts: { why: 'unknown_debit', account, money, details } }
   const debtor = { account: '', bic: '', name: '', countryCode: '', address: null }
   return { ...named, kind: 'credit.booked', facts: { account, money, debtor, remittance: details, endToEndId: null } }
+}
+
+function unnamed({ payments, codes, bookedOn }: Waiting): string {
+  const of = payments === 1n ? 'a booking' : `a sum of ${payments} payments`
+  return `No message has named what is in ${of} of ${bookedOn}${codes === '' ? '' : ` (${codes})`}.`
 }
 
 function tellMissing(

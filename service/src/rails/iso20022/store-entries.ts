@@ -187,6 +187,7 @@ export type Waiting = {
   readonly payments: bigint
   readonly codes: string
   readonly bookedOn: string
+  readonly isReversal: boolean
 }
 
 export function overdueWaiting(
@@ -197,7 +198,7 @@ export function overdueWaiting(
   rowsMax: number,
 ): Promise<readonly Waiting[]> {
   return tx.rows(sql`/* rails.overdueWaiting */
-    select id, account, currency, amount, payments, codes, booked_on from rails.iso_entries
+    select id, account, currency, amount, payments, codes, booked_on, is_reversal from rails.iso_entries
     where partner_id = ${operatorId} and connector = ${connector} and kind = 'waiting' and created_at <= ${before}
     order by created_at limit ${rowsMax} for update`)
 }
@@ -209,6 +210,24 @@ export function endWaiting(tx: Tx, operatorId: string, ids: readonly string[], m
     where partner_id = ${operatorId} and id = any(${[...ids]}::uuid[]) and kind = 'waiting'`,
     ids.length,
   )
+}
+
+export type WaitingReversal = Pick<
+  NewEntry,
+  'id' | 'account' | 'currency' | 'amount' | 'refs' | 'counterparty' | 'remittance'
+>
+
+/** Reversals whose credit was not known when they were read, oldest first. */
+export function waitingReversals(
+  tx: Tx,
+  operatorId: string,
+  connector: string,
+  rowsMax: number,
+): Promise<readonly WaitingReversal[]> {
+  return tx.rows(sql`/* rails.waitingReversals */
+    select id, account, currency, amount, refs, counterparty, remittance from rails.iso_entries
+    where partner_id = ${operatorId} and connector = ${connector} and kind = 'waiting' and is_reversal and amount < 0
+    order by created_at, id limit ${rowsMax} for update`)
 }
 
 export type Original = {

@@ -2,6 +2,7 @@
 import { partnerKey } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { readInstructionId } from './ids.ts'
+import { type Originals, readOriginals } from './reversals.ts'
 import { byShard } from './shards.ts'
 import * as entries from './store-entries.ts'
 import * as words from './store-words.ts'
@@ -15,7 +16,7 @@ export type World = {
   readonly named: (unit: Unit) => readonly Payment[]
   /** Of the batches and messages that a sum names. */
   readonly batched: (unit: Unit) => readonly Payment[]
-  readonly originals: (unit: Unit) => readonly entries.Original[]
+  readonly originals: Originals
   /** Debits besides the own one of an instruction. */
   readonly doubled: (payment: Payment) => readonly { readonly id: string; readonly isReversed: boolean }[]
   readonly changed: Map<string, Payment>
@@ -38,7 +39,8 @@ export async function readWorld(tx: Tx, of: entries.AccountKey, units: readonly 
     readBatches(tx, connector, sums),
   ])
   const payments = await lockAll(tx, connector, [...referenced, ...inBatches.sent])
-  const originals = await readOriginals(tx, of, units)
+  const reversals = units.filter(isTakingBack).map(({ references }) => references)
+  const originals = await readOriginals(tx, of, reversals)
   const takenBackOf = await entriesTakenBack(tx, operatorId, units, payments)
   const byId = Map.groupBy(payments, ({ id }) => id)
   const byEndToEnd = Map.groupBy(payments, ({ endToEndId }) => endToEndId)
@@ -94,24 +96,6 @@ async function lockAll(tx: Tx, connector: string, found: readonly words.Sent[]):
 }
 
 const isTakingBack = ({ isReversal, amount }: Unit): boolean => isReversal && amount < 0n
-
-/** The reversal of a credit has the reference of the credit, or its end-to-end id. */
-async function readOriginals(tx: Tx, of: entries.AccountKey, units: readonly Unit[]) {
-  const reversals = units.filter(isTakingBack)
-  const bookings = reversals.flatMap(originalBookings)
-  const ids = reversals.flatMap(({ references: { endToEnd } }) => endToEnd ?? [])
-  const byBooking = bookings.length === 0 ? [] : await entries.creditsByBooking(tx, of, bookings)
-  const byEndToEnd = ids.length === 0 ? [] : await entries.creditsByEndToEnd(tx, of, ids)
-  return (unit: Unit): readonly entries.Original[] => {
-    const own = originalBookings(unit)
-    return [
-      ...byBooking.filter(({ booking }) => booking !== null && own.includes(booking)),
-      ...byEndToEnd.filter(({ endToEndId }) => endToEndId === unit.references.endToEnd),
-    ]
-  }
-}
-
-const originalBookings = ({ references: { bank } }: Unit): readonly string[] => (bank === null ? [] : [`r:${bank}|+`])
 
 async function entriesTakenBack(
   tx: Tx,
