@@ -5,7 +5,7 @@
  */
 import { test } from 'node:test'
 import type { Order } from '../../examples/iso-bank/model.ts'
-import { minuteMs } from '../../service/src/kernel/index.ts'
+import { minuteMs, secondMs } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { scaled } from '../support/faults.ts'
 import {
@@ -28,6 +28,8 @@ const ordersAtOnce = 500
 const victims = ['workers', 'bank', 'both'] as const
 /** Beyond every limit of the setting: what is missing then is missing. */
 const muchLaterMs = 30 * minuteMs
+/** The bank answers a file after a tenth of that. */
+const silentForMs = 3 * secondMs
 
 const part = <T>(all: readonly T[], round: number): readonly T[] =>
   all.slice(Math.floor((round * all.length) / rounds), Math.floor(((round + 1) * all.length) / rounds))
@@ -63,6 +65,14 @@ async function quiet(run: Run, left: number): Promise<void> {
     return open === left && notifications === 0 && entries === 0 && run.untaken().length === 0
   })
 }
+
+/** The bank has said its last word: a word that came behind the kill counts as said after the clock went ahead. */
+const silent = (run: Run) =>
+  run.wait('the bank says nothing any more', async () => {
+    const since = new Date(run.service.clock.now().getTime() - silentForMs)
+    const heard = await run.count(sql`select count(*) as count from rails.iso_instructions where updated_at > ${since}`)
+    return heard === 0 && run.untaken().length === 0
+  })
 
 const settled = (run: Run, sofar: number) =>
   run.wait('the payments of the round are at the bank', async () => {
@@ -124,6 +134,8 @@ test('a bank that errs and processes that are killed: each oddity is found and r
   await order(run, [{ order: 'release' }, { order: 'statement' }, { order: 'repeat statement' }])
   for (let account = 0; account < 3; account += 1) findings.push({ kind: 'statement_overlap', booked: null })
   await run.restart('both', muchLaterMs)
+  await silent(run)
+  await run.restart('workers', muchLaterMs)
   await found(run, 'payment_missing', lost)
   await order(run, [{ order: 'resolve lost', code: 'MS03' }, { order: 'statement' }, { order: 'send again' }])
   await quiet(run, unnamed.length)
@@ -143,7 +155,7 @@ test('a bank that errs and processes that are killed: each oddity is found and r
   await checkEnds(run, ended, credits)
   await checkReconciled(run, book)
   context.diagnostic(
-    `${payments.length} payments, ${credits.length} credits, ${findings.length} findings, ${book.oddities.length} oddities, ${rounds * 2 + 1} kills`,
+    `${payments.length} payments, ${credits.length} credits, ${findings.length} findings, ${book.oddities.length} oddities, ${rounds * 2 + 2} kills`,
   )
 })
 

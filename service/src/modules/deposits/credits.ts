@@ -73,9 +73,18 @@ export function createCredits(deps: DepositsDeps, apply: Apply): Credits {
     batchesMax: batchesUnderWayMax,
     partnerOf: ({ partnerId }) => partnerId,
   })
-  const book = createBatcher({
+  // Booked and credited together: a deposit of a credit is never seen before its money.
+  const complete = createBatcher({
     db,
-    work: (tx: Tx, bookings: readonly Booking[]) => bookAll(deps, tx, bookings),
+    work: async (tx: Tx, bookings: readonly Booking[]) => {
+      const ids = await bookAll(deps, tx, bookings)
+      const triggers = bookings.map((booking, index) => triggerOf(booking, present(ids[index], 'a booking has an id')))
+      const advanced = await apply.inTransaction(tx, triggers)
+      return triggers.map((trigger, index) => ({
+        trigger,
+        advanced: present(advanced[index], 'each trigger has an answer'),
+      }))
+    },
     callsMax: creditsPerBatchMax,
     batchesMax: batchesUnderWayMax,
     partnerOf: ({ owner }) => owner.partnerId,
@@ -86,18 +95,21 @@ export function createCredits(deps: DepositsDeps, apply: Apply): Credits {
       if (notification.money.amount <= 0n) return { applied: 'contradiction', partnerId: notification.partnerId }
       const located = await locate(notification)
       if (located === undefined) return { applied: 'unknown', partnerId: notification.partnerId }
-      const key =
-        'deposit' in located
-          ? located.deposit
-          : { ...located.owner, id: await book({ connector, owner: located.owner, notification }) }
-      return { applied: await apply.inBatches(creditOf(connector, key, notification)), partnerId: key.partnerId }
+      if ('deposit' in located) {
+        const { partnerId } = located.deposit
+        return { applied: await apply.inBatches(creditOf(connector, located.deposit, notification)), partnerId }
+      }
+      const { partnerId } = located.owner
+      const { trigger, advanced } = await complete({ connector, owner: located.owner, notification })
+      // The same credit twice in one batch: the second is judged behind the first.
+      return { applied: advanced === 'deferred' ? await apply.inBatches(trigger) : advanced, partnerId }
     },
     creditOwner: async (tx, connector, { partnerId, customerId }, notification) => {
       const customer = customerId === null ? undefined : await customers.find(tx, partnerId, customerId)
       const owner = { partnerId, customerId: customer?.id ?? null }
-      const [id] = await bookAll(deps, tx, [{ connector, owner, notification }])
-      const key = { partnerId, id: present(id, 'a booking has an id') }
-      const [applied] = await apply.inTransaction(tx, [creditOf(connector, key, notification)])
+      const booking = { connector, owner, notification }
+      const [id] = await bookAll(deps, tx, [booking])
+      const [applied] = await apply.inTransaction(tx, [triggerOf(booking, present(id, 'a booking has an id'))])
       return applied === true
     },
     creditsCompleted: matchingStore.creditsCompleted,
@@ -107,6 +119,9 @@ export function createCredits(deps: DepositsDeps, apply: Apply): Credits {
     processReversal: createReverse(deps),
   }
 }
+
+const triggerOf = ({ connector, owner: { partnerId }, notification }: Booking, id: string): CreditOfDeposit =>
+  creditOf(connector, { partnerId, id }, notification)
 
 function creditOf(
   connector: string,
