@@ -2,7 +2,17 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { chunks, reportParts } from '../../../scripts/iso-documents.ts'
-import { type Limits, MessageProblem, type ProblemCode, readAccountReport, readPain001, recognise } from './index.ts'
+import {
+  type Limits,
+  MessageProblem,
+  type ProblemCode,
+  readAccountReport,
+  readPain001,
+  readRecall,
+  readRecallAnswer,
+  readStatusReport,
+  recognise,
+} from './index.ts'
 
 const namespace = 'urn:iso:std:iso:20022:tech:xsd:camt.053.001.08'
 const head = '<GrpHdr><MsgId>M1</MsgId><CreDtTm>2026-11-23T10:00:00Z</CreDtTm></GrpHdr>'
@@ -33,6 +43,20 @@ async function refused(code: ProblemCode, text: string | Uint8Array, message?: R
     if (message) assert.match(problem.message, message)
   }
 }
+
+test('a document without a message is refused by every reader', async () => {
+  const kinds = [
+    ['pain.001.001.09', readPain001],
+    ['pain.002.001.10', readStatusReport],
+    ['camt.056.001.08', readRecall],
+    ['camt.029.001.09', readRecallAnswer],
+  ] as const
+  for (const [name, read] of kinds)
+    for (const text of ['<Document/>', `<Document xmlns="urn:iso:std:iso:20022:tech:xsd:${name}"/>`]) {
+      const problem = await problemOf(read(chunks(Buffer.from(text))))
+      assert.equal(problem.code, 'not_in_schema', name)
+    }
+})
 
 test('the document that the cases change is read', async () => {
   assert.deepEqual(

@@ -1,5 +1,6 @@
 /** Messages that are one value: their payments are read as they end, the rest at the end. */
 import { expectMessage, type MessageKind, type MessageName } from '../messages.ts'
+import { MessageProblem } from '../problem.ts'
 import { type Limits, type Source, wholeLimitsDefault } from '../source.ts'
 import { type Ended, type Node, readTree } from '../xml/tree.ts'
 
@@ -37,6 +38,7 @@ export async function readWhole<Item, Value>(
   }
   // Only the end of the message counts: a part of it says nothing.
   for await (const _ of readTree(source, reader, { ...wholeLimitsDefault, ...limits }));
-  if (found === undefined) throw new Error('a document that ended has no message')
+  if (found === undefined)
+    throw new MessageProblem('not_in_schema', 'the document has no message', { path: 'Document', line: 1 })
   return found.value
 }
