@@ -29,8 +29,8 @@ export type HooksOptions = Partial<Pick<DeliveryEngineDeps, 'retryDelaysMs' | 'u
   /** Default: a manual clock. */
   readonly clock?: Clock
   readonly queryTimeoutMs?: number
-  /** Stands around the outbox, for example to delay one of its reads. */
-  readonly aroundOutbox?: (eventOutbox: EventOutbox) => EventOutbox
+  /** Stands around the event outbox, for example to delay one of its reads. */
+  readonly aroundEventOutbox?: (eventOutbox: EventOutbox) => EventOutbox
 }
 
 /** Appends one event per status, in order, with the same reference. */
@@ -60,7 +60,12 @@ function appendEvents(
 
 export async function createHooks(options: HooksOptions = {}) {
   const { url: existingUrl, key = randomBytes(32), now = new Date(), clock: realClock, ...rest } = options
-  const { queryTimeoutMs: ms, sharded = testsSharded, aroundOutbox = (outbox) => outbox, ...rules } = rest
+  const {
+    queryTimeoutMs: ms,
+    sharded = testsSharded,
+    aroundEventOutbox = (eventOutbox: EventOutbox) => eventOutbox,
+    ...rules
+  } = rest
   const testDatabase = existingUrl === undefined ? await createTestDatabase() : undefined
   const url = testDatabase?.url ?? existingUrl ?? ''
   const log = createLog('silent')
@@ -69,7 +74,7 @@ export async function createHooks(options: HooksOptions = {}) {
   const { db, verify } = sharded ? checkSharding(plain) : { db: plain, verify: async () => undefined }
   const manualClock = createManualClock(now)
   const clock = { ...manualClock, now: () => (realClock ?? manualClock).now() }
-  const eventOutbox = aroundOutbox(createEventOutbox())
+  const eventOutbox = aroundEventOutbox(createEventOutbox())
   const sealer = createSealer([key])
   const alerts = createEndpointAlerts({
     mail: createMailQueue({ clock, sealer }),

@@ -8,7 +8,8 @@ export const differenceKinds = {
   settled_not_booked: 'The bank says that it has paid these, and has not booked them yet.',
   returned_not_booked: 'The return of these payments is booked, and the payments themselves are not yet.',
   not_applied: 'A statement has these entries, and they are on their way into the ledger.',
-  waiting: 'A statement has these sums and reversals, and the message that names their payments or their credit has not come yet.',
+  waiting:
+    'A statement has these sums and reversals, and the message that names their payments or their credit has not come yet.',
   reversed: 'Two persons decided that this money moved outside this service, and the bank has not booked it yet.',
   statement_gap: 'Two statements do not join: the bank moved this between them, and no statement says by what.',
   sum_differs: 'The balances of a statement differ by this from the entries that it lists.',

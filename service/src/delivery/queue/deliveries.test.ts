@@ -130,12 +130,12 @@ test('a row that fan-out adds during a read does not pass the earlier rows of th
   const [reached, opened] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const slow = await createHooks({
     url: hooks.url,
-    aroundOutbox: (outbox) => ({
-      ...outbox,
+    aroundEventOutbox: (eventOutbox) => ({
+      ...eventOutbox,
       byIds: async (...given) => {
         reached.resolve()
         await opened.promise
-        return outbox.byIds(...given)
+        return eventOutbox.byIds(...given)
       },
     }),
   })
@@ -149,9 +149,7 @@ test('a row that fan-out adds during a read does not pass the earlier rows of th
     const stepping = worker.step()
     await reached.promise
     await slow.emit(partnerId, 'REF-1', 'second')
-    const { deliveries } = await slow.db.transaction((tx) =>
-      slow.webhooks.fanOut(tx, [partnerId], 10, worker.workerId),
-    )
+    const { deliveries } = await slow.db.transaction((tx) => slow.webhooks.fanOut(tx, [partnerId], 10, worker.workerId))
     worker.addNewDeliveries(deliveries)
     assert.equal(worker.inFlight(), 0)
     opened.resolve()

@@ -198,7 +198,8 @@ function matchReversal(context: MatchContext, placed: Placed): Match {
   const reversal = { entryId, currency: account.currency, amount, names: references, remittance, information }
   const match = takeBack(reversal, world, operatorId)
   if (match !== undefined) return match
-  if (references.bank !== null || references.endToEnd !== null) return waiting(['no credit is known that it takes back'])
+  if (references.bank !== null || references.endToEnd !== null)
+    return waiting(['no credit is known that it takes back'])
   return debit(context, placed, 'unknown_debit', said('The bank has taken a credit back and does not say which.', unit))
 }
 
