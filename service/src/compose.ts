@@ -97,6 +97,9 @@ export type ServiceDeps = {
 
 const sweepIdleMs = minuteMs
 const growthIdleMs = 2 * secondMs
+const bulkIdleMs = 250
+/** A bulk that is made in one transaction holds up no other. */
+const bulkWorkers = ['payouts.bulk.1', 'payouts.bulk.2'] as const
 const checkpointIdleMs = 10 * secondMs
 
 const createHandlers = (modules: Modules): AllHandlers => ({
@@ -154,6 +157,7 @@ export function compose(given: ServiceDeps): Service {
       await isoBanks.releaseLeases()
       for (const partnerId of await access.partnerIds(db)) {
         await payouts.releaseLeases(partnerId)
+        await payouts.releaseBulks(partnerId)
         await webhooks.releaseLeases(partnerId)
         await modules.reports.releaseLeases(partnerId)
       }
@@ -205,7 +209,7 @@ const settlementObserver = ({ observability, tracing }: ServiceDeps): Settlement
 })
 
 function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[] {
-  const { access, mailQueue, rates, reconciliation, webhooks } = modules
+  const { access, mailQueue, payouts, rates, reconciliation, webhooks } = modules
   const { config, db, clock, log, observability } = deps
   const idleMs = config.WORKER_IDLE_MS
   // Answers 0, so that the loop pauses: a table that is being analysed is still there at the next look.
@@ -229,6 +233,7 @@ function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[]
       idleMs,
       observe: observability?.metrics.mail,
     }),
+    ...bulkWorkers.map((name) => startLoop({ name, idleMs: bulkIdleMs, log, step: payouts.bulkStep })),
     ...startReports({
       ...modules,
       ...deps,

@@ -126,7 +126,7 @@ function composePayments(deps: ModulesDeps, core: Core) {
   const rates = createConfiguredRates(config, { db, clock, log, observe: deps.observability?.metrics.fxRatesAge })
   const fx = createFx({ ...shared, rates, terms: config })
   const limits = { payoutsPerBatchMax, attemptsMax: config.PAYOUT_ATTEMPTS_MAX }
-  const payouts = createPayouts({ ...shared, beneficiaries, quotes: fx, chooseConnector, ...limits })
+  const payouts = createPayouts({ ...shared, log, beneficiaries, quotes: fx, chooseConnector, ...limits })
   const ownersOf = ownersOfAccounts(accounts, wallets)
   const deposits = createDeposits({ ...shared, ownersOf })
   const reports = createReports({ ...shared, keptDays: config.REPORT_KEPT_DAYS })

@@ -91,6 +91,8 @@ export type World = {
   readonly serviceId: string
   readonly beneficiary: string
   readonly payout: string
+  /** A bulk whose payouts are made. */
+  readonly bulk: string
   /** A payout that was cancelled. */
   readonly cancelled: string
   readonly reference: string
@@ -179,6 +181,7 @@ export async function createWorld(client: Client, hookUrl: string): Promise<Worl
     serviceId: textAt(customer, 'serviceId'),
     beneficiary,
     payout: textAt(payout ?? {}, 'id'),
+    bulk: await createBulk(client, beneficiary),
     cancelled,
     reference,
     invitation: textAt(listAt(success(invited), 'invitations')[0] ?? {}, 'inviteId'),
@@ -194,6 +197,18 @@ export async function createWorld(client: Client, hookUrl: string): Promise<Worl
     wallet: textAt(wallet, 'id'),
     tokenBeneficiary: textAt(tokenBeneficiary, 'id'),
   }
+}
+
+/** A bulk of one payout, which has ended. */
+async function createBulk(client: Client, beneficiary: string): Promise<string> {
+  const body = `{"mode":"AllOrNothing","idempotencyKey":"${randomUUID()}","payouts":[${payoutText(beneficiary, '1.00')}]}`
+  const bulk = textAt(success(await client.post('/v1/payouts/bulk', body)), 'id')
+  await until('the bulk is completed', async () => {
+    return success(await client.get(`/v1/payouts/bulk/${bulk}`)).status === 'Completed'
+  })
+  const [item] = listAt(success(await client.get(`/v1/payouts/bulk/${bulk}/items`)))
+  await finalTransaction(client, textAt(item ?? {}, 'reference'))
+  return bulk
 }
 
 /** A payout that is cancelled before a worker begins it, which takes a tenth of a second: several at once, so that one is. */

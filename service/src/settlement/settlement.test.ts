@@ -41,7 +41,7 @@ const customers = createCustomers({ db, clock, sealer, cursors, log })
 const beneficiaries = createBeneficiaries({ db, clock, cursors, customers, refusedAddress: () => undefined })
 const transactions = createTransactions({ db, clock, cursors, eventOutbox, customers })
 const cases = createCases({ db, clock, log, ledger, addOperator: access.addOperator })
-const shared = { db, clock, cases, ledger, eventOutbox, customers, transactions }
+const shared = { db, clock, log, cases, ledger, eventOutbox, customers, transactions }
 const payouts = createPayouts({
   ...shared,
   cursors,

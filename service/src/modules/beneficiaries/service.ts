@@ -42,6 +42,12 @@ export type Beneficiaries = {
     tx: Tx,
     keys: readonly { readonly partnerId: string; readonly id: string }[],
   ) => Promise<ReadonlyMap<string, Payee>>
+  /** Those of one customer, or of the partner itself (null), with one of the accounts. Oldest first. */
+  readonly byIbans: (
+    partnerId: string,
+    customerId: string | null,
+    ibans: readonly string[],
+  ) => Promise<readonly store.Beneficiary[]>
 }
 
 export function createBeneficiaries(deps: {
@@ -94,6 +100,7 @@ export function createBeneficiaries(deps: {
       if ((await store.remove(db, partnerId, id, clock.now())) === 0) throw notFound('beneficiary')
     },
     partyOf: store.partyById,
+    byIbans: (partnerId, customerId, ibans) => store.byIbans(deps.db, partnerId, customerId, ibans),
     payeesByIds: async (tx, keys) => {
       if (keys.length === 0) return new Map()
       const rows = await store.payeesByIds(tx, keys)

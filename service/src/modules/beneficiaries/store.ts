@@ -50,6 +50,20 @@ export function payeesByIds(
       and removed_at is null`)
 }
 
+/** Those of one customer, or of the partner itself, with one of the accounts. Oldest first. */
+export function byIbans(
+  tx: Tx,
+  partnerId: string,
+  customerId: string | null,
+  ibans: readonly string[],
+): Promise<readonly Beneficiary[]> {
+  return tx.rows<Beneficiary>(sql`/* beneficiaries.byIbans */
+    select ${columns} from beneficiaries.beneficiaries
+    where partner_id = ${partnerId} and iban = any(${[...ibans]}::text[]) and removed_at is null
+      and customer_id is not distinct from ${customerId}
+    order by id`)
+}
+
 export function list(
   tx: Tx,
   partnerId: string,

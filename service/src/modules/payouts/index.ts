@@ -1,7 +1,7 @@
 /**
  * Payouts: money out to a beneficiary, once per idempotency key.
  *
- * Table: payouts.payouts. Invariants: one payout per (partner, operation, key), for ever. The transaction that accepts a
+ * Tables: payouts.payouts; payouts.bulks and payouts.bulk_items, of `bulk/`. Invariants: one payout per (partner, operation, key), for ever. The transaction that accepts a
  * payout reserves its money, which is posted or released exactly once. `Pending -> Processing -> Sent -> Completed`, or
  * `Failed` or `Returned`; each move writes its events in the same transaction. The id of the
  * instruction at the bank is derived from the idempotency key, so that a repeated attempt is never a second payment.

@@ -14,6 +14,9 @@ import { type Currency, type Minor } from '../../kernel/index.ts'
 import { createNonceBatcher } from '../../access/index.ts'
 import { asInProgress } from '../../postgres/index.ts'
 import { createAccept } from './accept.ts'
+import { createSubmitAll } from './bulk/submit-all.ts'
+import { type BulkPayouts, createBulkPayouts } from './bulk/service.ts'
+import { createBulkStep } from './bulk/work.ts'
 import type { Creditor, PayoutCall } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { createFxPayouts, type FxPayout } from './exchanges.ts'
@@ -24,37 +27,40 @@ import * as store from './store.ts'
 export type { PayoutClaim }
 export type AcceptedPayout = { readonly payout: store.PayoutRow; readonly replayed: boolean }
 
-export type Payouts = Progress & {
-  /**
-   * Accepts a payout and reserves its money. Refuses: validation_failed (amount, currency), currency_not_supported,
-   * not_found (beneficiaryId), beneficiary_currency_mismatch, beneficiary_not_payable, insufficient_funds,
-   * idempotency_key_reused, request_in_progress. Consumes an open nonce together with the payout or its refusal, and then
-   * also refuses: nonce_replayed.
-   */
-  readonly create: (
-    caller: Caller,
-    body: BodyOf<'createFiatPayout'>,
-    ip: string,
-    nonce?: OpenNonce,
-  ) => Promise<AcceptedPayout>
-  /**
-   * Accepts a payout in tokens to the wallet of a beneficiary, by the rules of `create`. Refuses as `create` does.
-   */
-  readonly createToken: (caller: Caller, body: TokenPayout, ip: string) => Promise<AcceptedPayout>
-  /**
-   * Accepts a quote and a payout of what it buys, in one transaction. Refuses as `create` does, and fx_quote_expired,
-   * fx_quote_accepted, not_found (quoteId).
-   */
-  readonly createFx: (caller: Caller, body: FxPayout, ip: string) => Promise<AcceptedPayout>
-  /** Cancels a payout that is Pending. A repetition answers the payout. Refuses: not_found, payout_not_cancellable. */
-  readonly cancel: (partnerId: string, id: string) => Promise<store.PayoutRow>
-  /** Accepts a simulated withdrawal of a customer to an account of the sandbox. Refuses as `create` does. */
-  readonly simulate: (caller: Caller, request: SimulatedWithdrawal, ip: string) => Promise<AcceptedPayout>
-  /** Refuses: not_found. */
-  readonly get: (partnerId: string, id: string) => Promise<store.PayoutRow>
-  /** Newest first. An unknown customer has no payouts. Refuses: validation_failed (cursor). */
-  readonly list: (partnerId: string, query: QueryOf<'listPayouts'>) => Promise<Page<store.PayoutRow>>
-}
+export type Payouts = Progress &
+  BulkPayouts & {
+    /** Works on a part of one bulk that is due. Returns how many bulks it has worked on: 0 or 1. */
+    readonly bulkStep: () => Promise<number>
+    /**
+     * Accepts a payout and reserves its money. Refuses: validation_failed (amount, currency), currency_not_supported,
+     * not_found (beneficiaryId), beneficiary_currency_mismatch, beneficiary_not_payable, insufficient_funds,
+     * idempotency_key_reused, request_in_progress. Consumes an open nonce together with the payout or its refusal, and then
+     * also refuses: nonce_replayed.
+     */
+    readonly create: (
+      caller: Caller,
+      body: BodyOf<'createFiatPayout'>,
+      ip: string,
+      nonce?: OpenNonce,
+    ) => Promise<AcceptedPayout>
+    /**
+     * Accepts a payout in tokens to the wallet of a beneficiary, by the rules of `create`. Refuses as `create` does.
+     */
+    readonly createToken: (caller: Caller, body: TokenPayout, ip: string) => Promise<AcceptedPayout>
+    /**
+     * Accepts a quote and a payout of what it buys, in one transaction. Refuses as `create` does, and fx_quote_expired,
+     * fx_quote_accepted, not_found (quoteId).
+     */
+    readonly createFx: (caller: Caller, body: FxPayout, ip: string) => Promise<AcceptedPayout>
+    /** Cancels a payout that is Pending. A repetition answers the payout. Refuses: not_found, payout_not_cancellable. */
+    readonly cancel: (partnerId: string, id: string) => Promise<store.PayoutRow>
+    /** Accepts a simulated withdrawal of a customer to an account of the sandbox. Refuses as `create` does. */
+    readonly simulate: (caller: Caller, request: SimulatedWithdrawal, ip: string) => Promise<AcceptedPayout>
+    /** Refuses: not_found. */
+    readonly get: (partnerId: string, id: string) => Promise<store.PayoutRow>
+    /** Newest first. An unknown customer has no payouts. Refuses: validation_failed (cursor). */
+    readonly list: (partnerId: string, query: QueryOf<'listPayouts'>) => Promise<Page<store.PayoutRow>>
+  }
 
 type Requested = {
   readonly beneficiaryId: string
@@ -87,7 +93,7 @@ const batchesUnderWayMax = 2
 const secondBatchMin = 32
 
 export function createPayouts(deps: PayoutsDeps): Payouts {
-  const { db, cursors, customers } = deps
+  const { db, clock, log, cursors, customers } = deps
   const submit = createSubmit(deps)
   const progress = createProgress(deps)
   const get = async (partnerId: string, id: string) => {
@@ -97,6 +103,8 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
   }
   return {
     ...progress,
+    ...createBulkPayouts(deps),
+    bulkStep: createBulkStep({ db, clock, log, submit, submitAll: createSubmitAll(deps) }),
     create: async (caller, body, ip, nonce) => submit(toCall('createFiatPayout', caller, body, ip, nonce)),
     createToken: async (caller, body, ip) => submit(toCall('createTokenPayout', caller, body, ip, undefined)),
     createFx: createFxPayouts(deps),
