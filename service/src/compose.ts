@@ -31,6 +31,7 @@ import { type ChainKeys, type IsoBanks, sealedChainKeys, sealedTravelRules } fro
 import { queueProbes } from './probes.ts'
 import { type Reconciliation, reconciliationIdleMs } from './reconciliation/index.ts'
 import { type Rates } from './rates/index.ts'
+import { type Screener, type Screening, sealedHits } from './screening/index.ts'
 import { accountsRoutes } from './modules/accounts/index.ts'
 import { beneficiariesRoutes } from './modules/beneficiaries/index.ts'
 import { checkoutRoutes, sealedLinkTokens } from './modules/checkout/index.ts'
@@ -64,6 +65,9 @@ export type Service = {
   readonly payouts: Payouts
   readonly rates: Rates
   readonly reconciliation: Reconciliation
+  /** The worker of screening, for the operator's command that waits for it. */
+  readonly screener: Screener
+  readonly screening: Screening
   readonly sealer: Sealer
   /** Every column with sealed values. */
   readonly sealedColumns: readonly SealedColumn[]
@@ -126,6 +130,7 @@ const sealedColumns = [
   sealedLinkTokens,
   sealedChainKeys,
   sealedTravelRules,
+  sealedHits,
 ] as const
 
 export function compose(given: ServiceDeps): Service {
@@ -160,6 +165,7 @@ export function compose(given: ServiceDeps): Service {
         await payouts.releaseBulks(partnerId)
         await webhooks.releaseLeases(partnerId)
         await modules.reports.releaseLeases(partnerId)
+        await modules.screening.releaseLeases(partnerId)
       }
     },
     closePartner: async (tx, partnerId) => {
@@ -169,6 +175,7 @@ export function compose(given: ServiceDeps): Service {
     openPartner: async (tx, partnerId) => {
       await access.openCredentials(tx, partnerId)
       await webhooks.releaseLeases(partnerId, tx)
+      await modules.screening.forgetGenerations(tx, partnerId)
     },
     startWorkers: () => {
       delivery = startDeliveryWorker(deps, modules)
@@ -250,6 +257,8 @@ function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[]
       log,
       step: () => reconciliation.step(observability?.metrics.reconciliation),
     }),
+    startLoop({ name: 'screening.names', idleMs, log, step: modules.screener.screenStep }),
+    startLoop({ name: 'screening.sweep', idleMs: sweepIdleMs, log, step: modules.screener.sweepStep }),
     startLoop({ name: 'webhooks.recover', idleMs, log, step: webhooks.recoverStep }),
     startLoop({ name: 'access.nonces', idleMs: sweepIdleMs, log, step: access.sweepNonces }),
     startLoop({ name: 'ledger.checkpoints', idleMs: checkpointIdleMs, log, step: checkpointStep }),

@@ -33,6 +33,7 @@ const names = [
   'payout',
   'connector',
   'reason',
+  'outcome',
 ] as const
 const flags = ['remove', 'copy'] as const
 type Name = (typeof names)[number]
