@@ -34,7 +34,7 @@ import { type Rates } from './rates/index.ts'
 import { accountsRoutes } from './modules/accounts/index.ts'
 import { beneficiariesRoutes } from './modules/beneficiaries/index.ts'
 import { checkoutRoutes, sealedLinkTokens } from './modules/checkout/index.ts'
-import { customersRoutes, sealedKyc } from './modules/customers/index.ts'
+import { customersRoutes, sealedChanges, sealedKyc, sealedNameKeys } from './modules/customers/index.ts'
 import { type Deposits } from './modules/deposits/index.ts'
 import { fxRoutes } from './modules/fx/index.ts'
 import { type Payouts, payoutsRoutes } from './modules/payouts/index.ts'
@@ -117,6 +117,8 @@ const createHandlers = (modules: Modules): AllHandlers => ({
 const sealedColumns = [
   sealedApiSecrets,
   sealedKyc,
+  sealedNameKeys,
+  sealedChanges,
   sealedWebhookSecrets,
   sealedMailSecrets,
   sealedAnswers,
@@ -246,6 +248,7 @@ function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[]
       step: () => reconciliation.step(observability?.metrics.reconciliation),
     }),
     startLoop({ name: 'webhooks.recover', idleMs, log, step: webhooks.recoverStep }),
+    startLoop({ name: 'customers.names', idleMs: sweepIdleMs, log, step: modules.customers.indexNamesStep }),
     startLoop({ name: 'access.nonces', idleMs: sweepIdleMs, log, step: access.sweepNonces }),
     startLoop({ name: 'ledger.checkpoints', idleMs: checkpointIdleMs, log, step: checkpointStep }),
     startLoop({ name: 'postgres.statistics', idleMs: growthIdleMs, log, step: analyse }),
