@@ -18,7 +18,7 @@ export const emailPattern = '^[^\\s@]{1,64}@[^\\s@.]+(\\.[^\\s@.]+)+$'
 export const serviceIdPattern = '^cus_[0-9a-hjkmnp-tv-z]{16}$'
 const customerRefPattern = `${uuidPattern}|${serviceIdPattern}`
 /** A string of these patterns is an identifier whose case has no meaning. The gateway converts it to lower case. */
-export const identifierPatterns: ReadonlySet<string> = new Set([uuidPattern, serviceIdPattern, customerRefPattern])
+export const identifierPatterns: ReadonlySet<string> = new Set([uuidPattern, customerRefPattern])
 
 export const referenceCharsMax = 140
 export const idempotencyKeyCharsMax = 255

@@ -1,5 +1,5 @@
 /** The verification of a customer's KYC by rules: a state for each field, and a code that says how to correct it. Extension. */
-import { Timestamp, Type, Uuid, closed, described, oneOf, optional } from './shapes.ts'
+import { CalendarDate, Type, Uuid, closed, described, oneOf, optional } from './shapes.ts'
 
 /** What is wrong, and what to do. */
 export const verificationCodes = {
@@ -46,6 +46,6 @@ export const CustomerVerification = closed({
     oneOf(verificationStates),
     '`Invalid`: a field is invalid. `Incomplete`: none is invalid and one is missing. `Complete`: neither.',
   ),
-  checkedAt: described(Timestamp, 'Time of the check. Ages are of this time.'),
+  checkedOn: described(CalendarDate, 'Day of the check, in UTC. Ages are of this day.'),
   fields: described(Type.Array(VerifiedField), 'The fields that are given or missing, in the order of the KYC object.'),
 })

@@ -1961,8 +1961,8 @@ export type OperationResults = {
     readonly customerType: CustomerType
     /** `Invalid`: a field is invalid. `Incomplete`: none is invalid and one is missing. `Complete`: neither. */
     readonly state: 'Complete' | 'Incomplete' | 'Invalid'
-    /** Time of the check. Ages are of this time. */
-    readonly checkedAt: string
+    /** Day of the check, in UTC. Ages are of this day. */
+    readonly checkedOn: string
     /** The fields that are given or missing, in the order of the KYC object. */
     readonly fields: readonly ({
       /** Name of the KYC field. */
@@ -2852,8 +2852,8 @@ export type Namespaces = {
     readonly customerType: CustomerType
     /** `Invalid`: a field is invalid. `Incomplete`: none is invalid and one is missing. `Complete`: neither. */
     readonly state: 'Complete' | 'Incomplete' | 'Invalid'
-    /** Time of the check. Ages are of this time. */
-    readonly checkedAt: string
+    /** Day of the check, in UTC. Ages are of this day. */
+    readonly checkedOn: string
     /** The fields that are given or missing, in the order of the KYC object. */
     readonly fields: readonly ({
       /** Name of the KYC field. */

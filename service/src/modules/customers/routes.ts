@@ -46,9 +46,9 @@ export function customersRoutes(customers: Customers, idempotency: Idempotency):
     },
     getCustomer: async ({ caller, params }) => ({ body: toWire(await customers.get(caller.partnerId, params.id)) }),
     getCustomerVerification: async ({ caller, params }) => {
-      const { customer, checkedAt, state, fields } = await customers.verification(caller.partnerId, params.id)
+      const { customer, checkedOn, state, fields } = await customers.verification(caller.partnerId, params.id)
       const { id: guid, customerType } = customer
-      return { body: { guid, customerType, state, checkedAt: checkedAt.toISOString(), fields: [...fields] } }
+      return { body: { guid, customerType, state, checkedOn, fields: [...fields] } }
     },
     listCustomerChanges: async ({ caller, params, query }) => {
       const page = await customers.history(caller.partnerId, params.id, query)

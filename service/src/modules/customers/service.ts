@@ -50,10 +50,7 @@ export type Customers = {
   /** Refuses: not_found. */
   readonly get: (partnerId: string, ref: string) => Promise<Customer>
   /** Judges the KYC by rules, at this time. Refuses: not_found. */
-  readonly verification: (
-    partnerId: string,
-    ref: string,
-  ) => Promise<Verification & { readonly customer: Customer; readonly checkedAt: Date }>
+  readonly verification: (partnerId: string, ref: string) => Promise<Verification & { readonly customer: Customer }>
   /** Merges: a value is set, null clears, an absent field stays. Refuses: not_found, validation_failed (empty, date, country). */
   readonly update: (partnerId: string, ref: string, input: CustomerUpdate, by?: Actor) => Promise<Customer>
   /** What changed the customer, newest first. Refuses: not_found, validation_failed (cursor). */
@@ -168,8 +165,7 @@ export function createCustomers(deps: CustomersDeps): Customers {
     get: (partnerId, ref) => find(db, partnerId, ref),
     verification: async (partnerId, ref) => {
       const customer = await find(db, partnerId, ref)
-      const checkedAt = clock.now()
-      return { customer, checkedAt, ...verify(customer.kyc, customer.customerType, checkedAt) }
+      return { customer, ...verify(customer.kyc, customer.customerType, clock.now()) }
     },
     history: async (partnerId, ref, query) => {
       const kind = refKind(ref)

@@ -25,7 +25,12 @@ export type FieldVerdict = {
   readonly code?: VerificationCode
   readonly remediation?: string
 }
-export type Verification = { readonly state: VerificationState; readonly fields: readonly FieldVerdict[] }
+export type Verification = {
+  readonly state: VerificationState
+  /** `YYYY-MM-DD`, in UTC. */
+  readonly checkedOn: string
+  readonly fields: readonly FieldVerdict[]
+}
 
 const ageMin = 18
 const ageMax = 120
@@ -82,7 +87,8 @@ export function verify(kyc: KycFields, customerType: CustomerType, now: Date): V
     return needed.has(field) ? [refusedAs(field, 'Missing', 'field_required')] : []
   })
   const has = (state: FieldState) => fields.some((each) => each.state === state)
-  return { state: has('Invalid') ? 'Invalid' : has('Missing') ? 'Incomplete' : 'Complete', fields }
+  const state = has('Invalid') ? 'Invalid' : has('Missing') ? 'Incomplete' : 'Complete'
+  return { state, checkedOn: subject.today, fields }
 }
 
 const refusedAs = (field: Field, state: FieldState, code: VerificationCode): FieldVerdict => ({
