@@ -35,7 +35,7 @@ import { type Screener, type Screening, sealedHits } from './screening/index.ts'
 import { accountsRoutes } from './modules/accounts/index.ts'
 import { beneficiariesRoutes } from './modules/beneficiaries/index.ts'
 import { checkoutRoutes, sealedLinkTokens } from './modules/checkout/index.ts'
-import { customersRoutes, sealedKyc } from './modules/customers/index.ts'
+import { customersRoutes, sealedChanges, sealedKyc, sealedNameKeys } from './modules/customers/index.ts'
 import { type Deposits } from './modules/deposits/index.ts'
 import { fxRoutes } from './modules/fx/index.ts'
 import { type Payouts, payoutsRoutes } from './modules/payouts/index.ts'
@@ -124,6 +124,8 @@ const createHandlers = (modules: Modules): AllHandlers => ({
 const sealedColumns = [
   sealedApiSecrets,
   sealedKyc,
+  sealedNameKeys,
+  sealedChanges,
   sealedWebhookSecrets,
   sealedMailSecrets,
   sealedAnswers,
@@ -260,6 +262,7 @@ function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[]
     startLoop({ name: 'screening.names', idleMs, log, step: modules.screener.screenStep }),
     startLoop({ name: 'screening.sweep', idleMs: sweepIdleMs, log, step: modules.screener.sweepStep }),
     startLoop({ name: 'webhooks.recover', idleMs, log, step: webhooks.recoverStep }),
+    startLoop({ name: 'customers.names', idleMs: sweepIdleMs, log, step: modules.customers.indexNamesStep }),
     startLoop({ name: 'access.nonces', idleMs: sweepIdleMs, log, step: access.sweepNonces }),
     startLoop({ name: 'ledger.checkpoints', idleMs: checkpointIdleMs, log, step: checkpointStep }),
     startLoop({ name: 'postgres.statistics', idleMs: growthIdleMs, log, step: analyse }),

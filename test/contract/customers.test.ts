@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
-import { type JsonObject, objectAt, success, textAt } from '../support/client.ts'
+import { type JsonObject, listAt, objectAt, success, textAt } from '../support/client.ts'
 import { assertShape, customer as customerShape, kycTextFields } from '../support/documented.ts'
 import { assertProblem, indistinct } from '../support/problem.ts'
 import { otherPartner, startTestService } from '../support/service.ts'
@@ -186,4 +186,100 @@ test('200 to the list with each filter', async () => {
   assert.ok(traders.some((item) => item.guid === created.guid))
   for (const trader of traders) assert.equal(kycOf(trader).customerType, 'SoleTrader')
   for (const item of traders) assertShape(customerShape, item)
+})
+
+test('200 to the list by name, serviceId and time, also combined; 400 with a pointer to invalid values', async () => {
+  const fullName = `Zoë Quillfeather ${randomUUID()}`
+  const created = await createCustomer(client, { customerType: 'Individual', kyc: { fullName } })
+  const [serviceId, createdAt] = [textAt(created, 'serviceId'), textAt(created, 'createdAt')]
+  const nextMs = new Date(Date.parse(createdAt) + 1).toISOString()
+  const found = async (query: string) => (await listAll(client, '/v1/customers', `&${query}`)).map(({ guid }) => guid)
+  const hits = [
+    'namePrefix=quill',
+    'namePrefix=ZO%C3%8B%20QUILL',
+    'namePrefix=zoe-quillfeather',
+    `serviceId=${serviceId}`,
+    `serviceId=${serviceId}&namePrefix=zoe`,
+    `createdFrom=${createdAt}&createdTo=${nextMs}`,
+    `updatedSince=${createdAt}`,
+    `namePrefix=quillf&customerType=Individual&createdFrom=${createdAt}&updatedSince=${createdAt}`,
+  ]
+  for (const query of hits) assert.ok((await found(query)).includes(created.guid), query)
+  const misses = [
+    'namePrefix=uillfeather',
+    'namePrefix=quillfx',
+    'namePrefix=quill&customerType=Business',
+    'serviceId=cus_0000000000000000',
+    `namePrefix=quill&createdTo=${createdAt}`,
+    `namePrefix=quill&createdFrom=${nextMs}`,
+    'updatedSince=2999-01-01T00:00:00Z',
+  ]
+  for (const query of misses) assert.ok(!(await found(query)).includes(created.guid), query)
+  const stranger = await otherPartner(service)
+  assert.deepEqual(await listAll(stranger, '/v1/customers', '&namePrefix=quill'), [])
+  for (const query of ['namePrefix=q', 'namePrefix=%20', `serviceId=x`, 'createdTo=now', 'updatedSince=2026-01-01'])
+    assertProblem(await client.get(`/v1/customers?${query}`), { status: 400, pointer: `/query/${query.split('=')[0]}` })
+})
+
+test('200 to pages by change: the latest change first, each customer once; a changed one is found again', async () => {
+  const since = textAt(await createCustomer(client), 'createdAt')
+  const made = [await createCustomer(client), await createCustomer(client), await createCustomer(client)]
+  const [oldest] = made
+  assert.ok(oldest)
+  success(await client.put(pathOf(oldest), { kyc: { city: 'Turin' } }))
+  const query = `limit=1&updatedSince=${since}`
+  const first = success(await client.get(`/v1/customers?${query}`))
+  assert.equal(listAt(first)[0]?.guid, oldest.guid)
+  const cursor = encodeURIComponent(textAt(first, 'nextCursor'))
+  // It moves to the front, behind which no page goes back.
+  success(await client.put(pathOf(oldest), { kyc: { city: 'Rome' } }))
+  const second = listAt(success(await client.get(`/v1/customers?${query}&cursor=${cursor}`)))
+  assert.equal(second[0]?.guid, made[2]?.guid)
+  assertProblem(await client.get(`/v1/customers?cursor=${cursor}`), { status: 400, pointer: '/query/cursor' })
+})
+
+test('200 to the verification: a state for each field, and a code with a remediation where something is to be done', async () => {
+  const kyc = { fullName: 'Ada Lovelace', mobilePhone: 'call me', citizenshipCountryCode: 'GB' }
+  const created = await createCustomer(client, { customerType: 'Individual', kyc })
+  for (const path of [pathOf(created), `/v1/customers/${textAt(created, 'serviceId')}`]) {
+    const answer = success(await client.get(`${path}/verification`))
+    assert.deepEqual([answer.guid, answer.customerType, answer.state], [created.guid, 'Individual', 'Invalid'])
+    const fields = listAt(answer, 'fields')
+    assert.deepEqual(
+      fields.map(({ field, state, code }) => [field, state, code].join(' ')),
+      [
+        'addressLine1 Missing field_required',
+        'citizenshipCountryCode Valid ',
+        'city Missing field_required',
+        'dateOfBirth Missing field_required',
+        'fullName Unchecked ',
+        'mobilePhone Invalid phone_not_international',
+      ],
+    )
+    for (const field of fields) assert.equal('remediation' in field, 'code' in field)
+  }
+  const stranger = await otherPartner(service)
+  const theirs = await stranger.get(`${pathOf(created)}/verification`)
+  assertProblem(theirs, { status: 404, code: 'not_found' })
+  assert.deepEqual(indistinct(theirs), indistinct(await stranger.get(`/v1/customers/${randomUUID()}/verification`)))
+})
+
+test('200 to the history: the service account, the request, and each field before and after', async () => {
+  const created = await createCustomer(client, { kyc: { city: 'Rome' } })
+  const path = `${pathOf(created)}/history`
+  const answer = await client.put(pathOf(created), { kyc: { city: 'Turin', personalIdentificationNumber: 'PIN-1' } })
+  success(answer)
+  const listed = await client.get(path)
+  assert.ok(!listed.text.includes('PIN-1'))
+  const [update, creation] = listAt(success(listed))
+  assert.ok(update && creation)
+  assert.deepEqual([update.sequence, update.kind, creation.sequence, creation.kind], [2, 'Updated', 1, 'Created'])
+  assert.equal(update.requestId, answer.headers['x-request-id'])
+  assert.deepEqual(Object.keys(objectAt(update, 'actor')), ['id', 'name'])
+  assert.deepEqual(update.changes, [
+    { field: 'kyc.city', before: 'Rome', after: 'Turin' },
+    { field: 'kyc.personalIdentificationNumber', withheld: true },
+  ])
+  const stranger = await otherPartner(service)
+  assertProblem(await stranger.get(path), { status: 404, code: 'not_found' })
 })

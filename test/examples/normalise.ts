@@ -14,7 +14,13 @@ const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi
 const compactUuid = /(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])/g
 const instant = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g
 
-const fixedFields: Readonly<Record<string, unknown>> = { durationMs: 12, p50: 12, p95: 12, p99: 12 }
+const fixedFields: Readonly<Record<string, unknown>> = {
+  durationMs: 12,
+  p50: 12,
+  p95: 12,
+  p99: 12,
+  checkedOn: '2026-01-15',
+}
 const cursor = 'AZvAEjRWeHiau83v'
 
 /** Numbers each distinct value by its first appearance. */

@@ -133,6 +133,8 @@ const valid: Readonly<Record<OperationId, (world: World) => ValidRequest>> = {
     }),
   listCustomers: () => at('/v1/customers'),
   getCustomer: (world) => at(`/v1/customers/${world.customer}`),
+  getCustomerVerification: (world) => at(`/v1/customers/${world.customer}/verification`),
+  listCustomerChanges: (world) => at(`/v1/customers/${world.customer}/history`),
   updateCustomer: (world) =>
     at(`/v1/customers/${world.customer}`, { email: uniqueEmail(), partnerCustomerIdentifier: randomUUID(), kyc }),
   createCustomerAccount: (world) => at(`/v1/customers/${world.customer}/account`),

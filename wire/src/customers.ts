@@ -14,11 +14,16 @@ import {
   optional,
   page,
   pageQuery,
+  serviceIdPattern,
   text,
+  timeInput,
 } from './shapes.ts'
 
 export const customerTypes = ['Individual', 'Business', 'SoleTrader'] as const
 export const CustomerType = oneOf(customerTypes)
+
+/** In a query. A path and a body take the `guid` as well. */
+const ServiceId = Type.String({ pattern: serviceIdPattern })
 
 /** Interface document, Limits 3: at most five ultimate beneficial owners. */
 const owners = [1, 2, 3, 4, 5] as const
@@ -81,13 +86,29 @@ const mapFields = <K extends string, V>(keys: readonly K[], value: (key: K) => V
   Object.fromEntries(keys.map((key) => [key, value(key)])) as Record<K, V>
 const keysOf = <T extends object>(record: T) => Object.keys(record) as (keyof T & string)[]
 
+const pinField = 'personalIdentificationNumber'
+/** Every KYC field of a request, in alphabetical order, as the interface document lists them. */
+export const kycFields = [
+  ...keysOf(kycText),
+  ...ownerFields,
+  ...keysOf(kycCountryMeanings),
+  ...keysOf(kycDateMeanings),
+  pinField,
+].toSorted() as readonly (
+  | keyof typeof kycText
+  | OwnerField
+  | keyof typeof kycCountryMeanings
+  | keyof typeof kycDateMeanings
+  | typeof pinField
+)[]
+
 /** Dates are `YYYY-MM-DD`, countries ISO 3166-1 alpha-2. `null` clears a field. An empty string is refused. */
 export const KycInput = closed({
   ...mapFields(keysOf(kycText), (key) => described(clearable(text(kycText[key])), kycTextMeanings[key])),
   ...mapFields(ownerFields, (key) => described(clearable(text(ownerNameCharsMax)), ownerMeaning(key))),
   ...mapFields(keysOf(kycCountryMeanings), (key) => described(clearable(CountryCode), kycCountryMeanings[key])),
   ...mapFields(keysOf(kycDateMeanings), (key) => described(clearable(CalendarDate), kycDateMeanings[key])),
-  personalIdentificationNumber: described(
+  [pinField]: described(
     clearable(text(70)),
     'National identification number of the person. Stored encrypted. No response contains it.',
   ),
@@ -143,5 +164,45 @@ export const CustomerQuery = closed({
   ...pageQuery,
   email: described(optional(text(254)), 'Only customers with this email address. Ignores case.'),
   partnerCustomerIdentifier: described(optional(text(140)), 'Only customers with this identifier of yours.'),
+  serviceId: described(optional(ServiceId), 'Only the customer with this `serviceId`.'),
   customerType: described(optional(CustomerType), 'Only customers of this type.'),
+  namePrefix: described(
+    optional(text(140)),
+    'Only customers of whose `fullName`, `legalName` or `tradingName` a word begins with this text, which may continue ' +
+      'with the following words. Ignores case, accents and punctuation; other scripts are transliterated. At least 2 ' +
+      'letters or digits; the first 12 characters count.',
+    { examples: ['Lovela'] },
+  ),
+  createdFrom: optional(timeInput('Only customers created at or after this time')),
+  createdTo: optional(timeInput('Only customers created before this time')),
+  updatedSince: optional(timeInput('Only customers created or changed at or after this time, the latest change first')),
 })
+
+const FieldChange = closed({
+  field: described(Type.String(), 'Name of the field, for example `email` or `kyc.city`.', { examples: ['kyc.city'] }),
+  before: described(optional(Type.String()), 'The value before. Absent if there was none, or it is withheld.'),
+  after: described(optional(Type.String()), 'The value after. Absent if there is none, or it is withheld.'),
+  withheld: described(
+    optional(Type.Boolean()),
+    'True for `kyc.personalIdentificationNumber`, whose values are not recorded. Absent otherwise.',
+  ),
+})
+
+export const CustomerChange = closed({
+  sequence: described(Type.Integer(), 'Number of the change, from 1 in each customer, without gaps.'),
+  kind: described(oneOf(['Created', 'Updated']), '`Created`: the customer was created. `Updated`: fields changed.'),
+  changedAt: described(Timestamp, 'Time of the change.'),
+  actor: described(
+    optional(
+      closed({
+        id: described(Uuid, 'Identifies the service account.'),
+        name: described(Type.String(), 'Name of the service account when it made the change.'),
+      }),
+    ),
+    'The service account that made the change. Absent if the service itself made it.',
+  ),
+  requestId: described(optional(Type.String()), 'The `X-Request-Id` of the request. Absent if there is none.'),
+  changes: described(Type.Array(FieldChange), 'The fields that changed, in alphabetical order.'),
+})
+export const CustomerChangePage = page(CustomerChange)
+export const CustomerChangeQuery = closed(pageQuery)

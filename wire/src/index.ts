@@ -29,6 +29,8 @@ export {
   type ReportKind,
   type ReportStatus,
 } from './reports.ts'
+export { kycFields } from './customers.ts'
+export { verificationCodes, type FieldState, type VerificationCode, type VerificationState } from './verification.ts'
 export type { CheckoutStatus } from './checkout.ts'
 export type { CheckoutOutcome, DepositOutcome, WithdrawalOutcome } from './simulations.ts'
 export type {

@@ -140,6 +140,7 @@ const uuidExample = '019aa8c4-6e4f-7a12-8d3e-2b1c5f7a9e10'
 export const patternMeanings: Readonly<Record<string, Meaning>> = {
   [uuidPattern]: { is: 'a UUID', example: uuidExample },
   [customerRefPattern]: { is: "the customer's guid or serviceId", example: `${uuidExample} or cus_4f6h8jk2m9npqrst` },
+  [serviceIdPattern]: { is: "the customer's serviceId", example: 'cus_4f6h8jk2m9npqrst' },
   [timeInputPattern]: {
     is: 'an RFC 3339 time in UTC of the years 0001 to 9999, without leap seconds',
     example: '2026-11-22T09:30:00Z',

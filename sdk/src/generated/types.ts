@@ -131,6 +131,44 @@ export type CustomerAccount = {
   }[]
 }
 
+export type CustomerChange = {
+  /** Number of the change, from 1 in each customer, without gaps. */
+  readonly sequence: number
+  /** `Created`: the customer was created. `Updated`: fields changed. */
+  readonly kind: 'Created' | 'Updated'
+  /** Time of the change. */
+  readonly changedAt: string
+  /** The service account that made the change. Absent if the service itself made it. */
+  readonly actor?: {
+    /** Identifies the service account. */
+    readonly id: string
+    /** Name of the service account when it made the change. */
+    readonly name: string
+  }
+  /** The `X-Request-Id` of the request. Absent if there is none. */
+  readonly requestId?: string
+  /** The fields that changed, in alphabetical order. */
+  readonly changes: readonly {
+    /** Name of the field, for example `email` or `kyc.city`. */
+    readonly field: string
+    /** The value before. Absent if there was none, or it is withheld. */
+    readonly before?: string
+    /** The value after. Absent if there is none, or it is withheld. */
+    readonly after?: string
+    /** True for `kyc.personalIdentificationNumber`, whose values are not recorded. Absent otherwise. */
+    readonly withheld?: boolean
+  }[]
+}
+
+export type CustomerChangePage = {
+  /** The items of the page, newest first. */
+  readonly data: readonly CustomerChange[]
+  /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+  readonly nextCursor: string | null
+  /** True if there is another page. */
+  readonly hasMore: boolean
+}
+
 export type CustomerCreate = {
   /** Email address of the customer. Null clears it. */
   readonly email?: string | null | undefined
@@ -1644,8 +1682,25 @@ export type ListCustomersQuery = {
   readonly email?: string | undefined
   /** Only customers with this identifier of yours. */
   readonly partnerCustomerIdentifier?: string | undefined
+  /** Only the customer with this `serviceId`. */
+  readonly serviceId?: string | undefined
   /** Only customers of this type. */
   readonly customerType?: CustomerType | undefined
+  /** Only customers of whose `fullName`, `legalName` or `tradingName` a word begins with this text, which may continue with the following words. Ignores case, accents and punctuation; other scripts are transliterated. At least 2 letters or digits; the first 12 characters count. */
+  readonly namePrefix?: string | undefined
+  /** Only customers created at or after this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  readonly createdFrom?: string | undefined
+  /** Only customers created before this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  readonly createdTo?: string | undefined
+  /** Only customers created or changed at or after this time, the latest change first. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  readonly updatedSince?: string | undefined
+}
+
+export type ListCustomerChangesQuery = {
+  /** Items per page, 1 to 100. Default: 25. */
+  readonly limit?: number | string | undefined
+  /** The `nextCursor` of the previous page. Omit it for the first page. */
+  readonly cursor?: string | undefined
 }
 
 export type GetFxRatesQuery = {
@@ -1911,6 +1966,28 @@ export type OperationResults = {
   readonly createCustomer: Customer
   readonly listCustomers: CustomerPage
   readonly getCustomer: Customer
+  readonly getCustomerVerification: {
+    /** Identifies the customer. */
+    readonly guid: string
+    /** The type, which decides what is needed. */
+    readonly customerType: CustomerType
+    /** `Invalid`: a field is invalid. `Incomplete`: none is invalid and one is missing. `Complete`: neither. */
+    readonly state: 'Complete' | 'Incomplete' | 'Invalid'
+    /** Day of the check, in UTC. Ages are of this day. */
+    readonly checkedOn: string
+    /** The fields that are given or missing, in the order of the KYC object. */
+    readonly fields: readonly ({
+      /** Name of the KYC field. */
+      readonly field: string
+      /** `Valid`: a rule has checked the value. `Unchecked`: the value is given and no rule is known for it. `Invalid`: a rule refuses it. `Missing`: a customer of this type needs the field. */
+      readonly state: 'Valid' | 'Unchecked' | 'Invalid' | 'Missing'
+      /** Why the field is `Invalid` or `Missing`. Absent otherwise. */
+      readonly code?: 'field_required' | 'lei_format' | 'lei_check_digits' | 'phone_not_international' | 'phone_invalid' | 'phone_not_mobile' | 'website_invalid' | 'tax_id_format' | 'tax_id_check_digits' | 'date_in_future' | 'age_impossible' | 'under_age' | 'incorporated_before_birth' | 'owner_incomplete' | 'owner_gap' | 'owner_duplicate'
+      /** What is wrong, and what to do. Present if `code` is. */
+      readonly remediation?: string
+    })[]
+  }
+  readonly listCustomerChanges: CustomerChangePage
   readonly updateCustomer: Customer
   readonly getFxRates: {
     /** The currency that is sold. */
@@ -2867,8 +2944,10 @@ export type Namespaces = {
     /**
      * List customers.
      *
-     * Returns the partner's customers, newest first. Filter by `email`, `partnerCustomerIdentifier` or
-     * `customerType`. The email filter ignores case.
+     * Returns the partner's customers, newest first. Filters combine. The email filter ignores case. `namePrefix`
+     * finds customers by the beginning of a word of a name. With `updatedSince`, the list has the latest change
+     * first. To follow changes, read all pages, and later repeat with the time at which you began. A cursor of a
+     * list with `updatedSince` continues only such a list.
      *
      * `GET /v1/customers`, permission `customers:read`.
      */
@@ -2884,6 +2963,51 @@ export type Namespaces = {
      * Problem codes: not_found.
      */
     readonly get: (id: string, options?: CallOptions) => Promise<Customer>
+    /**
+     * Retrieve the verification of a customer.
+     *
+     * Judges each KYC field by rules, at the time of the request. Rules know the check digits of the LEI (ISO
+     * 17442), phone numbers, websites, dates, ages, owners, and what each type of customer needs. They know the tax
+     * numbers of AT, BE, DE, ES, FR, GB, IT, NL, PL and PT. A field that is wrong or missing has a `code` and a
+     * `remediation`. The rules ask no register: `Complete` does not say that the values are true.
+     *
+     * `GET /v1/customers/{id}/verification`, permission `customers:read`.
+     * Problem codes: not_found.
+     */
+    readonly getVerification: (id: string, options?: CallOptions) => Promise<{
+    /** Identifies the customer. */
+    readonly guid: string
+    /** The type, which decides what is needed. */
+    readonly customerType: CustomerType
+    /** `Invalid`: a field is invalid. `Incomplete`: none is invalid and one is missing. `Complete`: neither. */
+    readonly state: 'Complete' | 'Incomplete' | 'Invalid'
+    /** Day of the check, in UTC. Ages are of this day. */
+    readonly checkedOn: string
+    /** The fields that are given or missing, in the order of the KYC object. */
+    readonly fields: readonly ({
+      /** Name of the KYC field. */
+      readonly field: string
+      /** `Valid`: a rule has checked the value. `Unchecked`: the value is given and no rule is known for it. `Invalid`: a rule refuses it. `Missing`: a customer of this type needs the field. */
+      readonly state: 'Valid' | 'Unchecked' | 'Invalid' | 'Missing'
+      /** Why the field is `Invalid` or `Missing`. Absent otherwise. */
+      readonly code?: 'field_required' | 'lei_format' | 'lei_check_digits' | 'phone_not_international' | 'phone_invalid' | 'phone_not_mobile' | 'website_invalid' | 'tax_id_format' | 'tax_id_check_digits' | 'date_in_future' | 'age_impossible' | 'under_age' | 'incorporated_before_birth' | 'owner_incomplete' | 'owner_gap' | 'owner_duplicate'
+      /** What is wrong, and what to do. Present if `code` is. */
+      readonly remediation?: string
+    })[]
+  }>
+    /**
+     * List the changes of a customer.
+     *
+     * Returns who changed which fields of the customer, when, and the values before and after, newest first. An
+     * update that changes no value is not listed. The history of a customer begins with the version of the service
+     * that records it, thus without `Created` for an older customer.
+     *
+     * `GET /v1/customers/{id}/history`, permission `customers:read`.
+     * Problem codes: not_found.
+     */
+    readonly listChanges: (id: string, query?: ListCustomerChangesQuery, options?: CallOptions) => Promise<CustomerChangePage>
+    /** Like `listChanges`, and requests page after page. The default of `limit` is 100. */
+    readonly listAllChanges: (id: string, query?: ListCustomerChangesQuery, options?: CallOptions) => Pages<CustomerChangePage>
     /**
      * Update a customer.
      *

@@ -1,5 +1,6 @@
 /** The operations of the group `customers`. */
 import * as customers from '../customers.ts'
+import { CustomerVerification } from '../verification.ts'
 import type { Operation } from './operation.ts'
 import { customerId } from './params.ts'
 
@@ -31,8 +32,10 @@ export const customersOperations = {
     source: 'extension',
     summary: 'List customers',
     description:
-      "Returns the partner's customers, newest first. Filter by `email`, `partnerCustomerIdentifier` or " +
-      '`customerType`. The email filter ignores case.',
+      "Returns the partner's customers, newest first. Filters combine. The email filter ignores case. `namePrefix` finds " +
+      'customers by the beginning of a word of a name. With `updatedSince`, the list has the latest change first. To ' +
+      'follow changes, read all pages, and later repeat with the time at which you began. A cursor of a list with ' +
+      '`updatedSince` continues only such a list.',
     refusals: [],
   },
   getCustomer: {
@@ -46,6 +49,38 @@ export const customersOperations = {
     summary: 'Retrieve a customer',
     description:
       'Returns a customer by its `guid` or its `serviceId`. The response omits `personalIdentificationNumber`.',
+    refusals: ['not_found'],
+  },
+  getCustomerVerification: {
+    tag: 'customers',
+    method: 'GET',
+    path: '/v1/customers/{id}/verification',
+    params: customerId,
+    response: CustomerVerification,
+    permission: 'customers:read',
+    source: 'extension',
+    summary: 'Retrieve the verification of a customer',
+    description:
+      'Judges each KYC field by rules, at the time of the request. Rules know the check digits of the LEI (ISO 17442), phone ' +
+      'numbers, websites, dates, ages, owners, and what each type of customer needs. They know the tax numbers of AT, BE, ' +
+      'DE, ES, FR, GB, IT, NL, PL and PT. A field that is wrong or missing has a `code` and a `remediation`. The rules ask no register: ' +
+      '`Complete` does not say that the values are true.',
+    refusals: ['not_found'],
+  },
+  listCustomerChanges: {
+    tag: 'customers',
+    method: 'GET',
+    path: '/v1/customers/{id}/history',
+    params: customerId,
+    query: customers.CustomerChangeQuery,
+    response: customers.CustomerChangePage,
+    permission: 'customers:read',
+    source: 'extension',
+    summary: 'List the changes of a customer',
+    description:
+      'Returns who changed which fields of the customer, when, and the values before and after, newest first. An update ' +
+      'that changes no value is not listed. The history of a customer begins with the version of the service that records ' +
+      'it, thus without `Created` for an older customer.',
     refusals: ['not_found'],
   },
   updateCustomer: {

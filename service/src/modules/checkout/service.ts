@@ -75,13 +75,14 @@ export function createCheckout(deps: CheckoutDeps): Checkout {
 
 function createCreate(deps: CheckoutDeps, toSession: ToSession): Checkout['create'] {
   const { db, deposits, sandbox } = deps
-  return async ({ partnerId }, body) => {
+  return async (caller, body) => {
+    const { partnerId } = caller
     const request = readSession(body, sandbox)
     const requestFingerprint = fingerprintOf(body, request)
     const { row: deposit, replayed } = await once({
       requestFingerprint,
       find: () => deposits.byKey(partnerId, 'createCheckoutSession', body.idempotencyKey),
-      make: () => db.transaction((tx) => open(deps, tx, { partnerId, body, request, requestFingerprint })),
+      make: () => db.transaction((tx) => open(deps, tx, { caller, body, request, requestFingerprint })),
     })
     const row = present(await store.sessionById(db, partnerId, deposit.sessionId), 'a deposit has its session')
     return { session: toSession(row, deposit), replayed }
@@ -89,7 +90,7 @@ function createCreate(deps: CheckoutDeps, toSession: ToSession): Checkout['creat
 }
 
 type Opening = {
-  readonly partnerId: string
+  readonly caller: Caller
   readonly body: BodyOf<'createCheckoutSession'>
   readonly request: SessionRequest
   readonly requestFingerprint: string
@@ -98,9 +99,10 @@ type Opening = {
 /** One transaction: the customer, its IBAN, the deposit with its transaction and event, and the session. */
 async function open(deps: CheckoutDeps, tx: Tx, opening: Opening): Promise<DepositRow> {
   const { access, accounts, clock, deposits, sealer } = deps
-  const { partnerId, body, request, requestFingerprint } = opening
+  const { caller, body, request, requestFingerprint } = opening
+  const { partnerId } = caller
   const { amount, currency, paymentMethod, expiresAfterMs, returnUrl } = request
-  const customer = await customerOf(deps, tx, partnerId, body)
+  const customer = await customerOf(deps, tx, caller, body)
   const { ibans } = await accounts.create(partnerId, customer.id, tx)
   const { iban } = (currency === 'GBP' ? ibans.find(({ country }) => country === 'GB') : undefined) ?? ibans[0]
   const bic = accounts.bicOf(iban) ?? null
@@ -150,14 +152,16 @@ async function open(deps: CheckoutDeps, tx: Tx, opening: Opening): Promise<Depos
 async function customerOf(
   { clock, customers }: CheckoutDeps,
   tx: Tx,
-  partnerId: string,
+  caller: Caller,
   { customerId, customer }: BodyOf<'createCheckoutSession'>,
 ): Promise<Customer> {
+  const { partnerId } = caller
   if (customer === undefined) return customers.find(tx, partnerId, customerId ?? '', '/customerId')
   const { email, fullName } = customer
   await store.lockEmail(tx, partnerId, email, clock.now())
   const known = await customers.byEmail(tx, partnerId, email)
-  return known ?? customers.create(partnerId, { email, ...(fullName === undefined ? {} : { kyc: { fullName } }) }, tx)
+  const named = { email, ...(fullName === undefined ? {} : { kyc: { fullName } }) }
+  return known ?? customers.create(partnerId, named, tx, caller)
 }
 
 function createList({ db, cursors, customers, deposits }: CheckoutDeps, toSession: ToSession): Checkout['list'] {

@@ -2,7 +2,10 @@
 import type { ResponseOf } from '@partner-payments/wire'
 import type { Handlers } from '../../api/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
+import type { Change } from './history.ts'
 import type { Customer, Customers } from './service.ts'
+
+type ChangeOnWire = ResponseOf<'listCustomerChanges'>['data'][number]
 
 /** Without the identification number, which the response schema drops as well. */
 function toWire(customer: Customer): ResponseOf<'getCustomer'> {
@@ -19,10 +22,22 @@ function toWire(customer: Customer): ResponseOf<'getCustomer'> {
   }
 }
 
+function toWireChange({ sequence, kind, changedAt, changes, ...change }: Change): ChangeOnWire {
+  const { actorId, actorName, requestId } = change
+  return {
+    sequence,
+    kind,
+    changedAt: changedAt.toISOString(),
+    ...(actorId === null || actorName === null ? {} : { actor: { id: actorId, name: actorName } }),
+    ...(requestId === null ? {} : { requestId }),
+    changes: [...changes],
+  }
+}
+
 export function customersRoutes(customers: Customers, idempotency: Idempotency): Handlers<'customers'> {
   return {
-    createCustomer: idempotency.handler('createCustomer', async ({ caller, body }, tx) => {
-      const customer = await customers.create(caller.partnerId, body, tx)
+    createCustomer: idempotency.handler('createCustomer', async ({ caller, body, requestId }, tx) => {
+      const customer = await customers.create(caller.partnerId, body, tx, { ...caller, requestId })
       return { body: toWire(customer), created: `the customer ${customer.id}` }
     }),
     listCustomers: async ({ caller, query }) => {
@@ -30,8 +45,17 @@ export function customersRoutes(customers: Customers, idempotency: Idempotency):
       return { body: { ...page, data: page.data.map(toWire) } }
     },
     getCustomer: async ({ caller, params }) => ({ body: toWire(await customers.get(caller.partnerId, params.id)) }),
-    updateCustomer: async ({ caller, params, body }) => ({
-      body: toWire(await customers.update(caller.partnerId, params.id, body)),
+    getCustomerVerification: async ({ caller, params }) => {
+      const { customer, checkedOn, state, fields } = await customers.verification(caller.partnerId, params.id)
+      const { id: guid, customerType } = customer
+      return { body: { guid, customerType, state, checkedOn, fields: [...fields] } }
+    },
+    listCustomerChanges: async ({ caller, params, query }) => {
+      const page = await customers.history(caller.partnerId, params.id, query)
+      return { body: { ...page, data: page.data.map(toWireChange) } }
+    },
+    updateCustomer: async ({ caller, params, body, requestId }) => ({
+      body: toWire(await customers.update(caller.partnerId, params.id, body, { ...caller, requestId })),
     }),
   }
 }

@@ -124,3 +124,38 @@ export function refuseEmptyUpdate(input: CustomerUpdate): void {
     message: 'needs at least one of email, partnerCustomerIdentifier and kyc',
   })
 }
+
+/** What the history records of a customer. */
+export type Recorded = {
+  readonly email: string | null
+  readonly partnerCustomerIdentifier: string | null
+  readonly kyc: KycFields
+}
+/** `field` is a path such as `kyc.city`. An absent value: there was none, there is none, or it is withheld. */
+export type FieldChange = {
+  readonly field: string
+  readonly before?: string
+  readonly after?: string
+  readonly withheld?: true
+}
+
+/** In the order of the names. The identification number is withheld: that it changed is recorded, and no value. */
+export function changedFields(before: Recorded | undefined, after: Recorded): readonly FieldChange[] {
+  const [earlier, later] = [before === undefined ? new Map<string, string>() : valuesOf(before), valuesOf(after)]
+  return [...new Set([...earlier.keys(), ...later.keys()])].toSorted().flatMap((field): readonly FieldChange[] => {
+    const [was, is] = [earlier.get(field), later.get(field)]
+    if (was === is) return []
+    if (field === withheldField) return [{ field, withheld: true }]
+    return [{ field, ...(was === undefined ? {} : { before: was }), ...(is === undefined ? {} : { after: is }) }]
+  })
+}
+
+const withheldField = 'kyc.personalIdentificationNumber'
+
+function valuesOf({ email, partnerCustomerIdentifier, kyc }: Recorded): ReadonlyMap<string, string> {
+  return new Map([
+    ...(email === null ? [] : [['email', email] as const]),
+    ...(partnerCustomerIdentifier === null ? [] : [['partnerCustomerIdentifier', partnerCustomerIdentifier] as const]),
+    ...Object.entries(kyc).map(([field, value]) => [`kyc.${field}`, value] as const),
+  ])
+}

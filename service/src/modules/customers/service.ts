@@ -1,9 +1,12 @@
 /** The verbs of customers. Only this file seals and opens KYC. */
-import { serviceIdPattern, uuidPattern } from '@partner-payments/wire'
+import { type QueryOf, serviceIdPattern, uuidPattern } from '@partner-payments/wire'
 import { type Cursors, notFound, type Page } from '../../api/index.ts'
 import { type Clock, type Log, newId, partnerKey, randomText, type Sealer } from '../../kernel/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import type { Screening, SubjectName } from '../../screening/index.ts'
+import { type Actor, type Change, createHistory, type History } from './history.ts'
+import { createList, type CustomerList } from './list.ts'
+import { createNameIndex, createNameIndexing, type NameIndex } from './name-index.ts'
 import {
   type CustomerCreate,
   type CustomerType,
@@ -18,6 +21,7 @@ import {
 } from './rules.ts'
 import * as store from './store.ts'
 import { kycContext } from './store-sealed.ts'
+import { type Verification, verify } from './verification.ts'
 
 export type Customer = {
   /** The `guid` of the wire. */
@@ -37,17 +41,22 @@ export type Payer = Pick<Customer, 'id' | 'serviceId' | 'partnerCustomerIdentifi
   readonly citizenshipCountryCode: string | null
 }
 
-export type CustomerList = store.CustomerFilter & { readonly limit?: string; readonly cursor?: string }
-
 export type Customers = {
   /** Refuses: validation_failed (empty, invalid date, invalid country). */
-  readonly create: (partnerId: string, input: CustomerCreate, tx?: Tx) => Promise<Customer>
-  /** Newest first. The filter `email` ignores case. Refuses: validation_failed (cursor). */
+  readonly create: (partnerId: string, input: CustomerCreate, tx?: Tx, by?: Actor) => Promise<Customer>
+  /**
+   * Newest first; with `updatedSince` the latest change first. The filter `email` ignores case. Refuses: validation_failed
+   * (cursor, namePrefix).
+   */
   readonly list: (partnerId: string, query: CustomerList) => Promise<Page<Customer>>
   /** Refuses: not_found. */
   readonly get: (partnerId: string, ref: string) => Promise<Customer>
+  /** Judges the KYC by rules, at this time. Refuses: not_found. */
+  readonly verification: (partnerId: string, ref: string) => Promise<Verification & { readonly customer: Customer }>
   /** Merges: a value is set, null clears, an absent field stays. Refuses: not_found, validation_failed (empty, date, country). */
-  readonly update: (partnerId: string, ref: string, input: CustomerUpdate) => Promise<Customer>
+  readonly update: (partnerId: string, ref: string, input: CustomerUpdate, by?: Actor) => Promise<Customer>
+  /** What changed the customer, newest first. Refuses: not_found, validation_failed (cursor). */
+  readonly history: (partnerId: string, ref: string, query: QueryOf<'listCustomerChanges'>) => Promise<Page<Change>>
   /** For other modules: `ref` is a guid or a serviceId, as in requests. Refuses: not_found, with `pointer` if it is given. */
   readonly find: (tx: Tx, partnerId: string, ref: string, pointer?: string) => Promise<Customer>
   /** The oldest customer with this email address, in any case of letters. */
@@ -63,6 +72,8 @@ export type Customers = {
   readonly idsAfter: (tx: Tx, partnerId: string, afterId: string, idsMax: number) => Promise<readonly string[]>
   /** For filters: the guid of a guid or serviceId. Undefined: no such customer. Does not open KYC. */
   readonly idOf: (tx: Tx, partnerId: string, ref: string) => Promise<string | undefined>
+  /** A step of a worker: indexes the names of some customers whose names are not in the index, and returns how many. */
+  readonly indexNamesStep: () => Promise<number>
 }
 
 /** About 20 MB. */
@@ -100,17 +111,21 @@ function toCustomer(kycSealer: KycSealer, partnerId: string, { kycSealed, ...row
   return { ...row, kyc: kycSealer.open(partnerId, row.id, kycSealed) }
 }
 
-/** KYC that cannot be decrypted is absent in a list, so that one row does not fail the others. `get` fails. */
-function toListed(log: Log, kycSealer: KycSealer, partnerId: string, row: store.CustomerRow): Customer {
+/**
+ * Empty if it cannot be decrypted: a list shows the customer without KYC, and the index of names does without it, so that one
+ * row does not fail the others. `get` fails.
+ */
+function kycOrNone(
+  log: Log,
+  kycSealer: KycSealer,
+  partnerId: string,
+  { id, kycSealed }: Pick<store.CustomerRow, 'id' | 'kycSealed'>,
+): KycFields {
   try {
-    return toCustomer(kycSealer, partnerId, row)
+    return kycSealer.open(partnerId, id, kycSealed)
   } catch (error) {
-    log.error(
-      { err: error, partnerId, customerId: row.id },
-      'KYC cannot be read; the list shows the customer without it',
-    )
-    const { kycSealed: _kycSealed, ...rest } = row
-    return { ...rest, kyc: {} }
+    log.error({ err: error, partnerId, customerId: id }, 'KYC cannot be read; lists show the customer without it')
+    return {}
   }
 }
 
@@ -129,10 +144,13 @@ function createPayerReader(kycSealer: KycSealer) {
 }
 
 export function createCustomers(deps: CustomersDeps): Customers {
-  const { db, cursors } = deps
+  const { db, clock, log } = deps
   const kycSealer = createKycSealer(deps.sealer)
   const toPayer = createPayerReader(kycSealer)
-  const listName = (partnerId: string) => `customers:${partnerId}`
+  const names = createNameIndex(deps)
+  const history = createHistory(deps)
+  const records = { names, history }
+  const listRows = createList({ ...deps, names })
 
   const find: Customers['find'] = async (tx, partnerId, ref, pointer) => {
     const kind = refKind(ref)
@@ -142,15 +160,27 @@ export function createCustomers(deps: CustomersDeps): Customers {
   }
 
   return {
-    create: createCustomer(deps, kycSealer),
+    create: createCustomer(deps, kycSealer, records),
     list: async (partnerId, query) => {
-      const request = cursors.read(listName(partnerId), query)
-      const rows = await store.list(db, partnerId, query, request)
-      const page = cursors.page(listName(partnerId), request, rows)
-      return { ...page, data: page.data.map((row) => toListed(deps.log, kycSealer, partnerId, row)) }
+      const page = await listRows(partnerId, query)
+      const data = page.data.map(({ kycSealed, ...row }) => ({
+        ...row,
+        kyc: kycOrNone(log, kycSealer, partnerId, { id: row.id, kycSealed }),
+      }))
+      return { ...page, data }
     },
     get: (partnerId, ref) => find(db, partnerId, ref),
-    update: updateCustomer(deps, kycSealer),
+    verification: async (partnerId, ref) => {
+      const customer = await find(db, partnerId, ref)
+      return { customer, ...verify(customer.kyc, customer.customerType, clock.now()) }
+    },
+    history: async (partnerId, ref, query) => {
+      const kind = refKind(ref)
+      const id = kind && (await store.idByRef(db, partnerId, kind))
+      if (id === undefined) throw notFound('customer')
+      return history.list(partnerId, id, query)
+    },
+    update: updateCustomer(deps, kycSealer, records),
     find,
     byEmail: async (tx, partnerId, email) => {
       const row = await store.oldestByEmail(tx, partnerId, email)
@@ -175,11 +205,23 @@ export function createCustomers(deps: CustomersDeps): Customers {
       const kind = refKind(ref)
       return kind && store.idByRef(tx, partnerId, kind)
     },
+    indexNamesStep: createNameIndexing({
+      db,
+      index: names,
+      kycOf: (partnerId, row) => kycOrNone(log, kycSealer, partnerId, row),
+    }),
   }
 }
 
-function createCustomer({ db, clock, screening }: CustomersDeps, kycSealer: KycSealer): Customers['create'] {
-  return async (partnerId, input, outerTx) => {
+/** What is written beside a customer, in the same database transaction. */
+type Records = { readonly names: NameIndex; readonly history: History }
+
+function createCustomer(
+  { db, clock, screening }: CustomersDeps,
+  kycSealer: KycSealer,
+  { names, history }: Records,
+): Customers['create'] {
+  return async (partnerId, input, outerTx, by) => {
     const now = clock.now()
     refuseEmptyCreate(input)
     refuseBadKyc(input.kyc, now)
@@ -194,22 +236,30 @@ function createCustomer({ db, clock, screening }: CustomersDeps, kycSealer: KycS
       createdAt: now,
       updatedAt: now,
     }
-    const kycSealed = kycSealer.seal(partnerId, id, kyc)
     await inTransaction(db, outerTx, async (tx) => {
-      await store.insert(tx, partnerId, { ...row, kycSealed })
+      const nameTokens = await names.tokensOf(tx, partnerId, kyc)
+      await store.insert(tx, partnerId, { ...row, nameTokens, kycSealed: kycSealer.seal(partnerId, id, kyc) })
+      await names.replace(tx, partnerId, id, { before: [], after: nameTokens })
+      const change = { customerId: id, before: undefined, after: { ...row, kyc }, changedAt: now, by }
+      await history.append(tx, partnerId, change)
       await screening.request(tx, { partnerId, kind: 'customer', id })
     })
     return { ...row, kyc }
   }
 }
 
-function updateCustomer({ db, clock, screening }: CustomersDeps, kycSealer: KycSealer): Customers['update'] {
-  return async (partnerId, ref, input) => {
+function updateCustomer(
+  { db, clock, screening }: CustomersDeps,
+  kycSealer: KycSealer,
+  { names, history }: Records,
+): Customers['update'] {
+  return async (partnerId, ref, input, by) => {
     refuseEmptyUpdate(input)
     const kind = refKind(ref)
     return db.transaction(async (tx) => {
-      const row = kind && (await store.lockByRef(tx, partnerId, kind))
-      if (row === undefined) throw notFound('customer')
+      const locked = kind && (await store.lockByRef(tx, partnerId, kind))
+      if (locked === undefined) throw notFound('customer')
+      const { nameTokens: tokensBefore, ...row } = locked
       // Read under the lock, so that concurrent updates have their times in the order of the lock.
       const now = clock.now()
       refuseBadKyc(input.kyc, now)
@@ -218,7 +268,17 @@ function updateCustomer({ db, clock, screening }: CustomersDeps, kycSealer: KycS
       const { email = before.email, partnerCustomerIdentifier = before.partnerCustomerIdentifier } = input
       const updatedAt = now > before.updatedAt ? now : before.updatedAt
       const after = { ...before, email, partnerCustomerIdentifier, updatedAt }
-      await store.update(tx, partnerId, { ...after, kycSealed: kycSealer.seal(partnerId, row.id, kyc) })
+      const nameTokens = await names.tokensOf(tx, partnerId, kyc)
+      const kycSealed = kycSealer.seal(partnerId, row.id, kyc)
+      await store.update(tx, partnerId, { ...after, nameTokens, kycSealed })
+      await names.replace(tx, partnerId, row.id, { before: tokensBefore ?? [], after: nameTokens })
+      await history.append(tx, partnerId, {
+        customerId: row.id,
+        before: { ...before, kyc: kycBefore },
+        after: { ...after, kyc },
+        changedAt: updatedAt,
+        by,
+      })
       const isRenamed = JSON.stringify(screenedNames(kyc)) !== JSON.stringify(screenedNames(kycBefore))
       if (isRenamed) await screening.request(tx, { partnerId, kind: 'customer', id: row.id })
       return { ...after, kyc }

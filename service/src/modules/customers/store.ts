@@ -1,5 +1,4 @@
 /** All SQL of customers. KYC is sealed here. */
-import type { PageRequest } from '../../api/index.ts'
 import { noSql, ofPartners, type Sql, sql, type Tx } from '../../postgres/index.ts'
 import type { CustomerType } from './rules.ts'
 
@@ -17,19 +16,30 @@ export type PayerRow = Pick<CustomerRow, 'id' | 'serviceId' | 'partnerCustomerId
   readonly partnerId: string
 }
 export type CustomerFilter = {
-  readonly email?: string
-  readonly partnerCustomerIdentifier?: string
-  readonly customerType?: CustomerType
+  readonly email?: string | undefined
+  readonly partnerCustomerIdentifier?: string | undefined
+  readonly serviceId?: string | undefined
+  readonly customerType?: CustomerType | undefined
+  readonly nameToken?: string | undefined
+  readonly createdFrom?: Date | undefined
+  readonly createdTo?: Date | undefined
+  readonly updatedSince?: Date | undefined
 }
+/** `updatedAt` is given in the order of changes. */
+export type ListPosition = { readonly id: string; readonly updatedAt: Date | null }
 
 const columns = sql`id, service_id, partner_customer_identifier, email, customer_type, kyc_sealed, created_at, updated_at`
 
-export async function insert(tx: Tx, partnerId: string, row: CustomerRow): Promise<void> {
+/** A row as it is written: `nameTokens` are made of its KYC. */
+export type IndexedRow = CustomerRow & { readonly nameTokens: readonly string[] }
+
+export async function insert(tx: Tx, partnerId: string, row: IndexedRow): Promise<void> {
   await tx.run(sql`/* customers.insert */
     insert into customers.customers (partner_id, id, service_id, partner_customer_identifier, email, customer_type,
-      kyc_sealed, created_at, updated_at)
+      kyc_sealed, name_tokens, names_indexed_at, created_at, updated_at)
     values (${partnerId}, ${row.id}, ${row.serviceId}, ${row.partnerCustomerIdentifier}, ${row.email},
-      ${row.customerType}, ${row.kycSealed}, ${row.createdAt}, ${row.updatedAt})`)
+      ${row.customerType}, ${row.kycSealed}, ${row.nameTokens}::bigint[], ${row.updatedAt}, ${row.createdAt},
+      ${row.updatedAt})`)
 }
 
 function isRef(ref: CustomerRefKind): Sql {
@@ -59,9 +69,13 @@ export function payersByIds(
 }
 
 /** Serialises updates of one customer. `no key` lets other tables insert rows that refer to it meanwhile. */
-export function lockByRef(tx: Tx, partnerId: string, ref: CustomerRefKind): Promise<CustomerRow | undefined> {
-  return tx.row<CustomerRow>(sql`/* customers.lockByRef */
-    select ${columns} from customers.customers where partner_id = ${partnerId} and ${isRef(ref)}
+export function lockByRef(
+  tx: Tx,
+  partnerId: string,
+  ref: CustomerRefKind,
+): Promise<(CustomerRow & { readonly nameTokens: readonly string[] | null }) | undefined> {
+  return tx.row(sql`/* customers.lockByRef */
+    select ${columns}, name_tokens::text[] as name_tokens from customers.customers where partner_id = ${partnerId} and ${isRef(ref)}
     for no key update`)
 }
 
@@ -78,29 +92,60 @@ export async function idsAfter(tx: Tx, partnerId: string, afterId: string, idsMa
   return rows.map(({ id }) => id)
 }
 
+/**
+ * Newest first, or with `updatedSince` the latest change first. Ids follow the time, but PostgreSQL cannot infer it: a filter
+ * by time needs the order by time to use its index.
+ */
 export function list(
   tx: Tx,
   partnerId: string,
   filter: CustomerFilter,
-  { limit, afterId }: PageRequest,
+  after: ListPosition | null,
+  rowsMax: number,
 ): Promise<readonly CustomerRow[]> {
-  const { email, partnerCustomerIdentifier, customerType } = filter
+  const { email, partnerCustomerIdentifier, serviceId, customerType, nameToken, createdFrom, createdTo } = filter
+  const { updatedSince } = filter
   return tx.rows<CustomerRow>(sql`/* customers.list */
-    select ${columns} from customers.customers where partner_id = ${partnerId}
-      ${afterId === null ? noSql : sql`and id < ${afterId}`}
+    select ${columns} from customers.customers
+    ${nameToken === undefined ? noSql : sql`join customers.name_tokens named on named.partner_id = customers.partner_id and named.customer_id = customers.id`}
+    where customers.partner_id = ${partnerId}
+      ${nameToken === undefined ? noSql : sql`and named.partner_id = ${partnerId} and named.token = ${nameToken}::bigint`}
+      ${after === null ? noSql : isBehind(partnerId, filter, after)}
       ${email === undefined ? noSql : sql`and lower(email) = lower(${email})`}
       ${partnerCustomerIdentifier === undefined ? noSql : sql`and partner_customer_identifier = ${partnerCustomerIdentifier}`}
+      ${serviceId === undefined ? noSql : sql`and service_id = ${serviceId}`}
       ${customerType === undefined ? noSql : sql`and customer_type = ${customerType}`}
-    order by id desc limit ${limit + 1}`)
+      ${createdFrom === undefined ? noSql : sql`and created_at >= ${createdFrom}`}
+      ${createdTo === undefined ? noSql : sql`and created_at < ${createdTo}`}
+      ${updatedSince === undefined ? noSql : sql`and updated_at >= ${updatedSince}`}
+    order by ${orderOf(filter)} limit ${rowsMax}`)
+}
+
+const isByTime = ({ createdFrom, createdTo }: CustomerFilter) => createdFrom !== undefined || createdTo !== undefined
+
+function orderOf(filter: CustomerFilter): Sql {
+  if (filter.updatedSince !== undefined) return sql`updated_at desc, id desc`
+  if (isByTime(filter)) return sql`created_at desc, id desc`
+  return filter.nameToken === undefined ? sql`id desc` : sql`named.customer_id desc`
+}
+
+function isBehind(partnerId: string, filter: CustomerFilter, { id, updatedAt }: ListPosition): Sql {
+  if (filter.updatedSince !== undefined) return sql`and (updated_at, id) < (${updatedAt}::timestamptz, ${id}::uuid)`
+  if (isByTime(filter))
+    return sql`and (created_at, id) < (select created_at, id from customers.customers
+      where partner_id = ${partnerId} and id = ${id})`
+  // On both tables: a merge join would read customers from the newest one on.
+  return filter.nameToken === undefined ? sql`and id < ${id}` : sql`and id < ${id} and named.customer_id < ${id}`
 }
 
 export async function update(
   tx: Tx,
   partnerId: string,
-  row: Pick<CustomerRow, 'id' | 'partnerCustomerIdentifier' | 'email' | 'kycSealed' | 'updatedAt'>,
+  row: Pick<IndexedRow, 'id' | 'partnerCustomerIdentifier' | 'email' | 'kycSealed' | 'nameTokens' | 'updatedAt'>,
 ): Promise<void> {
   await tx.run(sql`/* customers.update */
     update customers.customers set partner_customer_identifier = ${row.partnerCustomerIdentifier}, email = ${row.email},
-      kyc_sealed = ${row.kycSealed}, updated_at = ${row.updatedAt}
+      kyc_sealed = ${row.kycSealed}, name_tokens = ${row.nameTokens}::bigint[], names_indexed_at = ${row.updatedAt},
+      updated_at = ${row.updatedAt}
     where partner_id = ${partnerId} and id = ${row.id}`)
 }

@@ -1,0 +1,67 @@
+/** The list of customers: its filters and the positions in its cursors. */
+import { listLimitDefault, type QueryOf } from '@partner-payments/wire'
+import { type Cursors, type Page, readTime, refuseField } from '../../api/index.ts'
+import type { Database } from '../../postgres/index.ts'
+import type { NameIndex } from './name-index.ts'
+import { prefixCharsMin, searchedPrefix } from './names.ts'
+import * as store from './store.ts'
+
+export type CustomerList = QueryOf<'listCustomers'>
+
+/** Answers rows as they are stored. Refuses: validation_failed (cursor, namePrefix). */
+export function createList(deps: {
+  readonly db: Database
+  readonly cursors: Cursors
+  readonly names: NameIndex
+}): (partnerId: string, query: CustomerList) => Promise<Page<store.CustomerRow>> {
+  const { db, cursors, names } = deps
+  return async (partnerId, query) => {
+    const isByChange = query.updatedSince !== undefined
+    const list = `customers${isByChange ? '-by-change' : ''}:${partnerId}`
+    const limit = query.limit === undefined ? listLimitDefault : Number(query.limit)
+    const after = query.cursor === undefined ? null : readPosition(cursors.open(list, query.cursor, '/query/cursor'))
+    const filter = readFilter(query)
+    const nameToken = filter.prefix === undefined ? undefined : await names.tokenOf(db, partnerId, filter.prefix)
+    if (filter.prefix !== undefined && nameToken === undefined) return { data: [], nextCursor: null, hasMore: false }
+    const rows = await store.list(db, partnerId, { ...filter.columns, nameToken }, after, limit + 1)
+    const data = rows.slice(0, limit)
+    const hasMore = rows.length > limit
+    const last = data.at(-1)
+    const nextCursor = hasMore && last ? cursors.write(list, writePosition(last, isByChange)) : null
+    return { data, nextCursor, hasMore }
+  }
+}
+
+function readFilter(query: CustomerList) {
+  const { email, partnerCustomerIdentifier, serviceId, customerType } = query
+  const timeOf = (text: string | undefined) => (text === undefined ? undefined : readTime(text))
+  const columns = {
+    email,
+    partnerCustomerIdentifier,
+    serviceId,
+    customerType,
+    createdFrom: timeOf(query.createdFrom),
+    createdTo: timeOf(query.createdTo),
+    updatedSince: timeOf(query.updatedSince),
+  }
+  return { columns, prefix: query.namePrefix === undefined ? undefined : readPrefix(query.namePrefix) }
+}
+
+function readPrefix(text: string): string {
+  const prefix = searchedPrefix(text)
+  if (prefix !== undefined) return prefix
+  throw refuseField({
+    pointer: '/query/namePrefix',
+    code: 'out_of_range',
+    message: `must have at least ${prefixCharsMin} letters or digits`,
+  })
+}
+
+/** The time of the last change moves, so that a position among changes contains it: a row that moves shifts no other. */
+const writePosition = ({ id, updatedAt }: store.CustomerRow, isByChange: boolean) =>
+  isByChange ? `${id} ${updatedAt.toISOString()}` : id
+
+function readPosition(position: string): store.ListPosition {
+  const [id = '', updatedAt] = position.split(' ')
+  return { id, updatedAt: updatedAt === undefined ? null : new Date(updatedAt) }
+}

@@ -1,0 +1,40 @@
+/** Runs the code of the guide on customers unchanged. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { after, before, test } from 'node:test'
+import { verificationCodes } from '@partner-payments/wire'
+import { startTestService } from '../support/service.ts'
+import { programOf } from './extract.ts'
+import { assertLine, runTypeScript } from './run.ts'
+
+const guide = new URL('../../docs/guides/customers.md', import.meta.url)
+
+let service: Awaited<ReturnType<typeof startTestService>>
+before(async () => {
+  service = await startTestService()
+})
+after(() => service?.dispose())
+
+test('the code of the guide runs, finds, follows, verifies, corrects and explains a customer', async () => {
+  const { text, blocks } = programOf(guide, 'ts')
+  assert.equal(blocks, 8)
+  const lines = await runTypeScript(service, text)
+  assertLine(lines, /^muller ost: true$/)
+  assertLine(lines, /^MASCHINEN: true$/)
+  assertLine(lines, /^aschinen: false$/)
+  assertLine(lines, /^changed: true$/)
+  assertLine(lines, /^Business Invalid$/)
+  assertLine(lines, /^ {2}lei Invalid lei_check_digits$/)
+  assertLine(lines, /^ {2}mobilePhone Invalid phone_not_international$/)
+  assertLine(lines, /^ {2}uboLastName1 Missing owner_incomplete$/)
+  assertLine(lines, /^ {2}taxId Missing field_required$/)
+  assertLine(lines, /^now Complete$/)
+  assertLine(lines, /^2 Updated by true: kyc\.lei 529900T8BM49AURSDO56 -> 529900T8BM49AURSDO55$/)
+  assertLine(lines, /^1 Created by true: kyc\.lei - -> 529900T8BM49AURSDO56$/)
+  assertLine(lines, /^400 validation_failed \/query\/namePrefix$/)
+})
+
+test('the guide explains every code of the verification', () => {
+  const rows = [...readFileSync(guide, 'utf8').matchAll(/^\| `([a-z_]+)` \|/gm)].map(([, code]) => code)
+  assert.deepEqual(rows, Object.keys(verificationCodes))
+})

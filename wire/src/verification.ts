@@ -1,0 +1,51 @@
+/** The verification of a customer's KYC by rules: a state for each field, and a code that says how to correct it. Extension. */
+import { CalendarDate, Type, Uuid, closed, described, oneOf, optional } from './shapes.ts'
+
+/** What is wrong, and what to do. */
+export const verificationCodes = {
+  field_required: 'A customer of this type needs the field. Ask the customer for it.',
+  lei_format: 'An LEI has 18 letters or digits and 2 check digits (ISO 17442). Copy it from the register.',
+  lei_check_digits: 'The check digits of the LEI do not fit the rest. Compare each character with the register.',
+  phone_not_international: 'The number has no country. Give it in E.164 form: `+`, country code, number.',
+  phone_invalid: 'No such number exists in the numbering plan of its country. Ask the customer for it again.',
+  phone_not_mobile: 'The number is a fixed line. Ask the customer for a mobile number.',
+  website_invalid: 'The website is not an `http` or `https` URL with a domain name. Copy it from the browser.',
+  tax_id_format: 'The number does not have a form of the country. Compare it with a tax document.',
+  tax_id_check_digits: 'The check digits of the number do not fit the rest. Compare it with a tax document.',
+  date_in_future: 'The date is in the future. Compare it with the document.',
+  age_impossible: 'The person would be older than 120 years. Compare the date with the identity document.',
+  under_age: 'The person is younger than 18 years. The customer cannot be accepted.',
+  incorporated_before_birth: 'The business of the person was founded before the person was born. Compare both dates.',
+  owner_incomplete: 'An owner has a first name and a last name. Give the other one.',
+  owner_gap: 'Owners are numbered without gaps. Move the owner to the first free number.',
+  owner_duplicate: 'Two owners have the same names. Remove one, or give their names in full.',
+} as const
+export type VerificationCode = keyof typeof verificationCodes
+const codes = Object.keys(verificationCodes) as [VerificationCode, ...VerificationCode[]]
+
+export const fieldStates = ['Valid', 'Unchecked', 'Invalid', 'Missing'] as const
+export type FieldState = (typeof fieldStates)[number]
+export const verificationStates = ['Complete', 'Incomplete', 'Invalid'] as const
+export type VerificationState = (typeof verificationStates)[number]
+
+const VerifiedField = closed({
+  field: described(Type.String(), 'Name of the KYC field.', { examples: ['lei'] }),
+  state: described(
+    oneOf(fieldStates),
+    '`Valid`: a rule has checked the value. `Unchecked`: the value is given and no rule is known for it. `Invalid`: a rule ' +
+      'refuses it. `Missing`: a customer of this type needs the field.',
+  ),
+  code: described(optional(oneOf(codes)), 'Why the field is `Invalid` or `Missing`. Absent otherwise.'),
+  remediation: described(optional(Type.String()), 'What is wrong, and what to do. Present if `code` is.'),
+})
+
+export const CustomerVerification = closed({
+  guid: described(Uuid, 'Identifies the customer.'),
+  customerType: described(oneOf(['Individual', 'Business', 'SoleTrader']), 'The type, which decides what is needed.'),
+  state: described(
+    oneOf(verificationStates),
+    '`Invalid`: a field is invalid. `Incomplete`: none is invalid and one is missing. `Complete`: neither.',
+  ),
+  checkedOn: described(CalendarDate, 'Day of the check, in UTC. Ages are of this day.'),
+  fields: described(Type.Array(VerifiedField), 'The fields that are given or missing, in the order of the KYC object.'),
+})
