@@ -43,6 +43,7 @@ const names: Partial<Readonly<Record<OperationId, string>>> = {
   simulateCredit: 'createCredit',
   reverseSimulatedCredit: 'reverseCredit',
   simulateEvent: 'sendEvent',
+  listRelatedTransactions: 'listRelated',
 }
 
 function nameOf(id: OperationId, tag: Tag): string {

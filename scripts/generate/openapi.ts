@@ -40,7 +40,7 @@ function parameter({ where, example }: Place, name: string, schema: Schema) {
   }
 }
 
-function parametersOf(id: OperationId, { params = {}, query, path, idempotency, content }: Operation) {
+function parametersOf(id: OperationId, { params = {}, query, path, idempotency, content, streamed }: Operation) {
   const target = recorded.operations[id]?.request.target
   const examples = target === undefined ? {} : pathExamples(path, target)
   const range = { name: 'Range', in: 'header', required: false, schema: { type: 'string' }, example: 'bytes=0-65535' }
@@ -50,7 +50,9 @@ function parametersOf(id: OperationId, { params = {}, query, path, idempotency, 
       parameter({ where: 'path', example: examples[name] }, name, schema as unknown as Schema),
     ),
     ...Object.entries(fields).map(([name, schema]) => parameter({ where: 'query' }, name, schema)),
-    ...(content === undefined ? [] : [{ ...range, description: 'One range of bytes (RFC 9110, section 14).' }]),
+    ...(content === undefined || streamed
+      ? []
+      : [{ ...range, description: 'One range of bytes (RFC 9110, section 14).' }]),
     ...(idempotency === undefined ? [] : [ref('parameters', 'IdempotencyKey')]),
   ]
 }
@@ -61,14 +63,14 @@ function successOf(id: OperationId, operation: Operation) {
     ...(operation.idempotency !== undefined && { 'Idempotent-Replayed': ref('headers', 'IdempotentReplayed') }),
     ...(id === 'createFiatPayout' && { Location: ref('headers', 'Location') }),
   }
-  if (operation.content !== undefined) return contentOf(operation.content, headers)
+  if (operation.content !== undefined) return contentOf(operation, operation.content, headers)
   if (operation.response === undefined) return { 204: { description: 'Success, without a body.', headers } }
   const schema = place(operation.response as unknown as Schema)
   return { 200: { description: 'Success.', headers, content: json(schema, recorded.operations[id]?.response.body) } }
 }
 
 /** A file of one of several media types, whole or in part. */
-function contentOf(mediaTypes: readonly string[], headers: Record<string, unknown>) {
+function contentOf({ streamed }: Operation, mediaTypes: readonly string[], headers: Record<string, unknown>) {
   const answer = (text: string, more: readonly string[]) => ({
     description: text,
     headers: {
@@ -77,6 +79,7 @@ function contentOf(mediaTypes: readonly string[], headers: Record<string, unknow
     },
     content: Object.fromEntries(mediaTypes.map((type) => [type, { schema: { type: 'string', format: 'binary' } }])),
   })
+  if (streamed) return { 200: answer('A stream.', ['Content-Disposition']) }
   const always = ['ETag', 'Accept-Ranges', 'Content-Disposition', 'Repr-Digest']
   return { 200: answer('The whole file.', always), 206: answer('A range of the file.', [...always, 'Content-Range']) }
 }

@@ -3,6 +3,7 @@
  * is no registry and no global state.
  */
 import { type Access, sealedApiSecrets } from './access/index.ts'
+import { auditedHandlers, createChainStep, sealedAuditKeys } from './audit/index.ts'
 import { createCheckoutSite } from './pages/index.ts'
 import type { Config } from './config.ts'
 import { gatewayLimits, publicUrlOf } from './derived.ts'
@@ -105,6 +106,8 @@ const bulkIdleMs = 250
 /** A bulk that is made in one transaction holds up no other. */
 const bulkWorkers = ['payouts.bulk.1', 'payouts.bulk.2'] as const
 const checkpointIdleMs = 10 * secondMs
+const auditIdleMs = 10 * secondMs
+const auditStepsPerHead = 5
 
 const createHandlers = (modules: Modules): AllHandlers => ({
   ...accountsRoutes(modules.accounts, modules.idempotency),
@@ -116,7 +119,7 @@ const createHandlers = (modules: Modules): AllHandlers => ({
   ...reportsRoutes(modules.reports, modules.idempotency),
   ...simulationsRoutes(modules.simulations, modules.idempotency),
   ...transactionsRoutes(modules.transactions),
-  ...usersRoutes(modules.users, modules.idempotency),
+  ...usersRoutes(modules.users, modules.audit, modules.idempotency),
   ...walletsRoutes(modules.wallets, modules.idempotency),
   ...webhooksRoutes(modules.webhooks, modules.testDeliveries, modules.idempotency),
 })
@@ -133,6 +136,7 @@ const sealedColumns = [
   sealedChainKeys,
   sealedTravelRules,
   sealedHits,
+  sealedAuditKeys,
 ] as const
 
 export function compose(given: ServiceDeps): Service {
@@ -223,6 +227,10 @@ function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[]
   const idleMs = config.WORKER_IDLE_MS
   // Answers 0, so that the loop pauses: a table that is being analysed is still there at the next look.
   const analyse = () => analyseWhatHasGrown(db, log).then(() => 0)
+  const clockDifferenceMsMax = config.REPORT_CLOCK_DIFFERENCE_MS
+  const headPeriodMs = config.AUDIT_HEAD_PERIOD_MS
+  const chained = { partnerIds: access.partnerIds, clockDifferenceMsMax, headPeriodMs }
+  const auditStep = createChainStep({ ...modules, ...deps, ...chained })
   const { checkpointStep } = createCheckpoints({ db, log, partnerIds: access.partnerIds })
   return [
     ...(observability
@@ -264,6 +272,12 @@ function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[]
     startLoop({ name: 'webhooks.recover', idleMs, log, step: webhooks.recoverStep }),
     startLoop({ name: 'customers.names', idleMs: sweepIdleMs, log, step: modules.customers.indexNamesStep }),
     startLoop({ name: 'access.nonces', idleMs: sweepIdleMs, log, step: access.sweepNonces }),
+    startLoop({
+      name: 'audit.chain',
+      idleMs: Math.min(auditIdleMs, headPeriodMs / auditStepsPerHead),
+      log,
+      step: auditStep,
+    }),
     startLoop({ name: 'ledger.checkpoints', idleMs: checkpointIdleMs, log, step: checkpointStep }),
     startLoop({ name: 'postgres.statistics', idleMs: growthIdleMs, log, step: analyse }),
   ]
@@ -274,7 +288,7 @@ async function composeGateway(deps: ServiceDeps, modules: Modules, form: Gateway
   const { access, checkout } = modules
   if (form !== 'gateway') await modules.rates.prepare()
   const common = {
-    handlers: createHandlers(modules),
+    handlers: auditedHandlers(createHandlers(modules), modules.audit),
     downloads: { open: modules.reports.contentOfLink },
     site: await createCheckoutSite({ checkout, clock, sandbox: config.MODE === 'sandbox' }),
     internalKey: deriveKey(config.MASTER_KEY[0], 'internal'),

@@ -8,6 +8,7 @@ import { cellSettings, type Issuer, issuersOf } from './cells.ts'
 import { deliverySettings } from './delivery/index.ts'
 import { gatewaySettings } from './gateway/index.ts'
 import {
+  dayMs,
   coresMax,
   integer,
   masterKeyBytes,
@@ -106,6 +107,11 @@ const processSettings = {
     description:
       'A report waits so many milliseconds longer than the transactions of its period: the difference between the clocks of the processes and the database',
     read: (value, mode) => integer(0, reportClockDifferenceMsMax, mode === 'sandbox' ? 1_000 : 30_000)(value),
+  },
+  AUDIT_HEAD_PERIOD_MS: {
+    default: '86400000; 5000 in a sandbox',
+    description: 'A signed head of the audit log is over the records of so many milliseconds: a day',
+    read: (value, mode) => integer(1_000, dayMs, mode === 'sandbox' ? 5_000 : dayMs)(value),
   },
 } as const satisfies Settings
 

@@ -1,5 +1,6 @@
 /** Everything below the gateway and the workers: ledger, connectors, modules, webhook engine. `compose.ts` and tests use it. */
 import { createAccess, type Access } from './access/index.ts'
+import { createAudit } from './audit/index.ts'
 import { type Config, usedIsoBanks } from './config.ts'
 import { composeDecisions } from './decisions.ts'
 import { checkoutSettings, invitationSettings, signing, usesSandboxBank, webhookSettings } from './derived.ts'
@@ -73,6 +74,7 @@ function composeCore({ config, db, clock, log, wakeDelivery = () => undefined }:
   const eventOutbox = createEventOutbox({ wake: wakeDelivery })
   const screening = createScreening({ db, clock, sealer })
   const customers = createCustomers({ db, clock, sealer, cursors, log, screening })
+  const audit = createAudit({ db, clock, cursors })
   return {
     sealer,
     cursors,
@@ -81,12 +83,15 @@ function composeCore({ config, db, clock, log, wakeDelivery = () => undefined }:
     eventOutbox,
     customers,
     screening,
+    audit,
     cases: createCases({ db, clock, log, ledger, addOperator: access.addOperator }),
     idempotency: createIdempotency({ db, clock, sealer }),
     mailQueue: createMailQueue({ clock, sealer }),
-    transactions: createTransactions({ db, clock, cursors, eventOutbox, customers }),
+    transactions: createTransactions({ db, clock, cursors, eventOutbox, customers, audit, ...clocks(config) }),
   }
 }
+/** Half a minute in production: NTP keeps clocks within a second. */
+const clocks = ({ REPORT_CLOCK_DIFFERENCE_MS }: Config) => ({ clockDifferenceMsMax: REPORT_CLOCK_DIFFERENCE_MS })
 type Core = ReturnType<typeof composeCore>
 
 /** The team of a partner, and its webhooks. */

@@ -163,6 +163,11 @@ test('200 to each filter of the transactions, and 400 to invalid values', async 
     `status=${textAt(mine, 'status')}`,
     'category=Withdrawal',
     `createdFrom=${textAt(mine, 'createdAt')}`,
+    `type=${textAt(mine, 'type')}`,
+    `rail=${textAt(mine, 'rail')}`,
+    `currency=EUR&amountMin=${String(mine.amount)}&amountMax=${String(mine.amount)}`,
+    `endToEndId=${textAt(mine, 'endToEndId')}`,
+    `referencePrefix=${encodeURIComponent(world.reference.slice(0, 8))}`,
   ]
   const found = async (query: string) => (await listAll(client, '/v1/transactions', `&${query}`)).map(identityOf)
   for (const query of hits) assert.ok((await found(query)).includes(world.reference), query)
@@ -172,15 +177,49 @@ test('200 to each filter of the transactions, and 400 to invalid values', async 
     `idempotencyKey=${randomUUID()}`,
     'category=Conversion',
     'status=Expired',
+    'type=Conversion',
+    'rail=Swift&type=Conversion',
+    'currency=JPY',
+    'currency=EUR&amountMin=9999999',
+    `endToEndId=${randomUUID().slice(0, 30)}`,
+    `referencePrefix=${randomUUID()}`,
     'createdTo=2001-01-01T00:00:00.000Z',
     'createdFrom=2999-01-01T00:00:00.000Z',
   ]
   for (const query of misses) assert.deepEqual(await found(query), [], query)
-  for (const query of ['status=Nope', 'category=deposit', 'customerId=x', 'beneficiaryId=x', 'createdFrom=yesterday'])
+  for (const query of [
+    'status=Nope',
+    'category=deposit',
+    'customerId=x',
+    'beneficiaryId=x',
+    'createdFrom=yesterday',
+    'type=Gift',
+    'rail=sepa',
+    'currency=euro',
+    'amountMin=1e3&currency=EUR',
+    'amountMax=-1&currency=EUR',
+    'amountMin=1.005&currency=EUR',
+    `endToEndId=${'e'.repeat(36)}`,
+    `referencePrefix=${'r'.repeat(141)}`,
+    'updatedSince=now',
+  ])
     assertProblem(await client.get(`/v1/transactions?${query}`), {
       status: 400,
       pointer: `/query/${query.split('=')[0]}`,
     })
+})
+
+test('400 with /query/currency when an amount has no currency', async () => {
+  for (const query of ['amountMin=1', 'amountMax=1'])
+    assertProblem(await client.get(`/v1/transactions?${query}`), { status: 400, pointer: '/query/currency' })
+})
+
+test('200 to a list of changes: a cursor on every page, and 400 when the cursor is of another list', async () => {
+  const page = success(await client.get('/v1/transactions?updatedSince=2999-01-01T00:00:00.000Z'))
+  assert.deepEqual([page.data, page.hasMore], [[], false])
+  const cursor = encodeURIComponent(textAt(page, 'nextCursor'))
+  success(await client.get(`/v1/transactions?updatedSince=2999-01-01T00:00:00.000Z&cursor=${cursor}`))
+  assertProblem(await client.get(`/v1/transactions?cursor=${cursor}`), { status: 400, pointer: '/query/cursor' })
 })
 
 test('200 to each filter of the payouts, and 400 to invalid values', async () => {

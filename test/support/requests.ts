@@ -142,6 +142,12 @@ const valid: Readonly<Record<OperationId, (world: World) => ValidRequest>> = {
   listAccounts: () => at('/v1/accounts'),
   listTransactions: () => at('/v1/transactions'),
   getTransaction: (world) => at(`/v1/transactions/${world.reference}`),
+  exportTransactions: () => at('/v1/exports/transactions'),
+  listAuditRecords: () => at('/v1/audit'),
+  listAuditHeads: () => at('/v1/audit/heads'),
+  getTransactionProof: (world) => at(`/v1/transactions/${world.reference}/proof`),
+  listRelatedTransactions: (world) => at(`/v1/transactions/${world.reference}/related`),
+  getTransactionTimeline: (world) => at(`/v1/transactions/${world.reference}/timeline`),
   listEventTypes: () => at('/v1/webhooks/event-types'),
   createSubscription: () =>
     at('/v1/webhooks', {

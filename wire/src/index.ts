@@ -9,6 +9,7 @@ export * as payouts from './payouts.ts'
 export * as reports from './reports.ts'
 export * as simulations from './simulations.ts'
 export * as transactions from './transactions.ts'
+export * from './audit-proof.ts'
 export * as users from './users.ts'
 export * as wallets from './wallets.ts'
 export * as webhooks from './webhooks.ts'
@@ -39,7 +40,9 @@ export type {
   Rail,
   TimelineStep,
   TransactionCategory,
+  TimelineActor,
   TransactionDirection,
+  TransactionRelation,
   TransactionMethod,
   TransactionStatus,
   TransactionType,

@@ -85,6 +85,10 @@ export const Amount = Type.Refine(
   () => 'must be a JSON number, for example 12.50',
 )
 
+/** An amount in a query, where every value is a text. So many digits that every stored amount is among them. */
+const amountTextPattern = '^(?:0|[1-9]\\d{0,11})(?:\\.\\d{1,6})?$'
+export const AmountText = Type.String({ pattern: amountTextPattern, examples: ['12.50'] })
+
 /**
  * The amount of a payment in a request. The bounds document what the money rules of the service check; the keywords have
  * no effect on validation, because an amount is not a binary number there.
@@ -147,6 +151,7 @@ export const patternMeanings: Readonly<Record<string, Meaning>> = {
   },
   [calendarDatePattern]: { is: 'a date YYYY-MM-DD', example: '1990-12-31' },
   [countryCodePattern]: { is: 'an ISO 3166-1 alpha-2 country code in upper case', example: 'DE' },
+  [amountTextPattern]: { is: 'a decimal number without sign or exponent', example: '12.50' },
   [currencyPattern]: { is: 'a currency code in upper case', example: 'EUR' },
   [emailPattern]: { is: 'an email address', example: 'name@example.com' },
   [singleLinePattern]: { is: 'one line of text without control characters' },

@@ -1,6 +1,7 @@
 /** Transactions: deposits, withdrawals and conversions. Get is documented; list is an extension. */
 import {
   Amount,
+  AmountText,
   Bic,
   Currency,
   CustomerRef,
@@ -11,10 +12,14 @@ import {
   Uuid,
   closed,
   described,
+  nullable,
   oneOf,
   optional,
   page,
   pageQuery,
+  referenceCharsMax,
+  singleLine,
+  text,
   timeInput,
 } from './shapes.ts'
 
@@ -48,6 +53,9 @@ export const errorKeys = [
   'RecipientBlocked',
 ] as const
 export const rails = ['Sepa', 'Swift', 'Wallet'] as const
+/** ISO 20022, Max35Text. */
+const endToEndIdCharsMax = 35
+const cursorCharsMax = 512
 /** Contract page, Silences: the steps of a timeline. */
 export const timelineSteps = [
   'Created',
@@ -65,6 +73,13 @@ export const timelineSteps = [
   'Cancelled',
   'Expired',
 ] as const
+
+/** Who may cause a step. */
+export const timelineActors = ['Partner', 'Service', 'Bank', 'Time', 'Operator'] as const
+export type TimelineActor = (typeof timelineActors)[number]
+/** What one transaction of a payment is to another. */
+export const transactionRelations = ['Original', 'Return', 'Refund', 'Reversal'] as const
+export type TransactionRelation = (typeof transactionRelations)[number]
 
 export type TransactionCategory = (typeof transactionCategories)[number]
 export type TransactionDirection = (typeof transactionDirections)[number]
@@ -163,7 +178,85 @@ export const Transaction = closed({
   partnerUser: described(optional(PartnerUser), 'The user or service account that requested the transaction.'),
   timeline: described(Type.Array(TimelineEntry), 'Every step of the transaction, oldest first.'),
 })
-export const TransactionPage = page(Transaction)
+export const TransactionPage = closed({
+  ...page(Transaction).properties,
+  data: described(Type.Array(Transaction), 'The transactions of the page, in the order of the list.'),
+  nextCursor: described(
+    nullable(Type.String()),
+    'Opaque. Pass the value as `cursor` to get the next page. Null on the last page. With `updatedSince` it is never ' +
+      'null: the last one continues the list later.',
+  ),
+})
+
+export const TransactionExportQuery = closed({
+  after: described(
+    optional(text(cursorCharsMax)),
+    'The `cursor` of the last line that you have, or the `nextCursor` of a list with `updatedSince`.',
+  ),
+  updatedSince: optional(timeInput('Begins with changes at or after this time. Without it the stream has everything')),
+})
+
+const RelatedTransaction = closed({
+  relation: described(
+    oneOf(transactionRelations),
+    '`Original`: the payment whose money the others move back. `Return`: a bank sent the money of a payout back. ' +
+      '`Refund`: the money of a deposit was given back to its payer. `Reversal`: a bank cancelled its credit.',
+  ),
+  reference: described(Type.String(), 'The `reference` of the other transaction.'),
+  type: described(oneOf(transactionTypes), 'Its `type`.'),
+  direction: described(oneOf(transactionDirections), 'Its `direction`.'),
+  amount: described(Amount, 'Its amount in major units of `currency`. A return may be of a part.'),
+  currency: described(Currency, 'Currency of `amount`: ISO 4217 alpha-3, or a token code.'),
+  status: described(oneOf(transactionStatuses), 'Its `status`.'),
+  createdAt: described(Timestamp, 'Time of its creation.'),
+})
+export const RelatedTransactions = closed({
+  reference: described(Type.String(), 'The `reference` of the transaction.'),
+  data: described(Type.Array(RelatedTransaction), 'The other transactions of the same payment, the oldest first.'),
+  fx: described(
+    optional(
+      closed({
+        quoteId: described(Uuid, 'The quote that the transaction accepted.'),
+        userAmount: described(Amount, 'The other side of the exchange, in major units of `userCurrency`.'),
+        userCurrency: described(Currency, 'Currency of `userAmount`.'),
+      }),
+    ),
+    'The exchange of the transaction. Absent without one.',
+  ),
+})
+
+export const TransactionTimeline = closed({
+  reference: described(Type.String(), 'The `reference` of the transaction.'),
+  status: described(oneOf(transactionStatuses), 'Status of the transaction now.'),
+  data: described(
+    Type.Array(
+      closed({
+        sequence: described(Type.Integer({ minimum: 1 }), 'Place of the step, from 1 without gaps. It never changes.'),
+        step: described(oneOf(timelineSteps), 'What happened.'),
+        status: described(oneOf(transactionStatuses), 'Status of the transaction after the step.'),
+        createdAt: described(Timestamp, 'Time of the step.'),
+        actor: described(
+          optional(oneOf(timelineActors)),
+          'Who caused the step. `Service`: its worker. `Time`: a deadline has passed. `Operator`: a person who works for ' +
+            'the operator of the service. Absent for steps that were recorded before actors were.',
+        ),
+        reason: described(
+          optional(
+            closed({
+              code: described(Type.String(), "The bank's code of ISO 20022, such as `AC04`, as it sent it."),
+              text: described(Type.String(), 'What the code means.'),
+            }),
+          ),
+          'Why the bank caused the step. Absent if it gave no code.',
+        ),
+      }),
+    ),
+    'Every step, the oldest first.',
+  ),
+})
+
+const referencePrefixText = 'Only references that begin with this text. Case matters.'
+const amountText = 'in major units of `currency`, which is required with it.'
 export const TransactionQuery = closed({
   ...pageQuery,
   status: described(optional(oneOf(transactionStatuses)), 'Only transactions with this status.'),
@@ -171,6 +264,17 @@ export const TransactionQuery = closed({
   customerId: described(optional(CustomerRef), 'Only transactions of this customer: its `guid` or its `serviceId`.'),
   beneficiaryId: described(optional(Uuid), 'Only payouts to this beneficiary.'),
   idempotencyKey: described(optional(IdempotencyKey), 'Only the transaction with this idempotency key.'),
+  type: described(optional(oneOf(transactionTypes)), 'Only transactions of this type.'),
+  rail: described(optional(oneOf(rails)), 'Only transactions on this rail.'),
+  currency: described(optional(Currency), 'Only transactions whose `amount` is in this currency.'),
+  amountMin: described(optional(AmountText), `Only transactions of at least this amount, ${amountText}`),
+  amountMax: described(optional(AmountText), `Only transactions of at most this amount, ${amountText}`),
+  endToEndId: described(
+    optional(singleLine(endToEndIdCharsMax)),
+    'Only transactions with this end-to-end identifier. 1 to 35 characters.',
+  ),
+  referencePrefix: described(optional(singleLine(referenceCharsMax)), referencePrefixText),
+  updatedSince: optional(timeInput('Only transactions that changed at or after this time, the oldest change first')),
   createdFrom: optional(timeInput('Only transactions created at or after this time')),
   createdTo: optional(timeInput('Only transactions created before this time')),
 })

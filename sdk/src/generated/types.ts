@@ -688,6 +688,39 @@ export type RecoveryStart = {
   readonly until?: string | undefined
 }
 
+export type RelatedTransactions = {
+  /** The `reference` of the transaction. */
+  readonly reference: string
+  /** The other transactions of the same payment, the oldest first. */
+  readonly data: readonly ({
+    /** `Original`: the payment whose money the others move back. `Return`: a bank sent the money of a payout back. `Refund`: the money of a deposit was given back to its payer. `Reversal`: a bank cancelled its credit. */
+    readonly relation: 'Original' | 'Return' | 'Refund' | 'Reversal'
+    /** The `reference` of the other transaction. */
+    readonly reference: string
+    /** Its `type`. */
+    readonly type: 'NotDefined' | 'PartnerCustomerDeposit' | 'PartnerCustomerWithdraw' | 'PartnerDeposit' | 'PartnerWithdraw' | 'PartnerCustomerRefund' | 'TokenTransferOut' | 'TokenTransferIn' | 'CustomerDeposit' | 'CustomerWithdraw' | 'CustomerRefund' | 'Conversion'
+    /** Its `direction`. */
+    readonly direction: 'Internal' | 'Inward' | 'Outward'
+    /** Its amount in major units of `currency`. A return may be of a part. */
+    readonly amount: Amount
+    /** Currency of `amount`: ISO 4217 alpha-3, or a token code. */
+    readonly currency: string
+    /** Its `status`. */
+    readonly status: 'Pending' | 'Completed' | 'Unsuccessful' | 'Cancelled' | 'Expired'
+    /** Time of its creation. */
+    readonly createdAt: string
+  })[]
+  /** The exchange of the transaction. Absent without one. */
+  readonly fx?: {
+    /** The quote that the transaction accepted. */
+    readonly quoteId: string
+    /** The other side of the exchange, in major units of `userCurrency`. */
+    readonly userAmount: Amount
+    /** Currency of `userAmount`. */
+    readonly userCurrency: string
+  }
+}
+
 export type SecretRotate = {
   /** Seconds for which earlier keys continue to sign, 0 to 604800. Default: 86400. Use 0 if a secret has leaked. */
   readonly overlapSeconds?: number | undefined
@@ -1129,12 +1162,39 @@ export type Transaction = {
 }
 
 export type TransactionPage = {
-  /** The items of the page, newest first. */
+  /** The transactions of the page, in the order of the list. */
   readonly data: readonly Transaction[]
-  /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+  /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. With `updatedSince` it is never null: the last one continues the list later. */
   readonly nextCursor: string | null
   /** True if there is another page. */
   readonly hasMore: boolean
+}
+
+export type TransactionTimeline = {
+  /** The `reference` of the transaction. */
+  readonly reference: string
+  /** Status of the transaction now. */
+  readonly status: 'Pending' | 'Completed' | 'Unsuccessful' | 'Cancelled' | 'Expired'
+  /** Every step, the oldest first. */
+  readonly data: readonly ({
+    /** Place of the step, from 1 without gaps. It never changes. */
+    readonly sequence: number
+    /** What happened. */
+    readonly step: 'Created' | 'Initiated' | 'Submitted' | 'Screening' | 'Approval' | 'Reserved' | 'Accepted' | 'Sent' | 'Settled' | 'Credited' | 'Returned' | 'Failed' | 'Cancelled' | 'Expired'
+    /** Status of the transaction after the step. */
+    readonly status: 'Pending' | 'Completed' | 'Unsuccessful' | 'Cancelled' | 'Expired'
+    /** Time of the step. */
+    readonly createdAt: string
+    /** Who caused the step. `Service`: its worker. `Time`: a deadline has passed. `Operator`: a person who works for the operator of the service. Absent for steps that were recorded before actors were. */
+    readonly actor?: 'Partner' | 'Service' | 'Bank' | 'Time' | 'Operator'
+    /** Why the bank caused the step. Absent if it gave no code. */
+    readonly reason?: {
+      /** The bank's code of ISO 20022, such as `AC04`, as it sent it. */
+      readonly code: string
+      /** What the code means. */
+      readonly text: string
+    }
+  })[]
 }
 
 /** Fires when a deposit is created for a customer and awaits payment. */
@@ -1774,10 +1834,33 @@ export type ListTransactionsQuery = {
   readonly beneficiaryId?: string | undefined
   /** Only the transaction with this idempotency key. */
   readonly idempotencyKey?: string | undefined
+  /** Only transactions of this type. */
+  readonly type?: 'NotDefined' | 'PartnerCustomerDeposit' | 'PartnerCustomerWithdraw' | 'PartnerDeposit' | 'PartnerWithdraw' | 'PartnerCustomerRefund' | 'TokenTransferOut' | 'TokenTransferIn' | 'CustomerDeposit' | 'CustomerWithdraw' | 'CustomerRefund' | 'Conversion' | undefined
+  /** Only transactions on this rail. */
+  readonly rail?: 'Sepa' | 'Swift' | 'Wallet' | undefined
+  /** Only transactions whose `amount` is in this currency. */
+  readonly currency?: string | undefined
+  /** Only transactions of at least this amount, in major units of `currency`, which is required with it. */
+  readonly amountMin?: string | undefined
+  /** Only transactions of at most this amount, in major units of `currency`, which is required with it. */
+  readonly amountMax?: string | undefined
+  /** Only transactions with this end-to-end identifier. 1 to 35 characters. */
+  readonly endToEndId?: string | undefined
+  /** Only references that begin with this text. Case matters. */
+  readonly referencePrefix?: string | undefined
+  /** Only transactions that changed at or after this time, the oldest change first. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  readonly updatedSince?: string | undefined
   /** Only transactions created at or after this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
   readonly createdFrom?: string | undefined
   /** Only transactions created before this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
   readonly createdTo?: string | undefined
+}
+
+export type ExportTransactionsQuery = {
+  /** The `cursor` of the last line that you have, or the `nextCursor` of a list with `updatedSince`. */
+  readonly after?: string | undefined
+  /** Begins with changes at or after this time. Without it the stream has everything. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  readonly updatedSince?: string | undefined
 }
 
 export type ListInvitationsQuery = {
@@ -1787,6 +1870,24 @@ export type ListInvitationsQuery = {
   readonly cursor?: string | undefined
   /** Only invitations with this status. */
   readonly status?: 'Pending' | 'Accepted' | 'Expired' | 'Revoked' | undefined
+}
+
+export type ListAuditRecordsQuery = {
+  /** Items per page, 1 to 100. Default: 25. */
+  readonly limit?: number | string | undefined
+  /** The `nextCursor` of the previous page. Omit it for the first page. */
+  readonly cursor?: string | undefined
+  /** Only records made at or after this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  readonly createdFrom?: string | undefined
+  /** Only records made before this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  readonly createdTo?: string | undefined
+}
+
+export type ListAuditHeadsQuery = {
+  /** Items per page, 1 to 100. Default: 25. */
+  readonly limit?: number | string | undefined
+  /** The `nextCursor` of the previous page. Omit it for the first page. */
+  readonly cursor?: string | undefined
 }
 
 export type ListWalletsQuery = {
@@ -2482,12 +2583,94 @@ export type OperationResults = {
   readonly simulateChainBlocks: SimulatedBlocks
   readonly diagnoseSignature: SignatureDiagnosis
   readonly listTransactions: TransactionPage
+  readonly exportTransactions: ReadableStream<Uint8Array>
   readonly getTransaction: Transaction
+  readonly getTransactionProof: {
+    /** Your partner id. */
+    readonly partnerId: string
+    /** The `reference` of the transaction. */
+    readonly reference: string
+    /** The records of the transaction that are under a signed head, the oldest first. */
+    readonly records: readonly {
+      /** The record as it is hashed, a JSON object. */
+      readonly content: string
+      /** Place of the record in your audit log. */
+      readonly sequence: number
+      /** The hashes from the record to the root of the day (RFC 9162), hex. */
+      readonly path: readonly string[]
+      /** Place of its head in `heads`. */
+      readonly head: number
+    }[]
+    /** The signed heads of the days of the records. */
+    readonly heads: readonly {
+      /** The signed text, a JSON object: `version`, `partnerId`, `from`, `to`, `firstSequence`, `lastSequence`, `root`, `chain`, `previous`. */
+      readonly content: string
+      /** Ed25519 signature of `content`, Base64. */
+      readonly signature: string
+      /** The key that verifies `signature`, SPKI in DER, Base64. Keep it with your heads. */
+      readonly publicKey: string
+    }[]
+    /** Records of the transaction whose day has no signed head yet. */
+    readonly pending: number
+  }
+  readonly listRelatedTransactions: RelatedTransactions
+  readonly getTransactionTimeline: TransactionTimeline
   readonly createInvitations: Invitations
   readonly listInvitations: InvitationPage
   readonly getInvitation: Invitation
   readonly resendInvitation: Invitation
   readonly revokeInvitation: void
+  readonly listAuditRecords: {
+    /** The items of the page, newest first. */
+    readonly data: readonly {
+      /** Identifies the record. */
+      readonly id: string
+      /** Time of the record. */
+      readonly at: string
+      /** Who acted. */
+      readonly actor: {
+        /** `partner`: a service account. `worker`, `bank` and `time` cause steps of payments. `operator`: a person who works for the operator of the service. */
+        readonly kind: string
+        /** The service account. Absent for all others. */
+        readonly id?: string
+        /** Its name. */
+        readonly name?: string
+        /** The staff member of an impersonation session. */
+        readonly impersonatedBy?: string
+        /** IP address of the request. */
+        readonly ip?: string
+      }
+      /** What was done: `transaction.steps`, or the id of the operation that was requested, such as `getCustomer`. */
+      readonly action: string
+      /** What it was done to: the `reference` of a transaction, or the path parameters of the operation. */
+      readonly subject: { readonly [name: string]: unknown }
+      /** What more is recorded, such as the steps. */
+      readonly details?: { readonly [name: string]: unknown }
+      /** Why: the bank's code of ISO 20022. Absent if none was given. */
+      readonly reason?: string
+      /** The `X-Request-Id` of the request. Absent if no request caused it. */
+      readonly requestId?: string
+    }[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }
+  readonly listAuditHeads: {
+    /** The items of the page, newest first. */
+    readonly data: readonly {
+      /** The signed text, a JSON object: `version`, `partnerId`, `from`, `to`, `firstSequence`, `lastSequence`, `root`, `chain`, `previous`. */
+      readonly content: string
+      /** Ed25519 signature of `content`, Base64. */
+      readonly signature: string
+      /** The key that verifies `signature`, SPKI in DER, Base64. Keep it with your heads. */
+      readonly publicKey: string
+    }[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }
   readonly createWallet: {
     /** Identifies the wallet. */
     readonly id: string
@@ -4130,14 +4313,29 @@ export type Namespaces = {
     /**
      * List transactions.
      *
-     * Returns the partner's transactions, newest first. Filter by status, category, customer, beneficiary,
-     * idempotency key and creation time.
+     * Returns the partner's transactions, newest first. Every filter given must hold. Some filters set the order.
+     * `updatedSince`: the oldest change first. A change appears about half a minute after it was made, and none is
+     * ever skipped. The last `nextCursor` continues the list at any later time. A transaction that changes again
+     * appears again. `referencePrefix`: by reference. `amountMin` and `amountMax`: the largest amount first. With
+     * `createdFrom` or `createdTo`, these two list the newest first.
      *
      * `GET /v1/transactions`, permission `transactions:read`.
      */
     readonly list: (query?: ListTransactionsQuery, options?: CallOptions) => Promise<TransactionPage>
     /** Like `list`, and requests page after page. The default of `limit` is 100. */
     readonly listAll: (query?: ListTransactionsQuery, options?: CallOptions) => Pages<TransactionPage>
+    /**
+     * Retrieve changed transactions as a stream.
+     *
+     * Streams every transaction that has changed, the oldest change first, as one JSON object on each line:
+     * `{"cursor", "transaction"}`. Store the `cursor` of the last whole line. To resume a broken download, or to get
+     * what has changed since, send it as `after`. A transaction that changes again appears again. Changes appear
+     * about half a minute after they were made, and none is skipped. A partner may read two streams at once (429). A
+     * stream whose reader takes nothing for a minute is broken off.
+     *
+     * `GET /v1/exports/transactions`, permission `transactions:read`.
+     */
+    readonly export: (query?: ExportTransactionsQuery, options?: CallOptions) => Promise<ReadableStream<Uint8Array>>
     /**
      * Retrieve a transaction.
      *
@@ -4148,6 +4346,64 @@ export type Namespaces = {
      * Problem codes: not_found.
      */
     readonly get: (reference: string, options?: CallOptions) => Promise<Transaction>
+    /**
+     * Retrieve the audit proof of a transaction.
+     *
+     * Proves that the records of the transaction are in your audit log under heads that the service has signed. Save
+     * the answer and verify it offline with `npm run verify:proof -- FILE`. A head is signed when its day (UTC) is
+     * over. Until then the records are counted in `pending`.
+     *
+     * `GET /v1/transactions/{reference}/proof`, permission `transactions:read`.
+     * Problem codes: not_found.
+     */
+    readonly getProof: (reference: string, options?: CallOptions) => Promise<{
+    /** Your partner id. */
+    readonly partnerId: string
+    /** The `reference` of the transaction. */
+    readonly reference: string
+    /** The records of the transaction that are under a signed head, the oldest first. */
+    readonly records: readonly {
+      /** The record as it is hashed, a JSON object. */
+      readonly content: string
+      /** Place of the record in your audit log. */
+      readonly sequence: number
+      /** The hashes from the record to the root of the day (RFC 9162), hex. */
+      readonly path: readonly string[]
+      /** Place of its head in `heads`. */
+      readonly head: number
+    }[]
+    /** The signed heads of the days of the records. */
+    readonly heads: readonly {
+      /** The signed text, a JSON object: `version`, `partnerId`, `from`, `to`, `firstSequence`, `lastSequence`, `root`, `chain`, `previous`. */
+      readonly content: string
+      /** Ed25519 signature of `content`, Base64. */
+      readonly signature: string
+      /** The key that verifies `signature`, SPKI in DER, Base64. Keep it with your heads. */
+      readonly publicKey: string
+    }[]
+    /** Records of the transaction whose day has no signed head yet. */
+    readonly pending: number
+  }>
+    /**
+     * List related transactions.
+     *
+     * Returns the other transactions of the same payment with their relation to it, and the exchange. A return is a
+     * transaction of its own. The same transactions are related whichever of them you name.
+     *
+     * `GET /v1/transactions/{reference}/related`, permission `transactions:read`.
+     * Problem codes: not_found.
+     */
+    readonly listRelated: (reference: string, options?: CallOptions) => Promise<RelatedTransactions>
+    /**
+     * Retrieve the timeline of a transaction.
+     *
+     * Returns every step of a transaction with who caused it and the reason of the bank. Steps are only added, so
+     * that a step is identified by its `sequence`.
+     *
+     * `GET /v1/transactions/{reference}/timeline`, permission `transactions:read`.
+     * Problem codes: not_found.
+     */
+    readonly getTimeline: (reference: string, options?: CallOptions) => Promise<TransactionTimeline>
   }
   readonly users: {
     /**
@@ -4204,6 +4460,127 @@ export type Namespaces = {
      * Problem codes: not_found, invitation_not_pending.
      */
     readonly revokeInvitation: (invitationId: string, options?: CallOptions) => Promise<void>
+    /**
+     * List audit records.
+     *
+     * Returns who did what, newest first. Each step of a transaction has a record, committed with the step. Each
+     * other request that changes something has a record that was committed before it began. So has each read of a
+     * customer, of a report or of a stream.
+     *
+     * `GET /v1/audit`, permission `users:read`.
+     */
+    readonly listAuditRecords: (query?: ListAuditRecordsQuery, options?: CallOptions) => Promise<{
+    /** The items of the page, newest first. */
+    readonly data: readonly {
+      /** Identifies the record. */
+      readonly id: string
+      /** Time of the record. */
+      readonly at: string
+      /** Who acted. */
+      readonly actor: {
+        /** `partner`: a service account. `worker`, `bank` and `time` cause steps of payments. `operator`: a person who works for the operator of the service. */
+        readonly kind: string
+        /** The service account. Absent for all others. */
+        readonly id?: string
+        /** Its name. */
+        readonly name?: string
+        /** The staff member of an impersonation session. */
+        readonly impersonatedBy?: string
+        /** IP address of the request. */
+        readonly ip?: string
+      }
+      /** What was done: `transaction.steps`, or the id of the operation that was requested, such as `getCustomer`. */
+      readonly action: string
+      /** What it was done to: the `reference` of a transaction, or the path parameters of the operation. */
+      readonly subject: { readonly [name: string]: unknown }
+      /** What more is recorded, such as the steps. */
+      readonly details?: { readonly [name: string]: unknown }
+      /** Why: the bank's code of ISO 20022. Absent if none was given. */
+      readonly reason?: string
+      /** The `X-Request-Id` of the request. Absent if no request caused it. */
+      readonly requestId?: string
+    }[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }>
+    /** Like `listAuditRecords`, and requests page after page. The default of `limit` is 100. */
+    readonly listAllAuditRecords: (query?: ListAuditRecordsQuery, options?: CallOptions) => Pages<{
+    /** The items of the page, newest first. */
+    readonly data: readonly {
+      /** Identifies the record. */
+      readonly id: string
+      /** Time of the record. */
+      readonly at: string
+      /** Who acted. */
+      readonly actor: {
+        /** `partner`: a service account. `worker`, `bank` and `time` cause steps of payments. `operator`: a person who works for the operator of the service. */
+        readonly kind: string
+        /** The service account. Absent for all others. */
+        readonly id?: string
+        /** Its name. */
+        readonly name?: string
+        /** The staff member of an impersonation session. */
+        readonly impersonatedBy?: string
+        /** IP address of the request. */
+        readonly ip?: string
+      }
+      /** What was done: `transaction.steps`, or the id of the operation that was requested, such as `getCustomer`. */
+      readonly action: string
+      /** What it was done to: the `reference` of a transaction, or the path parameters of the operation. */
+      readonly subject: { readonly [name: string]: unknown }
+      /** What more is recorded, such as the steps. */
+      readonly details?: { readonly [name: string]: unknown }
+      /** Why: the bank's code of ISO 20022. Absent if none was given. */
+      readonly reason?: string
+      /** The `X-Request-Id` of the request. Absent if no request caused it. */
+      readonly requestId?: string
+    }[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }>
+    /**
+     * List signed heads of the audit.
+     *
+     * Returns the signed heads, newest first: one for each day (UTC) that has records. Each names the head before
+     * it. Keep them: with them you can prove that no record was changed, dropped or moved later.
+     *
+     * `GET /v1/audit/heads`, permission `users:read`.
+     */
+    readonly listAuditHeads: (query?: ListAuditHeadsQuery, options?: CallOptions) => Promise<{
+    /** The items of the page, newest first. */
+    readonly data: readonly {
+      /** The signed text, a JSON object: `version`, `partnerId`, `from`, `to`, `firstSequence`, `lastSequence`, `root`, `chain`, `previous`. */
+      readonly content: string
+      /** Ed25519 signature of `content`, Base64. */
+      readonly signature: string
+      /** The key that verifies `signature`, SPKI in DER, Base64. Keep it with your heads. */
+      readonly publicKey: string
+    }[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }>
+    /** Like `listAuditHeads`, and requests page after page. The default of `limit` is 100. */
+    readonly listAllAuditHeads: (query?: ListAuditHeadsQuery, options?: CallOptions) => Pages<{
+    /** The items of the page, newest first. */
+    readonly data: readonly {
+      /** The signed text, a JSON object: `version`, `partnerId`, `from`, `to`, `firstSequence`, `lastSequence`, `root`, `chain`, `previous`. */
+      readonly content: string
+      /** Ed25519 signature of `content`, Base64. */
+      readonly signature: string
+      /** The key that verifies `signature`, SPKI in DER, Base64. Keep it with your heads. */
+      readonly publicKey: string
+    }[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }>
   }
   readonly wallets: {
     /**

@@ -22,6 +22,18 @@ export type Answer<T> = {
   readonly headers?: Readonly<Record<string, string>>
   /** Of an operation with `content`. */
   readonly content?: Content
+  /** Of an operation with `content` that is `streamed`. */
+  readonly stream?: Stream
+}
+
+/** Content of unknown length. */
+export type Stream = {
+  readonly mediaType: string
+  readonly fileName: string
+  /** Read once. Throws if the content ends early, so that no partial content looks whole. */
+  readonly read: () => AsyncIterable<Uint8Array>
+  /** Called once: the reader has everything, or is gone. */
+  readonly closed: () => void
 }
 
 /** A file that an operation answers. */

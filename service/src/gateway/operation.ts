@@ -23,6 +23,7 @@ import { compileNormalizer } from './normal-form.ts'
 import { escapePointer } from './pointer.ts'
 import { compileProjector } from './project.ts'
 import type { Headers } from './signature.ts'
+import { streamReply } from './stream.ts'
 import { compileCheck, compileValidator } from './validate.ts'
 
 export type OperationRequest = {
@@ -100,9 +101,10 @@ function compileOperation(id: OperationId, { handlers, sandbox }: Options): Comp
       const query = readQuery(request.query)
       const body = readBody(request)
       const idempotencyKey = readIdempotencyKey(given, body)
-      const call = { caller, params, query, body, requestId, ip, nonce, idempotencyKey }
+      const call = { caller: { ...caller, requestId }, params, query, body, requestId, ip, nonce, idempotencyKey }
       const answer = await handler(call as unknown as Call<OperationId>)
       const headers = answer.headers ?? {}
+      if (operation.streamed) return streamReply(present(answer.stream, 'the operation answers a stream'))
       if (operation.content) return contentReply(present(answer.content, 'the operation answers content'), given)
       if (!project) return { status: 204, headers, body: '' }
       return {

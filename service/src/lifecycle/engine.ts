@@ -23,6 +23,8 @@ type Kinded<Kind extends string> = { readonly kind: Kind }
 export type Move<Row extends Payment, Trigger, Event extends EventName> = Found<Row['status'], Event> & {
   readonly row: Row
   readonly trigger: Trigger
+  /** Who caused it. */
+  readonly actor: Actor
 }
 
 type Parts<Row extends Payment, Trigger, Kind extends string, Event extends EventName> = {
@@ -96,5 +98,5 @@ function judge<Row extends Payment, Trigger extends Kinded<Kind>, Kind extends s
     return actor === 'bank' ? unmovedBy(lifecycle, row.status, kind) : 'repeat'
   }
   assert(found.transition.by.includes(actor), `${found.name} of ${subject} ${row.id} is not caused by: ${actor}`)
-  return { ...found, row, trigger }
+  return { ...found, row, trigger, actor }
 }

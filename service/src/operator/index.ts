@@ -3,6 +3,7 @@
  * the database of the service and may run while it runs.
  */
 import { type Config, ConfigError } from '../config.ts'
+import { auditCommands } from './audit.ts'
 import { backupCommands, commandsWithoutDatabase } from './backups.ts'
 import { bankCommands } from './banks.ts'
 import { caseCommands } from './cases.ts'
@@ -53,6 +54,7 @@ const operatorUsage = `operator commands:
   operator fx position
   operator wallet-key create
   operator travel-rule show --hash HASH
+  operator audit verify [--partner ID]
   operator key list
   operator key reseal
   operator backup create
@@ -75,6 +77,7 @@ const commands: ReadonlyMap<string, Command> = new Map(
     ...screeningCommands,
     ...reconcileCommands,
     ...bankCommands,
+    ...auditCommands,
     ...backupCommands,
   }),
 )

@@ -7,6 +7,7 @@ import { type Caller, createCursors } from '../api/index.ts'
 import { createManualClock } from '../../../test/support/clock.ts'
 import { createLog, createSealer, newId, randomBytes } from '../kernel/index.ts'
 import { createAccess } from '../access/index.ts'
+import { createAudit } from '../audit/index.ts'
 import { createCases, createReturns } from '../cases/index.ts'
 import { createLedger } from '../ledger/index.ts'
 import { createEventOutbox } from '../events/index.ts'
@@ -41,7 +42,8 @@ const bank = createSandboxBank({ db, clock, stepMs })
 const screening = createScreening({ db, clock, sealer })
 const customers = createCustomers({ db, clock, sealer, cursors, log, screening })
 const beneficiaries = createBeneficiaries({ db, clock, cursors, customers, refusedAddress: () => undefined, screening })
-const transactions = createTransactions({ db, clock, cursors, eventOutbox, customers })
+const audit = createAudit({ db, clock, cursors })
+const transactions = createTransactions({ audit, db, clock, cursors, eventOutbox, customers, clockDifferenceMsMax: 0 })
 const cases = createCases({ db, clock, log, ledger, addOperator: access.addOperator })
 const shared = { db, clock, log, cases, ledger, eventOutbox, customers, transactions }
 const payouts = createPayouts({

@@ -33,6 +33,8 @@ export type Operation = {
   readonly response?: TSchema
   /** The media types of a streamed answer, of which a request may read a range of bytes (RFC 9110, section 14). */
   readonly content?: readonly string[]
+  /** The length of `content` is not known before, so that it has no ranges. */
+  readonly streamed?: true
   /**
    * The operation takes effect once per idempotency key. `header`: the key is in the header `Idempotency-Key`. `body`: it is
    * in the field `idempotencyKey` or in the header. Absent: the operation refuses the header.

@@ -1,4 +1,5 @@
 /** The operations of the group `transactions`. */
+import * as audit from '../audit.ts'
 import * as transactions from '../transactions.ts'
 import type { Operation } from './operation.ts'
 import { reference } from './params.ts'
@@ -14,8 +15,29 @@ export const transactionsOperations = {
     source: 'extension',
     summary: 'List transactions',
     description:
-      "Returns the partner's transactions, newest first. Filter by status, category, customer, beneficiary, " +
-      'idempotency key and creation time.',
+      "Returns the partner's transactions, newest first. Every filter given must hold. Some filters set the order. " +
+      '`updatedSince`: the oldest change first. A change appears about half a minute after it was made, and none is ever ' +
+      'skipped. The last `nextCursor` continues the list at any later time. A transaction that changes again ' +
+      'appears again. `referencePrefix`: by reference. `amountMin` and `amountMax`: the largest amount first. With ' +
+      '`createdFrom` or `createdTo`, these two list the newest first.',
+    refusals: [],
+  },
+  exportTransactions: {
+    tag: 'transactions',
+    method: 'GET',
+    path: '/v1/exports/transactions',
+    query: transactions.TransactionExportQuery,
+    content: ['application/jsonl'],
+    streamed: true,
+    permission: 'transactions:read',
+    source: 'extension',
+    summary: 'Retrieve changed transactions as a stream',
+    description:
+      'Streams every transaction that has changed, the oldest change first, as one JSON object on each line: ' +
+      '`{"cursor", "transaction"}`. Store the `cursor` of the last whole line. To resume a broken download, or to get what ' +
+      'has changed since, send it as `after`. A transaction that changes again appears again. Changes appear about half ' +
+      'a minute after they were made, and none is skipped. A partner may read two streams at once (429). A stream whose ' +
+      'reader takes nothing for a minute is broken off.',
     refusals: [],
   },
   getTransaction: {
@@ -30,6 +52,49 @@ export const transactionsOperations = {
     description:
       'Returns a transaction by its `reference`, with its timeline. `Completed`, `Unsuccessful`, `Cancelled` and ' +
       '`Expired` are final statuses.',
+    refusals: ['not_found'],
+  },
+  getTransactionProof: {
+    tag: 'transactions',
+    method: 'GET',
+    path: '/v1/transactions/{reference}/proof',
+    params: reference,
+    response: audit.TransactionProof,
+    permission: 'transactions:read',
+    source: 'extension',
+    summary: 'Retrieve the audit proof of a transaction',
+    description:
+      'Proves that the records of the transaction are in your audit log under heads that the service has signed. ' +
+      'Save the answer and verify it offline with `npm run verify:proof -- FILE`. A head is signed when its day (UTC) is ' +
+      'over. Until then the records are counted in `pending`.',
+    refusals: ['not_found'],
+  },
+  listRelatedTransactions: {
+    tag: 'transactions',
+    method: 'GET',
+    path: '/v1/transactions/{reference}/related',
+    params: reference,
+    response: transactions.RelatedTransactions,
+    permission: 'transactions:read',
+    source: 'extension',
+    summary: 'List related transactions',
+    description:
+      'Returns the other transactions of the same payment with their relation to it, and the exchange. A return is a ' +
+      'transaction of its own. The same transactions are related whichever of them you name.',
+    refusals: ['not_found'],
+  },
+  getTransactionTimeline: {
+    tag: 'transactions',
+    method: 'GET',
+    path: '/v1/transactions/{reference}/timeline',
+    params: reference,
+    response: transactions.TransactionTimeline,
+    permission: 'transactions:read',
+    source: 'extension',
+    summary: 'Retrieve the timeline of a transaction',
+    description:
+      'Returns every step of a transaction with who caused it and the reason of the bank. Steps are only added, so that ' +
+      'a step is identified by its `sequence`.',
     refusals: ['not_found'],
   },
 } as const satisfies Record<string, Operation>

@@ -1,5 +1,6 @@
 /** The operations of the group `users`. */
 import * as users from '../users.ts'
+import * as audit from '../audit.ts'
 import type { Operation } from './operation.ts'
 import { invitationId } from './params.ts'
 
@@ -77,5 +78,34 @@ export const usersOperations = {
       'Revokes the invitation and its token, and cancels its unsent emails. An invitation that is not `Pending` is ' +
       'refused with 409 `invitation_not_pending`.',
     refusals: ['not_found', 'invitation_not_pending'],
+  },
+  listAuditRecords: {
+    tag: 'users',
+    method: 'GET',
+    path: '/v1/audit',
+    query: audit.AuditQuery,
+    response: audit.AuditPage,
+    permission: 'users:read',
+    source: 'extension',
+    summary: 'List audit records',
+    description:
+      'Returns who did what, newest first. Each step of a transaction has a record, committed with the step. Each other ' +
+      'request that changes something has a record that was committed before it began. So has each read of a customer, ' +
+      'of a report or of a stream.',
+    refusals: [],
+  },
+  listAuditHeads: {
+    tag: 'users',
+    method: 'GET',
+    path: '/v1/audit/heads',
+    query: audit.AuditHeadQuery,
+    response: audit.AuditHeadPage,
+    permission: 'users:read',
+    source: 'extension',
+    summary: 'List signed heads of the audit',
+    description:
+      'Returns the signed heads, newest first: one for each day (UTC) that has records. Each names the head before it. ' +
+      'Keep them: with them you can prove that no record was changed, dropped or moved later.',
+    refusals: [],
   },
 } as const satisfies Record<string, Operation>

@@ -228,6 +228,7 @@ function toTransaction(booking: Booking): NewTransaction {
     type: typeOf(booking),
     rail: railOf(money.currency),
     steps: ['Created', 'Accepted'],
+    actor: 'bank',
     creditor: isFiat(money.currency) ? { iban: account } : { walletAddress: account },
     debtor: partyOf(debtor, money.currency),
     ...(endToEndId === null ? {} : { endToEndId }),

@@ -151,9 +151,10 @@ function creditOf({ row, trigger }: DepositMove): Entry {
   return entryOf('direct', { ...credit(trigger.connector, partnerId), ...moved })
 }
 
-function transactionMove({ row, transition }: DepositMove): Move {
+function transactionMove({ row, transition, trigger, actor, implied }: DepositMove): Move {
   const { steps, concludes, errorKey, ledger } = transition
-  const move = { partnerId: row.partnerId, id: row.transactionId, steps }
+  const reason = 'reasonCode' in trigger && !implied ? trigger.reasonCode : null
+  const move = { partnerId: row.partnerId, id: row.transactionId, steps, actor, reason }
   if (concludes === undefined) return move
   const conclusion = {
     status: concludes,

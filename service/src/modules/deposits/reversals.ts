@@ -82,7 +82,11 @@ async function takeBack(
 ): Promise<{ readonly reference: string; readonly entry: Entry }> {
   const { partnerId, customerId, currency, amount } = deposit
   const { id, reference } = await transactions.open(tx, toReversal(deposit, details))
-  await transactions.conclude(tx, partnerId, id, { status: 'Completed', steps: ['Settled', 'Returned'] })
+  await transactions.conclude(tx, partnerId, id, {
+    status: 'Completed',
+    steps: ['Settled', 'Returned'],
+    actor: 'bank',
+  })
   const moved = { currency, amount, partyId: customerId ?? partnerId, reference }
   return { reference, entry: entryOf('direct', { ...back(connector, partnerId), ...moved }) }
 }
@@ -101,6 +105,7 @@ function toReversal(deposit: store.Deposit, details: string): NewTransaction {
     type: isFiat(currency) ? ofCustomer : 'TokenTransferOut',
     rail: isFiat(currency) ? null : 'Wallet',
     steps: ['Created'],
+    actor: 'bank',
     originatingReference: reference,
     description: `Reversal of ${reference} (${amountText(amount, currency)} ${currency}): ${details}`,
     ...(transactionHash === null ? {} : { transactionHash }),

@@ -92,6 +92,8 @@ export type Deposits = Credits & {
 }
 
 const simulatedCountry = 'DE'
+const byOperator = { actor: 'operator' } as const
+const credited = { status: 'Completed', steps: ['Settled', 'Credited'] } as const
 
 export function createDeposits(deps: DepositsDeps): Deposits {
   const { db, clock, ledger, transactions, customers } = deps
@@ -153,11 +155,12 @@ export function createDeposits(deps: DepositsDeps): Deposits {
         rail: null,
         customerId: null,
         steps: ['Created'],
+        ...byOperator,
       })
       const { reference } = opened
       const moved = { partnerId, currency, amount, partyId: partnerId, reference }
       await ledger.enter(tx, entryOf('direct', { ...moved, debit, credit: 'balance' }))
-      await transactions.conclude(tx, partnerId, opened.id, { status: 'Completed', steps: ['Settled', 'Credited'] })
+      await transactions.conclude(tx, partnerId, opened.id, { ...credited, ...byOperator })
       return reference
     },
   }
@@ -190,6 +193,7 @@ async function insert(
     rail: currency === 'EUR' ? 'Sepa' : 'Swift',
     customerId: customer.id,
     steps: ['Created'],
+    actor: 'partner',
     endToEndId,
     sessionId,
     websiteReference,

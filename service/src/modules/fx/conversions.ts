@@ -206,8 +206,15 @@ function toTransaction({ call, quote }: Accepted): NewTransaction {
     rail: null,
     customerId: quote.customerId,
     steps: ['Created'],
+    actor: 'partner',
     idempotencyKey,
-    exchange: { userAmount: quote.buyAmount, userCurrency: quote.buyCurrency, quoteExpiresAt: quote.expiresAt },
+    exchange: {
+      userAmount: quote.buyAmount,
+      userCurrency: quote.buyCurrency,
+      quoteId: quote.id,
+      quoteExpiresAt: quote.expiresAt,
+    },
     partnerUser: { id: caller.serviceAccountId, name: caller.name, ipAddress: ip },
+    requestId: caller.requestId,
   }
 }

@@ -11,14 +11,19 @@ import { type Advanced, createEngine, type Move as Transit } from '../../lifecyc
 import type { Tx } from '../../postgres/index.ts'
 import type { Money } from '../../rails/index.ts'
 import type { Payer } from '../customers/index.ts'
-import type { Move, NewTransaction } from '../transactions/index.ts'
+import type { Cause, Move, NewTransaction } from '../transactions/index.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { failed, withdrawal } from './events.ts'
 import { leaseMs, type PayoutEvent, payoutLifecycle } from './lifecycle.ts'
 import { partyOf, retryDelayAfter, typesOf } from './rules.ts'
 import * as store from './store.ts'
 
-export type Failure = { readonly errorKey: ErrorKey; readonly details: string }
+/** `reasonCode`: the bank's, of ISO 20022. */
+export type Failure = {
+  readonly errorKey: ErrorKey
+  readonly details: string
+  readonly reasonCode?: string | null
+}
 
 /** What a worker does under its lease. Changes nothing once another worker has the lease. */
 type UnderLease =
@@ -96,6 +101,7 @@ type Written = {
   readonly failure?: Failure
   readonly report?: BankReport
   readonly transactionHash: string | null
+  readonly cause: Cause
 }
 
 /** Null: the trigger names none, or implies this transition. */
@@ -104,11 +110,13 @@ const hashOf = ({ trigger, implied }: PayoutMove): string | null =>
 
 /** An implied transition is not what the trigger reports, so that it has no failure. */
 const toWritten = (transit: PayoutMove): Written => {
-  const { row: payout, trigger, transition: move, implied } = transit
+  const { row: payout, trigger, transition: move, implied, actor } = transit
+  const reason = 'failure' in trigger && !implied ? (trigger.failure.reasonCode ?? null) : null
   return {
     payout,
     move,
     transactionHash: hashOf(transit),
+    cause: { actor, reason },
     ...('failure' in trigger && !implied ? { failure: trigger.failure } : {}),
     ...('report' in trigger && !implied ? { report: trigger.report } : {}),
   }
@@ -122,9 +130,11 @@ async function write(deps: PayoutsDeps, tx: Tx, moves: readonly PayoutMove[], no
   await appendEvents(deps, tx, written, now)
   const refunds = openRefunds(deps, tx, written)
   await transactions.moveMany(tx, [...written.flatMap(transactionMove), ...refunds.map(({ move }) => move)])
-  for (const { payout, move } of written)
-    if (move.ledger === 'refund')
-      for (const step of move.steps) await transactions.noteAfterEnd(tx, payout.partnerId, payout.transactionId, step)
+  for (const { payout, move, cause } of written)
+    if (move.ledger === 'refund') {
+      const { partnerId, transactionId: id } = payout
+      for (const step of move.steps) await transactions.noteAfterEnd(tx, { partnerId, id }, step, cause)
+    }
   const ends = written.flatMap(({ payout: { partnerId, reserveId }, move }) =>
     move.ledger === 'post' || move.ledger === 'release' ? [{ partnerId, entryId: reserveId, kind: move.ledger }] : [],
   )
@@ -180,11 +190,11 @@ function scheduleOf({ row, trigger }: PayoutMove, now: Date) {
 }
 
 /** A refund adds its step to a transaction that has ended (`noteAfterEnd`). */
-function transactionMove({ payout, failure, move, transactionHash }: Written): readonly Move[] {
+function transactionMove({ payout, failure, move, transactionHash, cause }: Written): readonly Move[] {
   const { partnerId, transactionId: id } = payout
   const { steps, concludes } = move
   if (move.ledger === 'refund' || steps.length === 0) return []
-  const stepped = { partnerId, id, steps, ...(transactionHash === null ? {} : { transactionHash }) }
+  const stepped = { partnerId, id, steps, ...cause, ...(transactionHash === null ? {} : { transactionHash }) }
   if (concludes === undefined) return [stepped]
   const errorKey = failure?.errorKey ?? move.errorKey
   return [{ ...stepped, conclusion: { status: concludes, ...(errorKey === undefined ? {} : { errorKey }) } }]
@@ -239,14 +249,14 @@ function openRefunds({ transactions }: PayoutsDeps, tx: Tx, written: readonly Wr
   const refunded = written.filter(({ move }) => move.ledger === 'refund')
   const opened = transactions.openMany(tx, refunded.map(refundOf), new Set())
   return refunded.map((one, index) => {
-    const { payout } = one
+    const { payout, cause } = one
     const { id, reference } = present(opened[index], 'each refund has a transaction')
     const { partnerId, currency, customerId, connector } = payout
     const amount = refundedOf(one)
     const moved = { partnerId, currency, amount, partyId: customerId ?? partnerId, reference }
     const accounts = { debit: `settlement.${connector}`, credit: 'balance' } as const
     return {
-      move: { partnerId, id, steps: ['Settled', 'Credited'], conclusion: { status: 'Completed' } },
+      move: { partnerId, id, steps: ['Settled', 'Credited'], ...cause, conclusion: { status: 'Completed' } },
       credit: entryOf('direct', { ...moved, ...accounts }),
     }
   })
@@ -265,6 +275,7 @@ const toRefund = (payout: store.PayoutRow, amount: Minor): NewTransaction => ({
   rail: payout.rail,
   customerId: payout.customerId,
   steps: ['Created'],
+  actor: 'bank',
   endToEndId: payout.endToEndId,
   originatingReference: payout.reference,
   description: `Return of ${payout.reference}`,

@@ -82,7 +82,12 @@ const endToEndIdOfCall = ({ caller, operation, idempotencyKey }: PayoutCall, id:
 function toTransaction({ call, creditor, customerId, beneficiary }: ValidPayout, payoutId: string): NewTransaction {
   const { caller, amount, currency, idempotencyKey, quote } = call
   const sold = quote && { amount: quote.sellAmount, currency: quote.sellCurrency }
-  const exchange = quote && { userAmount: amount, userCurrency: currency, quoteExpiresAt: quote.expiresAt }
+  const exchange = quote && {
+    userAmount: amount,
+    userCurrency: currency,
+    quoteId: quote.id,
+    quoteExpiresAt: quote.expiresAt,
+  }
   return {
     partnerId: caller.partnerId,
     reference: call.reference,
@@ -95,10 +100,12 @@ function toTransaction({ call, creditor, customerId, beneficiary }: ValidPayout,
     rail: railOf(currency),
     customerId,
     steps: ['Created', 'Reserved'],
+    actor: 'partner',
     endToEndId: endToEndIdOfCall(call, payoutId),
     idempotencyKey,
     creditor: partyOf({ ...creditor, currency }),
     partnerUser: { id: caller.serviceAccountId, name: caller.name, ipAddress: call.ip },
+    requestId: caller.requestId,
     ...(beneficiary === null ? {} : { beneficiary }),
   }
 }

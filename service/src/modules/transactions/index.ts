@@ -7,6 +7,7 @@
  */
 export { toTransaction, transactionsRoutes } from './routes.ts'
 export {
+  type Cause,
   createTransactions,
   type Exchange,
   type Move,
@@ -15,5 +16,5 @@ export {
   type Party,
   type TakenReferences,
   type Transactions,
-  type TransactionView,
 } from './service.ts'
+export { type TransactionView } from './view.ts'

@@ -1,18 +1,95 @@
 /** Operation id -> service call and shape. */
 import type { ResponseOf } from '@partner-payments/wire'
-import { type Handlers } from '../../api/index.ts'
+import { type Handlers, readTime } from '../../api/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
-import type { Transactions, TransactionView } from './service.ts'
+import { reasonOf } from '../../iso20022/index.ts'
+import type { Changes } from './changes.ts'
+import type { Related } from './reads.ts'
+import { actorNames } from './rules.ts'
+import type { Transactions } from './service.ts'
+import type { TransactionView } from './view.ts'
 
 export function transactionsRoutes(transactions: Transactions): Handlers<'transactions'> {
   return {
+    exportTransactions: async ({ caller, query: { after, updatedSince } }) => {
+      const { pages, closed } = await transactions.changes(caller.partnerId, {
+        ...(after === undefined ? {} : { cursor: after }),
+        ...(updatedSince === undefined ? {} : { since: readTime(updatedSince) }),
+      })
+      const file = { mediaType: 'application/jsonl', fileName: 'transactions.jsonl' }
+      return { body: undefined, stream: { ...file, read: () => linesOf(pages()), closed } }
+    },
     getTransaction: async ({ caller, params }) => ({
       body: toTransaction(await transactions.get(caller.partnerId, params.reference)),
+    }),
+    listRelatedTransactions: async ({ caller, params }) => ({
+      body: toRelated(await transactions.related(caller.partnerId, params.reference)),
+    }),
+    getTransactionProof: async ({ caller, params }) => ({
+      body: toProof(await transactions.proof(caller.partnerId, params.reference)),
+    }),
+    getTransactionTimeline: async ({ caller, params }) => ({
+      body: toTimeline(await transactions.get(caller.partnerId, params.reference)),
     }),
     listTransactions: async ({ caller, query }) => {
       const page = await transactions.list(caller.partnerId, query)
       return { body: { ...page, data: page.data.map(toTransaction) } }
     },
+  }
+}
+
+/** One page at once: a part of the stream is what one statement has read. */
+async function* linesOf(pages: ReturnType<Changes['pages']>): AsyncGenerator<Uint8Array> {
+  for await (const page of pages) {
+    const lines = page.map(({ cursor, transaction }) =>
+      JSON.stringify({ cursor, transaction: toTransaction(transaction) }),
+    )
+    yield Buffer.from(`${lines.join('\n')}\n`)
+  }
+}
+
+function toRelated({ transaction: { row }, related }: Related): ResponseOf<'listRelatedTransactions'> {
+  const { reference, quoteId, userAmount, userCurrency } = row
+  const isExchange = quoteId !== null && userAmount !== null && userCurrency !== null
+  return {
+    reference,
+    data: related.map(({ relation, transaction: { row: other } }) => ({
+      relation,
+      reference: other.reference,
+      type: other.type,
+      direction: other.direction,
+      amount: writeAmount(other.amount, other.currency),
+      currency: other.currency,
+      status: other.status,
+      createdAt: other.createdAt.toISOString(),
+    })),
+    ...(isExchange ? { fx: { quoteId, userAmount: writeAmount(userAmount, userCurrency), userCurrency } } : {}),
+  }
+}
+
+const toProof = ({
+  records,
+  heads,
+  ...proof
+}: Awaited<ReturnType<Transactions['proof']>>): ResponseOf<'getTransactionProof'> => ({
+  ...proof,
+  records: records.map(({ path, ...record }) => ({ ...record, path: [...path] })),
+  heads: [...heads],
+})
+
+/** The place of a step in the timeline never changes, because steps are only added. */
+function toTimeline({ row, timeline }: TransactionView): ResponseOf<'getTransactionTimeline'> {
+  return {
+    reference: row.reference,
+    status: row.status,
+    data: timeline.map(({ step, status, createdAt, actor, reason }, index) => ({
+      sequence: index + 1,
+      step,
+      status,
+      createdAt,
+      ...(actor === undefined ? {} : { actor: actorNames[actor] }),
+      ...(reason === undefined ? {} : { reason: { code: reason, text: reasonOf(reason).details } }),
+    })),
   }
 }
 

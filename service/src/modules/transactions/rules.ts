@@ -1,5 +1,15 @@
-/** Pure: the states of a transaction. */
-import type { TransactionStatus } from '@partner-payments/wire'
+/** Pure: the states of a transaction, and what the filters of its list mean. */
+import type {
+  TimelineActor,
+  TransactionCategory,
+  TransactionRelation,
+  TransactionStatus,
+  TransactionType,
+} from '@partner-payments/wire'
+import { refuseField } from '../../api/index.ts'
+import { currencies, type Currency, isCurrency, type Minor } from '../../kernel/index.ts'
+import type { Actor } from '../../lifecycle/index.ts'
+import type { ChangePosition, ReferenceRange } from './store-lists.ts'
 
 export type FinalStatus = Exclude<TransactionStatus, 'Pending'>
 
@@ -14,4 +24,85 @@ const transitions = {
 
 export function mayMove(from: TransactionStatus, to: TransactionStatus): boolean {
   return (transitions[from] as readonly TransactionStatus[]).includes(to)
+}
+
+/** What a transaction is to another one that names it, or that it names. */
+export function relationOf(
+  { reference, category, type }: { reference: string; category: TransactionCategory; type: TransactionType },
+  original: string,
+): TransactionRelation {
+  if (reference === original) return 'Original'
+  if (category === 'Deposit') return 'Return'
+  return type.endsWith('Refund') ? 'Refund' : 'Reversal'
+}
+
+/** As the API names those who cause a step. */
+export const actorNames: Readonly<Record<Actor, TimelineActor>> = {
+  partner: 'Partner',
+  worker: 'Service',
+  bank: 'Bank',
+  time: 'Time',
+  operator: 'Operator',
+}
+
+const surrogates = { first: 0xd800, behind: 0xe000 } as const
+const codePointMax = 0x10ffff
+
+/** The references that begin with a text: from it to before the next text of its length, in the order of code points. */
+export function referencesWith(prefix: string): ReferenceRange {
+  const points = Array.from(prefix, (character) => character.codePointAt(0) ?? 0)
+  // Behind the greatest code point of the last place comes the next one of the place before it.
+  while (points.at(-1) === codePointMax) points.pop()
+  const last = points.pop()
+  if (last === undefined) return { from: prefix, before: null }
+  const next = last + 1 === surrogates.first ? surrogates.behind : last + 1
+  return { from: prefix, before: String.fromCodePoint(...points, next) }
+}
+
+type AmountQuery = { readonly currency?: string; readonly amountMin?: string; readonly amountMax?: string }
+type AmountRange = {
+  readonly currency: Currency | null
+  readonly amountMin: Minor | null
+  readonly amountMax: Minor | null
+}
+
+/**
+ * Amounts in minor units of the currency. Undefined: the service does not have the currency. Refuses (400, with a pointer):
+ * an amount without a currency, with more digits than the currency has, or a range that ends before it begins.
+ */
+export function readAmountRange({ currency, ...given }: AmountQuery): AmountRange | undefined {
+  if (currency === undefined) {
+    if (given.amountMin === undefined && given.amountMax === undefined)
+      return { currency: null, amountMin: null, amountMax: null }
+    const message = 'is required with amountMin and amountMax, for example currency=EUR'
+    throw refuseField({ pointer: '/query/currency', code: 'required', message })
+  }
+  if (!isCurrency(currency)) return undefined
+  const amountMin = readMinor(given.amountMin, currency, '/query/amountMin')
+  const amountMax = readMinor(given.amountMax, currency, '/query/amountMax')
+  if (amountMin !== null && amountMax !== null && amountMax < amountMin)
+    throw refuseField({ pointer: '/query/amountMax', code: 'out_of_range', message: 'must be at least amountMin' })
+  return { currency, amountMin, amountMax }
+}
+
+/** A text that has passed its schema: digits, and perhaps a point with up to six more. */
+function readMinor(text: string | undefined, currency: Currency, pointer: string): Minor | null {
+  if (text === undefined) return null
+  const [whole = '', fraction = ''] = text.split('.')
+  const { digits } = currencies[currency]
+  if (fraction.length > digits) {
+    const message = `must have at most ${digits} decimal digits in ${currency}`
+    throw refuseField({ pointer, code: 'too_precise', message })
+  }
+  return BigInt(whole + fraction.padEnd(digits, '0'))
+}
+
+const separator = ' '
+export const writeChangePosition = ({ updatedAt, id }: ChangePosition): string =>
+  [updatedAt.toISOString(), id].join(separator)
+
+/** A position that `writeChangePosition` wrote; its cursor is signed. */
+export function readChangePosition(position: string): ChangePosition {
+  const [updatedAt = '', id = ''] = position.split(separator)
+  return { updatedAt: new Date(updatedAt), id }
 }

@@ -1,17 +1,14 @@
 /** The verbs of transactions. Payments (payouts, deposits) call them inside their own database transaction. */
 import type {
   ErrorKey,
-  QueryOf,
   Rail,
   TimelineStep,
   TransactionCategory,
   TransactionDirection,
   TransactionType,
 } from '@partner-payments/wire'
-import { type Cursors, notFound, type Page, readTime, type Refusal } from '../../api/index.ts'
 import {
   assert,
-  type Clock,
   currencies,
   type Currency,
   type Minor,
@@ -20,10 +17,13 @@ import {
   present,
   timedText,
 } from '../../kernel/index.ts'
-import type { EventOutbox } from '../../events/index.ts'
-import { createBatcher, type Database, type Tx, withoutTransaction } from '../../postgres/index.ts'
-import type { Customers } from '../customers/index.ts'
+import type { Actor } from '../../lifecycle/index.ts'
+import { type Tx } from '../../postgres/index.ts'
+import { createExports, type Exports } from './changes.ts'
+import type { TransactionsDeps } from './deps.ts'
 import { statusChanged } from './events.ts'
+import { recordOfSteps, recordsOfOpenings } from './records.ts'
+import { createReads, type Reads } from './reads.ts'
 import { type FinalStatus, mayMove } from './rules.ts'
 import * as store from './store.ts'
 
@@ -50,6 +50,8 @@ export type NewTransaction = {
   readonly rail: Rail | null
   readonly customerId: string | null
   readonly steps: readonly TimelineStep[]
+  /** Who caused the steps. Default: `worker`. */
+  readonly actor?: Actor
   readonly beneficiary?: { readonly id: string; readonly alias: string | null }
   readonly endToEndId?: string
   readonly sessionId?: string
@@ -60,58 +62,55 @@ export type NewTransaction = {
   readonly creditor?: Party
   readonly debtor?: Party
   readonly partnerUser?: { readonly id: string; readonly name: string; readonly ipAddress: string }
+  /** Of the request that causes the transaction. */
+  readonly requestId?: string | undefined
   readonly exchange?: Exchange
   readonly transactionHash?: string
 }
 
-/** What the customer pays or receives in another currency than `currency`, and until when the quote of the exchange was valid. */
-export type Exchange = { readonly userAmount: Minor; readonly userCurrency: Currency; readonly quoteExpiresAt: Date }
+/** What the customer pays or receives in another currency than `currency`, and the quote of the exchange with its end. */
+export type Exchange = {
+  readonly userAmount: Minor
+  readonly userCurrency: Currency
+  readonly quoteId: string
+  readonly quoteExpiresAt: Date
+}
+
+/** Who caused a step, by default the `worker`, and the bank's code of ISO 20022 for it. */
+export type Cause = { readonly actor?: Actor; readonly reason?: string | null }
 
 export type RequestedReference = Pick<NewTransaction, 'partnerId' | 'reference'>
 /** By `partnerKey(partnerId, reference)`. */
 export type TakenReferences = ReadonlySet<string>
 export type Opened = { readonly id: string; readonly reference: string }
-export type TransactionView = {
-  readonly row: store.TransactionRow
-  readonly timeline: readonly store.TimelineEntry[]
-  readonly id: string
-}
 
-export type Transactions = {
-  /** Opens a Pending transaction. */
-  readonly open: (tx: Tx, transaction: NewTransaction) => Promise<Opened>
-  /** The requested references that are taken, for `openMany`. Needs no lock. */
-  readonly taken: (tx: Tx, requested: readonly RequestedReference[]) => Promise<TakenReferences>
-  /**
-   * Opens Pending transactions, and writes with the commit. Of two that request one reference the first gets it. A reference
-   * that another transaction took since `taken` is a unique violation.
-   */
-  readonly openMany: (tx: Tx, transactions: readonly NewTransaction[], taken: TakenReferences) => readonly Opened[]
-  /** Writes transactions that are Completed at once, as `openMany` and their conclusion with `steps` would, with one write. */
-  readonly completeMany: (
-    tx: Tx,
-    transactions: readonly NewTransaction[],
-    taken: TakenReferences,
-    steps: readonly TimelineStep[],
-  ) => readonly Opened[]
-  /** Adds steps to Pending transactions, and moves those with a conclusion as `conclude`. Each transaction may occur once. */
-  readonly moveMany: (tx: Tx, moves: readonly Move[]) => Promise<void>
-  /** Moves Pending to a final status and appends `transaction.status.changed`. Any other move is an AssertionFailure. */
-  readonly conclude: (tx: Tx, partnerId: string, id: string, conclusion: ConclusionRequest) => Promise<void>
-  /** Adds a step after the end (a return). The status stays the same. */
-  readonly noteAfterEnd: (tx: Tx, partnerId: string, id: string, step: TimelineStep) => Promise<void>
-  /** Refuses: not_found. */
-  readonly get: (partnerId: string, reference: string) => Promise<TransactionView>
-  /**
-   * The transactions created in a period, oldest first, as they stood at its end. What is only known at the end of a
-   * payment (status, error, debtor, hash) is left out where that end came later.
-   */
-  readonly asOf: (filter: store.CreatedFilter) => AsyncGenerator<readonly TransactionView[]>
-  /** Refuses: validation_failed (cursor). An unknown customer has no transactions. */
-  readonly list: (partnerId: string, query: QueryOf<'listTransactions'>) => Promise<Page<TransactionView>>
-}
+export type Transactions = Reads &
+  Exports & {
+    /** Opens a Pending transaction. */
+    readonly open: (tx: Tx, transaction: NewTransaction) => Promise<Opened>
+    /** The requested references that are taken, for `openMany`. Needs no lock. */
+    readonly taken: (tx: Tx, requested: readonly RequestedReference[]) => Promise<TakenReferences>
+    /**
+     * Opens Pending transactions, and writes with the commit. Of two that request one reference the first gets it. A reference
+     * that another transaction took since `taken` is a unique violation.
+     */
+    readonly openMany: (tx: Tx, transactions: readonly NewTransaction[], taken: TakenReferences) => readonly Opened[]
+    /** Writes transactions that are Completed at once, as `openMany` and their conclusion with `steps` would, with one write. */
+    readonly completeMany: (
+      tx: Tx,
+      transactions: readonly NewTransaction[],
+      taken: TakenReferences,
+      steps: readonly TimelineStep[],
+    ) => readonly Opened[]
+    /** Adds steps to Pending transactions, and moves those with a conclusion as `conclude`. Each transaction may occur once. */
+    readonly moveMany: (tx: Tx, moves: readonly Move[]) => Promise<void>
+    /** Moves Pending to a final status and appends `transaction.status.changed`. Any other move is an AssertionFailure. */
+    readonly conclude: (tx: Tx, partnerId: string, id: string, conclusion: ConclusionRequest) => Promise<void>
+    /** Adds a step after the end (a return). The status stays the same. */
+    readonly noteAfterEnd: (tx: Tx, key: store.TransactionKey, step: TimelineStep, cause?: Cause) => Promise<void>
+  }
 
-export type ConclusionRequest = {
+export type ConclusionRequest = Cause & {
   readonly status: FinalStatus
   readonly steps: readonly TimelineStep[]
   readonly errorKey?: ErrorKey
@@ -120,27 +119,16 @@ export type ConclusionRequest = {
 }
 
 /** Without a conclusion the transaction stays Pending. */
-export type Move = store.TransactionKey & {
-  readonly steps: readonly TimelineStep[]
-  readonly transactionHash?: string
-  readonly conclusion?: Conclusion
-}
-export type Conclusion = Omit<ConclusionRequest, 'steps'>
+export type Move = store.TransactionKey &
+  Cause & {
+    readonly steps: readonly TimelineStep[]
+    readonly transactionHash?: string
+    readonly conclusion?: Conclusion
+  }
+export type Conclusion = Omit<ConclusionRequest, 'steps' | keyof Cause>
 
 /** 60 random bits within a millisecond. */
 const ownReferenceRandomChars = 12
-const readsPerBatchMax = 64
-/** A page of a report: it is formatted in a few milliseconds. */
-const rowsPerPageMax = 500
-const readsUnderWayMax = 4
-
-type TransactionsDeps = {
-  readonly db: Database
-  readonly clock: Clock
-  readonly cursors: Cursors
-  readonly eventOutbox: EventOutbox
-  readonly customers: Customers
-}
 
 export function createTransactions(deps: TransactionsDeps): Transactions {
   const { clock } = deps
@@ -155,15 +143,19 @@ export function createTransactions(deps: TransactionsDeps): Transactions {
     openMany,
     completeMany,
     moveMany,
-    conclude: (tx, partnerId, id, { steps, ...conclusion }) => moveMany(tx, [{ partnerId, id, steps, conclusion }]),
-    noteAfterEnd: async (tx, partnerId, id, step) => {
+    conclude: (tx, partnerId, id, { steps, actor = 'worker', reason = null, ...conclusion }) =>
+      moveMany(tx, [{ partnerId, id, steps, actor, reason, conclusion }]),
+    noteAfterEnd: async (tx, { partnerId, id }, step, cause = {}) => {
       const row = await store.lockTransaction(tx, partnerId, id)
-      const { status } = present(row, 'the transaction of a payment exists')
+      const { status, reference } = present(row, 'the transaction of a payment exists')
       assert(status !== 'Pending', 'a return follows an end')
       const now = clock.now()
-      await store.appendToTimeline(tx, { partnerId, id }, entries([step], status, now), now)
+      const recordId = newId()
+      deps.audit.append(tx, [recordOfSteps({ partnerId, reference, status, steps: [step], ...cause, recordId })])
+      await store.appendToTimeline(tx, { partnerId, id }, entries([step], status, now, cause, recordId), now)
     },
     ...createReads(deps),
+    ...createExports(deps),
   }
 }
 
@@ -174,17 +166,26 @@ async function taken(tx: Tx, requested: readonly RequestedReference[]): Promise<
   return new Set(rows.map(({ partnerId, reference }) => partnerKey(partnerId, reference)))
 }
 
-function createOpening({ clock, eventOutbox }: TransactionsDeps): Pick<Transactions, 'openMany' | 'completeMany'> {
-  const insert = (tx: Tx, rows: readonly store.TransactionRow[]) => {
+function createOpening({
+  clock,
+  eventOutbox,
+  audit,
+}: TransactionsDeps): Pick<Transactions, 'openMany' | 'completeMany'> {
+  const insert = (tx: Tx, rows: readonly store.TransactionRow[], transactions: readonly NewTransaction[]) => {
     if (rows.length > 0) store.insertTransactions(tx, rows)
+    audit.append(tx, recordsOfOpenings(rows, transactions))
     return rows.map(({ id, reference }) => ({ id, reference }))
   }
   return {
-    openMany: (tx, transactions, taken) => insert(tx, toRows(transactions, taken, clock.now())),
+    openMany: (tx, transactions, taken) => insert(tx, toRows(transactions, taken, clock.now()), transactions),
     completeMany: (tx, transactions, taken, steps) => {
       const now = clock.now()
       const rows = toRows(transactions, taken, now).map((row) => completed(row, steps, now))
-      const opened = insert(tx, rows)
+      const opened = insert(
+        tx,
+        rows,
+        transactions.map((each) => ({ ...each, steps: [...each.steps, ...steps] })),
+      )
       eventOutbox.appendMany(
         tx,
         rows.map((row) => {
@@ -216,21 +217,36 @@ function toRows(
 
 function completed(row: store.TransactionRow, steps: readonly TimelineStep[], now: Date): store.TransactionRow {
   const opening = JSON.parse(row.timeline) as readonly store.TimelineEntry[]
-  const ending = steps.map((step) => ({ step, status: 'Completed' as const, createdAt: now.toISOString() }))
+  // Nothing happens between: the end has the cause of the opening.
+  const { actor = 'worker', record } = present(opening.at(-1), 'a transaction opens with a step')
+  const ending = JSON.parse(entries(steps, 'Completed', now, { actor }, record)) as readonly store.TimelineEntry[]
   return { ...row, status: 'Completed', timeline: JSON.stringify([...opening, ...ending]) }
 }
 
-function createMoveMany({ clock, eventOutbox }: TransactionsDeps): Transactions['moveMany'] {
+function createMoveMany({ clock, eventOutbox, audit }: TransactionsDeps): Transactions['moveMany'] {
   return async (tx, moves) => {
     if (moves.length === 0) return
     const now = clock.now()
+    const recordIds = moves.map(() => newId())
     const moved = await store.moveTransactions(
       tx,
-      moves.map((move) => toStoreMove(move, now)),
+      moves.map((move, index) => toStoreMove(move, now, recordIds[index])),
     )
     const byKey = new Map(moved.map((row) => [partnerKey(row.partnerId, row.id), row]))
     const rows = moves.map(({ partnerId, id }) =>
       present(byKey.get(partnerKey(partnerId, id)), 'the transaction of a payment is Pending'),
+    )
+    audit.append(
+      tx,
+      moves.map(({ conclusion, ...move }, index) => {
+        const { reference } = present(rows[index], 'each move has a row')
+        return recordOfSteps({
+          ...move,
+          reference,
+          status: conclusion?.status ?? 'Pending',
+          recordId: recordIds[index],
+        })
+      }),
     )
     eventOutbox.appendMany(
       tx,
@@ -244,7 +260,11 @@ function createMoveMany({ clock, eventOutbox }: TransactionsDeps): Transactions[
   }
 }
 
-function toStoreMove({ partnerId, id, steps, transactionHash, conclusion }: Move, now: Date): store.TransactionMove {
+function toStoreMove(
+  { partnerId, id, steps, transactionHash, conclusion, ...cause }: Move,
+  now: Date,
+  recordId: string | undefined,
+): store.TransactionMove {
   const { status = 'Pending', errorKey = null, debtor } = conclusion ?? {}
   assert(status === 'Pending' || mayMove('Pending', status), `a payment cannot make its transaction ${status}`)
   return {
@@ -254,91 +274,36 @@ function toStoreMove({ partnerId, id, steps, transactionHash, conclusion }: Move
     errorKey,
     debtor: json(debtor),
     transactionHash: transactionHash ?? null,
-    entries: entries(steps, status, now),
+    entries: entries(steps, status, now, cause, recordId),
     updatedAt: now,
   }
 }
 
-function createReads({ db, cursors, customers }: TransactionsDeps): Pick<Transactions, 'get' | 'list' | 'asOf'> {
-  // Concurrent reads share one statement.
-  const find = createBatcher({
-    db: withoutTransaction(db),
-    work: findMany,
-    callsMax: readsPerBatchMax,
-    batchesMax: readsUnderWayMax,
-    partnerOf: ({ partnerId }) => partnerId,
-  })
-  return {
-    asOf: (filter) => createdTransactions(db, filter),
-    get: async (partnerId, reference) => view(await find({ partnerId, reference })),
-    list: async (partnerId, query) => {
-      const list = `transactions:${partnerId}`
-      const request = cursors.read(list, query)
-      const customerId = query.customerId === undefined ? null : await customers.idOf(db, partnerId, query.customerId)
-      if (customerId === undefined) return cursors.page(list, request, [])
-      const filter = {
-        status: query.status ?? null,
-        category: query.category ?? null,
-        customerId,
-        beneficiaryId: query.beneficiaryId ?? null,
-        idempotencyKey: query.idempotencyKey ?? null,
-        createdFrom: query.createdFrom === undefined ? null : readTime(query.createdFrom),
-        createdTo: query.createdTo === undefined ? null : readTime(query.createdTo),
-      }
-      const rows = await store.listTransactions(db, partnerId, filter, request.afterId, request.limit + 1)
-      return cursors.page(list, request, rows.map(view))
-    },
-  }
-}
-
-/** Each page is one short statement, so that a long report keeps no transaction open. */
-async function* createdTransactions(db: Database, filter: store.CreatedFilter) {
-  for (let after: store.CreatedPosition | undefined; ;) {
-    const rows = await store.transactionsCreated(db, filter, after, rowsPerPageMax)
-    yield rows.map((row) => viewAt(view(row), filter.to))
-    after = rows.at(-1)
-    if (rows.length < rowsPerPageMax) return
-  }
-}
-
-/** The timeline says what had happened before the moment. Its texts of one form sort like their times. */
-function viewAt({ row, timeline, id }: TransactionView, moment: Date): TransactionView {
-  const end = moment.toISOString()
-  const known = timeline.filter(({ createdAt }) => createdAt < end)
-  const { status, createdAt } = known.at(-1) ?? { status: 'Pending' as const, createdAt: row.createdAt.toISOString() }
-  const updatedAt = new Date(createdAt)
-  if (status !== 'Pending') return { id, timeline: known, row: { ...row, status, updatedAt } }
-  return {
-    id,
-    timeline: known,
-    row: { ...row, status, updatedAt, errorKey: null, debtor: null, transactionHash: null },
-  }
-}
-
-/** Refuses: not_found, for each read alone. */
-async function findMany(
-  tx: Tx,
-  keys: readonly { readonly partnerId: string; readonly reference: string }[],
-): Promise<readonly (store.TransactionRow | Refusal)[]> {
-  const rows = await store.transactionsByReference(tx, keys)
-  const byKey = new Map(rows.map((row) => [partnerKey(row.partnerId, row.reference), row]))
-  return keys.map(({ partnerId, reference }) => byKey.get(partnerKey(partnerId, reference)) ?? notFound('transaction'))
-}
-
 const ownReference = () => `txn_${timedText(ownReferenceRandomChars)}`
 const json = (value: object | undefined) => (value === undefined ? null : JSON.stringify(value))
-const entries = (steps: readonly TimelineStep[], status: store.TimelineEntry['status'], now: Date) =>
-  JSON.stringify(steps.map((step): store.TimelineEntry => ({ step, status, createdAt: now.toISOString() })))
-const view = (row: store.TransactionRow): TransactionView => ({
-  row,
-  id: row.id,
-  timeline: JSON.parse(row.timeline) as readonly store.TimelineEntry[],
-})
+const entries = (
+  steps: readonly TimelineStep[],
+  status: store.TimelineEntry['status'],
+  now: Date,
+  { actor = 'worker', reason = null }: Cause,
+  record: string | undefined,
+) =>
+  JSON.stringify(
+    steps.map((step): store.TimelineEntry => ({
+      step,
+      status,
+      createdAt: now.toISOString(),
+      actor,
+      ...(reason === null ? {} : { reason }),
+      ...(record === undefined ? {} : { record }),
+    })),
+  )
 
 function toRow(transaction: NewTransaction, now: Date): Omit<store.TransactionRow, 'reference'> {
+  const id = newId()
   return {
     partnerId: transaction.partnerId,
-    id: newId(),
+    id,
     amount: transaction.amount,
     currency: transaction.currency,
     category: transaction.category,
@@ -365,8 +330,10 @@ function toRow(transaction: NewTransaction, now: Date): Omit<store.TransactionRo
     userAmount: transaction.exchange?.userAmount ?? null,
     userCurrency: transaction.exchange?.userCurrency ?? null,
     fxQuoteExpiresAt: transaction.exchange?.quoteExpiresAt ?? null,
+    quoteId: transaction.exchange?.quoteId ?? null,
     transactionHash: transaction.transactionHash ?? null,
-    timeline: entries(transaction.steps, 'Pending', now),
+    // The record of the opening has the id of the transaction.
+    timeline: entries(transaction.steps, 'Pending', now, { actor: transaction.actor ?? 'worker' }, id),
     createdAt: now,
     updatedAt: now,
   }

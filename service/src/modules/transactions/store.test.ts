@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { createTestDatabase } from '../../../../test/support/postgres.ts'
-import { createLog, newId } from '../../kernel/index.ts'
+import { createLog, newId, nilId } from '../../kernel/index.ts'
 import { createDatabase, type Database, type Sql, sql, toStatement, type Tx } from '../../postgres/index.ts'
-import { listTransactions, type TransactionFilter } from './store.ts'
+import { referencesWith } from './rules.ts'
+import { listTransactions, noFilter, type TransactionFilter, transactionsChanged } from './store-lists.ts'
 
 const rows = 20_000
 const partnerId = newId()
@@ -19,11 +20,12 @@ before(async () => {
   await db.run(sql`insert into access.partners (id, name, created_at) values (${partnerId}, 'Many', ${start})`)
   await db.run(sql`
     insert into transactions.transactions (partner_id, id, reference, amount, currency, category, direction, method,
-      party_type, type, status, beneficiary_id, idempotency_key, timeline, created_at, updated_at)
-    select ${partnerId}::uuid, ('0198e000-0000-7000-8000-' || lpad(to_hex(number), 12, '0'))::uuid, 'r' || number, 100, 'EUR',
+      party_type, type, status, beneficiary_id, idempotency_key, end_to_end_id, rail, timeline, created_at, updated_at)
+    select ${partnerId}::uuid, ('0198e000-0000-7000-8000-' || lpad(to_hex(number), 12, '0'))::uuid, 'r' || number, number, 'EUR',
       'Withdrawal', 'Outward', 'Fiat', 'Partner', 'PartnerWithdraw', 'Completed',
       case when number = 7 then ${beneficiaryId}::uuid else '0198f000-0000-7000-8000-000000000001'::uuid end,
-      'k' || number, '[]'::jsonb, ${start}::timestamptz + number * interval '1 second', ${start}::timestamptz
+      'k' || number, 'e' || number, 'Sepa', '[]'::jsonb, ${start}::timestamptz + number * interval '1 second',
+      ${start}::timestamptz + number * interval '1 second'
     from generate_series(1, ${rows}::integer) as series (number)`)
   await db.pool.query('analyze transactions.transactions')
 })
@@ -32,27 +34,22 @@ after(async () => {
   await drop()
 })
 
-const none: TransactionFilter = {
-  status: null,
-  category: null,
-  customerId: null,
-  beneficiaryId: null,
-  idempotencyKey: null,
-  createdFrom: null,
-  createdTo: null,
-}
+const none = noFilter
 const time = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second))
 
-/** How many rows the plan of the list reads and discards. */
-async function discardedRows(filter: Partial<TransactionFilter>, afterId: string | null = null): Promise<number> {
+/** How many rows the plan of a list reads, and discards or sorts away. */
+async function discardedRows(list: (tx: Tx) => Promise<unknown>): Promise<number> {
   const statements: Sql[] = []
   const tx = { ...db, rows: (statement: Sql) => (statements.push(statement), Promise.resolve([])) } as unknown as Tx
-  await listTransactions(tx, partnerId, { ...none, ...filter }, afterId, 26)
+  await list(tx)
   const { text, values } = toStatement(statements[0] ?? sql``)
   const plan = await db.pool.query<Record<'QUERY PLAN', string>>(`explain (analyze) ${text}`, [...values])
   const lines = plan.rows.map((row) => row['QUERY PLAN'])
-  return lines.reduce((sum, line) => sum + Number(/Rows Removed by \w+(?: \w+)?: (\d+)/.exec(line)?.[1] ?? 0), 0)
+  const discarded = lines.map((line) => Number(/Rows Removed by \w+(?: \w+)?: (\d+)/.exec(line)?.[1] ?? 0))
+  const read = lines.map((line) => Number(/Scan.*actual time=\S+ rows=([\d.]+)/.exec(line)?.[1] ?? 0))
+  return [...discarded, ...read].reduce((sum, count) => sum + count, 0)
 }
+const positionOf = (number: number) => `0198e000-0000-7000-8000-${number.toString(16).padStart(12, '0')}`
 
 const filters: readonly Partial<TransactionFilter>[] = [
   { category: 'Conversion' },
@@ -64,23 +61,63 @@ const filters: readonly Partial<TransactionFilter>[] = [
   { createdTo: time(rows / 2) },
   { createdFrom: time(10), createdTo: time(20) },
   { createdFrom: time(rows + 10) },
+  { type: 'Conversion' },
+  { rail: 'Swift' },
+  { endToEndId: 'e7' },
+  { currency: 'GBP' },
+  { currency: 'EUR', amountMin: 5n, amountMax: 9n },
+  { currency: 'EUR', amountMin: 5n },
+  { currency: 'EUR', amountMax: 9n },
+  { currency: 'EUR', amountMin: 7n, amountMax: 7n },
+  { references: referencesWith('r1') },
+  { references: referencesWith('r1999') },
+  { references: referencesWith('absent') },
+  { references: referencesWith('r1'), createdTo: time(2_000) },
 ]
+const asText = (filter: object) =>
+  JSON.stringify(filter, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value))
 for (const filter of filters)
-  test(`a page by ${JSON.stringify(filter)} discards few of the rows that it reads`, async () => {
-    assert.ok((await discardedRows(filter)) < 200)
-  })
+  for (const afterId of [null, positionOf(1_500)])
+    test(`a page by ${asText(filter)} ${afterId ? 'behind a cursor' : 'from the start'} reads few rows`, async () => {
+      const list = (tx: Tx) => listTransactions(tx, partnerId, { ...none, ...filter }, afterId, 26)
+      assert.ok((await discardedRows(list)) < 200)
+    })
 
-test('pages of a filter by time follow one another', async () => {
-  const filter = { ...none, createdFrom: time(10), createdTo: time(110) }
+test('a page of changes reads few rows, from any position', async () => {
+  for (const second of [0, 10, rows / 2, rows - 5, rows + 10]) {
+    const page = { after: { updatedAt: time(second), id: nilId }, before: time(rows) }
+    assert.ok((await discardedRows((tx) => transactionsChanged(tx, partnerId, none, page, 26))) < 200)
+  }
+})
+
+/** Every page of a list, and the references of all of them. */
+async function pagesOf(filter: TransactionFilter): Promise<readonly string[]> {
   const seen: string[] = []
   for (let afterId: string | null = null; ;) {
     const page = await listTransactions(db, partnerId, filter, afterId, 26)
     seen.push(...page.map(({ reference }) => reference))
     afterId = page.at(-1)?.id ?? null
-    if (page.length < 26) break
+    if (page.length < 26) return seen
   }
+}
+
+test('pages of a filter by time follow one another', async () => {
+  const seen = await pagesOf({ ...none, createdFrom: time(10), createdTo: time(110) })
   assert.deepEqual(
     seen,
     Array.from({ length: 100 }, (_, index) => `r${109 - index}`),
+  )
+})
+
+test('pages of a prefix follow one another in the order of code points, and have every match once', async () => {
+  const expected = Array.from({ length: rows }, (_, index) => `r${index + 1}`).filter((each) => each.startsWith('r19'))
+  assert.deepEqual(await pagesOf({ ...none, references: referencesWith('r19') }), expected.toSorted())
+})
+
+test('pages of a range of amounts follow one another, the largest first', async () => {
+  const seen = await pagesOf({ ...none, currency: 'EUR', amountMin: 11n, amountMax: 110n })
+  assert.deepEqual(
+    seen,
+    Array.from({ length: 100 }, (_, index) => `r${110 - index}`),
   )
 })

@@ -11,6 +11,7 @@ import type {
   TransactionType,
 } from '@partner-payments/wire'
 import { type Currency, type Minor, nilId } from '../../kernel/index.ts'
+import type { Actor } from '../../lifecycle/index.ts'
 import {
   type Columns,
   givenBy,
@@ -54,6 +55,8 @@ export type TransactionRow = {
   readonly userAmount: Minor | null
   readonly userCurrency: Currency | null
   readonly fxQuoteExpiresAt: Date | null
+  /** The quote that the transaction accepted. */
+  readonly quoteId: string | null
   readonly transactionHash: string | null
   /** JSON of `TimelineEntry[]`, oldest first. */
   readonly timeline: string
@@ -65,17 +68,13 @@ export type TimelineEntry = {
   readonly status: TransactionStatus
   /** RFC 3339, UTC, with milliseconds. */
   readonly createdAt: string
+  /** Absent in entries of earlier versions. */
+  readonly actor?: Actor
+  /** Code of ISO 20022 by which a bank gave its reason, as it sent it. */
+  readonly reason?: string
+  /** The audit record of the step. */
+  readonly record?: string
 }
-export type TransactionFilter = {
-  readonly status: string | null
-  readonly category: string | null
-  readonly customerId: string | null
-  readonly beneficiaryId: string | null
-  readonly idempotencyKey: string | null
-  readonly createdFrom: Date | null
-  readonly createdTo: Date | null
-}
-
 const types: Columns<TransactionRow> = {
   partnerId: 'uuid',
   id: 'uuid',
@@ -106,12 +105,13 @@ const types: Columns<TransactionRow> = {
   userAmount: 'bigint',
   userCurrency: 'text',
   fxQuoteExpiresAt: 'timestamptz',
+  quoteId: 'uuid',
   transactionHash: 'text',
   timeline: 'jsonb',
   createdAt: 'timestamptz',
   updatedAt: 'timestamptz',
 }
-const columns = namesOf(types)
+export const columns = namesOf(types)
 const newTransactions = insertBy(
   types,
   [
@@ -119,7 +119,7 @@ const newTransactions = insertBy(
     ['currency', 'category', 'direction', 'method', 'partyType', 'type', 'status', 'rail', 'timeline'],
     ['createdAt', 'updatedAt'],
     ['errorKey', 'sessionId', 'websiteReference', 'userReference', 'description', 'originatingReference', 'debtor'],
-    ['userAmount', 'userCurrency', 'fxQuoteExpiresAt', 'transactionHash'],
+    ['userAmount', 'userCurrency', 'fxQuoteExpiresAt', 'quoteId', 'transactionHash'],
   ],
   ['partnerId', 'reference'],
 )
@@ -266,31 +266,4 @@ export async function appendToTimeline(
     update transactions.transactions set timeline = timeline || ${entries}::jsonb,
       updated_at = greatest(updated_at, ${now}::timestamptz)
     where partner_id = ${partnerId} and id = ${id}`)
-}
-
-export function listTransactions(
-  tx: Tx,
-  partnerId: string,
-  filter: TransactionFilter,
-  afterId: string | null,
-  rowsMax: number,
-): Promise<readonly TransactionRow[]> {
-  const { status, category, customerId, beneficiaryId, idempotencyKey, createdFrom, createdTo } = filter
-  // Ids follow the time, but PostgreSQL cannot infer it: a filter by time needs the order by time to use its index.
-  const byTime = createdFrom !== null || createdTo !== null
-  const afterCursor = byTime
-    ? sql`and (created_at, id) < (select created_at, id from transactions.transactions
-        where partner_id = ${partnerId} and id = ${afterId})`
-    : sql`and id < ${afterId}`
-  return tx.rows<TransactionRow>(sql`/* transactions.listTransactions */
-    select ${columns} from transactions.transactions where partner_id = ${partnerId}
-    ${afterId === null ? noSql : afterCursor}
-    ${status === null ? noSql : sql`and status = ${status}`}
-    ${category === null ? noSql : sql`and category = ${category}`}
-    ${customerId === null ? noSql : sql`and customer_id = ${customerId}`}
-    ${beneficiaryId === null ? noSql : sql`and beneficiary_id = ${beneficiaryId}`}
-    ${idempotencyKey === null ? noSql : sql`and idempotency_key = ${idempotencyKey}`}
-    ${createdFrom === null ? noSql : sql`and created_at >= ${createdFrom}`}
-    ${createdTo === null ? noSql : sql`and created_at < ${createdTo}`}
-    order by ${byTime ? sql`created_at desc, id desc` : sql`id desc`} limit ${rowsMax}`)
 }

@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test'
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/postgres.ts'
 import { type Caller, createCursors, Refusal } from '../../api/index.ts'
 import { createLog, createSealer, dayMs, hourMs, minuteMs, newId } from '../../kernel/index.ts'
+import { createAudit } from '../../audit/index.ts'
 import { createIdempotency } from '../../idempotency/index.ts'
 import { createMailQueue } from '../../mail/index.ts'
 import { createDatabase, type Database, sql } from '../../postgres/index.ts'
@@ -77,7 +78,11 @@ const mails = (partnerId: string) =>
 
 test('200 with the invitations in the order of the request, and a queued mail for each', async () => {
   const { partnerId, clock, users, caller } = await setUp()
-  const routes = usersRoutes(users, createIdempotency({ db, clock, sealer }))
+  const routes = usersRoutes(
+    users,
+    createAudit({ db, clock, cursors: createCursors(Buffer.alloc(32, 2)) }),
+    createIdempotency({ db, clock, sealer }),
+  )
   const call = { caller, params: {}, query: undefined, requestId: 'r', ip: '127.0.0.1' } as const
   const { body } = await routes.createInvitations({
     ...call,

@@ -1,0 +1,177 @@
+/**
+ * The loop that chains records and signs the days. A record is chained once every transaction that may hold an earlier one
+ * has ended, in the order of ids. What this guarantees, and what it does not: README.md.
+ */
+import { createPrivateKey, generateKeyPairSync, sign } from 'node:crypto'
+import { type AuditHeadContent, chainStart, headHash, leafOf, linkOf, rootOf } from '@partner-payments/wire'
+import { after, assert, type Clock, firstIdOf, type Log, momentOfId, newId, type Sealer } from '../kernel/index.ts'
+import { type Database, oldestTransactionStart, type Tx } from '../postgres/index.ts'
+import { keyContext } from './store-sealed.ts'
+import * as store from './store.ts'
+
+export type ChainDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly log: Log
+  readonly sealer: Sealer
+  readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
+  /** How far the clocks of the processes and of the database may differ. */
+  readonly clockDifferenceMsMax: number
+  /** A head is over the records of so long a time: a day. */
+  readonly headPeriodMs: number
+}
+
+/** Chained in one transaction, in some milliseconds. */
+const recordsPerStepMax = 1_000
+/** Records of a subtree whose root is kept. */
+export const subtreeRecords = 1_024
+
+/** A period begins at a multiple of its length since 1970: a day at midnight UTC. */
+type Period = { readonly from: Date; readonly to: Date }
+function periodOf(id: string, periodMs: number): Period {
+  const from = Math.floor(momentOfId(id).getTime() / periodMs) * periodMs
+  return { from: new Date(from), to: new Date(from + periodMs) }
+}
+
+/** Returns how many partners have more to do at once. If one fails, throws after the others are done. */
+export function createChainStep(deps: ChainDeps): () => Promise<number> {
+  return async () => {
+    const end = firstIdOf(after(await oldestTransactionStart(deps.db), -deps.clockDifferenceMsMax))
+    let behind = 0
+    const failures: unknown[] = []
+    for (const partnerId of await deps.partnerIds(deps.db))
+      try {
+        if (await visit(deps, partnerId, end)) behind += 1
+      } catch (error) {
+        failures.push(error)
+      }
+    if (failures.length > 0) throw new Error(`audit logs not chained: ${failures.length}`, { cause: failures[0] })
+    return behind
+  }
+}
+
+/** True: there may be more to do. Most visits find nothing, and need no transaction. */
+async function visit(deps: ChainDeps, partnerId: string, end: string): Promise<boolean> {
+  const { db } = deps
+  const seen = await store.readChain(db, partnerId)
+  const next = await store.recordsBehind(
+    db,
+    partnerId,
+    { after: seen?.recordId ?? firstIdOf(new Date(0)), before: end },
+    1,
+  )
+  if (seen === undefined) {
+    if (next.length > 0) await store.createChain(db, partnerId, chainStart)
+    return next.length > 0
+  }
+  const { to } = periodOf(seen.recordId, deps.headPeriodMs)
+  const isOver = seen.sequence > seen.headSequence && firstIdOf(to) <= end
+  if (next.length === 0 && !isOver) return false
+  return db.transaction(async (tx) => {
+    const chain = await store.claimChain(tx, partnerId)
+    return chain === undefined ? false : advance(deps, tx, partnerId, chain, end)
+  })
+}
+
+/** Chains the next records of one period, or signs the period if there are none. */
+async function advance(
+  deps: ChainDeps,
+  tx: Tx,
+  partnerId: string,
+  chain: store.ChainRow,
+  end: string,
+): Promise<boolean> {
+  const behind = { after: chain.recordId, before: end }
+  const found = await store.recordsBehind(tx, partnerId, behind, recordsPerStepMax)
+  const first = chain.sequence > chain.headSequence ? chain.recordId : found[0]?.id
+  if (first === undefined) return false
+  const period = periodOf(first, deps.headPeriodMs)
+  const periodEnd = firstIdOf(period.to)
+  const ofPeriod = found.filter(({ id }) => id < periodEnd)
+  if (ofPeriod.length > 0) {
+    store.saveChain(tx, partnerId, link(tx, partnerId, chain, ofPeriod))
+    return true
+  }
+  if (periodEnd > end) return false
+  await closePeriod(deps, tx, partnerId, chain, period)
+  return true
+}
+
+function link(tx: Tx, partnerId: string, chain: store.ChainRow, records: readonly store.RecordRow[]): store.ChainRow {
+  let { sequence, hash, recordId } = chain
+  const links = records.map(({ id, content }): store.LinkRow => {
+    sequence += 1n
+    const leaf = leafOf(content)
+    hash = linkOf(hash, sequence, leaf)
+    if (id > recordId) recordId = id
+    return { partnerId, sequence, recordId: id, leaf, hash }
+  })
+  store.insertLinks(tx, links)
+  return { ...chain, sequence, hash, recordId }
+}
+
+/** Chains what has appeared behind the loop, so that the period has all of its records, and signs the period. */
+async function closePeriod(
+  deps: ChainDeps,
+  tx: Tx,
+  partnerId: string,
+  chain: store.ChainRow,
+  { from: start, to: end }: Period,
+): Promise<void> {
+  const range = { from: firstIdOf(start), before: firstIdOf(end) }
+  const late = await store.unlinkedRecords(tx, partnerId, range, recordsPerStepMax)
+  if (late.length > 0) {
+    deps.log.warn({ partnerId, from: start, records: late.length }, 'audit records appeared late: compare the clocks')
+    return store.saveChain(tx, partnerId, link(tx, partnerId, chain, late))
+  }
+  const firstSequence = chain.headSequence + 1n
+  const lastSequence = chain.sequence
+  const subtrees: Uint8Array[] = []
+  for (let from = firstSequence; from <= lastSequence; from += BigInt(subtreeRecords)) {
+    const until = from + BigInt(subtreeRecords) - 1n
+    const leaves = await store.leavesBetween(tx, partnerId, from, until < lastSequence ? until : lastSequence)
+    subtrees.push(rootOf(leaves.map(({ leaf }) => leaf)))
+  }
+  const [previous] = await store.listHeads(tx, partnerId, null, 1)
+  const content: AuditHeadContent = {
+    version: 1,
+    partnerId,
+    from: start.toISOString(),
+    to: end.toISOString(),
+    firstSequence: Number(firstSequence),
+    lastSequence: Number(lastSequence),
+    root: Buffer.from(rootOf(subtrees)).toString('hex'),
+    chain: chain.hash.toString('hex'),
+    previous: previous === undefined ? null : headHash(previous.content),
+  }
+  const text = JSON.stringify(content)
+  const { keyId, signature } = await signText(deps, tx, partnerId, text)
+  store.insertSubtrees(
+    tx,
+    subtrees.map((hash, position) => ({ partnerId, firstSequence, position, hash })),
+  )
+  store.insertHead(tx, { partnerId, firstSequence, lastSequence, content: text, signature, keyId })
+  store.saveChain(tx, partnerId, { ...chain, headSequence: lastSequence })
+}
+
+/** The caller holds the lock of the chain, so that a partner gets one first key. */
+async function signText({ clock, sealer }: ChainDeps, tx: Tx, partnerId: string, text: string) {
+  const known = await store.signingKey(tx, partnerId)
+  const key = known ?? newKey(sealer, partnerId)
+  if (known === undefined) await store.insertKey(tx, partnerId, key, clock.now())
+  const der = Buffer.from(sealer.open(key.privateKeySealed, keyContext(partnerId, key.id)), 'base64')
+  const signature = sign(null, Buffer.from(text), createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }))
+  assert(signature.length === 64, 'a signature of Ed25519 has 64 bytes')
+  return { keyId: key.id, signature }
+}
+
+function newKey(sealer: Sealer, partnerId: string): store.KeyRow {
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519')
+  const id = newId()
+  const secret = privateKey.export({ format: 'der', type: 'pkcs8' }).toString('base64')
+  return {
+    id,
+    publicKey: publicKey.export({ format: 'der', type: 'spki' }).toString('base64'),
+    privateKeySealed: sealer.seal(secret, keyContext(partnerId, id)),
+  }
+}

@@ -1,0 +1,12 @@
+/**
+ * The audit log: who did what to what, when, why and by which request. README.md says what it guarantees.
+ *
+ * Tables: audit.records, audit.chains, audit.links, audit.keys, audit.heads, audit.subtrees. Invariants: a record is added
+ * in the transaction of its change, and never changed or deleted. A loop chains all records of a partner in one order. Each
+ * day with records has one head, which is signed and names the head before it.
+ */
+export { createChainStep } from './chain.ts'
+export { auditedHandlers } from './handlers.ts'
+export { type Audit, type AuditRecord, createAudit, type NewRecord } from './service.ts'
+export { sealedAuditKeys } from './store-sealed.ts'
+export { verifyLog } from './verify.ts'

@@ -1,0 +1,144 @@
+/** The verbs of the audit log. */
+import { pathOf, type AuditProof } from '@partner-payments/wire'
+import { type Cursors, type Page, readTime } from '../api/index.ts'
+import { type Clock, firstIdOf, newId, nilId } from '../kernel/index.ts'
+import type { Database, Tx } from '../postgres/index.ts'
+import { subtreeRecords } from './chain.ts'
+import * as store from './store.ts'
+
+export type AuditActor = {
+  readonly kind: 'partner' | 'worker' | 'bank' | 'time' | 'operator'
+  /** The service account. */
+  readonly id?: string
+  readonly name?: string
+  readonly impersonatedBy?: string
+  readonly ip?: string
+}
+export type NewRecord = {
+  readonly partnerId: string
+  /** Of the record, if the caller has made one. */
+  readonly id?: string | undefined
+  readonly actor: AuditActor
+  /** What was done, and to what. */
+  readonly action: string
+  readonly subject: Readonly<Record<string, string>>
+  readonly details?: Readonly<Record<string, unknown>>
+  readonly reason?: string | undefined
+  readonly requestId?: string | undefined
+}
+export type AuditRecord = Omit<NewRecord, 'partnerId' | 'id'> & { readonly id: string; readonly at: string }
+export type HeadView = {
+  readonly id: string
+  readonly content: string
+  readonly signature: string
+  readonly publicKey: string
+}
+
+type PageQuery = { readonly limit?: string; readonly cursor?: string }
+type Range = { readonly createdFrom?: string; readonly createdTo?: string }
+
+export type Audit = {
+  /** Adds records in the caller's transaction. Sent with the commit. */
+  readonly append: (tx: Tx, records: readonly NewRecord[]) => void
+  /** Adds one record in a transaction of its own. */
+  readonly record: (record: NewRecord) => Promise<void>
+  /** Newest first. Refuses: validation_failed (cursor). */
+  readonly list: (partnerId: string, query: PageQuery & Range) => Promise<Page<AuditRecord>>
+  /** Newest first. Refuses: validation_failed (cursor). */
+  readonly heads: (partnerId: string, query: PageQuery) => Promise<Page<HeadView>>
+  /** Of the records with these ids. `pending`: how many have no signed head yet. */
+  readonly proof: (
+    partnerId: string,
+    reference: string,
+    recordIds: readonly string[],
+  ) => Promise<AuditProof & { readonly pending: number }>
+}
+
+export type AuditDeps = { readonly db: Database; readonly clock: Clock; readonly cursors: Cursors }
+
+export function createAudit({ db, clock, cursors }: AuditDeps): Audit {
+  const append: Audit['append'] = (tx, records) => {
+    if (records.length === 0) return
+    const at = clock.now().toISOString()
+    const rows = records.map(({ partnerId, id = newId(), ...record }): store.RecordRow => {
+      return { partnerId, id, content: JSON.stringify({ id, partnerId, at, ...record }) }
+    })
+    store.insertRecords(tx, rows)
+  }
+  return {
+    append,
+    record: (record) => db.transaction(async (tx) => append(tx, [record])),
+    list: async (partnerId, { createdFrom, createdTo, ...query }) => {
+      const list = `audit:${partnerId}`
+      const request = cursors.read(list, query)
+      const end = createdTo === undefined ? null : firstIdOf(readTime(createdTo))
+      const before = request.afterId !== null && (end === null || request.afterId < end) ? request.afterId : end
+      const from = createdFrom === undefined ? nilId : firstIdOf(readTime(createdFrom))
+      const rows = await store.listRecords(db, partnerId, { from, before }, request.limit + 1)
+      return cursors.page(list, request, rows.map(toRecord))
+    },
+    heads: async (partnerId, query) => {
+      const list = `audit-heads:${partnerId}`
+      const request = cursors.read(list, query)
+      const before = request.afterId === null ? null : BigInt(request.afterId)
+      const rows = await store.listHeads(db, partnerId, before, request.limit + 1)
+      return cursors.page(
+        list,
+        request,
+        rows.map((row) => ({ id: String(row.lastSequence), ...toHead(row) })),
+      )
+    },
+    proof: (partnerId, reference, recordIds) => prove(db, partnerId, reference, recordIds),
+  }
+}
+
+function toRecord({ content }: store.RecordRow): AuditRecord {
+  const { partnerId: _partnerId, ...record } = JSON.parse(content) as AuditRecord & { readonly partnerId: string }
+  return record
+}
+
+const toHead = ({ content, signature, publicKey }: store.SignedHead) => ({
+  content,
+  signature: signature.toString('base64'),
+  publicKey,
+})
+
+async function prove(db: Database, partnerId: string, reference: string, recordIds: readonly string[]) {
+  const rows = recordIds.length === 0 ? [] : await store.linksOfRecords(db, partnerId, recordIds)
+  const heads: store.SignedHead[] = []
+  const records: AuditProof['records'][number][] = []
+  for (const { content, sequence } of rows) {
+    if (sequence === null) continue
+    let at = heads.findIndex((head) => head.firstSequence <= sequence && sequence <= head.lastSequence)
+    if (at < 0) {
+      const head = await store.headOver(db, partnerId, sequence)
+      if (head === undefined) continue
+      at = heads.push(head) - 1
+    }
+    const head = heads[at]
+    if (head === undefined) continue
+    const path = await pathUnder(db, partnerId, head, sequence)
+    records.push({ content, sequence: Number(sequence), path, head: at })
+  }
+  return { partnerId, reference, records, heads: heads.map(toHead), pending: rows.length - records.length }
+}
+
+/** Reads the leaves of one subtree and the roots of all subtrees of the day. */
+async function pathUnder(db: Database, partnerId: string, head: store.SignedHead, sequence: bigint) {
+  const { firstSequence, lastSequence } = head
+  const position = Number(sequence - firstSequence)
+  const subtree = Math.floor(position / subtreeRecords)
+  const from = firstSequence + BigInt(subtree * subtreeRecords)
+  const until = from + BigInt(subtreeRecords) - 1n
+  const leaves = await store.leavesBetween(db, partnerId, from, until < lastSequence ? until : lastSequence)
+  const roots = await store.subtreesOf(db, partnerId, firstSequence)
+  const low = pathOf(
+    leaves.map(({ leaf }) => leaf),
+    position % subtreeRecords,
+  )
+  const high = pathOf(
+    roots.map(({ hash }) => hash),
+    subtree,
+  )
+  return [...low, ...high].map((hash) => Buffer.from(hash).toString('hex'))
+}

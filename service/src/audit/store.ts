@@ -1,0 +1,233 @@
+/** All SQL of the audit log. No statement changes or deletes a record, a link or a head. */
+import { nilId } from '../kernel/index.ts'
+import { insertBy, noSql, sql, type Tx, unprepared } from '../postgres/index.ts'
+
+export type RecordRow = { readonly partnerId: string; readonly id: string; readonly content: string }
+const newRecords = insertBy<RecordRow>({ partnerId: 'uuid', id: 'uuid', content: 'json' }, [['partnerId']])
+
+/** Sent with the commit. Takes no lock that another transaction waits for. */
+export function insertRecords(tx: Tx, rows: readonly RecordRow[]): void {
+  tx.later(sql`/* audit.insertRecords */
+    insert into audit.records (partner_id, id, content) ${newRecords(tx, rows)}`)
+}
+
+/** Newest first, from one id to before another. */
+export function listRecords(
+  tx: Tx,
+  partnerId: string,
+  { from, before }: { readonly from: string; readonly before: string | null },
+  rowsMax: number,
+): Promise<readonly RecordRow[]> {
+  return tx.rows(
+    unprepared(sql`/* audit.listRecords */
+      select partner_id, id, content from audit.records where partner_id = ${partnerId} and id >= ${from}
+        ${before === null ? noSql : sql`and id < ${before}`}
+      order by id desc limit ${rowsMax}`),
+  )
+}
+
+/** The oldest records behind an id and before another. */
+export function recordsBehind(
+  tx: Tx,
+  partnerId: string,
+  { after, before }: { readonly after: string; readonly before: string },
+  rowsMax: number,
+): Promise<readonly RecordRow[]> {
+  return tx.rows(
+    unprepared(sql`/* audit.recordsBehind */
+      select partner_id, id, content from audit.records
+      where partner_id = ${partnerId} and id > ${after} and id < ${before} order by id limit ${rowsMax}`),
+  )
+}
+
+/** Records from one id to before another that no link names: they appeared behind the loop. */
+export function unlinkedRecords(
+  tx: Tx,
+  partnerId: string,
+  { from, before }: { readonly from: string; readonly before: string },
+  rowsMax: number,
+): Promise<readonly RecordRow[]> {
+  return tx.rows(
+    unprepared(sql`/* audit.unlinkedRecords */
+      select partner_id, id, content from audit.records as record
+      where partner_id = ${partnerId} and id >= ${from} and id < ${before} and not exists (
+        select 1 from audit.links where partner_id = ${partnerId} and record_id = record.id)
+      order by id limit ${rowsMax}`),
+  )
+}
+
+export type ChainRow = {
+  readonly sequence: bigint
+  readonly recordId: string
+  readonly hash: Buffer
+  readonly headSequence: bigint
+}
+
+export function readChain(tx: Tx, partnerId: string): Promise<ChainRow | undefined> {
+  return tx.row(sql`/* audit.readChain */
+    select sequence, record_id, hash, head_sequence from audit.chains where partner_id = ${partnerId}`)
+}
+
+/** Undefined: another process has it, or there is none. */
+export function claimChain(tx: Tx, partnerId: string): Promise<ChainRow | undefined> {
+  return tx.row(sql`/* audit.claimChain */
+    select sequence, record_id, hash, head_sequence from audit.chains where partner_id = ${partnerId}
+    for update skip locked`)
+}
+
+export async function createChain(tx: Tx, partnerId: string, hash: Uint8Array): Promise<void> {
+  await tx.run(sql`/* audit.createChain */
+    insert into audit.chains (partner_id, sequence, record_id, hash, head_sequence)
+    values (${partnerId}, 0, ${nilId}, ${hash}, 0) on conflict do nothing`)
+}
+
+export function saveChain(tx: Tx, partnerId: string, row: ChainRow): void {
+  tx.later(
+    sql`/* audit.saveChain */
+    update audit.chains set sequence = ${row.sequence}, record_id = ${row.recordId}, hash = ${row.hash},
+      head_sequence = ${row.headSequence} where partner_id = ${partnerId}`,
+    1,
+  )
+}
+
+export type LinkRow = {
+  readonly partnerId: string
+  readonly sequence: bigint
+  readonly recordId: string
+  readonly leaf: Uint8Array
+  readonly hash: Uint8Array
+}
+const newLinks = insertBy<LinkRow>(
+  { partnerId: 'uuid', sequence: 'bigint', recordId: 'uuid', leaf: 'bytea', hash: 'bytea' },
+  [['partnerId']],
+)
+
+export function insertLinks(tx: Tx, rows: readonly LinkRow[]): void {
+  tx.later(sql`/* audit.insertLinks */
+    insert into audit.links (partner_id, sequence, record_id, leaf, hash) ${newLinks(tx, rows)}`)
+}
+
+/** In order, from one sequence to another one. */
+export function linksBetween(
+  tx: Tx,
+  partnerId: string,
+  first: bigint,
+  last: bigint,
+): Promise<readonly (LinkRow & { readonly content: string | null })[]> {
+  return tx.rows(
+    unprepared(sql`/* audit.linksBetween */
+      select link.partner_id, sequence, record_id, leaf, hash, content
+      from audit.links as link left join audit.records as record
+        on record.partner_id = ${partnerId} and record.id = link.record_id
+      where link.partner_id = ${partnerId} and sequence between ${first} and ${last} order by sequence`),
+  )
+}
+
+export function leavesBetween(
+  tx: Tx,
+  partnerId: string,
+  first: bigint,
+  last: bigint,
+): Promise<readonly { readonly leaf: Buffer }[]> {
+  return tx.rows(sql`/* audit.leavesBetween */
+    select leaf from audit.links where partner_id = ${partnerId} and sequence between ${first} and ${last}
+    order by sequence`)
+}
+
+/** The records with these ids, with their places in the chain if they have one. */
+export function linksOfRecords(
+  tx: Tx,
+  partnerId: string,
+  ids: readonly string[],
+): Promise<readonly { readonly content: string; readonly sequence: bigint | null }[]> {
+  return tx.rows(
+    unprepared(sql`/* audit.linksOfRecords */
+      select content, sequence from audit.records as record left join audit.links as link
+        on link.partner_id = ${partnerId} and link.record_id = record.id
+      where record.partner_id = ${partnerId} and record.id = any(${ids}::uuid[]) order by sequence nulls last`),
+  )
+}
+
+export type HeadRow = {
+  readonly partnerId: string
+  readonly firstSequence: bigint
+  readonly lastSequence: bigint
+  readonly content: string
+  readonly signature: Buffer
+  readonly keyId: string
+}
+export type SignedHead = HeadRow & { readonly publicKey: string }
+
+export function insertHead(tx: Tx, row: HeadRow): void {
+  tx.later(sql`/* audit.insertHead */
+    insert into audit.heads (partner_id, last_sequence, first_sequence, content, signature, key_id)
+    values (${row.partnerId}, ${row.lastSequence}, ${row.firstSequence}, ${row.content}, ${row.signature}, ${row.keyId})`)
+}
+
+/** Newest first, before a sequence if one is given. */
+export function listHeads(
+  tx: Tx,
+  partnerId: string,
+  beforeSequence: bigint | null,
+  rowsMax: number,
+): Promise<readonly SignedHead[]> {
+  return tx.rows(
+    unprepared(sql`/* audit.listHeads */
+      select head.partner_id, first_sequence, last_sequence, content, signature, key_id, public_key
+      from audit.heads as head join audit.keys as signing
+        on signing.partner_id = ${partnerId} and signing.id = head.key_id
+      where head.partner_id = ${partnerId} ${beforeSequence === null ? noSql : sql`and last_sequence < ${beforeSequence}`}
+      order by last_sequence desc limit ${rowsMax}`),
+  )
+}
+
+/** The head that a record is under. */
+export function headOver(tx: Tx, partnerId: string, sequence: bigint): Promise<SignedHead | undefined> {
+  return tx.row(sql`/* audit.headOver */
+    select head.partner_id, first_sequence, last_sequence, content, signature, key_id, public_key
+    from audit.heads as head join audit.keys as signing
+      on signing.partner_id = ${partnerId} and signing.id = head.key_id
+    where head.partner_id = ${partnerId} and last_sequence >= ${sequence} and first_sequence <= ${sequence}
+    order by last_sequence limit 1`)
+}
+
+export type SubtreeRow = {
+  readonly partnerId: string
+  readonly firstSequence: bigint
+  readonly position: number
+  readonly hash: Uint8Array
+}
+const newSubtrees = insertBy<SubtreeRow>(
+  { partnerId: 'uuid', firstSequence: 'bigint', position: 'integer', hash: 'bytea' },
+  [['partnerId', 'firstSequence']],
+)
+
+export function insertSubtrees(tx: Tx, rows: readonly SubtreeRow[]): void {
+  tx.later(sql`/* audit.insertSubtrees */
+    insert into audit.subtrees (partner_id, first_sequence, position, hash) ${newSubtrees(tx, rows)}`)
+}
+
+export function subtreesOf(
+  tx: Tx,
+  partnerId: string,
+  firstSequence: bigint,
+): Promise<readonly { readonly hash: Buffer }[]> {
+  return tx.rows(sql`/* audit.subtreesOf */
+    select hash from audit.subtrees where partner_id = ${partnerId} and first_sequence = ${firstSequence}
+    order by position`)
+}
+
+export type KeyRow = { readonly id: string; readonly publicKey: string; readonly privateKeySealed: Buffer }
+
+/** The newest key of a partner, which signs. */
+export function signingKey(tx: Tx, partnerId: string): Promise<KeyRow | undefined> {
+  return tx.row(sql`/* audit.signingKey */
+    select id, public_key, private_key_sealed from audit.keys where partner_id = ${partnerId}
+    order by id desc limit 1`)
+}
+
+export async function insertKey(tx: Tx, partnerId: string, key: KeyRow, now: Date): Promise<void> {
+  await tx.run(sql`/* audit.insertKey */
+    insert into audit.keys (partner_id, id, public_key, private_key_sealed, created_at)
+    values (${partnerId}, ${key.id}, ${key.publicKey}, ${key.privateKeySealed}, ${now})`)
+}

@@ -1,0 +1,123 @@
+/** Compares the whole log of a partner with its chain and its signed heads, in short statements of bounded size. */
+import { type AuditHeadContent, chainStart, headHash, isSigned, leafOf, linkOf, rootOf } from '@partner-payments/wire'
+import { idAfter, nilId } from '../kernel/index.ts'
+import type { Database } from '../postgres/index.ts'
+import { subtreeRecords } from './chain.ts'
+import * as store from './store.ts'
+
+export type Verified = {
+  readonly partnerId: string
+  readonly records: number
+  readonly heads: number
+  /** The last head, for comparison with the one that the partner has kept. */
+  readonly lastHead: string | null
+  /** In sentences; empty: the log is whole. */
+  readonly faults: readonly string[]
+}
+
+const rowsPerPageMax = 1_000n
+const headsPerPageMax = 100
+const faultsMax = 100
+
+export async function verifyLog(db: Database, partnerId: string): Promise<Verified> {
+  const faults: string[] = []
+  const report = (fault: string) => void (faults.length < faultsMax && faults.push(fault))
+  const chain = await store.readChain(db, partnerId)
+  const hashes = await verifyLinks(db, partnerId, chain, report)
+  const heads = await verifyHeads(db, partnerId, chain, hashes, report)
+  const before = chain === undefined ? nilId : idAfter(chain.recordId, 1)
+  for (const { id } of await store.unlinkedRecords(db, partnerId, { from: nilId, before }, faultsMax))
+    report(`The record ${id} is not in the chain.`)
+  const last = heads.at(-1)
+  const records = Number(chain?.sequence ?? 0n)
+  return {
+    partnerId,
+    records,
+    heads: heads.length,
+    lastHead: last === undefined ? null : headHash(last.content),
+    faults,
+  }
+}
+
+/** Recomputes every leaf and link. Answers the leaves' places of the chain: the hash behind each head is read from there. */
+async function verifyLinks(
+  db: Database,
+  partnerId: string,
+  chain: store.ChainRow | undefined,
+  report: (fault: string) => void,
+): Promise<(sequence: bigint) => Promise<string | undefined>> {
+  let hash: Uint8Array = chainStart
+  let sequence = 0n
+  const last = chain?.sequence ?? 0n
+  while (sequence < last) {
+    const rows = await store.linksBetween(db, partnerId, sequence + 1n, sequence + rowsPerPageMax)
+    if (rows.length === 0) break
+    for (const row of rows) {
+      if (row.sequence !== sequence + 1n) report(`The links ${sequence + 1n} to ${row.sequence - 1n} are missing.`)
+      sequence = row.sequence
+      if (row.content === null) report(`The record ${row.recordId} of link ${sequence} is missing.`)
+      const leaf = row.content === null ? row.leaf : leafOf(row.content)
+      if (!Buffer.from(leaf).equals(row.leaf)) report(`The record ${row.recordId} of link ${sequence} was changed.`)
+      const named = row.content === null ? row.recordId : (JSON.parse(row.content) as { readonly id?: unknown }).id
+      if (named !== row.recordId) report(`The record of link ${sequence} stands in the place of another one.`)
+      hash = linkOf(hash, sequence, leaf)
+      if (!Buffer.from(hash).equals(row.hash)) report(`The chain is broken at link ${sequence}.`)
+      hash = row.hash
+    }
+  }
+  if (sequence !== last || (chain !== undefined && !chain.hash.equals(hash)))
+    report(`The chain ends at link ${sequence}, and its end was recorded at link ${last}.`)
+  return async (at) => {
+    const [row] = await store.linksBetween(db, partnerId, at, at)
+    return row && Buffer.from(row.hash).toString('hex')
+  }
+}
+
+/** The heads in order: signed, without gaps, each naming the one before, and each the root of its records. */
+async function verifyHeads(
+  db: Database,
+  partnerId: string,
+  chain: store.ChainRow | undefined,
+  hashAt: (sequence: bigint) => Promise<string | undefined>,
+  report: (fault: string) => void,
+): Promise<readonly store.SignedHead[]> {
+  const heads: store.SignedHead[] = []
+  for (let before: bigint | null = null; ;) {
+    const page: readonly store.SignedHead[] = await store.listHeads(db, partnerId, before, headsPerPageMax)
+    heads.unshift(...page.toReversed())
+    before = page.at(-1)?.lastSequence ?? null
+    if (page.length < headsPerPageMax) break
+  }
+  let previous: string | null = null
+  let covered = 0n
+  for (const { content, signature, publicKey, firstSequence, lastSequence } of heads) {
+    const head = JSON.parse(content) as AuditHeadContent
+    const name = `The head from ${head.from}`
+    if (!isSigned({ content, signature: signature.toString('base64'), publicKey })) report(`${name} is not signed.`)
+    if (head.previous !== previous) report(`${name} does not follow the head before it.`)
+    if (
+      firstSequence !== covered + 1n ||
+      BigInt(head.firstSequence) !== firstSequence ||
+      BigInt(head.lastSequence) !== lastSequence
+    )
+      report(`${name} leaves out records, or covers some twice.`)
+    if (head.chain !== (await hashAt(lastSequence))) report(`${name} is of another chain.`)
+    if (head.root !== (await rootOfRange(db, partnerId, firstSequence, lastSequence)))
+      report(`${name} is not the root of its records.`)
+    previous = headHash(content)
+    covered = lastSequence
+  }
+  if (chain !== undefined && chain.headSequence !== covered) report('The last signed head is missing.')
+  return heads
+}
+
+async function rootOfRange(db: Database, partnerId: string, first: bigint, last: bigint): Promise<string | undefined> {
+  const roots: Uint8Array[] = []
+  for (let from = first; from <= last; from += BigInt(subtreeRecords)) {
+    const until = from + BigInt(subtreeRecords) - 1n
+    const leaves = await store.leavesBetween(db, partnerId, from, until < last ? until : last)
+    if (leaves.length === 0) return undefined
+    roots.push(rootOf(leaves.map(({ leaf }) => leaf)))
+  }
+  return Buffer.from(rootOf(roots)).toString('hex')
+}

@@ -1,0 +1,82 @@
+/**
+ * What has changed, in the order of the times of changes, for lists and for streams. A transaction moves behind every
+ * position when it changes, and a position is given out only when no change can appear before it.
+ */
+import { Refusal } from '../../api/index.ts'
+import { after, nilId } from '../../kernel/index.ts'
+import { oldestTransactionStart } from '../../postgres/index.ts'
+import type { TransactionsDeps } from './deps.ts'
+import { readChangePosition, writeChangePosition } from './rules.ts'
+import { type ChangePosition, noFilter, transactionsChanged } from './store-lists.ts'
+import { type TransactionView, view } from './view.ts'
+
+/** The name of the list, for its cursors. */
+export const changesList = (partnerId: string): string => `transaction-changes:${partnerId}`
+
+/** Behind a position that a cursor holds, or from a time. */
+export const startOf = (position: string | null, since: Date): ChangePosition =>
+  position === null ? { updatedAt: since, id: nilId } : readChangePosition(position)
+
+/** Every change before this time is committed: its transaction began after it, by a clock that differs by so much at most. */
+export const certainUntil = async ({ db, clockDifferenceMsMax }: TransactionsDeps): Promise<Date> =>
+  after(await oldestTransactionStart(db), -clockDifferenceMsMax)
+
+export type Change = { readonly cursor: string; readonly transaction: TransactionView }
+export type Changes = {
+  /** Pages of short statements: a reader that pauses keeps no transaction open and one page in memory. */
+  readonly pages: () => AsyncGenerator<readonly Change[]>
+  /** Called once, when the reader has everything or is gone. */
+  readonly closed: () => void
+}
+export type Exports = {
+  /**
+   * Every transaction that has changed since a position, as it stands when its page is read. It ends with what was certain at
+   * its start. Refuses: validation_failed (after), rate_limited (too many at once).
+   */
+  readonly changes: (partnerId: string, from: { readonly cursor?: string; readonly since?: Date }) => Promise<Changes>
+}
+
+/** Of a partner, in a process. A warehouse needs one; another one may start before the end of the first is known. */
+const readersMax = 2
+const retrySeconds = 5
+/** A page is formatted in a few milliseconds, and takes less than a megabyte. */
+const rowsPerPageMax = 500
+const firstMoment = new Date(0)
+
+export function createExports(deps: TransactionsDeps): Exports {
+  const { db, cursors } = deps
+  const readers = new Map<string, number>()
+  const count = (partnerId: string, change: 1 | -1) => {
+    const left = (readers.get(partnerId) ?? 0) + change
+    if (left > 0) readers.set(partnerId, left)
+    else readers.delete(partnerId)
+  }
+  return {
+    changes: async (partnerId, { cursor, since = firstMoment }) => {
+      const list = changesList(partnerId)
+      const start = startOf(cursor === undefined ? null : cursors.open(list, cursor, '/query/after'), since)
+      const before = await certainUntil(deps)
+      if ((readers.get(partnerId) ?? 0) >= readersMax)
+        throw new Refusal('rate_limited', `The partner reads ${readersMax} streams already.`, {
+          headers: { 'retry-after': String(retrySeconds) },
+        })
+      count(partnerId, 1)
+      return {
+        closed: () => count(partnerId, -1),
+        pages: async function* () {
+          for (let position = start; ;) {
+            const page = { after: position, before }
+            const rows = await transactionsChanged(db, partnerId, noFilter, page, rowsPerPageMax)
+            if (rows.length > 0)
+              yield rows.map((row) => ({
+                cursor: cursors.write(list, writeChangePosition(row)),
+                transaction: view(row),
+              }))
+            if (rows.length < rowsPerPageMax) return
+            position = rows.at(-1) ?? position
+          }
+        },
+      }
+    },
+  }
+}

@@ -1,0 +1,54 @@
+/** What the audit log says about transactions: each opening and each step, in the transaction that makes it. */
+import type { TimelineStep, TransactionStatus } from '@partner-payments/wire'
+import type { NewRecord } from '../../audit/index.ts'
+import { amountText, present } from '../../kernel/index.ts'
+import type { Actor } from '../../lifecycle/index.ts'
+import type { TransactionRow } from './store.ts'
+
+const action = 'transaction.steps'
+
+type Steps = {
+  readonly partnerId: string
+  readonly reference: string
+  readonly status: TransactionStatus
+  readonly steps: readonly TimelineStep[]
+  readonly actor?: Actor
+  readonly reason?: string | null
+  readonly recordId: string | undefined
+}
+
+export const recordOfSteps = ({ actor = 'worker', reason, recordId, ...made }: Steps): NewRecord => ({
+  partnerId: made.partnerId,
+  id: recordId,
+  actor: { kind: actor },
+  action,
+  subject: { reference: made.reference },
+  details: { steps: made.steps, status: made.status },
+  ...(reason ? { reason } : {}),
+})
+
+type Opening = {
+  readonly steps: readonly TimelineStep[]
+  readonly actor?: Actor
+  readonly partnerUser?: { readonly id: string; readonly name: string; readonly ipAddress: string }
+  readonly requestId?: string | undefined
+}
+
+/** One for each row: it has the id of its transaction. */
+export const recordsOfOpenings = (
+  rows: readonly TransactionRow[],
+  openings: readonly Opening[],
+): readonly NewRecord[] =>
+  rows.map(({ partnerId, id, reference, type, amount, currency, status }, index): NewRecord => {
+    const { steps, actor = 'worker', partnerUser, requestId } = present(openings[index], 'each row has an opening')
+    const user = partnerUser && { id: partnerUser.id, name: partnerUser.name, ip: partnerUser.ipAddress }
+    return {
+      partnerId,
+      id,
+      actor: { kind: actor, ...user },
+      action,
+      subject: { reference },
+      details: { steps, status, type, amount: amountText(amount, currency), currency },
+      requestId,
+    }
+  })

@@ -1,0 +1,134 @@
+/** The lists of transactions. Each order has an index, so that a page costs the same at any number of rows. */
+import { type Currency, type Minor } from '../../kernel/index.ts'
+import { noSql, type Sql, sql, type Tx, unprepared } from '../../postgres/index.ts'
+import { columns, type TransactionRow } from './store.ts'
+
+/** References from the first one to before the second, in the order of their code points. */
+export type ReferenceRange = { readonly from: string; readonly before: string | null }
+
+/** Null: the filter is not given. Every filter that is given holds. */
+export type TransactionFilter = {
+  readonly status: string | null
+  readonly category: string | null
+  readonly type: string | null
+  readonly rail: string | null
+  readonly customerId: string | null
+  readonly beneficiaryId: string | null
+  readonly idempotencyKey: string | null
+  readonly endToEndId: string | null
+  readonly currency: Currency | null
+  readonly amountMin: Minor | null
+  readonly amountMax: Minor | null
+  readonly references: ReferenceRange | null
+  readonly createdFrom: Date | null
+  readonly createdTo: Date | null
+}
+
+export const noFilter: TransactionFilter = {
+  status: null,
+  category: null,
+  type: null,
+  rail: null,
+  customerId: null,
+  beneficiaryId: null,
+  idempotencyKey: null,
+  endToEndId: null,
+  currency: null,
+  amountMin: null,
+  amountMax: null,
+  references: null,
+  createdFrom: null,
+  createdTo: null,
+}
+
+const conditionsOf = (filter: TransactionFilter): Sql => sql`
+    ${filter.status === null ? noSql : sql`and status = ${filter.status}`}
+    ${filter.category === null ? noSql : sql`and category = ${filter.category}`}
+    ${filter.type === null ? noSql : sql`and type = ${filter.type}`}
+    ${filter.rail === null ? noSql : sql`and rail = ${filter.rail}`}
+    ${filter.customerId === null ? noSql : sql`and customer_id = ${filter.customerId}`}
+    ${filter.beneficiaryId === null ? noSql : sql`and beneficiary_id = ${filter.beneficiaryId}`}
+    ${filter.idempotencyKey === null ? noSql : sql`and idempotency_key = ${filter.idempotencyKey}`}
+    ${filter.endToEndId === null ? noSql : sql`and end_to_end_id = ${filter.endToEndId}`}
+    ${filter.currency === null ? noSql : sql`and currency = ${filter.currency}`}
+    ${filter.amountMin === null ? noSql : sql`and amount >= ${filter.amountMin}`}
+    ${filter.amountMax === null ? noSql : sql`and amount <= ${filter.amountMax}`}
+    ${filter.references === null ? noSql : inRange(filter.references)}
+    ${filter.createdFrom === null ? noSql : sql`and created_at >= ${filter.createdFrom}`}
+    ${filter.createdTo === null ? noSql : sql`and created_at < ${filter.createdTo}`}`
+
+const inRange = ({ from, before }: ReferenceRange): Sql =>
+  sql`and reference collate "C" >= ${from}
+    ${before === null ? noSql : sql`and reference collate "C" < ${before}`}`
+
+/**
+ * The order of a list. It is that of the index which finds the filter that is a range; an equality has its own index by id.
+ * What an order compares never changes, so that the id of the last row of a page is the position behind it.
+ */
+function orderOf({ createdFrom, createdTo, references, amountMin, amountMax }: TransactionFilter) {
+  // Ids follow the time, but PostgreSQL cannot infer it: a filter by time needs the order by time to use its index.
+  if (createdFrom !== null || createdTo !== null)
+    return { by: sql`created_at desc, id desc`, position: sql`created_at, id`, isDescending: true }
+  if (references !== null)
+    return { by: sql`reference collate "C"`, position: sql`reference collate "C"`, isDescending: false }
+  if (amountMin !== null || amountMax !== null)
+    return { by: sql`amount desc, id desc`, position: sql`amount, id`, isDescending: true }
+  return undefined
+}
+
+/** A page of a list. Unprepared: which index is best depends on the values of the filters. */
+export function listTransactions(
+  tx: Tx,
+  partnerId: string,
+  filter: TransactionFilter,
+  afterId: string | null,
+  rowsMax: number,
+): Promise<readonly TransactionRow[]> {
+  const order = orderOf(filter)
+  const behind =
+    order === undefined
+      ? sql`and id < ${afterId}`
+      : sql`and (${order.position}) ${order.isDescending ? sql`<` : sql`>`} (select ${order.position}
+        from transactions.transactions where partner_id = ${partnerId} and id = ${afterId})`
+  return tx.rows<TransactionRow>(
+    unprepared(sql`/* transactions.listTransactions */
+      select ${columns} from transactions.transactions where partner_id = ${partnerId}
+      ${afterId === null ? noSql : behind} ${conditionsOf(filter)}
+      order by ${order?.by ?? sql`id desc`} limit ${rowsMax}`),
+  )
+}
+
+/** A transaction and all that give some of its money back, in the order of their ids. */
+export function transactionsOfPayment(
+  tx: Tx,
+  partnerId: string,
+  original: string,
+  rowsMax: number,
+): Promise<readonly TransactionRow[]> {
+  return tx.rows<TransactionRow>(
+    unprepared(sql`/* transactions.transactionsOfPayment */
+      select ${columns} from transactions.transactions
+      where partner_id = ${partnerId} and (reference = ${original} or originating_reference = ${original})
+      order by id limit ${rowsMax}`),
+  )
+}
+
+/** A change of a transaction, in the order of changes. */
+export type ChangePosition = { readonly updatedAt: Date; readonly id: string }
+
+/** Transactions whose last change is behind a position and before a time, the oldest change first. */
+export function transactionsChanged(
+  tx: Tx,
+  partnerId: string,
+  filter: TransactionFilter,
+  { after, before }: { readonly after: ChangePosition; readonly before: Date },
+  rowsMax: number,
+): Promise<readonly TransactionRow[]> {
+  return tx.rows<TransactionRow>(
+    unprepared(sql`/* transactions.transactionsChanged */
+      select ${columns} from transactions.transactions
+      where partner_id = ${partnerId} and updated_at >= ${after.updatedAt} and updated_at < ${before}
+        and (updated_at, id) > (${after.updatedAt}::timestamptz, ${after.id}::uuid) ${conditionsOf(filter)}
+      order by updated_at, id limit ${rowsMax}`),
+  )
+}

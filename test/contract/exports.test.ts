@@ -1,0 +1,63 @@
+/** The stream of changed transactions over HTTP. */
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { success, textAt } from '../support/client.ts'
+import { assertProblem } from '../support/problem.ts'
+import { otherPartner, startTestService } from '../support/service.ts'
+import { until } from '../support/until.ts'
+import { createBeneficiary, payoutText } from '../support/world.ts'
+
+const service = await startTestService()
+const { client } = service
+const stranger = await otherPartner(service)
+after(() => service.dispose())
+
+type Line = { readonly cursor: string; readonly transaction: { readonly reference: string } }
+const path = '/v1/exports/transactions'
+async function linesOf(query = '', as = client): Promise<readonly Line[]> {
+  const answer = await as.get(`${path}${query}`)
+  assert.equal(answer.status, 200)
+  assert.equal(answer.headers['content-type'], 'application/jsonl')
+  assert.equal(answer.headers['content-length'], undefined)
+  assert.equal(answer.headers['accept-ranges'], undefined)
+  return answer.text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as Line)
+}
+const referencesIn = (lines: readonly Line[]) => lines.map(({ transaction }) => transaction.reference)
+
+test('200 with a line for each transaction, and with what has changed behind a cursor', async () => {
+  const beneficiary = textAt(await createBeneficiary(client), 'id')
+  const pay = async () =>
+    textAt(success(await client.post('/v1/payouts/fiat', payoutText(beneficiary, '1.00'))), 'reference')
+  const first = await pay()
+  const lines = await until('the payout is in the stream', async () => {
+    const all = await linesOf()
+    return referencesIn(all).includes(first) && all
+  })
+  const second = await pay()
+  const cursor = encodeURIComponent(lines.at(-1)?.cursor ?? '')
+  const seen = await until('the next payout is behind the cursor', async () => {
+    const behind = referencesIn(await linesOf(`?after=${cursor}`))
+    return behind.includes(second) && behind
+  })
+  assert.ok(!seen.some((reference) => referencesIn(lines).includes(reference) && reference !== first))
+})
+
+test('200 without transactions of another partner, and 400 to its cursor', async () => {
+  const mine = await linesOf()
+  const theirs = referencesIn(await linesOf('', stranger))
+  assert.ok(mine.length > 0)
+  assert.deepEqual(
+    theirs.filter((reference) => referencesIn(mine).includes(reference)),
+    [],
+  )
+  const cursor = encodeURIComponent(mine[0]?.cursor ?? '')
+  assertProblem(await stranger.get(`${path}?after=${cursor}`), { status: 400, pointer: '/query/after' })
+})
+
+test('400 with a pointer when a parameter is invalid', async () => {
+  for (const query of ['after=x', 'after=', 'updatedSince=now', 'limit=1'])
+    assertProblem(await client.get(`${path}?${query}`), { status: 400, pointer: `/query/${query.split('=')[0]}` })
+})

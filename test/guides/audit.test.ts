@@ -1,0 +1,26 @@
+/** Runs the code of the guide on the audit log unchanged. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { startTestService } from '../support/service.ts'
+import { programOf } from './extract.ts'
+import { assertLine, runTypeScript } from './run.ts'
+
+const guide = new URL('../../docs/guides/audit.md', import.meta.url)
+
+let service: Awaited<ReturnType<typeof startTestService>>
+before(async () => {
+  service = await startTestService()
+})
+after(() => service?.dispose())
+
+test('the code of the guide reads the log, proves a payout offline and finds a changed proof', async () => {
+  const { text, blocks } = programOf(guide, 'ts')
+  assert.equal(blocks, 4)
+  const lines = await runTypeScript(service, text)
+  assertLine(lines, /^partner createBeneficiary$/)
+  assertLine(lines, /^partner transaction\.steps$/)
+  assertLine(lines, /^every step is proved$/)
+  assertLine(lines, /^version partnerId from to firstSequence lastSequence root chain previous$/)
+  assertLine(lines, /: [3-9] records are under signed heads, 0 are pending$/)
+  assertLine(lines, /^1 Record \d+ is not under its head\.$/)
+})

@@ -1,0 +1,151 @@
+/**
+ * The hashes of the audit log, and the proof that a record is under a signed head. A partner verifies with this file alone.
+ * Tree and paths: RFC 9162, section 2.1 (SHA-256, 0x00 before leaves, 0x01 before nodes). Signature: Ed25519 (RFC 8032).
+ */
+import { createHash, createPublicKey, verify } from 'node:crypto'
+
+const sha256 = (...parts: readonly Uint8Array[]): Buffer =>
+  parts.reduce((hash, part) => hash.update(part), createHash('sha256')).digest()
+
+const prefixes = { leaf: Buffer.of(0), node: Buffer.of(1), link: Buffer.of(2) } as const
+
+/** Of the text of a record. */
+export const leafOf = (content: string): Buffer => sha256(prefixes.leaf, Buffer.from(content))
+const nodeOf = (left: Uint8Array, right: Uint8Array): Buffer => sha256(prefixes.node, left, right)
+
+/** The hash before the first record of a partner. */
+export const chainStart: Buffer = Buffer.alloc(32)
+/** Chains a record to all before it. The sequence is hashed as 8 bytes, the greatest first. */
+export function linkOf(previous: Uint8Array, sequence: bigint, leaf: Uint8Array): Buffer {
+  const place = Buffer.alloc(8)
+  place.writeBigUInt64BE(sequence)
+  return sha256(prefixes.link, previous, place, leaf)
+}
+
+/** The greatest power of two below a count of at least 2. */
+const splitOf = (count: number): number => 2 ** (31 - Math.clz32(count - 1))
+
+/** The root of a tree. An empty tree has none. */
+export function rootOf(hashes: readonly Uint8Array[]): Uint8Array {
+  const [first] = hashes
+  if (first === undefined) throw new TypeError('an empty tree has no root')
+  if (hashes.length === 1) return first
+  const split = splitOf(hashes.length)
+  return nodeOf(rootOf(hashes.slice(0, split)), rootOf(hashes.slice(split)))
+}
+
+/** The hashes beside the way from a leaf to the root, the lowest first. */
+export function pathOf(hashes: readonly Uint8Array[], index: number): readonly Uint8Array[] {
+  if (hashes.length < 2) return []
+  const split = splitOf(hashes.length)
+  const [left, right] = [hashes.slice(0, split), hashes.slice(split)]
+  return index < split ? [...pathOf(left, index), rootOf(right)] : [...pathOf(right, index - split), rootOf(left)]
+}
+
+/** RFC 9162, section 2.1.3.2. */
+function isUnder(
+  root: Uint8Array,
+  leaf: Uint8Array,
+  index: number,
+  size: number,
+  path: readonly Uint8Array[],
+): boolean {
+  if (!Number.isSafeInteger(index) || index < 0 || index >= size) return false
+  let [at, last, hash] = [index, size - 1, leaf]
+  for (const beside of path) {
+    if (last === 0) return false
+    if (at % 2 === 1 || at === last) {
+      hash = nodeOf(beside, hash)
+      while (at % 2 === 0 && at !== 0) [at, last] = [Math.floor(at / 2), Math.floor(last / 2)]
+    } else hash = nodeOf(hash, beside)
+    ;[at, last] = [Math.floor(at / 2), Math.floor(last / 2)]
+  }
+  return last === 0 && Buffer.from(root).equals(hash)
+}
+
+/** What a head says. Its text is signed as it stands. */
+export type AuditHeadContent = {
+  readonly version: 1
+  readonly partnerId: string
+  /** The time of the records: a day in UTC, or less in a sandbox. */
+  readonly from: string
+  readonly to: string
+  readonly firstSequence: number
+  readonly lastSequence: number
+  /** Of the tree of these records, in hexadecimal, as all hashes. */
+  readonly root: string
+  /** Of the chain behind the last record. */
+  readonly chain: string
+  /** SHA-256 of the text of the head before. Null: this is the first one. */
+  readonly previous: string | null
+}
+export type AuditHead = { readonly content: string; readonly signature: string; readonly publicKey: string }
+export type AuditProof = {
+  readonly partnerId: string
+  readonly reference: string
+  readonly records: readonly {
+    readonly content: string
+    readonly sequence: number
+    readonly path: readonly string[]
+    /** The place of the head in `heads`. */
+    readonly head: number
+  }[]
+  readonly heads: readonly AuditHead[]
+}
+
+/** Base64 of the key in the form of SPKI (RFC 8410). */
+const readKey = (publicKey: string) =>
+  createPublicKey({ key: Buffer.from(publicKey, 'base64'), format: 'der', type: 'spki' })
+
+/** Whether the key of a head has signed its text. */
+export function isSigned({ content, signature, publicKey }: AuditHead): boolean {
+  try {
+    return verify(null, Buffer.from(content), readKey(publicKey), Buffer.from(signature, 'base64'))
+  } catch {
+    return false
+  }
+}
+
+/** The hash by which the next head names this one. */
+export const headHash = (content: string): string => sha256(Buffer.from(content)).toString('hex')
+
+/**
+ * What is wrong with a proof, in sentences; empty: nothing. `trustedKey`: the public key that you have kept. Without it the
+ * proof only agrees with itself, because who writes a proof can also write a key.
+ */
+export function faultsOfProof(proof: AuditProof, trustedKey?: string): readonly string[] {
+  const faults: string[] = []
+  const heads = proof.heads.map((head, index) => {
+    if (!isSigned(head)) faults.push(`The signature of head ${index} is wrong.`)
+    if (trustedKey !== undefined && head.publicKey !== trustedKey)
+      faults.push(`Head ${index} is signed by another key.`)
+    const content = JSON.parse(head.content) as AuditHeadContent
+    if (content.partnerId !== proof.partnerId) faults.push(`Head ${index} is of another partner.`)
+    return content
+  })
+  if (proof.records.length === 0) faults.push('The proof has no records.')
+  let before = 0
+  for (const { content, sequence, path, head: at } of proof.records) {
+    const head = heads[at]
+    const said = JSON.parse(content) as {
+      readonly partnerId?: unknown
+      readonly subject?: { readonly reference?: unknown }
+    }
+    if (said.partnerId !== proof.partnerId || said.subject?.reference !== proof.reference)
+      faults.push(`Record ${sequence} is about something else.`)
+    if (sequence <= before) faults.push(`Record ${sequence} is out of order.`)
+    before = sequence
+    const hashes = path.map((hash) => Buffer.from(hash, 'hex'))
+    const isProved =
+      head !== undefined &&
+      isUnder(
+        Buffer.from(head.root, 'hex'),
+        leafOf(content),
+        sequence - head.firstSequence,
+        head.lastSequence - head.firstSequence + 1,
+        hashes,
+      )
+    if (!isProved) faults.push(`Record ${sequence} is not under its head.`)
+  }
+  return faults
+}

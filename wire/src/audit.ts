@@ -1,0 +1,74 @@
+/** The audit log: records, signed heads and proofs. All are extensions. */
+import { Timestamp, Type, Uuid, closed, described, optional, page, pageQuery, timeInput } from './shapes.ts'
+
+export const AuditRecord = closed({
+  id: described(Uuid, 'Identifies the record.'),
+  at: described(Timestamp, 'Time of the record.'),
+  actor: described(
+    closed({
+      kind: described(
+        Type.String(),
+        '`partner`: a service account. `worker`, `bank` and `time` cause steps of payments. `operator`: a person who works ' +
+          'for the operator of the service.',
+      ),
+      id: described(optional(Type.String()), 'The service account. Absent for all others.'),
+      name: described(optional(Type.String()), 'Its name.'),
+      impersonatedBy: described(optional(Type.String()), 'The staff member of an impersonation session.'),
+      ip: described(optional(Type.String()), 'IP address of the request.'),
+    }),
+    'Who acted.',
+  ),
+  action: described(
+    Type.String(),
+    'What was done: `transaction.steps`, or the id of the operation that was requested, such as `getCustomer`.',
+  ),
+  subject: described(
+    Type.Record(Type.String(), Type.String()),
+    'What it was done to: the `reference` of a transaction, or the path parameters of the operation.',
+  ),
+  details: described(optional(Type.Record(Type.String(), Type.Unknown())), 'What more is recorded, such as the steps.'),
+  reason: described(optional(Type.String()), "Why: the bank's code of ISO 20022. Absent if none was given."),
+  requestId: described(optional(Type.String()), 'The `X-Request-Id` of the request. Absent if no request caused it.'),
+})
+export const AuditPage = page(AuditRecord)
+export const AuditQuery = closed({
+  ...pageQuery,
+  createdFrom: optional(timeInput('Only records made at or after this time')),
+  createdTo: optional(timeInput('Only records made before this time')),
+})
+
+const Head = closed({
+  content: described(
+    Type.String(),
+    'The signed text, a JSON object: `version`, `partnerId`, `from`, `to`, `firstSequence`, `lastSequence`, `root`, `chain`, ' +
+      '`previous`.',
+  ),
+  signature: described(Type.String(), 'Ed25519 signature of `content`, Base64.'),
+  publicKey: described(
+    Type.String(),
+    'The key that verifies `signature`, SPKI in DER, Base64. Keep it with your heads.',
+  ),
+})
+export const AuditHeadPage = page(Head)
+export const AuditHeadQuery = closed({ ...pageQuery })
+
+export const TransactionProof = closed({
+  partnerId: described(Uuid, 'Your partner id.'),
+  reference: described(Type.String(), 'The `reference` of the transaction.'),
+  records: described(
+    Type.Array(
+      closed({
+        content: described(Type.String(), 'The record as it is hashed, a JSON object.'),
+        sequence: described(Type.Integer({ minimum: 1 }), 'Place of the record in your audit log.'),
+        path: described(
+          Type.Array(Type.String()),
+          'The hashes from the record to the root of the day (RFC 9162), hex.',
+        ),
+        head: described(Type.Integer({ minimum: 0 }), 'Place of its head in `heads`.'),
+      }),
+    ),
+    'The records of the transaction that are under a signed head, the oldest first.',
+  ),
+  heads: described(Type.Array(Head), 'The signed heads of the days of the records.'),
+  pending: described(Type.Integer({ minimum: 0 }), 'Records of the transaction whose day has no signed head yet.'),
+})
