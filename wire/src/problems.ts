@@ -172,6 +172,12 @@ export const problems = {
     title: 'Insufficient funds',
     detail: 'The available balance is lower than the amount. Fund the balance or send a smaller amount.',
   },
+  limit_exceeded: {
+    status: 422,
+    title: 'Limit exceeded',
+    detail:
+      'The payout is beyond a limit that the operator has set. Send a smaller amount, or wait until the limit resets.',
+  },
   currency_not_supported: {
     status: 422,
     title: 'Currency not supported',

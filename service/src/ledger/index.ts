@@ -6,7 +6,7 @@
  * constraint: the posted balance of a partner never falls below the reserved balance; a reserve is posted or released once.
  * Transfers never change.
  */
-export type { AccountSnapshots } from './account-keys.ts'
+export { type AccountSnapshots, isControlled } from './account-keys.ts'
 export { accountKinds, type AccountName, isAccountName, kindOf } from './account-kinds.ts'
 export { createCheckpoints } from './checkpoints.ts'
 export type { EntryEnd } from './entries.ts'

@@ -10,6 +10,7 @@ import type { Context, Write } from './context.ts'
 import { fxCommands } from './fx.ts'
 import { keyCommands } from './keys.ts'
 import { ledgerCommands } from './ledger.ts'
+import { limitCommands } from './limits.ts'
 import { type Options, parseCommand } from './options.ts'
 import { moveCommands } from './moves.ts'
 import { partnerCommands } from './partners.ts'
@@ -43,6 +44,10 @@ const operatorUsage = `operator commands:
   operator bank recall --partner ID --payout ID --reason DUPL|TECH|FRAD|CUST|AC03|AM09 --staff NAME
   operator ledger balances --partner ID [--at TIME]
   operator ledger statement --partner ID --currency EUR [--account balance] [--from TIME] [--to TIME] [--format table|csv]
+  operator limit set --partner ID --scope partner|customer|beneficiary --period payment|day|month --currency EUR --amount 1000.00
+    [--customer ID | --beneficiary ID]
+  operator limit list --partner ID
+  operator limit remove --partner ID --id ID
   operator fx position
   operator wallet-key create
   operator travel-rule show --hash HASH
@@ -62,6 +67,7 @@ const commands: ReadonlyMap<string, Command> = new Map(
     ...serviceAccountCommands,
     ...ledgerCommands,
     ...fxCommands,
+    ...limitCommands,
     ...keyCommands,
     ...walletCommands,
     ...caseCommands,

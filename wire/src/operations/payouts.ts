@@ -24,6 +24,7 @@ export const payoutsOperations = {
     refusals: [
       'not_found',
       'insufficient_funds',
+      'limit_exceeded',
       'currency_not_supported',
       'beneficiary_currency_mismatch',
       'beneficiary_not_payable',
@@ -46,6 +47,7 @@ export const payoutsOperations = {
     refusals: [
       'not_found',
       'insufficient_funds',
+      'limit_exceeded',
       'currency_not_supported',
       'beneficiary_currency_mismatch',
       'beneficiary_not_payable',
@@ -98,6 +100,7 @@ export const payoutsOperations = {
       'fx_quote_expired',
       'fx_quote_accepted',
       'insufficient_funds',
+      'limit_exceeded',
       'currency_not_supported',
       'beneficiary_currency_mismatch',
       'beneficiary_not_payable',

@@ -110,6 +110,11 @@ const explanations: Readonly<Partial<Record<ProblemCode, Explanation>>> = {
     cause: 'An earlier, different request used the same idempotency key. Keys do not expire.',
     cure: 'Use a new key for a new request. To retry a request, repeat its body unchanged.',
   },
+  limit_exceeded: {
+    cause:
+      'The operator limits what you, a customer or a beneficiary may be paid: at once, in a day, in a month (UTC).',
+    cure: 'The detail names the limit, what is left and when it resets. Send a smaller amount, wait, or ask the operator.',
+  },
   insufficient_funds: {
     cause: 'The available balance in the currency is lower than the amount. Reserved money is not available.',
     cure: 'Read `GET /v1/accounts`. Fund the balance or send a smaller amount. The key of the request can be used again.',

@@ -1,14 +1,16 @@
 /**
- * Accepts a batch of payouts in one transaction, of one partner or of many: look up, validate, check funds, write, answer.
- * Each call is answered alone; a refused call takes nothing from the others.
+ * Accepts a batch of payouts in one transaction, of one partner or of many: look up, validate, check limits and funds, write,
+ * answer. Each call is answered alone; a refused call takes nothing from the others.
  */
 import { Refusal } from '../../api/index.ts'
 import { present } from '../../kernel/index.ts'
 import { createFundsCheck, type EntryRequest, insufficientFunds } from '../../ledger/index.ts'
 import { type BatchPosition, replayOf, type Tx } from '../../postgres/index.ts'
 import { callMapKey, connectorOf, type Outcome, outcomeOf, type PayoutCall, reservesOf } from './calls.ts'
+import { count, countersOf, type Exceeding, type LimitedPayout, withinLimits, withLimits } from './counting.ts'
 import type { PayoutsDeps } from './deps.ts'
-import { createLookUp, type LookedUp } from './look-up.ts'
+import { counterMapKey } from './limit-rules.ts'
+import { createLookUp, type LookedUp, payoutsByKeys } from './look-up.ts'
 import type { PayoutRow } from './store.ts'
 import { validate, type ValidPayout } from './validate.ts'
 import { write } from './write.ts'
@@ -30,8 +32,13 @@ export function createAccept(deps: PayoutsDeps) {
     const unanswered = answerReplays(calls, found, outcomes)
     const firstCalls = firstOfEachKey(unanswered)
     const valid = validateAll(deps, firstCalls, found, outcomes)
-    const funded = await keepFunded(tx, valid, found, position, outcomes)
-    for (const { call, row } of await write(deps, tx, funded, found))
+    // One time for the periods of limits and for the payouts that are counted in them.
+    const now = deps.clock.now()
+    const { within, exceeding } = await withinLimits(tx, withLimits(valid, found.limits, now), position)
+    const funded = await keepFunded(tx, within, found, position, outcomes)
+    await answerExceeding(tx, exceeding, within, outcomes)
+    count(tx, funded)
+    for (const { call, row } of await write(deps, tx, funded, found, now))
       outcomes.set(call, { payout: row, replayed: false })
     answerDuplicates(unanswered, firstCalls, outcomes)
     return calls.map((call) => present(outcomes.get(call), 'every call of a batch has an answer'))
@@ -40,11 +47,11 @@ export function createAccept(deps: PayoutsDeps) {
   /** Refuses: insufficient_funds. */
   const keepFunded = async (
     tx: Tx,
-    valid: readonly ValidPayout[],
+    valid: readonly LimitedPayout[],
     { balances }: LookedUp,
     position: BatchPosition | undefined,
     outcomes: Outcomes,
-  ): Promise<readonly ValidPayout[]> => {
+  ): Promise<readonly LimitedPayout[]> => {
     if (valid.length === 0) return []
     const fits = await funds.check(tx, valid.map(requestOf), balances, position)
     return valid.filter(({ call }, index) => {
@@ -93,6 +100,32 @@ function validateAll(
     outcomes.set(call, outcome)
     return []
   })
+}
+
+/**
+ * Refuses: limit_exceeded. The call must be submitted again where the limit may not be what refuses it: if the batch held a payout
+ * that would have filled the same counter, and that the balance does not cover; or if another process accepted the same key while
+ * this batch waited for the counter.
+ */
+async function answerExceeding(
+  tx: Tx,
+  exceeding: readonly Exceeding[],
+  within: readonly LimitedPayout[],
+  outcomes: Outcomes,
+): Promise<void> {
+  if (exceeding.length === 0) return
+  const unfunded = within.filter(({ call }) => outcomes.has(call))
+  const uncounted = new Set(unfunded.flatMap((payout) => countersOf(payout).map(counterMapKey)))
+  const known = await payoutsByKeys(
+    tx,
+    exceeding.map(({ payout }) => payout.call),
+  )
+  for (const { payout, refusal, counters } of exceeding) {
+    const key = callMapKey(payout.call)
+    const isAccepted = key !== undefined && known.has(key)
+    const resubmits = isAccepted || counters.some((counter) => uncounted.has(counter))
+    outcomes.set(payout.call, resubmits ? 'resubmit' : refusal)
+  }
 }
 
 const requestOf = ({ call, connector }: ValidPayout): EntryRequest => ({

@@ -12,6 +12,7 @@ import type { Tx } from '../../postgres/index.ts'
 import type { Money } from '../../rails/index.ts'
 import type { Payer } from '../customers/index.ts'
 import type { Move, NewTransaction } from '../transactions/index.ts'
+import { giveBack } from './counting.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { failed, withdrawal } from './events.ts'
 import { leaseMs, type PayoutEvent, payoutLifecycle } from './lifecycle.ts'
@@ -125,6 +126,10 @@ async function write(deps: PayoutsDeps, tx: Tx, moves: readonly PayoutMove[], no
   for (const { payout, move } of written)
     if (move.ledger === 'refund')
       for (const step of move.steps) await transactions.noteAfterEnd(tx, payout.partnerId, payout.transactionId, step)
+  await giveBack(
+    tx,
+    written.flatMap(({ payout, move }) => (move.ledger === 'release' ? [payout] : [])),
+  )
   const ends = written.flatMap(({ payout: { partnerId, reserveId }, move }) =>
     move.ledger === 'post' || move.ledger === 'release' ? [{ partnerId, entryId: reserveId, kind: move.ledger }] : [],
   )

@@ -17,6 +17,7 @@ import { createAccept } from './accept.ts'
 import type { Creditor, PayoutCall } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { createFxPayouts, type FxPayout } from './exchanges.ts'
+import { createLimits, type Limits } from './limits.ts'
 import { createProgress, type PayoutClaim, type Progress } from './progress.ts'
 import { fingerprintOf } from './rules.ts'
 import * as store from './store.ts'
@@ -27,7 +28,7 @@ export type AcceptedPayout = { readonly payout: store.PayoutRow; readonly replay
 export type Payouts = Progress & {
   /**
    * Accepts a payout and reserves its money. Refuses: validation_failed (amount, currency), currency_not_supported,
-   * not_found (beneficiaryId), beneficiary_currency_mismatch, beneficiary_not_payable, insufficient_funds,
+   * not_found (beneficiaryId), beneficiary_currency_mismatch, beneficiary_not_payable, limit_exceeded, insufficient_funds,
    * idempotency_key_reused, request_in_progress. Consumes an open nonce together with the payout or its refusal, and then
    * also refuses: nonce_replayed.
    */
@@ -52,6 +53,8 @@ export type Payouts = Progress & {
   readonly simulate: (caller: Caller, request: SimulatedWithdrawal, ip: string) => Promise<AcceptedPayout>
   /** Refuses: not_found. */
   readonly get: (partnerId: string, id: string) => Promise<store.PayoutRow>
+  /** For the operator. */
+  readonly limits: Limits
   /** Newest first. An unknown customer has no payouts. Refuses: validation_failed (cursor). */
   readonly list: (partnerId: string, query: QueryOf<'listPayouts'>) => Promise<Page<store.PayoutRow>>
 }
@@ -123,6 +126,7 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
       })
     },
     get,
+    limits: createLimits(deps),
     list: async (partnerId, query) => {
       const list = `payouts:${partnerId}`
       const request = cursors.read(list, query)

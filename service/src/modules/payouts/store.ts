@@ -54,6 +54,8 @@ export type PayoutRow = {
   readonly soldCurrency: Currency | null
   readonly quoteId: string | null
   readonly transactionHash: string | null
+  /** JSON: the counters of limits that have the amount (`readCounted`). Null: none has. */
+  readonly countedIn: string | null
   readonly createdAt: Date
   readonly updatedAt: Date
 }
@@ -91,6 +93,7 @@ const types: Columns<PayoutRow> = {
   soldCurrency: 'text',
   quoteId: 'uuid',
   transactionHash: 'text',
+  countedIn: 'json',
   createdAt: 'timestamptz',
   updatedAt: 'timestamptz',
 }
@@ -104,7 +107,7 @@ const newPayouts = insertBy(
     ['partnerId', 'ipAddress'],
     ['operation', 'currency', 'rail', 'connector', 'status', 'sendAttempts', 'dueAt', 'createdAt', 'updatedAt'],
     ['simulatedOutcome', 'errorKey', 'errorDetails', 'leaseId'],
-    ['soldAmount', 'soldCurrency', 'quoteId', 'transactionHash'],
+    ['soldAmount', 'soldCurrency', 'quoteId', 'transactionHash', 'countedIn'],
   ],
   ['partnerId', 'operation', 'idempotencyKey'],
 )

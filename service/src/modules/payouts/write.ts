@@ -4,12 +4,13 @@ import type { Entry } from '../../ledger/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { NewTransaction } from '../transactions/index.ts'
 import { type PayoutCall, reservesOf } from './calls.ts'
+import { countersOf, type LimitedPayout } from './counting.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { withdrawal } from './events.ts'
+import { writeCounted } from './limit-rules.ts'
 import type { LookedUp } from './look-up.ts'
 import { endToEndIdOf, partyOf, railOf, typesOf } from './rules.ts'
 import * as store from './store.ts'
-import type { ValidPayout } from './validate.ts'
 
 export type WrittenPayout = { readonly call: PayoutCall; readonly row: store.PayoutRow }
 
@@ -20,11 +21,11 @@ export type WrittenPayout = { readonly call: PayoutCall; readonly row: store.Pay
 export async function write(
   deps: PayoutsDeps,
   tx: Tx,
-  accepted: readonly ValidPayout[],
+  accepted: readonly LimitedPayout[],
   found: LookedUp,
+  now: Date,
 ): Promise<readonly WrittenPayout[]> {
   if (accepted.length === 0) return []
-  const now = deps.clock.now()
   const ids = accepted.map(() => newId())
   const opened = deps.transactions.openMany(
     tx,
@@ -79,7 +80,7 @@ function reserve(
 const endToEndIdOfCall = ({ caller, operation, idempotencyKey }: PayoutCall, id: string) =>
   endToEndIdOf({ id, partnerId: caller.partnerId, operation, idempotencyKey })
 
-function toTransaction({ call, creditor, customerId, beneficiary }: ValidPayout, payoutId: string): NewTransaction {
+function toTransaction({ call, creditor, customerId, beneficiary }: LimitedPayout, payoutId: string): NewTransaction {
   const { caller, amount, currency, idempotencyKey, quote } = call
   const sold = quote && { amount: quote.sellAmount, currency: quote.sellCurrency }
   const exchange = quote && { userAmount: amount, userCurrency: currency, quoteExpiresAt: quote.expiresAt }
@@ -104,10 +105,11 @@ function toTransaction({ call, creditor, customerId, beneficiary }: ValidPayout,
 }
 
 function toPayout(
-  { call, connector, creditor, customerId, beneficiary }: ValidPayout,
+  payout: LimitedPayout,
   made: { readonly id: string; readonly transactionId: string; readonly reference: string },
   now: Date,
 ): store.PayoutRow {
+  const { call, connector, creditor, customerId, beneficiary } = payout
   const { caller, operation, idempotencyKey, requestFingerprint, amount, currency, payee } = call
   return {
     partnerId: caller.partnerId,
@@ -142,6 +144,7 @@ function toPayout(
     soldCurrency: call.quote?.sellCurrency ?? null,
     quoteId: call.quote?.id ?? null,
     transactionHash: null,
+    countedIn: writeCounted(countersOf(payout)),
     createdAt: now,
     updatedAt: now,
   }
