@@ -1,4 +1,4 @@
-/** The operator's commands for limits of payouts. */
+/** The operator's commands for limits and fees of payouts. */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -70,4 +70,23 @@ test('wrong arguments are named in one line, and set nothing', async () => {
     assert.equal(stderr.trimEnd().split('\n').length, 1)
   }
   assert.deepEqual(await printed('list'), [])
+})
+
+test('a fee rule is set, listed, holds in a running service, and is removed', async () => {
+  const { partnerId } = partner
+  const fee = async (...args: readonly string[]) => {
+    const { code, stdout, stderr } = await run(['operator', 'fee', ...args, '--partner', partnerId], env)
+    return code === 0 ? (JSON.parse(stdout) as unknown) : stderr.trimEnd()
+  }
+  const from = '2025-12-01T00:00:00.000Z'
+  const set = ['--currency', 'EUR', '--fixed', '0.20', '--basis-points', '10', '--min', '0.25', '--from', from]
+  const made = (await fee('set', ...set)) as { readonly id: string }
+  const amounts = { fixed: '0.20', basisPoints: 10, min: '0.25', max: null }
+  assert.deepEqual(made, { partnerId, id: made.id, currency: 'EUR', rail: 'any', validFrom: from, ...amounts })
+  assert.deepEqual(await fee('list'), [made])
+  assert.equal((await pay(service, partner, '1.00')).payout.feeAmount, 25n)
+  assert.deepEqual(await fee('remove', '--id', made.id), { removed: made.id })
+  assert.equal((await pay(service, partner, '1.00')).payout.feeAmount, null)
+  assert.match(String(await fee('set', ...set, '--max', '0.10')), /--max is not below --min$/)
+  assert.match(String(await fee('remove', '--id', made.id)), /No such fee rule\.$/)
 })

@@ -148,6 +148,10 @@ export const PayoutRecord = closed({
   ...documented,
   beneficiaryAccount: described(Type.String(), 'IBAN or address of the wallet that receives the money.'),
   ...sold,
+  fee: described(
+    optional(Amount),
+    'What the payout costs, in major units of `currency`: reserved and settled with it. Absent if it costs nothing, or has the fee of its quote.',
+  ),
   transactionHash: described(
     optional(Type.String()),
     'Hash of the blockchain transaction. Only for tokens that were sent.',

@@ -253,7 +253,7 @@ export const operations = {
     idempotencyKey: undefined,
     cursor: 'cursor',
     requestAmounts: [],
-    responseAmounts: ['data.*.amount', 'data.*.sellAmount'],
+    responseAmounts: ['data.*.amount', 'data.*.sellAmount', 'data.*.fee'],
   },
   getPayout: {
     method: 'GET',
@@ -264,7 +264,7 @@ export const operations = {
     idempotencyKey: undefined,
     cursor: undefined,
     requestAmounts: [],
-    responseAmounts: ['amount', 'sellAmount'],
+    responseAmounts: ['amount', 'sellAmount', 'fee'],
   },
   createFxPayout: {
     method: 'POST',
@@ -286,7 +286,7 @@ export const operations = {
     idempotencyKey: undefined,
     cursor: undefined,
     requestAmounts: [],
-    responseAmounts: ['amount', 'sellAmount'],
+    responseAmounts: ['amount', 'sellAmount', 'fee'],
   },
   createReport: {
     method: 'POST',

@@ -565,6 +565,8 @@ export type PayoutRecord = {
   readonly sellCurrency?: string
   /** The quote that the payout has accepted. Only with exchange. */
   readonly quoteId?: string
+  /** What the payout costs, in major units of `currency`: reserved and settled with it. Absent if it costs nothing, or has the fee of its quote. */
+  readonly fee?: Amount
   /** Hash of the blockchain transaction. Only for tokens that were sent. */
   readonly transactionHash?: string
   /** The beneficiary. Absent for a simulated withdrawal. */

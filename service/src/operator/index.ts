@@ -7,6 +7,7 @@ import { backupCommands, commandsWithoutDatabase } from './backups.ts'
 import { bankCommands } from './banks.ts'
 import { caseCommands } from './cases.ts'
 import type { Context, Write } from './context.ts'
+import { feeCommands } from './fees.ts'
 import { fxCommands } from './fx.ts'
 import { keyCommands } from './keys.ts'
 import { ledgerCommands } from './ledger.ts'
@@ -48,6 +49,10 @@ const operatorUsage = `operator commands:
     [--customer ID | --beneficiary ID]
   operator limit list --partner ID
   operator limit remove --partner ID --id ID
+  operator fee set --partner ID --currency EUR [--rail any|Sepa|Swift|Wallet] [--fixed 0.20] [--basis-points 25]
+    [--min 0.50] [--max 20.00] [--from TIME]
+  operator fee list --partner ID
+  operator fee remove --partner ID --id ID
   operator fx position
   operator wallet-key create
   operator travel-rule show --hash HASH
@@ -68,6 +73,7 @@ const commands: ReadonlyMap<string, Command> = new Map(
     ...ledgerCommands,
     ...fxCommands,
     ...limitCommands,
+    ...feeCommands,
     ...keyCommands,
     ...walletCommands,
     ...caseCommands,

@@ -43,7 +43,8 @@ function scopeRefOf({ customer, beneficiary }: Options, scope: Limit['scope']): 
   return customer ?? beneficiary
 }
 
-async function decided({ db }: Context, work: (tx: Tx) => Promise<object>): Promise<object> {
+/** Runs a verb in a transaction. Its refusal is the line that the command prints. */
+export async function decided({ db }: Context, work: (tx: Tx) => Promise<object>): Promise<object> {
   try {
     return await db.transaction(work)
   } catch (error) {

@@ -38,6 +38,11 @@ const names = [
   'period',
   'amount',
   'beneficiary',
+  'rail',
+  'fixed',
+  'basis-points',
+  'min',
+  'max',
 ] as const
 const flags = ['remove', 'copy'] as const
 type Name = (typeof names)[number]

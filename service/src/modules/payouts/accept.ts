@@ -3,11 +3,12 @@
  * answer. Each call is answered alone; a refused call takes nothing from the others.
  */
 import { Refusal } from '../../api/index.ts'
-import { present } from '../../kernel/index.ts'
+import { amountText, type Minor, present } from '../../kernel/index.ts'
 import { createFundsCheck, type EntryRequest, insufficientFunds } from '../../ledger/index.ts'
 import { type BatchPosition, replayOf, type Tx } from '../../postgres/index.ts'
 import { callMapKey, connectorOf, type Outcome, outcomeOf, type PayoutCall, reservesOf } from './calls.ts'
-import { count, countersOf, type Exceeding, type LimitedPayout, withinLimits, withLimits } from './counting.ts'
+import { type ControlledPayout, withControls } from './controls.ts'
+import { count, countersOf, type Exceeding, withinLimits } from './counting.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { counterMapKey } from './limit-rules.ts'
 import { createLookUp, type LookedUp, payoutsByKeys } from './look-up.ts'
@@ -34,7 +35,7 @@ export function createAccept(deps: PayoutsDeps) {
     const valid = validateAll(deps, firstCalls, found, outcomes)
     // One time for the periods of limits and for the payouts that are counted in them.
     const now = deps.clock.now()
-    const { within, exceeding } = await withinLimits(tx, withLimits(valid, found.limits, now), position)
+    const { within, exceeding } = await withinLimits(tx, withControls(valid, found.controls, now), position)
     const funded = await keepFunded(tx, within, found, position, outcomes)
     await answerExceeding(tx, exceeding, within, outcomes)
     count(tx, funded)
@@ -47,15 +48,15 @@ export function createAccept(deps: PayoutsDeps) {
   /** Refuses: insufficient_funds. */
   const keepFunded = async (
     tx: Tx,
-    valid: readonly LimitedPayout[],
+    valid: readonly ControlledPayout[],
     { balances }: LookedUp,
     position: BatchPosition | undefined,
     outcomes: Outcomes,
-  ): Promise<readonly LimitedPayout[]> => {
+  ): Promise<readonly ControlledPayout[]> => {
     if (valid.length === 0) return []
     const fits = await funds.check(tx, valid.map(requestOf), balances, position)
-    return valid.filter(({ call }, index) => {
-      if (fits[index] !== true) outcomes.set(call, insufficientFunds(call.quote?.sellCurrency ?? call.currency))
+    return valid.filter(({ call, fee }, index) => {
+      if (fits[index] !== true) outcomes.set(call, notCovered(call, fee))
       return fits[index]
     })
   }
@@ -110,7 +111,7 @@ function validateAll(
 async function answerExceeding(
   tx: Tx,
   exceeding: readonly Exceeding[],
-  within: readonly LimitedPayout[],
+  within: readonly ControlledPayout[],
   outcomes: Outcomes,
 ): Promise<void> {
   if (exceeding.length === 0) return
@@ -128,8 +129,15 @@ async function answerExceeding(
   }
 }
 
-const requestOf = ({ call, connector }: ValidPayout): EntryRequest => ({
-  transfers: reservesOf(call, connector),
+/** Refuses: insufficient_funds. */
+function notCovered({ quote, currency }: PayoutCall, fee: Minor): Refusal {
+  if (fee === 0n) return insufficientFunds(quote?.sellCurrency ?? currency)
+  const costs = `the amount and its fee of ${amountText(fee, currency)} ${currency}`
+  return new Refusal('insufficient_funds', `The available ${currency} balance is smaller than ${costs}.`)
+}
+
+const requestOf = ({ call, connector, fee }: ControlledPayout): EntryRequest => ({
+  transfers: reservesOf(call, connector, fee),
 })
 
 /**

@@ -4,7 +4,6 @@
  */
 import type { Refusal } from '../../api/index.ts'
 import { type Minor, nilId, present } from '../../kernel/index.ts'
-import { type AccountSnapshots, isControlled } from '../../ledger/index.ts'
 import type { BatchPosition, Tx } from '../../postgres/index.ts'
 import type { PayoutCall } from './calls.ts'
 import {
@@ -29,15 +28,12 @@ export type Exceeding = {
   readonly counters: readonly string[]
 }
 
-/** The limits of the calls whose balance is controlled. Without such a call there is no statement. */
-export async function readLimits(
+/** The limits of some calls, at least one. */
+export function readLimits(
   tx: Tx,
-  calls: readonly PayoutCall[],
-  accounts: AccountSnapshots,
+  limited: readonly PayoutCall[],
   customerIdOf: (call: PayoutCall) => string | null,
 ): Promise<readonly Limit[]> {
-  const limited = calls.filter(({ caller, currency }) => isControlled(accounts, caller.partnerId, currency))
-  if (limited.length === 0) return []
   const beneficiaryIds = limited.flatMap(({ payee }) =>
     'beneficiaryId' in payee ? [payee.beneficiaryId.toLowerCase()] : [],
   )
@@ -66,11 +62,11 @@ export const countersOf = ({ limits }: LimitedPayout): readonly CounterKey[] =>
  * Which payouts of a batch are within their limits, judged in their order. Locks their counters until the commit. A payout that
  * exceeds a limit takes nothing from those behind it.
  */
-export async function withinLimits(
+export async function withinLimits<Payout extends LimitedPayout>(
   tx: Tx,
-  payouts: readonly LimitedPayout[],
+  payouts: readonly Payout[],
   position: BatchPosition | undefined,
-): Promise<{ readonly within: readonly LimitedPayout[]; readonly exceeding: readonly Exceeding[] }> {
+): Promise<{ readonly within: readonly Payout[]; readonly exceeding: readonly Exceeding[] }> {
   const used = await lockUsed(tx, payouts.flatMap(countersOf), position)
   const exceeding: Exceeding[] = []
   const within = payouts.filter((payout) => {

@@ -297,7 +297,7 @@ test('a limit is set, set again and removed; the last one ends the control of th
   })
 })
 
-test('a partner without limits needs no statement for them, and one with limits a few', async () => {
+test('a partner without rules needs no statement for them, and one with limits a few', async () => {
   const texts: string[] = []
   const note = (statement: Sql) => void texts.push(/\/\* ([\w.]+) \*\//.exec(statement.parts[0] ?? '')?.[1] ?? '')
   const noting = (tx: Tx): Tx => ({
@@ -321,16 +321,17 @@ test('a partner without limits needs no statement for them, and one with limits 
       },
     }),
   })
-  const ofLimits = () => texts.splice(0).filter((name) => /limit|counter/i.test(name))
+  const ofControls = () => texts.splice(0).filter((name) => /limit|counter|fee|control/i.test(name))
   const partner = await addPartner(watched, 100_000n)
   const { payout } = await pay(watched, partner, '1.00')
   await watched.payouts.cancel(partner.partnerId, payout.id)
   assert.ok(texts.includes('payouts.insertPayouts'))
-  assert.deepEqual(ofLimits(), [])
+  assert.deepEqual(ofControls(), [])
   await setLimit(partner, 'partner', 'day', 10_00n)
   await pay(watched, partner, '1.00')
-  assert.deepEqual(ofLimits(), [
+  assert.deepEqual(ofControls(), [
     'payouts.limitsFor',
+    'payouts.feesFor',
     'payouts.ensureCounters',
     'payouts.lockCounters',
     'payouts.changeCounters',

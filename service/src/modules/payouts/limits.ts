@@ -5,6 +5,7 @@ import type { Ledger } from '../../ledger/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { Beneficiaries } from '../beneficiaries/index.ts'
 import type { Customers } from '../customers/index.ts'
+import { changeControls } from './controls.ts'
 import type { Limit } from './limit-rules.ts'
 import * as store from './store-limits.ts'
 
@@ -42,18 +43,16 @@ export function createLimits({ clock, ledger, customers, beneficiaries }: Limits
     set: async (tx, limit) => {
       const { scopeRef: _named, ...rest } = limit
       const scopeId = await scopeIdOf(tx, limit)
-      // First, because it locks the balance: a limit that is removed meanwhile does not end the control.
-      await ledger.setControlled(tx, limit.partnerId, limit.currency, true)
-      return store.setLimit(tx, { ...rest, id: newId(), scopeId }, clock.now())
+      return changeControls(tx, ledger, limit, () => store.setLimit(tx, { ...rest, id: newId(), scopeId }, clock.now()))
     },
     list: store.listLimits,
     remove: async (tx, partnerId, id) => {
       const limit = await store.limitById(tx, partnerId, id)
       if (limit === undefined) throw notFound('limit')
-      await ledger.setControlled(tx, partnerId, limit.currency, true)
-      if ((await store.removeLimit(tx, partnerId, id)) === 0) throw notFound('limit')
-      await ledger.setControlled(tx, partnerId, limit.currency, await store.hasLimits(tx, partnerId, limit.currency))
-      return limit
+      return changeControls(tx, ledger, limit, async () => {
+        if ((await store.removeLimit(tx, partnerId, id)) === 0) throw notFound('limit')
+        return limit
+      })
     },
   }
 }

@@ -6,9 +6,8 @@ import type { Payee } from '../beneficiaries/index.ts'
 import type { Payer } from '../customers/index.ts'
 import type { TakenReferences } from '../transactions/index.ts'
 import { beneficiaryMapKey, connectorOf, idempotencyMapKey, type PayoutCall, reservesOf } from './calls.ts'
-import { readLimits } from './counting.ts'
+import { type Controls, readControls } from './controls.ts'
 import type { PayoutsDeps } from './deps.ts'
-import type { Limit } from './limit-rules.ts'
 import * as store from './store.ts'
 
 /** If another transaction changes any of this, the write violates a constraint and the batch runs again. */
@@ -19,8 +18,7 @@ export type LookedUp = {
   readonly customers: ReadonlyMap<string, Payer>
   readonly balances: BalancesRead
   readonly references: TakenReferences
-  /** The limits of these payouts, and perhaps others of the same partners. */
-  readonly limits: readonly Limit[]
+  readonly controls: Controls
 }
 
 type CustomerKey = { readonly partnerId: string; readonly id: string }
@@ -70,17 +68,17 @@ export function createLookUp(
     const missing = needed.filter(({ partnerId, id }) => !cachedCustomers.has(partnerKey(partnerId, id)))
     const customerIdOf = (call: PayoutCall) =>
       customerOf(call, (key) => payees.get(key)?.customerId).map(({ id }) => id)[0] ?? null
-    const [otherCustomers, limits] = await Promise.all([
+    const [otherCustomers, controls] = await Promise.all([
       customers.payersByIds(tx, missing),
-      readLimits(tx, calls, accounts, customerIdOf),
+      readControls(tx, ledger, calls, accounts, customerIdOf),
     ])
     return {
       payouts,
       beneficiaries: payees,
       customers: new Map([...cachedCustomers, ...otherCustomers]),
-      balances: { accounts, mark },
+      balances: { accounts: new Map([...accounts, ...controls.accounts]), mark },
       references,
-      limits,
+      controls,
     }
   }
 }
@@ -111,7 +109,7 @@ type Movement = Parameters<PayoutsDeps['ledger']['accountsOf']>[1][number]
 /** The reserves, and the balance in the currency of the payout: its row says whether limits hold for what is paid in it. */
 const movementsOf = (call: PayoutCall, connector: string): readonly Movement[] => {
   const { caller, currency, quote } = call
-  const reserves = reservesOf(call, connector)
+  const reserves = reservesOf(call, connector, 0n)
   if (quote === undefined) return reserves
   return [...reserves, { partnerId: caller.partnerId, currency, debit: 'balance', credit: 'fx' } as const]
 }

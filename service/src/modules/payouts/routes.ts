@@ -60,6 +60,7 @@ function toRecord(payout: PayoutRow): ResponseOf<'getPayout'> {
     id: payout.id,
     ...documented(payout),
     ...soldFor(payout),
+    ...(payout.feeAmount === null ? {} : { fee: writeAmount(payout.feeAmount, payout.currency) }),
     endToEndId: payout.endToEndId,
     rail: payout.rail,
     createdAt: payout.createdAt.toISOString(),

@@ -17,6 +17,7 @@ import { createAccept } from './accept.ts'
 import type { Creditor, PayoutCall } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { createFxPayouts, type FxPayout } from './exchanges.ts'
+import { createFees, type Fees } from './fees.ts'
 import { createLimits, type Limits } from './limits.ts'
 import { createProgress, type PayoutClaim, type Progress } from './progress.ts'
 import { fingerprintOf } from './rules.ts'
@@ -55,6 +56,8 @@ export type Payouts = Progress & {
   readonly get: (partnerId: string, id: string) => Promise<store.PayoutRow>
   /** For the operator. */
   readonly limits: Limits
+  /** For the operator. */
+  readonly fees: Fees
   /** Newest first. An unknown customer has no payouts. Refuses: validation_failed (cursor). */
   readonly list: (partnerId: string, query: QueryOf<'listPayouts'>) => Promise<Page<store.PayoutRow>>
 }
@@ -127,6 +130,7 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
     },
     get,
     limits: createLimits(deps),
+    fees: createFees(deps),
     list: async (partnerId, query) => {
       const list = `payouts:${partnerId}`
       const request = cursors.read(list, query)

@@ -61,12 +61,6 @@ export function removeLimit(tx: Tx, partnerId: string, id: string): Promise<numb
     delete from payouts.limits where partner_id = ${partnerId} and id = ${id}`)
 }
 
-export async function hasLimits(tx: Tx, partnerId: string, currency: Currency): Promise<boolean> {
-  const row = await tx.row(sql`/* payouts.hasLimits */
-    select id from payouts.limits where partner_id = ${partnerId} and currency = ${currency} limit 1`)
-  return row !== undefined
-}
-
 type Counter = CounterKey & { readonly used: Minor }
 
 const counterColumns: Columns<Counter> = {

@@ -54,6 +54,8 @@ export type PayoutRow = {
   readonly soldCurrency: Currency | null
   readonly quoteId: string | null
   readonly transactionHash: string | null
+  /** In `currency`. Null: none was taken. */
+  readonly feeAmount: Minor | null
   /** JSON: the counters of limits that have the amount (`readCounted`). Null: none has. */
   readonly countedIn: string | null
   readonly createdAt: Date
@@ -93,6 +95,7 @@ const types: Columns<PayoutRow> = {
   soldCurrency: 'text',
   quoteId: 'uuid',
   transactionHash: 'text',
+  feeAmount: 'bigint',
   countedIn: 'json',
   createdAt: 'timestamptz',
   updatedAt: 'timestamptz',
@@ -108,6 +111,7 @@ const newPayouts = insertBy(
     ['operation', 'currency', 'rail', 'connector', 'status', 'sendAttempts', 'dueAt', 'createdAt', 'updatedAt'],
     ['simulatedOutcome', 'errorKey', 'errorDetails', 'leaseId'],
     ['soldAmount', 'soldCurrency', 'quoteId', 'transactionHash', 'countedIn'],
+    ['feeAmount'],
   ],
   ['partnerId', 'operation', 'idempotencyKey'],
 )

@@ -4,7 +4,8 @@ import type { Entry } from '../../ledger/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { NewTransaction } from '../transactions/index.ts'
 import { type PayoutCall, reservesOf } from './calls.ts'
-import { countersOf, type LimitedPayout } from './counting.ts'
+import type { ControlledPayout } from './controls.ts'
+import { countersOf } from './counting.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { withdrawal } from './events.ts'
 import { writeCounted } from './limit-rules.ts'
@@ -21,7 +22,7 @@ export type WrittenPayout = { readonly call: PayoutCall; readonly row: store.Pay
 export async function write(
   deps: PayoutsDeps,
   tx: Tx,
-  accepted: readonly LimitedPayout[],
+  accepted: readonly ControlledPayout[],
   found: LookedUp,
   now: Date,
 ): Promise<readonly WrittenPayout[]> {
@@ -72,7 +73,10 @@ function reserve(
 ): Promise<void> {
   const reserves = written.map(({ call, row }): Entry => {
     const named = { partyId: row.customerId ?? row.partnerId, reference: row.reference }
-    return { id: row.reserveId, transfers: reservesOf(call, row.connector).map((moved) => ({ ...moved, ...named })) }
+    return {
+      id: row.reserveId,
+      transfers: reservesOf(call, row.connector, row.feeAmount ?? 0n).map((moved) => ({ ...moved, ...named })),
+    }
   })
   return ledger.enterMany(tx, reserves, balances.accounts)
 }
@@ -80,7 +84,10 @@ function reserve(
 const endToEndIdOfCall = ({ caller, operation, idempotencyKey }: PayoutCall, id: string) =>
   endToEndIdOf({ id, partnerId: caller.partnerId, operation, idempotencyKey })
 
-function toTransaction({ call, creditor, customerId, beneficiary }: LimitedPayout, payoutId: string): NewTransaction {
+function toTransaction(
+  { call, creditor, customerId, beneficiary }: ControlledPayout,
+  payoutId: string,
+): NewTransaction {
   const { caller, amount, currency, idempotencyKey, quote } = call
   const sold = quote && { amount: quote.sellAmount, currency: quote.sellCurrency }
   const exchange = quote && { userAmount: amount, userCurrency: currency, quoteExpiresAt: quote.expiresAt }
@@ -105,7 +112,7 @@ function toTransaction({ call, creditor, customerId, beneficiary }: LimitedPayou
 }
 
 function toPayout(
-  payout: LimitedPayout,
+  payout: ControlledPayout,
   made: { readonly id: string; readonly transactionId: string; readonly reference: string },
   now: Date,
 ): store.PayoutRow {
@@ -144,6 +151,7 @@ function toPayout(
     soldCurrency: call.quote?.sellCurrency ?? null,
     quoteId: call.quote?.id ?? null,
     transactionHash: null,
+    feeAmount: payout.fee === 0n ? null : payout.fee,
     countedIn: writeCounted(countersOf(payout)),
     createdAt: now,
     updatedAt: now,
