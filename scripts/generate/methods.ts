@@ -25,6 +25,7 @@ const nouns: Readonly<Record<Tag, string>> = {
 const names: Partial<Readonly<Record<OperationId, string>>> = {
   createCustomerAccount: 'createForCustomer',
   createFxPayout: 'createFx',
+  previewFiatPayout: 'preview',
   createTokenPayout: 'createToken',
   getCustomerAccount: 'getForCustomer',
   simulateFxRates: 'setFxRates',

@@ -63,6 +63,7 @@ test('POST operations without an idempotency key are exactly those that create n
     'cancelPayout',
     'diagnoseSignature',
     'enableSubscription',
+    'previewFiatPayout',
     'reverseSimulatedCredit',
     'simulateChainBlocks',
     'simulateChainReorganisation',

@@ -43,6 +43,8 @@ const valid: Readonly<Record<OperationId, (world: World) => ValidRequest>> = {
   revokeInvitation: (world) => at(`/v1/users/invitations/${world.invitation}`),
   createFiatPayout: (world) =>
     at('/v1/payouts/fiat', payoutText(world.beneficiary, '10.00', { reference: randomUUID() })),
+  previewFiatPayout: (world) =>
+    at('/v1/payouts/fiat/preview', payoutText(world.beneficiary, '10.00', { reference: randomUUID() })),
   createTokenPayout: (world) =>
     at(
       '/v1/payouts/token',

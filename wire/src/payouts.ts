@@ -1,6 +1,8 @@
 /** Fiat payouts. Create is documented; get and list are extensions. */
+import { paymentMethods } from './events.ts'
 import {
   Amount,
+  CalendarDate,
   Currency,
   CustomerRef,
   Iban,
@@ -77,6 +79,60 @@ export const FxPayoutCreate = closed({
   beneficiaryId: described(Uuid, 'The beneficiary that receives the payout, in the bought currency of the quote.'),
   idempotencyKey: quotedKey,
   reference: remittance,
+})
+
+/** The fields of a payout to try: those of create, the key optional. */
+export const FiatPayoutPreviewCreate = closed({
+  ...FiatPayoutCreate.properties,
+  idempotencyKey: described(
+    optional(IdempotencyKey),
+    'The key that the payout would have. With it the preview says whether the key is free.',
+  ),
+})
+
+export const ruleVerdicts = ['passed', 'failed', 'notApplicable'] as const
+const RuleVerdict = closed({
+  rule: described(
+    Type.String(),
+    'Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `limits` or `limit.<scope>.<period>`, `funds`, `reach`.',
+    { examples: ['funds'] },
+  ),
+  verdict: described(
+    oneOf(ruleVerdicts),
+    '`passed`, `failed`, or `notApplicable`: the request has nothing that the rule is about, or an earlier rule has failed.',
+  ),
+  code: described(
+    optional(Type.String()),
+    'The problem code of the refusal. Of the rule `reach` the `errorKey` of the failed payout. Only if the rule failed.',
+  ),
+  detail: described(optional(Type.String()), 'What is wrong, for people. The text may change.'),
+})
+/** What would become of a payout, rule by rule. */
+export const FiatPayoutPreview = closed({
+  accepted: described(
+    Type.Boolean(),
+    'True if the request would be accepted now. A payout that fails only the rule `reach` is accepted, and fails at the bank.',
+  ),
+  amount: described(Amount, 'Amount in major units of `currency`.'),
+  currency: described(Currency, 'Currency of the payout, ISO 4217 alpha-3.'),
+  fee: described(Amount, 'What the payout costs besides its amount, in major units of `currency`.'),
+  total: described(Amount, 'What would be reserved from the balance: amount and fee.'),
+  rail: described(
+    optional(Type.String()),
+    'Payment rail: `Sepa` or `Swift`. Absent if a rule about the request failed.',
+  ),
+  method: described(
+    optional(oneOf(paymentMethods)),
+    'How the payment would go. Absent if it would not, or if that is not known.',
+  ),
+  cutOffAt: described(
+    optional(Timestamp),
+    'A payout that the bank has before this time is executed on `valueDate`. Absent if there is no cut-off.',
+  ),
+  submitsAt: described(optional(Timestamp), 'When the bank would get the payment.'),
+  valueDate: described(optional(CalendarDate), 'Day on which the bank executes the payment.'),
+  arrivesOn: described(optional(CalendarDate), 'Last day on which the money arrives. Absent if that is not known.'),
+  rules: described(Type.Array(RuleVerdict), 'Every rule with its verdict, in the order in which a request is judged.'),
 })
 
 /** The transfer of a token to the wallet of a beneficiary. */

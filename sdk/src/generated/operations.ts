@@ -233,6 +233,17 @@ export const operations = {
     requestAmounts: ['amount'],
     responseAmounts: ['amount'],
   },
+  previewFiatPayout: {
+    method: 'POST',
+    path: '/v1/payouts/fiat/preview',
+    params: [],
+    input: 'body',
+    retry: 'never',
+    idempotencyKey: undefined,
+    cursor: undefined,
+    requestAmounts: ['amount'],
+    responseAmounts: ['amount', 'fee', 'total'],
+  },
   createTokenPayout: {
     method: 'POST',
     path: '/v1/payouts/token',
@@ -844,6 +855,7 @@ export const methods = {
   },
   payouts: {
     create: 'createFiatPayout',
+    preview: 'previewFiatPayout',
     createToken: 'createTokenPayout',
     list: 'listPayouts',
     get: 'getPayout',

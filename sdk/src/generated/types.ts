@@ -281,6 +281,55 @@ export type FiatPayoutCreate = {
   readonly reference?: string | undefined
 }
 
+export type FiatPayoutPreview = {
+  /** True if the request would be accepted now. A payout that fails only the rule `reach` is accepted, and fails at the bank. */
+  readonly accepted: boolean
+  /** Amount in major units of `currency`. */
+  readonly amount: Amount
+  /** Currency of the payout, ISO 4217 alpha-3. */
+  readonly currency: string
+  /** What the payout costs besides its amount, in major units of `currency`. */
+  readonly fee: Amount
+  /** What would be reserved from the balance: amount and fee. */
+  readonly total: Amount
+  /** Payment rail: `Sepa` or `Swift`. Absent if a rule about the request failed. */
+  readonly rail?: string
+  /** How the payment would go. Absent if it would not, or if that is not known. */
+  readonly method?: 'SepaCreditTransfer' | 'SepaInstant' | 'Swift' | 'Wallet' | 'Internal'
+  /** A payout that the bank has before this time is executed on `valueDate`. Absent if there is no cut-off. */
+  readonly cutOffAt?: string
+  /** When the bank would get the payment. */
+  readonly submitsAt?: string
+  /** Day on which the bank executes the payment. */
+  readonly valueDate?: string
+  /** Last day on which the money arrives. Absent if that is not known. */
+  readonly arrivesOn?: string
+  /** Every rule with its verdict, in the order in which a request is judged. */
+  readonly rules: readonly ({
+    /** Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `limits` or `limit.<scope>.<period>`, `funds`, `reach`. */
+    readonly rule: string
+    /** `passed`, `failed`, or `notApplicable`: the request has nothing that the rule is about, or an earlier rule has failed. */
+    readonly verdict: 'passed' | 'failed' | 'notApplicable'
+    /** The problem code of the refusal. Of the rule `reach` the `errorKey` of the failed payout. Only if the rule failed. */
+    readonly code?: string
+    /** What is wrong, for people. The text may change. */
+    readonly detail?: string
+  })[]
+}
+
+export type FiatPayoutPreviewCreate = {
+  /** Amount in major units of `currency`: 0.01 to 10,000,000.00, at most 2 decimal digits. Reserved at once. */
+  readonly amount: AmountInput
+  /** The beneficiary that receives the payout. */
+  readonly beneficiaryId: string
+  /** Fiat currency, ISO 4217 alpha-3. Must equal the currency of the beneficiary. */
+  readonly currency: string
+  /** The key that the payout would have. With it the preview says whether the key is free. */
+  readonly idempotencyKey?: string | undefined
+  /** Text that the beneficiary reads on the statement, 1 to 140 characters. Also the transaction reference, if you have not used it before. */
+  readonly reference?: string | undefined
+}
+
 export type FxPayout = {
   /** Amount in major units of `currency`. */
   readonly amount: Amount
@@ -2039,6 +2088,7 @@ export type OperationResults = {
     readonly createdAt: string
   }
   readonly createFiatPayout: FiatPayout
+  readonly previewFiatPayout: FiatPayoutPreview
   readonly createTokenPayout: TokenPayout
   readonly listPayouts: PayoutPage
   readonly getPayout: PayoutRecord
@@ -3020,6 +3070,18 @@ export type Namespaces = {
      * beneficiary_currency_mismatch, beneficiary_not_payable, request_in_progress, idempotency_key_reused.
      */
     readonly create: ((body: FiatPayoutCreate, options?: CallOptions) => Promise<FiatPayout>) & ((body: Omit<FiatPayoutCreate, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<FiatPayout>)
+    /**
+     * Preview a fiat payout.
+     *
+     * Judges a payout by the rules by which it would be accepted now, and answers every rule with its verdict, the
+     * fee, the rail, the cut-off and the expected arrival. It reserves nothing and uses up no key. A rule that would
+     * refuse the payout is no refusal here: the answer is 200. It promises nothing: balances and limits may change
+     * before you create the payout.
+     *
+     * `POST /v1/payouts/fiat/preview`, permission `payouts:read`.
+     * Problem codes: currency_not_supported.
+     */
+    readonly preview: (body: FiatPayoutPreviewCreate, options?: CallOptions) => Promise<FiatPayoutPreview>
     /**
      * Create a token payout.
      *

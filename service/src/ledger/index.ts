@@ -11,7 +11,7 @@ export { accountKinds, type AccountName, isAccountName, kindOf } from './account
 export { createCheckpoints } from './checkpoints.ts'
 export type { EntryEnd } from './entries.ts'
 export type { StatementLine, StatementPage, StatementRequest } from './history.ts'
-export { type BalancesRead, createFundsCheck, type FundsCheck } from './funds-check.ts'
+export { type BalancesRead, coveredBy, createFundsCheck, type FundsCheck } from './funds-check.ts'
 export type { AccountSums, LineFilter, Period, PeriodLine, Sums } from './period.ts'
 export type { Balance, Ledger } from './service.ts'
 export { createLedger } from './service.ts'

@@ -30,6 +30,22 @@ export const payoutsOperations = {
       'beneficiary_not_payable',
     ],
   },
+  previewFiatPayout: {
+    tag: 'payouts',
+    method: 'POST',
+    path: '/v1/payouts/fiat/preview',
+    body: payouts.FiatPayoutPreviewCreate,
+    response: payouts.FiatPayoutPreview,
+    permission: 'payouts:read',
+    source: 'extension',
+    summary: 'Preview a fiat payout',
+    description:
+      'Judges a payout by the rules by which it would be accepted now, and answers every rule with its verdict, the fee, ' +
+      'the rail, the cut-off and the expected arrival. It reserves nothing and uses up no key. A rule that would refuse ' +
+      'the payout is no refusal here: the answer is 200. It promises nothing: balances and limits may change before you ' +
+      'create the payout.',
+    refusals: ['currency_not_supported'],
+  },
   createTokenPayout: {
     tag: 'payouts',
     method: 'POST',

@@ -3,17 +3,18 @@
  * answer. Each call is answered alone; a refused call takes nothing from the others.
  */
 import { Refusal } from '../../api/index.ts'
-import { amountText, type Minor, present } from '../../kernel/index.ts'
-import { createFundsCheck, type EntryRequest, insufficientFunds } from '../../ledger/index.ts'
+import { present } from '../../kernel/index.ts'
+import { createFundsCheck } from '../../ledger/index.ts'
 import { type BatchPosition, replayOf, type Tx } from '../../postgres/index.ts'
-import { callMapKey, connectorOf, type Outcome, outcomeOf, type PayoutCall, reservesOf } from './calls.ts'
+import { callMapKey, connectorOf, type Outcome, outcomeOf, type PayoutCall } from './calls.ts'
 import { type ControlledPayout, withControls } from './controls.ts'
 import { count, countersOf, type Exceeding, withinLimits } from './counting.ts'
 import type { PayoutsDeps } from './deps.ts'
+import { notCovered, requestOf } from './funding.ts'
 import { counterMapKey } from './limit-rules.ts'
 import { createLookUp, type LookedUp, payoutsByKeys } from './look-up.ts'
 import type { PayoutRow } from './store.ts'
-import { validate, type ValidPayout } from './validate.ts'
+import { judgedOf, validate, type ValidPayout } from './validate.ts'
 import { write } from './write.ts'
 
 /** The answers of a batch so far. */
@@ -55,8 +56,8 @@ export function createAccept(deps: PayoutsDeps) {
   ): Promise<readonly ControlledPayout[]> => {
     if (valid.length === 0) return []
     const fits = await funds.check(tx, valid.map(requestOf), balances, position)
-    return valid.filter(({ call, fee }, index) => {
-      if (fits[index] !== true) outcomes.set(call, notCovered(call, fee))
+    return valid.filter((payout, index) => {
+      if (fits[index] !== true) outcomes.set(payout.call, notCovered(payout))
       return fits[index]
     })
   }
@@ -96,7 +97,7 @@ function validateAll(
   outcomes: Outcomes,
 ): readonly ValidPayout[] {
   return calls.flatMap((call) => {
-    const outcome = outcomeOf(() => validate(call, connectorOf(call, chooseConnector), beneficiaries))
+    const outcome = outcomeOf(() => validate(judgedOf(call, connectorOf(call, chooseConnector), beneficiaries)))
     if (!(outcome instanceof Refusal)) return [outcome]
     outcomes.set(call, outcome)
     return []
@@ -128,17 +129,6 @@ async function answerExceeding(
     outcomes.set(payout.call, resubmits ? 'resubmit' : refusal)
   }
 }
-
-/** Refuses: insufficient_funds. */
-function notCovered({ quote, currency }: PayoutCall, fee: Minor): Refusal {
-  if (fee === 0n) return insufficientFunds(quote?.sellCurrency ?? currency)
-  const costs = `the amount and its fee of ${amountText(fee, currency)} ${currency}`
-  return new Refusal('insufficient_funds', `The available ${currency} balance is smaller than ${costs}.`)
-}
-
-const requestOf = ({ call, connector, fee }: ControlledPayout): EntryRequest => ({
-  transfers: reservesOf(call, connector, fee),
-})
 
 /**
  * Answers the later calls of a key with the payout of the first call, as if they had come after the commit. If the first

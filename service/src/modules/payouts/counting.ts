@@ -103,6 +103,12 @@ async function lockUsed(
   return new Map(rows.map((row) => [counterMapKey(row), row.used]))
 }
 
+/** What is counted so far, by the map keys of the counters. Takes no lock. */
+export async function usedOf(tx: Tx, counters: readonly CounterKey[]): Promise<ReadonlyMap<string, Minor>> {
+  if (counters.length === 0) return new Map()
+  return new Map((await store.readCounters(tx, counters)).map((row) => [counterMapKey(row), row.used]))
+}
+
 /** Adds the accepted payouts to their counters, which `withinLimits` has locked. */
 export function count(tx: Tx, payouts: readonly LimitedPayout[]): void {
   change(

@@ -11,5 +11,6 @@
 export { instructionIdOf } from './rules.ts'
 export { type FeeRule, feeRails } from './fee-rules.ts'
 export { type Limit, limitPeriods, limitScopes } from './limit-rules.ts'
+export type { PayoutsDeps } from './deps.ts'
 export { payoutsRoutes } from './routes.ts'
 export { type AcceptedPayout, type PayoutClaim, type Payouts, createPayouts } from './service.ts'

@@ -2,6 +2,9 @@
 import type { ResponseOf } from '@partner-payments/wire'
 import type { Answer, Handlers } from '../../api/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
+import type { Forecast } from '../../rails/index.ts'
+import type { Preview } from './preview.ts'
+import { railOf } from './rules.ts'
 import type { AcceptedPayout, Payouts } from './service.ts'
 import type { PayoutRow } from './store.ts'
 
@@ -16,6 +19,7 @@ export function payoutsRoutes(payouts: Payouts): Handlers<'payouts'> {
       const { body: answer, ...rest } = toAnswer(accepted, body.idempotencyKey)
       return { body: { ...answer, ...soldFor(accepted.payout) }, ...rest }
     },
+    previewFiatPayout: async ({ caller, body, ip }) => ({ body: toPreview(await payouts.preview(caller, body, ip)) }),
     getPayout: async ({ caller, params }) => ({ body: toRecord(await payouts.get(caller.partnerId, params.id)) }),
     cancelPayout: async ({ caller, params }) => ({ body: toRecord(await payouts.cancel(caller.partnerId, params.id)) }),
     listPayouts: async ({ caller, query }) => {
@@ -72,3 +76,27 @@ function toRecord(payout: PayoutRow): ResponseOf<'getPayout'> {
     ...(payout.errorKey === null ? {} : { errorKey: payout.errorKey }),
   }
 }
+
+function toPreview({ call, verdicts, payout, forecast }: Preview): ResponseOf<'previewFiatPayout'> {
+  const { amount, currency } = call
+  const fee = payout?.fee ?? 0n
+  return {
+    // A payment that the connector would refuse is accepted, and fails afterwards.
+    accepted: verdicts.every(({ rule, verdict }) => verdict !== 'failed' || rule === 'reach'),
+    amount: writeAmount(amount, currency),
+    currency,
+    fee: writeAmount(fee, currency),
+    total: writeAmount(amount + fee, currency),
+    ...(payout === undefined ? {} : { rail: railOf(currency) }),
+    ...(forecast?.possible === true ? toRoute(forecast) : {}),
+    rules: [...verdicts],
+  }
+}
+
+const toRoute = ({ method, cutOffAt, submitsAt, valueDate, arrivesOn }: Extract<Forecast, { possible: true }>) => ({
+  method,
+  submitsAt: submitsAt.toISOString(),
+  valueDate,
+  ...(cutOffAt === null ? {} : { cutOffAt: cutOffAt.toISOString() }),
+  ...(arrivesOn === null ? {} : { arrivesOn }),
+})

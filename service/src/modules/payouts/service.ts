@@ -19,6 +19,7 @@ import type { PayoutsDeps } from './deps.ts'
 import { createFxPayouts, type FxPayout } from './exchanges.ts'
 import { createFees, type Fees } from './fees.ts'
 import { createLimits, type Limits } from './limits.ts'
+import { createPreview, type Preview } from './preview.ts'
 import { createProgress, type PayoutClaim, type Progress } from './progress.ts'
 import { fingerprintOf } from './rules.ts'
 import * as store from './store.ts'
@@ -39,6 +40,11 @@ export type Payouts = Progress & {
     ip: string,
     nonce?: OpenNonce,
   ) => Promise<AcceptedPayout>
+  /**
+   * What `create` would do now with this request, rule by rule. Writes nothing. Refuses: validation_failed (amount, currency),
+   * currency_not_supported (a currency that the service does not have).
+   */
+  readonly preview: (caller: Caller, body: BodyOf<'previewFiatPayout'>, ip: string) => Promise<Preview>
   /**
    * Accepts a payout in tokens to the wallet of a beneficiary, by the rules of `create`. Refuses as `create` does.
    */
@@ -96,6 +102,7 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
   const { db, cursors, customers } = deps
   const submit = createSubmit(deps)
   const progress = createProgress(deps)
+  const preview = createPreview(deps)
   const get = async (partnerId: string, id: string) => {
     const row = await store.payoutById(db, partnerId, id)
     if (!row) throw notFound('payout')
@@ -104,6 +111,7 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
   return {
     ...progress,
     create: async (caller, body, ip, nonce) => submit(toCall('createFiatPayout', caller, body, ip, nonce)),
+    preview: async (caller, body, ip) => preview(toCall('createFiatPayout', caller, body, ip, undefined)),
     createToken: async (caller, body, ip) => submit(toCall('createTokenPayout', caller, body, ip, undefined)),
     createFx: createFxPayouts(deps),
     cancel: async (partnerId, id) => {
@@ -157,13 +165,13 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
 function toCall(
   operation: 'createFiatPayout' | 'createTokenPayout',
   caller: Caller,
-  body: TokenPayout,
+  body: Omit<TokenPayout, 'idempotencyKey'> & { readonly idempotencyKey?: string },
   ip: string,
   nonce: OpenNonce | undefined,
 ): PayoutCall {
   const currency = readCurrency(body.currency)
   const amount = readAmount(body.amount, currency)
-  const { beneficiaryId, idempotencyKey, reference = null } = body
+  const { beneficiaryId, idempotencyKey = null, reference = null } = body
   const requestFingerprint = fingerprintOf({ amount, currency, beneficiaryId, reference })
   const payee = { beneficiaryId }
   return { caller, nonce, operation, idempotencyKey, requestFingerprint, amount, currency, reference, ip, payee }

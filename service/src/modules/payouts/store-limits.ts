@@ -100,6 +100,16 @@ export function lockCounters(tx: Tx, keys: readonly CounterKey[]): Promise<reado
     order by partner_id, currency, scope, scope_id, period, starts_on for no key update`)
 }
 
+/** Reads counters as `lockCounters` does, without a lock. */
+export function readCounters(tx: Tx, keys: readonly CounterKey[]): Promise<readonly Counter[]> {
+  const column = columnOf(keys)
+  return tx.rows<Counter>(sql`/* payouts.readCounters */
+    select partner_id, currency, scope, scope_id, period, starts_on, used from payouts.limit_counters
+    where ${ofPartners(column('partnerId'))} and currency = any(${column('currency')}::text[])
+      and scope = any(${column('scope')}::text[]) and scope_id = any(${column('scopeId')}::uuid[])
+      and period = any(${column('period')}::text[]) and starts_on = any(${column('startsOn')}::date[])`)
+}
+
 export type CounterChange = CounterKey & { readonly by: Minor }
 
 /** Each counter once; the caller holds their locks. One that was deleted after its period stays so. */
