@@ -97,6 +97,8 @@ export type ServiceDeps = {
 
 const sweepIdleMs = minuteMs
 const growthIdleMs = 2 * secondMs
+/** How late a payout may be cancelled whose approval has not come in time. */
+const approvalsIdleMs = 5 * secondMs
 const checkpointIdleMs = 10 * secondMs
 
 const createHandlers = (modules: Modules): AllHandlers => ({
@@ -205,7 +207,7 @@ const settlementObserver = ({ observability, tracing }: ServiceDeps): Settlement
 })
 
 function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[] {
-  const { access, mailQueue, rates, reconciliation, webhooks } = modules
+  const { access, mailQueue, payouts, rates, reconciliation, webhooks } = modules
   const { config, db, clock, log, observability } = deps
   const idleMs = config.WORKER_IDLE_MS
   // Answers 0, so that the loop pauses: a table that is being analysed is still there at the next look.
@@ -246,6 +248,7 @@ function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[]
       step: () => reconciliation.step(observability?.metrics.reconciliation),
     }),
     startLoop({ name: 'webhooks.recover', idleMs, log, step: webhooks.recoverStep }),
+    startLoop({ name: 'payouts.approvals', idleMs: approvalsIdleMs, log, step: payouts.lapseStep }),
     startLoop({ name: 'access.nonces', idleMs: sweepIdleMs, log, step: access.sweepNonces }),
     startLoop({ name: 'ledger.checkpoints', idleMs: checkpointIdleMs, log, step: checkpointStep }),
     startLoop({ name: 'postgres.statistics', idleMs: growthIdleMs, log, step: analyse }),

@@ -10,7 +10,7 @@ import { startUpstream } from '../roles/upstream.ts'
 import { type Answer, type Client, type JsonObject, success, textAt } from '../support/client.ts'
 import { accountWith, impersonation, otherPartner, startTestService, type TestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
-import { createBeneficiary, createCustomer, invitee, payoutText, type World } from '../support/world.ts'
+import { createBeneficiary, createCustomer, idOfPayout, invitee, payoutText, type World } from '../support/world.ts'
 
 export type Stage = {
   readonly service: TestService
@@ -88,6 +88,7 @@ const ofRequests: Partial<Record<ProblemCode, Provocation>> = {
   body_required: ({ client }) => client.post(payouts),
   duplicate_key: ({ client }) => client.send(post(payouts, '{"amount":10.00,"amount":11.00}')),
   nesting_too_deep: ({ client }) => client.send(post(payouts, `{"amount":${'['.repeat(40)}${']'.repeat(40)}}`)),
+  payout_not_awaiting_approval: ({ client, world }) => client.post(`/v1/payouts/${world.payout}/approve`),
   payout_not_cancellable: ({ client, world }) => client.post(`/v1/payouts/${world.payout}/cancel`),
   unknown_field: (stage) => pay(stage, { purpose: 'rent' }),
   validation_failed: (stage) => pay(stage, {}, '10.005'),
@@ -125,6 +126,11 @@ const ofPayments: Partial<Record<ProblemCode, Provocation>> = {
     return pay(stage, { idempotencyKey: 'payout-2026-0043' }, '11.00')
   },
   insufficient_funds: (stage) => pay(stage, {}, '9999999.99'),
+  approver_is_creator: async (stage) => {
+    const { reference } = success(await pay(stage, {}, '100000.02'))
+    const id = await idOfPayout(stage.client, String(reference))
+    return stage.client.post(`/v1/payouts/${id}/approve`)
+  },
   limit_exceeded: async (stage) => {
     const beneficiary = textAt(await createBeneficiary(stage.client), 'id')
     await limitPayouts(stage, beneficiary)

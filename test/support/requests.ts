@@ -68,6 +68,8 @@ const valid: Readonly<Record<OperationId, (world: World) => ValidRequest>> = {
       reference: randomUUID(),
     }),
   cancelPayout: (world) => at(`/v1/payouts/${world.cancelled}/cancel`),
+  approvePayout: (world) => at(`/v1/payouts/${world.held}/approve`),
+  rejectPayout: (world) => at(`/v1/payouts/${world.heldToReject}/reject`, { reason: 'The invoice was paid before.' }),
   getFxRates: () => at('/v1/fx/rates'),
   createFxQuote: (world) =>
     at(

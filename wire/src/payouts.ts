@@ -18,6 +18,7 @@ import {
   oneOf,
   optional,
   page,
+  singleLine,
   pageQuery,
 } from './shapes.ts'
 
@@ -94,7 +95,7 @@ export const ruleVerdicts = ['passed', 'failed', 'notApplicable'] as const
 const RuleVerdict = closed({
   rule: described(
     Type.String(),
-    'Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `limits` or `limit.<scope>.<period>`, `funds`, `reach`.',
+    'Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`.',
     { examples: ['funds'] },
   ),
   verdict: described(
@@ -112,6 +113,10 @@ export const FiatPayoutPreview = closed({
   accepted: described(
     Type.Boolean(),
     'True if the request would be accepted now. A payout that fails only the rule `reach` is accepted, and fails at the bank.',
+  ),
+  status: described(
+    optional(PayoutStatus),
+    'The status that the payout would begin with: `Pending`, or `PendingApproval` if a second person has to approve it. Absent if a rule about the request failed.',
   ),
   amount: described(Amount, 'Amount in major units of `currency`.'),
   currency: described(Currency, 'Currency of the payout, ISO 4217 alpha-3.'),
@@ -208,6 +213,10 @@ export const PayoutRecord = closed({
     optional(Amount),
     'What the payout costs, in major units of `currency`: reserved and settled with it. Absent if it costs nothing, or has the fee of its quote.',
   ),
+  approvalExpiresAt: described(
+    optional(Timestamp),
+    'Until when a second person may approve the payout, which is cancelled otherwise. Absent if it needed no approval.',
+  ),
   transactionHash: described(
     optional(Type.String()),
     'Hash of the blockchain transaction. Only for tokens that were sent.',
@@ -223,6 +232,12 @@ export const PayoutRecord = closed({
   errorKey: described(optional(Type.String()), 'Reason of the failure. Absent if the payout has not failed.'),
   createdAt: described(Timestamp, 'Time of acceptance.'),
   updatedAt: described(Timestamp, 'Time of the last change of status.'),
+})
+/** Why a payout is rejected that waits for an approval. */
+export const PayoutReject = closed({
+  reason: described(singleLine(140), 'Why you reject the payout, for your own records. 1 to 140 characters.', {
+    examples: ['The invoice was paid before.'],
+  }),
 })
 export const PayoutPage = page(PayoutRecord)
 export const PayoutQuery = closed({

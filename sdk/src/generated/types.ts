@@ -284,6 +284,8 @@ export type FiatPayoutCreate = {
 export type FiatPayoutPreview = {
   /** True if the request would be accepted now. A payout that fails only the rule `reach` is accepted, and fails at the bank. */
   readonly accepted: boolean
+  /** The status that the payout would begin with: `Pending`, or `PendingApproval` if a second person has to approve it. Absent if a rule about the request failed. */
+  readonly status?: PayoutStatus
   /** Amount in major units of `currency`. */
   readonly amount: Amount
   /** Currency of the payout, ISO 4217 alpha-3. */
@@ -306,7 +308,7 @@ export type FiatPayoutPreview = {
   readonly arrivesOn?: string
   /** Every rule with its verdict, in the order in which a request is judged. */
   readonly rules: readonly ({
-    /** Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `limits` or `limit.<scope>.<period>`, `funds`, `reach`. */
+    /** Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`. */
     readonly rule: string
     /** `passed`, `failed`, or `notApplicable`: the request has nothing that the rule is about, or an earlier rule has failed. */
     readonly verdict: 'passed' | 'failed' | 'notApplicable'
@@ -616,6 +618,8 @@ export type PayoutRecord = {
   readonly quoteId?: string
   /** What the payout costs, in major units of `currency`: reserved and settled with it. Absent if it costs nothing, or has the fee of its quote. */
   readonly fee?: Amount
+  /** Until when a second person may approve the payout, which is cancelled otherwise. Absent if it needed no approval. */
+  readonly approvalExpiresAt?: string
   /** Hash of the blockchain transaction. Only for tokens that were sent. */
   readonly transactionHash?: string
   /** The beneficiary. Absent for a simulated withdrawal. */
@@ -634,6 +638,11 @@ export type PayoutRecord = {
   readonly updatedAt: string
 }
 
+export type PayoutReject = {
+  /** Why you reject the payout, for your own records. 1 to 140 characters. */
+  readonly reason: string
+}
+
 export type PayoutStatus = 'Pending' | 'PendingApproval' | 'Processing' | 'Sent' | 'Completed' | 'Failed' | 'Returned' | 'Cancelled'
 
 export type Problem = {
@@ -648,7 +657,7 @@ export type Problem = {
   /** Path of the request. */
   readonly instance: string
   /** Identifies the kind of problem. Branch on this field. */
-  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'invitation_not_pending' | 'checkout_session_not_open' | 'recovery_in_progress' | 'report_not_ready' | 'payout_not_cancellable' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'idempotency_key_reused' | 'insufficient_funds' | 'limit_exceeded' | 'currency_not_supported' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'wallet_address_not_payable' | 'recipient_blocked' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'report_format_not_supported' | 'report_schedule_limit_reached' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'report_limit_reached' | 'headers_too_large' | 'internal_error' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
+  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'approver_is_creator' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'invitation_not_pending' | 'checkout_session_not_open' | 'recovery_in_progress' | 'report_not_ready' | 'payout_not_awaiting_approval' | 'payout_not_cancellable' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'idempotency_key_reused' | 'insufficient_funds' | 'limit_exceeded' | 'currency_not_supported' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'wallet_address_not_payable' | 'recipient_blocked' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'report_format_not_supported' | 'report_schedule_limit_reached' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'report_limit_reached' | 'headers_too_large' | 'internal_error' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
   /** Identifies the request in the logs of the service. Equal to `X-Request-Id`. */
   readonly requestId: string
   /** The refused fields, at most 50. Absent if no field is to blame. */
@@ -2094,6 +2103,8 @@ export type OperationResults = {
   readonly getPayout: PayoutRecord
   readonly createFxPayout: FxPayout
   readonly cancelPayout: PayoutRecord
+  readonly approvePayout: PayoutRecord
+  readonly rejectPayout: PayoutRecord
   readonly createReport: {
     /** Identifies the report. */
     readonly id: string
@@ -3058,12 +3069,13 @@ export type Namespaces = {
     /**
      * Create a fiat payout.
      *
-     * Accepts a payout and reserves its amount from the available balance. The bank transfer runs asynchronously:
-     * follow it by webhooks or at the `Location` of the response. Idempotent by `idempotencyKey`: the same request
-     * with the same key returns the first result with `Idempotent-Replayed: true`; a different request is refused
-     * with 422 `idempotency_key_reused`. Keys do not expire. A refused request does not use up its key. `reference`
-     * becomes the transaction reference if the partner has not used it before. Otherwise the service assigns a
-     * reference and keeps yours in `userReference`.
+     * Accepts a payout and reserves its amount from the available balance. A payout that needs the approval of a
+     * second person is answered with the status `PendingApproval`. The bank transfer runs asynchronously: follow it
+     * by webhooks or at the `Location` of the response. Idempotent by `idempotencyKey`: the same request with the
+     * same key returns the first result with `Idempotent-Replayed: true`; a different request is refused with 422
+     * `idempotency_key_reused`. Keys do not expire. A refused request does not use up its key. `reference` becomes
+     * the transaction reference if the partner has not used it before. Otherwise the service assigns a reference and
+     * keeps yours in `userReference`.
      *
      * `POST /v1/payouts/fiat`, permission `payouts:write`.
      * Problem codes: not_found, insufficient_funds, limit_exceeded, currency_not_supported,
@@ -3073,7 +3085,7 @@ export type Namespaces = {
     /**
      * Preview a fiat payout.
      *
-     * Judges a payout by the rules by which it would be accepted now, and answers every rule with its verdict, the
+     * Judges a payout by the rules by which it would be accepted now. It answers every rule with its verdict, the
      * fee, the rail, the cut-off and the expected arrival. It reserves nothing and uses up no key. A rule that would
      * refuse the payout is no refusal here: the answer is 200. It promises nothing: balances and limits may change
      * before you create the payout.
@@ -3131,14 +3143,37 @@ export type Namespaces = {
     /**
      * Cancel a pending payout.
      *
-     * Cancels a payout that is `Pending`, and makes its amount available again. The transaction becomes `Cancelled`.
-     * A payout is `Pending` until a worker begins to send it, which usually takes less than a second. Afterwards the
-     * request is refused with 409 `payout_not_cancellable`. A payout that is `Cancelled` is returned unchanged.
+     * Cancels a payout that is `Pending` or `PendingApproval`, and makes its amount available again. The transaction
+     * becomes `Cancelled`. A payout is `Pending` until a worker begins to send it, which usually takes less than a
+     * second. Afterwards the request is refused with 409 `payout_not_cancellable`. A payout that is `Cancelled` is
+     * returned unchanged.
      *
      * `POST /v1/payouts/{id}/cancel`, permission `payouts:write`.
      * Problem codes: not_found, payout_not_cancellable.
      */
     readonly cancel: (id: string, options?: CallOptions) => Promise<PayoutRecord>
+    /**
+     * Approve a payout.
+     *
+     * Approves a payout that is `PendingApproval`, so that it is sent. Another service account than the one that
+     * created the payout approves it, before `approvalExpiresAt`. Repeated by the same service account, it returns
+     * the payout.
+     *
+     * `POST /v1/payouts/{id}/approve`, permission `payouts:write`.
+     * Problem codes: not_found, approver_is_creator, payout_not_awaiting_approval.
+     */
+    readonly approve: (id: string, options?: CallOptions) => Promise<PayoutRecord>
+    /**
+     * Reject a payout.
+     *
+     * Rejects a payout that is `PendingApproval`: it becomes `Cancelled`, and its money is available again. Another
+     * service account than the one that created the payout rejects it. The creator cancels it instead. Repeated by
+     * the same service account, it returns the payout.
+     *
+     * `POST /v1/payouts/{id}/reject`, permission `payouts:write`.
+     * Problem codes: not_found, approver_is_creator, payout_not_awaiting_approval.
+     */
+    readonly reject: (id: string, body: PayoutReject, options?: CallOptions) => Promise<PayoutRecord>
   }
   readonly reports: {
     /**

@@ -8,4 +8,4 @@
 export { oldestOf, type OldestUnfinished, type Unfinished } from './ages.ts'
 export { type Applied, applyInBatches } from './batches.ts'
 export { type Advanced, createEngine, type Move } from './engine.ts'
-export { createLifecycle, type EventOf, type Lifecycle, type Transition, transitionOn } from './table.ts'
+export { type Actor, createLifecycle, type EventOf, type Lifecycle, type Transition, transitionOn } from './table.ts'

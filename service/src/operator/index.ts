@@ -3,6 +3,7 @@
  * the database of the service and may run while it runs.
  */
 import { type Config, ConfigError } from '../config.ts'
+import { approvalCommands } from './approvals.ts'
 import { backupCommands, commandsWithoutDatabase } from './backups.ts'
 import { bankCommands } from './banks.ts'
 import { caseCommands } from './cases.ts'
@@ -53,6 +54,9 @@ const operatorUsage = `operator commands:
     [--min 0.50] [--max 20.00] [--from TIME]
   operator fee list --partner ID
   operator fee remove --partner ID --id ID
+  operator approval set --partner ID --currency EUR [--above 10000.00] [--beneficiary-hours 24] [--expires-hours 72]
+  operator approval list --partner ID
+  operator approval remove --partner ID --id ID
   operator fx position
   operator wallet-key create
   operator travel-rule show --hash HASH
@@ -74,6 +78,7 @@ const commands: ReadonlyMap<string, Command> = new Map(
     ...fxCommands,
     ...limitCommands,
     ...feeCommands,
+    ...approvalCommands,
     ...keyCommands,
     ...walletCommands,
     ...caseCommands,

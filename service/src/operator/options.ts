@@ -43,6 +43,9 @@ const names = [
   'basis-points',
   'min',
   'max',
+  'above',
+  'beneficiary-hours',
+  'expires-hours',
 ] as const
 const flags = ['remove', 'copy'] as const
 type Name = (typeof names)[number]

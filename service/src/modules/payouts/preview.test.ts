@@ -35,6 +35,7 @@ const passed = {
   beneficiaryCurrency: 'passed',
   beneficiaryAccount: 'passed',
   limits: 'notApplicable',
+  approval: 'notApplicable',
   funds: 'passed',
   reach: 'passed',
 }

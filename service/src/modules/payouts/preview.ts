@@ -45,7 +45,7 @@ export function createPreview(deps: PayoutsDeps) {
     const ofRequest = [keyVerdict(call, found), ...payoutRules.map(({ name, judge }) => verdictOf(name, judge(judged)))]
     const valid = outcomeOf(() => validate(judged))
     if (valid instanceof Refusal) {
-      const verdicts = [...ofRequest, ...['limits', 'funds', 'reach'].map(notApplicable)]
+      const verdicts = [...ofRequest, ...['limits', 'approval', 'funds', 'reach'].map(notApplicable)]
       return { call, verdicts, payout: undefined, forecast: undefined }
     }
     const payout = present(withControls([valid], found.controls, now)[0], 'a payout has controls')
@@ -56,7 +56,12 @@ export function createPreview(deps: PayoutsDeps) {
     const forecast = forecastOf(connector, instructed, now)
     const isCovered = coveredBy(found.balances.accounts, requestOf(payout))
     const funds = verdictOf('funds', isCovered ? 'passed' : notCovered(payout))
-    return { call, verdicts: [...ofRequest, ...limits, funds, reachVerdict(forecast)], payout, forecast }
+    return {
+      call,
+      verdicts: [...ofRequest, ...limits, approvalVerdict(payout), funds, reachVerdict(forecast)],
+      payout,
+      forecast,
+    }
   }
 }
 
@@ -81,6 +86,13 @@ async function limitVerdicts({ db }: PayoutsDeps, payout: ControlledPayout): Pro
     const verdict = verdictOf(`limit.${limit.name}`, refusal ?? 'passed')
     return refusal === undefined ? verdict : { ...verdict, detail: refusal.detail }
   })
+}
+
+/** A payout that waits is accepted: the rule never fails. */
+function approvalVerdict({ approval }: ControlledPayout): Verdict {
+  if (approval === null) return notApplicable('approval')
+  const detail = `${approval.because} It waits for the approval of a second person.`
+  return { rule: 'approval', verdict: 'passed', detail }
 }
 
 /** What the connector refuses is accepted by the service, and fails at the connector. */

@@ -22,6 +22,10 @@ export function payoutsRoutes(payouts: Payouts): Handlers<'payouts'> {
     previewFiatPayout: async ({ caller, body, ip }) => ({ body: toPreview(await payouts.preview(caller, body, ip)) }),
     getPayout: async ({ caller, params }) => ({ body: toRecord(await payouts.get(caller.partnerId, params.id)) }),
     cancelPayout: async ({ caller, params }) => ({ body: toRecord(await payouts.cancel(caller.partnerId, params.id)) }),
+    approvePayout: async ({ caller, params }) => ({ body: toRecord(await payouts.approve(caller, params.id)) }),
+    rejectPayout: async ({ caller, params, body }) => ({
+      body: toRecord(await payouts.reject(caller, params.id, body.reason)),
+    }),
     listPayouts: async ({ caller, query }) => {
       const page = await payouts.list(caller.partnerId, query)
       return { body: { ...page, data: page.data.map(toRecord) } }
@@ -29,13 +33,17 @@ export function payoutsRoutes(payouts: Payouts): Handlers<'payouts'> {
   }
 }
 
-/** A replay repeats the first answer, so that the status is Pending whatever the payout is now. */
+/** A replay repeats the first answer, so that the status is the one that the payout began with, whatever it is now. */
 function toAnswer(
   { payout, replayed }: AcceptedPayout,
   idempotencyKey: string,
 ): Answer<ResponseOf<'createFiatPayout'>> {
   return {
-    body: { ...documented(payout), status: 'Pending', idempotencyKey },
+    body: {
+      ...documented(payout),
+      status: payout.approvalExpiresAt === null ? 'Pending' : 'PendingApproval',
+      idempotencyKey,
+    },
     headers: {
       location: `/v1/transactions/${encodeURIComponent(payout.reference)}`,
       ...(replayed ? { 'idempotent-replayed': 'true' } : {}),
@@ -72,6 +80,7 @@ function toRecord(payout: PayoutRow): ResponseOf<'getPayout'> {
     ...(payout.idempotencyKey === null ? {} : { idempotencyKey: payout.idempotencyKey }),
     ...(payout.beneficiaryId === null ? {} : { beneficiaryId: payout.beneficiaryId }),
     ...(payout.customerId === null ? {} : { customerId: payout.customerId }),
+    ...(payout.approvalExpiresAt === null ? {} : { approvalExpiresAt: payout.approvalExpiresAt.toISOString() }),
     ...(payout.transactionHash === null ? {} : { transactionHash: payout.transactionHash }),
     ...(payout.errorKey === null ? {} : { errorKey: payout.errorKey }),
   }
@@ -83,6 +92,9 @@ function toPreview({ call, verdicts, payout, forecast }: Preview): ResponseOf<'p
   return {
     // A payment that the connector would refuse is accepted, and fails afterwards.
     accepted: verdicts.every(({ rule, verdict }) => verdict !== 'failed' || rule === 'reach'),
+    ...(payout === undefined
+      ? {}
+      : { status: payout.approval === null ? ('Pending' as const) : ('PendingApproval' as const) }),
     amount: writeAmount(amount, currency),
     currency,
     fee: writeAmount(fee, currency),

@@ -7,6 +7,8 @@ export async function hasControls(tx: Tx, partnerId: string, currency: Currency)
     select id from payouts.limits where partner_id = ${partnerId} and currency = ${currency}
     union all
     select id from payouts.fee_rules where partner_id = ${partnerId} and currency = ${currency}
+    union all
+    select id from payouts.approval_rules where partner_id = ${partnerId} and currency = ${currency}
     limit 1`)
   return row !== undefined
 }

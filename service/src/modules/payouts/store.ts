@@ -56,6 +56,8 @@ export type PayoutRow = {
   readonly transactionHash: string | null
   /** In `currency`. Null: none was taken. */
   readonly feeAmount: Minor | null
+  /** Until when it may be approved. Null: it needed no approval. */
+  readonly approvalExpiresAt: Date | null
   /** JSON: the counters of limits that have the amount (`readCounted`). Null: none has. */
   readonly countedIn: string | null
   readonly createdAt: Date
@@ -96,6 +98,7 @@ const types: Columns<PayoutRow> = {
   quoteId: 'uuid',
   transactionHash: 'text',
   feeAmount: 'bigint',
+  approvalExpiresAt: 'timestamptz',
   countedIn: 'json',
   createdAt: 'timestamptz',
   updatedAt: 'timestamptz',
@@ -111,7 +114,7 @@ const newPayouts = insertBy(
     ['operation', 'currency', 'rail', 'connector', 'status', 'sendAttempts', 'dueAt', 'createdAt', 'updatedAt'],
     ['simulatedOutcome', 'errorKey', 'errorDetails', 'leaseId'],
     ['soldAmount', 'soldCurrency', 'quoteId', 'transactionHash', 'countedIn'],
-    ['feeAmount'],
+    ['feeAmount', 'approvalExpiresAt'],
   ],
   ['partnerId', 'operation', 'idempotencyKey'],
 )

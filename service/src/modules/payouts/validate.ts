@@ -11,6 +11,8 @@ export type ValidPayout = {
   readonly connector: string
   readonly creditor: Creditor
   readonly customerId: string | null
+  /** When the beneficiary was created. Null: the payout has none. */
+  readonly beneficiarySince: Date | null
   readonly beneficiary: { readonly id: string; readonly alias: string | null } | null
 }
 
@@ -95,11 +97,15 @@ export function validate(judged: Judged): ValidPayout {
   const connector = present(judged.connector, 'the rules require a connector')
   if (!('beneficiaryId' in call.payee)) {
     const { creditor, customerId } = call.payee
-    return { call, connector, creditor, customerId, beneficiary: null }
+    return { call, connector, creditor, customerId, beneficiary: null, beneficiarySince: null }
   }
-  const { id, alias, customerId, name, ...account } = present(beneficiary, 'the rules require the beneficiary')
+  const { id, alias, customerId, name, createdAt, ...account } = present(
+    beneficiary,
+    'the rules require the beneficiary',
+  )
   const creditor = present(creditorOf(account), 'the rules require an account')
-  return { call, connector, customerId, creditor: { ...creditor, name }, beneficiary: { id, alias } }
+  const named = { creditor: { ...creditor, name }, beneficiary: { id, alias }, beneficiarySince: createdAt }
+  return { call, connector, customerId, ...named }
 }
 
 type Account = Pick<Payee, 'currency' | 'iban' | 'bic' | 'walletAddress' | 'country'>

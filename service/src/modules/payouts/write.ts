@@ -12,6 +12,7 @@ import { writeCounted } from './limit-rules.ts'
 import type { LookedUp } from './look-up.ts'
 import { endToEndIdOf, partyOf, railOf, typesOf } from './rules.ts'
 import * as store from './store.ts'
+import { insertApprovals } from './store-approvals.ts'
 
 export type WrittenPayout = { readonly call: PayoutCall; readonly row: store.PayoutRow }
 
@@ -40,9 +41,20 @@ export async function write(
   })
   const rows = written.map(({ row }) => row)
   store.insertPayouts(tx, rows)
+  askForApproval(tx, accepted, rows)
   appendRequested(deps, tx, rows, found, now)
   await reserve(deps, tx, written, found)
   return written
+}
+
+function askForApproval(tx: Tx, accepted: readonly ControlledPayout[], rows: readonly store.PayoutRow[]): void {
+  const held = accepted.flatMap(({ call: { caller }, approval }, index) => {
+    if (approval === null) return []
+    const { partnerId, id: payoutId } = present(rows[index], 'each payout has a row')
+    const { cause, expiresAt } = approval
+    return [{ partnerId, payoutId, cause, requestedBy: caller.serviceAccountId, requestedName: caller.name, expiresAt }]
+  })
+  if (held.length > 0) insertApprovals(tx, held)
 }
 
 /** A payout of the partner's own has no withdrawal events. */
@@ -141,17 +153,19 @@ function toPayout(
     endToEndId: endToEndIdOfCall(call, made.id),
     ipAddress: call.ip,
     simulatedOutcome: 'outcome' in payee ? payee.outcome : null,
-    status: 'Pending',
+    // What waits for an approval is due once it has it.
+    status: payout.approval === null ? 'Pending' : 'PendingApproval',
     errorKey: null,
     errorDetails: null,
     sendAttempts: 0,
-    dueAt: now,
+    dueAt: payout.approval === null ? now : null,
     leaseId: null,
     soldAmount: call.quote?.sellAmount ?? null,
     soldCurrency: call.quote?.sellCurrency ?? null,
     quoteId: call.quote?.id ?? null,
     transactionHash: null,
     feeAmount: payout.fee === 0n ? null : payout.fee,
+    approvalExpiresAt: payout.approval?.expiresAt ?? null,
     countedIn: writeCounted(countersOf(payout)),
     createdAt: now,
     updatedAt: now,
