@@ -23,6 +23,11 @@ const nouns: Readonly<Record<Tag, string>> = {
 
 /** Names that the rule would make unclear. */
 const names: Partial<Readonly<Record<OperationId, string>>> = {
+  createBulkPayout: 'createBulk',
+  createBulkPayoutFromFile: 'createBulkFromFile',
+  getBulkPayout: 'getBulk',
+  listBulkPayouts: 'listBulks',
+  listBulkPayoutItems: 'listBulkItems',
   createCustomerAccount: 'createForCustomer',
   createFxPayout: 'createFx',
   previewFiatPayout: 'preview',

@@ -31,6 +31,7 @@ import { type ChainKeys, type IsoBanks, sealedChainKeys, sealedTravelRules } fro
 import { queueProbes } from './probes.ts'
 import { type Reconciliation, reconciliationIdleMs } from './reconciliation/index.ts'
 import { type Rates } from './rates/index.ts'
+import { type Screener, type Screening, sealedHits } from './screening/index.ts'
 import { accountsRoutes } from './modules/accounts/index.ts'
 import { beneficiariesRoutes } from './modules/beneficiaries/index.ts'
 import { checkoutRoutes, sealedLinkTokens } from './modules/checkout/index.ts'
@@ -64,6 +65,9 @@ export type Service = {
   readonly payouts: Payouts
   readonly rates: Rates
   readonly reconciliation: Reconciliation
+  /** The worker of screening, for the operator's command that waits for it. */
+  readonly screener: Screener
+  readonly screening: Screening
   readonly sealer: Sealer
   /** Every column with sealed values. */
   readonly sealedColumns: readonly SealedColumn[]
@@ -99,6 +103,9 @@ const sweepIdleMs = minuteMs
 const growthIdleMs = 2 * secondMs
 /** How late a payout may be cancelled whose approval has not come in time. */
 const approvalsIdleMs = 5 * secondMs
+const bulkIdleMs = 250
+/** A bulk that is made in one transaction holds up no other. */
+const bulkWorkers = ['payouts.bulk.1', 'payouts.bulk.2'] as const
 const checkpointIdleMs = 10 * secondMs
 
 const createHandlers = (modules: Modules): AllHandlers => ({
@@ -125,6 +132,7 @@ const sealedColumns = [
   sealedLinkTokens,
   sealedChainKeys,
   sealedTravelRules,
+  sealedHits,
 ] as const
 
 export function compose(given: ServiceDeps): Service {
@@ -156,8 +164,10 @@ export function compose(given: ServiceDeps): Service {
       await isoBanks.releaseLeases()
       for (const partnerId of await access.partnerIds(db)) {
         await payouts.releaseLeases(partnerId)
+        await payouts.releaseBulks(partnerId)
         await webhooks.releaseLeases(partnerId)
         await modules.reports.releaseLeases(partnerId)
+        await modules.screening.releaseLeases(partnerId)
       }
     },
     closePartner: async (tx, partnerId) => {
@@ -167,6 +177,7 @@ export function compose(given: ServiceDeps): Service {
     openPartner: async (tx, partnerId) => {
       await access.openCredentials(tx, partnerId)
       await webhooks.releaseLeases(partnerId, tx)
+      await modules.screening.forgetGenerations(tx, partnerId)
     },
     startWorkers: () => {
       delivery = startDeliveryWorker(deps, modules)
@@ -231,6 +242,7 @@ function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[]
       idleMs,
       observe: observability?.metrics.mail,
     }),
+    ...bulkWorkers.map((name) => startLoop({ name, idleMs: bulkIdleMs, log, step: payouts.bulkStep })),
     ...startReports({
       ...modules,
       ...deps,
@@ -247,6 +259,8 @@ function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[]
       log,
       step: () => reconciliation.step(observability?.metrics.reconciliation),
     }),
+    startLoop({ name: 'screening.names', idleMs, log, step: modules.screener.screenStep }),
+    startLoop({ name: 'screening.sweep', idleMs: sweepIdleMs, log, step: modules.screener.sweepStep }),
     startLoop({ name: 'webhooks.recover', idleMs, log, step: webhooks.recoverStep }),
     startLoop({ name: 'payouts.approvals', idleMs: approvalsIdleMs, log, step: payouts.lapseStep }),
     startLoop({ name: 'access.nonces', idleMs: sweepIdleMs, log, step: access.sweepNonces }),

@@ -11,6 +11,7 @@ import { createCases, operatorPartnerId } from './cases/index.ts'
 import { createLedger } from './ledger/index.ts'
 import { createMailQueue } from './mail/index.ts'
 import { type Observability } from './observability/index.ts'
+import { createScreener, createScreening } from './screening/index.ts'
 import { createEventOutbox, payloadOf, sampleOf } from './events/index.ts'
 import { type Database } from './postgres/index.ts'
 import {
@@ -70,7 +71,8 @@ function composeCore({ config, db, clock, log, wakeDelivery = () => undefined }:
   const access = createAccess({ db, clock, sealer })
   const ledger = createLedger({ clock })
   const eventOutbox = createEventOutbox({ wake: wakeDelivery })
-  const customers = createCustomers({ db, clock, sealer, cursors, log })
+  const screening = createScreening({ db, clock, sealer })
+  const customers = createCustomers({ db, clock, sealer, cursors, log, screening })
   return {
     sealer,
     cursors,
@@ -78,6 +80,7 @@ function composeCore({ config, db, clock, log, wakeDelivery = () => undefined }:
     ledger,
     eventOutbox,
     customers,
+    screening,
     cases: createCases({ db, clock, log, ledger, addOperator: access.addOperator }),
     idempotency: createIdempotency({ db, clock, sealer }),
     mailQueue: createMailQueue({ clock, sealer }),
@@ -123,12 +126,13 @@ function composePayments(deps: ModulesDeps, core: Core) {
 
   const accounts = createAccounts({ ...shared, issuers: config.IBAN_ISSUERS })
   const beneficiaries = createBeneficiaries({ ...shared, refusedAddress })
+  const screener = composeScreener({ ...shared, log, beneficiaries })
   const rates = createConfiguredRates(config, { db, clock, log, observe: deps.observability?.metrics.fxRatesAge })
   const fx = createFx({ ...shared, rates, terms: config })
   const limits = { payoutsPerBatchMax, attemptsMax: config.PAYOUT_ATTEMPTS_MAX }
   const forecastOf: PayoutsDeps['forecastOf'] = (connector, payment, at) =>
     connectors.find(({ id }) => id === connector)?.forecast(payment, at)
-  const payouts = createPayouts({ ...shared, beneficiaries, quotes: fx, chooseConnector, forecastOf, ...limits })
+  const payouts = createPayouts({ ...shared, log, beneficiaries, quotes: fx, chooseConnector, forecastOf, ...limits })
   const ownersOf = ownersOfAccounts(accounts, wallets)
   const deposits = createDeposits({ ...shared, ownersOf })
   const reports = createReports({ ...shared, keptDays: config.REPORT_KEPT_DAYS })
@@ -139,7 +143,24 @@ function composePayments(deps: ModulesDeps, core: Core) {
   const bankAccounts = deps.bankAccounts ?? accountsOfBanks(config)
   const decided = composeDecisions({ ...shared, log, payouts, deposits, ownersOf, bankAccounts })
   const movements = { payouts, deposits, fx, rates, checkout, ...decided }
-  return { ...tokens, isoBanks, connectors, accounts, beneficiaries, ...movements, reports, simulations }
+  return { ...tokens, isoBanks, connectors, accounts, beneficiaries, screener, ...movements, reports, simulations }
+}
+
+type Screened = Core & Pick<ModulesDeps, 'db' | 'clock' | 'log'> & { readonly beneficiaries: Beneficiaries }
+
+/** The worker of screening reads names from the modules that store them. */
+const composeScreener = ({ db, clock, log, sealer, screening, access, customers, beneficiaries }: Screened) => {
+  const modules = { customer: customers, beneficiary: beneficiaries }
+  return createScreener({
+    db,
+    clock,
+    log,
+    sealer,
+    lists: screening.lists,
+    partnerIds: access.partnerIds,
+    namesOf: (tx, { partnerId, kind, id }) => modules[kind].namesOf(tx, partnerId, id),
+    idsAfter: (tx, partnerId, kind, afterId, idsMax) => modules[kind].idsAfter(tx, partnerId, afterId, idsMax),
+  })
 }
 
 const accountsOfBanks = (config: Config): readonly BooksAccount[] =>

@@ -150,7 +150,10 @@ for (const subject of subjectsWithBody)
     const text = JSON.stringify(bodyOf(subject))
     for (const field of fieldsOf(subject.operation.body)) {
       const name = String(field.path.at(-1))
-      const first = text.indexOf(`"${name}":`)
+      // Behind the names of the objects that it is in, because they may have a field of the same name.
+      const first = field.path
+        .filter((part) => typeof part === 'string')
+        .reduce((at, part) => (at === -1 ? -1 : text.indexOf(`"${part}":`, at)), 0)
       if (first === -1) continue
       const escaped = `\\u${name.charCodeAt(0).toString(16).padStart(4, '0')}${name.slice(1)}`
       for (const spelling of [name, escaped]) {

@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { type Operation, type OperationId, operationIds, operations } from '@partner-payments/wire'
 import type { JsonObject } from './client.ts'
+import { pain001Text } from './pain001.ts'
 import { type World, ibans, invitee, payoutText, uniqueEmail } from './world.ts'
 
 export type ValidRequest = { readonly target: string; readonly body?: string }
@@ -58,6 +59,21 @@ const valid: Readonly<Record<OperationId, (world: World) => ValidRequest>> = {
         '1.25',
       ),
     ),
+  createBulkPayout: (world) =>
+    at(
+      '/v1/payouts/bulk',
+      `{"mode":"BestEffort","idempotencyKey":"${randomUUID()}","payouts":[${payoutText(world.beneficiary, '10.00', { reference: randomUUID() })}]}`,
+    ),
+  createBulkPayoutFromFile: (world) =>
+    at('/v1/payouts/bulk/pain001', {
+      mode: 'BestEffort',
+      idempotencyKey: randomUUID(),
+      customerId: world.customer,
+      document: pain001Text(randomUUID().replaceAll('-', ''), [{ minor: 100n }]),
+    }),
+  listBulkPayouts: () => at('/v1/payouts/bulk'),
+  getBulkPayout: (world) => at(`/v1/payouts/bulk/${world.bulk}`),
+  listBulkPayoutItems: (world) => at(`/v1/payouts/bulk/${world.bulk}/items`),
   listPayouts: () => at('/v1/payouts'),
   getPayout: (world) => at(`/v1/payouts/${world.payout}`),
   createFxPayout: (world) =>

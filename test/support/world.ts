@@ -91,6 +91,8 @@ export type World = {
   readonly serviceId: string
   readonly beneficiary: string
   readonly payout: string
+  /** A bulk whose payouts are made. */
+  readonly bulk: string
   /** A payout that was cancelled. */
   readonly cancelled: string
   readonly reference: string
@@ -183,6 +185,7 @@ export async function createWorld(client: Client, hookUrl: string, service: Oper
     serviceId: textAt(customer, 'serviceId'),
     beneficiary,
     payout: textAt(payout ?? {}, 'id'),
+    bulk: await createBulk(client, beneficiary),
     reference,
     invitation: textAt(listAt(success(invited), 'invitations')[0] ?? {}, 'inviteId'),
     subscription: textAt(subscription, 'id'),
@@ -231,6 +234,18 @@ async function createWaiting(
 export async function idOfPayout(client: Client, reference: string): Promise<string> {
   const [payout] = listAt(success(await client.get(`/v1/payouts?reference=${encodeURIComponent(reference)}`)))
   return textAt(payout ?? {}, 'id')
+}
+
+/** A bulk of one payout, which has ended. */
+async function createBulk(client: Client, beneficiary: string): Promise<string> {
+  const body = `{"mode":"AllOrNothing","idempotencyKey":"${randomUUID()}","payouts":[${payoutText(beneficiary, '1.00')}]}`
+  const bulk = textAt(success(await client.post('/v1/payouts/bulk', body)), 'id')
+  await until('the bulk is completed', async () => {
+    return success(await client.get(`/v1/payouts/bulk/${bulk}`)).status === 'Completed'
+  })
+  const [item] = listAt(success(await client.get(`/v1/payouts/bulk/${bulk}/items`)))
+  await finalTransaction(client, textAt(item ?? {}, 'reference'))
+  return bulk
 }
 
 export function invitee(): JsonObject {

@@ -101,7 +101,7 @@ export const packageUsers: Readonly<Record<string, readonly string[]>> = {
   '@opentelemetry/exporter-trace-otlp-http': ['observability'],
   '@opentelemetry/resources': ['observability'],
   '@opentelemetry/sdk-trace': ['observability'],
-  'any-ascii': ['iso20022'],
+  'any-ascii': ['iso20022', 'screening'],
   'fast-check': [],
   fastify: ['gateway'],
   'graphile-worker': [],

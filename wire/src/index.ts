@@ -1,6 +1,7 @@
 /** The contract of the API. Operation groups are namespaces: `wire.payouts.FiatPayout`. */
 export * as accounts from './accounts.ts'
 export * as beneficiaries from './beneficiaries.ts'
+export * as bulkPayouts from './bulk-payouts.ts'
 export * as checkout from './checkout.ts'
 export * as customers from './customers.ts'
 export * as fx from './fx.ts'

@@ -5,6 +5,7 @@
  */
 import { accountsOperations } from './operations/accounts.ts'
 import { beneficiariesOperations } from './operations/beneficiaries.ts'
+import { bulkPayoutsOperations } from './operations/bulk-payouts.ts'
 import { checkoutOperations } from './operations/checkout.ts'
 import { customersOperations } from './operations/customers.ts'
 import { fxOperations } from './operations/fx.ts'
@@ -27,6 +28,7 @@ export const operations = {
   ...customersOperations,
   ...fxOperations,
   ...payoutsOperations,
+  ...bulkPayoutsOperations,
   ...reportsOperations,
   ...simulationsOperations,
   ...transactionsOperations,

@@ -1736,6 +1736,18 @@ export type ListPayoutsQuery = {
   readonly createdTo?: string | undefined
 }
 
+export type ListBulkPayoutsQuery = {
+  /** Items per page, 1 to 100. Default: 25. */
+  readonly limit?: number | string | undefined
+  /** The `nextCursor` of the previous page. Omit it for the first page. */
+  readonly cursor?: string | undefined
+}
+
+export type ListBulkPayoutItemsQuery = {
+  /** Only payouts with this result. */
+  readonly status?: 'Processing' | 'Accepted' | 'Refused' | 'NotMade' | undefined
+}
+
 export type ListReportsQuery = {
   /** Items per page, 1 to 100. Default: 25. */
   readonly limit?: number | string | undefined
@@ -2105,6 +2117,123 @@ export type OperationResults = {
   readonly cancelPayout: PayoutRecord
   readonly approvePayout: PayoutRecord
   readonly rejectPayout: PayoutRecord
+  readonly createBulkPayout: {
+    /** Identifies the bulk. */
+    readonly id: string
+    /** `AllOrNothing`: all payouts are made in one database transaction, or none is. `BestEffort`: each payout is made or refused alone. */
+    readonly mode: 'AllOrNothing' | 'BestEffort'
+    /** `Processing`: not every payout has its result. `Completed`: every one has. `Refused`: `AllOrNothing`, and no payout was made. */
+    readonly status: 'Processing' | 'Completed' | 'Refused'
+    /** The idempotency key of the request. */
+    readonly idempotencyKey: string
+    /** How many payouts it has. */
+    readonly payouts: number
+    /** How many of them are made. */
+    readonly accepted: number
+    /** How many of them are refused. The others have no result yet, or were not made. */
+    readonly refused: number
+    /** Time of the request. */
+    readonly createdAt: string
+    /** Time at which the last payout had its result. Absent before. */
+    readonly endedAt?: string
+  }
+  readonly createBulkPayoutFromFile: {
+    /** Identifies the bulk. */
+    readonly id: string
+    /** `AllOrNothing`: all payouts are made in one database transaction, or none is. `BestEffort`: each payout is made or refused alone. */
+    readonly mode: 'AllOrNothing' | 'BestEffort'
+    /** `Processing`: not every payout has its result. `Completed`: every one has. `Refused`: `AllOrNothing`, and no payout was made. */
+    readonly status: 'Processing' | 'Completed' | 'Refused'
+    /** The idempotency key of the request. */
+    readonly idempotencyKey: string
+    /** How many payouts it has. */
+    readonly payouts: number
+    /** How many of them are made. */
+    readonly accepted: number
+    /** How many of them are refused. The others have no result yet, or were not made. */
+    readonly refused: number
+    /** Time of the request. */
+    readonly createdAt: string
+    /** Time at which the last payout had its result. Absent before. */
+    readonly endedAt?: string
+  }
+  readonly listBulkPayouts: {
+    /** The items of the page, newest first. */
+    readonly data: readonly ({
+      /** Identifies the bulk. */
+      readonly id: string
+      /** `AllOrNothing`: all payouts are made in one database transaction, or none is. `BestEffort`: each payout is made or refused alone. */
+      readonly mode: 'AllOrNothing' | 'BestEffort'
+      /** `Processing`: not every payout has its result. `Completed`: every one has. `Refused`: `AllOrNothing`, and no payout was made. */
+      readonly status: 'Processing' | 'Completed' | 'Refused'
+      /** The idempotency key of the request. */
+      readonly idempotencyKey: string
+      /** How many payouts it has. */
+      readonly payouts: number
+      /** How many of them are made. */
+      readonly accepted: number
+      /** How many of them are refused. The others have no result yet, or were not made. */
+      readonly refused: number
+      /** Time of the request. */
+      readonly createdAt: string
+      /** Time at which the last payout had its result. Absent before. */
+      readonly endedAt?: string
+    })[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }
+  readonly getBulkPayout: {
+    /** Identifies the bulk. */
+    readonly id: string
+    /** `AllOrNothing`: all payouts are made in one database transaction, or none is. `BestEffort`: each payout is made or refused alone. */
+    readonly mode: 'AllOrNothing' | 'BestEffort'
+    /** `Processing`: not every payout has its result. `Completed`: every one has. `Refused`: `AllOrNothing`, and no payout was made. */
+    readonly status: 'Processing' | 'Completed' | 'Refused'
+    /** The idempotency key of the request. */
+    readonly idempotencyKey: string
+    /** How many payouts it has. */
+    readonly payouts: number
+    /** How many of them are made. */
+    readonly accepted: number
+    /** How many of them are refused. The others have no result yet, or were not made. */
+    readonly refused: number
+    /** Time of the request. */
+    readonly createdAt: string
+    /** Time at which the last payout had its result. Absent before. */
+    readonly endedAt?: string
+  }
+  readonly listBulkPayoutItems: {
+    /** The payouts in the order of the request: all of them, or those with `status`. */
+    readonly data: readonly ({
+      /** Place in the request, from 0. */
+      readonly position: number
+      /** The idempotency key of the payout. */
+      readonly idempotencyKey: string
+      /** Amount in major units of `currency`. */
+      readonly amount: Amount
+      /** Currency of the payout, ISO 4217 alpha-3. */
+      readonly currency: string
+      /** The beneficiary that receives the payout. */
+      readonly beneficiaryId: string
+      /** The `reference` of the request. Absent without one. */
+      readonly userReference?: string
+      /** `Accepted`: the payout is made, and its money is reserved. `Refused`: `problem` says why. `NotMade`: another payout of the bulk was refused. */
+      readonly status: 'Processing' | 'Accepted' | 'Refused' | 'NotMade'
+      /** The `id` of the payout. Only if it is accepted. */
+      readonly payoutId?: string
+      /** Reference of the transaction: follow it at `GET /v1/transactions/{reference}`. Only if the payout is accepted. */
+      readonly reference?: string
+      /** Why the payout is refused. Only if it is. */
+      readonly problem?: {
+        /** The code of the refusal, as `POST /v1/payouts/fiat` answers it. */
+        readonly code: string
+        /** What is wrong, in a sentence. */
+        readonly detail: string
+      }
+    })[]
+  }
   readonly createReport: {
     /** Identifies the report. */
     readonly id: string
@@ -3174,6 +3303,272 @@ export type Namespaces = {
      * Problem codes: not_found, approver_is_creator, payout_not_awaiting_approval.
      */
     readonly reject: (id: string, body: PayoutReject, options?: CallOptions) => Promise<PayoutRecord>
+    /**
+     * Create many fiat payouts.
+     *
+     * Takes up to 1,000 fiat payouts and answers at once. Workers then make them by the rules of `POST
+     * /v1/payouts/fiat`: follow the bulk at the `Location` of the response, and each payout as any other. A body
+     * with a wrong field is refused as a whole, with a pointer to each. What only shows when a payout is made (its
+     * beneficiary, the funds) is the result of that payout. Idempotent by `idempotencyKey`, and each payout by its
+     * own key: a payout that was made before under its key is not made again.
+     *
+     * `POST /v1/payouts/bulk`, permission `payouts:write`.
+     * Problem codes: validation_failed, currency_not_supported, request_in_progress, idempotency_key_reused,
+     * request_in_progress, idempotency_key_reused.
+     */
+    readonly createBulk: ((body: {
+      /** `AllOrNothing`: all payouts are made in one database transaction, or none is. `BestEffort`: each payout is made or refused alone. */
+      readonly mode: 'AllOrNothing' | 'BestEffort'
+      /** Your key of this bulk, 1 to 255 characters, unique among your bulks. Repeat it to retry the same bulk. */
+      readonly idempotencyKey: string
+      /** One to 1,000 payouts, each as `POST /v1/payouts/fiat` takes it. The whole body has at most 256 KiB. Their idempotency keys differ. */
+      readonly payouts: readonly FiatPayoutCreate[]
+    }, options?: CallOptions) => Promise<{
+    /** Identifies the bulk. */
+    readonly id: string
+    /** `AllOrNothing`: all payouts are made in one database transaction, or none is. `BestEffort`: each payout is made or refused alone. */
+    readonly mode: 'AllOrNothing' | 'BestEffort'
+    /** `Processing`: not every payout has its result. `Completed`: every one has. `Refused`: `AllOrNothing`, and no payout was made. */
+    readonly status: 'Processing' | 'Completed' | 'Refused'
+    /** The idempotency key of the request. */
+    readonly idempotencyKey: string
+    /** How many payouts it has. */
+    readonly payouts: number
+    /** How many of them are made. */
+    readonly accepted: number
+    /** How many of them are refused. The others have no result yet, or were not made. */
+    readonly refused: number
+    /** Time of the request. */
+    readonly createdAt: string
+    /** Time at which the last payout had its result. Absent before. */
+    readonly endedAt?: string
+  }>) & ((body: Omit<{
+      /** `AllOrNothing`: all payouts are made in one database transaction, or none is. `BestEffort`: each payout is made or refused alone. */
+      readonly mode: 'AllOrNothing' | 'BestEffort'
+      /** Your key of this bulk, 1 to 255 characters, unique among your bulks. Repeat it to retry the same bulk. */
+      readonly idempotencyKey: string
+      /** One to 1,000 payouts, each as `POST /v1/payouts/fiat` takes it. The whole body has at most 256 KiB. Their idempotency keys differ. */
+      readonly payouts: readonly FiatPayoutCreate[]
+    }, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<{
+    /** Identifies the bulk. */
+    readonly id: string
+    /** `AllOrNothing`: all payouts are made in one database transaction, or none is. `BestEffort`: each payout is made or refused alone. */
+    readonly mode: 'AllOrNothing' | 'BestEffort'
+    /** `Processing`: not every payout has its result. `Completed`: every one has. `Refused`: `AllOrNothing`, and no payout was made. */
+    readonly status: 'Processing' | 'Completed' | 'Refused'
+    /** The idempotency key of the request. */
+    readonly idempotencyKey: string
+    /** How many payouts it has. */
+    readonly payouts: number
+    /** How many of them are made. */
+    readonly accepted: number
+    /** How many of them are refused. The others have no result yet, or were not made. */
+    readonly refused: number
+    /** Time of the request. */
+    readonly createdAt: string
+    /** Time at which the last payout had its result. Absent before. */
+    readonly endedAt?: string
+  }>)
+    /**
+     * Create many payouts from a pain.001.
+     *
+     * Takes the payments of an ISO 20022 file as a bulk. The account of each creditor (`CdtrAcct`) must be that of
+     * one of the beneficiaries, which is paid under its own name; `RmtInf` becomes the `reference`. The amounts
+     * leave your balance whatever the debtor of the file is. A file with an execution date in the future, ultimate
+     * parties or a purpose is refused as a whole. The key of each payment is made of `MsgId` and its place in the
+     * file. So a message with the same `MsgId` pays nothing twice.
+     *
+     * `POST /v1/payouts/bulk/pain001`, permission `payouts:write`.
+     * Problem codes: validation_failed, not_found, currency_not_supported, request_in_progress,
+     * idempotency_key_reused, request_in_progress, idempotency_key_reused.
+     */
+    readonly createBulkFromFile: ((body: {
+      /** `AllOrNothing`: all payouts are made in one database transaction, or none is. `BestEffort`: each payout is made or refused alone. */
+      readonly mode: 'AllOrNothing' | 'BestEffort'
+      /** Your key of this bulk, 1 to 255 characters, unique among your bulks. Repeat it to retry the same bulk. */
+      readonly idempotencyKey: string
+      /** The customer whose beneficiaries the file names: its `guid` or its `serviceId`. Absent: your own beneficiaries. */
+      readonly customerId?: string | undefined
+      /** The text of a pain.001.001.09 or .03 with at most 1,000 payments. The whole body has at most 256 KiB. */
+      readonly document: string
+    }, options?: CallOptions) => Promise<{
+    /** Identifies the bulk. */
+    readonly id: string
+    /** `AllOrNothing`: all payouts are made in one database transaction, or none is. `BestEffort`: each payout is made or refused alone. */
+    readonly mode: 'AllOrNothing' | 'BestEffort'
+    /** `Processing`: not every payout has its result. `Completed`: every one has. `Refused`: `AllOrNothing`, and no payout was made. */
+    readonly status: 'Processing' | 'Completed' | 'Refused'
+    /** The idempotency key of the request. */
+    readonly idempotencyKey: string
+    /** How many payouts it has. */
+    readonly payouts: number
+    /** How many of them are made. */
+    readonly accepted: number
+    /** How many of them are refused. The others have no result yet, or were not made. */
+    readonly refused: number
+    /** Time of the request. */
+    readonly createdAt: string
+    /** Time at which the last payout had its result. Absent before. */
+    readonly endedAt?: string
+  }>) & ((body: Omit<{
+      /** `AllOrNothing`: all payouts are made in one database transaction, or none is. `BestEffort`: each payout is made or refused alone. */
+      readonly mode: 'AllOrNothing' | 'BestEffort'
+      /** Your key of this bulk, 1 to 255 characters, unique among your bulks. Repeat it to retry the same bulk. */
+      readonly idempotencyKey: string
+      /** The customer whose beneficiaries the file names: its `guid` or its `serviceId`. Absent: your own beneficiaries. */
+      readonly customerId?: string | undefined
+      /** The text of a pain.001.001.09 or .03 with at most 1,000 payments. The whole body has at most 256 KiB. */
+      readonly document: string
+    }, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<{
+    /** Identifies the bulk. */
+    readonly id: string
+    /** `AllOrNothing`: all payouts are made in one database transaction, or none is. `BestEffort`: each payout is made or refused alone. */
+    readonly mode: 'AllOrNothing' | 'BestEffort'
+    /** `Processing`: not every payout has its result. `Completed`: every one has. `Refused`: `AllOrNothing`, and no payout was made. */
+    readonly status: 'Processing' | 'Completed' | 'Refused'
+    /** The idempotency key of the request. */
+    readonly idempotencyKey: string
+    /** How many payouts it has. */
+    readonly payouts: number
+    /** How many of them are made. */
+    readonly accepted: number
+    /** How many of them are refused. The others have no result yet, or were not made. */
+    readonly refused: number
+    /** Time of the request. */
+    readonly createdAt: string
+    /** Time at which the last payout had its result. Absent before. */
+    readonly endedAt?: string
+  }>)
+    /**
+     * List bulk payouts.
+     *
+     * Returns the partner's bulks, newest first.
+     *
+     * `GET /v1/payouts/bulk`, permission `payouts:read`.
+     * Problem codes: validation_failed.
+     */
+    readonly listBulks: (query?: ListBulkPayoutsQuery, options?: CallOptions) => Promise<{
+    /** The items of the page, newest first. */
+    readonly data: readonly ({
+      /** Identifies the bulk. */
+      readonly id: string
+      /** `AllOrNothing`: all payouts are made in one database transaction, or none is. `BestEffort`: each payout is made or refused alone. */
+      readonly mode: 'AllOrNothing' | 'BestEffort'
+      /** `Processing`: not every payout has its result. `Completed`: every one has. `Refused`: `AllOrNothing`, and no payout was made. */
+      readonly status: 'Processing' | 'Completed' | 'Refused'
+      /** The idempotency key of the request. */
+      readonly idempotencyKey: string
+      /** How many payouts it has. */
+      readonly payouts: number
+      /** How many of them are made. */
+      readonly accepted: number
+      /** How many of them are refused. The others have no result yet, or were not made. */
+      readonly refused: number
+      /** Time of the request. */
+      readonly createdAt: string
+      /** Time at which the last payout had its result. Absent before. */
+      readonly endedAt?: string
+    })[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }>
+    /** Like `listBulks`, and requests page after page. The default of `limit` is 100. */
+    readonly listAllBulks: (query?: ListBulkPayoutsQuery, options?: CallOptions) => Pages<{
+    /** The items of the page, newest first. */
+    readonly data: readonly ({
+      /** Identifies the bulk. */
+      readonly id: string
+      /** `AllOrNothing`: all payouts are made in one database transaction, or none is. `BestEffort`: each payout is made or refused alone. */
+      readonly mode: 'AllOrNothing' | 'BestEffort'
+      /** `Processing`: not every payout has its result. `Completed`: every one has. `Refused`: `AllOrNothing`, and no payout was made. */
+      readonly status: 'Processing' | 'Completed' | 'Refused'
+      /** The idempotency key of the request. */
+      readonly idempotencyKey: string
+      /** How many payouts it has. */
+      readonly payouts: number
+      /** How many of them are made. */
+      readonly accepted: number
+      /** How many of them are refused. The others have no result yet, or were not made. */
+      readonly refused: number
+      /** Time of the request. */
+      readonly createdAt: string
+      /** Time at which the last payout had its result. Absent before. */
+      readonly endedAt?: string
+    })[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }>
+    /**
+     * Retrieve a bulk payout.
+     *
+     * Returns the bulk and how many of its payouts are accepted and refused so far.
+     *
+     * `GET /v1/payouts/bulk/{bulkId}`, permission `payouts:read`.
+     * Problem codes: not_found.
+     */
+    readonly getBulk: (bulkId: string, options?: CallOptions) => Promise<{
+    /** Identifies the bulk. */
+    readonly id: string
+    /** `AllOrNothing`: all payouts are made in one database transaction, or none is. `BestEffort`: each payout is made or refused alone. */
+    readonly mode: 'AllOrNothing' | 'BestEffort'
+    /** `Processing`: not every payout has its result. `Completed`: every one has. `Refused`: `AllOrNothing`, and no payout was made. */
+    readonly status: 'Processing' | 'Completed' | 'Refused'
+    /** The idempotency key of the request. */
+    readonly idempotencyKey: string
+    /** How many payouts it has. */
+    readonly payouts: number
+    /** How many of them are made. */
+    readonly accepted: number
+    /** How many of them are refused. The others have no result yet, or were not made. */
+    readonly refused: number
+    /** Time of the request. */
+    readonly createdAt: string
+    /** Time at which the last payout had its result. Absent before. */
+    readonly endedAt?: string
+  }>
+    /**
+     * List the results of a bulk.
+     *
+     * Returns the payouts of the bulk in the order of the request, each with its result. There are no pages: a bulk
+     * has at most 1,000.
+     *
+     * `GET /v1/payouts/bulk/{bulkId}/items`, permission `payouts:read`.
+     * Problem codes: not_found, validation_failed.
+     */
+    readonly listBulkItems: (bulkId: string, query?: ListBulkPayoutItemsQuery, options?: CallOptions) => Promise<{
+    /** The payouts in the order of the request: all of them, or those with `status`. */
+    readonly data: readonly ({
+      /** Place in the request, from 0. */
+      readonly position: number
+      /** The idempotency key of the payout. */
+      readonly idempotencyKey: string
+      /** Amount in major units of `currency`. */
+      readonly amount: Amount
+      /** Currency of the payout, ISO 4217 alpha-3. */
+      readonly currency: string
+      /** The beneficiary that receives the payout. */
+      readonly beneficiaryId: string
+      /** The `reference` of the request. Absent without one. */
+      readonly userReference?: string
+      /** `Accepted`: the payout is made, and its money is reserved. `Refused`: `problem` says why. `NotMade`: another payout of the bulk was refused. */
+      readonly status: 'Processing' | 'Accepted' | 'Refused' | 'NotMade'
+      /** The `id` of the payout. Only if it is accepted. */
+      readonly payoutId?: string
+      /** Reference of the transaction: follow it at `GET /v1/transactions/{reference}`. Only if the payout is accepted. */
+      readonly reference?: string
+      /** Why the payout is refused. Only if it is. */
+      readonly problem?: {
+        /** The code of the refusal, as `POST /v1/payouts/fiat` answers it. */
+        readonly code: string
+        /** What is wrong, in a sentence. */
+        readonly detail: string
+      }
+    })[]
+  }>
   }
   readonly reports: {
     /**

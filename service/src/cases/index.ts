@@ -6,7 +6,7 @@
  * opens a case books its money from the connector's settlement account to suspense (or back, if money left); the one that resolves
  * it books it away from there. So the suspense account is the sum of the open cases. Decisions are added and never changed.
  */
-export { caseActions, type CaseAction, type CaseKind, operatorPartnerId } from './rules.ts'
+export { caseActions, type CaseAction, type CaseKind, isNoName, isSamePerson, operatorPartnerId } from './rules.ts'
 export { type CaseEffects, createDecisions, type Decisions } from './decisions.ts'
 export { type CaseReport, reportOf } from './report.ts'
 export { createReturns, type ReturnClaim, type Returns } from './returns.ts'

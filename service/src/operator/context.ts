@@ -18,6 +18,8 @@ export type Context = {
     | 'payouts'
     | 'rates'
     | 'reconciliation'
+    | 'screener'
+    | 'screening'
     | 'sealer'
     | 'sealedColumns'
   >

@@ -17,6 +17,7 @@ import { type Options, parseCommand } from './options.ts'
 import { moveCommands } from './moves.ts'
 import { partnerCommands } from './partners.ts'
 import { reconcileCommands } from './reconcile.ts'
+import { screeningCommands } from './screening.ts'
 import { serviceAccountCommands } from './service-accounts.ts'
 import { walletCommands } from './wallets.ts'
 
@@ -40,6 +41,12 @@ const operatorUsage = `operator commands:
     [--to-partner ID] [--payout ID | --customer ID]
   operator case approve --partner ID --id ID --staff NAME [--proposal ID]
   operator case reject --partner ID --id ID --staff NAME --note TEXT
+  operator screening load --from FILE --staff NAME
+  operator screening status
+  operator screening rescreen
+  operator screening hits
+  operator screening show --partner ID --id ID
+  operator screening decide --partner ID --id ID --outcome clear|confirm --staff NAME --note TEXT
   operator reconcile [--connector ID] [--account IBAN] [--at DATE] [--format json|csv]
   operator bank files [--connector ID]
   operator bank payment --partner ID --payout ID
@@ -82,6 +89,7 @@ const commands: ReadonlyMap<string, Command> = new Map(
     ...keyCommands,
     ...walletCommands,
     ...caseCommands,
+    ...screeningCommands,
     ...reconcileCommands,
     ...bankCommands,
     ...backupCommands,

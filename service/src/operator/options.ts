@@ -46,6 +46,7 @@ const names = [
   'above',
   'beneficiary-hours',
   'expires-hours',
+  'outcome',
 ] as const
 const flags = ['remove', 'copy'] as const
 type Name = (typeof names)[number]

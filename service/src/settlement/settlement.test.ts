@@ -13,6 +13,7 @@ import { createEventOutbox } from '../events/index.ts'
 import { createDatabase, sql } from '../postgres/index.ts'
 import { createSandboxBank } from '../rails/index.ts'
 import { createBeneficiaries } from '../modules/beneficiaries/index.ts'
+import { createScreening } from '../screening/index.ts'
 import { createCustomers } from '../modules/customers/index.ts'
 import { createDeposits } from '../modules/deposits/index.ts'
 import { createAcceptances } from '../modules/fx/index.ts'
@@ -37,11 +38,12 @@ const access = createAccess({ db, clock, sealer })
 const ledger = createLedger({ clock })
 const eventOutbox = createEventOutbox()
 const bank = createSandboxBank({ db, clock, stepMs })
-const customers = createCustomers({ db, clock, sealer, cursors, log })
-const beneficiaries = createBeneficiaries({ db, clock, cursors, customers, refusedAddress: () => undefined })
+const screening = createScreening({ db, clock, sealer })
+const customers = createCustomers({ db, clock, sealer, cursors, log, screening })
+const beneficiaries = createBeneficiaries({ db, clock, cursors, customers, refusedAddress: () => undefined, screening })
 const transactions = createTransactions({ db, clock, cursors, eventOutbox, customers })
 const cases = createCases({ db, clock, log, ledger, addOperator: access.addOperator })
-const shared = { db, clock, cases, ledger, eventOutbox, customers, transactions }
+const shared = { db, clock, log, cases, ledger, eventOutbox, customers, transactions }
 const payouts = createPayouts({
   ...shared,
   cursors,

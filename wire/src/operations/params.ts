@@ -9,6 +9,8 @@ export const quoteId = { quoteId: described(Uuid, 'The `id` of the quote.') }
 
 export const payoutId = { id: described(Uuid, 'The `id` of the payout.') }
 
+export const bulkId = { bulkId: described(Uuid, 'The `id` of the bulk.') }
+
 export const beneficiaryId = { id: described(Uuid, 'The `id` of the beneficiary.') }
 
 export const subscriptionId = { id: described(Uuid, 'The `id` of the webhook subscription.') }

@@ -9,6 +9,7 @@ import { createLog, createSealer, newId, randomBytes } from '../../kernel/index.
 import { createIdempotency, type Idempotency } from '../../idempotency/index.ts'
 import { createLedger, entryOf } from '../../ledger/index.ts'
 import { createDatabase, type Database, sql } from '../../postgres/index.ts'
+import { createScreening } from '../../screening/index.ts'
 import { createCustomers, type Customers } from '../customers/index.ts'
 import { accountsRoutes, createAccounts, defaultIssuers, type Issuer } from './index.ts'
 import { blockSize } from './rules.ts'
@@ -24,7 +25,8 @@ before(async () => {
   database = await createTestDatabase()
   db = createDatabase({ url: database.url, connectionsMax: 12, log: createLog('silent') })
   const keys = { sealer: createSealer([randomBytes(32)]), cursors: createCursors(randomBytes(32)) }
-  customers = createCustomers({ db, clock, ...keys, log: createLog('silent') })
+  const screening = createScreening({ db, clock, ...keys })
+  customers = createCustomers({ db, clock, ...keys, log: createLog('silent'), screening })
   idempotency = createIdempotency({ db, clock, ...keys })
 })
 after(async () => {

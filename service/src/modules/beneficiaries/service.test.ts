@@ -6,6 +6,7 @@ import { createManualClock } from '../../../../test/support/clock.ts'
 import { createLog, createSealer, newId, randomBytes } from '../../kernel/index.ts'
 import { createIdempotency } from '../../idempotency/index.ts'
 import { createDatabase, type Database, sql } from '../../postgres/index.ts'
+import { createScreening } from '../../screening/index.ts'
 import { createCustomers, type Customers } from '../customers/index.ts'
 import { type Beneficiaries, beneficiariesRoutes, createBeneficiaries } from './index.ts'
 
@@ -20,8 +21,9 @@ let beneficiaries: Beneficiaries
 before(async () => {
   database = await createTestDatabase()
   db = createDatabase({ url: database.url, connectionsMax: 5, log: createLog('silent') })
-  customers = createCustomers({ db, clock, sealer, cursors, log: createLog('silent') })
-  beneficiaries = createBeneficiaries({ db, clock, cursors, customers, refusedAddress: () => undefined })
+  const screening = createScreening({ db, clock, sealer })
+  customers = createCustomers({ db, clock, sealer, cursors, log: createLog('silent'), screening })
+  beneficiaries = createBeneficiaries({ db, clock, cursors, customers, refusedAddress: () => undefined, screening })
 })
 after(async () => {
   await db?.close()

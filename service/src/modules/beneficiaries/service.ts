@@ -2,6 +2,7 @@
 import { type Cursors, notFound, type Page } from '../../api/index.ts'
 import { type Clock, newId, partnerKey } from '../../kernel/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
+import type { Screening, SubjectName } from '../../screening/index.ts'
 import type { Customers } from '../customers/index.ts'
 import {
   type BeneficiaryCreate,
@@ -37,11 +38,21 @@ export type Beneficiaries = {
     partnerId: string,
     id: string,
   ) => Promise<Pick<Beneficiary, 'country' | 'vasp'> | undefined>
+  /** For screening: the name, also of a removed beneficiary, because a payout to it may be under way. Empty: there is none. */
+  readonly namesOf: (tx: Tx, partnerId: string, id: string) => Promise<readonly SubjectName[]>
+  /** For screening: ids of the partner's beneficiaries behind one of them, in their order; also of removed ones. */
+  readonly idsAfter: (tx: Tx, partnerId: string, afterId: string, idsMax: number) => Promise<readonly string[]>
   /** For batches of payouts, by `partnerKey(partnerId, id)`: one that is unknown, removed or another's is not among them. */
   readonly payeesByIds: (
     tx: Tx,
     keys: readonly { readonly partnerId: string; readonly id: string }[],
   ) => Promise<ReadonlyMap<string, Payee>>
+  /** Those of one customer, or of the partner itself (null), with one of the accounts. Oldest first. */
+  readonly byIbans: (
+    partnerId: string,
+    customerId: string | null,
+    ibans: readonly string[],
+  ) => Promise<readonly store.Beneficiary[]>
 }
 
 export function createBeneficiaries(deps: {
@@ -50,8 +61,9 @@ export function createBeneficiaries(deps: {
   readonly cursors: Cursors
   readonly customers: Pick<Customers, 'find' | 'idOf'>
   readonly refusedAddress: RefusedAddress
+  readonly screening: Pick<Screening, 'request'>
 }): Beneficiaries {
-  const { db, clock, cursors, customers, refusedAddress } = deps
+  const { db, clock, cursors, customers, refusedAddress, screening } = deps
   const listName = (partnerId: string) => `beneficiaries:${partnerId}`
 
   const find = async (partnerId: string, id: string) => {
@@ -72,6 +84,7 @@ export function createBeneficiaries(deps: {
         const owner = customer?.id ?? null
         const row = { ...destination, id: newId(), customerId: owner, alias, name, createdAt: now, updatedAt: now }
         await store.insert(tx, partnerId, row)
+        await screening.request(tx, { partnerId, kind: 'beneficiary', id: row.id })
         return row
       })
     },
@@ -86,14 +99,23 @@ export function createBeneficiaries(deps: {
     update: async (partnerId, input) => {
       refuseEmptyUpdate(input)
       const { id, alias = null, name = null } = input
-      const beneficiary = await store.update(db, partnerId, id, { alias, name }, clock.now())
-      if (beneficiary === undefined) throw notFound('beneficiary')
-      return beneficiary
+      return db.transaction(async (tx) => {
+        const beneficiary = await store.update(tx, partnerId, id, { alias, name }, clock.now())
+        if (beneficiary === undefined) throw notFound('beneficiary')
+        if (name !== null) await screening.request(tx, { partnerId, kind: 'beneficiary', id })
+        return beneficiary
+      })
     },
     remove: async (partnerId, id) => {
       if ((await store.remove(db, partnerId, id, clock.now())) === 0) throw notFound('beneficiary')
     },
     partyOf: store.partyById,
+    byIbans: (partnerId, customerId, ibans) => store.byIbans(db, partnerId, customerId, ibans),
+    namesOf: async (tx, partnerId, id) => {
+      const row = await store.nameById(tx, partnerId, id)
+      return row === undefined ? [] : [{ role: 'name', name: row.name }]
+    },
+    idsAfter: store.idsAfter,
     payeesByIds: async (tx, keys) => {
       if (keys.length === 0) return new Map()
       const rows = await store.payeesByIds(tx, keys)

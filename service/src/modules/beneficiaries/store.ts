@@ -1,4 +1,4 @@
-/** All SQL of beneficiaries. No statement reads a removed beneficiary, but for the parties of an accepted payout. */
+/** All SQL of beneficiaries. Removed beneficiaries are read for accepted payouts and for screening only. */
 import type { PageRequest } from '../../api/index.ts'
 import type { Currency } from '../../kernel/index.ts'
 import { noSql, ofPartners, sql, type Tx } from '../../postgres/index.ts'
@@ -51,6 +51,20 @@ export function payeesByIds(
       and removed_at is null`)
 }
 
+/** Those of one customer, or of the partner itself, with one of the accounts. Oldest first. */
+export function byIbans(
+  tx: Tx,
+  partnerId: string,
+  customerId: string | null,
+  ibans: readonly string[],
+): Promise<readonly Beneficiary[]> {
+  return tx.rows<Beneficiary>(sql`/* beneficiaries.byIbans */
+    select ${columns} from beneficiaries.beneficiaries
+    where partner_id = ${partnerId} and iban = any(${[...ibans]}::text[]) and removed_at is null
+      and customer_id is not distinct from ${customerId}
+    order by id`)
+}
+
 export function list(
   tx: Tx,
   partnerId: string,
@@ -95,4 +109,18 @@ export function partyById(
 ): Promise<Pick<Beneficiary, 'country' | 'vasp'> | undefined> {
   return tx.row(sql`/* beneficiaries.partyById */
     select country, vasp from beneficiaries.beneficiaries where partner_id = ${partnerId} and id = ${id}`)
+}
+
+/** Also of a removed beneficiary. */
+export function nameById(tx: Tx, partnerId: string, id: string): Promise<Pick<Beneficiary, 'name'> | undefined> {
+  return tx.row(sql`/* beneficiaries.nameById */
+    select name from beneficiaries.beneficiaries where partner_id = ${partnerId} and id = ${id}`)
+}
+
+/** In their order, behind one of them; also removed ones. */
+export async function idsAfter(tx: Tx, partnerId: string, afterId: string, idsMax: number): Promise<readonly string[]> {
+  const rows = await tx.rows<{ id: string }>(sql`/* beneficiaries.idsAfter */
+    select id from beneficiaries.beneficiaries where partner_id = ${partnerId} and id > ${afterId}
+    order by id limit ${idsMax}`)
+  return rows.map(({ id }) => id)
 }

@@ -19,6 +19,18 @@ export function mergeKyc(kyc: KycFields, input: KycInput | null | undefined): Ky
   return Object.fromEntries(Object.entries({ ...kyc, ...input }).filter(([, value]) => value !== null))
 }
 
+const ownerNumbers = [1, 2, 3, 4, 5] as const
+
+/** The names that are screened against sanctions lists: of the customer, and of its owners. */
+export function screenedNames(kyc: KycFields): readonly { readonly role: string; readonly name: string }[] {
+  const own = (['fullName', 'legalName', 'tradingName'] as const).map((role) => ({ role, name: kyc[role] ?? '' }))
+  const owners = ownerNumbers.map((number) => ({
+    role: `owner${number}`,
+    name: `${kyc[`uboFirstName${number}`] ?? ''} ${kyc[`uboLastName${number}`] ?? ''}`.trim(),
+  }))
+  return [...own, ...owners].filter(({ name }) => name !== '')
+}
+
 /** The fields that only a legal person has. */
 const businessFields = [
   'legalName',

@@ -6,6 +6,7 @@ import { createManualClock } from '../../../../test/support/clock.ts'
 import { AssertionFailure, createLog, createSealer, newId, partnerKey, randomBytes } from '../../kernel/index.ts'
 import { createIdempotency } from '../../idempotency/index.ts'
 import { createDatabase, type Database, sql } from '../../postgres/index.ts'
+import { createScreening } from '../../screening/index.ts'
 import { createCustomers, type Customers, customersRoutes } from './index.ts'
 
 const clock = createManualClock(new Date('2026-03-01T12:00:00.000Z'))
@@ -18,7 +19,8 @@ let customers: Customers
 before(async () => {
   database = await createTestDatabase()
   db = createDatabase({ url: database.url, connectionsMax: 8, log: createLog('silent') })
-  customers = createCustomers({ db, clock, sealer, cursors, log: createLog('silent') })
+  const screening = createScreening({ db, clock, sealer })
+  customers = createCustomers({ db, clock, sealer, cursors, log: createLog('silent'), screening })
 })
 after(async () => {
   await db?.close()

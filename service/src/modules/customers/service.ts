@@ -2,7 +2,8 @@
 import { serviceIdPattern, uuidPattern } from '@partner-payments/wire'
 import { type Cursors, notFound, type Page } from '../../api/index.ts'
 import { type Clock, type Log, newId, partnerKey, randomText, type Sealer } from '../../kernel/index.ts'
-import type { Database, Tx } from '../../postgres/index.ts'
+import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
+import type { Screening, SubjectName } from '../../screening/index.ts'
 import {
   type CustomerCreate,
   type CustomerType,
@@ -13,6 +14,7 @@ import {
   refuseBadKyc,
   refuseEmptyCreate,
   refuseEmptyUpdate,
+  screenedNames,
 } from './rules.ts'
 import * as store from './store.ts'
 import { kycContext } from './store-sealed.ts'
@@ -55,6 +57,10 @@ export type Customers = {
     tx: Tx,
     keys: readonly { readonly partnerId: string; readonly id: string }[],
   ) => Promise<ReadonlyMap<string, Payer>>
+  /** For screening: the names of the customer and of its owners. Empty if there is no such customer. */
+  readonly namesOf: (tx: Tx, partnerId: string, id: string) => Promise<readonly SubjectName[]>
+  /** For screening: ids of the partner's customers behind one of them, in their order. */
+  readonly idsAfter: (tx: Tx, partnerId: string, afterId: string, idsMax: number) => Promise<readonly string[]>
   /** For filters: the guid of a guid or serviceId. Undefined: no such customer. Does not open KYC. */
   readonly idOf: (tx: Tx, partnerId: string, ref: string) => Promise<string | undefined>
 }
@@ -68,6 +74,7 @@ type CustomersDeps = {
   readonly sealer: Sealer
   readonly cursors: Cursors
   readonly log: Log
+  readonly screening: Pick<Screening, 'request'>
 }
 
 const guid = new RegExp(uuidPattern)
@@ -159,6 +166,11 @@ export function createCustomers(deps: CustomersDeps): Customers {
         }),
       )
     },
+    namesOf: async (tx, partnerId, id) => {
+      const row = await store.byRef(tx, partnerId, { kind: 'guid', value: id })
+      return row === undefined ? [] : screenedNames(toCustomer(kycSealer, partnerId, row).kyc)
+    },
+    idsAfter: store.idsAfter,
     idOf: async (tx, partnerId, ref) => {
       const kind = refKind(ref)
       return kind && store.idByRef(tx, partnerId, kind)
@@ -166,8 +178,8 @@ export function createCustomers(deps: CustomersDeps): Customers {
   }
 }
 
-function createCustomer({ db, clock }: CustomersDeps, kycSealer: KycSealer): Customers['create'] {
-  return async (partnerId, input, tx = db) => {
+function createCustomer({ db, clock, screening }: CustomersDeps, kycSealer: KycSealer): Customers['create'] {
+  return async (partnerId, input, outerTx) => {
     const now = clock.now()
     refuseEmptyCreate(input)
     refuseBadKyc(input.kyc, now)
@@ -182,12 +194,16 @@ function createCustomer({ db, clock }: CustomersDeps, kycSealer: KycSealer): Cus
       createdAt: now,
       updatedAt: now,
     }
-    await store.insert(tx, partnerId, { ...row, kycSealed: kycSealer.seal(partnerId, id, kyc) })
+    const kycSealed = kycSealer.seal(partnerId, id, kyc)
+    await inTransaction(db, outerTx, async (tx) => {
+      await store.insert(tx, partnerId, { ...row, kycSealed })
+      await screening.request(tx, { partnerId, kind: 'customer', id })
+    })
     return { ...row, kyc }
   }
 }
 
-function updateCustomer({ db, clock }: CustomersDeps, kycSealer: KycSealer): Customers['update'] {
+function updateCustomer({ db, clock, screening }: CustomersDeps, kycSealer: KycSealer): Customers['update'] {
   return async (partnerId, ref, input) => {
     refuseEmptyUpdate(input)
     const kind = refKind(ref)
@@ -203,6 +219,8 @@ function updateCustomer({ db, clock }: CustomersDeps, kycSealer: KycSealer): Cus
       const updatedAt = now > before.updatedAt ? now : before.updatedAt
       const after = { ...before, email, partnerCustomerIdentifier, updatedAt }
       await store.update(tx, partnerId, { ...after, kycSealed: kycSealer.seal(partnerId, row.id, kyc) })
+      const isRenamed = JSON.stringify(screenedNames(kyc)) !== JSON.stringify(screenedNames(kycBefore))
+      if (isRenamed) await screening.request(tx, { partnerId, kind: 'customer', id: row.id })
       return { ...after, kyc }
     })
   }

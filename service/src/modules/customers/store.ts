@@ -71,6 +71,13 @@ export async function idByRef(tx: Tx, partnerId: string, ref: CustomerRefKind): 
   return row?.id
 }
 
+/** In their order, behind one of them. */
+export async function idsAfter(tx: Tx, partnerId: string, afterId: string, idsMax: number): Promise<readonly string[]> {
+  const rows = await tx.rows<{ id: string }>(sql`/* customers.idsAfter */
+    select id from customers.customers where partner_id = ${partnerId} and id > ${afterId} order by id limit ${idsMax}`)
+  return rows.map(({ id }) => id)
+}
+
 export function list(
   tx: Tx,
   partnerId: string,

@@ -1,6 +1,6 @@
 /** What the verbs of payouts depend on. */
 import type { Cursors } from '../../api/index.ts'
-import type { Clock } from '../../kernel/index.ts'
+import type { Clock, Log } from '../../kernel/index.ts'
 import type { Cases } from '../../cases/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
 import type { EventOutbox } from '../../events/index.ts'
@@ -14,6 +14,7 @@ import type { Transactions } from '../transactions/index.ts'
 export type PayoutsDeps = {
   readonly db: Database
   readonly clock: Clock
+  readonly log: Log
   readonly cursors: Cursors
   readonly cases: Pick<Cases, 'record'>
   readonly ledger: Ledger

@@ -5,11 +5,13 @@ import { writeAmount } from '../../kernel/index.ts'
 import type { Forecast } from '../../rails/index.ts'
 import type { Preview } from './preview.ts'
 import { railOf } from './rules.ts'
+import { bulkRoutes } from './bulk/routes.ts'
 import type { AcceptedPayout, Payouts } from './service.ts'
 import type { PayoutRow } from './store.ts'
 
 export function payoutsRoutes(payouts: Payouts): Handlers<'payouts'> {
   return {
+    ...bulkRoutes(payouts),
     createFiatPayout: async ({ caller, body, ip, nonce }) =>
       toAnswer(await payouts.create(caller, body, ip, nonce), body.idempotencyKey),
     createTokenPayout: async ({ caller, body, ip }) =>

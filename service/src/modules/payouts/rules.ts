@@ -37,12 +37,12 @@ export const fxFingerprintOf = (request: {
 }): string => JSON.stringify([request.quoteId.toLowerCase(), request.beneficiaryId.toLowerCase(), request.reference])
 
 /** Whether an operation pays a currency: tokens have an operation of their own. Refuses: currency_not_supported. */
-export function requirePaidBy(operation: PayoutOperation, currency: Currency): void {
+export function requirePaidBy(operation: PayoutOperation, currency: Currency, pointer = '/currency'): void {
   const isPaid = (code: string) => isFiat(code) === (operation !== 'createTokenPayout')
   if (isPaid(currency)) return
   const message = `must be one of ${Object.keys(currencies).filter(isPaid).join(', ')}`
   throw new Refusal('currency_not_supported', `${currency} is not paid by this operation.`, {
-    errors: [{ pointer: '/currency', code: 'invalid_value', message }],
+    errors: [{ pointer, code: 'invalid_value', message }],
   })
 }
 

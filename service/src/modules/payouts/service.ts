@@ -14,6 +14,9 @@ import { type Currency, type Minor } from '../../kernel/index.ts'
 import { createNonceBatcher } from '../../access/index.ts'
 import { asInProgress } from '../../postgres/index.ts'
 import { createAccept } from './accept.ts'
+import { createSubmitAll } from './bulk/submit-all.ts'
+import { type BulkPayouts, createBulkPayouts } from './bulk/service.ts'
+import { createBulkStep } from './bulk/work.ts'
 import type { Creditor, PayoutCall } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { createFxPayouts, type FxPayout } from './exchanges.ts'
@@ -29,7 +32,10 @@ export type { PayoutClaim }
 export type AcceptedPayout = { readonly payout: store.PayoutRow; readonly replayed: boolean }
 
 export type Payouts = Omit<Progress, 'decide'> &
-  Approvals & {
+  Approvals &
+  BulkPayouts & {
+    /** Works on a part of one bulk that is due. Returns how many bulks it has worked on: 0 or 1. */
+    readonly bulkStep: () => Promise<number>
     /**
      * Accepts a payout and reserves its money. Refuses: validation_failed (amount, currency), currency_not_supported,
      * not_found (beneficiaryId), beneficiary_currency_mismatch, beneficiary_not_payable, limit_exceeded, insufficient_funds,
@@ -103,7 +109,7 @@ const batchesUnderWayMax = 2
 const secondBatchMin = 32
 
 export function createPayouts(deps: PayoutsDeps): Payouts {
-  const { db, cursors, customers } = deps
+  const { db, clock, log, cursors, customers } = deps
   const submit = createSubmit(deps)
   const { decide, ...progress } = createProgress(deps)
   const preview = createPreview(deps)
@@ -115,6 +121,8 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
   return {
     ...progress,
     ...createApprovals({ ...deps, get, advance: decide }),
+    ...createBulkPayouts(deps),
+    bulkStep: createBulkStep({ db, clock, log, submit, submitAll: createSubmitAll(deps) }),
     create: async (caller, body, ip, nonce) => submit(toCall('createFiatPayout', caller, body, ip, nonce)),
     preview: async (caller, body, ip) => preview(toCall('createFiatPayout', caller, body, ip, undefined)),
     createToken: async (caller, body, ip) => submit(toCall('createTokenPayout', caller, body, ip, undefined)),

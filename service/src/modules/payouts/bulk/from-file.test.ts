@@ -1,0 +1,118 @@
+/** A pain.001 as a bulk: its payments, the same message twice, what a payout does not do, files that are none. */
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, test } from 'node:test'
+import {
+  addPartner,
+  balanceOf,
+  createTestService,
+  ip,
+  type Service,
+  type TestPartner,
+} from '../../../../../test/support/composition.ts'
+import { type FilePayment, pain001Text } from '../../../../../test/support/pain001.ts'
+import { Refusal } from '../../../api/index.ts'
+import { dayMs, newId } from '../../../kernel/index.ts'
+
+let service: Service
+let partner: TestPartner
+before(async () => {
+  service = await createTestService()
+})
+after(() => service.close())
+beforeEach(async () => {
+  partner = await addPartner(service, 1_000_00n)
+})
+
+const create = (document: string, more: object = {}) =>
+  service.payouts.createBulkFromFile(
+    partner.caller,
+    { mode: 'AllOrNothing', idempotencyKey: newId(), customerId: partner.customer.id, document, ...more },
+    ip,
+  )
+const file = (messageId: string, payments: readonly FilePayment[], more: object = {}) =>
+  pain001Text(messageId, payments, { createdAt: service.clock.now(), ...more })
+const work = async () => {
+  while ((await service.payouts.bulkStep()) > 0);
+}
+const refused = (text: RegExp) => (error: unknown) => {
+  assert.ok(error instanceof Refusal, String(error))
+  assert.equal(error.code, 'validation_failed')
+  assert.equal(error.errors[0]?.pointer, '/document')
+  assert.match(error.errors[0]?.message ?? '', text)
+  return true
+}
+
+test('the payments of a file are payouts, with the text for the beneficiary', async () => {
+  const { bulk } = await create(file('MSG-1', [{ minor: 10_00n, text: 'Invoice 7' }, { minor: 20_01n }]))
+  await work()
+  const items = await service.payouts.bulkItems(partner.partnerId, bulk.id, undefined)
+  assert.deepEqual(
+    items.map(({ status, amount, reference, beneficiaryId }) => [status, amount, reference, beneficiaryId]),
+    [
+      ['Accepted', 10_00n, 'Invoice 7', partner.beneficiary.id],
+      ['Accepted', 20_01n, null, partner.beneficiary.id],
+    ],
+  )
+  assert.equal((await balanceOf(service, partner.partnerId)).reserved, 30_01n)
+})
+
+test('the same message pays nothing twice, under whatever key it comes; another amount under its id is refused', async () => {
+  await create(file('MSG-1', [{ minor: 10_00n }]))
+  await create(file('MSG-1', [{ minor: 10_00n }]))
+  const { bulk } = await create(file('MSG-1', [{ minor: 11_00n }]))
+  await work()
+  assert.equal((await balanceOf(service, partner.partnerId)).reserved, 10_00n)
+  const [item] = await service.payouts.bulkItems(partner.partnerId, bulk.id, undefined)
+  assert.equal(item?.problemCode, 'idempotency_key_reused')
+})
+
+test("without a customer the file names the partner's own beneficiaries; an unknown account is refused", async () => {
+  const own = await create(file('MSG-1', [{ minor: 1_00n }]), { customerId: undefined })
+  await work()
+  const [item] = await service.payouts.bulkItems(partner.partnerId, own.bulk.id, undefined)
+  assert.equal(item?.beneficiaryId, partner.ownBeneficiary.id)
+  await assert.rejects(
+    create(file('MSG-2', [{ minor: 1_00n, iban: 'FR1420041010050500013M02606' }])),
+    refused(/payment 1 \(E2E-1\): no beneficiary has this account/),
+  )
+})
+
+test('of several beneficiaries with one account the one with the name is paid', async () => {
+  const account = { iban: 'DE89370400440532013000', currency: 'EUR', customerId: partner.customer.id }
+  const second = await service.beneficiaries.create(partner.partnerId, { ...account, name: 'Joan Clarke' })
+  const { bulk } = await create(file('MSG-1', [{ minor: 1_00n, creditor: { name: 'Joan Clarke' } }]))
+  const [item] = await service.payouts.bulkItems(partner.partnerId, bulk.id, undefined)
+  assert.equal(item?.beneficiaryId, second.id)
+  await assert.rejects(
+    create(file('MSG-2', [{ minor: 1_00n, creditor: { name: 'Ada Lovelace' } }])),
+    refused(/2 beneficiaries have this account, and none of them this name/),
+  )
+})
+
+test('what a payout does not do is refused, and not dropped', async () => {
+  const tomorrow = new Date(service.clock.now().getTime() + dayMs).toISOString().slice(0, 10)
+  const payment = { minor: 1_00n }
+  await assert.rejects(create(file('M', [payment], { executionDate: tomorrow })), refused(/ReqdExctnDt/))
+  await assert.rejects(create(file('M', [{ ...payment, purpose: 'SALA' }])), refused(/a purpose is not carried/))
+  await assert.rejects(
+    create(file('M', [{ ...payment, ultimateCreditor: { name: 'Ada Lovelace' } }])),
+    refused(/ultimate parties/),
+  )
+})
+
+test('a text that is no pain.001 is refused with its line', async () => {
+  await assert.rejects(create('<?xml version="1.0"?><Document/>'), refused(/line 1/))
+  await assert.rejects(create('not xml'), refused(/line 1/))
+  await assert.rejects(create(file('M', [{ minor: 1_00n }]).slice(0, -40)), refused(/line \d+/))
+  await assert.rejects(create('<!DOCTYPE a [<!ENTITY b "c">]><Document>&b;</Document>'), refused(/line 1/))
+  await assert.rejects(
+    create(
+      file(
+        'M',
+        Array.from({ length: 1001 }, () => ({ minor: 1n })),
+      ),
+    ),
+    refused(/has 1001 payments/),
+  )
+  assert.equal((await service.payouts.listBulks(partner.partnerId, {})).data.length, 0)
+})

@@ -1,0 +1,109 @@
+/** Commands for sanctions lists and the hits on them. Loads a list from a file; one or two persons decide about a hit. */
+import { createReadStream } from 'node:fs'
+import { Refusal } from '../api/index.ts'
+import { ConfigError } from '../config.ts'
+import { type Hit, outcomes, readSanctionsList } from '../screening/index.ts'
+import { MessageProblem } from '../iso20022/index.ts'
+import type { Context } from './context.ts'
+import { type Options, required } from './options.ts'
+
+const pageMax = 1000
+
+export const screeningCommands = {
+  /** Whole or not at all. The names of all partners are then screened again by the worker. */
+  'screening load': async ({ service: { screening } }: Context, options: Options) => {
+    const file = required(options, 'from')
+    const staff = required(options, 'staff')
+    const list = await readSanctionsList(createReadStream(file)).catch((error: unknown) => {
+      if (error instanceof MessageProblem)
+        throw new ConfigError(`operator: ${file}, line ${error.line}: ${error.message} (${error.code})`)
+      throw new ConfigError(`operator: ${file}: ${(error as Error).message}`)
+    })
+    return refusedInOneLine(() => screening.lists.load(list, staff))
+  },
+
+  /** The list of each source, and how much of all names was screened against the newest. */
+  'screening status': async ({ service: { screening, access }, db }: Context) => {
+    const lists = await screening.lists.current(db)
+    const generation = await screening.lists.generation(db)
+    let [subjects, due] = [0n, 0n]
+    for (const partnerId of await access.partnerIds(db)) {
+      const progress = await screening.progressOf(db, partnerId, generation)
+      subjects += progress.subjects
+      due += progress.due
+    }
+    const open = await allOpen(screening)
+    return { lists, generation, subjects: Number(subjects), due: Number(due), openHits: open.length }
+  },
+
+  /**
+   * Screens everything that is due, beside the workers of the service, and prints what the newest list has changed: `new` hits, those
+   * that are `gone` with their entry, and those whose entry has `changed`.
+   */
+  'screening rescreen': async ({ service: { screening, screener }, db }: Context) => {
+    while ((await screener.sweepStep()) > 0);
+    let screened = 0
+    for (let count = await screener.screenStep(); count > 0; count = await screener.screenStep()) screened += count
+    const generation = await screening.lists.generation(db)
+    const found: Hit[] = []
+    for (let page: readonly Hit[] = []; ;) {
+      page = await screening.differences(generation, page.at(-1)?.id ?? null, pageMax)
+      found.push(...page)
+      if (page.length < pageMax) break
+    }
+    const opened = found.filter(({ generation: from }) => from === generation)
+    const replaced = new Set(opened.map(({ replaces }) => replaces))
+    return {
+      generation,
+      screened,
+      new: opened.filter(({ replaces }) => replaces === null).map(viewOf),
+      gone: found.filter((hit) => hit.endedGeneration === generation && !replaced.has(hit.id)).map(viewOf),
+      changed: opened.filter(({ replaces }) => replaces !== null).map(viewOf),
+    }
+  },
+
+  /** The open ones, oldest first. */
+  'screening hits': async ({ service: { screening } }: Context) => (await allOpen(screening)).map(viewOf),
+
+  /** One hit with every word of it, and the decisions about it. */
+  'screening show': async ({ service: { screening }, db }: Context, options: Options) => {
+    const { partnerId, id } = keyOf(options)
+    const hit = await screening.hit(partnerId, id)
+    if (hit === undefined) throw new ConfigError('operator: No such hit.')
+    return { ...hit, decisions: await screening.decisionsOf(db, partnerId, id) }
+  },
+
+  'screening decide': ({ service: { screening }, db }: Context, options: Options) => {
+    const text = required(options, 'outcome')
+    const outcome = outcomes.find((each) => each === text)
+    if (outcome === undefined) throw new ConfigError(`operator: --outcome is ${outcomes.join(' or ')}`)
+    const [staff, note] = [required(options, 'staff'), required(options, 'note')]
+    const deciding = { ...keyOf(options), outcome, staff, note }
+    return refusedInOneLine(async () => viewOf(await db.transaction((tx) => screening.decide(tx, deciding))))
+  },
+}
+
+const keyOf = (options: Options) => ({ partnerId: required(options, 'partner'), id: required(options, 'id') })
+
+async function allOpen(screening: Context['service']['screening']): Promise<readonly Hit[]> {
+  const open: Hit[] = []
+  for (let page: readonly Hit[] = []; ;) {
+    page = await screening.openHits(page.at(-1), pageMax)
+    open.push(...page)
+    if (page.length < pageMax) return open
+  }
+}
+
+/** What a person needs to choose a hit; `show` has the rest. */
+function viewOf({ words, entryDigest: _digest, endedGeneration: _ended, cause: _cause, ...hit }: Hit): object {
+  return { ...hit, matched: words.map(({ word, listed, how }) => `${word ?? '-'} ~ ${listed ?? '-'}: ${how}`) }
+}
+
+async function refusedInOneLine<T extends object>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof Refusal) throw new ConfigError(`operator: ${error.detail}`)
+    throw error
+  }
+}

@@ -1,0 +1,21 @@
+/** What a hit says for the person who decides: names and words, sealed in its row. */
+import type { Sealer } from '../kernel/index.ts'
+import type { ListEntry } from './lists/entry.ts'
+import type { WordMatch } from './names/compare.ts'
+import type { HitRow } from './store-hits.ts'
+import { hitContext } from './store-sealed.ts'
+
+export type HitDetail = Pick<ListEntry, 'reference' | 'kind' | 'births' | 'programmes'> & {
+  readonly name: string
+  readonly listedName: string
+  readonly isReordered: boolean
+  readonly words: readonly WordMatch[]
+}
+
+export const sealDetail = (sealer: Sealer, partnerId: string, id: string, detail: HitDetail): Buffer =>
+  sealer.seal(JSON.stringify(detail), hitContext(partnerId, id))
+
+export const openDetail = (
+  sealer: Sealer,
+  { partnerId, id, detailSealed }: Pick<HitRow, 'partnerId' | 'id' | 'detailSealed'>,
+): HitDetail => JSON.parse(sealer.open(detailSealed, hitContext(partnerId, id))) as HitDetail

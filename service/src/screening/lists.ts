@@ -1,0 +1,123 @@
+/** Loads lists, and keeps the index of all their names. */
+import { createHash } from 'node:crypto'
+import { setImmediate as pause } from 'node:timers/promises'
+import { Refusal } from '../api/index.ts'
+import type { Clock } from '../kernel/index.ts'
+import type { Database, Tx } from '../postgres/index.ts'
+import type { ListEntry, SanctionsList } from './lists/entry.ts'
+import { createNameIndex, type IndexedName, type NameIndex } from './names/index-of-names.ts'
+import type { IndexedEntry } from './rules.ts'
+import * as store from './store-lists.ts'
+
+export type LoadedList = store.ListRow & {
+  /** The file is the list that was loaded last of its source: nothing has changed. */
+  readonly isRepetition: boolean
+}
+
+/** An entry that names are compared with, with what a person reads about it. */
+export type SearchedEntry = IndexedEntry & Pick<ListEntry, 'reference' | 'kind' | 'births' | 'programmes'>
+
+/** The names of all lists as they stood at a generation. */
+export type Snapshot = {
+  readonly generation: number
+  readonly index: NameIndex<SearchedEntry>
+  /** Undefined: no list has the entry. */
+  readonly digestOf: (entry: Pick<IndexedEntry, 'source' | 'entryId'>) => string | undefined
+}
+
+export type Lists = {
+  /** Replaces the list of its source, whole. Refuses: validation_failed (older than the list that is there; no one said who loads it). */
+  readonly load: (list: SanctionsList, staff: string) => Promise<LoadedList>
+  /** The list of each source. */
+  readonly current: (tx: Tx) => Promise<readonly store.ListRow[]>
+  readonly generation: (tx: Tx) => Promise<number>
+  /** The newest names. Reads and indexes them if a list was loaded since the last call. Undefined: no list was loaded. */
+  readonly snapshot: () => Promise<Snapshot | undefined>
+}
+
+const rowsPerPage = 1000
+
+const digestOf = (detail: string): string => createHash('sha256').update(detail).digest('hex')
+const toNewEntry = ({ id: entryId, ...rest }: ListEntry): store.NewEntry => {
+  const detail = JSON.stringify(rest)
+  return { entryId, detail, digest: digestOf(detail) }
+}
+
+export function createLists({ db, clock }: { readonly db: Database; readonly clock: Clock }): Lists {
+  let latest: Snapshot | undefined
+  return {
+    load: (list, staff) => db.transaction((tx) => load(tx, clock, list, staff)),
+    current: store.currentLists,
+    generation: store.currentGeneration,
+    snapshot: async () => {
+      const generation = await store.currentGeneration(db)
+      if (generation !== latest?.generation) latest = generation === 0 ? undefined : await readSnapshot(db, generation)
+      return latest
+    },
+  }
+}
+
+async function load(tx: Tx, clock: Clock, list: SanctionsList, staff: string): Promise<LoadedList> {
+  await store.lockLists(tx)
+  const lists = await store.currentLists(tx)
+  const before = lists.find(({ source }) => source === list.source)
+  if (before?.hash === list.hash) return { ...before, isRepetition: true }
+  if (before !== undefined && list.publishedAt < before.publishedAt) {
+    const [older, newer] = [list.publishedAt, before.publishedAt].map((time) => time.toISOString())
+    throw new Refusal('validation_failed', `The list is of ${older}; that of ${newer} is loaded already.`)
+  }
+  const generation = Math.max(0, ...lists.map((each) => each.generation)) + 1
+  const digests = await store.digestsOf(tx, list.source)
+  const entries = list.entries.map(toNewEntry)
+  const ids = new Set(entries.map(({ entryId }) => entryId))
+  const removed = [...digests.keys()].filter((id) => !ids.has(id))
+  const written = entries.filter(({ entryId, digest }) => digests.get(entryId) !== digest)
+  const changed = written.filter(({ entryId }) => digests.has(entryId)).map(({ entryId }) => entryId)
+  await store.endEntries(tx, list.source, [...removed, ...changed], generation)
+  for (let from = 0; from < written.length; from += rowsPerPage)
+    await store.insertEntries(tx, list.source, generation, written.slice(from, from + rowsPerPage))
+  const row: store.ListRow = {
+    generation,
+    source: list.source,
+    publishedAt: list.publishedAt,
+    hash: list.hash,
+    loadedAt: clock.now(),
+    loadedBy: staff,
+    entries: entries.length,
+    names: list.entries.reduce((sum, { names }) => sum + names.length, 0),
+    added: written.length - changed.length,
+    changed: changed.length,
+    removed: removed.length,
+  }
+  await store.insertList(tx, row)
+  return { ...row, isRepetition: false }
+}
+
+/** Entries of a generation never change, so that pages in statements of their own read one state. */
+async function readSnapshot(db: Database, generation: number): Promise<Snapshot> {
+  const digests = new Map<string, string>()
+  const names: IndexedName<SearchedEntry>[] = []
+  for (let page: readonly store.EntryRow[] = []; ;) {
+    page = await store.entriesAt(db, generation, page.at(-1), rowsPerPage)
+    for (const { detail, ...row } of page) {
+      digests.set(`${row.source} ${row.entryId}`, row.digest)
+      names.push(...namesOf(row, JSON.parse(detail) as Omit<ListEntry, 'id'>))
+    }
+    if (page.length < rowsPerPage) break
+  }
+  return {
+    generation,
+    index: await createNameIndex(names, () => pause()),
+    digestOf: ({ source, entryId }) => digests.get(`${source} ${entryId}`),
+  }
+}
+
+/** A weak name of one word identifies no one, as its publisher says. Ships and aircraft are not compared. */
+function namesOf(row: IndexedEntry, { names, ...about }: Omit<ListEntry, 'id'>): readonly IndexedName<SearchedEntry>[] {
+  if (about.kind === 'other') return []
+  const { reference, kind, births, programmes } = about
+  const entry = { ...row, reference, kind, births, programmes }
+  return names
+    .filter(({ text, quality }) => quality !== 'weak' || text.includes(' '))
+    .map(({ text }) => ({ entry, text }))
+}

@@ -1,0 +1,80 @@
+/** A score says which words matched, and how. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { compareNames } from './compare.ts'
+import { editsBetween, likenessOf, soundOf } from './spelling.ts'
+import { formsOf, plainName, wordsOf } from './words.ts'
+
+const weighted = (name: string) => wordsOf(name).telling.map((word) => ({ word, weight: 1 }))
+const compare = (name: string, listed: string) => compareNames(weighted(name), weighted(listed))
+
+test('words are in Latin letters, without accents, and apart from particles, titles and legal forms', () => {
+  assert.deepEqual(wordsOf('Dr. Жанна О’Коннор-Müller').telling, ['zhanna', 'okonnor', 'muller'])
+  assert.deepEqual(wordsOf('Falzin Petroleum J.S.C. LLC'), {
+    all: ['falzin', 'petroleum', 'j', 's', 'c', 'llc'],
+    telling: ['falzin', 'petroleum', 'j', 's', 'c'],
+  })
+  assert.deepEqual(wordsOf('习近').all, ['xi', 'jin'])
+  assert.deepEqual(wordsOf('Abu al').telling, ['abu', 'al'])
+  assert.deepEqual(wordsOf('…').all, [])
+  assert.equal(plainName(' BORIS  Trémurov '), plainName('Boris Tremurov'))
+})
+
+test('neighbours of which one is short may be one word', () => {
+  assert.deepEqual(formsOf(wordsOf('Ri Won Ho')), [
+    ['ri', 'won', 'ho'],
+    ['riwon', 'ho'],
+    ['ri', 'wonho'],
+  ])
+})
+
+test('spellings of one name in Latin letters sound alike', () => {
+  for (const [one, other] of [
+    ['muhammad', 'mohammed'],
+    ['yevgeny', 'yevgenii'],
+    ['mueller', 'müller'],
+    ['ivanov', 'ivanoff'],
+    ['sergei', 'sergey'],
+    ['shevchenko', 'schewtschenko'],
+  ] as const) {
+    const [word, listed] = [one, other].map((name) => wordsOf(name).all[0] ?? '') as [string, string]
+    assert.notEqual(likenessOf(word, listed), undefined, `${word} ${soundOf(word)}, ${listed} ${soundOf(listed)}`)
+  }
+  for (const [one, other] of [
+    ['jan', 'jon'],
+    ['anna', 'hana'],
+    ['peter', 'ivan'],
+    ['schmidt', 'schulz'],
+  ] as const)
+    assert.equal(likenessOf(one, other), undefined, `${one} ${other}`)
+})
+
+test('edits are counted up to a limit', () => {
+  assert.equal(editsBetween('tremurov', 'tremruov', 2), 1)
+  assert.equal(editsBetween('tremurov', 'termuro', 2), 2)
+  assert.equal(editsBetween('tremurov', 'kashvand', 2), Infinity)
+  assert.equal(editsBetween('', 'a', 1), 1)
+})
+
+test('the words of a comparison say how they matched', () => {
+  const { score, isReordered, words } = compare('Tremuorv, B Miroslav', 'Borislav Tremurov')
+  assert.equal(isReordered, true)
+  assert.deepEqual(
+    words.map(({ word, listed, how }) => [word, listed, how]),
+    [
+      ['b', 'borislav', 'initial'],
+      ['tremuorv', 'tremurov', 'misspelt'],
+      ['miroslav', null, 'additional'],
+    ],
+  )
+  assert.ok(score > 60 && score < 82, String(score))
+})
+
+test('the same words in any order are 100; one left out is less; another one is much less', () => {
+  assert.deepEqual(compare('Tremurov Borislav', 'Borislav Tremurov').score, 100)
+  const without = compare('Qadir Zhabari', 'Qadir Yusuf al-Zhabari')
+  assert.equal(without.score, 88)
+  assert.deepEqual(without.words.at(-1), { word: null, listed: 'yusuf', how: 'missing', likeness: 0, weight: 100 })
+  assert.equal(compare('Qadir Omar Zhabari', 'Qadir Yusuf al-Zhabari').score, 66)
+  assert.equal(compare('Grace Hopper', 'Borislav Tremurov').score, 0)
+})

@@ -1,0 +1,171 @@
+/**
+ * The names of a list in memory, found by the keys of their words. A search compares a name only with listed names that can reach the
+ * score; README.md says what it may leave out.
+ */
+import { type Comparison, compareNames, scoreOf, type Weighted } from './compare.ts'
+import { keysOf, type Likeness, likenessOf } from './spelling.ts'
+import { formsOf, wordsOf } from './words.ts'
+
+export type IndexedName<Entry> = { readonly entry: Entry; readonly text: string }
+
+export type Match<Entry> = Comparison & { readonly entry: Entry; readonly listedName: string }
+
+export type NameIndex<Entry> = {
+  /** How many names it holds. */
+  readonly size: number
+  /** The best match of each entry that reaches `scoreMin` (0 to 100), the best first. */
+  readonly search: (name: string, scoreMin: number) => readonly Match<Entry>[]
+}
+
+type Form = { readonly nameAt: number; readonly words: readonly number[]; readonly isJoined: boolean; weight: number }
+
+type Tables<Entry> = {
+  readonly names: IndexedName<Entry>[]
+  readonly forms: Form[]
+  readonly words: string[]
+  readonly wordIds: Map<string, number>
+  /** By word: the forms with the word. */
+  readonly postings: number[][]
+  /** By key: the words that have it. */
+  readonly byKey: Map<string, number[]>
+  weights: number[]
+}
+
+/** A word in every hundredth name still counts; a list of a few names has no common words. */
+const weightMin = 0.35
+const namesForWeightsMin = 1000
+/** Two words are one only where everything else fits: with misspellings besides, any two short words would make a third. */
+const joinedScoreMin = 95
+
+/** What an initial of the screened name adds at most, by `likenessOf`: it has no key, because it is like a part of all words. */
+const initialLikenessMax = 0.7
+
+/** `pause` lets other work of the process run between parts of the names. */
+export async function createNameIndex<Entry>(
+  names: Iterable<IndexedName<Entry>>,
+  pause: () => Promise<void>,
+): Promise<NameIndex<Entry>> {
+  const tables: Tables<Entry> = {
+    names: [],
+    forms: [],
+    words: [],
+    wordIds: new Map(),
+    postings: [],
+    byKey: new Map(),
+    weights: [],
+  }
+  for (const name of names) {
+    addName(tables, name)
+    if (tables.names.length % namesPerPause === 0) await pause()
+  }
+  const total = Math.log(Math.max(tables.names.length, namesForWeightsMin))
+  tables.weights = tables.postings.map(({ length }) => Math.max(weightMin, 1 - Math.log(length) / total))
+  for (const form of tables.forms) form.weight = form.words.reduce((sum, word) => sum + (tables.weights[word] ?? 1), 0)
+  return { size: tables.names.length, search: createSearch(tables) }
+}
+const namesPerPause = 250
+
+function addName<Entry>(tables: Tables<Entry>, name: IndexedName<Entry>): void {
+  const nameAt = tables.names.push(name) - 1
+  for (const [at, form] of formsOf(wordsOf(name.text)).entries()) {
+    if (form.length === 0) continue
+    const words = form.map((word) => wordIdOf(tables, word))
+    const formAt = tables.forms.push({ nameAt, words, isJoined: at > 0, weight: 0 }) - 1
+    for (const word of new Set(words)) tables.postings[word]?.push(formAt)
+  }
+}
+
+function wordIdOf<Entry>({ words, wordIds, postings, byKey }: Tables<Entry>, word: string): number {
+  const known = wordIds.get(word)
+  if (known !== undefined) return known
+  const id = words.push(word) - 1
+  wordIds.set(word, id)
+  postings.push([])
+  for (const key of word.length === 1 ? [initialKey(word)] : keysOf(word)) {
+    const having = byKey.get(key)
+    if (having) having.push(id)
+    else byKey.set(key, [id])
+  }
+  return id
+}
+
+const initialKey = (word: string): string => `^${word.slice(0, 1)}`
+
+type Found = ReadonlyMap<number, Likeness>
+
+function createSearch<Entry>(tables: Tables<Entry>): NameIndex<Entry>['search'] {
+  const { names, forms, words, weights } = tables
+  const best = new Float64Array(forms.length)
+  const weightOfWord = (word: string) => weights[tables.wordIds.get(word) ?? -1] ?? 1
+  return (name, scoreMin) => {
+    const found = new Map<string, Found>()
+    const matches = new Map<Entry, Match<Entry>>()
+    for (const [at, form] of formsOf(wordsOf(name)).entries()) {
+      const formScoreMin = at === 0 ? scoreMin : Math.max(scoreMin, joinedScoreMin)
+      const weighted: readonly Weighted[] = form.map((word) => ({ word, weight: weightOfWord(word) }))
+      for (const word of form) if (!found.has(word)) found.set(word, wordsLike(tables, word))
+      const like = (word: string, listed: string) =>
+        word.length === 1 ? likenessOf(word, listed) : found.get(word)?.get(tables.wordIds.get(listed) ?? -1)
+      for (const formAt of candidates(tables, best, weighted, found, formScoreMin / 100)) {
+        const { nameAt, words: listed, isJoined } = forms[formAt] as Form
+        const { entry, text } = names[nameAt] as IndexedName<Entry>
+        const compared = compareNames(
+          weighted,
+          listed.map((word) => ({ word: words[word] ?? '', weight: weights[word] ?? 1 })),
+          like,
+        )
+        const before = matches.get(entry)
+        const least = isJoined ? Math.max(scoreMin, joinedScoreMin) : formScoreMin
+        if (compared.score >= least && compared.score > (before?.score ?? -1))
+          matches.set(entry, { ...compared, entry, listedName: text })
+      }
+    }
+    return [...matches.values()].toSorted((a, b) => b.score - a.score)
+  }
+}
+
+/** The words of the list that share a key with the word and are like it. */
+function wordsLike<Entry>({ byKey, words }: Tables<Entry>, word: string): Found {
+  const found = new Map<number, Likeness>()
+  const looked = new Set<number>()
+  for (const key of word.length === 1 ? [initialKey(word)] : [...keysOf(word), initialKey(word)])
+    for (const id of byKey.get(key) ?? []) {
+      if (looked.has(id)) continue
+      looked.add(id)
+      const likeness = likenessOf(word, words[id] ?? '')
+      if (likeness) found.set(id, likeness)
+    }
+  return found
+}
+
+/** The forms that may reach the score: by the words that were found, and by the most that the others can add. */
+function candidates<Entry>(
+  { postings, forms, weights }: Tables<Entry>,
+  best: Float64Array,
+  words: readonly Weighted[],
+  found: ReadonlyMap<string, Found>,
+  scoreMin: number,
+): readonly number[] {
+  const touched: number[] = []
+  for (const { word } of words) {
+    // By the form: the most that this word adds, so that two listed words like it do not count twice.
+    const added = new Map<number, number>()
+    for (const [id, { likeness }] of found.get(word) ?? []) {
+      const worth = likeness * (weights[id] ?? 1)
+      for (const formAt of postings[id] ?? []) if (worth > (added.get(formAt) ?? 0)) added.set(formAt, worth)
+    }
+    for (const [formAt, worth] of added) {
+      if (best[formAt] === 0) touched.push(formAt)
+      best[formAt] = (best[formAt] ?? 0) + worth
+    }
+  }
+  const initials = words.filter(({ word }) => word.length === 1).length * initialLikenessMax
+  const chosen = touched.filter((formAt) => {
+    const alike = Math.min((best[formAt] ?? 0) + initials, forms[formAt]?.weight ?? 0)
+    // As if every pair were equal and nothing else in the way: more than the comparison can give.
+    const open = Math.max(0, (forms[formAt]?.weight ?? 0) - alike)
+    return scoreOf(alike, alike, open, 0) >= scoreMin
+  })
+  for (const formAt of touched) best[formAt] = 0
+  return chosen
+}

@@ -1,0 +1,112 @@
+/**
+ * How two words are alike. The sound of a word is its spelling with the differences of romanisation taken off: one name of another
+ * script is written Muhammad, Mohammed and Mohamed, Yevgeny and Evgenii, Müller and Mueller.
+ */
+
+/** In this order; each rule sees what the rules before it have left. */
+const romanisation: readonly (readonly [pattern: RegExp, sound: string])[] = [
+  [/sch|sh|sz|tch|ch|cz|zh|ts|tz/g, 's'],
+  [/kh|ck|gh|q|x/g, 'k'],
+  [/ph|ff/g, 'f'],
+  [/th|dh/g, 't'],
+  [/dj|dzh|j(?=[aeiou])/g, 'j'],
+  [/ae|oe|ue/g, 'e'],
+  [/c(?=[eiy])/g, 's'],
+  [/c/g, 'k'],
+  [/w|v/g, 'v'],
+  [/z/g, 's'],
+  [/(?<=[a-z])h/g, ''],
+  [/ov$|of$|ev$|ef$/g, 'ov'],
+  [/[iy]+[ej]?|j(?![aeiou])|ee/g, 'i'],
+  [/ou|oo|u|w/g, 'o'],
+  [/(.)\1+/g, '$1'],
+]
+
+export function soundOf(word: string): string {
+  if (/\d/.test(word)) return word
+  return romanisation.reduce((sound, [pattern, replacement]) => sound.replace(pattern, replacement), word)
+}
+
+/** The sound without vowels behind its first letter. */
+const consonantsOf = (sound: string): string => sound.slice(0, 1) + sound.slice(1).replace(/[aeio]/g, '')
+
+/**
+ * The number of edits that turn one word into the other: a letter more, less or another, or two neighbours exchanged. Infinity beyond
+ * `editsMax`.
+ */
+export function editsBetween(one: string, other: string, editsMax: number): number {
+  const [columns, rows] = [one.length, other.length]
+  if (Math.abs(columns - rows) > editsMax) return Infinity
+  let beforeLast: number[] = []
+  let last = Array.from({ length: columns + 1 }, (_, at) => at)
+  for (let row = 1; row <= rows; row += 1) {
+    const current = [row]
+    let least = row
+    for (let column = 1; column <= columns; column += 1) {
+      const isEqual = one[column - 1] === other[row - 1]
+      let edits = Math.min(
+        (last[column] ?? 0) + 1,
+        (current[column - 1] ?? 0) + 1,
+        (last[column - 1] ?? 0) + (isEqual ? 0 : 1),
+      )
+      const isSwap = one[column - 1] === other[row - 2] && one[column - 2] === other[row - 1]
+      if (row > 1 && column > 1 && isSwap) edits = Math.min(edits, (beforeLast[column - 2] ?? 0) + 1)
+      current.push(edits)
+      least = Math.min(least, edits)
+    }
+    if (least > editsMax) return Infinity
+    beforeLast = last
+    last = current
+  }
+  const edits = last[columns] ?? Infinity
+  return edits > editsMax ? Infinity : edits
+}
+
+export type How = 'equal' | 'transliterated' | 'misspelt' | 'initial'
+export type Likeness = { readonly how: How; readonly likeness: number }
+
+/** A short word is another word after one edit. */
+const editsMaxOf = (length: number): number => (length < 4 ? 0 : length < 8 ? 1 : 2)
+const editCost = 0.4
+/** People who misspell a word begin it right: another first letter is another word, unless the two stand for one sound. */
+const firstSounds = ['hkg', 'jidz', 'vfbp', 'szt', 'aeio'] as const
+const beginsAlike = (one: string, other: string): boolean =>
+  one[0] === other[0] || firstSounds.some((group) => group.includes(one[0] ?? ' ') && group.includes(other[0] ?? ' '))
+const soundCost = 0.02
+const vowelsCost = 0.16
+const initialLikeness = 0.7
+
+/** Undefined: they are different words. `likeness` is 1 for equal words. */
+export function likenessOf(one: string, other: string): Likeness | undefined {
+  if (one === other) return { how: 'equal', likeness: 1 }
+  if (one.length === 1 || other.length === 1)
+    return one[0] === other[0] ? { how: 'initial', likeness: initialLikeness } : undefined
+  const [sound, otherSound] = [soundOf(one), soundOf(other)]
+  if (sound === otherSound && sound.length > 1) return { how: 'transliterated', likeness: 1 - soundCost }
+  if (!beginsAlike(sound, otherSound)) return undefined
+  const shorter = Math.min(one.length, other.length)
+  const edits = Math.min(
+    editsBetween(one, other, editsMaxOf(shorter)),
+    editsBetween(sound, otherSound, editsMaxOf(Math.min(sound.length, otherSound.length))) + soundCost,
+  )
+  if (edits !== Infinity) return { how: 'misspelt', likeness: 1 - (edits * editCost) / Math.sqrt(shorter) }
+  const consonants = consonantsOf(sound)
+  const isSpelling = consonants.length > 2 && consonants === consonantsOf(otherSound)
+  return isSpelling ? { how: 'transliterated', likeness: 1 - vowelsCost } : undefined
+}
+
+/**
+ * The keys under which a word is found: the word, its sound and its consonants, each also with any one letter taken out. Two words one
+ * edit apart have a key in common; after two edits they have one unless both are in consonants.
+ */
+export function keysOf(word: string): readonly string[] {
+  const sound = soundOf(word)
+  const consonants = consonantsOf(sound)
+  const keys = new Set([word, sound, `-${consonants}`])
+  for (const each of [word, sound]) if (each.length > 3) for (const shorter of withoutOne(each)) keys.add(shorter)
+  if (consonants.length > 3) for (const shorter of withoutOne(consonants)) keys.add(`-${shorter}`)
+  return [...keys]
+}
+
+const withoutOne = (word: string): readonly string[] =>
+  Array.from(word, (_letter, at) => word.slice(0, at) + word.slice(at + 1))

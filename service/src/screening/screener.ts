@@ -1,0 +1,197 @@
+/**
+ * The worker: claims what is due under a lease, reads its names, searches them outside of a transaction, and records what it found
+ * under the fence. A list that is loaded meanwhile makes the subject due again; a name that is written meanwhile ends the lease.
+ */
+import { setImmediate as pause } from 'node:timers/promises'
+import { after, type Clock, type Log, minuteMs, newId, nilId, type Sealer } from '../kernel/index.ts'
+import type { Database, Tx } from '../postgres/index.ts'
+import { openDetail, sealDetail } from './details.ts'
+import type { Lists, SearchedEntry, Snapshot } from './lists.ts'
+import type { Match } from './names/index-of-names.ts'
+import { changesOf, scoreMin, type StandingHit, type SubjectKey, type SubjectKind, type SubjectName } from './rules.ts'
+import * as hitStore from './store-hits.ts'
+import * as store from './store.ts'
+
+export type ScreenerDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly log: Log
+  readonly sealer: Sealer
+  readonly lists: Pick<Lists, 'snapshot' | 'generation'>
+  readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
+  /** The names of a subject as they are stored now. Empty: there is no such subject. */
+  readonly namesOf: (tx: Tx, key: SubjectKey) => Promise<readonly SubjectName[]>
+  /** The ids of a partner's customers or beneficiaries behind one of them, in their order. */
+  readonly idsAfter: (
+    tx: Tx,
+    partnerId: string,
+    kind: SubjectKind,
+    afterId: string,
+    idsMax: number,
+  ) => Promise<readonly string[]>
+}
+
+/** Far above the time that a claim takes: only a worker that died loses a lease. */
+const leaseMs = minuteMs
+const partnersPerStepMax = 20
+const subjectsPerClaimMax = 50
+const subjectsPerSweepMax = 500
+
+export type Screener = {
+  /** Screens what is due, and answers how many it claimed. */
+  readonly screenStep: () => Promise<number>
+  /** Adds subjects that no request has added: those from before this version, or of a process of the version before. */
+  readonly sweepStep: () => Promise<number>
+}
+
+export function createScreener(deps: ScreenerDeps): Screener {
+  const { db, clock, log, lists } = deps
+  /** Partners whose sweep has ended, of the generation in `sweptAt`. */
+  const swept = new Set<string>()
+  let sweptAt = 0
+  return {
+    screenStep: async () => {
+      const snapshot = await lists.snapshot()
+      if (snapshot === undefined) return 0
+      const { generation } = snapshot
+      let claimed = 0
+      for (const { partnerId } of await store.partnersWithDueSubjects(
+        db,
+        generation,
+        clock.now(),
+        partnersPerStepMax,
+      )) {
+        const now = clock.now()
+        const lease = { id: newId(), until: after(now, leaseMs) }
+        const claim = { generation, now, subjectsMax: subjectsPerClaimMax }
+        const claims = await store.claimSubjects(db, partnerId, lease, claim)
+        claimed += claims.length
+        for (const one of claims)
+          await screen(deps, one, snapshot).catch((error: unknown) =>
+            log.error(
+              { err: error, partnerId, kind: one.kind, subjectId: one.id },
+              'screening failed; it is due again',
+            ),
+          )
+      }
+      return claimed
+    },
+    sweepStep: async () => {
+      const generation = await lists.generation(db)
+      if (generation === 0) return 0
+      if (generation !== sweptAt) swept.clear()
+      sweptAt = generation
+      let added = 0
+      for (const partnerId of await deps.partnerIds(db)) {
+        if (swept.has(partnerId)) continue
+        const found = await sweep(deps, partnerId, generation)
+        if (found === 'ended') swept.add(partnerId)
+        else added += found
+      }
+      return added
+    },
+  }
+}
+
+type Found = SubjectName & { readonly match: Match<SearchedEntry> }
+type Standing = StandingHit & { readonly row: hitStore.HitRow }
+
+async function screen(deps: ScreenerDeps, claim: store.ClaimedSubject, snapshot: Snapshot): Promise<void> {
+  const { db, clock, log, sealer } = deps
+  const { partnerId, kind, id } = claim
+  const names = await deps.namesOf(db, claim)
+  const found: Found[] = []
+  for (const name of names) {
+    found.push(...snapshot.index.search(name.name, scoreMin).map((match) => ({ ...name, match })))
+    await pause()
+  }
+  await db.transaction(async (tx) => {
+    const now = clock.now()
+    if ((await store.recordScreened(tx, claim, snapshot.generation, now)) === 0) return
+    const standing = (await hitStore.lockStandingHits(tx, claim)).map((row): Standing => {
+      const { id: hitId, role, source, entryId, entryDigest: digest } = row
+      return { id: hitId, role, source, entryId, digest, name: openDetail(sealer, row).name, row }
+    })
+    const changes = changesOf(standing, found, names, snapshot.digestOf)
+    for (const { hit, reason } of changes.ended) {
+      const status = hit.row.status === 'open' ? 'gone' : hit.row.status
+      const ended = { endedGeneration: snapshot.generation, endedAt: now, endReason: reason }
+      await hitStore.updateHit(tx, { ...hit.row, ...withoutProposal, ...ended, status })
+    }
+    for (const opened of changes.opened)
+      await hitStore.insertHit(
+        tx,
+        newHit(sealer, claim, opened.found as Found, opened.replaces?.id ?? null, snapshot, now),
+      )
+    const { length } = changes.opened
+    if (length > 0)
+      tx.afterCommit(() =>
+        log.warn({ partnerId, kind, subjectId: id, hits: length }, 'screening hit: a person decides'),
+      )
+  })
+}
+
+const withoutProposal = { proposal: null, proposedBy: null, proposedAt: null } as const
+
+function newHit(
+  sealer: Sealer,
+  claim: store.ClaimedSubject,
+  { role, name, match }: Found,
+  replaces: string | null,
+  { generation }: Snapshot,
+  now: Date,
+): hitStore.HitRow {
+  const { partnerId, kind: subjectKind, id: subjectId } = claim
+  const { entry, listedName, isReordered, words, score } = match
+  const { reference, kind, births, programmes } = entry
+  const id = newId()
+  const detail = { name, listedName, reference, kind, births, programmes, isReordered, words }
+  return {
+    partnerId,
+    id,
+    subjectKind,
+    subjectId,
+    role,
+    source: entry.source,
+    entryId: entry.entryId,
+    entryDigest: entry.digest,
+    score,
+    detailSealed: sealDetail(sealer, partnerId, id, detail),
+    status: 'open',
+    cause: claim.generation === 0 ? 'name' : 'list',
+    generation,
+    replaces,
+    openedAt: now,
+    decidedAt: null,
+    decidedBy: null,
+    endedGeneration: null,
+    endedAt: null,
+    endReason: null,
+    ...withoutProposal,
+  }
+}
+
+/** One page. The row of the sweep is locked, so that a page is added once, and a killed process leaves it where it was. */
+async function sweep(deps: ScreenerDeps, partnerId: string, generation: number): Promise<number | 'ended'> {
+  const { db, clock } = deps
+  return db.transaction(async (tx) => {
+    await store.beginSweep(tx, partnerId, generation, { kind: 'customer', afterId: nilId })
+    const at = await store.lockSweep(tx, partnerId, generation)
+    if (at === undefined) return (await store.sweepOf(tx, partnerId, generation))?.endedAt ? 'ended' : 0
+    const now = clock.now()
+    const ids = await deps.idsAfter(tx, partnerId, at.kind, at.afterId, subjectsPerSweepMax)
+    if (ids.length > 0)
+      await store.addSubjects(
+        tx,
+        ids.map((id) => ({ partnerId, kind: at.kind, id })),
+        now,
+      )
+    const isWhole = ids.length < subjectsPerSweepMax
+    const isLast = isWhole && at.kind === 'beneficiary'
+    const next = isWhole
+      ? { kind: 'beneficiary' as const, afterId: nilId }
+      : { kind: at.kind, afterId: ids.at(-1) ?? nilId }
+    await store.moveSweep(tx, partnerId, generation, { ...next, endedAt: isLast ? now : null })
+    return isLast ? 'ended' : Math.max(1, ids.length)
+  })
+}

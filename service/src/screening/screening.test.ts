@@ -1,0 +1,344 @@
+/** Names are screened when they are written and when a list is loaded; hits stand until a person has decided. */
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { after, before, test } from 'node:test'
+import { Refusal } from '../api/index.ts'
+import { minuteMs, newId } from '../kernel/index.ts'
+import { sql } from '../postgres/index.ts'
+import { addPartner, createTestService, type Service, type TestPartner } from '../../../test/support/composition.ts'
+import { createScreener, type Hit, readSanctionsList, type SanctionsList, type Screener } from './index.ts'
+
+let service: Service
+let partner: TestPartner
+before(async () => {
+  service = await createTestService()
+  partner = await addPartner(service)
+})
+after(() => service.close())
+
+async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(text)
+}
+const sample = (name: string) => readFile(new URL(`samples/${name}.xml`, import.meta.url), 'utf8')
+const read = (text: string) => readSanctionsList(bytesOf(text))
+const load = async (list: SanctionsList) => service.screening.lists.load(list, 'Sam Staff')
+
+/** The EU list with one entry of these names, published some days after the sample. */
+async function euList(days: number, entries: Readonly<Record<string, readonly string[]>>): Promise<SanctionsList> {
+  const list = await read(await sample('eu'))
+  const names = (texts: readonly string[]) =>
+    texts.map((text, at) => ({ text, quality: at === 0 ? 'primary' : 'good' }) as const)
+  return {
+    ...list,
+    hash: newId(),
+    publishedAt: new Date(list.publishedAt.getTime() + days * 24 * 60 * minuteMs),
+    entries: Object.entries(entries).map(([id, texts]) => ({
+      id,
+      reference: `EU.${id}`,
+      kind: 'person',
+      names: names(texts),
+      births: [],
+      programmes: [],
+    })),
+  }
+}
+
+async function work(screener: Screener = service.screener): Promise<void> {
+  while ((await screener.sweepStep()) > 0);
+  while ((await screener.screenStep()) > 0);
+}
+
+const account = { iban: 'DE89370400440532013000', currency: 'EUR' } as const
+const addBeneficiary = (name: string, of = partner) => service.beneficiaries.create(of.partnerId, { ...account, name })
+const openOf = async (subjectId: string) =>
+  (await service.screening.openHits(undefined, 1000)).filter((hit) => hit.subjectId === subjectId)
+const hitOf = async (subjectId: string): Promise<Hit> => {
+  const [hit, ...others] = await openOf(subjectId)
+  assert.ok(hit && others.length === 0, 'the subject has one open hit')
+  return hit
+}
+const decide = ({ partnerId, id }: Hit, outcome: 'clear' | 'confirm', staff: string, note = 'Another date of birth.') =>
+  service.db.transaction((tx) => service.screening.decide(tx, { partnerId, id, outcome, staff, note }))
+const refused =
+  (detail: RegExp, code = 'validation_failed') =>
+  (error: unknown) => {
+    assert(error instanceof Refusal)
+    assert.equal(error.code, code)
+    assert.match(error.detail ?? '', detail)
+    return true
+  }
+const shown = async (hit: Hit) => {
+  const found = await service.screening.hit(hit.partnerId, hit.id)
+  assert.ok(found)
+  return found
+}
+
+test('without a list nothing is screened', async () => {
+  const { id } = await addBeneficiary('Borislav Tremurov')
+  await work()
+  assert.deepEqual(await openOf(id), [])
+  assert.equal(await service.screening.lists.generation(service.db), 0)
+})
+
+test('a list screens the names that were written before it, also those that no request has added', async () => {
+  const before = await addBeneficiary('Tremurof, Borislav')
+  const unrequested = await addBeneficiary('Boris Tremuroff')
+  await service.db.run(
+    sql`delete from screening.subjects where partner_id = ${partner.partnerId} and id = ${unrequested.id}`,
+  )
+  const loaded = await load(await read(await sample('un')))
+  assert.deepEqual(
+    [
+      loaded.generation,
+      loaded.entries,
+      loaded.names,
+      loaded.added,
+      loaded.changed,
+      loaded.removed,
+      loaded.isRepetition,
+    ],
+    [1, 3, 8, 3, 0, 0, false],
+  )
+  await work()
+  assert.equal((await hitOf(unrequested.id)).score, 100)
+  const hit = await hitOf(before.id)
+  const { source, entryId, role, name, listedName, isReordered, words, births, reference, cause } = hit
+  assert.deepEqual(
+    { source, entryId, role, name, listedName, isReordered, births, reference, cause },
+    {
+      source: 'un',
+      entryId: '9100001',
+      role: 'name',
+      name: 'Tremurof, Borislav',
+      listedName: 'Borislav Tremurov',
+      isReordered: true,
+      births: ['1961-04-12', '1962'],
+      reference: 'XXi.001',
+      cause: 'name',
+    },
+  )
+  assert.deepEqual(
+    words.map(({ word, listed, how }) => [word, listed, how]),
+    [
+      ['borislav', 'borislav', 'equal'],
+      ['tremurof', 'tremurov', 'transliterated'],
+    ],
+  )
+  const [row] = await service.db.rows<{ text: string }>(
+    sql`select encode(detail_sealed, 'escape') as text from screening.hits where partner_id = ${partner.partnerId}`,
+  )
+  assert.doesNotMatch(row?.text ?? '', /tremur/i)
+})
+
+test('a list is loaded once, never replaced by an older one, and by one of two that load it at the same time', async () => {
+  const list = await read(await sample('un'))
+  assert.equal((await load(list)).isRepetition, true)
+  const older = { ...list, hash: 'older', publishedAt: new Date('2025-01-01T00:00:00Z') }
+  await assert.rejects(load(older), refused(/is of 2025-01-01.*2026-01-05.*loaded already/))
+  const eu = await read(await sample('eu'))
+  const both = await Promise.all([load(eu), load(eu)])
+  assert.deepEqual(both.map(({ isRepetition }) => isRepetition).toSorted(), [false, true])
+  assert.deepEqual(
+    both.map(({ generation }) => generation),
+    [2, 2],
+  )
+})
+
+test('owners and other names of a customer are screened when they are written, and not when something else is', async () => {
+  const { customers, clock, db } = service
+  const { partnerId } = partner
+  const { id } = await customers.create(partnerId, {
+    kyc: { legalName: 'Velmora Bakery', uboFirstName2: 'Qadir', uboLastName2: 'Zhabari' },
+  })
+  await work()
+  const hit = await hitOf(id)
+  assert.deepEqual([hit.role, hit.entryId, hit.subjectKind, hit.score], ['owner2', '9100002', 'customer', 88])
+  const generation = async () =>
+    (
+      await db.row<{ generation: number }>(
+        sql`select generation from screening.subjects where partner_id = ${partnerId} and id = ${id}`,
+      )
+    )?.generation
+  clock.advance(1000)
+  await customers.update(partnerId, id, { email: 'other@example.com' })
+  assert.equal(await generation(), 2)
+  await customers.update(partnerId, id, { kyc: { uboLastName2: 'Hopper' } })
+  assert.equal(await generation(), 0)
+  await work()
+  assert.deepEqual(await openOf(id), [])
+  const ended = await shown(hit)
+  assert.deepEqual([ended.status, ended.endReason, ended.decidedBy], ['gone', 'name_changed', null])
+  await assert.rejects(decide(hit, 'clear', 'Ada'), refused(/has ended \(name_changed\)/))
+})
+
+test('below the score one person decides; the decision names the list and holds until the name changes', async () => {
+  const { beneficiaries, screening, db } = service
+  const { id } = await addBeneficiary('Qadir al Zhabari')
+  await work()
+  const hit = await hitOf(id)
+  await assert.rejects(decide(hit, 'clear', ' '), refused(/Say who/))
+  await assert.rejects(decide(hit, 'clear', 'Ada', ' '), refused(/Say why/))
+  await assert.rejects(decide({ ...hit, id: newId() }, 'clear', 'Ada'), refused(/No such hit/, 'not_found'))
+  const other = await addPartner(service)
+  await assert.rejects(
+    decide({ ...hit, partnerId: other.partnerId }, 'clear', 'Ada'),
+    refused(/No such hit/, 'not_found'),
+  )
+  assert.equal((await decide(hit, 'clear', 'Ada')).status, 'cleared')
+  await assert.rejects(decide(hit, 'clear', 'Grace'), refused(/was cleared by Ada/))
+  const decisions = await screening.decisionsOf(db, hit.partnerId, hit.id)
+  assert.deepEqual(
+    decisions.map(({ sequence, kind, outcome, actor, generation }) => [sequence, kind, outcome, actor, generation]),
+    [[1, 'decided', 'clear', 'Ada', 2]],
+  )
+  await beneficiaries.update(partner.partnerId, { id, name: 'QADIR AL-ZHABARI' })
+  await work()
+  assert.deepEqual(await openOf(id), [], 'the same words are the same name')
+  await beneficiaries.update(partner.partnerId, { id, name: 'Qadir Yusuf al-Zhabari' })
+  await work()
+  const next = await hitOf(id)
+  assert.deepEqual([next.replaces, next.score], [hit.id, 100])
+  assert.equal((await shown(hit)).status, 'cleared')
+})
+
+test('from a score on two persons decide, and a decision is taken back by two', async () => {
+  const { id } = await addBeneficiary('Borislav Tremurov')
+  await work()
+  const hit = await hitOf(id)
+  assert.equal((await decide(hit, 'confirm', 'Ada')).status, 'open')
+  await assert.rejects(decide(hit, 'confirm', 'A D A'), refused(/Ada proposed it: another person decides/))
+  assert.equal((await decide(hit, 'clear', 'Grace')).proposedBy, 'Grace')
+  const decided = await decide(hit, 'clear', 'Ada')
+  assert.deepEqual([decided.status, decided.decidedBy, decided.proposal], ['cleared', 'Grace, approved by Ada', null])
+  assert.equal((await decide(hit, 'confirm', 'Ada')).status, 'cleared')
+  service.clock.advance(8 * 24 * 60 * minuteMs)
+  assert.equal((await decide(hit, 'confirm', 'Grace')).status, 'cleared', 'the proposal has expired')
+  assert.equal((await decide(hit, 'confirm', 'Joan')).status, 'confirmed')
+})
+
+test('of two persons that decide at the same time one proposes and the other decides, or is refused', async () => {
+  const { id } = await addBeneficiary('Borislav Tremurov')
+  const low = await addBeneficiary('Qadir al Zhabari')
+  await work()
+  const both = await Promise.all(['Ada', 'Grace'].map(async (staff) => decide(await hitOf(id), 'clear', staff)))
+  assert.deepEqual(both.map(({ status }) => status).toSorted(), ['cleared', 'open'])
+  const hit = await hitOf(low.id)
+  const race = await Promise.allSettled([decide(hit, 'clear', 'Ada'), decide(hit, 'clear', 'Grace')])
+  assert.deepEqual(race.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
+})
+
+test('a new list shows what is new, gone and changed; what has not changed keeps its decision', async () => {
+  const { screening } = service
+  const names = { kept: 'Ovrid Mascarel', changed: 'Tarvin Uleskar', gone: 'Pelko Wandrusch', new: 'Sirje Kvantaluu' }
+  await load(await euList(1, { k: [names.kept], c: [names.changed], g: [names.gone] }))
+  const subjects = Object.fromEntries(
+    await Promise.all(
+      Object.entries(names).map(async ([key, name]) => [key, (await addBeneficiary(name)).id] as const),
+    ),
+  ) as Record<keyof typeof names, string>
+  await work()
+  for (const key of ['kept', 'changed'] as const)
+    for (const staff of ['Ada', 'Grace']) await decide(await hitOf(subjects[key]), 'clear', staff)
+  const gone = await hitOf(subjects.gone)
+  const { generation } = await load(
+    await euList(2, { k: [names.kept], c: [names.changed, 'Tarvin U.'], n: [names.new] }),
+  )
+  await work()
+  const found = (await screening.differences(generation, null, 1000)).map((hit) => [
+    hit.subjectId,
+    hit.generation === generation ? (hit.replaces === null ? 'new' : 'changed') : hit.endReason,
+    hit.status,
+  ])
+  assert.deepEqual(
+    found.toSorted(),
+    [
+      [subjects.changed, 'changed', 'open'],
+      [subjects.changed, 'entry_changed', 'cleared'],
+      [subjects.gone, 'entry_removed', 'gone'],
+      [subjects.new, 'new', 'open'],
+    ].toSorted(),
+  )
+  assert.equal((await shown(gone)).endedGeneration, generation)
+  assert.deepEqual(await openOf(subjects.kept), [])
+})
+
+test('a list that is loaded while a name is screened is not missed', async () => {
+  const { id } = await addBeneficiary('Ilvane Brastoguer')
+  let reload: Promise<unknown> | undefined
+  const screener = createScreener({
+    ...service,
+    lists: service.screening.lists,
+    partnerIds: service.access.partnerIds,
+    idsAfter: () => Promise.resolve([]),
+    namesOf: async (tx, key) => {
+      // Between the claim and the record: the index that the claim was made with does not have the name.
+      reload ??= euList(3, { b: ['Ilvane Brastoguer'] }).then(load)
+      await reload
+      return service.beneficiaries.namesOf(tx, key.partnerId, key.id)
+    },
+  })
+  assert.ok((await screener.screenStep()) > 0)
+  const due = () =>
+    service.screening.lists
+      .generation(service.db)
+      .then((generation) => service.screening.progressOf(service.db, partner.partnerId, generation))
+  assert.deepEqual(await openOf(id), [])
+  assert.notEqual((await due()).due, 0n)
+  await work()
+  assert.equal((await hitOf(id)).score, 100)
+  assert.equal((await due()).due, 0n)
+})
+
+test('a name that is written while it is screened is screened again, and the result for the old one is not recorded', async () => {
+  const { id } = await addBeneficiary('Borislav Tremurov')
+  const screener = createScreener({
+    ...service,
+    lists: service.screening.lists,
+    partnerIds: service.access.partnerIds,
+    idsAfter: () => Promise.resolve([]),
+    namesOf: async (tx, key) => {
+      const names = await service.beneficiaries.namesOf(tx, key.partnerId, key.id)
+      if (key.id === id) await service.beneficiaries.update(key.partnerId, { id, name: 'Grace Hopper' })
+      return names
+    },
+  })
+  await screener.screenStep()
+  assert.deepEqual(await openOf(id), [])
+  await work()
+  assert.deepEqual(await openOf(id), [])
+})
+
+test('two workers screen each name once; what a dead one has leased is due after its lease', async () => {
+  const { db, clock, screening, screener } = service
+  const ids = await Promise.all(Array.from({ length: 8 }, async () => (await addBeneficiary('Borislav Tremurov')).id))
+  await Promise.all([screener.screenStep(), screener.screenStep(), screener.screenStep()])
+  await work()
+  for (const id of ids) assert.equal((await openOf(id)).length, 1)
+  const { id } = await addBeneficiary('Borislav Tremurov')
+  const dead = createScreener({
+    ...service,
+    lists: screening.lists,
+    partnerIds: service.access.partnerIds,
+    idsAfter: () => Promise.resolve([]),
+    namesOf: () => Promise.reject(new Error('the process has died')),
+  })
+  await dead.screenStep()
+  await work()
+  assert.deepEqual(await openOf(id), [])
+  clock.advance(minuteMs)
+  await work()
+  assert.equal((await openOf(id)).length, 1)
+  const progress = await screening.progressOf(db, partner.partnerId, await screening.lists.generation(db))
+  assert.equal(progress.due, 0n)
+})
+
+test('a partner that comes from another database is screened again', async () => {
+  const { db, screening } = service
+  await db.transaction((tx) => screening.forgetGenerations(tx, partner.partnerId))
+  const generation = await screening.lists.generation(db)
+  const before = await screening.progressOf(db, partner.partnerId, generation)
+  assert.equal(before.due, before.subjects)
+  const open = (await screening.openHits(undefined, 1000)).length
+  await work()
+  assert.equal((await screening.openHits(undefined, 1000)).length, open, 'the same hits stand')
+})

@@ -1,0 +1,65 @@
+/** The verbs of screening. The worker: screener.ts. */
+import type { Clock, Sealer } from '../kernel/index.ts'
+import type { Database, Tx } from '../postgres/index.ts'
+import { createDecide, type Deciding } from './decisions.ts'
+import { type HitDetail, openDetail } from './details.ts'
+import { createLists, type Lists } from './lists.ts'
+import type { SubjectKey } from './rules.ts'
+import * as hitStore from './store-hits.ts'
+import * as store from './store.ts'
+
+export type Hit = Omit<hitStore.HitRow, 'detailSealed'> & HitDetail
+
+export type Screening = {
+  readonly lists: Lists
+  /** The names of a customer or a beneficiary were written: they are screened soon. Joins the transaction that writes them. */
+  readonly request: (tx: Tx, key: SubjectKey) => Promise<void>
+  /** The open hits of all partners, oldest first, in pages behind `after`. */
+  readonly openHits: (after: hitStore.HitPage | undefined, hitsMax: number) => Promise<readonly Hit[]>
+  /** Undefined: the partner has no such hit. */
+  readonly hit: (partnerId: string, id: string) => Promise<Hit | undefined>
+  readonly decisionsOf: typeof hitStore.decisionsOf
+  /**
+   * Decides a hit, or proposes it where two persons decide. Refuses: not_found, validation_failed (no person, no note, ended, decided
+   * the same, proposed by the same person).
+   */
+  readonly decide: (tx: Tx, deciding: Deciding) => Promise<Hit>
+  /** What the list of a generation has changed of the hits, in pages behind `afterId`. */
+  readonly differences: (generation: number, afterId: string | null, hitsMax: number) => Promise<readonly Hit[]>
+  /** How many subjects a partner has, and how many were not screened against a generation yet. */
+  readonly progressOf: typeof store.progressOf
+  /** Makes everything of a partner due again: its rows come from another database. Joins the transaction. */
+  readonly forgetGenerations: typeof store.forgetGenerations
+  /** Ends the leases of dead workers. Only for the embedded database, which serves one process. */
+  readonly releaseLeases: (partnerId: string) => Promise<void>
+}
+
+export function createScreening(deps: {
+  readonly db: Database
+  readonly clock: Clock
+  readonly sealer: Sealer
+}): Screening {
+  const { db, clock, sealer } = deps
+  const lists = createLists(deps)
+  const toHit = ({ detailSealed, ...row }: hitStore.HitRow): Hit => ({
+    ...row,
+    ...openDetail(sealer, { ...row, detailSealed }),
+  })
+  const decide = createDecide({ clock, lists })
+  return {
+    lists,
+    request: (tx, key) => store.requestScreening(tx, key, clock.now()),
+    openHits: async (after, hitsMax) => (await hitStore.openHits(db, after, hitsMax)).map(toHit),
+    hit: async (partnerId, id) => {
+      const row = await hitStore.hitById(db, partnerId, id)
+      return row && toHit(row)
+    },
+    decisionsOf: hitStore.decisionsOf,
+    decide: async (tx, deciding) => toHit(await decide(tx, deciding)),
+    differences: async (generation, afterId, hitsMax) =>
+      (await hitStore.hitsOfList(db, generation, afterId, hitsMax)).map(toHit),
+    progressOf: store.progressOf,
+    forgetGenerations: store.forgetGenerations,
+    releaseLeases: (partnerId) => store.releaseLeases(db, partnerId),
+  }
+}

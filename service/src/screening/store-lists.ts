@@ -1,0 +1,94 @@
+/** All SQL of lists. The tables belong to no partner: a list is for all. */
+import { columnOf, sql, type Tx } from '../postgres/index.ts'
+import type { ListSource } from './lists/entry.ts'
+
+export type ListRow = {
+  readonly generation: number
+  readonly source: ListSource
+  readonly publishedAt: Date
+  readonly hash: string
+  readonly loadedAt: Date
+  readonly loadedBy: string
+  readonly entries: number
+  readonly names: number
+  readonly added: number
+  readonly changed: number
+  readonly removed: number
+}
+
+const columns = sql`generation, source, published_at, hash, loaded_at, loaded_by, entries, names, added, changed, removed`
+
+/** Until the end of the transaction no other process loads a list. */
+export async function lockLists(tx: Tx): Promise<void> {
+  await tx.run(sql`/* screening.lockLists */ lock table screening.lists in share row exclusive mode`)
+}
+
+/** The list of each source, by its newest generation. */
+export function currentLists(tx: Tx): Promise<readonly ListRow[]> {
+  return tx.rows<ListRow>(sql`/* screening.currentLists */
+    select distinct on (source) ${columns} from screening.lists order by source, generation desc`)
+}
+
+/** The newest generation of all lists; 0: no list was loaded. */
+export async function currentGeneration(tx: Tx): Promise<number> {
+  const row = await tx.row<{ generation: number }>(sql`/* screening.currentGeneration */
+    select generation from screening.lists order by generation desc limit 1`)
+  return row?.generation ?? 0
+}
+
+export async function insertList(tx: Tx, row: ListRow): Promise<void> {
+  await tx.run(sql`/* screening.insertList */
+    insert into screening.lists (${columns})
+    values (${row.generation}, ${row.source}, ${row.publishedAt}, ${row.hash}, ${row.loadedAt}, ${row.loadedBy},
+      ${row.entries}, ${row.names}, ${row.added}, ${row.changed}, ${row.removed})`)
+}
+
+/** The digests of the entries of a source, by their ids. */
+export async function digestsOf(tx: Tx, source: ListSource): Promise<ReadonlyMap<string, string>> {
+  const rows = await tx.rows<{ entryId: string; digest: string }>(sql`/* screening.digestsOf */
+    select entry_id, digest from screening.entries where source = ${source} and until_generation is null`)
+  return new Map(rows.map(({ entryId, digest }) => [entryId, digest]))
+}
+
+export async function endEntries(
+  tx: Tx,
+  source: ListSource,
+  entryIds: readonly string[],
+  generation: number,
+): Promise<void> {
+  await tx.run(sql`/* screening.endEntries */
+    update screening.entries set until_generation = ${generation}
+    where source = ${source} and until_generation is null and entry_id = any(${entryIds}::text[])`)
+}
+
+export type NewEntry = { readonly entryId: string; readonly digest: string; readonly detail: string }
+
+export async function insertEntries(
+  tx: Tx,
+  source: ListSource,
+  generation: number,
+  entries: readonly NewEntry[],
+): Promise<void> {
+  const column = columnOf(entries)
+  await tx.run(sql`/* screening.insertEntries */
+    insert into screening.entries (source, entry_id, from_generation, digest, detail)
+    select ${source}, given.entry_id, ${generation}, given.digest, given.detail
+    from unnest(${column('entryId')}::text[], ${column('digest')}::text[], ${column('detail')}::text[])
+      as given (entry_id, digest, detail)`)
+}
+
+export type EntryRow = NewEntry & { readonly source: ListSource }
+
+/** A page of the entries that stood in the lists at a generation, behind one of them. */
+export function entriesAt(
+  tx: Tx,
+  generation: number,
+  after: Pick<EntryRow, 'source' | 'entryId'> | undefined,
+  rowsMax: number,
+): Promise<readonly EntryRow[]> {
+  return tx.rows<EntryRow>(sql`/* screening.entriesAt */
+    select source, entry_id, digest, detail from screening.entries
+    where from_generation <= ${generation} and (until_generation is null or until_generation > ${generation})
+      and (source, entry_id) > (${after?.source ?? ''}, ${after?.entryId ?? ''})
+    order by source, entry_id limit ${rowsMax}`)
+}

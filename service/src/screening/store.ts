@@ -1,0 +1,129 @@
+/** All SQL of subjects and sweeps: the queue of what is to be screened. */
+import { dueWork, insertBy, sql, type Tx } from '../postgres/index.ts'
+import type { SubjectKey, SubjectKind } from './rules.ts'
+
+/** New, or due again. A worker that screens it meanwhile loses its lease and records nothing. */
+export async function requestScreening(tx: Tx, { partnerId, kind, id }: SubjectKey, now: Date): Promise<void> {
+  await tx.run(sql`/* screening.requestScreening */
+    insert into screening.subjects (partner_id, kind, id, generation, changed_at)
+    values (${partnerId}, ${kind}, ${id}, 0, ${now})
+    on conflict (partner_id, kind, id) do update set generation = 0, lease_id = null, leased_until = null,
+      changed_at = excluded.changed_at`)
+}
+
+type NewSubject = SubjectKey & { readonly generation: number; readonly changedAt: Date }
+
+const newSubjects = insertBy<NewSubject>(
+  { partnerId: 'uuid', kind: 'text', id: 'uuid', generation: 'integer', changedAt: 'timestamptz' },
+  [['partnerId', 'kind', 'generation', 'changedAt']],
+)
+
+/** Those that are there stay as they are. */
+export async function addSubjects(tx: Tx, keys: readonly SubjectKey[], now: Date): Promise<void> {
+  const rows = keys.map((key) => ({ ...key, generation: 0, changedAt: now }))
+  await tx.run(sql`/* screening.addSubjects */
+    insert into screening.subjects (partner_id, kind, id, generation, changed_at) ${newSubjects(tx, rows)}
+    on conflict (partner_id, kind, id) do nothing`)
+}
+
+export function partnersWithDueSubjects(
+  tx: Tx,
+  generation: number,
+  now: Date,
+  partnersMax: number,
+): Promise<readonly { readonly partnerId: string }[]> {
+  return tx.rows(
+    dueWork(
+      'finds partners with names to screen, without a lock',
+      (whose) => sql`/* screening.partnersWithDueSubjects */
+      select partner_id from screening.subjects
+      where generation < ${generation} and (leased_until is null or leased_until <= ${now}) and ${whose()}
+      group by partner_id order by min(generation), partner_id limit ${partnersMax}`,
+    ),
+  )
+}
+
+export type ClaimedSubject = SubjectKey & {
+  /** The lists that it was screened against before; 0: its names are new. */
+  readonly generation: number
+  readonly leaseId: string
+}
+
+/** What was written since it was screened comes first. */
+export function claimSubjects(
+  tx: Tx,
+  partnerId: string,
+  lease: { readonly id: string; readonly until: Date },
+  { generation, now, subjectsMax }: { readonly generation: number; readonly now: Date; readonly subjectsMax: number },
+): Promise<readonly ClaimedSubject[]> {
+  return tx.rows<ClaimedSubject>(sql`/* screening.claimSubjects */
+    update screening.subjects set lease_id = ${lease.id}, leased_until = ${lease.until}
+    where partner_id = ${partnerId} and id = any(array(
+      select id from screening.subjects
+      where partner_id = ${partnerId} and generation < ${generation} and (leased_until is null or leased_until <= ${now})
+      order by generation, changed_at for update skip locked limit ${subjectsMax}))
+    returning partner_id, kind, id, generation, lease_id`)
+}
+
+/** 0: the lease was lost, or the names were written meanwhile. The caller then records nothing. Locks the subject otherwise. */
+export function recordScreened(tx: Tx, claim: ClaimedSubject, generation: number, now: Date): Promise<number> {
+  return tx.run(sql`/* screening.recordScreened */
+    update screening.subjects set generation = ${generation}, screened_at = ${now}, lease_id = null, leased_until = null
+    where partner_id = ${claim.partnerId} and kind = ${claim.kind} and id = ${claim.id} and lease_id = ${claim.leaseId}`)
+}
+
+export async function releaseLeases(tx: Tx, partnerId: string): Promise<void> {
+  await tx.run(sql`/* screening.releaseLeases */
+    update screening.subjects set lease_id = null, leased_until = null
+    where partner_id = ${partnerId} and lease_id is not null`)
+}
+
+/** Generations count the lists of one database: in another one everything is screened again. */
+export async function forgetGenerations(tx: Tx, partnerId: string): Promise<void> {
+  await tx.run(sql`/* screening.forgetGenerations */
+    update screening.subjects set generation = 0, lease_id = null, leased_until = null where partner_id = ${partnerId}`)
+  await tx.run(sql`/* screening.forgetGenerations */
+    delete from screening.sweeps where partner_id = ${partnerId}`)
+}
+
+export type Progress = { readonly subjects: bigint; readonly due: bigint }
+
+/** How many subjects a partner has, and how many were not screened against a generation. */
+export async function progressOf(tx: Tx, partnerId: string, generation: number): Promise<Progress> {
+  const row = await tx.row<Progress>(sql`/* screening.progressOf */
+    select count(*) as subjects, count(*) filter (where generation < ${generation}) as due from screening.subjects
+    where partner_id = ${partnerId}`)
+  return row ?? { subjects: 0n, due: 0n }
+}
+
+export type Sweep = { readonly kind: SubjectKind; readonly afterId: string; readonly endedAt: Date | null }
+
+/** Begins the sweep of a generation, if no process has begun it. */
+export async function beginSweep(
+  tx: Tx,
+  partnerId: string,
+  generation: number,
+  { kind, afterId }: Pick<Sweep, 'kind' | 'afterId'>,
+): Promise<void> {
+  await tx.run(sql`/* screening.beginSweep */
+    insert into screening.sweeps (partner_id, generation, kind, after_id)
+    values (${partnerId}, ${generation}, ${kind}, ${afterId}) on conflict (partner_id, generation) do nothing`)
+}
+
+export function sweepOf(tx: Tx, partnerId: string, generation: number): Promise<Sweep | undefined> {
+  return tx.row<Sweep>(sql`/* screening.sweepOf */
+    select kind, after_id, ended_at from screening.sweeps where partner_id = ${partnerId} and generation = ${generation}`)
+}
+
+/** Undefined: it has ended, or another process has it. */
+export function lockSweep(tx: Tx, partnerId: string, generation: number): Promise<Sweep | undefined> {
+  return tx.row<Sweep>(sql`/* screening.lockSweep */
+    select kind, after_id, ended_at from screening.sweeps
+    where partner_id = ${partnerId} and generation = ${generation} and ended_at is null for update skip locked`)
+}
+
+export async function moveSweep(tx: Tx, partnerId: string, generation: number, to: Sweep): Promise<void> {
+  await tx.run(sql`/* screening.moveSweep */
+    update screening.sweeps set kind = ${to.kind}, after_id = ${to.afterId}, ended_at = ${to.endedAt}
+    where partner_id = ${partnerId} and generation = ${generation}`)
+}

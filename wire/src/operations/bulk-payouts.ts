@@ -1,0 +1,85 @@
+/** The operations of the group `payouts` with many payouts. */
+import * as bulk from '../bulk-payouts.ts'
+import type { Operation } from './operation.ts'
+import { bulkId } from './params.ts'
+
+export const bulkPayoutsOperations = {
+  createBulkPayout: {
+    tag: 'payouts',
+    method: 'POST',
+    path: '/v1/payouts/bulk',
+    body: bulk.BulkPayoutCreate,
+    response: bulk.BulkPayout,
+    idempotency: 'body',
+    permission: 'payouts:write',
+    source: 'extension',
+    summary: 'Create many fiat payouts',
+    description:
+      'Takes up to 1,000 fiat payouts and answers at once. Workers then make them by the rules of `POST /v1/payouts/fiat`: follow the ' +
+      'bulk at the `Location` of the response, and each payout as any other. A body with a wrong field is refused as a whole, ' +
+      'with a pointer to each. What only shows when a payout is made (its beneficiary, the funds) is the result of that payout. ' +
+      'Idempotent by `idempotencyKey`, and each payout by its own key: a payout that was made before under its key is not made again.',
+    refusals: ['validation_failed', 'currency_not_supported', 'request_in_progress', 'idempotency_key_reused'],
+  },
+  createBulkPayoutFromFile: {
+    tag: 'payouts',
+    method: 'POST',
+    path: '/v1/payouts/bulk/pain001',
+    body: bulk.BulkPayoutFileCreate,
+    response: bulk.BulkPayout,
+    idempotency: 'body',
+    permission: 'payouts:write',
+    source: 'extension',
+    summary: 'Create many payouts from a pain.001',
+    description:
+      'Takes the payments of an ISO 20022 file as a bulk. The account of each creditor (`CdtrAcct`) must be that of one of the ' +
+      'beneficiaries, which is paid under its own name; `RmtInf` becomes the `reference`. The amounts leave your balance whatever the debtor ' +
+      'of the file is. A file with an execution date in the future, ultimate parties or a purpose is refused as a whole. ' +
+      'The key of each payment is made of `MsgId` and its place in the file. So a message with the same `MsgId` pays nothing twice.',
+    refusals: [
+      'validation_failed',
+      'not_found',
+      'currency_not_supported',
+      'request_in_progress',
+      'idempotency_key_reused',
+    ],
+  },
+  listBulkPayouts: {
+    tag: 'payouts',
+    method: 'GET',
+    path: '/v1/payouts/bulk',
+    query: bulk.BulkPayoutQuery,
+    response: bulk.BulkPayoutPage,
+    permission: 'payouts:read',
+    source: 'extension',
+    summary: 'List bulk payouts',
+    description: "Returns the partner's bulks, newest first.",
+    refusals: ['validation_failed'],
+  },
+  getBulkPayout: {
+    tag: 'payouts',
+    method: 'GET',
+    path: '/v1/payouts/bulk/{bulkId}',
+    params: bulkId,
+    response: bulk.BulkPayout,
+    permission: 'payouts:read',
+    source: 'extension',
+    summary: 'Retrieve a bulk payout',
+    description: 'Returns the bulk and how many of its payouts are accepted and refused so far.',
+    refusals: ['not_found'],
+  },
+  listBulkPayoutItems: {
+    tag: 'payouts',
+    method: 'GET',
+    path: '/v1/payouts/bulk/{bulkId}/items',
+    params: bulkId,
+    query: bulk.BulkPayoutItemsQuery,
+    response: bulk.BulkPayoutItems,
+    permission: 'payouts:read',
+    source: 'extension',
+    summary: 'List the results of a bulk',
+    description:
+      'Returns the payouts of the bulk in the order of the request, each with its result. There are no pages: a bulk has at most 1,000.',
+    refusals: ['not_found', 'validation_failed'],
+  },
+} as const satisfies Record<string, Operation>
