@@ -52,6 +52,7 @@ const slow = (bank: Connector): Connector => ({
 const hang = () => new Promise<never>(() => undefined)
 const hanging: Connector = {
   id: 'hanging',
+  forecast: () => ({ possible: false, errorKey: 'BankUnreachable', details: 'The bank does not answer.' }),
   limits: { instructionsPerCallMax: 256, callsMax: 4, callTimeoutMs: 1000 },
   instruct: hang,
   find: hang,

@@ -47,6 +47,18 @@ export function createExampleConnector({ url }: { readonly url: string }): Conne
   return {
     id: 'example',
     limits,
+    forecast: (_payment, at) => {
+      // The bank has no cut-off, and pays on the same day.
+      const day = at.toISOString().slice(0, 10)
+      return {
+        possible: true,
+        method: 'SepaCreditTransfer',
+        cutOffAt: null,
+        submitsAt: at,
+        valueDate: day,
+        arrivesOn: day,
+      }
+    },
     instruct: async (instructions, options) => {
       if (instructions.length === 0) return []
       const { results } = await call<{ readonly results: readonly Order[] }>(

@@ -30,6 +30,7 @@ const names: Partial<Readonly<Record<OperationId, string>>> = {
   listBulkPayoutItems: 'listBulkItems',
   createCustomerAccount: 'createForCustomer',
   createFxPayout: 'createFx',
+  previewFiatPayout: 'preview',
   createTokenPayout: 'createToken',
   getCustomerAccount: 'getForCustomer',
   simulateFxRates: 'setFxRates',

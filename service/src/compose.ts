@@ -102,6 +102,8 @@ export type ServiceDeps = {
 
 const sweepIdleMs = minuteMs
 const growthIdleMs = 2 * secondMs
+/** How late a payout may be cancelled whose approval has not come in time. */
+const approvalsIdleMs = 5 * secondMs
 const bulkIdleMs = 250
 /** A bulk that is made in one transaction holds up no other. */
 const bulkWorkers = ['payouts.bulk.1', 'payouts.bulk.2'] as const
@@ -271,6 +273,7 @@ function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[]
     startLoop({ name: 'screening.sweep', idleMs: sweepIdleMs, log, step: modules.screener.sweepStep }),
     startLoop({ name: 'webhooks.recover', idleMs, log, step: webhooks.recoverStep }),
     startLoop({ name: 'customers.names', idleMs: sweepIdleMs, log, step: modules.customers.indexNamesStep }),
+    startLoop({ name: 'payouts.approvals', idleMs: approvalsIdleMs, log, step: payouts.lapseStep }),
     startLoop({ name: 'access.nonces', idleMs: sweepIdleMs, log, step: access.sweepNonces }),
     startLoop({
       name: 'audit.chain',

@@ -30,7 +30,7 @@ import { createCheckout } from './modules/checkout/index.ts'
 import { createCustomers } from './modules/customers/index.ts'
 import { createDeposits } from './modules/deposits/index.ts'
 import { createFx } from './modules/fx/index.ts'
-import { createPayouts } from './modules/payouts/index.ts'
+import { createPayouts, type PayoutsDeps } from './modules/payouts/index.ts'
 import { createReports } from './modules/reports/index.ts'
 import { createSimulations } from './modules/simulations/index.ts'
 import { createTransactions } from './modules/transactions/index.ts'
@@ -135,7 +135,9 @@ function composePayments(deps: ModulesDeps, core: Core) {
   const rates = createConfiguredRates(config, { db, clock, log, observe: deps.observability?.metrics.fxRatesAge })
   const fx = createFx({ ...shared, rates, terms: config })
   const limits = { payoutsPerBatchMax, attemptsMax: config.PAYOUT_ATTEMPTS_MAX }
-  const payouts = createPayouts({ ...shared, log, beneficiaries, quotes: fx, chooseConnector, ...limits })
+  const forecastOf: PayoutsDeps['forecastOf'] = (connector, payment, at) =>
+    connectors.find(({ id }) => id === connector)?.forecast(payment, at)
+  const payouts = createPayouts({ ...shared, log, beneficiaries, quotes: fx, chooseConnector, forecastOf, ...limits })
   const ownersOf = ownersOfAccounts(accounts, wallets)
   const deposits = createDeposits({ ...shared, ownersOf })
   const reports = createReports({ ...shared, keptDays: config.REPORT_KEPT_DAYS })

@@ -13,7 +13,7 @@ import { createWorld, snapshot } from '../support/world.ts'
 const service = await startTestService()
 const receiver = await startReceiver()
 const { client } = service
-const world = await createWorld(client, receiver.url)
+const world = await createWorld(client, receiver.url, service)
 const before = await snapshot(client)
 after(async () => {
   await service.dispose()

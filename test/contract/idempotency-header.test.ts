@@ -17,7 +17,7 @@ const second = await startTestService({ dataDir: service.dataDir, env: { DATABAS
 const receiver = await startReceiver()
 const db = createDatabase({ url: service.databaseUrl, connectionsMax: 2, log: createLog('silent') })
 const { client } = service
-const world = await createWorld(client, receiver.url)
+const world = await createWorld(client, receiver.url, service)
 after(async () => {
   await db.close()
   await second.dispose()
@@ -60,9 +60,12 @@ function otherRequest({ target, body }: ValidRequest): ValidRequest {
 test('POST operations without an idempotency key are exactly those that create nothing', () => {
   const without = subjects.filter(({ operation }) => operation.method === 'POST' && operation.idempotency === undefined)
   assert.deepEqual(without.map(({ id }) => id).sort(), [
+    'approvePayout',
     'cancelPayout',
     'diagnoseSignature',
     'enableSubscription',
+    'previewFiatPayout',
+    'rejectPayout',
     'reverseSimulatedCredit',
     'simulateChainBlocks',
     'simulateChainReorganisation',

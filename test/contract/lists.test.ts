@@ -21,7 +21,7 @@ import {
 const service = await startTestService()
 const receiver = await startReceiver()
 const { client } = service
-const world = await createWorld(client, receiver.url)
+const world = await createWorld(client, receiver.url, service)
 const stranger = await otherPartner(service)
 after(async () => {
   await service.dispose()

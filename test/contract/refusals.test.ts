@@ -18,7 +18,7 @@ const withoutSimulations = await startTestService({
 })
 const receiver = await startReceiver()
 const { client, credentials } = service
-const world = await createWorld(client, receiver.url)
+const world = await createWorld(client, receiver.url, service)
 const every = (kind: string) => permissions.filter((permission) => permission.endsWith(`:${kind}`))
 const [readers, writers, elsewhere, alsoElsewhere, staff, stranger] = await Promise.all([
   accountWith(service, every('read')),

@@ -12,7 +12,7 @@ import { createWorld } from '../support/world.ts'
 const service = await startTestService()
 const receiver = await startReceiver()
 const { client } = service
-const world = await createWorld(client, receiver.url)
+const world = await createWorld(client, receiver.url, service)
 after(async () => {
   await service.dispose()
   await receiver.close()

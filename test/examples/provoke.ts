@@ -10,7 +10,7 @@ import { startUpstream } from '../roles/upstream.ts'
 import { type Answer, type Client, type JsonObject, success, textAt } from '../support/client.ts'
 import { accountWith, impersonation, otherPartner, startTestService, type TestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
-import { createBeneficiary, createCustomer, invitee, payoutText, type World } from '../support/world.ts'
+import { createBeneficiary, createCustomer, idOfPayout, invitee, payoutText, type World } from '../support/world.ts'
 
 export type Stage = {
   readonly service: TestService
@@ -62,6 +62,17 @@ async function withLockedBalance(stage: Stage, request: () => Promise<Answer>): 
   })
 }
 
+/** As the operator's command does, which a running service does not offer: 10.00 EUR a payout to one beneficiary. */
+async function limitPayouts({ service, db }: Stage, beneficiary: string): Promise<void> {
+  const { partnerId } = service.credentials
+  await db.run(sql`
+    update ledger.accounts set controlled = true
+    where partner_id = ${partnerId} and name = 'balance' and currency = 'EUR'`)
+  await db.run(sql`
+    insert into payouts.limits (partner_id, id, scope, scope_id, currency, period, amount, created_at, updated_at)
+    values (${partnerId}, ${randomUUID()}, 'beneficiary', ${beneficiary}, 'EUR', 'payment', 1000, now(), now())`)
+}
+
 /** Sends what no HTTP client sends, and leaves the connection open. */
 async function sendRaw(baseUrl: string, head: string): Promise<Refused> {
   const { hostname, port } = new URL(baseUrl)
@@ -77,6 +88,7 @@ const ofRequests: Partial<Record<ProblemCode, Provocation>> = {
   body_required: ({ client }) => client.post(payouts),
   duplicate_key: ({ client }) => client.send(post(payouts, '{"amount":10.00,"amount":11.00}')),
   nesting_too_deep: ({ client }) => client.send(post(payouts, `{"amount":${'['.repeat(40)}${']'.repeat(40)}}`)),
+  payout_not_awaiting_approval: ({ client, world }) => client.post(`/v1/payouts/${world.payout}/approve`),
   payout_not_cancellable: ({ client, world }) => client.post(`/v1/payouts/${world.payout}/cancel`),
   unknown_field: (stage) => pay(stage, { purpose: 'rent' }),
   validation_failed: (stage) => pay(stage, {}, '10.005'),
@@ -114,6 +126,16 @@ const ofPayments: Partial<Record<ProblemCode, Provocation>> = {
     return pay(stage, { idempotencyKey: 'payout-2026-0043' }, '11.00')
   },
   insufficient_funds: (stage) => pay(stage, {}, '9999999.99'),
+  approver_is_creator: async (stage) => {
+    const { reference } = success(await pay(stage, {}, '100000.02'))
+    const id = await idOfPayout(stage.client, String(reference))
+    return stage.client.post(`/v1/payouts/${id}/approve`)
+  },
+  limit_exceeded: async (stage) => {
+    const beneficiary = textAt(await createBeneficiary(stage.client), 'id')
+    await limitPayouts(stage, beneficiary)
+    return stage.client.post(payouts, payoutText(beneficiary, '10.01'))
+  },
   currency_not_supported: (stage) => pay(stage, { currency: 'JPY' }),
   beneficiary_currency_mismatch: (stage) => pay(stage, { currency: 'USD' }),
   wallet_address_not_payable: ({ client }) => client.post('/v1/beneficiaries', payeeAt(`0x${'0'.repeat(40)}`)),

@@ -126,11 +126,11 @@ export async function recordExamples(): Promise<string> {
   const db = createDatabase({ url: service.databaseUrl, connectionsMax: 2, log: createLog('silent') })
   const { client } = service
   try {
-    const world = await createWorld(client, receiver.url)
+    const world = await createWorld(client, receiver.url, service)
     const events = await recordEvents(client, world, receiver)
     const operations = await recordOperations(client, world)
     // A new world, because the operations have deleted parts of the first one.
-    const next = await createWorld(client, receiver.url)
+    const next = await createWorld(client, receiver.url, service)
     const problems = await recordProblems({ service, client, db, world: next, hookUrl: receiver.url })
     return `${normalise({ operations, events, problems })}\n`
   } finally {

@@ -13,7 +13,13 @@ const missing = ['bash', 'curl', 'openssl'].filter((tool) => spawnSync(tool, ['-
 export const skipBash = missing.length > 0 ? `not installed: ${missing.join(', ')}` : false
 
 /** Runs the program from standard input and returns its output lines. A failure shows the whole output. */
-async function run(service: TestService, command: string, args: readonly string[], program: string) {
+async function run(
+  service: TestService,
+  command: string,
+  args: readonly string[],
+  program: string,
+  environment: Readonly<Record<string, string>> = {},
+) {
   const child = spawn(command, args, {
     cwd: root,
     timeout: runMsMax,
@@ -22,6 +28,7 @@ async function run(service: TestService, command: string, args: readonly string[
       PATH: `${dirname(process.execPath)}:${process.env.PATH ?? ''}`,
       PARTNER_PAYMENTS_URL: service.baseUrl,
       PARTNER_PAYMENTS_CREDENTIALS: service.credentialsFile,
+      ...environment,
     },
   })
   let out = ''
@@ -34,8 +41,11 @@ async function run(service: TestService, command: string, args: readonly string[
   return out.trimEnd().split('\n') as readonly string[]
 }
 
-export const runTypeScript = (service: TestService, program: string) =>
-  run(service, process.execPath, ['--input-type=module-typescript', '-'], program)
+export const runTypeScript = (
+  service: TestService,
+  program: string,
+  environment: Readonly<Record<string, string>> = {},
+) => run(service, process.execPath, ['--input-type=module-typescript', '-'], program, environment)
 
 export const runBash = (service: TestService, program: string) => run(service, 'bash', ['-s'], program)
 

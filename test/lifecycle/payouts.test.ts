@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { type Caller, Refusal } from '../../service/src/api/index.ts'
 import { hourMs, AssertionFailure, newId, present } from '../../service/src/kernel/index.ts'
 import { instructionIdOf, type PayoutClaim } from '../../service/src/modules/payouts/index.ts'
 import { payoutLifecycle } from '../../service/src/modules/payouts/lifecycle.ts'
@@ -35,8 +36,10 @@ type Subject = {
   readonly instructionId: string
 }
 
-async function requested(ofCustomer: boolean): Promise<Subject> {
+/** `waits`: the payout needs the approval of a second person. */
+async function requested(ofCustomer: boolean, waits = false): Promise<Subject> {
   const partner = await addPartner(service, floatMinor)
+  if (waits) await holdAll(partner.partnerId)
   const { id: beneficiaryId } = ofCustomer ? partner.beneficiary : partner.ownBeneficiary
   const request = { idempotencyKey: newId(), beneficiaryId }
   const { payout } = await pay(service, partner, '10.00', request)
@@ -44,6 +47,33 @@ async function requested(ofCustomer: boolean): Promise<Subject> {
   const payment = { partnerId, table: 'payouts', reference: payout.reference, amount: 1000n, ofCustomer } as const
   return { partner, payment, request, id: payout.id, instructionId: instructionIdOf(payout) }
 }
+
+const waitingHours = 1
+const holdAll = (partnerId: string) =>
+  service.db.transaction((tx) =>
+    service.payouts.approvalRules.set(tx, {
+      partnerId,
+      currency: 'EUR',
+      aboveAmount: 0n,
+      beneficiaryHours: null,
+      expiresHours: waitingHours,
+    }),
+  )
+
+const secondPerson = ({ partner: { caller } }: Subject): Caller => ({
+  ...caller,
+  serviceAccountId: newId(),
+  name: 'Second person',
+})
+/** Whether a person may decide. */
+const decided = (deciding: Promise<unknown>): Promise<boolean> =>
+  deciding.then(
+    () => true,
+    (error: unknown) => {
+      if (error instanceof Refusal && error.code === 'payout_not_awaiting_approval') return false
+      throw error
+    },
+  )
 
 /** A claim as of a worker that holds the lease. A payout that is not due gets a lease that no worker would have. */
 async function leased({ payment: { partnerId }, id }: Subject): Promise<PayoutClaim> {
@@ -76,6 +106,14 @@ const provocations: Readonly<Record<Trigger, Provocation>> = {
     return service.payouts.recordAcknowledgement(claim, { accepted: true, notBefore })
   },
   cancelled: ({ payment: { partnerId }, id }) => service.payouts.cancelPending(partnerId, id),
+  approved: (subject) => decided(service.payouts.approve(secondPerson(subject), subject.id)),
+  declined: (subject) => decided(service.payouts.reject(secondPerson(subject), subject.id, 'Not ours.')),
+  lapsed: async ({ payment: { partnerId }, id }) => {
+    const { status } = await service.payouts.get(partnerId, id)
+    service.clock.advance(waitingHours * hourMs)
+    await service.payouts.lapseStep()
+    return status === 'PendingApproval'
+  },
   settled: (subject) => service.payouts.settled(reporting(subject)),
   rejected: (subject) => service.payouts.rejected(reporting(subject), failure),
   returned: (subject) => service.payouts.returned(reporting(subject), failure),
@@ -90,9 +128,9 @@ const provoke = async (subject: Subject, trigger: Trigger) => provocations[trigg
 
 /** A payout in a status. A status that no transition leads to is written by the test. */
 async function inStatus(status: string, ofCustomer = true): Promise<Subject> {
-  const subject = await requested(ofCustomer)
-  const { partnerId } = subject.payment
   const path = pathTo(payoutLifecycle, status)
+  const subject = await requested(ofCustomer, path?.[0]?.row.to === 'PendingApproval')
+  const { partnerId } = subject.payment
   for (const { trigger } of path?.slice(1) ?? []) await provoke(subject, trigger)
   if (path === undefined)
     await service.db.run(sql`
@@ -102,16 +140,13 @@ async function inStatus(status: string, ofCustomer = true): Promise<Subject> {
 }
 
 test('acceptance makes exactly what its row says', async () => {
-  for (const ofCustomer of [true, false]) {
-    const { payment } = await requested(ofCustomer)
-    const expected = follow(
-      beforeBeginning(floatMinor),
-      present(payoutLifecycle.transitions['accept'], 'accept'),
-      payment,
-      '',
-    )
-    assert.deepEqual(await observe(service, payment), expected)
-  }
+  for (const ofCustomer of [true, false])
+    for (const name of ['accept', 'hold']) {
+      const { payment } = await requested(ofCustomer, name === 'hold')
+      const row = present(payoutLifecycle.transitions[name], name)
+      const expected = follow(beforeBeginning(floatMinor), row, payment, '')
+      assert.deepEqual(await observe(service, payment), expected)
+    }
 })
 
 for (const status of statuses)
@@ -140,7 +175,8 @@ for (const status of statuses)
         else if (trigger === 'requested')
           assert.equal(((await provoke(subject, trigger)) as { readonly replayed: boolean }).replayed, true)
         // The partner may ask for it at any time. Only what a bank reports can contradict.
-        else if (trigger === 'cancelled') assert.equal(await provoke(subject, trigger), false)
+        else if (['cancelled', 'approved', 'declined', 'lapsed'].includes(trigger))
+          assert.equal(await provoke(subject, trigger), false)
         else {
           const meaning = unmovedBy(payoutLifecycle, status, trigger)
           assert.equal(await provoke(subject, trigger), meaning === 'repeat' ? false : meaning)

@@ -23,7 +23,7 @@ before(async () => {
   const env = { DATABASE_URL: Object.assign(new URL(database.url), { port: String(wire.port) }).href }
   service = await startTestService({ env })
   receiver = await startReceiver()
-  await createWorld(service.client, receiver.url)
+  await createWorld(service.client, receiver.url, service)
   // Before a test disconnects the database: an attempt that cannot be recorded is repeated only after its lease.
   await until('a delivery', async () => (await ask('/metrics')).text.includes('outcome="delivered"'))
 })

@@ -15,6 +15,7 @@ import {
 import { dayMs, hourMs, minuteMs, newId } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import type { BankDeps, BankRules, Transport } from '../../service/src/rails/iso20022/deps.ts'
+import { forecastOf } from '../../service/src/rails/iso20022/forecast.ts'
 import { createIncoming } from '../../service/src/rails/iso20022/incoming.ts'
 import { createNotificationsOf } from '../../service/src/rails/iso20022/notifications.ts'
 import { createSubmit } from '../../service/src/rails/iso20022/submit.ts'
@@ -100,6 +101,7 @@ export function createIncomingBank(
   const connector: Connector = {
     id: rules.id,
     limits,
+    forecast: (payment, at) => forecastOf(payment, at, rules),
     instruct: createSubmit(deps),
     find: (keys) => Promise.resolve(keys.map(() => undefined)),
     ...createNotificationsOf(deps),

@@ -44,6 +44,8 @@ const valid: Readonly<Record<OperationId, (world: World) => ValidRequest>> = {
   revokeInvitation: (world) => at(`/v1/users/invitations/${world.invitation}`),
   createFiatPayout: (world) =>
     at('/v1/payouts/fiat', payoutText(world.beneficiary, '10.00', { reference: randomUUID() })),
+  previewFiatPayout: (world) =>
+    at('/v1/payouts/fiat/preview', payoutText(world.beneficiary, '10.00', { reference: randomUUID() })),
   createTokenPayout: (world) =>
     at(
       '/v1/payouts/token',
@@ -82,6 +84,8 @@ const valid: Readonly<Record<OperationId, (world: World) => ValidRequest>> = {
       reference: randomUUID(),
     }),
   cancelPayout: (world) => at(`/v1/payouts/${world.cancelled}/cancel`),
+  approvePayout: (world) => at(`/v1/payouts/${world.held}/approve`),
+  rejectPayout: (world) => at(`/v1/payouts/${world.heldToReject}/reject`, { reason: 'The invoice was paid before.' }),
   getFxRates: () => at('/v1/fx/rates'),
   createFxQuote: (world) =>
     at(

@@ -114,6 +114,9 @@ export type World = {
   readonly foreignBeneficiary: string
   readonly wallet: string
   readonly tokenBeneficiary: string
+  /** Payouts of another service account that wait for an approval. */
+  readonly held: string
+  readonly heldToReject: string
 }
 
 /** A report that is ready, and a schedule. */
@@ -130,7 +133,7 @@ async function createReports(client: Client): Promise<Pick<World, 'report' | 'sc
 }
 
 /** Creates one resource of each kind and waits until all are final. `hookUrl` receives the deliveries. */
-export async function createWorld(client: Client, hookUrl: string): Promise<World> {
+export async function createWorld(client: Client, hookUrl: string, service: Operated): Promise<World> {
   const customer = await createCustomer(client)
   const guid = textAt(customer, 'guid')
   const iban = textAt(success(await client.post(`/v1/customers/${guid}/account`)), 'iban')
@@ -141,7 +144,7 @@ export async function createWorld(client: Client, hookUrl: string): Promise<Worl
   )
   const payouts = await listAll(client, '/v1/payouts')
   const payout = payouts.find((item) => item.reference === reference)
-  const cancelled = await cancelOne(client, beneficiary)
+  const waiting = await createWaiting(client, service, beneficiary)
   const invited = await client.post('/v1/users/invitations', { invitations: [invitee()] })
   const events = ['transaction.status.changed']
   const subscription = success(await client.post('/v1/webhooks', { url: hookUrl, events }))
@@ -177,12 +180,12 @@ export async function createWorld(client: Client, hookUrl: string): Promise<Worl
   const foreignBeneficiary = textAt(await createBeneficiary(client, { customerId: guid, currency: 'USD' }), 'id')
   return {
     ...reports,
+    ...waiting,
     customer: guid,
     serviceId: textAt(customer, 'serviceId'),
     beneficiary,
     payout: textAt(payout ?? {}, 'id'),
     bulk: await createBulk(client, beneficiary),
-    cancelled,
     reference,
     invitation: textAt(listAt(success(invited), 'invitations')[0] ?? {}, 'inviteId'),
     subscription: textAt(subscription, 'id'),
@@ -199,6 +202,40 @@ export async function createWorld(client: Client, hookUrl: string): Promise<Worl
   }
 }
 
+/** What the operator of the service does for a partner. */
+type Operated = {
+  readonly credentials: { readonly partnerId: string }
+  readonly operator: (...words: readonly string[]) => Promise<JsonObject>
+  readonly clientOf: (credentials: JsonObject) => Client
+}
+
+/** Payouts above an amount from which on a second person approves: two of another account, and one that its creator cancels. */
+async function createWaiting(
+  client: Client,
+  { credentials: { partnerId }, operator, clientOf }: Operated,
+  beneficiary: string,
+): Promise<Pick<World, 'held' | 'heldToReject' | 'cancelled'>> {
+  await operator('approval', 'set', '--partner', partnerId, '--currency', 'EUR', '--above', '100000.00')
+  const permissions = ['--permissions', 'payouts:read,payouts:write']
+  const other = clientOf(
+    await operator('service-account', 'create', '--partner', partnerId, '--name', 'Payroll', ...permissions),
+  )
+  const hold = async (by: Client) => {
+    const body = payoutText(beneficiary, '100000.01')
+    return idOfPayout(by, textAt(success(await by.post('/v1/payouts/fiat', body)), 'reference'))
+  }
+  // It waits, so that no worker begins it before it is cancelled.
+  const cancelled = await hold(client)
+  success(await client.post(`/v1/payouts/${cancelled}/cancel`))
+  return { held: await hold(other), heldToReject: await hold(other), cancelled }
+}
+
+/** The id of the payout with a reference. */
+export async function idOfPayout(client: Client, reference: string): Promise<string> {
+  const [payout] = listAt(success(await client.get(`/v1/payouts?reference=${encodeURIComponent(reference)}`)))
+  return textAt(payout ?? {}, 'id')
+}
+
 /** A bulk of one payout, which has ended. */
 async function createBulk(client: Client, beneficiary: string): Promise<string> {
   const body = `{"mode":"AllOrNothing","idempotencyKey":"${randomUUID()}","payouts":[${payoutText(beneficiary, '1.00')}]}`
@@ -210,21 +247,6 @@ async function createBulk(client: Client, beneficiary: string): Promise<string> 
   await finalTransaction(client, textAt(item ?? {}, 'reference'))
   return bulk
 }
-
-/** A payout that is cancelled before a worker begins it, which takes a tenth of a second: several at once, so that one is. */
-async function cancelOne(client: Client, beneficiary: string): Promise<string> {
-  const attempt = async () => {
-    const { reference } = success(await client.post('/v1/payouts/fiat', payoutText(beneficiary, '1.00')))
-    const [payout] = listAt(success(await client.get(`/v1/payouts?reference=${String(reference)}`)))
-    const id = textAt(payout ?? {}, 'id')
-    return (await client.post(`/v1/payouts/${id}/cancel`)).status === 200 && id
-  }
-  return until('a payout is cancelled before it is begun', async () => {
-    const ids = await Promise.all(Array.from({ length: payoutsAtOnce }, attempt))
-    return ids.find((id) => id !== false)
-  })
-}
-const payoutsAtOnce = 6
 
 export function invitee(): JsonObject {
   return { email: uniqueEmail(), fullName: 'Joan Clarke', role: 'Operator' }

@@ -7,7 +7,10 @@ export const sentenceWordsMax = 25
 
 /** A new operation that needs another verb adds the verb here. */
 const summaryVerbs: readonly string[] = [
+  'Approve',
   'Cancel',
+  'Preview',
+  'Reject',
   'Create',
   'Delete',
   'Invite',

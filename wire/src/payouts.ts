@@ -1,6 +1,8 @@
 /** Fiat payouts. Create is documented; get and list are extensions. */
+import { paymentMethods } from './events.ts'
 import {
   Amount,
+  CalendarDate,
   Currency,
   CustomerRef,
   Iban,
@@ -16,6 +18,7 @@ import {
   oneOf,
   optional,
   page,
+  singleLine,
   pageQuery,
 } from './shapes.ts'
 
@@ -77,6 +80,64 @@ export const FxPayoutCreate = closed({
   beneficiaryId: described(Uuid, 'The beneficiary that receives the payout, in the bought currency of the quote.'),
   idempotencyKey: quotedKey,
   reference: remittance,
+})
+
+/** The fields of a payout to try: those of create, the key optional. */
+export const FiatPayoutPreviewCreate = closed({
+  ...FiatPayoutCreate.properties,
+  idempotencyKey: described(
+    optional(IdempotencyKey),
+    'The key that the payout would have. With it the preview says whether the key is free.',
+  ),
+})
+
+export const ruleVerdicts = ['passed', 'failed', 'notApplicable'] as const
+const RuleVerdict = closed({
+  rule: described(
+    Type.String(),
+    'Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`.',
+    { examples: ['funds'] },
+  ),
+  verdict: described(
+    oneOf(ruleVerdicts),
+    '`passed`, `failed`, or `notApplicable`: the request has nothing that the rule is about, or an earlier rule has failed.',
+  ),
+  code: described(
+    optional(Type.String()),
+    'The problem code of the refusal. Of the rule `reach` the `errorKey` of the failed payout. Only if the rule failed.',
+  ),
+  detail: described(optional(Type.String()), 'What is wrong, for people. The text may change.'),
+})
+/** What would become of a payout, rule by rule. */
+export const FiatPayoutPreview = closed({
+  accepted: described(
+    Type.Boolean(),
+    'True if the request would be accepted now. A payout that fails only the rule `reach` is accepted, and fails at the bank.',
+  ),
+  status: described(
+    optional(PayoutStatus),
+    'The status that the payout would begin with: `Pending`, or `PendingApproval` if a second person has to approve it. Absent if a rule about the request failed.',
+  ),
+  amount: described(Amount, 'Amount in major units of `currency`.'),
+  currency: described(Currency, 'Currency of the payout, ISO 4217 alpha-3.'),
+  fee: described(Amount, 'What the payout costs besides its amount, in major units of `currency`.'),
+  total: described(Amount, 'What would be reserved from the balance: amount and fee.'),
+  rail: described(
+    optional(Type.String()),
+    'Payment rail: `Sepa` or `Swift`. Absent if a rule about the request failed.',
+  ),
+  method: described(
+    optional(oneOf(paymentMethods)),
+    'How the payment would go. Absent if it would not, or if that is not known.',
+  ),
+  cutOffAt: described(
+    optional(Timestamp),
+    'A payout that the bank has before this time is executed on `valueDate`. Absent if there is no cut-off.',
+  ),
+  submitsAt: described(optional(Timestamp), 'When the bank would get the payment.'),
+  valueDate: described(optional(CalendarDate), 'Day on which the bank executes the payment.'),
+  arrivesOn: described(optional(CalendarDate), 'Last day on which the money arrives. Absent if that is not known.'),
+  rules: described(Type.Array(RuleVerdict), 'Every rule with its verdict, in the order in which a request is judged.'),
 })
 
 /** The transfer of a token to the wallet of a beneficiary. */
@@ -148,6 +209,14 @@ export const PayoutRecord = closed({
   ...documented,
   beneficiaryAccount: described(Type.String(), 'IBAN or address of the wallet that receives the money.'),
   ...sold,
+  fee: described(
+    optional(Amount),
+    'What the payout costs, in major units of `currency`: reserved and settled with it. Absent if it costs nothing, or has the fee of its quote.',
+  ),
+  approvalExpiresAt: described(
+    optional(Timestamp),
+    'Until when a second person may approve the payout, which is cancelled otherwise. Absent if it needed no approval.',
+  ),
   transactionHash: described(
     optional(Type.String()),
     'Hash of the blockchain transaction. Only for tokens that were sent.',
@@ -163,6 +232,12 @@ export const PayoutRecord = closed({
   errorKey: described(optional(Type.String()), 'Reason of the failure. Absent if the payout has not failed.'),
   createdAt: described(Timestamp, 'Time of acceptance.'),
   updatedAt: described(Timestamp, 'Time of the last change of status.'),
+})
+/** Why a payout is rejected that waits for an approval. */
+export const PayoutReject = closed({
+  reason: described(singleLine(140), 'Why you reject the payout, for your own records. 1 to 140 characters.', {
+    examples: ['The invoice was paid before.'],
+  }),
 })
 export const PayoutPage = page(PayoutRecord)
 export const PayoutQuery = closed({

@@ -80,6 +80,11 @@ export const problems = {
     title: 'Permission denied',
     detail: 'The service account lacks the permission of this operation. Grant it or use another service account.',
   },
+  approver_is_creator: {
+    status: 403,
+    title: 'Approver created the payout',
+    detail: 'A payout is approved or rejected by another service account than the one that created it.',
+  },
   impersonation_write_blocked: {
     status: 403,
     title: 'Write blocked in an impersonated session',
@@ -133,6 +138,11 @@ export const problems = {
     title: 'Report not ready',
     detail: 'The report has no content yet. Retry after the time in `Retry-After`, until its status is `Ready`.',
   },
+  payout_not_awaiting_approval: {
+    status: 409,
+    title: 'Payout does not wait for an approval',
+    detail: 'The payout was decided, cancelled or has expired, or needed no approval. Read its status.',
+  },
   payout_not_cancellable: {
     status: 409,
     title: 'Payout cannot be cancelled',
@@ -171,6 +181,12 @@ export const problems = {
     status: 422,
     title: 'Insufficient funds',
     detail: 'The available balance is lower than the amount. Fund the balance or send a smaller amount.',
+  },
+  limit_exceeded: {
+    status: 422,
+    title: 'Limit exceeded',
+    detail:
+      'The payout is beyond a limit that the operator has set. Send a smaller amount, or wait until the limit resets.',
   },
   currency_not_supported: {
     status: 422,

@@ -319,6 +319,57 @@ export type FiatPayoutCreate = {
   readonly reference?: string | undefined
 }
 
+export type FiatPayoutPreview = {
+  /** True if the request would be accepted now. A payout that fails only the rule `reach` is accepted, and fails at the bank. */
+  readonly accepted: boolean
+  /** The status that the payout would begin with: `Pending`, or `PendingApproval` if a second person has to approve it. Absent if a rule about the request failed. */
+  readonly status?: PayoutStatus
+  /** Amount in major units of `currency`. */
+  readonly amount: Amount
+  /** Currency of the payout, ISO 4217 alpha-3. */
+  readonly currency: string
+  /** What the payout costs besides its amount, in major units of `currency`. */
+  readonly fee: Amount
+  /** What would be reserved from the balance: amount and fee. */
+  readonly total: Amount
+  /** Payment rail: `Sepa` or `Swift`. Absent if a rule about the request failed. */
+  readonly rail?: string
+  /** How the payment would go. Absent if it would not, or if that is not known. */
+  readonly method?: 'SepaCreditTransfer' | 'SepaInstant' | 'Swift' | 'Wallet' | 'Internal'
+  /** A payout that the bank has before this time is executed on `valueDate`. Absent if there is no cut-off. */
+  readonly cutOffAt?: string
+  /** When the bank would get the payment. */
+  readonly submitsAt?: string
+  /** Day on which the bank executes the payment. */
+  readonly valueDate?: string
+  /** Last day on which the money arrives. Absent if that is not known. */
+  readonly arrivesOn?: string
+  /** Every rule with its verdict, in the order in which a request is judged. */
+  readonly rules: readonly ({
+    /** Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`. */
+    readonly rule: string
+    /** `passed`, `failed`, or `notApplicable`: the request has nothing that the rule is about, or an earlier rule has failed. */
+    readonly verdict: 'passed' | 'failed' | 'notApplicable'
+    /** The problem code of the refusal. Of the rule `reach` the `errorKey` of the failed payout. Only if the rule failed. */
+    readonly code?: string
+    /** What is wrong, for people. The text may change. */
+    readonly detail?: string
+  })[]
+}
+
+export type FiatPayoutPreviewCreate = {
+  /** Amount in major units of `currency`: 0.01 to 10,000,000.00, at most 2 decimal digits. Reserved at once. */
+  readonly amount: AmountInput
+  /** The beneficiary that receives the payout. */
+  readonly beneficiaryId: string
+  /** Fiat currency, ISO 4217 alpha-3. Must equal the currency of the beneficiary. */
+  readonly currency: string
+  /** The key that the payout would have. With it the preview says whether the key is free. */
+  readonly idempotencyKey?: string | undefined
+  /** Text that the beneficiary reads on the statement, 1 to 140 characters. Also the transaction reference, if you have not used it before. */
+  readonly reference?: string | undefined
+}
+
 export type FxPayout = {
   /** Amount in major units of `currency`. */
   readonly amount: Amount
@@ -603,6 +654,10 @@ export type PayoutRecord = {
   readonly sellCurrency?: string
   /** The quote that the payout has accepted. Only with exchange. */
   readonly quoteId?: string
+  /** What the payout costs, in major units of `currency`: reserved and settled with it. Absent if it costs nothing, or has the fee of its quote. */
+  readonly fee?: Amount
+  /** Until when a second person may approve the payout, which is cancelled otherwise. Absent if it needed no approval. */
+  readonly approvalExpiresAt?: string
   /** Hash of the blockchain transaction. Only for tokens that were sent. */
   readonly transactionHash?: string
   /** The beneficiary. Absent for a simulated withdrawal. */
@@ -621,6 +676,11 @@ export type PayoutRecord = {
   readonly updatedAt: string
 }
 
+export type PayoutReject = {
+  /** Why you reject the payout, for your own records. 1 to 140 characters. */
+  readonly reason: string
+}
+
 export type PayoutStatus = 'Pending' | 'PendingApproval' | 'Processing' | 'Sent' | 'Completed' | 'Failed' | 'Returned' | 'Cancelled'
 
 export type Problem = {
@@ -635,7 +695,7 @@ export type Problem = {
   /** Path of the request. */
   readonly instance: string
   /** Identifies the kind of problem. Branch on this field. */
-  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'invitation_not_pending' | 'checkout_session_not_open' | 'recovery_in_progress' | 'report_not_ready' | 'payout_not_cancellable' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'idempotency_key_reused' | 'insufficient_funds' | 'currency_not_supported' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'wallet_address_not_payable' | 'recipient_blocked' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'report_format_not_supported' | 'report_schedule_limit_reached' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'report_limit_reached' | 'headers_too_large' | 'internal_error' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
+  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'approver_is_creator' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'invitation_not_pending' | 'checkout_session_not_open' | 'recovery_in_progress' | 'report_not_ready' | 'payout_not_awaiting_approval' | 'payout_not_cancellable' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'idempotency_key_reused' | 'insufficient_funds' | 'limit_exceeded' | 'currency_not_supported' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'wallet_address_not_payable' | 'recipient_blocked' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'report_format_not_supported' | 'report_schedule_limit_reached' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'report_limit_reached' | 'headers_too_large' | 'internal_error' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
   /** Identifies the request in the logs of the service. Equal to `X-Request-Id`. */
   readonly requestId: string
   /** The refused fields, at most 50. Absent if no field is to blame. */
@@ -2227,11 +2287,14 @@ export type OperationResults = {
     readonly createdAt: string
   }
   readonly createFiatPayout: FiatPayout
+  readonly previewFiatPayout: FiatPayoutPreview
   readonly createTokenPayout: TokenPayout
   readonly listPayouts: PayoutPage
   readonly getPayout: PayoutRecord
   readonly createFxPayout: FxPayout
   readonly cancelPayout: PayoutRecord
+  readonly approvePayout: PayoutRecord
+  readonly rejectPayout: PayoutRecord
   readonly createBulkPayout: {
     /** Identifies the bulk. */
     readonly id: string
@@ -3442,18 +3505,31 @@ export type Namespaces = {
     /**
      * Create a fiat payout.
      *
-     * Accepts a payout and reserves its amount from the available balance. The bank transfer runs asynchronously:
-     * follow it by webhooks or at the `Location` of the response. Idempotent by `idempotencyKey`: the same request
-     * with the same key returns the first result with `Idempotent-Replayed: true`; a different request is refused
-     * with 422 `idempotency_key_reused`. Keys do not expire. A refused request does not use up its key. `reference`
-     * becomes the transaction reference if the partner has not used it before. Otherwise the service assigns a
-     * reference and keeps yours in `userReference`.
+     * Accepts a payout and reserves its amount from the available balance. A payout that needs the approval of a
+     * second person is answered with the status `PendingApproval`. The bank transfer runs asynchronously: follow it
+     * by webhooks or at the `Location` of the response. Idempotent by `idempotencyKey`: the same request with the
+     * same key returns the first result with `Idempotent-Replayed: true`; a different request is refused with 422
+     * `idempotency_key_reused`. Keys do not expire. A refused request does not use up its key. `reference` becomes
+     * the transaction reference if the partner has not used it before. Otherwise the service assigns a reference and
+     * keeps yours in `userReference`.
      *
      * `POST /v1/payouts/fiat`, permission `payouts:write`.
-     * Problem codes: not_found, insufficient_funds, currency_not_supported, beneficiary_currency_mismatch,
-     * beneficiary_not_payable, request_in_progress, idempotency_key_reused.
+     * Problem codes: not_found, insufficient_funds, limit_exceeded, currency_not_supported,
+     * beneficiary_currency_mismatch, beneficiary_not_payable, request_in_progress, idempotency_key_reused.
      */
     readonly create: ((body: FiatPayoutCreate, options?: CallOptions) => Promise<FiatPayout>) & ((body: Omit<FiatPayoutCreate, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<FiatPayout>)
+    /**
+     * Preview a fiat payout.
+     *
+     * Judges a payout by the rules by which it would be accepted now. It answers every rule with its verdict, the
+     * fee, the rail, the cut-off and the expected arrival. It reserves nothing and uses up no key. A rule that would
+     * refuse the payout is no refusal here: the answer is 200. It promises nothing: balances and limits may change
+     * before you create the payout.
+     *
+     * `POST /v1/payouts/fiat/preview`, permission `payouts:read`.
+     * Problem codes: currency_not_supported.
+     */
+    readonly preview: (body: FiatPayoutPreviewCreate, options?: CallOptions) => Promise<FiatPayoutPreview>
     /**
      * Create a token payout.
      *
@@ -3462,8 +3538,8 @@ export type Namespaces = {
      * then has `transactionHash`. Idempotent by `idempotencyKey`, as a fiat payout is.
      *
      * `POST /v1/payouts/token`, permission `payouts:write`.
-     * Problem codes: not_found, insufficient_funds, currency_not_supported, beneficiary_currency_mismatch,
-     * beneficiary_not_payable, request_in_progress, idempotency_key_reused.
+     * Problem codes: not_found, insufficient_funds, limit_exceeded, currency_not_supported,
+     * beneficiary_currency_mismatch, beneficiary_not_payable, request_in_progress, idempotency_key_reused.
      */
     readonly createToken: ((body: TokenPayoutCreate, options?: CallOptions) => Promise<TokenPayout>) & ((body: Omit<TokenPayoutCreate, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<TokenPayout>)
     /**
@@ -3495,21 +3571,45 @@ export type Namespaces = {
      * `idempotencyKey`, as a fiat payout is. A refused request uses up neither its key nor its quote.
      *
      * `POST /v1/payouts/fx`, permission `payouts:write`.
-     * Problem codes: not_found, fx_quote_expired, fx_quote_accepted, insufficient_funds, currency_not_supported,
-     * beneficiary_currency_mismatch, beneficiary_not_payable, request_in_progress, idempotency_key_reused.
+     * Problem codes: not_found, fx_quote_expired, fx_quote_accepted, insufficient_funds, limit_exceeded,
+     * currency_not_supported, beneficiary_currency_mismatch, beneficiary_not_payable, request_in_progress,
+     * idempotency_key_reused.
      */
     readonly createFx: ((body: FxPayoutCreate, options?: CallOptions) => Promise<FxPayout>) & ((body: Omit<FxPayoutCreate, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<FxPayout>)
     /**
      * Cancel a pending payout.
      *
-     * Cancels a payout that is `Pending`, and makes its amount available again. The transaction becomes `Cancelled`.
-     * A payout is `Pending` until a worker begins to send it, which usually takes less than a second. Afterwards the
-     * request is refused with 409 `payout_not_cancellable`. A payout that is `Cancelled` is returned unchanged.
+     * Cancels a payout that is `Pending` or `PendingApproval`, and makes its amount available again. The transaction
+     * becomes `Cancelled`. A payout is `Pending` until a worker begins to send it, which usually takes less than a
+     * second. Afterwards the request is refused with 409 `payout_not_cancellable`. A payout that is `Cancelled` is
+     * returned unchanged.
      *
      * `POST /v1/payouts/{id}/cancel`, permission `payouts:write`.
      * Problem codes: not_found, payout_not_cancellable.
      */
     readonly cancel: (id: string, options?: CallOptions) => Promise<PayoutRecord>
+    /**
+     * Approve a payout.
+     *
+     * Approves a payout that is `PendingApproval`, so that it is sent. Another service account than the one that
+     * created the payout approves it, before `approvalExpiresAt`. Repeated by the same service account, it returns
+     * the payout.
+     *
+     * `POST /v1/payouts/{id}/approve`, permission `payouts:write`.
+     * Problem codes: not_found, approver_is_creator, payout_not_awaiting_approval.
+     */
+    readonly approve: (id: string, options?: CallOptions) => Promise<PayoutRecord>
+    /**
+     * Reject a payout.
+     *
+     * Rejects a payout that is `PendingApproval`: it becomes `Cancelled`, and its money is available again. Another
+     * service account than the one that created the payout rejects it. The creator cancels it instead. Repeated by
+     * the same service account, it returns the payout.
+     *
+     * `POST /v1/payouts/{id}/reject`, permission `payouts:write`.
+     * Problem codes: not_found, approver_is_creator, payout_not_awaiting_approval.
+     */
+    readonly reject: (id: string, body: PayoutReject, options?: CallOptions) => Promise<PayoutRecord>
     /**
      * Create many fiat payouts.
      *
@@ -4195,7 +4295,7 @@ export type Namespaces = {
      * request creates a second withdrawal.
      *
      * `POST /v1/simulations/withdrawals`, permission `simulations:write`, sandbox only.
-     * Problem codes: not_found, currency_not_supported, insufficient_funds, request_in_progress,
+     * Problem codes: not_found, currency_not_supported, insufficient_funds, limit_exceeded, request_in_progress,
      * idempotency_key_reused.
      */
     readonly createWithdrawal: (body: SimulatedWithdrawalCreate, options?: CallOptions) => Promise<Simulated>

@@ -11,7 +11,7 @@ const sensitiveReads: ReadonlySet<OperationId> = new Set([
   'getCustomer',
   'listCustomers',
   'getCustomerVerification',
-  'getCustomerHistory',
+  'listCustomerChanges',
   'getReportContent',
   'exportTransactions',
 ])

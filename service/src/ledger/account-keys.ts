@@ -1,14 +1,24 @@
 /** The accounts that transfers name, as keys of maps. Pure. */
-import { type Minor, partnerKey } from '../kernel/index.ts'
+import { type Currency, type Minor, partnerKey } from '../kernel/index.ts'
 import type { AccountKey } from './account-kinds.ts'
 import type { Transfer } from './rules.ts'
 
 export type Movement = Pick<Transfer, 'partnerId' | 'currency' | 'debit' | 'credit'>
 
 /** By account: its id, which never changes, and its available balance at the time of the read. */
-export type AccountSnapshots = ReadonlyMap<string, { readonly id: string; readonly available: Minor }>
+export type AccountSnapshots = ReadonlyMap<string, AccountSnapshot>
+type AccountSnapshot = {
+  readonly id: string
+  readonly available: Minor
+  /** The operator has set rules for what leaves the account. The module that moves the money knows them. */
+  readonly controlled?: boolean
+}
 
 export const mapKey = ({ partnerId, currency, name }: AccountKey): string => partnerKey(partnerId, currency, name)
+
+/** Whether rules of the operator hold for what leaves the partner's balance, at the time of the read. */
+export const isControlled = (accounts: AccountSnapshots, partnerId: string, currency: Currency): boolean =>
+  accounts.get(mapKey({ partnerId, currency, name: 'balance' }))?.controlled === true
 
 export const debitAccount = ({ partnerId, currency, debit }: Omit<Movement, 'credit'>): AccountKey => ({
   partnerId,

@@ -9,7 +9,12 @@ import * as store from './store.ts'
 export async function readAccounts(tx: Tx, keys: readonly AccountKey[]): Promise<AccountSnapshots> {
   if (keys.length === 0) return new Map()
   const rows = await store.accountsByKey(tx, keys)
-  return new Map(rows.map((row) => [mapKey(row), { id: row.id, available: row.posted - row.reserved }]))
+  return new Map(
+    rows.map((row) => {
+      const { id, posted, reserved, controlled } = row
+      return [mapKey(row), { id, available: posted - reserved, controlled: controlled === true }]
+    }),
+  )
 }
 
 /**

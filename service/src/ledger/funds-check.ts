@@ -79,6 +79,10 @@ function totalsOf(requests: readonly EntryRequest[]): Totals {
   return totals
 }
 
+/** Whether the balances that were read cover an entry: what the check of a batch asks first. */
+export const coveredBy = (accounts: AccountSnapshots, request: EntryRequest): boolean =>
+  covers(accounts, totalsOf([request]), [])
+
 /** The batches whose reserves may be missing in the balances: under way at the mark, or checked since, ended or not. */
 function missingIn({ underWay, lastChecked }: ReadMark): readonly CheckedBatch[] {
   const missing = [...underWay]

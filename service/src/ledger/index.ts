@@ -6,12 +6,12 @@
  * constraint: the posted balance of a partner never falls below the reserved balance; a reserve is posted or released once.
  * Transfers never change.
  */
-export type { AccountSnapshots } from './account-keys.ts'
+export { type AccountSnapshots, isControlled } from './account-keys.ts'
 export { accountKinds, type AccountName, isAccountName, kindOf } from './account-kinds.ts'
 export { createCheckpoints } from './checkpoints.ts'
 export type { EntryEnd } from './entries.ts'
 export type { StatementLine, StatementPage, StatementRequest } from './history.ts'
-export { type BalancesRead, createFundsCheck, type FundsCheck } from './funds-check.ts'
+export { type BalancesRead, coveredBy, createFundsCheck, type FundsCheck } from './funds-check.ts'
 export type { AccountSums, LineFilter, Period, PeriodLine, Sums } from './period.ts'
 export type { Balance, Ledger } from './service.ts'
 export { createLedger } from './service.ts'

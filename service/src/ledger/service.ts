@@ -1,5 +1,5 @@
 /** The verbs of the ledger. Each joins the caller's transaction: money moves together with the state that it follows. */
-import type { Clock, Currency, Minor } from '../kernel/index.ts'
+import { type Clock, type Currency, type Minor, newId } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { createEntries, type Entries } from './entries.ts'
 import { type History, history } from './history.ts'
@@ -18,6 +18,10 @@ export type Ledger = Entries &
   History &
   PeriodReader & {
     readonly balances: (tx: Tx, partnerId: string) => Promise<readonly Balance[]>
+    /**
+     * Marks a balance as controlled or not, and creates it if it is missing. Until the transaction ends, no other one marks it.
+     */
+    readonly setControlled: (tx: Tx, partnerId: string, currency: Currency, controlled: boolean) => Promise<void>
     /** What the accounts `fx` of all partners hold together: above zero what the operator has bought, below what it owes. */
     readonly positions: (tx: Tx) => Promise<readonly store.PositionRow[]>
     /** What the settlement accounts of connectors and `suspense` of all partners stand at together. */
@@ -29,6 +33,11 @@ export function createLedger({ clock }: { readonly clock: Clock }): Ledger {
     ...createEntries(clock),
     ...history,
     ...periodReader,
+    setControlled: async (tx, partnerId, currency, controlled) => {
+      const account = { partnerId, name: 'balance', currency } as const
+      await store.ensureAccount(tx, partnerId, { ...account, id: newId() }, clock.now())
+      await store.setControlled(tx, account, controlled)
+    },
     positions: store.positions,
     connectorTotals: store.connectorTotals,
     balances: async (tx, partnerId) =>

@@ -37,6 +37,17 @@ export async function ensureAccount(
     on conflict (partner_id, name, currency) do nothing`)
 }
 
+/** Locks the row until the end of the transaction. */
+export async function setControlled(
+  tx: Tx,
+  { partnerId, name, currency }: AccountKey,
+  controlled: boolean,
+): Promise<void> {
+  await tx.run(sql`/* ledger.setControlled */
+    update ledger.accounts set controlled = ${controlled}
+    where partner_id = ${partnerId} and name = ${name} and currency = ${currency}`)
+}
+
 export type TransferKey = { readonly partnerId: string; readonly id: string }
 
 export function transfersById(
@@ -95,9 +106,9 @@ export function lockAccountsByKey(
 export function accountsByKey(
   tx: Tx,
   keys: readonly AccountKey[],
-): Promise<readonly (AccountRow & { readonly partnerId: string })[]> {
+): Promise<readonly (AccountRow & { readonly partnerId: string; readonly controlled: boolean | null })[]> {
   return tx.rows(sql`/* ledger.accountsByKey */
-    select partner_id, id, name, currency, posted, reserved from ledger.accounts
+    select partner_id, id, name, currency, posted, reserved, controlled from ledger.accounts
     where ${ofPartners(keys.map((key) => key.partnerId))}
       and name = any(${namesOf(keys)}::text[]) and currency = any(${currenciesOf(keys)}::text[])`)
 }

@@ -4,13 +4,16 @@
  */
 import { type Config, ConfigError } from '../config.ts'
 import { auditCommands } from './audit.ts'
+import { approvalCommands } from './approvals.ts'
 import { backupCommands, commandsWithoutDatabase } from './backups.ts'
 import { bankCommands } from './banks.ts'
 import { caseCommands } from './cases.ts'
 import type { Context, Write } from './context.ts'
+import { feeCommands } from './fees.ts'
 import { fxCommands } from './fx.ts'
 import { keyCommands } from './keys.ts'
 import { ledgerCommands } from './ledger.ts'
+import { limitCommands } from './limits.ts'
 import { type Options, parseCommand } from './options.ts'
 import { moveCommands } from './moves.ts'
 import { partnerCommands } from './partners.ts'
@@ -51,6 +54,17 @@ const operatorUsage = `operator commands:
   operator bank recall --partner ID --payout ID --reason DUPL|TECH|FRAD|CUST|AC03|AM09 --staff NAME
   operator ledger balances --partner ID [--at TIME]
   operator ledger statement --partner ID --currency EUR [--account balance] [--from TIME] [--to TIME] [--format table|csv]
+  operator limit set --partner ID --scope partner|customer|beneficiary --period payment|day|month --currency EUR --amount 1000.00
+    [--customer ID | --beneficiary ID]
+  operator limit list --partner ID
+  operator limit remove --partner ID --id ID
+  operator fee set --partner ID --currency EUR [--rail any|Sepa|Swift|Wallet] [--fixed 0.20] [--basis-points 25]
+    [--min 0.50] [--max 20.00] [--from TIME]
+  operator fee list --partner ID
+  operator fee remove --partner ID --id ID
+  operator approval set --partner ID --currency EUR [--above 10000.00] [--beneficiary-hours 24] [--expires-hours 72]
+  operator approval list --partner ID
+  operator approval remove --partner ID --id ID
   operator fx position
   operator wallet-key create
   operator travel-rule show --hash HASH
@@ -71,6 +85,9 @@ const commands: ReadonlyMap<string, Command> = new Map(
     ...serviceAccountCommands,
     ...ledgerCommands,
     ...fxCommands,
+    ...limitCommands,
+    ...feeCommands,
+    ...approvalCommands,
     ...keyCommands,
     ...walletCommands,
     ...caseCommands,

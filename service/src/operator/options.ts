@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { type Permission, permissions } from '@partner-payments/wire'
 import { ConfigError } from '../config.ts'
+import { type Currency, currencies, isCurrency, type Minor } from '../kernel/index.ts'
 
 const names = [
   'name',
@@ -33,6 +34,18 @@ const names = [
   'payout',
   'connector',
   'reason',
+  'scope',
+  'period',
+  'amount',
+  'beneficiary',
+  'rail',
+  'fixed',
+  'basis-points',
+  'min',
+  'max',
+  'above',
+  'beneficiary-hours',
+  'expires-hours',
   'outcome',
 ] as const
 const flags = ['remove', 'copy'] as const
@@ -94,6 +107,25 @@ export function readMoment(options: Options, name: Name): Date | undefined {
   const text = options[name]
   if (text === undefined || !/^\d{4}-\d\d-\d\d$/.test(text)) return readTime(options, name)
   return readTime({ [name]: `${text}T23:59:59.999Z` }, name)
+}
+
+export function readCurrencyOption(options: Options): Currency {
+  const code = required(options, 'currency')
+  if (!isCurrency(code)) throw new ConfigError(`operator: --currency is one of ${Object.keys(currencies).join(', ')}`)
+  return code
+}
+
+/** Beyond every sum that a currency has. */
+const wholeDigitsMax = 12
+
+/** An amount in major units, exactly: zero or more, in minor units of the currency. */
+export function readMoney(options: Options, name: Name, currency: Currency): Minor {
+  const { digits } = currencies[currency]
+  const match = /^(\d+)(?:\.(\d+))?$/.exec(required(options, name))
+  const [, whole = '', fraction = ''] = match ?? []
+  if (match === null || whole.length > wholeDigitsMax || fraction.length > digits)
+    throw new ConfigError(`operator: --${name} is an amount such as 1000.00, with at most ${digits} decimal digits`)
+  return BigInt(`${whole}${fraction.padEnd(digits, '0')}`)
 }
 
 /** One of the values of an option. Without the option: the first. */

@@ -16,6 +16,8 @@ export {
   type Credit,
   type Debit,
   type DebitReason,
+  type Forecast,
+  type ForecastPayment,
   type IncomingDebtor,
   type Instruction,
   type InstructionKey,

@@ -1,5 +1,5 @@
 /** The port of a bank or chain connector, in ISO 20022 terms: instruction (pain.001), acknowledgement (pain.002), notification (camt.054). */
-import type { ErrorKey } from '@partner-payments/wire'
+import type { ErrorKey, PaymentMethod } from '@partner-payments/wire'
 import type { Currency, Minor } from '../kernel/index.ts'
 
 export type Instruction = {
@@ -37,6 +37,23 @@ export type Acknowledgement =
 
 /** `unknown`: the bank may have the instruction or not. It is asked (`find`) before the instruction is sent again. */
 export type InstructionOutcome = Acknowledgement | 'unknown'
+
+export type ForecastPayment = Pick<Instruction, 'amount' | 'currency' | 'creditorAccount' | 'creditorBic'>
+
+/**
+ * How a payment would go. `cutOffAt`: until then it is executed on `valueDate`; null: there is none. `submitsAt`: when the bank may have it.
+ * `valueDate`, `arrivesOn`: YYYY-MM-DD, the day on which the bank executes it, and the last one on which the money arrives; null: not known.
+ */
+export type Forecast =
+  | {
+      readonly possible: true
+      readonly method: PaymentMethod
+      readonly cutOffAt: Date | null
+      readonly submitsAt: Date
+      readonly valueDate: string
+      readonly arrivesOn: string | null
+    }
+  | { readonly possible: false; readonly errorKey: ErrorKey; readonly details: string }
 
 export type InstructionKey = { readonly partnerId: string; readonly id: string }
 
@@ -146,6 +163,8 @@ export type Connector = {
   /** `sandbox`, or a bank's name: lower-case letters, digits, hyphens. Its settlement account in the ledger is `settlement.<id>`. */
   readonly id: string
   readonly limits: ConnectorLimits
+  /** How a payment would go that is submitted at this time. A computation: it asks no bank, and promises nothing. */
+  readonly forecast: (payment: ForecastPayment, at: Date) => Forecast
   /** Submits instructions and answers one outcome for each, in order. An instruction whose id the bank has is not executed again. */
   readonly instruct: (
     instructions: readonly Instruction[],

@@ -17,6 +17,7 @@ function createHangingConnector(callTimeoutMs: number) {
   const hang = () => new Promise<never>(() => undefined)
   const connector: Connector = {
     id: 'hanging',
+    forecast: () => ({ possible: false, errorKey: 'BankUnreachable', details: 'The bank does not answer.' }),
     limits: { instructionsPerCallMax: 8, callsMax: 2, callTimeoutMs },
     instruct: (instructions, options) => {
       received.push(...instructions)

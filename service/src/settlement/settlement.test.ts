@@ -52,6 +52,7 @@ const payouts = createPayouts({
   beneficiaries,
   quotes: createAcceptances({ clock }),
   chooseConnector: () => bank.id,
+  forecastOf: (_connector, payment, at) => bank.forecast(payment, at),
   attemptsMax: 300,
 })
 const deposits = createDeposits({ ...shared, access, ownersOf: () => Promise.resolve(new Map()) })

@@ -39,6 +39,15 @@ const submissionDefects: readonly Defect[] = [
     says: /callTimeoutMs is at most 10000: 60000/,
   },
   {
+    title: 'a forecast has times in order',
+    defect: 'forgets its cut-off',
+    wrap: (connector) => ({
+      ...connector,
+      forecast: (payment, at) => ({ ...connector.forecast(payment, at), cutOffAt: at }),
+    }),
+    says: /the cut-off is behind the submission/,
+  },
+  {
     title: 'is accepted, executed once and settled',
     defect: 'answers before the bank has the instruction',
     wrap: (connector) => ({ ...connector, instruct: async (instructions) => instructions.map(() => accepted) }),

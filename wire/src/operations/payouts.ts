@@ -15,7 +15,8 @@ export const payoutsOperations = {
     source: 'documented',
     summary: 'Create a fiat payout',
     description:
-      'Accepts a payout and reserves its amount from the available balance. The bank transfer runs asynchronously: ' +
+      'Accepts a payout and reserves its amount from the available balance. A payout that needs the approval of a second ' +
+      'person is answered with the status `PendingApproval`. The bank transfer runs asynchronously: ' +
       'follow it by webhooks or at the `Location` of the response. Idempotent by `idempotencyKey`: the same request ' +
       'with the same key returns the first result with `Idempotent-Replayed: true`; a different request is refused ' +
       'with 422 `idempotency_key_reused`. Keys do not expire. A refused request does not use up its key. ' +
@@ -24,10 +25,27 @@ export const payoutsOperations = {
     refusals: [
       'not_found',
       'insufficient_funds',
+      'limit_exceeded',
       'currency_not_supported',
       'beneficiary_currency_mismatch',
       'beneficiary_not_payable',
     ],
+  },
+  previewFiatPayout: {
+    tag: 'payouts',
+    method: 'POST',
+    path: '/v1/payouts/fiat/preview',
+    body: payouts.FiatPayoutPreviewCreate,
+    response: payouts.FiatPayoutPreview,
+    permission: 'payouts:read',
+    source: 'extension',
+    summary: 'Preview a fiat payout',
+    description:
+      'Judges a payout by the rules by which it would be accepted now. It answers every rule with its verdict, the fee, ' +
+      'the rail, the cut-off and the expected arrival. It reserves nothing and uses up no key. A rule that would refuse ' +
+      'the payout is no refusal here: the answer is 200. It promises nothing: balances and limits may change before you ' +
+      'create the payout.',
+    refusals: ['currency_not_supported'],
   },
   createTokenPayout: {
     tag: 'payouts',
@@ -46,6 +64,7 @@ export const payoutsOperations = {
     refusals: [
       'not_found',
       'insufficient_funds',
+      'limit_exceeded',
       'currency_not_supported',
       'beneficiary_currency_mismatch',
       'beneficiary_not_payable',
@@ -98,6 +117,7 @@ export const payoutsOperations = {
       'fx_quote_expired',
       'fx_quote_accepted',
       'insufficient_funds',
+      'limit_exceeded',
       'currency_not_supported',
       'beneficiary_currency_mismatch',
       'beneficiary_not_payable',
@@ -113,9 +133,39 @@ export const payoutsOperations = {
     source: 'extension',
     summary: 'Cancel a pending payout',
     description:
-      'Cancels a payout that is `Pending`, and makes its amount available again. The transaction becomes `Cancelled`. A ' +
+      'Cancels a payout that is `Pending` or `PendingApproval`, and makes its amount available again. The transaction becomes `Cancelled`. A ' +
       'payout is `Pending` until a worker begins to send it, which usually takes less than a second. Afterwards the ' +
       'request is refused with 409 `payout_not_cancellable`. A payout that is `Cancelled` is returned unchanged.',
     refusals: ['not_found', 'payout_not_cancellable'],
+  },
+  approvePayout: {
+    tag: 'payouts',
+    method: 'POST',
+    path: '/v1/payouts/{id}/approve',
+    params: payoutId,
+    response: payouts.PayoutRecord,
+    permission: 'payouts:write',
+    source: 'extension',
+    summary: 'Approve a payout',
+    description:
+      'Approves a payout that is `PendingApproval`, so that it is sent. Another service account than the one that created ' +
+      'the payout approves it, before `approvalExpiresAt`. Repeated by the same service account, it returns the payout.',
+    refusals: ['not_found', 'approver_is_creator', 'payout_not_awaiting_approval'],
+  },
+  rejectPayout: {
+    tag: 'payouts',
+    method: 'POST',
+    path: '/v1/payouts/{id}/reject',
+    params: payoutId,
+    body: payouts.PayoutReject,
+    response: payouts.PayoutRecord,
+    permission: 'payouts:write',
+    source: 'extension',
+    summary: 'Reject a payout',
+    description:
+      'Rejects a payout that is `PendingApproval`: it becomes `Cancelled`, and its money is available again. Another ' +
+      'service account than the one that created the payout rejects it. The creator cancels it instead. Repeated by the ' +
+      'same service account, it returns the payout.',
+    refusals: ['not_found', 'approver_is_creator', 'payout_not_awaiting_approval'],
   },
 } as const satisfies Record<string, Operation>

@@ -110,6 +110,19 @@ const explanations: Readonly<Partial<Record<ProblemCode, Explanation>>> = {
     cause: 'An earlier, different request used the same idempotency key. Keys do not expire.',
     cure: 'Use a new key for a new request. To retry a request, repeat its body unchanged.',
   },
+  approver_is_creator: {
+    cause: 'The service account created the payout, or has the name of the one that did.',
+    cure: 'Sign the request with another service account. The creator can cancel the payout instead.',
+  },
+  payout_not_awaiting_approval: {
+    cause: 'A payout waits for one decision. It was made before, or the time for it has ended.',
+    cure: 'Read `GET /v1/payouts/{id}`. If the payout was cancelled, create another one with a new key.',
+  },
+  limit_exceeded: {
+    cause:
+      'The operator limits what you, a customer or a beneficiary may be paid: at once, in a day, in a month (UTC).',
+    cure: 'The detail names the limit, what is left and when it resets. Send a smaller amount, wait, or ask the operator.',
+  },
   insufficient_funds: {
     cause: 'The available balance in the currency is lower than the amount. Reserved money is not available.',
     cure: 'Read `GET /v1/accounts`. Fund the balance or send a smaller amount. The key of the request can be used again.',

@@ -19,7 +19,7 @@ export type Beneficiary = {
   readonly createdAt: Date
   readonly updatedAt: Date
 }
-export type Payee = Omit<Beneficiary, 'createdAt' | 'updatedAt'>
+export type Payee = Omit<Beneficiary, 'updatedAt'>
 export type BeneficiaryFilter = { readonly customerId?: string; readonly currency?: string }
 
 const columns = sql`id, customer_id, alias, name, iban, bic, wallet_address, vasp, country, currency, created_at, updated_at`
@@ -44,7 +44,8 @@ export function payeesByIds(
   keys: readonly { readonly partnerId: string; readonly id: string }[],
 ): Promise<readonly (Payee & { readonly partnerId: string })[]> {
   return tx.rows(sql`/* beneficiaries.payeesByIds */
-    select partner_id, id, customer_id, alias, name, iban, bic, wallet_address, vasp, country, currency
+    select partner_id, id, customer_id, alias, name, iban, bic, wallet_address, vasp, country, currency,
+      created_at
     from beneficiaries.beneficiaries
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])
       and removed_at is null`)

@@ -1,16 +1,20 @@
 /**
- * Accepts a batch of payouts in one transaction, of one partner or of many: look up, validate, check funds, write, answer.
- * Each call is answered alone; a refused call takes nothing from the others.
+ * Accepts a batch of payouts in one transaction, of one partner or of many: look up, validate, check limits and funds, write,
+ * answer. Each call is answered alone; a refused call takes nothing from the others.
  */
 import { Refusal } from '../../api/index.ts'
 import { present } from '../../kernel/index.ts'
-import { createFundsCheck, type EntryRequest, insufficientFunds } from '../../ledger/index.ts'
+import { createFundsCheck } from '../../ledger/index.ts'
 import { type BatchPosition, replayOf, type Tx } from '../../postgres/index.ts'
-import { callMapKey, connectorOf, type Outcome, outcomeOf, type PayoutCall, reservesOf } from './calls.ts'
+import { callMapKey, connectorOf, type Outcome, outcomeOf, type PayoutCall } from './calls.ts'
+import { type ControlledPayout, withControls } from './controls.ts'
+import { count, countersOf, type Exceeding, withinLimits } from './counting.ts'
 import type { PayoutsDeps } from './deps.ts'
-import { createLookUp, type LookedUp } from './look-up.ts'
+import { notCovered, requestOf } from './funding.ts'
+import { counterMapKey } from './limit-rules.ts'
+import { createLookUp, type LookedUp, payoutsByKeys } from './look-up.ts'
 import type { PayoutRow } from './store.ts'
-import { validate, type ValidPayout } from './validate.ts'
+import { judgedOf, validate, type ValidPayout } from './validate.ts'
 import { write } from './write.ts'
 
 /** The answers of a batch so far. */
@@ -30,8 +34,13 @@ export function createAccept(deps: PayoutsDeps) {
     const unanswered = answerReplays(calls, found, outcomes)
     const firstCalls = firstOfEachKey(unanswered)
     const valid = validateAll(deps, firstCalls, found, outcomes)
-    const funded = await keepFunded(tx, valid, found, position, outcomes)
-    for (const { call, row } of await write(deps, tx, funded, found))
+    // One time for the periods of limits and for the payouts that are counted in them.
+    const now = deps.clock.now()
+    const { within, exceeding } = await withinLimits(tx, withControls(valid, found.controls, now), position)
+    const funded = await keepFunded(tx, within, found, position, outcomes)
+    await answerExceeding(tx, exceeding, within, outcomes)
+    count(tx, funded)
+    for (const { call, row } of await write(deps, tx, funded, found, now))
       outcomes.set(call, { payout: row, replayed: false })
     answerDuplicates(unanswered, firstCalls, outcomes)
     return calls.map((call) => present(outcomes.get(call), 'every call of a batch has an answer'))
@@ -40,15 +49,15 @@ export function createAccept(deps: PayoutsDeps) {
   /** Refuses: insufficient_funds. */
   const keepFunded = async (
     tx: Tx,
-    valid: readonly ValidPayout[],
+    valid: readonly ControlledPayout[],
     { balances }: LookedUp,
     position: BatchPosition | undefined,
     outcomes: Outcomes,
-  ): Promise<readonly ValidPayout[]> => {
+  ): Promise<readonly ControlledPayout[]> => {
     if (valid.length === 0) return []
     const fits = await funds.check(tx, valid.map(requestOf), balances, position)
-    return valid.filter(({ call }, index) => {
-      if (fits[index] !== true) outcomes.set(call, insufficientFunds(call.quote?.sellCurrency ?? call.currency))
+    return valid.filter((payout, index) => {
+      if (fits[index] !== true) outcomes.set(payout.call, notCovered(payout))
       return fits[index]
     })
   }
@@ -88,16 +97,38 @@ function validateAll(
   outcomes: Outcomes,
 ): readonly ValidPayout[] {
   return calls.flatMap((call) => {
-    const outcome = outcomeOf(() => validate(call, connectorOf(call, chooseConnector), beneficiaries))
+    const outcome = outcomeOf(() => validate(judgedOf(call, connectorOf(call, chooseConnector), beneficiaries)))
     if (!(outcome instanceof Refusal)) return [outcome]
     outcomes.set(call, outcome)
     return []
   })
 }
 
-const requestOf = ({ call, connector }: ValidPayout): EntryRequest => ({
-  transfers: reservesOf(call, connector),
-})
+/**
+ * Refuses: limit_exceeded. The call must be submitted again where the limit may not be what refuses it: if the batch held a payout
+ * that would have filled the same counter, and that the balance does not cover; or if another process accepted the same key while
+ * this batch waited for the counter.
+ */
+async function answerExceeding(
+  tx: Tx,
+  exceeding: readonly Exceeding[],
+  within: readonly ControlledPayout[],
+  outcomes: Outcomes,
+): Promise<void> {
+  if (exceeding.length === 0) return
+  const unfunded = within.filter(({ call }) => outcomes.has(call))
+  const uncounted = new Set(unfunded.flatMap((payout) => countersOf(payout).map(counterMapKey)))
+  const known = await payoutsByKeys(
+    tx,
+    exceeding.map(({ payout }) => payout.call),
+  )
+  for (const { payout, refusal, counters } of exceeding) {
+    const key = callMapKey(payout.call)
+    const isAccepted = key !== undefined && known.has(key)
+    const resubmits = isAccepted || counters.some((counter) => uncounted.has(counter))
+    outcomes.set(payout.call, resubmits ? 'resubmit' : refusal)
+  }
+}
 
 /**
  * Answers the later calls of a key with the payout of the first call, as if they had come after the commit. If the first

@@ -7,16 +7,19 @@ import type { NewCase } from '../../cases/index.ts'
 import { after, type Minor, partnerKey, present } from '../../kernel/index.ts'
 import type { NewEvent } from '../../events/index.ts'
 import { type Entry, entryOf } from '../../ledger/index.ts'
-import { type Advanced, createEngine, type Move as Transit } from '../../lifecycle/index.ts'
+import { type Actor, type Advanced, createEngine, type Move as Transit } from '../../lifecycle/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { Money } from '../../rails/index.ts'
 import type { Payer } from '../customers/index.ts'
 import type { Cause, Move, NewTransaction } from '../transactions/index.ts'
+import { giveBack } from './counting.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { failed, withdrawal } from './events.ts'
 import { leaseMs, type PayoutEvent, payoutLifecycle } from './lifecycle.ts'
 import { partyOf, retryDelayAfter, typesOf } from './rules.ts'
 import * as store from './store.ts'
+import type { Decision } from './store-approvals.ts'
+import * as storeApprovals from './store-approvals.ts'
 
 /** `reasonCode`: the bank's, of ISO 20022. */
 export type Failure = {
@@ -31,6 +34,12 @@ type UnderLease =
   | { readonly kind: 'kept'; readonly until: Date }
   | { readonly kind: 'accepted'; readonly transactionHash?: string }
   | { readonly kind: 'refused'; readonly failure: Failure }
+/** What a second person decides about a payout that waits for it. */
+type Decided = {
+  readonly kind: 'approved' | 'declined'
+  readonly by: { readonly id: string; readonly name: string }
+  readonly reason: string | null
+}
 /** What the bank reports. The status of the payout decides whether it applies. */
 type Notified = { readonly report: BankReport } & (
   | { readonly kind: 'settled'; readonly transactionHash?: string }
@@ -42,7 +51,8 @@ export type BankReport = { readonly connector: string; readonly notificationId: 
 export type PayoutTrigger = { readonly partnerId: string } & (
   | (UnderLease & { readonly payoutId: string; readonly leaseId: string })
   | (Notified & { readonly instructionId: string })
-  | { readonly kind: 'cancelled'; readonly payoutId: string }
+  | { readonly kind: 'cancelled' | 'lapsed'; readonly payoutId: string }
+  | (Decided & { readonly payoutId: string })
 )
 
 /** The payout ids of the instructions that a batch names. They never change, so that no lock protects them. */
@@ -71,10 +81,10 @@ export function createAdvance(deps: PayoutsDeps) {
     clock: deps.clock,
     lifecycle: payoutLifecycle,
     lock: store.lockPayouts,
-    actorOf: (trigger: PayoutTrigger) => ('leaseId' in trigger ? 'worker' : 'report' in trigger ? 'bank' : 'partner'),
+    actorOf,
     kindOf: (payout, trigger) => (isInPart(payout, trigger) ? 'returned-in-part' : trigger.kind),
     isForeign: (payout, trigger) => 'report' in trigger && isForeign(payout, trigger.report),
-    holds: (payout: store.PayoutRow, trigger) => !('leaseId' in trigger) || payout.leaseId === trigger.leaseId,
+    holds,
     write: (tx, moves, now) => write(deps, tx, moves, now),
   })
   return (tx: Tx, triggers: readonly PayoutTrigger[], instructions: Instructions): Promise<readonly Advanced[]> =>
@@ -85,6 +95,19 @@ export function createAdvance(deps: PayoutsDeps) {
         trigger,
       })),
     )
+}
+
+function actorOf(trigger: PayoutTrigger): Actor {
+  if ('leaseId' in trigger) return 'worker'
+  if ('report' in trigger) return 'bank'
+  return trigger.kind === 'lapsed' ? 'time' : 'partner'
+}
+
+/** Under the lock: a lease is not lost, and an approval comes before its time has ended, which alone ends it. */
+function holds({ leaseId, approvalExpiresAt }: store.PayoutRow, trigger: PayoutTrigger, now: Date): boolean {
+  if ('leaseId' in trigger) return leaseId === trigger.leaseId
+  if (trigger.kind === 'lapsed') return approvalExpiresAt !== null && approvalExpiresAt <= now
+  return !('by' in trigger) || (approvalExpiresAt !== null && now < approvalExpiresAt)
 }
 
 const isInPart = ({ amount }: store.PayoutRow, trigger: PayoutTrigger): boolean =>
@@ -127,6 +150,11 @@ async function write(deps: PayoutsDeps, tx: Tx, moves: readonly PayoutMove[], no
   const written = moves.map(toWritten)
   const changes = moves.map((move) => changeOf(move, now))
   store.updatePayouts(tx, changes, now)
+  decideApprovals(
+    tx,
+    moves.filter(({ row }) => row.status === 'PendingApproval'),
+    now,
+  )
   await appendEvents(deps, tx, written, now)
   const refunds = openRefunds(deps, tx, written)
   await transactions.moveMany(tx, [...written.flatMap(transactionMove), ...refunds.map(({ move }) => move)])
@@ -135,6 +163,10 @@ async function write(deps: PayoutsDeps, tx: Tx, moves: readonly PayoutMove[], no
       const { partnerId, transactionId: id } = payout
       for (const step of move.steps) await transactions.noteAfterEnd(tx, { partnerId, id }, step, cause)
     }
+  await giveBack(
+    tx,
+    written.flatMap(({ payout, move }) => (move.ledger === 'release' ? [payout] : [])),
+  )
   const ends = written.flatMap(({ payout: { partnerId, reserveId }, move }) =>
     move.ledger === 'post' || move.ledger === 'release' ? [{ partnerId, entryId: reserveId, kind: move.ledger }] : [],
   )
@@ -143,6 +175,21 @@ async function write(deps: PayoutsDeps, tx: Tx, moves: readonly PayoutMove[], no
   // Last, because it locks the balances that all other payments of the partner need.
   const credits = refunds.map(({ credit }) => credit)
   await ledger.settleMany(tx, ends, [...credits, ...suspended])
+}
+
+const decisions = { approved: 'approved', declined: 'rejected', lapsed: 'expired', cancelled: 'cancelled' } as const
+const decisionOf = ({ kind }: PayoutTrigger): Decision =>
+  present(kind in decisions ? decisions[kind as keyof typeof decisions] : undefined, 'a decision ends the wait')
+
+/** Whatever ends the wait of a payout ends its approval. */
+function decideApprovals(tx: Tx, moves: readonly PayoutMove[], now: Date): void {
+  if (moves.length === 0) return
+  const decided = moves.map(({ row: { partnerId, id: payoutId }, trigger }) => {
+    const { by = null, reason = null } = 'by' in trigger ? trigger : {}
+    const decision = decisionOf(trigger)
+    return { partnerId, payoutId, decision, decidedBy: by?.id ?? null, decidedName: by?.name ?? null, reason }
+  })
+  storeApprovals.decideApprovals(tx, decided, now)
 }
 
 /** What comes back at most: the partner gets no more than it paid, and no more than the bank sent. */
@@ -185,6 +232,7 @@ function scheduleOf({ row, trigger }: PayoutMove, now: Date) {
   if (trigger.kind === 'attempt')
     return { leaseId: trigger.leaseId, dueAt: after(now, leaseMs), sendAttempts: sendAttempts + 1 }
   if (trigger.kind === 'kept') return { leaseId: null, dueAt: trigger.until, sendAttempts }
+  if (trigger.kind === 'approved') return { leaseId: null, dueAt: now, sendAttempts }
   const dueAt = trigger.kind === 'unreachable' ? after(now, retryDelayAfter(sendAttempts)) : null
   return { leaseId: null, dueAt, sendAttempts }
 }

@@ -68,13 +68,18 @@ export const beneficiaryMapKey = (partnerId: string, beneficiaryId: string): str
 export const connectorOf = ({ caller: { partnerId }, currency }: PayoutCall, choose: ChooseConnector) =>
   choose({ partnerId, currency, rail: railOf(currency) })
 
-/** A payout reserves its money on the way from the partner's balance to the settlement account of its connector. */
+/**
+ * A payout reserves its money on the way from the partner's balance to the settlement account of its connector, and its fee on
+ * the way to the account `fees`, in one entry: both are posted, or both are released.
+ */
 export function reservesOf(
   { caller: { partnerId }, amount, currency, quote }: PayoutCall,
   connector: string,
+  fee: Minor,
 ): EntryRequest['transfers'] {
   const credit = `settlement.${connector}` as const
+  const reserve = { partnerId, kind: 'reserve', currency, debit: 'balance' } as const
   return quote === undefined
-    ? [{ partnerId, kind: 'reserve', currency, debit: 'balance', credit, amount }]
+    ? [{ ...reserve, credit, amount }, ...(fee === 0n ? [] : [{ ...reserve, credit: 'fees', amount: fee } as const])]
     : exchangeTransfers(quote, { kind: 'reserve', creditOfBuy: credit })
 }

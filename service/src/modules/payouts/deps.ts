@@ -5,7 +5,7 @@ import type { Cases } from '../../cases/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
 import type { EventOutbox } from '../../events/index.ts'
 import type { Database } from '../../postgres/index.ts'
-import type { ChooseConnector } from '../../rails/index.ts'
+import type { ChooseConnector, Forecast, ForecastPayment } from '../../rails/index.ts'
 import type { Beneficiaries } from '../beneficiaries/index.ts'
 import type { Customers } from '../customers/index.ts'
 import type { Acceptances } from '../fx/index.ts'
@@ -26,6 +26,8 @@ export type PayoutsDeps = {
   /** How many payouts share a transaction at most; undefined: the default. The bench measures other sizes. */
   readonly payoutsPerBatchMax?: number | undefined
   readonly chooseConnector: ChooseConnector
+  /** How a connector would carry a payment at a time. Undefined: this process does not have the connector. */
+  readonly forecastOf: (connector: string, payment: ForecastPayment, at: Date) => Forecast | undefined
   /** PAYOUT_ATTEMPTS_MAX. */
   readonly attemptsMax: number
 }

@@ -6,6 +6,7 @@ import type { Payee } from '../beneficiaries/index.ts'
 import type { Payer } from '../customers/index.ts'
 import type { TakenReferences } from '../transactions/index.ts'
 import { beneficiaryMapKey, connectorOf, idempotencyMapKey, type PayoutCall, reservesOf } from './calls.ts'
+import { type Controls, readControls } from './controls.ts'
 import type { PayoutsDeps } from './deps.ts'
 import * as store from './store.ts'
 
@@ -17,6 +18,7 @@ export type LookedUp = {
   readonly customers: ReadonlyMap<string, Payer>
   readonly balances: BalancesRead
   readonly references: TakenReferences
+  readonly controls: Controls
 }
 
 type CustomerKey = { readonly partnerId: string; readonly id: string }
@@ -49,7 +51,7 @@ export function createLookUp(
         tx,
         calls.flatMap((call) => {
           const connector = connectorOf(call, chooseConnector)
-          return connector === undefined ? [] : reservesOf(call, connector)
+          return connector === undefined ? [] : movementsOf(call, connector)
         }),
       ),
       transactions.taken(
@@ -64,18 +66,28 @@ export function createLookUp(
     remember(payees)
     const needed = calls.flatMap((call) => customerOf(call, (key) => payees.get(key)?.customerId))
     const missing = needed.filter(({ partnerId, id }) => !cachedCustomers.has(partnerKey(partnerId, id)))
-    const otherCustomers = await customers.payersByIds(tx, missing)
+    const customerIdOf = (call: PayoutCall) =>
+      customerOf(call, (key) => payees.get(key)?.customerId).map(({ id }) => id)[0] ?? null
+    const [otherCustomers, controls] = await Promise.all([
+      customers.payersByIds(tx, missing),
+      readControls(tx, ledger, calls, accounts, customerIdOf),
+    ])
     return {
       payouts,
       beneficiaries: payees,
       customers: new Map([...cachedCustomers, ...otherCustomers]),
-      balances: { accounts, mark },
+      balances: { accounts: new Map([...accounts, ...controls.accounts]), mark },
       references,
+      controls,
     }
   }
 }
 
-async function payoutsByKeys(tx: Tx, calls: readonly PayoutCall[]): Promise<ReadonlyMap<string, store.PayoutRow>> {
+/** By idempotency key, of the calls that have one. */
+export async function payoutsByKeys(
+  tx: Tx,
+  calls: readonly PayoutCall[],
+): Promise<ReadonlyMap<string, store.PayoutRow>> {
   const keys = calls.flatMap(({ caller, operation, idempotencyKey }) =>
     idempotencyKey === null ? [] : [{ partnerId: caller.partnerId, operation, idempotencyKey }],
   )
@@ -91,6 +103,16 @@ async function payoutsByKeys(tx: Tx, calls: readonly PayoutCall[]): Promise<Read
 
 const beneficiaryOf = ({ caller, payee }: PayoutCall) =>
   'beneficiaryId' in payee ? [{ partnerId: caller.partnerId, id: payee.beneficiaryId }] : []
+
+type Movement = Parameters<PayoutsDeps['ledger']['accountsOf']>[1][number]
+
+/** The reserves, and the balance in the currency of the payout: its row says whether limits hold for what is paid in it. */
+const movementsOf = (call: PayoutCall, connector: string): readonly Movement[] => {
+  const { caller, currency, quote } = call
+  const reserves = reservesOf(call, connector, 0n)
+  if (quote === undefined) return reserves
+  return [...reserves, { partnerId: caller.partnerId, currency, debit: 'balance', credit: 'fx' } as const]
+}
 
 /** The customer that the events of a call name, if it has one. */
 function customerOf(

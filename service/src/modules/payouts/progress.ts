@@ -74,8 +74,13 @@ type Settling = {
   readonly returned: (reporting: Reporting, failure: Failure) => Promise<Applied>
 }
 
+type Deciding = {
+  /** For the verbs of approvals: what the trigger did. */
+  readonly decide: (trigger: PayoutTrigger) => Promise<Applied>
+}
+
 type Cancelling = {
-  /** Pending -> Cancelled, before a worker records its first attempt. Answers false if the payout is in another status. */
+  /** Pending or PendingApproval -> Cancelled, before a worker records its first attempt. Answers false if the payout is in another status. */
   readonly cancelPending: (partnerId: string, payoutId: string) => Promise<boolean>
 }
 
@@ -125,7 +130,7 @@ async function statusesOf(
   return found
 }
 
-export type Progress = Claiming & Sending & Settling & Cancelling & Matching
+export type Progress = Claiming & Sending & Settling & Deciding & Cancelling & Matching
 
 export function createProgress(deps: PayoutsDeps): Progress {
   const work = createAdvance(deps)
@@ -134,6 +139,7 @@ export function createProgress(deps: PayoutsDeps): Progress {
     ...createClaiming(deps),
     ...createSending(advance, deps.attemptsMax),
     ...createSettling(advance),
+    decide: advance,
     cancelPending: async (partnerId, payoutId) => (await advance({ partnerId, payoutId, kind: 'cancelled' })) === true,
     statusesOf,
     instructionOf: async (tx, partnerId, payoutId) => {

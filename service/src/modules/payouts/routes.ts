@@ -2,6 +2,9 @@
 import type { ResponseOf } from '@partner-payments/wire'
 import type { Answer, Handlers } from '../../api/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
+import type { Forecast } from '../../rails/index.ts'
+import type { Preview } from './preview.ts'
+import { railOf } from './rules.ts'
 import { bulkRoutes } from './bulk/routes.ts'
 import type { AcceptedPayout, Payouts } from './service.ts'
 import type { PayoutRow } from './store.ts'
@@ -18,8 +21,13 @@ export function payoutsRoutes(payouts: Payouts): Handlers<'payouts'> {
       const { body: answer, ...rest } = toAnswer(accepted, body.idempotencyKey)
       return { body: { ...answer, ...soldFor(accepted.payout) }, ...rest }
     },
+    previewFiatPayout: async ({ caller, body, ip }) => ({ body: toPreview(await payouts.preview(caller, body, ip)) }),
     getPayout: async ({ caller, params }) => ({ body: toRecord(await payouts.get(caller.partnerId, params.id)) }),
     cancelPayout: async ({ caller, params }) => ({ body: toRecord(await payouts.cancel(caller.partnerId, params.id)) }),
+    approvePayout: async ({ caller, params }) => ({ body: toRecord(await payouts.approve(caller, params.id)) }),
+    rejectPayout: async ({ caller, params, body }) => ({
+      body: toRecord(await payouts.reject(caller, params.id, body.reason)),
+    }),
     listPayouts: async ({ caller, query }) => {
       const page = await payouts.list(caller.partnerId, query)
       return { body: { ...page, data: page.data.map(toRecord) } }
@@ -27,13 +35,17 @@ export function payoutsRoutes(payouts: Payouts): Handlers<'payouts'> {
   }
 }
 
-/** A replay repeats the first answer, so that the status is Pending whatever the payout is now. */
+/** A replay repeats the first answer, so that the status is the one that the payout began with, whatever it is now. */
 function toAnswer(
   { payout, replayed }: AcceptedPayout,
   idempotencyKey: string,
 ): Answer<ResponseOf<'createFiatPayout'>> {
   return {
-    body: { ...documented(payout), status: 'Pending', idempotencyKey },
+    body: {
+      ...documented(payout),
+      status: payout.approvalExpiresAt === null ? 'Pending' : 'PendingApproval',
+      idempotencyKey,
+    },
     headers: {
       location: `/v1/transactions/${encodeURIComponent(payout.reference)}`,
       ...(replayed ? { 'idempotent-replayed': 'true' } : {}),
@@ -62,6 +74,7 @@ function toRecord(payout: PayoutRow): ResponseOf<'getPayout'> {
     id: payout.id,
     ...documented(payout),
     ...soldFor(payout),
+    ...(payout.feeAmount === null ? {} : { fee: writeAmount(payout.feeAmount, payout.currency) }),
     endToEndId: payout.endToEndId,
     rail: payout.rail,
     createdAt: payout.createdAt.toISOString(),
@@ -69,7 +82,35 @@ function toRecord(payout: PayoutRow): ResponseOf<'getPayout'> {
     ...(payout.idempotencyKey === null ? {} : { idempotencyKey: payout.idempotencyKey }),
     ...(payout.beneficiaryId === null ? {} : { beneficiaryId: payout.beneficiaryId }),
     ...(payout.customerId === null ? {} : { customerId: payout.customerId }),
+    ...(payout.approvalExpiresAt === null ? {} : { approvalExpiresAt: payout.approvalExpiresAt.toISOString() }),
     ...(payout.transactionHash === null ? {} : { transactionHash: payout.transactionHash }),
     ...(payout.errorKey === null ? {} : { errorKey: payout.errorKey }),
   }
 }
+
+function toPreview({ call, verdicts, payout, forecast }: Preview): ResponseOf<'previewFiatPayout'> {
+  const { amount, currency } = call
+  const fee = payout?.fee ?? 0n
+  return {
+    // A payment that the connector would refuse is accepted, and fails afterwards.
+    accepted: verdicts.every(({ rule, verdict }) => verdict !== 'failed' || rule === 'reach'),
+    ...(payout === undefined
+      ? {}
+      : { status: payout.approval === null ? ('Pending' as const) : ('PendingApproval' as const) }),
+    amount: writeAmount(amount, currency),
+    currency,
+    fee: writeAmount(fee, currency),
+    total: writeAmount(amount + fee, currency),
+    ...(payout === undefined ? {} : { rail: railOf(currency) }),
+    ...(forecast?.possible === true ? toRoute(forecast) : {}),
+    rules: [...verdicts],
+  }
+}
+
+const toRoute = ({ method, cutOffAt, submitsAt, valueDate, arrivesOn }: Extract<Forecast, { possible: true }>) => ({
+  method,
+  submitsAt: submitsAt.toISOString(),
+  valueDate,
+  ...(cutOffAt === null ? {} : { cutOffAt: cutOffAt.toISOString() }),
+  ...(arrivesOn === null ? {} : { arrivesOn }),
+})

@@ -99,6 +99,7 @@ test('without a bank connector every payout is refused', async () => {
     ...deps,
     quotes: createAcceptances(service),
     chooseConnector: () => undefined,
+    forecastOf: () => undefined,
     attemptsMax: 300,
   })
   await assert.rejects(payouts.create(partner.caller, body(), ip), refusal('currency_not_supported'))

@@ -20,6 +20,10 @@ import { createBulkStep } from './bulk/work.ts'
 import type { Creditor, PayoutCall } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { createFxPayouts, type FxPayout } from './exchanges.ts'
+import { type ApprovalRules, type Approvals, createApprovalRules, createApprovals } from './approvals.ts'
+import { createFees, type Fees } from './fees.ts'
+import { createLimits, type Limits } from './limits.ts'
+import { createPreview, type Preview } from './preview.ts'
 import { createProgress, type PayoutClaim, type Progress } from './progress.ts'
 import { fingerprintOf } from './rules.ts'
 import * as store from './store.ts'
@@ -27,13 +31,14 @@ import * as store from './store.ts'
 export type { PayoutClaim }
 export type AcceptedPayout = { readonly payout: store.PayoutRow; readonly replayed: boolean }
 
-export type Payouts = Progress &
+export type Payouts = Omit<Progress, 'decide'> &
+  Approvals &
   BulkPayouts & {
     /** Works on a part of one bulk that is due. Returns how many bulks it has worked on: 0 or 1. */
     readonly bulkStep: () => Promise<number>
     /**
      * Accepts a payout and reserves its money. Refuses: validation_failed (amount, currency), currency_not_supported,
-     * not_found (beneficiaryId), beneficiary_currency_mismatch, beneficiary_not_payable, insufficient_funds,
+     * not_found (beneficiaryId), beneficiary_currency_mismatch, beneficiary_not_payable, limit_exceeded, insufficient_funds,
      * idempotency_key_reused, request_in_progress. Consumes an open nonce together with the payout or its refusal, and then
      * also refuses: nonce_replayed.
      */
@@ -44,6 +49,11 @@ export type Payouts = Progress &
       nonce?: OpenNonce,
     ) => Promise<AcceptedPayout>
     /**
+     * What `create` would do now with this request, rule by rule. Writes nothing. Refuses: validation_failed (amount, currency),
+     * currency_not_supported (a currency that the service does not have).
+     */
+    readonly preview: (caller: Caller, body: BodyOf<'previewFiatPayout'>, ip: string) => Promise<Preview>
+    /**
      * Accepts a payout in tokens to the wallet of a beneficiary, by the rules of `create`. Refuses as `create` does.
      */
     readonly createToken: (caller: Caller, body: TokenPayout, ip: string) => Promise<AcceptedPayout>
@@ -52,12 +62,18 @@ export type Payouts = Progress &
      * fx_quote_accepted, not_found (quoteId).
      */
     readonly createFx: (caller: Caller, body: FxPayout, ip: string) => Promise<AcceptedPayout>
-    /** Cancels a payout that is Pending. A repetition answers the payout. Refuses: not_found, payout_not_cancellable. */
+    /** Cancels a payout that is Pending or PendingApproval. A repetition answers the payout. Refuses: not_found, payout_not_cancellable. */
     readonly cancel: (partnerId: string, id: string) => Promise<store.PayoutRow>
     /** Accepts a simulated withdrawal of a customer to an account of the sandbox. Refuses as `create` does. */
     readonly simulate: (caller: Caller, request: SimulatedWithdrawal, ip: string) => Promise<AcceptedPayout>
     /** Refuses: not_found. */
     readonly get: (partnerId: string, id: string) => Promise<store.PayoutRow>
+    /** For the operator. */
+    readonly limits: Limits
+    /** For the operator. */
+    readonly fees: Fees
+    /** For the operator. */
+    readonly approvalRules: ApprovalRules
     /** Newest first. An unknown customer has no payouts. Refuses: validation_failed (cursor). */
     readonly list: (partnerId: string, query: QueryOf<'listPayouts'>) => Promise<Page<store.PayoutRow>>
   }
@@ -95,7 +111,8 @@ const secondBatchMin = 32
 export function createPayouts(deps: PayoutsDeps): Payouts {
   const { db, clock, log, cursors, customers } = deps
   const submit = createSubmit(deps)
-  const progress = createProgress(deps)
+  const { decide, ...progress } = createProgress(deps)
+  const preview = createPreview(deps)
   const get = async (partnerId: string, id: string) => {
     const row = await store.payoutById(db, partnerId, id)
     if (!row) throw notFound('payout')
@@ -103,9 +120,11 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
   }
   return {
     ...progress,
+    ...createApprovals({ ...deps, get, advance: decide }),
     ...createBulkPayouts(deps),
     bulkStep: createBulkStep({ db, clock, log, submit, submitAll: createSubmitAll(deps) }),
     create: async (caller, body, ip, nonce) => submit(toCall('createFiatPayout', caller, body, ip, nonce)),
+    preview: async (caller, body, ip) => preview(toCall('createFiatPayout', caller, body, ip, undefined)),
     createToken: async (caller, body, ip) => submit(toCall('createTokenPayout', caller, body, ip, undefined)),
     createFx: createFxPayouts(deps),
     cancel: async (partnerId, id) => {
@@ -131,6 +150,9 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
       })
     },
     get,
+    limits: createLimits(deps),
+    fees: createFees(deps),
+    approvalRules: createApprovalRules(deps),
     list: async (partnerId, query) => {
       const list = `payouts:${partnerId}`
       const request = cursors.read(list, query)
@@ -157,13 +179,13 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
 function toCall(
   operation: 'createFiatPayout' | 'createTokenPayout',
   caller: Caller,
-  body: TokenPayout,
+  body: Omit<TokenPayout, 'idempotencyKey'> & { readonly idempotencyKey?: string },
   ip: string,
   nonce: OpenNonce | undefined,
 ): PayoutCall {
   const currency = readCurrency(body.currency)
   const amount = readAmount(body.amount, currency)
-  const { beneficiaryId, idempotencyKey, reference = null } = body
+  const { beneficiaryId, idempotencyKey = null, reference = null } = body
   const requestFingerprint = fingerprintOf({ amount, currency, beneficiaryId, reference })
   const payee = { beneficiaryId }
   return { caller, nonce, operation, idempotencyKey, requestFingerprint, amount, currency, reference, ip, payee }

@@ -54,6 +54,12 @@ export type PayoutRow = {
   readonly soldCurrency: Currency | null
   readonly quoteId: string | null
   readonly transactionHash: string | null
+  /** In `currency`. Null: none was taken. */
+  readonly feeAmount: Minor | null
+  /** Until when it may be approved. Null: it needed no approval. */
+  readonly approvalExpiresAt: Date | null
+  /** JSON: the counters of limits that have the amount (`readCounted`). Null: none has. */
+  readonly countedIn: string | null
   readonly createdAt: Date
   readonly updatedAt: Date
 }
@@ -91,6 +97,9 @@ const types: Columns<PayoutRow> = {
   soldCurrency: 'text',
   quoteId: 'uuid',
   transactionHash: 'text',
+  feeAmount: 'bigint',
+  approvalExpiresAt: 'timestamptz',
+  countedIn: 'json',
   createdAt: 'timestamptz',
   updatedAt: 'timestamptz',
 }
@@ -104,7 +113,8 @@ const newPayouts = insertBy(
     ['partnerId', 'ipAddress'],
     ['operation', 'currency', 'rail', 'connector', 'status', 'sendAttempts', 'dueAt', 'createdAt', 'updatedAt'],
     ['simulatedOutcome', 'errorKey', 'errorDetails', 'leaseId'],
-    ['soldAmount', 'soldCurrency', 'quoteId', 'transactionHash'],
+    ['soldAmount', 'soldCurrency', 'quoteId', 'transactionHash', 'countedIn'],
+    ['feeAmount', 'approvalExpiresAt'],
   ],
   ['partnerId', 'operation', 'idempotencyKey'],
 )

@@ -1,8 +1,8 @@
-/** Pure: the rules for one payout, apart from its funds. */
+/** Pure: the rules for one payout, apart from its limits and its funds. Acceptance and preview judge by the same list. */
 import { Refusal } from '../../api/index.ts'
-import { isFiat } from '../../kernel/index.ts'
+import { isFiat, present } from '../../kernel/index.ts'
 import type { Payee } from '../beneficiaries/index.ts'
-import { beneficiaryMapKey, type Creditor, type PayoutCall } from './calls.ts'
+import { beneficiaryMapKey, type Creditor, outcomeOf, type PayoutCall } from './calls.ts'
 import { requirePaidBy, unknownCountry } from './rules.ts'
 
 /** A call that the rules allow, with the creditor that it pays. */
@@ -11,42 +11,107 @@ export type ValidPayout = {
   readonly connector: string
   readonly creditor: Creditor
   readonly customerId: string | null
+  /** When the beneficiary was created. Null: the payout has none. */
+  readonly beneficiarySince: Date | null
   readonly beneficiary: { readonly id: string; readonly alias: string | null } | null
 }
 
-/** Refuses: currency_not_supported, not_found, beneficiary_currency_mismatch, beneficiary_not_payable. */
-export function validate(
+/** What a rule judges. `beneficiary`: undefined if there is none with the id, or the call names none. */
+type Judged = {
+  readonly call: PayoutCall
+  readonly connector: string | undefined
+  readonly beneficiary: Payee | undefined
+}
+/** `notApplicable`: the call has nothing that the rule is about, or an earlier rule has refused what it is about. */
+export type Judgement = Refusal | 'passed' | 'notApplicable'
+type Rule = { readonly name: string; readonly judge: (judged: Judged) => Judgement }
+
+/** In the order in which a request is refused. */
+export const payoutRules: readonly Rule[] = [
+  {
+    name: 'currency',
+    judge: ({ call: { operation, currency } }) => {
+      const refused = outcomeOf(() => requirePaidBy(operation, currency))
+      return refused instanceof Refusal ? refused : 'passed'
+    },
+  },
+  {
+    name: 'connection',
+    judge: ({ call: { currency }, connector }) =>
+      connector === undefined
+        ? new Refusal(
+            'currency_not_supported',
+            `${isFiat(currency) ? 'No bank is connected that pays' : 'No chain is connected that transfers'} ${currency}.`,
+          )
+        : 'passed',
+  },
+  {
+    name: 'beneficiary',
+    judge: ({ call, beneficiary }) => {
+      if (!('beneficiaryId' in call.payee)) return 'notApplicable'
+      return beneficiary === undefined ? invalid('not_found', '/beneficiaryId', 'no such beneficiary') : 'passed'
+    },
+  },
+  {
+    name: 'beneficiaryCurrency',
+    judge: ({ call: { currency, operation }, beneficiary }) => {
+      if (beneficiary === undefined) return 'notApplicable'
+      if (beneficiary.currency === currency) return 'passed'
+      return invalid(
+        'beneficiary_currency_mismatch',
+        operation === 'createFxPayout' ? '/beneficiaryId' : '/currency',
+        `must be ${beneficiary.currency}, the currency of the beneficiary`,
+      )
+    },
+  },
+  {
+    name: 'beneficiaryAccount',
+    judge: ({ beneficiary }) => {
+      if (beneficiary === undefined) return 'notApplicable'
+      return creditorOf(beneficiary) === undefined
+        ? invalid('beneficiary_not_payable', '/beneficiaryId', 'has no bank account; use a beneficiary with an IBAN')
+        : 'passed'
+    },
+  },
+]
+
+export function judgedOf(
   call: PayoutCall,
   connector: string | undefined,
   beneficiaries: ReadonlyMap<string, Payee>,
-): ValidPayout {
-  const { caller, operation, currency, payee } = call
-  requirePaidBy(operation, currency)
-  if (connector === undefined)
-    throw new Refusal(
-      'currency_not_supported',
-      `${isFiat(currency) ? 'No bank is connected that pays' : 'No chain is connected that transfers'} ${currency}.`,
-    )
-  if (!('beneficiaryId' in payee))
-    return { call, connector, creditor: payee.creditor, customerId: payee.customerId, beneficiary: null }
+): Judged {
+  const { caller, payee } = call
   // By partner and id: the batch holds beneficiaries of other partners.
-  const beneficiary = beneficiaries.get(beneficiaryMapKey(caller.partnerId, payee.beneficiaryId))
-  if (!beneficiary) throw invalid('not_found', '/beneficiaryId', 'no such beneficiary')
-  const { id, alias, customerId, name } = beneficiary
-  if (beneficiary.currency !== currency)
-    throw invalid(
-      'beneficiary_currency_mismatch',
-      operation === 'createFxPayout' ? '/beneficiaryId' : '/currency',
-      `must be ${beneficiary.currency}, the currency of the beneficiary`,
-    )
-  const creditor = creditorOf(beneficiary)
-  if (creditor === undefined)
-    throw invalid('beneficiary_not_payable', '/beneficiaryId', 'has no bank account; use a beneficiary with an IBAN')
-  return { call, connector, customerId, creditor: { ...creditor, name }, beneficiary: { id, alias } }
+  const beneficiary =
+    'beneficiaryId' in payee ? beneficiaries.get(beneficiaryMapKey(caller.partnerId, payee.beneficiaryId)) : undefined
+  return { call, connector, beneficiary }
 }
 
+/** Refuses: currency_not_supported, not_found, beneficiary_currency_mismatch, beneficiary_not_payable. */
+export function validate(judged: Judged): ValidPayout {
+  for (const { judge } of payoutRules) {
+    const judgement = judge(judged)
+    if (judgement instanceof Refusal) throw judgement
+  }
+  const { call, beneficiary } = judged
+  const connector = present(judged.connector, 'the rules require a connector')
+  if (!('beneficiaryId' in call.payee)) {
+    const { creditor, customerId } = call.payee
+    return { call, connector, creditor, customerId, beneficiary: null, beneficiarySince: null }
+  }
+  const { id, alias, customerId, name, createdAt, ...account } = present(
+    beneficiary,
+    'the rules require the beneficiary',
+  )
+  const creditor = present(creditorOf(account), 'the rules require an account')
+  const named = { creditor: { ...creditor, name }, beneficiary: { id, alias }, beneficiarySince: createdAt }
+  return { call, connector, customerId, ...named }
+}
+
+type Account = Pick<Payee, 'currency' | 'iban' | 'bic' | 'walletAddress' | 'country'>
+
 /** Undefined: a beneficiary of an earlier version, without an account. */
-function creditorOf({ currency, iban, bic, walletAddress, country }: Payee): Omit<Creditor, 'name'> | undefined {
+function creditorOf({ currency, iban, bic, walletAddress, country }: Account): Omit<Creditor, 'name'> | undefined {
   if (!isFiat(currency))
     return walletAddress === null
       ? undefined

@@ -4,12 +4,15 @@ import type { Entry } from '../../ledger/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { NewTransaction } from '../transactions/index.ts'
 import { type PayoutCall, reservesOf } from './calls.ts'
+import type { ControlledPayout } from './controls.ts'
+import { countersOf } from './counting.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { withdrawal } from './events.ts'
+import { writeCounted } from './limit-rules.ts'
 import type { LookedUp } from './look-up.ts'
 import { endToEndIdOf, partyOf, railOf, typesOf } from './rules.ts'
 import * as store from './store.ts'
-import type { ValidPayout } from './validate.ts'
+import { insertApprovals } from './store-approvals.ts'
 
 export type WrittenPayout = { readonly call: PayoutCall; readonly row: store.PayoutRow }
 
@@ -20,11 +23,11 @@ export type WrittenPayout = { readonly call: PayoutCall; readonly row: store.Pay
 export async function write(
   deps: PayoutsDeps,
   tx: Tx,
-  accepted: readonly ValidPayout[],
+  accepted: readonly ControlledPayout[],
   found: LookedUp,
+  now: Date,
 ): Promise<readonly WrittenPayout[]> {
   if (accepted.length === 0) return []
-  const now = deps.clock.now()
   const ids = accepted.map(() => newId())
   const opened = deps.transactions.openMany(
     tx,
@@ -38,9 +41,20 @@ export async function write(
   })
   const rows = written.map(({ row }) => row)
   store.insertPayouts(tx, rows)
+  askForApproval(tx, accepted, rows)
   appendRequested(deps, tx, rows, found, now)
   await reserve(deps, tx, written, found)
   return written
+}
+
+function askForApproval(tx: Tx, accepted: readonly ControlledPayout[], rows: readonly store.PayoutRow[]): void {
+  const held = accepted.flatMap(({ call: { caller }, approval }, index) => {
+    if (approval === null) return []
+    const { partnerId, id: payoutId } = present(rows[index], 'each payout has a row')
+    const { cause, expiresAt } = approval
+    return [{ partnerId, payoutId, cause, requestedBy: caller.serviceAccountId, requestedName: caller.name, expiresAt }]
+  })
+  if (held.length > 0) insertApprovals(tx, held)
 }
 
 /** A payout of the partner's own has no withdrawal events. */
@@ -71,7 +85,10 @@ function reserve(
 ): Promise<void> {
   const reserves = written.map(({ call, row }): Entry => {
     const named = { partyId: row.customerId ?? row.partnerId, reference: row.reference }
-    return { id: row.reserveId, transfers: reservesOf(call, row.connector).map((moved) => ({ ...moved, ...named })) }
+    return {
+      id: row.reserveId,
+      transfers: reservesOf(call, row.connector, row.feeAmount ?? 0n).map((moved) => ({ ...moved, ...named })),
+    }
   })
   return ledger.enterMany(tx, reserves, balances.accounts)
 }
@@ -79,7 +96,10 @@ function reserve(
 const endToEndIdOfCall = ({ caller, operation, idempotencyKey }: PayoutCall, id: string) =>
   endToEndIdOf({ id, partnerId: caller.partnerId, operation, idempotencyKey })
 
-function toTransaction({ call, creditor, customerId, beneficiary }: ValidPayout, payoutId: string): NewTransaction {
+function toTransaction(
+  { call, creditor, customerId, beneficiary }: ControlledPayout,
+  payoutId: string,
+): NewTransaction {
   const { caller, amount, currency, idempotencyKey, quote } = call
   const sold = quote && { amount: quote.sellAmount, currency: quote.sellCurrency }
   const exchange = quote && {
@@ -111,10 +131,11 @@ function toTransaction({ call, creditor, customerId, beneficiary }: ValidPayout,
 }
 
 function toPayout(
-  { call, connector, creditor, customerId, beneficiary }: ValidPayout,
+  payout: ControlledPayout,
   made: { readonly id: string; readonly transactionId: string; readonly reference: string },
   now: Date,
 ): store.PayoutRow {
+  const { call, connector, creditor, customerId, beneficiary } = payout
   const { caller, operation, idempotencyKey, requestFingerprint, amount, currency, payee } = call
   return {
     partnerId: caller.partnerId,
@@ -139,16 +160,20 @@ function toPayout(
     endToEndId: endToEndIdOfCall(call, made.id),
     ipAddress: call.ip,
     simulatedOutcome: 'outcome' in payee ? payee.outcome : null,
-    status: 'Pending',
+    // What waits for an approval is due once it has it.
+    status: payout.approval === null ? 'Pending' : 'PendingApproval',
     errorKey: null,
     errorDetails: null,
     sendAttempts: 0,
-    dueAt: now,
+    dueAt: payout.approval === null ? now : null,
     leaseId: null,
     soldAmount: call.quote?.sellAmount ?? null,
     soldCurrency: call.quote?.sellCurrency ?? null,
     quoteId: call.quote?.id ?? null,
     transactionHash: null,
+    feeAmount: payout.fee === 0n ? null : payout.fee,
+    approvalExpiresAt: payout.approval?.expiresAt ?? null,
+    countedIn: writeCounted(countersOf(payout)),
     createdAt: now,
     updatedAt: now,
   }

@@ -5,6 +5,7 @@
 import type { Check } from './check.ts'
 import { createContext } from './context.ts'
 import { enquiryChecks } from './enquiries.ts'
+import { forecastChecks } from './forecast.ts'
 import type { Harness } from './harness.ts'
 import { notificationChecks } from './notifications.ts'
 import { outageChecks } from './outages.ts'
@@ -13,7 +14,13 @@ import { submissionChecks } from './submission.ts'
 export type { Check } from './check.ts'
 export type { BankRecord, Behaviour, Disorder, Fault, Harness } from './harness.ts'
 
-export const checks: readonly Check[] = [...submissionChecks, ...outageChecks, ...enquiryChecks, ...notificationChecks]
+export const checks: readonly Check[] = [
+  ...submissionChecks,
+  ...forecastChecks,
+  ...outageChecks,
+  ...enquiryChecks,
+  ...notificationChecks,
+]
 
 export type CheckResult = {
   readonly title: string

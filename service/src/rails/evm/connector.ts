@@ -50,6 +50,11 @@ export function createChainConnector(deps: ChainDeps): ChainConnector {
   return {
     id,
     limits,
+    forecast: (_payment, at) => {
+      const valueDate = at.toISOString().slice(0, 10)
+      // When a block has the transaction depends on the fees of the chain.
+      return { possible: true, method: 'Wallet', cutOffAt: null, submitsAt: at, valueDate, arrivesOn: null }
+    },
     chainId: rules.chainId,
     network: rules.network,
     tokens: Object.keys(rules.tokens) as Currency[],

@@ -9,6 +9,7 @@ import { createAdopt } from './adopt.ts'
 import { createDeliverFiles } from './deliver.ts'
 import type { BankDeps } from './deps.ts'
 import type { FileKind } from './ids.ts'
+import { forecastOf } from './forecast.ts'
 import { createIncoming } from './incoming.ts'
 import { createMakeFiles } from './make.ts'
 import { createMakeRecalls } from './make-recalls.ts'
@@ -51,6 +52,7 @@ export function createIsoBank(deps: BankDeps, observe?: BankObserver): IsoBank {
     connector: {
       id,
       limits,
+      forecast: (payment, at) => forecastOf(payment, at, deps.rules),
       instruct: async (instructions, options) =>
         instructions.length === 0 ? [] : untilAborted(submit(instructions), options),
       find: async (keys, options) => {

@@ -11,6 +11,8 @@ import {
   callTimeoutMsMax,
   type Connector,
   type Credit,
+  type Forecast,
+  type ForecastPayment,
   type Instruction,
   type InstructionKey,
   type InstructionOutcome,
@@ -81,6 +83,7 @@ export function createSandboxBank(deps: SandboxBankDeps): SandboxBank {
   return {
     id: sandboxConnectorId,
     limits,
+    forecast: forecastOf,
     stepMs,
     instruct: async (instructions, options) => {
       const reachable = instructions.filter((instruction) => !isUnreachable(instruction))
@@ -111,6 +114,13 @@ export function createSandboxBank(deps: SandboxBankDeps): SandboxBank {
     reverseCredit: (tx, partnerId, subjectId, reversed) =>
       schedule(tx, [{ partnerId, subjectId, planned: [notificationOf('credit.reversed', reversed)] }]),
   }
+}
+
+/** The bank is always open, and pays at once. */
+function forecastOf({ currency }: ForecastPayment, at: Date): Forecast {
+  const day = at.toISOString().slice(0, 10)
+  const method = currency === 'EUR' ? 'SepaCreditTransfer' : 'Swift'
+  return { possible: true, method, cutOffAt: null, submitsAt: at, valueDate: day, arrivesOn: day }
 }
 
 type Schedule = (tx: Tx, subjects: readonly Subject[]) => void

@@ -17,8 +17,14 @@ class NotAll extends Error {
   }
 }
 
+/** Rolls the transaction back, so that it reads again. */
+class Overtaken extends Error {
+  override readonly name = 'Overtaken'
+}
+
 /** Another transaction took a key or an amount that this one had read: it reads again. */
 const isOvertaken = (error: unknown): boolean =>
+  error instanceof Overtaken ||
   [sqlState.uniqueViolation, sqlState.checkViolation].some((state) => state === stateOf(error))
 const attemptsMax = 5
 
@@ -36,6 +42,8 @@ export function createSubmitAll(deps: PayoutsDeps): SubmitAll {
             return outcome instanceof Refusal || outcome === 'resubmit' ? [] : [outcome.payout]
           })
           if (refusals.size > 0) throw new NotAll(refusals)
+          // Another process accepted the key of a call while this one waited for the counter of a limit.
+          if (outcomes.includes('resubmit')) throw new Overtaken('a key was accepted meanwhile')
           await made(tx, payouts)
         },
         { before: (tx) => read(tx, calls) },

@@ -1,0 +1,280 @@
+/** Approvals: which payouts wait, who may decide, and exactly one outcome under races of two processes. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { checkLedger } from '../../../../test/model/ledger-audit.ts'
+import {
+  addPartner,
+  balanceOf,
+  createTestService,
+  pay,
+  type Service,
+  type TestPartner,
+} from '../../../../test/support/composition.ts'
+import { type Caller, Refusal } from '../../api/index.ts'
+import { hourMs, newId } from '../../kernel/index.ts'
+import { sql } from '../../postgres/index.ts'
+import type { ApprovalRule } from './approval-rules.ts'
+
+let service: Service
+let other: Service
+before(async () => {
+  service = await createTestService()
+  // As another process.
+  other = await createTestService({ url: service.url, now: service.clock.now() })
+})
+after(async () => {
+  await other.close()
+  await service.close()
+})
+
+type Rule = Partial<Omit<ApprovalRule, 'partnerId' | 'id'>>
+const setRule = ({ partnerId }: TestPartner, rule: Rule = {}) =>
+  service.db.transaction((tx) =>
+    service.payouts.approvalRules.set(tx, {
+      partnerId,
+      currency: 'EUR',
+      aboveAmount: 100_00n,
+      beneficiaryHours: null,
+      expiresHours: 24,
+      ...rule,
+    }),
+  )
+
+/** A partner whose payouts above 100.00 wait, and two further service accounts. */
+async function addHolding(rule?: Rule) {
+  const partner = await addPartner(service, 1_000_000n)
+  await setRule(partner, rule)
+  const second: Caller = { ...partner.caller, serviceAccountId: newId(), name: 'Second person' }
+  const third: Caller = { ...partner.caller, serviceAccountId: newId(), name: 'Third person' }
+  return { ...partner, second, third }
+}
+
+const codeOf = (deciding: Promise<unknown>) =>
+  deciding.then(
+    () => 'done',
+    (error: unknown) => {
+      if (error instanceof Refusal) return error.code
+      throw error
+    },
+  )
+
+const timelineOf = async (partnerId: string, reference: string) => {
+  const { row, timeline } = await service.transactions.get(partnerId, reference)
+  return { status: row.status, steps: timeline.map(({ step }) => step) }
+}
+const approvalOf = (partnerId: string, id: string) =>
+  service.db.row<{ decision: string | null; decidedName: string | null; reason: string | null }>(sql`
+    select decision, decided_name, reason from payouts.approvals where partner_id = ${partnerId} and payout_id = ${id}`)
+
+test('a payout above the amount waits with its money reserved, and the first answer says so at every repetition', async () => {
+  const partner = await addHolding()
+  const { partnerId, second } = partner
+  assert.equal((await pay(service, partner, '100.00')).payout.status, 'Pending')
+  const idempotencyKey = newId()
+  const { payout } = await pay(service, partner, '100.01', { idempotencyKey })
+  assert.deepEqual([payout.status, payout.dueAt], ['PendingApproval', null])
+  assert.equal((await balanceOf(service, partnerId)).reserved, 200_01n)
+  assert.deepEqual(await service.payouts.claim('sandbox', [partnerId], 10).then((claims) => claims.length), 1)
+  assert.equal((await service.payouts.approve(second, payout.id)).status, 'Pending')
+  assert.deepEqual(await timelineOf(partnerId, payout.reference), {
+    status: 'Pending',
+    steps: ['Created', 'Reserved', 'Approval'],
+  })
+  assert.deepEqual(
+    (await service.payouts.claim('sandbox', [partnerId], 10)).map(({ id }) => id),
+    [payout.id],
+  )
+  const again = await pay(service, partner, '100.01', { idempotencyKey })
+  assert.deepEqual([again.replayed, again.payout.approvalExpiresAt], [true, payout.approvalExpiresAt])
+})
+
+test('a payout to a young beneficiary waits, whatever its amount, until the beneficiary is old enough', async () => {
+  const partner = await addHolding({ aboveAmount: null, beneficiaryHours: 1 })
+  const young = await service.beneficiaries.create(partner.partnerId, {
+    name: 'Hedy Lamarr',
+    iban: 'NL91ABNA0417164300',
+    currency: 'EUR',
+  })
+  const to = async (at: Service) => (await pay(at, partner, '1.00', { beneficiaryId: young.id })).payout.status
+  assert.equal(await to(service), 'PendingApproval')
+  const almost = await createTestService({
+    url: service.url,
+    now: new Date(service.clock.now().getTime() + hourMs - 1),
+  })
+  assert.equal(await to(almost), 'PendingApproval')
+  almost.clock.advance(1)
+  assert.equal(await to(almost), 'Pending')
+  await almost.close()
+})
+
+test('the creator does not decide, by whatever credential, and strangers find nothing', async () => {
+  const partner = await addHolding()
+  const { caller, second } = partner
+  const { payout } = await pay(service, partner, '200.00')
+  const rotated = { ...caller, serviceAccountId: newId() }
+  const renamed = { ...caller, name: 'Renamed' }
+  for (const creator of [caller, rotated, renamed]) {
+    assert.equal(await codeOf(service.payouts.approve(creator, payout.id)), 'approver_is_creator')
+    assert.equal(await codeOf(service.payouts.reject(creator, payout.id, 'No.')), 'approver_is_creator')
+  }
+  const stranger = await addPartner(service)
+  assert.equal(await codeOf(service.payouts.approve(stranger.caller, payout.id)), 'not_found')
+  assert.equal(await codeOf(service.payouts.approve(second, newId())), 'not_found')
+  const { payout: free } = await pay(service, partner, '1.00')
+  assert.equal(await codeOf(service.payouts.approve(second, free.id)), 'payout_not_awaiting_approval')
+  assert.equal((await service.payouts.get(partner.partnerId, payout.id)).status, 'PendingApproval')
+})
+
+test('a rejection gives the money and the limits back, and keeps who rejected and why', async () => {
+  const partner = await addHolding()
+  const { partnerId, second, third } = partner
+  await service.db.transaction((tx) =>
+    service.payouts.limits.set(tx, { partnerId, scope: 'partner', period: 'day', amount: 200_00n, currency: 'EUR' }),
+  )
+  const before = await balanceOf(service, partnerId)
+  const { payout } = await pay(service, partner, '200.00')
+  assert.equal(await codeOf(pay(service, partner, '0.01')), 'limit_exceeded')
+  assert.equal((await service.payouts.reject(second, payout.id, 'Paid before.')).status, 'Cancelled')
+  assert.deepEqual(await balanceOf(service, partnerId), before)
+  assert.deepEqual(await timelineOf(partnerId, payout.reference), {
+    status: 'Cancelled',
+    steps: ['Created', 'Reserved', 'Cancelled'],
+  })
+  assert.deepEqual(await approvalOf(partnerId, payout.id), {
+    decision: 'rejected',
+    decidedName: 'Second person',
+    reason: 'Paid before.',
+  })
+  assert.equal((await service.payouts.reject(second, payout.id, 'Paid before.')).status, 'Cancelled')
+  assert.equal(await codeOf(service.payouts.reject(third, payout.id, 'Me too.')), 'payout_not_awaiting_approval')
+  assert.equal(await codeOf(service.payouts.approve(second, payout.id)), 'payout_not_awaiting_approval')
+  assert.equal((await pay(service, partner, '100.00')).payout.status, 'Pending')
+})
+
+test('of two approvals at once exactly one decides, and the other person is refused', async () => {
+  const partner = await addHolding()
+  const { partnerId, second, third } = partner
+  for (let round = 0; round < 8; round += 1) {
+    const { payout } = await pay(service, partner, '200.00')
+    const outcomes = await Promise.all([
+      codeOf(service.payouts.approve(second, payout.id)),
+      codeOf(other.payouts.approve(third, payout.id)),
+    ])
+    assert.deepEqual(outcomes.toSorted(), ['done', 'payout_not_awaiting_approval'])
+    const winner = outcomes[0] === 'done' ? second : third
+    assert.equal((await approvalOf(partnerId, payout.id))?.decidedName, winner.name)
+    const { steps } = await timelineOf(partnerId, payout.reference)
+    assert.equal(steps.filter((step) => step === 'Approval').length, 1)
+  }
+})
+
+test('an approval against a rejection has one winner', async () => {
+  const partner = await addHolding()
+  const { partnerId, second, third } = partner
+  for (let round = 0; round < 8; round += 1) {
+    const { payout } = await pay(service, partner, '200.00')
+    const [approved, rejected] = await Promise.all([
+      codeOf(service.payouts.approve(second, payout.id)),
+      codeOf(other.payouts.reject(third, payout.id, 'No.')),
+    ])
+    const status = (await service.payouts.get(partnerId, payout.id)).status
+    assert.deepEqual(
+      [approved, rejected, status],
+      approved === 'done'
+        ? ['done', 'payout_not_awaiting_approval', 'Pending']
+        : ['payout_not_awaiting_approval', 'done', 'Cancelled'],
+    )
+  }
+  await checkLedger(service.db, partnerId)
+})
+
+test('an approval against a cancellation leaves a cancelled payout, and its money is back once', async () => {
+  const partner = await addHolding()
+  const { partnerId, second } = partner
+  const before = await balanceOf(service, partnerId)
+  for (let round = 0; round < 8; round += 1) {
+    const { payout } = await pay(service, partner, '200.00')
+    const [approved, cancelled] = await Promise.all([
+      codeOf(service.payouts.approve(second, payout.id)),
+      codeOf(other.payouts.cancel(partnerId, payout.id)),
+    ])
+    // A payout that was approved first is Pending, and may still be cancelled.
+    assert.equal(cancelled, 'done')
+    const approval = await approvalOf(partnerId, payout.id)
+    assert.equal(approval?.decision, approved === 'done' ? 'approved' : 'cancelled')
+    const { status, steps } = await timelineOf(partnerId, payout.reference)
+    assert.equal(status, 'Cancelled')
+    assert.deepEqual(steps, ['Created', 'Reserved', ...(approved === 'done' ? ['Approval'] : []), 'Cancelled'])
+  }
+  assert.deepEqual(await balanceOf(service, partnerId), before)
+  await checkLedger(service.db, partnerId)
+})
+
+test('a payout that no person approves in time is cancelled, and an approval afterwards is refused', async () => {
+  const partner = await addHolding({ expiresHours: 2 })
+  const { partnerId, second } = partner
+  const before = await balanceOf(service, partnerId)
+  const { payout: approvedInTime } = await pay(service, partner, '200.00')
+  const { payout } = await pay(service, partner, '200.00')
+  const later = await createTestService({
+    url: service.url,
+    now: new Date(service.clock.now().getTime() + 2 * hourMs - 1),
+  })
+  await later.payouts.approve(second, approvedInTime.id)
+  assert.equal(await later.payouts.lapseStep(), 0)
+  later.clock.advance(1)
+  // The loop has not run yet: the time alone ends the wait.
+  assert.equal(await codeOf(later.payouts.approve(second, payout.id)), 'payout_not_awaiting_approval')
+  const steps = await Promise.all([later.payouts.lapseStep(), later.payouts.lapseStep()])
+  assert.equal(steps[0] + steps[1], 1)
+  assert.deepEqual(await timelineOf(partnerId, payout.reference), {
+    status: 'Cancelled',
+    steps: ['Created', 'Reserved', 'Expired'],
+  })
+  assert.equal((await approvalOf(partnerId, payout.id))?.decision, 'expired')
+  assert.equal(await codeOf(later.payouts.approve(second, payout.id)), 'payout_not_awaiting_approval')
+  assert.equal((await later.payouts.cancel(partnerId, payout.id)).status, 'Cancelled')
+  await later.payouts.cancel(partnerId, approvedInTime.id)
+  assert.deepEqual(await balanceOf(service, partnerId), before)
+  await later.close()
+})
+
+test('an approval, a cancellation and the end of the time at once leave one outcome', async () => {
+  const partner = await addHolding({ expiresHours: 1 })
+  const { partnerId, second } = partner
+  const before = await balanceOf(service, partnerId)
+  const expiry = new Date(service.clock.now().getTime() + hourMs)
+  const early = await createTestService({ url: service.url, now: new Date(expiry.getTime() - 1) })
+  const late = await createTestService({ url: service.url, now: expiry })
+  for (let round = 0; round < 6; round += 1) {
+    const { payout } = await pay(service, partner, '200.00')
+    const [approved] = await Promise.all([
+      codeOf(early.payouts.approve(second, payout.id)),
+      late.payouts.lapseStep(),
+      codeOf(other.payouts.cancel(partnerId, payout.id)),
+    ])
+    const { decision } = (await approvalOf(partnerId, payout.id)) ?? {}
+    assert.equal(decision === 'approved', approved === 'done')
+    const { status, steps } = await timelineOf(partnerId, payout.reference)
+    const ends = steps.filter((step) => ['Cancelled', 'Expired'].includes(step))
+    assert.deepEqual([status, ends.length], ['Cancelled', 1])
+  }
+  assert.deepEqual(await balanceOf(service, partnerId), before)
+  await checkLedger(service.db, partnerId)
+  await Promise.all([early.close(), late.close()])
+})
+
+test('a rule is set, replaced and removed, and what waits goes on waiting', async () => {
+  const partner = await addHolding()
+  const { partnerId, second } = partner
+  const { payout } = await pay(service, partner, '200.00')
+  const replaced = await setRule(partner, { aboveAmount: 300_00n })
+  assert.equal((await pay(service, partner, '200.00')).payout.status, 'Pending')
+  assert.deepEqual(await service.payouts.approvalRules.list(service.db, partnerId), [replaced])
+  const remove = (of: string) =>
+    service.db.transaction((tx) => service.payouts.approvalRules.remove(tx, of, replaced.id))
+  await assert.rejects(remove((await addPartner(service)).partnerId), { code: 'not_found' })
+  await remove(partnerId)
+  assert.equal((await pay(service, partner, '400.00')).payout.status, 'Pending')
+  assert.equal((await service.payouts.approve(second, payout.id)).status, 'Pending')
+})

@@ -1,0 +1,103 @@
+/** A dry run: judges a payout by the rules by which it would be accepted now, and writes nothing. */
+import { Refusal } from '../../api/index.ts'
+import { present } from '../../kernel/index.ts'
+import { coveredBy, createFundsCheck } from '../../ledger/index.ts'
+import { replayOf } from '../../postgres/index.ts'
+import type { Forecast } from '../../rails/index.ts'
+import { callMapKey, connectorOf, outcomeOf, type PayoutCall } from './calls.ts'
+import { type ControlledPayout, withControls } from './controls.ts'
+import { countersOf, usedOf } from './counting.ts'
+import type { PayoutsDeps } from './deps.ts'
+import { notCovered, requestOf } from './funding.ts'
+import { counterMapKey, exceeds } from './limit-rules.ts'
+import { createLookUp, type LookedUp } from './look-up.ts'
+import { judgedOf, type Judgement, payoutRules, validate } from './validate.ts'
+
+export type Verdict = {
+  readonly rule: string
+  readonly verdict: 'passed' | 'failed' | 'notApplicable'
+  /** The code of the refusal, or the error key with which the connector would end the payout. */
+  readonly code?: string
+  readonly detail?: string
+}
+
+/** `payout`: undefined if a rule about the request itself has failed. */
+export type Preview = {
+  readonly call: PayoutCall
+  readonly verdicts: readonly Verdict[]
+  readonly payout: ControlledPayout | undefined
+  readonly forecast: Forecast | undefined
+}
+
+const notApplicable = (rule: string): Verdict => ({ rule, verdict: 'notApplicable' })
+const verdictOf = (rule: string, judgement: Judgement): Verdict =>
+  judgement instanceof Refusal
+    ? { rule, verdict: 'failed', code: judgement.code, detail: judgement.errors[0]?.message ?? judgement.detail }
+    : { rule, verdict: judgement }
+
+export function createPreview(deps: PayoutsDeps) {
+  const lookUp = createLookUp(deps, createFundsCheck(deps.ledger))
+  return async (call: PayoutCall): Promise<Preview> => {
+    const { db, clock, chooseConnector, forecastOf } = deps
+    const now = clock.now()
+    const found = await lookUp(db, [call])
+    const judged = judgedOf(call, connectorOf(call, chooseConnector), found.beneficiaries)
+    const ofRequest = [keyVerdict(call, found), ...payoutRules.map(({ name, judge }) => verdictOf(name, judge(judged)))]
+    const valid = outcomeOf(() => validate(judged))
+    if (valid instanceof Refusal) {
+      const verdicts = [...ofRequest, ...['limits', 'approval', 'funds', 'reach'].map(notApplicable)]
+      return { call, verdicts, payout: undefined, forecast: undefined }
+    }
+    const payout = present(withControls([valid], found.controls, now)[0], 'a payout has controls')
+    const limits = await limitVerdicts(deps, payout)
+    const { creditor, connector } = payout
+    const { amount, currency } = call
+    const instructed = { amount, currency, creditorAccount: creditor.account, creditorBic: creditor.bic }
+    const forecast = forecastOf(connector, instructed, now)
+    const isCovered = coveredBy(found.balances.accounts, requestOf(payout))
+    const funds = verdictOf('funds', isCovered ? 'passed' : notCovered(payout))
+    return {
+      call,
+      verdicts: [...ofRequest, ...limits, approvalVerdict(payout), funds, reachVerdict(forecast)],
+      payout,
+      forecast,
+    }
+  }
+}
+
+/** A key that the same request has used would answer that payout again. */
+function keyVerdict(call: PayoutCall, { payouts }: LookedUp): Verdict {
+  const rule = 'idempotencyKey'
+  const key = callMapKey(call)
+  if (key === undefined) return notApplicable(rule)
+  const known = payouts.get(key)
+  if (known === undefined) return { rule, verdict: 'passed' }
+  const replayed = outcomeOf(() => replayOf(known, call.requestFingerprint))
+  if (replayed instanceof Refusal) return verdictOf(rule, replayed)
+  return { rule, verdict: 'passed', detail: `The request repeats ${known.reference}, and would be answered with it.` }
+}
+
+async function limitVerdicts({ db }: PayoutsDeps, payout: ControlledPayout): Promise<readonly Verdict[]> {
+  if (payout.limits.length === 0) return [notApplicable('limits')]
+  const used = await usedOf(db, countersOf(payout))
+  return payout.limits.map((limit) => {
+    const before = limit.counter === undefined ? 0n : (used.get(counterMapKey(limit.counter)) ?? 0n)
+    const refusal = exceeds(limit, payout.call.amount, before)
+    const verdict = verdictOf(`limit.${limit.name}`, refusal ?? 'passed')
+    return refusal === undefined ? verdict : { ...verdict, detail: refusal.detail }
+  })
+}
+
+/** A payout that waits is accepted: the rule never fails. */
+function approvalVerdict({ approval }: ControlledPayout): Verdict {
+  if (approval === null) return notApplicable('approval')
+  const detail = `${approval.because} It waits for the approval of a second person.`
+  return { rule: 'approval', verdict: 'passed', detail }
+}
+
+/** What the connector refuses is accepted by the service, and fails at the connector. */
+function reachVerdict(forecast: Forecast | undefined): Verdict {
+  if (forecast === undefined) return notApplicable('reach')
+  if (forecast.possible) return { rule: 'reach', verdict: 'passed' }
+  return { rule: 'reach', verdict: 'failed', code: forecast.errorKey, detail: forecast.details }
+}

@@ -1,0 +1,126 @@
+/** All SQL of approvals and their rules. */
+import type { Currency } from '../../kernel/index.ts'
+import {
+  type Columns,
+  columnOf,
+  dueWork,
+  insertBy,
+  namesOf,
+  ofOnePartner,
+  ofPartners,
+  sql,
+  type Tx,
+  unprepared,
+} from '../../postgres/index.ts'
+import type { ApprovalRule } from './approval-rules.ts'
+import type { PayoutId } from './store.ts'
+
+const columns = sql`partner_id, id, currency, above_amount, beneficiary_hours, expires_hours`
+
+/** Rules of these partners and currencies, and perhaps others of the same partners. */
+export function approvalRulesFor(
+  tx: Tx,
+  partnerIds: readonly string[],
+  currencies: readonly Currency[],
+): Promise<readonly ApprovalRule[]> {
+  return tx.rows<ApprovalRule>(sql`/* payouts.approvalRulesFor */
+    select ${columns} from payouts.approval_rules
+    where ${ofPartners(partnerIds)} and currency = any(${currencies}::text[])`)
+}
+
+export function listApprovalRules(tx: Tx, partnerId: string): Promise<readonly ApprovalRule[]> {
+  return tx.rows<ApprovalRule>(sql`/* payouts.listApprovalRules */
+    select ${columns} from payouts.approval_rules where partner_id = ${partnerId} order by currency`)
+}
+
+/** Replaces the rule of the currency, and keeps its id. */
+export async function setApprovalRule(tx: Tx, rule: ApprovalRule, now: Date): Promise<ApprovalRule> {
+  const [row] = await tx.rows<ApprovalRule>(sql`/* payouts.setApprovalRule */
+    insert into payouts.approval_rules (partner_id, id, currency, above_amount, beneficiary_hours, expires_hours,
+      created_at, updated_at)
+    values (${rule.partnerId}, ${rule.id}, ${rule.currency}, ${rule.aboveAmount}, ${rule.beneficiaryHours},
+      ${rule.expiresHours}, ${now}, ${now})
+    on conflict (partner_id, currency) do update set above_amount = excluded.above_amount,
+      beneficiary_hours = excluded.beneficiary_hours, expires_hours = excluded.expires_hours,
+      updated_at = excluded.updated_at
+    returning ${columns}`)
+  return row ?? rule
+}
+
+/** Answers the number of removed rows: 1 or 0. */
+export function removeApprovalRule(tx: Tx, partnerId: string, id: string): Promise<number> {
+  return tx.run(sql`/* payouts.removeApprovalRule */
+    delete from payouts.approval_rules where partner_id = ${partnerId} and id = ${id}`)
+}
+
+export type Decision = 'approved' | 'rejected' | 'expired' | 'cancelled'
+
+type NewApproval = {
+  readonly partnerId: string
+  readonly payoutId: string
+  readonly cause: 'amount' | 'beneficiary'
+  readonly requestedBy: string
+  readonly requestedName: string
+  readonly expiresAt: Date
+}
+const approvalColumns: Columns<NewApproval> = {
+  partnerId: 'uuid',
+  payoutId: 'uuid',
+  cause: 'text',
+  requestedBy: 'uuid',
+  requestedName: 'text',
+  expiresAt: 'timestamptz',
+}
+const newApprovals = insertBy(approvalColumns, [])
+
+export function insertApprovals(tx: Tx, approvals: readonly NewApproval[]): void {
+  tx.later(sql`/* payouts.insertApprovals */
+    insert into payouts.approvals (${namesOf(approvalColumns)}) ${newApprovals(tx, approvals)}`)
+}
+
+export type Approval = Pick<NewApproval, 'requestedBy' | 'requestedName' | 'expiresAt'> & {
+  readonly decision: Decision | null
+  readonly decidedBy: string | null
+}
+
+export function approvalById(tx: Tx, partnerId: string, payoutId: string): Promise<Approval | undefined> {
+  return tx.row<Approval>(sql`/* payouts.approvalById */
+    select requested_by, requested_name, expires_at, decision, decided_by from payouts.approvals
+    where partner_id = ${partnerId} and payout_id = ${payoutId}`)
+}
+
+export type DecidedApproval = {
+  readonly partnerId: string
+  readonly payoutId: string
+  readonly decision: Decision
+  readonly decidedBy: string | null
+  readonly decidedName: string | null
+  readonly reason: string | null
+}
+
+/** Each approval once, under the locks of their payouts. Another number of open ones fails the transaction. */
+export function decideApprovals(tx: Tx, decided: readonly DecidedApproval[], now: Date): void {
+  const column = columnOf(decided)
+  tx.later(
+    unprepared(sql`/* payouts.decideApprovals */
+    update payouts.approvals as approval set decision = given.decision, decided_by = given.decided_by,
+      decided_name = given.decided_name, reason = given.reason, decided_at = ${now}
+    from unnest(${column('partnerId')}::uuid[], ${column('payoutId')}::uuid[], ${column('decision')}::text[],
+      ${column('decidedBy')}::uuid[], ${column('decidedName')}::text[], ${column('reason')}::text[])
+      as given (partner_id, payout_id, decision, decided_by, decided_name, reason)
+    where approval.partner_id = given.partner_id and approval.payout_id = given.payout_id and approval.decision is null
+      and ${ofOnePartner(column('partnerId'), sql`approval.partner_id`)}`),
+    decided.length,
+  )
+}
+
+/** Open approvals whose time has ended, the oldest first, of all partners. Takes no lock. */
+export function lapsedApprovals(tx: Tx, now: Date, rowsMax: number): Promise<readonly PayoutId[]> {
+  return tx.rows<PayoutId>(
+    dueWork('finds approvals whose time has ended, without a lock', (whose) =>
+      unprepared(sql`/* payouts.lapsedApprovals */
+        select partner_id, payout_id as id from payouts.approvals
+        where decision is null and expires_at <= ${now} and ${whose()} order by expires_at limit ${rowsMax}`),
+    ),
+  )
+}

@@ -1,0 +1,126 @@
+/** All SQL of limits and their counters. */
+import type { Currency, Minor } from '../../kernel/index.ts'
+import {
+  type Columns,
+  columnOf,
+  insertBy,
+  namesOf,
+  ofOnePartner,
+  ofPartners,
+  sql,
+  type Tx,
+} from '../../postgres/index.ts'
+import type { CounterKey, Limit } from './limit-rules.ts'
+
+const columns = sql`partner_id, id, scope, scope_id, currency, period, amount`
+
+/**
+ * The limits of these partners, currencies, customers and beneficiaries, and perhaps others of the same partners: a combination
+ * of one key's partner with another one's currency.
+ */
+export function limitsFor(
+  tx: Tx,
+  wanted: {
+    readonly partnerIds: readonly string[]
+    readonly currencies: readonly Currency[]
+    readonly scopeIds: readonly string[]
+  },
+): Promise<readonly Limit[]> {
+  return tx.rows<Limit>(sql`/* payouts.limitsFor */
+    select ${columns} from payouts.limits
+    where ${ofPartners(wanted.partnerIds)} and currency = any(${wanted.currencies}::text[])
+      and scope_id = any(${wanted.scopeIds}::uuid[])`)
+}
+
+/** The limits of a partner, in the order in which they were set. */
+export function listLimits(tx: Tx, partnerId: string): Promise<readonly Limit[]> {
+  return tx.rows<Limit>(sql`/* payouts.listLimits */
+    select ${columns} from payouts.limits where partner_id = ${partnerId} order by id`)
+}
+
+/** Sets the amount of the limit, if there is one, and keeps its id. */
+export async function setLimit(tx: Tx, limit: Limit, now: Date): Promise<Limit> {
+  const [row] = await tx.rows<Limit>(sql`/* payouts.setLimit */
+    insert into payouts.limits (partner_id, id, scope, scope_id, currency, period, amount, created_at, updated_at)
+    values (${limit.partnerId}, ${limit.id}, ${limit.scope}, ${limit.scopeId}, ${limit.currency}, ${limit.period},
+      ${limit.amount}, ${now}, ${now})
+    on conflict (partner_id, currency, scope, scope_id, period)
+      do update set amount = excluded.amount, updated_at = excluded.updated_at
+    returning ${columns}`)
+  return row ?? limit
+}
+
+export function limitById(tx: Tx, partnerId: string, id: string): Promise<Limit | undefined> {
+  return tx.row<Limit>(sql`/* payouts.limitById */
+    select ${columns} from payouts.limits where partner_id = ${partnerId} and id = ${id}`)
+}
+
+/** Answers the number of removed rows: 1 or 0. */
+export function removeLimit(tx: Tx, partnerId: string, id: string): Promise<number> {
+  return tx.run(sql`/* payouts.removeLimit */
+    delete from payouts.limits where partner_id = ${partnerId} and id = ${id}`)
+}
+
+type Counter = CounterKey & { readonly used: Minor }
+
+const counterColumns: Columns<Counter> = {
+  partnerId: 'uuid',
+  currency: 'text',
+  scope: 'text',
+  scopeId: 'uuid',
+  period: 'text',
+  startsOn: 'date',
+  used: 'bigint',
+}
+const counterKey = ['partnerId', 'currency', 'scope', 'scopeId', 'period', 'startsOn'] as const
+const newCounters = insertBy(counterColumns, [], counterKey)
+
+/** Creates the counters that do not exist yet, in the order of their keys, so that two batches cannot deadlock. */
+export function ensureCounters(tx: Tx, keys: readonly CounterKey[]): void {
+  tx.later(sql`/* payouts.ensureCounters */
+    insert into payouts.limit_counters (${namesOf(counterColumns)})
+    ${newCounters(
+      tx,
+      keys.map((key) => ({ ...key, used: 0n })),
+    )}
+    on conflict (partner_id, currency, scope, scope_id, period, starts_on) do nothing`)
+}
+
+/**
+ * Locks the counters in the order of their keys. May also return and lock counters that combine columns of several keys: each
+ * column is compared with a list, which has one good plan, on an empty table too.
+ */
+export function lockCounters(tx: Tx, keys: readonly CounterKey[]): Promise<readonly Counter[]> {
+  const column = columnOf(keys)
+  return tx.rows<Counter>(sql`/* payouts.lockCounters */
+    select partner_id, currency, scope, scope_id, period, starts_on, used from payouts.limit_counters
+    where ${ofPartners(column('partnerId'))} and currency = any(${column('currency')}::text[])
+      and scope = any(${column('scope')}::text[]) and scope_id = any(${column('scopeId')}::uuid[])
+      and period = any(${column('period')}::text[]) and starts_on = any(${column('startsOn')}::date[])
+    order by partner_id, currency, scope, scope_id, period, starts_on for no key update`)
+}
+
+/** Reads counters as `lockCounters` does, without a lock. */
+export function readCounters(tx: Tx, keys: readonly CounterKey[]): Promise<readonly Counter[]> {
+  const column = columnOf(keys)
+  return tx.rows<Counter>(sql`/* payouts.readCounters */
+    select partner_id, currency, scope, scope_id, period, starts_on, used from payouts.limit_counters
+    where ${ofPartners(column('partnerId'))} and currency = any(${column('currency')}::text[])
+      and scope = any(${column('scope')}::text[]) and scope_id = any(${column('scopeId')}::uuid[])
+      and period = any(${column('period')}::text[]) and starts_on = any(${column('startsOn')}::date[])`)
+}
+
+export type CounterChange = CounterKey & { readonly by: Minor }
+
+/** Each counter once; the caller holds their locks. One that was deleted after its period stays so. */
+export function changeCounters(tx: Tx, changes: readonly CounterChange[]): void {
+  const column = columnOf(changes)
+  tx.later(sql`/* payouts.changeCounters */
+    update payouts.limit_counters as counter set used = counter.used + change.by
+    from unnest(${column('partnerId')}::uuid[], ${column('currency')}::text[], ${column('scope')}::text[],
+      ${column('scopeId')}::uuid[], ${column('period')}::text[], ${column('startsOn')}::date[], ${column('by')}::bigint[])
+      as change (partner_id, currency, scope, scope_id, period, starts_on, by)
+    where counter.partner_id = change.partner_id and counter.currency = change.currency and counter.scope = change.scope
+      and counter.scope_id = change.scope_id and counter.period = change.period and counter.starts_on = change.starts_on
+      and ${ofOnePartner(column('partnerId'), sql`counter.partner_id`)}`)
+}

@@ -1,0 +1,49 @@
+/** Commands for the rules by which payouts wait for a second person. */
+import { ConfigError } from '../config.ts'
+import { amountText } from '../kernel/index.ts'
+import type { ApprovalRule } from '../modules/payouts/index.ts'
+import type { Context } from './context.ts'
+import { decided } from './limits.ts'
+import { type Options, readCurrencyOption, readInteger, readMoney, required } from './options.ts'
+
+const beneficiaryHoursMax = 24 * 365
+const expiresHoursMax = 24 * 30
+const expiresHoursDefault = 72
+
+export const approvalCommands = {
+  /** Sets the rule of a currency, or replaces it. */
+  'approval set': (context: Context, options: Options) => {
+    const currency = readCurrencyOption(options)
+    const hours = { min: 1, max: beneficiaryHoursMax, otherwise: 1 }
+    const rule = {
+      partnerId: required(options, 'partner'),
+      currency,
+      aboveAmount: options.above === undefined ? null : readMoney(options, 'above', currency),
+      beneficiaryHours:
+        options['beneficiary-hours'] === undefined ? null : readInteger(options, 'beneficiary-hours', hours),
+      expiresHours: readInteger(options, 'expires-hours', {
+        min: 1,
+        max: expiresHoursMax,
+        otherwise: expiresHoursDefault,
+      }),
+    }
+    if (rule.aboveAmount === null && rule.beneficiaryHours === null)
+      throw new ConfigError('operator: --above or --beneficiary-hours is required')
+    return decided(context, async (tx) => viewOf(await context.service.payouts.approvalRules.set(tx, rule)))
+  },
+
+  'approval list': async ({ service: { payouts }, db }: Context, options: Options) =>
+    (await payouts.approvalRules.list(db, required(options, 'partner'))).map(viewOf),
+
+  'approval remove': (context: Context, options: Options) =>
+    decided(context, async (tx) => {
+      const { payouts } = context.service
+      const removed = await payouts.approvalRules.remove(tx, required(options, 'partner'), required(options, 'id'))
+      return { removed: removed.id }
+    }),
+}
+
+const viewOf = ({ aboveAmount, ...rule }: ApprovalRule): object => ({
+  ...rule,
+  above: aboveAmount === null ? null : amountText(aboveAmount, rule.currency),
+})

@@ -1,0 +1,54 @@
+/** Commands for what payouts cost a partner. */
+import { ConfigError } from '../config.ts'
+import { amountText } from '../kernel/index.ts'
+import { type FeeRule, feeRails } from '../modules/payouts/index.ts'
+import type { Context } from './context.ts'
+import { decided } from './limits.ts'
+import { type Options, readChoice, readCurrencyOption, readInteger, readMoney, readTime, required } from './options.ts'
+
+const basisPointsMax = 10_000
+
+export const feeCommands = {
+  /** Sets what payouts cost from a time on, by default from now. */
+  'fee set': (context: Context, options: Options) => {
+    const currency = readCurrencyOption(options)
+    const money = (name: 'fixed' | 'min' | 'max') =>
+      options[name] === undefined ? 0n : readMoney(options, name, currency)
+    const rule = {
+      partnerId: required(options, 'partner'),
+      currency,
+      rail: readChoice(options, 'rail', feeRails),
+      fixedAmount: money('fixed'),
+      basisPoints: readInteger(options, 'basis-points', { min: 0, max: basisPointsMax, otherwise: 0 }),
+      minAmount: money('min'),
+      maxAmount: options.max === undefined ? null : money('max'),
+      validFrom: readTime(options, 'from'),
+    }
+    if (rule.maxAmount !== null && rule.maxAmount < rule.minAmount)
+      throw new ConfigError('operator: --max is not below --min')
+    return decided(context, async (tx) => viewOf(await context.service.payouts.fees.set(tx, rule)))
+  },
+
+  'fee list': async ({ service: { payouts }, db }: Context, options: Options) =>
+    (await payouts.fees.list(db, required(options, 'partner'))).map(viewOf),
+
+  'fee remove': (context: Context, options: Options) =>
+    decided(context, async (tx) => {
+      const removed = await context.service.payouts.fees.remove(
+        tx,
+        required(options, 'partner'),
+        required(options, 'id'),
+      )
+      return { removed: removed.id }
+    }),
+}
+
+function viewOf({ fixedAmount, minAmount, maxAmount, currency, ...rule }: FeeRule): object {
+  return {
+    ...rule,
+    currency,
+    fixed: amountText(fixedAmount, currency),
+    min: amountText(minAmount, currency),
+    max: maxAmount === null ? null : amountText(maxAmount, currency),
+  }
+}

@@ -1,0 +1,60 @@
+/** Commands for the limits of payouts. Days and months are those of UTC. */
+import { Refusal } from '../api/index.ts'
+import { ConfigError } from '../config.ts'
+import { amountText, nilId } from '../kernel/index.ts'
+import { type Limit, limitPeriods, limitScopes } from '../modules/payouts/index.ts'
+import type { Tx } from '../postgres/index.ts'
+import type { Context } from './context.ts'
+import { type Options, readChoice, readCurrencyOption, readMoney, required } from './options.ts'
+
+export const limitCommands = {
+  /** Sets a limit, or the amount of the one with the same partner, scope, period and currency. */
+  'limit set': (context: Context, options: Options) => {
+    const scope = readChoice({ scope: required(options, 'scope') }, 'scope', limitScopes)
+    const period = readChoice({ period: required(options, 'period') }, 'period', limitPeriods)
+    const currency = readCurrencyOption(options)
+    const amount = readMoney(options, 'amount', currency)
+    if (amount === 0n) throw new ConfigError('operator: --amount is greater than zero')
+    const partnerId = required(options, 'partner')
+    const limit = { partnerId, scope, period, currency, amount, scopeRef: scopeRefOf(options, scope) }
+    return decided(context, async (tx) => viewOf(await context.service.payouts.limits.set(tx, limit)))
+  },
+
+  'limit list': async ({ service: { payouts }, db }: Context, options: Options) =>
+    (await payouts.limits.list(db, required(options, 'partner'))).map(viewOf),
+
+  'limit remove': (context: Context, options: Options) =>
+    decided(context, async (tx) => {
+      const removed = await context.service.payouts.limits.remove(
+        tx,
+        required(options, 'partner'),
+        required(options, 'id'),
+      )
+      return { removed: removed.id }
+    }),
+}
+
+/** Undefined: the limit is that of the partner, or of each customer or beneficiary. */
+function scopeRefOf({ customer, beneficiary }: Options, scope: Limit['scope']): string | undefined {
+  if (customer !== undefined && scope !== 'customer')
+    throw new ConfigError('operator: --customer needs --scope customer')
+  if (beneficiary !== undefined && scope !== 'beneficiary')
+    throw new ConfigError('operator: --beneficiary needs --scope beneficiary')
+  return customer ?? beneficiary
+}
+
+/** Runs a verb in a transaction. Its refusal is the line that the command prints. */
+export async function decided({ db }: Context, work: (tx: Tx) => Promise<object>): Promise<object> {
+  try {
+    return await db.transaction(work)
+  } catch (error) {
+    if (error instanceof Refusal) throw new ConfigError(`operator: ${error.detail}`)
+    throw error
+  }
+}
+
+const viewOf = ({ scopeId, amount, ...limit }: Limit): object => ({
+  ...limit,
+  scopeId: scopeId === nilId ? null : scopeId,
+  amount: amountText(amount, limit.currency),
+})

@@ -1,0 +1,43 @@
+/** Runs the commands and the code of the guide on payout controls unchanged. */
+import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { startTestService } from '../support/service.ts'
+import { programOf } from './extract.ts'
+import { assertLine, runTypeScript } from './run.ts'
+
+const guide = new URL('../../docs/guides/payout-controls.md', import.meta.url)
+
+let service: Awaited<ReturnType<typeof startTestService>>
+before(async () => {
+  service = await startTestService()
+})
+after(() => service?.dispose())
+
+test('the commands and the code of the guide run: preview, limit, fee, approval', async () => {
+  const approverFile = join(service.dataDir, 'approver.json')
+  const commands = programOf(guide, 'sh').text.trimEnd().split('\n')
+  assert.equal(commands.length, 4)
+  for (const command of commands) {
+    const [words = '', file] = command.replace('npm run -s operator -- ', '').split(' > ')
+    const printed = await service.operator(...words.replace('$PARTNER', service.credentials.partnerId).split(' '))
+    if (file !== undefined) await writeFile(approverFile, JSON.stringify(printed))
+  }
+  const { text, blocks } = programOf(guide, 'ts')
+  assert.equal(blocks, 4)
+  const lines = await runTypeScript(service, text, { PARTNER_PAYMENTS_APPROVER: approverFile })
+  assertLine(lines, /^accepted: true, fee 0\.70, total 500\.70 by SepaCreditTransfer$/)
+  assertLine(lines, /^ {2}limit\.beneficiary\.day: passed$/)
+  assertLine(lines, /^ {2}approval: notApplicable$/)
+  assertLine(
+    lines,
+    /^limit\.beneficiary\.day: The limit beneficiary\.day is 2000\.00 EUR\. 2000\.00 EUR is left until /,
+  )
+  assertLine(lines, /^Pending, fee 0\.70$/)
+  assertLine(lines, /^422 limit_exceeded$/)
+  assertLine(lines, /^PendingApproval: 1200\.00 EUR for Grace Hopper$/)
+  assertLine(lines, /^403 approver_is_creator$/)
+  assertLine(lines, /^approved: true$/)
+  assertLine(lines, /^timeline: Created, Reserved, Approval$/)
+})

@@ -1,0 +1,92 @@
+/** The operator's commands for limits and fees of payouts. */
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { addPartner, createTestService, pay, type Service, type TestPartner } from '../support/composition.ts'
+import { createTestDatabase } from '../support/postgres.ts'
+import { run } from '../support/program.ts'
+
+const folder = await mkdtemp(join(tmpdir(), 'partner-payments-limits-'))
+const database = await createTestDatabase()
+const env = {
+  DATA_DIR: folder,
+  DATABASE_URL: database.url,
+  MASTER_KEY: Buffer.alloc(32, '686f757365', 'hex').toString('base64'),
+}
+let service: Service
+let partner: TestPartner
+before(async () => {
+  service = await createTestService({ url: database.url })
+  partner = await addPartner(service, 100_000n)
+})
+after(async () => {
+  await service.close()
+  await database.drop()
+  await rm(folder, { recursive: true, force: true, maxRetries: 10 })
+})
+
+const limit = (...args: readonly string[]) => run(['operator', 'limit', ...args, '--partner', partner.partnerId], env)
+async function printed(...args: readonly string[]): Promise<unknown> {
+  const { code, stdout, stderr } = await limit(...args)
+  assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
+  return JSON.parse(stdout)
+}
+const euros = ['--currency', 'EUR', '--amount', '12.5']
+
+test('a limit is set for one customer, listed, holds in a running service, and is removed', async () => {
+  const ofCustomer = ['--scope', 'customer', '--customer', partner.customer.serviceId, '--period', 'day']
+  const made = (await printed('set', ...ofCustomer, ...euros)) as { readonly id: string }
+  const { partnerId, customer } = partner
+  const shown = { partnerId, id: made.id, scope: 'customer', scopeId: customer.id, currency: 'EUR', period: 'day' }
+  assert.deepEqual(made, { ...shown, amount: '12.50' })
+  assert.deepEqual(await printed('list'), [made])
+  await assert.rejects(pay(service, partner, '12.51'), { code: 'limit_exceeded' })
+  assert.deepEqual(await printed('remove', '--id', made.id), { removed: made.id })
+  assert.deepEqual(await printed('list'), [])
+  await pay(service, partner, '12.51')
+})
+
+test('wrong arguments are named in one line, and set nothing', async () => {
+  const day = ['--period', 'day']
+  const cases: readonly (readonly [args: readonly string[], says: RegExp])[] = [
+    [['--scope', 'all', ...day, ...euros], /--scope is partner or customer or beneficiary/],
+    [['--scope', 'partner', '--period', 'year', ...euros], /--period is payment or day or month/],
+    [['--scope', 'partner', ...day, '--currency', 'XXX', '--amount', '1'], /--currency is one of EUR/],
+    [
+      ['--scope', 'partner', ...day, '--currency', 'EUR', '--amount', '1.005'],
+      /--amount is an amount such as 1000\.00/,
+    ],
+    [['--scope', 'partner', ...day, '--currency', 'EUR', '--amount', '0'], /--amount is greater than zero/],
+    [['--scope', 'partner', '--customer', partner.customer.id, ...day, ...euros], /--customer needs --scope customer/],
+    [['--scope', 'customer', '--customer', partner.partnerId, ...day, ...euros], /No such customer/],
+    [['--scope', 'beneficiary', '--beneficiary', partner.partnerId, ...day, ...euros], /No such beneficiary/],
+  ]
+  for (const [args, says] of cases) {
+    const { code, stderr } = await limit('set', ...args)
+    assert.equal(code, 1, String(args))
+    assert.match(stderr, says)
+    assert.equal(stderr.trimEnd().split('\n').length, 1)
+  }
+  assert.deepEqual(await printed('list'), [])
+})
+
+test('a fee rule is set, listed, holds in a running service, and is removed', async () => {
+  const { partnerId } = partner
+  const fee = async (...args: readonly string[]) => {
+    const { code, stdout, stderr } = await run(['operator', 'fee', ...args, '--partner', partnerId], env)
+    return code === 0 ? (JSON.parse(stdout) as unknown) : stderr.trimEnd()
+  }
+  const from = '2025-12-01T00:00:00.000Z'
+  const set = ['--currency', 'EUR', '--fixed', '0.20', '--basis-points', '10', '--min', '0.25', '--from', from]
+  const made = (await fee('set', ...set)) as { readonly id: string }
+  const amounts = { fixed: '0.20', basisPoints: 10, min: '0.25', max: null }
+  assert.deepEqual(made, { partnerId, id: made.id, currency: 'EUR', rail: 'any', validFrom: from, ...amounts })
+  assert.deepEqual(await fee('list'), [made])
+  assert.equal((await pay(service, partner, '1.00')).payout.feeAmount, 25n)
+  assert.deepEqual(await fee('remove', '--id', made.id), { removed: made.id })
+  assert.equal((await pay(service, partner, '1.00')).payout.feeAmount, null)
+  assert.match(String(await fee('set', ...set, '--max', '0.10')), /--max is not below --min$/)
+  assert.match(String(await fee('remove', '--id', made.id)), /No such fee rule\.$/)
+})
