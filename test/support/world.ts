@@ -87,6 +87,8 @@ export async function simulateTokens(client: Client, wallet: string): Promise<vo
 }
 
 export type World = {
+  /** In euros. */
+  readonly balance: string
   readonly customer: string
   readonly serviceId: string
   readonly beneficiary: string
@@ -175,8 +177,10 @@ export async function createWorld(client: Client, hookUrl: string): Promise<Worl
   const quote = textAt(success(await client.post('/v1/fx/quotes', quoted)), 'id')
   const payoutQuote = textAt(success(await client.post('/v1/fx/quotes', quoted)), 'id')
   const foreignBeneficiary = textAt(await createBeneficiary(client, { customerId: guid, currency: 'USD' }), 'id')
+  const balances = listAt(success(await client.get('/v1/accounts')))
   return {
     ...reports,
+    balance: textAt(balances.find(({ currency }) => currency === 'EUR') ?? {}, 'id'),
     customer: guid,
     serviceId: textAt(customer, 'serviceId'),
     beneficiary,

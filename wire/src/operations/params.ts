@@ -1,7 +1,14 @@
 /** Path parameters that operations share. */
-import { CustomerRef, Reference, Uuid, described } from '../shapes.ts'
+import { Currency, CustomerRef, Reference, Uuid, described } from '../shapes.ts'
+
+export const accountId = { id: described(Uuid, 'The `id` of the balance.') }
 
 export const customerId = { id: CustomerRef }
+
+export const customerCurrency = {
+  ...customerId,
+  currency: described(Currency, 'The currency of the entries: ISO 4217 alpha-3, or a token code.'),
+}
 
 export const invitationId = { invitationId: described(Uuid, 'The `inviteId` of the invitation.') }
 

@@ -1,10 +1,10 @@
 /** The verbs of accounts: IBANs of customers, balances of partners. */
 import { notFound, Refusal } from '../../api/index.ts'
-import { assert, type Clock, present } from '../../kernel/index.ts'
-import type { Balance, Ledger } from '../../ledger/index.ts'
-import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
+import { assert, present } from '../../kernel/index.ts'
+import { inTransaction, type Tx } from '../../postgres/index.ts'
 import type { Customer, Customers } from '../customers/index.ts'
 import { bicOf, blockSize, boundsOf, composeIban, inConfiguredOrder, type Issuer, issuersProblem } from './rules.ts'
+import { createStatements, type Statements, type StatementsDeps } from './statements.ts'
 import * as store from './store.ts'
 
 export type CustomerAccount = {
@@ -14,7 +14,7 @@ export type CustomerAccount = {
   readonly ibans: readonly [store.IbanRow, ...store.IbanRow[]]
 }
 
-export type Accounts = {
+export type Accounts = Statements & {
   /**
    * The customer's IBANs, one per configured country. Issues all that are missing, or none.
    * Refuses: not_found, iban_issuer_not_configured, iban_pool_exhausted.
@@ -29,15 +29,10 @@ export type Accounts = {
     tx: Tx,
     ibans: readonly string[],
   ) => Promise<ReadonlyMap<string, { readonly partnerId: string; readonly customerId: string }>>
-  /** The partner's balances at one time, one per currency. */
-  readonly balances: (partnerId: string) => Promise<{ readonly asOf: Date; readonly balances: readonly Balance[] }>
 }
 
-type AccountsDeps = {
-  readonly db: Database
-  readonly clock: Clock
+type AccountsDeps = StatementsDeps & {
   readonly customers: Pick<Customers, 'find'>
-  readonly ledger: Pick<Ledger, 'balances'>
   readonly issuers: readonly Issuer[]
 }
 
@@ -78,7 +73,7 @@ function createIssuing({ clock, issuers }: Pick<AccountsDeps, 'clock' | 'issuers
 }
 
 export function createAccounts(deps: AccountsDeps): Accounts {
-  const { db, clock, customers, ledger, issuers } = deps
+  const { db, customers, issuers } = deps
   const problem = issuersProblem(issuers)
   assert(problem === undefined, `issuers: ${problem}`)
   const issueMissing = createIssuing(deps)
@@ -113,6 +108,6 @@ export function createAccounts(deps: AccountsDeps): Accounts {
     bicOf: (iban) => bicOf(issuers, iban),
     ownersOf: async (tx, ibans) =>
       new Map((await store.ownersOfIbans(tx, ibans)).map(({ iban, ...owner }) => [iban, owner])),
-    balances: async (partnerId) => ({ asOf: clock.now(), balances: await ledger.balances(db, partnerId) }),
+    ...createStatements(deps),
   }
 }
