@@ -32,6 +32,7 @@ import {
   simulatedChainConnectorId,
 } from './rails/index.ts'
 import { ratesSettings } from './rates/index.ts'
+import { verificationSettings } from './verification/index.ts'
 
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
@@ -117,6 +118,7 @@ export const settings = {
   ...databaseSettings,
   ...railsSettings,
   ...ratesSettings,
+  ...verificationSettings,
   ...deliverySettings,
   ...mailSettings,
   ...observabilitySettings,

@@ -74,6 +74,7 @@ const valid: Readonly<Record<OperationId, (world: World) => ValidRequest>> = {
   listBulkPayoutItems: (world) => at(`/v1/payouts/bulk/${world.bulk}/items`),
   listPayouts: () => at('/v1/payouts'),
   getPayout: (world) => at(`/v1/payouts/${world.payout}`),
+  getPayoutVerification: (world) => at(`/v1/payouts/${world.verifiedPayout}/verification`),
   createFxPayout: (world) =>
     at('/v1/payouts/fx', {
       quoteId: world.payoutQuote,
@@ -106,6 +107,10 @@ const valid: Readonly<Record<OperationId, (world: World) => ValidRequest>> = {
     at('/v1/beneficiaries', { id: world.beneficiary, alias: 'rear', name: 'Grace B. Hopper' }),
   getBeneficiary: (world) => at(`/v1/beneficiaries/${world.beneficiary}`),
   deleteBeneficiary: (world) => at(`/v1/beneficiaries/${world.beneficiary}`),
+  createBeneficiaryVerification: () => at('/v1/beneficiaries/verifications', { name: 'Grace Hopper', iban: ibans.NL }),
+  listBeneficiaryVerifications: () => at('/v1/beneficiaries/verifications'),
+  getBeneficiaryVerification: (world) => at(`/v1/beneficiaries/verifications/${world.verification}`),
+  getVerificationOfBeneficiary: (world) => at(`/v1/beneficiaries/${world.verifiedBeneficiary}/verification`),
   createCheckoutSession: () =>
     at(
       '/v1/checkout/sessions',

@@ -115,6 +115,10 @@ export type World = {
   readonly payoutQuote: string
   readonly foreignBeneficiary: string
   readonly wallet: string
+  readonly verification: string
+  /** Of the name and IBAN of the verification, with a payout behind it. */
+  readonly verifiedBeneficiary: string
+  readonly verifiedPayout: string
   readonly tokenBeneficiary: string
 }
 
@@ -129,6 +133,19 @@ async function createReports(client: Client): Promise<Pick<World, 'report' | 'sc
   const monthly = { kind: 'statement', format: 'pdf', currency: 'EUR', frequency: 'monthly', emails: [uniqueEmail()] }
   const schedule = textAt(success(await client.post('/v1/reports/schedules', monthly)), 'id')
   return { report, schedule }
+}
+
+/** A payee that is verified before it is paid. */
+async function createVerified(
+  client: Client,
+): Promise<Pick<World, 'verification' | 'verifiedBeneficiary' | 'verifiedPayout'>> {
+  const payee = { name: 'Jean Bartik', iban: ibans.FR }
+  const verification = textAt(success(await client.post('/v1/beneficiaries/verifications', payee)), 'id')
+  const verifiedBeneficiary = textAt(await createBeneficiary(client, payee), 'id')
+  const paid = success(await client.post('/v1/payouts/fiat', payoutText(verifiedBeneficiary, '2.00')))
+  await finalTransaction(client, textAt(paid, 'reference'))
+  const [payout] = listAt(success(await client.get(`/v1/payouts?beneficiaryId=${verifiedBeneficiary}`)))
+  return { verification, verifiedBeneficiary, verifiedPayout: textAt(payout ?? {}, 'id') }
 }
 
 /** Creates one resource of each kind and waits until all are final. `hookUrl` receives the deliveries. */
@@ -180,6 +197,7 @@ export async function createWorld(client: Client, hookUrl: string): Promise<Worl
   const balances = listAt(success(await client.get('/v1/accounts')))
   return {
     ...reports,
+    ...(await createVerified(client)),
     balance: textAt(balances.find(({ currency }) => currency === 'EUR') ?? {}, 'id'),
     customer: guid,
     serviceId: textAt(customer, 'serviceId'),

@@ -71,7 +71,7 @@ const CustomerBalance = closed({
 })
 export const CustomerBalancePage = page(CustomerBalance)
 
-export const counterAccounts = ['Settlement', 'Suspense', 'Fees', 'Fx'] as const
+const counterAccounts = ['Settlement', 'Suspense', 'Fees', 'Fx'] as const
 const entry = {
   id: described(Uuid, 'Identifies the entry.'),
   at: described(Timestamp, 'When the money moved. In the sandbox this is the real time, also if its clock was moved.'),

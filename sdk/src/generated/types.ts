@@ -1137,6 +1137,47 @@ export type TransactionPage = {
   readonly hasMore: boolean
 }
 
+export type Verification = {
+  /** Identifies the verification. */
+  readonly id: string
+  /** The name that was asked about. */
+  readonly name: string
+  /** The IBAN that was asked about, without spaces. */
+  readonly iban: string
+  /** `Match`: name and IBAN belong together. `CloseMatch`: almost, see `matchedName`. `NoMatch`: they do not. `NotPossible`: there is no answer, see `reason`. */
+  readonly result: 'Match' | 'CloseMatch' | 'NoMatch' | 'NotPossible'
+  /** The name of the account. Only for `CloseMatch`. */
+  readonly matchedName?: string
+  /** Why there is no answer. The bank does not know the account, the name has no letter to compare, or the scheme is not configured, too slow or unreachable. Only for `NotPossible`. */
+  readonly reason?: 'AccountUnknown' | 'NameNotComparable' | 'SchemeNotConfigured' | 'SchemeTimeout' | 'SchemeUnavailable'
+  /** Who answered: `own` for an IBAN of this service, otherwise the scheme. */
+  readonly source: string
+  /** By which the scheme finds its answer. Absent if it has none. */
+  readonly schemeReference?: string
+  /** The name of the service account that asked. */
+  readonly requestedBy: string
+  /** When it asked. */
+  readonly requestedAt: string
+  /** When the answer was there. */
+  readonly answeredAt: string
+}
+
+export type VerificationCreate = {
+  /** The name of the payee as you would pay it. */
+  readonly name: string
+  /** The IBAN of the payee, ISO 13616. The service removes spaces. */
+  readonly iban: string
+}
+
+export type VerificationPage = {
+  /** The items of the page, newest first. */
+  readonly data: readonly Verification[]
+  /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+  readonly nextCursor: string | null
+  /** True if there is another page. */
+  readonly hasMore: boolean
+}
+
 /** Fires when a deposit is created for a customer and awaits payment. */
 export type PartnerCustomerDepositCreated = {
   /** Name of the event type. */
@@ -1658,6 +1699,15 @@ export type ListBeneficiariesQuery = {
   readonly currency?: string | undefined
 }
 
+export type ListBeneficiaryVerificationsQuery = {
+  /** Items per page, 1 to 100. Default: 25. */
+  readonly limit?: number | string | undefined
+  /** The `nextCursor` of the previous page. Omit it for the first page. */
+  readonly cursor?: string | undefined
+  /** Only verifications of this IBAN. */
+  readonly iban?: string | undefined
+}
+
 export type ListCheckoutSessionsQuery = {
   /** Items per page, 1 to 100. Default: 25. */
   readonly limit?: number | string | undefined
@@ -1852,6 +1902,10 @@ export type OperationResults = {
   readonly updateBeneficiary: Beneficiary
   readonly getBeneficiary: Beneficiary
   readonly deleteBeneficiary: void
+  readonly createBeneficiaryVerification: Verification
+  readonly listBeneficiaryVerifications: VerificationPage
+  readonly getBeneficiaryVerification: Verification
+  readonly getVerificationOfBeneficiary: Verification
   readonly createCheckoutSession: {
     /** Identifies the session. The transaction and the events of the deposit contain it. */
     readonly sessionId: string
@@ -2129,6 +2183,7 @@ export type OperationResults = {
   readonly createTokenPayout: TokenPayout
   readonly listPayouts: PayoutPage
   readonly getPayout: PayoutRecord
+  readonly getPayoutVerification: Verification
   readonly createFxPayout: FxPayout
   readonly cancelPayout: PayoutRecord
   readonly createBulkPayout: {
@@ -2654,6 +2709,45 @@ export type Namespaces = {
      * Problem codes: not_found.
      */
     readonly delete: (id: string, options?: CallOptions) => Promise<void>
+    /**
+     * Request a verification of a payee.
+     *
+     * Asks whether a name and an IBAN belong together, before money is sent. The answer is kept as evidence. It is
+     * shown with every later payout to that name and IBAN. A scheme that does not answer in time gives
+     * `NotPossible`, not an error. Not idempotent: a repeated request asks again. No answer stops a payout.
+     *
+     * `POST /v1/beneficiaries/verifications`, permission `beneficiaries:write`.
+     */
+    readonly createVerification: (body: VerificationCreate, options?: CallOptions) => Promise<Verification>
+    /**
+     * List verifications.
+     *
+     * Returns the verifications of the partner, newest first. Filter by `iban`.
+     *
+     * `GET /v1/beneficiaries/verifications`, permission `beneficiaries:read`.
+     */
+    readonly listVerifications: (query?: ListBeneficiaryVerificationsQuery, options?: CallOptions) => Promise<VerificationPage>
+    /** Like `listVerifications`, and requests page after page. The default of `limit` is 100. */
+    readonly listAllVerifications: (query?: ListBeneficiaryVerificationsQuery, options?: CallOptions) => Pages<VerificationPage>
+    /**
+     * Retrieve a verification.
+     *
+     * Returns a verification by its `id`.
+     *
+     * `GET /v1/beneficiaries/verifications/{verificationId}`, permission `beneficiaries:read`.
+     * Problem codes: not_found.
+     */
+    readonly getVerification: (verificationId: string, options?: CallOptions) => Promise<Verification>
+    /**
+     * Retrieve the verification of a beneficiary.
+     *
+     * Returns the newest verification of the present name and IBAN of the beneficiary. After a change of the name
+     * this is 404 until the new name is verified.
+     *
+     * `GET /v1/beneficiaries/{id}/verification`, permission `beneficiaries:read`.
+     * Problem codes: not_found.
+     */
+    readonly getVerificationOfBeneficiary: (id: string, options?: CallOptions) => Promise<Verification>
   }
   readonly checkout: {
     /**
@@ -3303,6 +3397,16 @@ export type Namespaces = {
      * Problem codes: not_found.
      */
     readonly get: (id: string, options?: CallOptions) => Promise<PayoutRecord>
+    /**
+     * Retrieve the verification behind a payout.
+     *
+     * Returns the evidence of a payout: the newest verification of its name and IBAN that was answered before the
+     * payout was created. A payout to a payee that you had not verified is 404, as is a payout to a wallet.
+     *
+     * `GET /v1/payouts/{id}/verification`, permission `payouts:read`.
+     * Problem codes: not_found.
+     */
+    readonly getVerification: (id: string, options?: CallOptions) => Promise<Verification>
     /**
      * Create a payout in another currency.
      *

@@ -20,6 +20,8 @@ export const bulkId = { bulkId: described(Uuid, 'The `id` of the bulk.') }
 
 export const beneficiaryId = { id: described(Uuid, 'The `id` of the beneficiary.') }
 
+export const verificationId = { verificationId: described(Uuid, 'The `id` of the verification.') }
+
 export const subscriptionId = { id: described(Uuid, 'The `id` of the webhook subscription.') }
 
 export const deliveryId = { ...subscriptionId, eventId: described(Uuid, 'The `eventId` of the delivery.') }

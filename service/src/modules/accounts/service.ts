@@ -3,7 +3,7 @@ import { notFound, Refusal } from '../../api/index.ts'
 import { assert, present } from '../../kernel/index.ts'
 import { inTransaction, type Tx } from '../../postgres/index.ts'
 import type { Customer, Customers } from '../customers/index.ts'
-import { bicOf, blockSize, boundsOf, composeIban, inConfiguredOrder, type Issuer, issuersProblem } from './rules.ts'
+import { blockSize, boundsOf, composeIban, inConfiguredOrder, type Issuer, issuerOf, issuersProblem } from './rules.ts'
 import { createStatements, type Statements, type StatementsDeps } from './statements.ts'
 import * as store from './store.ts'
 
@@ -24,6 +24,8 @@ export type Accounts = Statements & {
   readonly get: (partnerId: string, customerRef: string) => Promise<CustomerAccount>
   /** The BIC of the bank that has issued an IBAN, if it is configured. */
   readonly bicOf: (iban: string) => string | undefined
+  /** Whether an IBAN has a bank code of ours, issued or not. */
+  readonly issues: (iban: string) => boolean
   /** Whose IBANs these are. One that is not ours is absent. */
   readonly ownersOf: (
     tx: Tx,
@@ -105,7 +107,8 @@ export function createAccounts(deps: AccountsDeps): Accounts {
       if (account === undefined) throw notFound('account')
       return account
     },
-    bicOf: (iban) => bicOf(issuers, iban),
+    bicOf: (iban) => issuerOf(issuers, iban)?.bic,
+    issues: (iban) => issuerOf(issuers, iban) !== undefined,
     ownersOf: async (tx, ibans) =>
       new Map((await store.ownersOfIbans(tx, ibans)).map(({ iban, ...owner }) => [iban, owner])),
     ...createStatements(deps),

@@ -2,6 +2,7 @@
 import type { ResponseOf } from '@partner-payments/wire'
 import type { Answer, Handlers } from '../../api/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
+import { toVerification } from '../beneficiaries/index.ts'
 import { bulkRoutes } from './bulk/routes.ts'
 import type { AcceptedPayout, Payouts } from './service.ts'
 import type { PayoutRow } from './store.ts'
@@ -19,6 +20,9 @@ export function payoutsRoutes(payouts: Payouts): Handlers<'payouts'> {
       return { body: { ...answer, ...soldFor(accepted.payout) }, ...rest }
     },
     getPayout: async ({ caller, params }) => ({ body: toRecord(await payouts.get(caller.partnerId, params.id)) }),
+    getPayoutVerification: async ({ caller, params }) => ({
+      body: toVerification(await payouts.verificationOf(caller.partnerId, params.id)),
+    }),
     cancelPayout: async ({ caller, params }) => ({ body: toRecord(await payouts.cancel(caller.partnerId, params.id)) }),
     listPayouts: async ({ caller, query }) => {
       const page = await payouts.list(caller.partnerId, query)

@@ -20,6 +20,7 @@ import { createBulkStep } from './bulk/work.ts'
 import type { Creditor, PayoutCall } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { createFxPayouts, type FxPayout } from './exchanges.ts'
+import { createEvidence, type Evidence } from './evidence.ts'
 import { createProgress, type PayoutClaim, type Progress } from './progress.ts'
 import { fingerprintOf } from './rules.ts'
 import * as store from './store.ts'
@@ -28,7 +29,8 @@ export type { PayoutClaim }
 export type AcceptedPayout = { readonly payout: store.PayoutRow; readonly replayed: boolean }
 
 export type Payouts = Progress &
-  BulkPayouts & {
+  BulkPayouts &
+  Evidence & {
     /** Works on a part of one bulk that is due. Returns how many bulks it has worked on: 0 or 1. */
     readonly bulkStep: () => Promise<number>
     /**
@@ -105,6 +107,7 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
     ...progress,
     ...createBulkPayouts(deps),
     bulkStep: createBulkStep({ db, clock, log, submit, submitAll: createSubmitAll(deps) }),
+    ...createEvidence(deps, get),
     create: async (caller, body, ip, nonce) => submit(toCall('createFiatPayout', caller, body, ip, nonce)),
     createToken: async (caller, body, ip) => submit(toCall('createTokenPayout', caller, body, ip, undefined)),
     createFx: createFxPayouts(deps),
