@@ -113,8 +113,3 @@ test('200 to the entries of a balance and of a customer, which lead to the balan
   assert.equal(cents(entries[0]?.balance), (await balanceOf(client)).posted)
   assert.ok(entries.some((each) => each.reference === reference && each.customerId === customer))
 })
-
-test('400 with /query/at when the time of the balances is not past', async () => {
-  const at = new Date(Date.now() + 3_600_000).toISOString()
-  assertProblem(await client.get(`/v1/accounts?at=${at}`), { status: 400, pointer: '/query/at' })
-})

@@ -52,7 +52,7 @@ export const BalancePage = page(Balance)
 
 const at = {
   at: optional(
-    timeInput('Reads the balances as they were immediately before this time. Default: now. A later time is refused'),
+    timeInput('Reads the balances as they were immediately before this time. Default: now, also for a later time'),
   ),
 }
 export const BalanceQuery = closed(at)

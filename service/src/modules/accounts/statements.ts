@@ -1,6 +1,6 @@
 /** Past balances and statements of a partner's balances, and those of one customer. The ledger reads them by checkpoints. */
 import type { QueryOf } from '@partner-payments/wire'
-import { type Cursors, notFound, type Page, readTime, refuseField } from '../../api/index.ts'
+import { type Cursors, notFound, type Page, readTime } from '../../api/index.ts'
 import { assert, type Clock, type Currency, firstIdOf, isCurrency, momentOfId, newId } from '../../kernel/index.ts'
 import type { Balance, Ledger, PartySum, StatementCursor, StatementLine, StatementRequest } from '../../ledger/index.ts'
 import { type Database, readAtOneMoment } from '../../postgres/index.ts'
@@ -13,7 +13,6 @@ export type BalancesAt<T> = { readonly asOf: Date; readonly balances: readonly T
 export type Statements = {
   /**
    * The partner's balances before a moment, one per currency that it had then, by default now.
-   * Refuses: validation_failed (a moment that is not past).
    */
   readonly balances: (partnerId: string, query: QueryOf<'listAccounts'>) => Promise<BalancesAt<Balance>>
   /** Newest first. Refuses: not_found (no such balance), validation_failed (cursor). */
@@ -22,7 +21,7 @@ export type Statements = {
     accountId: string,
     query: QueryOf<'listAccountEntries'>,
   ) => Promise<Page<StatementEntry>>
-  /** One item per currency in which money moved. Refuses: not_found, validation_failed (a moment that is not past). */
+  /** One item per currency in which money moved. Refuses: not_found. */
   readonly customerBalances: (
     partnerId: string,
     customerRef: string,
@@ -47,12 +46,13 @@ export type StatementsDeps = {
 
 type PeriodQuery = QueryOf<'listAccountEntries'>
 
-/** The time of transfers is that of their ids, which the system clock makes, not the clock of the service. */
+/**
+ * Undefined: now, also for a time to come, because nothing is known of it. The time of transfers is that of their ids, which
+ * the system clock makes, not the clock of the service.
+ */
 function readMoment({ at }: QueryOf<'listAccounts'>): Date | undefined {
   const moment = at === undefined ? undefined : readTime(at)
-  if (moment !== undefined && moment > momentOfId(newId()))
-    throw refuseField({ pointer: '/query/at', code: 'out_of_range', message: 'must be past; omit it to read now' })
-  return moment
+  return moment !== undefined && moment > momentOfId(newId()) ? undefined : moment
 }
 
 export function createStatements(deps: StatementsDeps): Statements {
