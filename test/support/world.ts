@@ -135,17 +135,19 @@ async function createReports(client: Client): Promise<Pick<World, 'report' | 'sc
   return { report, schedule }
 }
 
-/** A payee that is verified before it is paid. */
+/** A payee that is verified before it is paid, and the balance that pays. */
 async function createVerified(
   client: Client,
-): Promise<Pick<World, 'verification' | 'verifiedBeneficiary' | 'verifiedPayout'>> {
+): Promise<Pick<World, 'balance' | 'verification' | 'verifiedBeneficiary' | 'verifiedPayout'>> {
   const payee = { name: 'Jean Bartik', iban: ibans.FR }
   const verification = textAt(success(await client.post('/v1/beneficiaries/verifications', payee)), 'id')
   const verifiedBeneficiary = textAt(await createBeneficiary(client, payee), 'id')
   const paid = success(await client.post('/v1/payouts/fiat', payoutText(verifiedBeneficiary, '2.00')))
   await finalTransaction(client, textAt(paid, 'reference'))
   const [payout] = listAt(success(await client.get(`/v1/payouts?beneficiaryId=${verifiedBeneficiary}`)))
-  return { verification, verifiedBeneficiary, verifiedPayout: textAt(payout ?? {}, 'id') }
+  const balances = listAt(success(await client.get('/v1/accounts')))
+  const balance = textAt(balances.find(({ currency }) => currency === 'EUR') ?? {}, 'id')
+  return { balance, verification, verifiedBeneficiary, verifiedPayout: textAt(payout ?? {}, 'id') }
 }
 
 /** Creates one resource of each kind and waits until all are final. `hookUrl` receives the deliveries. */
@@ -194,11 +196,9 @@ export async function createWorld(client: Client, hookUrl: string): Promise<Worl
   const quote = textAt(success(await client.post('/v1/fx/quotes', quoted)), 'id')
   const payoutQuote = textAt(success(await client.post('/v1/fx/quotes', quoted)), 'id')
   const foreignBeneficiary = textAt(await createBeneficiary(client, { customerId: guid, currency: 'USD' }), 'id')
-  const balances = listAt(success(await client.get('/v1/accounts')))
   return {
     ...reports,
     ...(await createVerified(client)),
-    balance: textAt(balances.find(({ currency }) => currency === 'EUR') ?? {}, 'id'),
     customer: guid,
     serviceId: textAt(customer, 'serviceId'),
     beneficiary,

@@ -8,6 +8,34 @@ export type Amount = string
 /** An amount in a request. A decimal string is sent digit for digit, a number as JavaScript formats it. */
 export type AmountInput = string | number
 
+export type AccountEntryPage = {
+  /** The items of the page, newest first. */
+  readonly data: readonly ({
+    /** Identifies the entry. */
+    readonly id: string
+    /** When the money moved. In the sandbox this is the real time, also if its clock was moved. */
+    readonly at: string
+    /** `Inward` adds `amount` to the balance, `Outward` takes it off. */
+    readonly direction: 'Inward' | 'Outward'
+    /** The money that moved, in major units of `currency`. Greater than zero. */
+    readonly amount: Amount
+    /** Currency of the entry: ISO 4217 alpha-3, or a token code. */
+    readonly currency: string
+    /** The posted balance behind this entry, in major units of `currency`. */
+    readonly balance: Amount
+    /** The other side: a bank or a chain (`Settlement`), fees, an exchange, or money that waits for its assignment. */
+    readonly counterAccount: 'Settlement' | 'Suspense' | 'Fees' | 'Fx'
+    /** The `reference` of the transaction that moved the money. */
+    readonly reference: string
+    /** The `guid` of the customer whose money moved. Absent if it is your own money. */
+    readonly customerId?: string
+  })[]
+  /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+  readonly nextCursor: string | null
+  /** True if there is another page. */
+  readonly hasMore: boolean
+}
+
 export type Balance = {
   /** Identifies the balance. */
   readonly id: string
@@ -129,6 +157,52 @@ export type CustomerAccount = {
     /** The IBAN, ISO 13616, without spaces. */
     readonly iban: string
   }[]
+}
+
+export type CustomerAccountEntryPage = {
+  /** The items of the page, newest first. */
+  readonly data: readonly ({
+    /** Identifies the entry. */
+    readonly id: string
+    /** When the money moved. In the sandbox this is the real time, also if its clock was moved. */
+    readonly at: string
+    /** `Inward` adds `amount` to the balance, `Outward` takes it off. */
+    readonly direction: 'Inward' | 'Outward'
+    /** The money that moved, in major units of `currency`. Greater than zero. */
+    readonly amount: Amount
+    /** Currency of the entry: ISO 4217 alpha-3, or a token code. */
+    readonly currency: string
+    /** The sum of the customer's entries up to this one, in major units of `currency`. May be below zero. */
+    readonly balance: Amount
+    /** The other side: a bank or a chain (`Settlement`), fees, an exchange, or money that waits for its assignment. */
+    readonly counterAccount: 'Settlement' | 'Suspense' | 'Fees' | 'Fx'
+    /** The `reference` of the transaction that moved the money. */
+    readonly reference: string
+  })[]
+  /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+  readonly nextCursor: string | null
+  /** True if there is another page. */
+  readonly hasMore: boolean
+}
+
+export type CustomerBalancePage = {
+  /** The items of the page, newest first. */
+  readonly data: readonly {
+    /** Currency of the movements: ISO 4217 alpha-3, or a token code. */
+    readonly currency: string
+    /** Everything that came in for the customer minus everything that went out, in major units. Below zero if you paid out more for the customer than came in. */
+    readonly posted: Amount
+    /** Money set aside for payouts of the customer that have not settled, in major units. */
+    readonly reserved: Amount
+    /** `posted` minus `reserved`, in major units. It does not limit payouts. */
+    readonly available: Amount
+    /** The instant at which the sums were read. Equal for all items of a response. */
+    readonly asOf: string
+  }[]
+  /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+  readonly nextCursor: string | null
+  /** True if there is another page. */
+  readonly hasMore: boolean
 }
 
 export type CustomerChange = {
@@ -1688,6 +1762,38 @@ export type EventData =
   | PartnerCustomerWithdrawalFailed
   | TransactionStatusChanged
 
+export type ListAccountsQuery = {
+  /** Reads the balances as they were immediately before this time. Default: now, also for a later time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  readonly at?: string | undefined
+}
+
+export type ListAccountEntriesQuery = {
+  /** Items per page, 1 to 100. Default: 25. */
+  readonly limit?: number | string | undefined
+  /** The `nextCursor` of the previous page. Omit it for the first page. */
+  readonly cursor?: string | undefined
+  /** Only entries at this time or later. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  readonly from?: string | undefined
+  /** Only entries before this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  readonly to?: string | undefined
+}
+
+export type ListCustomerBalancesQuery = {
+  /** Reads the balances as they were immediately before this time. Default: now, also for a later time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  readonly at?: string | undefined
+}
+
+export type ListCustomerAccountEntriesQuery = {
+  /** Items per page, 1 to 100. Default: 25. */
+  readonly limit?: number | string | undefined
+  /** The `nextCursor` of the previous page. Omit it for the first page. */
+  readonly cursor?: string | undefined
+  /** Only entries at this time or later. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  readonly from?: string | undefined
+  /** Only entries before this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  readonly to?: string | undefined
+}
+
 export type ListBeneficiariesQuery = {
   /** Items per page, 1 to 100. Default: 25. */
   readonly limit?: number | string | undefined
@@ -1897,6 +2003,9 @@ export type OperationResults = {
   readonly createCustomerAccount: CustomerAccount
   readonly getCustomerAccount: CustomerAccount
   readonly listAccounts: BalancePage
+  readonly listAccountEntries: AccountEntryPage
+  readonly listCustomerBalances: CustomerBalancePage
+  readonly listCustomerAccountEntries: CustomerAccountEntryPage
   readonly createBeneficiary: Beneficiary
   readonly listBeneficiaries: BeneficiaryPage
   readonly updateBeneficiary: Beneficiary
@@ -2651,11 +2760,48 @@ export type Namespaces = {
      * List account balances.
      *
      * Returns the partner's balances, one per currency, all read at the instant `asOf`. `available` is `posted`
-     * minus `reserved`.
+     * minus `reserved`. `at` reads the balances of a past time: what had moved before it.
      *
      * `GET /v1/accounts`, permission `accounts:read`.
      */
-    readonly list: (options?: CallOptions) => Promise<BalancePage>
+    readonly list: (query?: ListAccountsQuery, options?: CallOptions) => Promise<BalancePage>
+    /**
+     * List the entries of a balance.
+     *
+     * Lists what moved posted money of a balance, newest first, each entry with the balance behind it. Reserves are
+     * not entries, because they move no money. An entry of the last half minute can still appear between others. Set
+     * a `to` that is older for a statement that stays. A cursor is valid for the same `from` and `to`.
+     *
+     * `GET /v1/accounts/{id}/entries`, permission `accounts:read`.
+     * Problem codes: not_found.
+     */
+    readonly listEntries: (id: string, query?: ListAccountEntriesQuery, options?: CallOptions) => Promise<AccountEntryPage>
+    /** Like `listEntries`, and requests page after page. The default of `limit` is 100. */
+    readonly listAllEntries: (id: string, query?: ListAccountEntriesQuery, options?: CallOptions) => Pages<AccountEntryPage>
+    /**
+     * List what moved for a customer.
+     *
+     * Returns what the customer's payments add up to, one item per currency in which money moved or is reserved. The
+     * money is part of your balance of that currency. The customer needs no IBAN. `at` reads the sums of a past
+     * time.
+     *
+     * `GET /v1/customers/{id}/account/balances`, permission `accounts:read`.
+     * Problem codes: not_found.
+     */
+    readonly listCustomerBalances: (id: string, query?: ListCustomerBalancesQuery, options?: CallOptions) => Promise<CustomerBalancePage>
+    /**
+     * List the entries of a customer.
+     *
+     * Lists what moved on your balance of a currency for one customer, newest first. Each entry has the sum of the
+     * customer's entries up to it. An entry of the last half minute can still appear between others. A cursor is
+     * valid for the same `from` and `to`.
+     *
+     * `GET /v1/customers/{id}/account/balances/{currency}/entries`, permission `accounts:read`.
+     * Problem codes: not_found.
+     */
+    readonly listCustomerAccountEntries: (id: string, currency: string, query?: ListCustomerAccountEntriesQuery, options?: CallOptions) => Promise<CustomerAccountEntryPage>
+    /** Like `listCustomerAccountEntries`, and requests page after page. The default of `limit` is 100. */
+    readonly listAllCustomerAccountEntries: (id: string, currency: string, query?: ListCustomerAccountEntriesQuery, options?: CallOptions) => Pages<CustomerAccountEntryPage>
   }
   readonly beneficiaries: {
     /**

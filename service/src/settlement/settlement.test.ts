@@ -42,7 +42,15 @@ const bank = createSandboxBank({ db, clock, stepMs })
 const verification = createVerification({ log, scheme: null, ownNames: async () => undefined })
 const screening = createScreening({ db, clock, sealer })
 const customers = createCustomers({ db, clock, sealer, cursors, log, screening })
-const beneficiaries = createBeneficiaries({ db, clock, cursors, customers, verification, refusedAddress: () => undefined, screening })
+const beneficiaries = createBeneficiaries({
+  db,
+  clock,
+  cursors,
+  customers,
+  verification,
+  refusedAddress: () => undefined,
+  screening,
+})
 const transactions = createTransactions({ db, clock, cursors, eventOutbox, customers })
 const cases = createCases({ db, clock, log, ledger, addOperator: access.addOperator })
 const shared = { db, clock, log, cases, ledger, eventOutbox, customers, transactions }

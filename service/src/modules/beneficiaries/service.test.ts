@@ -25,7 +25,15 @@ before(async () => {
   db = createDatabase({ url: database.url, connectionsMax: 5, log: createLog('silent') })
   const screening = createScreening({ db, clock, sealer })
   customers = createCustomers({ db, clock, sealer, cursors, log: createLog('silent'), screening })
-  beneficiaries = createBeneficiaries({ db, clock, cursors, customers, verification, refusedAddress: () => undefined, screening })
+  beneficiaries = createBeneficiaries({
+    db,
+    clock,
+    cursors,
+    customers,
+    verification,
+    refusedAddress: () => undefined,
+    screening,
+  })
 })
 after(async () => {
   await db?.close()
