@@ -169,7 +169,7 @@ test('waits for the time in Retry-After', async (context) => {
 test('stops immediately when aborted during a pause', async (context) => {
   const { client, requests } = await startScriptedApi(context, problem(503, 'overloaded', { 'retry-after': '30' }))
   const controller = new AbortController()
-  const call = client.accounts.list({ signal: controller.signal })
+  const call = client.accounts.list({}, { signal: controller.signal })
   while (requests.length === 0) await new Promise((resolve) => setImmediate(resolve))
   controller.abort(new Error('enough'))
   await assert.rejects(call, /enough/)

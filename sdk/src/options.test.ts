@@ -13,7 +13,7 @@ test('timeoutMs limits each attempt of one call', async (context) => {
   // Counted at the client: on a slow machine the timeout may end an attempt before the server receives it.
   const hooks = { onRequest: ({ attempt }: { readonly attempt: number }) => attempts.push(attempt) }
   const { client } = await startScriptedApi(context, () => undefined, { timeoutMs: 60_000, hooks })
-  await assert.rejects(client.accounts.list({ timeoutMs: 20, retries: 1, requestId: 'mine' }), (error) => {
+  await assert.rejects(client.accounts.list({}, { timeoutMs: 20, retries: 1, requestId: 'mine' }), (error) => {
     assert.ok(error instanceof ApiTimeoutError && error instanceof ApiConnectionError)
     assert.deepEqual([error.attempts, error.timeoutMs, error.name, error.requestId], [2, 20, 'ApiTimeoutError', 'mine'])
     assert.equal(error.message, 'no complete response within 20 ms after 2 attempts')
@@ -24,14 +24,14 @@ test('timeoutMs limits each attempt of one call', async (context) => {
 
 test('a response whose body does not arrive in time is a timeout', async (context) => {
   const { client } = await startScriptedApi(context, (response) => void response.writeHead(200).write('{"data":['))
-  await assert.rejects(client.accounts.list({ timeoutMs: 50, retries: 0 }), ApiTimeoutError)
+  await assert.rejects(client.accounts.list({}, { timeoutMs: 50, retries: 0 }), ApiTimeoutError)
 })
 
 test('retries sets the number of retries of one call', async (context) => {
   const { client, requests } = await startScriptedApi(context, drop, { retries: 5 })
-  await assert.rejects(client.accounts.list({ retries: 0 }), ApiConnectionError)
+  await assert.rejects(client.accounts.list({}, { retries: 0 }), ApiConnectionError)
   assert.equal(requests.length, 1)
-  await assert.rejects(client.accounts.list({ retries: 2 }), ApiConnectionError)
+  await assert.rejects(client.accounts.list({}, { retries: 2 }), ApiConnectionError)
   assert.equal(requests.length, 4)
 })
 
@@ -64,7 +64,7 @@ test('idempotencyKey is refused if it contradicts the body or the operation take
   const { client, requests } = await startScriptedApi(context, json(200, {}))
   const body = { ...payout, idempotencyKey: 'k-1' }
   await assert.rejects(client.payouts.create(body, { idempotencyKey: 'k-2' }), /different idempotency keys/)
-  await assert.rejects(client.accounts.list({ idempotencyKey: 'k' }), /GET \/v1\/accounts takes no idempotency key/)
+  await assert.rejects(client.accounts.list({}, { idempotencyKey: 'k' }), /GET \/v1\/accounts takes no idempotency key/)
   assert.equal(requests.length, 0)
   await client.payouts.create(body, { idempotencyKey: 'k-1' })
   assert.equal(requests.length, 1)
@@ -73,27 +73,27 @@ test('idempotencyKey is refused if it contradicts the body or the operation take
 test('requestId is sent with every attempt; without it each call has a new one', async (context) => {
   const busy = problem(503, 'overloaded', { 'retry-after': '0' })
   const { client, requests } = await startScriptedApi(context, inSequence(busy, json(200, {}), json(200, {})))
-  await client.accounts.list({ requestId: 'order-7' })
+  await client.accounts.list({}, { requestId: 'order-7' })
   await client.accounts.list()
   const ids = requests.map(({ headers }) => headers['x-request-id'])
   assert.deepEqual(ids.slice(0, 2), ['order-7', 'order-7'])
   assert.match(String(ids[2]), /^[0-9a-f-]{36}$/)
-  await assert.rejects(client.accounts.list({ requestId: 'line\nfeed' }), TypeError)
+  await assert.rejects(client.accounts.list({}, { requestId: 'line\nfeed' }), TypeError)
   assert.equal(requests.length, 3)
 })
 
 test('signal aborts a request in progress, without a retry', async (context) => {
   const controller = new AbortController()
   const { client, requests } = await startScriptedApi(context, () => controller.abort(new Error('enough')))
-  await assert.rejects(client.accounts.list({ signal: controller.signal }), /enough/)
+  await assert.rejects(client.accounts.list({}, { signal: controller.signal }), /enough/)
   assert.equal(requests.length, 1)
 })
 
 test('a signal of many calls keeps no listener of a finished call', async (context) => {
   const { client } = await startScriptedApi(context, inSequence(drop, json(200, {})))
   const { signal } = new AbortController()
-  await client.accounts.list({ signal })
-  await client.accounts.list({ signal })
+  await client.accounts.list({}, { signal })
+  await client.accounts.list({}, { signal })
   assert.equal(getEventListeners(signal, 'abort').length, 0)
 })
 

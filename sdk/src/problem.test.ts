@@ -34,7 +34,7 @@ const failure = (call: Promise<unknown>) =>
 for (const [status, Problem] of classes) {
   test(`${status} throws ${Problem.name}, which is an ApiProblem with a request id`, async (context) => {
     const { client } = await startScriptedApi(context, problem(status, 'some_code'))
-    const error = await failure(client.accounts.list({ retries: 0 }))
+    const error = await failure(client.accounts.list({}, { retries: 0 }))
     assert.ok(error instanceof Problem && error instanceof sdk.ApiProblem && error instanceof Error)
     assert.deepEqual(
       [error.constructor, error.name, error.status, error.code, error.detail, error.requestId],
@@ -75,11 +75,11 @@ test('an error without a problem body has the request id of the header, else the
   assert.ok(first instanceof sdk.PermissionError)
   assert.deepEqual([first.code, first.requestId], ['http_403', 'p-1'])
   const silent = await startScriptedApi(context, json(403, '<html>'))
-  const second = await failure(silent.client.accounts.list({ requestId: 'mine' }))
+  const second = await failure(silent.client.accounts.list({}, { requestId: 'mine' }))
   assert.ok(second instanceof sdk.PermissionError)
   assert.equal(second.requestId, 'mine')
   const broken = await startScriptedApi(context, drop)
-  const third = await failure(broken.client.accounts.list({ requestId: 'mine', retries: 0 }))
+  const third = await failure(broken.client.accounts.list({}, { requestId: 'mine', retries: 0 }))
   assert.ok(third instanceof sdk.ApiConnectionError && !(third instanceof sdk.ApiTimeoutError))
   assert.deepEqual([third.requestId, third.attempts], ['mine', 1])
 })

@@ -33,6 +33,7 @@ import {
   simulatedChainConnectorId,
 } from './rails/index.ts'
 import { ratesSettings } from './rates/index.ts'
+import { verificationSettings } from './verification/index.ts'
 
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
@@ -123,6 +124,7 @@ export const settings = {
   ...databaseSettings,
   ...railsSettings,
   ...ratesSettings,
+  ...verificationSettings,
   ...deliverySettings,
   ...mailSettings,
   ...observabilitySettings,

@@ -24,10 +24,11 @@ import {
   type SandboxBank,
 } from './rails/index.ts'
 import { createConfiguredRates } from './rates/index.ts'
-import { createAccounts } from './modules/accounts/index.ts'
+import { createVerification, type OwnNames, schemeOf } from './verification/index.ts'
+import { type Accounts, createAccounts } from './modules/accounts/index.ts'
 import { type Beneficiaries, createBeneficiaries } from './modules/beneficiaries/index.ts'
 import { createCheckout } from './modules/checkout/index.ts'
-import { createCustomers } from './modules/customers/index.ts'
+import { createCustomers, type Customers } from './modules/customers/index.ts'
 import { createDeposits } from './modules/deposits/index.ts'
 import { createFx } from './modules/fx/index.ts'
 import { createPayouts, type PayoutsDeps } from './modules/payouts/index.ts'
@@ -130,7 +131,9 @@ function composePayments(deps: ModulesDeps, core: Core) {
   const shared = { ...core, db, clock }
 
   const accounts = createAccounts({ ...shared, issuers: config.IBAN_ISSUERS })
-  const beneficiaries = createBeneficiaries({ ...shared, refusedAddress })
+  const ownNames = createOwnNames(db, accounts, core.customers)
+  const verification = createVerification({ log, scheme: schemeOf(config.PAYEE_SCHEME), ownNames })
+  const beneficiaries = createBeneficiaries({ ...shared, refusedAddress, verification })
   const screener = composeScreener({ ...shared, log, beneficiaries })
   const rates = createConfiguredRates(config, { db, clock, log, observe: deps.observability?.metrics.fxRatesAge })
   const fx = createFx({ ...shared, rates, terms: config })
@@ -172,6 +175,16 @@ const accountsOfBanks = (config: Config): readonly BooksAccount[] =>
   usedIsoBanks(config).flatMap(({ id: connector, accounts }) =>
     accounts.map(({ iban: account, currency }) => ({ connector, account, currency })),
   )
+
+/** The names of the customer that has an IBAN of ours. A number that we could issue and have not has none. */
+function createOwnNames(db: Database, accounts: Accounts, customers: Customers): OwnNames {
+  return async (iban) => {
+    const owner = (await accounts.ownersOf(db, [iban])).get(iban)
+    if (owner === undefined) return accounts.issues(iban) ? [] : undefined
+    const { kyc } = await customers.find(db, owner.partnerId, owner.customerId)
+    return [kyc.legalName, kyc.tradingName, kyc.fullName].filter((name) => name !== undefined)
+  }
+}
 
 /** The payload of a sample, as the event outbox would store it. */
 const createSample =

@@ -6,7 +6,7 @@ import { listAt, success, textAt } from '../support/client.ts'
 import { assertShape, customerAccount, dateTime, uuid } from '../support/documented.ts'
 import { assertProblem } from '../support/problem.ts'
 import { otherPartner, startTestService } from '../support/service.ts'
-import { balanceOf, cents, createCustomer } from '../support/world.ts'
+import { balanceOf, cents, createCustomer, finalTransaction } from '../support/world.ts'
 
 const service = await startTestService()
 after(() => service.dispose())
@@ -94,4 +94,22 @@ test('200 with separate balances for another partner', async () => {
   const mine = await ids(client)
   for (const id of await ids(stranger)) assert.ok(!mine.includes(id))
   assert.deepEqual(await balanceOf(stranger), await balanceOf(client), 'the same float')
+})
+
+test('200 to the entries of a balance and of a customer, which lead to the balance and the sum', async () => {
+  const customer = textAt(await createCustomer(client), 'guid')
+  const deposit = { customerId: customer, amount: 5, currency: 'EUR', outcome: 'completed' }
+  const { reference } = success(await client.post('/v1/simulations/deposits', deposit))
+  await finalTransaction(client, String(reference))
+  const own = await client.get(`/v1/customers/${customer}/account/balances/EUR/entries`)
+  const [entry, ...others] = listAt(own.literals)
+  assert.deepEqual(others, [])
+  assert.deepEqual([entry?.direction, cents(entry?.amount), cents(entry?.balance)], ['Inward', 500n, 500n])
+  assert.deepEqual([entry?.reference, entry?.counterAccount], [reference, 'Settlement'])
+  const [sum] = listAt((await client.get(`/v1/customers/${customer}/account/balances`)).literals)
+  assert.deepEqual([sum?.currency, cents(sum?.posted), cents(sum?.available)], ['EUR', 500n, 500n])
+  const [account] = listAt(success(await client.get('/v1/accounts'))).filter(({ currency }) => currency === 'EUR')
+  const entries = listAt((await client.get(`/v1/accounts/${textAt(account ?? {}, 'id')}/entries`)).literals)
+  assert.equal(cents(entries[0]?.balance), (await balanceOf(client)).posted)
+  assert.ok(entries.some((each) => each.reference === reference && each.customerId === customer))
 })

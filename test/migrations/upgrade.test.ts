@@ -143,7 +143,7 @@ for (const fixture of fixtures)
       const row = await db.row<{ apiKey: string }>(sql`select api_key from access.service_accounts`)
       const credential = await access.credential(row?.apiKey ?? '')
       assert.equal(credential?.apiSecret.length, 43)
-      const accounts = createAccounts({ db, clock, customers, ledger, issuers: defaultIssuers })
+      const accounts = createAccounts({ db, clock, cursors, customers, ledger, issuers: defaultIssuers })
       const { ibans } = await accounts.get(partnerId, customer.id)
       assert.deepEqual(
         (await accounts.create(partnerId, customer.id)).ibans,

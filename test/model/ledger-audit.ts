@@ -69,6 +69,35 @@ const brokenCheckpoints = (tx: Tx, partnerId: string) =>
         where earlier.partner_id = ${partnerId} and earlier.position < checkpoint.position), ${nilId})
       or checkpoint.position > (select position from ledger.checkpoint_progress where partner_id = ${partnerId}))`)
 
+/** Every checkpoint of a party is the full sum of its transfers up to the position, and none is missing. */
+const brokenPartyCheckpoints = (tx: Tx, partnerId: string) =>
+  tx.rows(sql`
+    with moved as (
+      select stretch.position, stretch.stretch_after, transfer.party_id, account.id as account_id,
+        (count(*) filter (where kind in ('direct', 'post')))::integer as lines
+      from (select distinct position, stretch_after from ledger.checkpoints where partner_id = ${partnerId}) as stretch
+        join ledger.transfers as transfer on transfer.partner_id = ${partnerId} and transfer.id <= stretch.position
+          and transfer.id > stretch.stretch_after
+        join ledger.accounts as account on account.partner_id = ${partnerId} and account.name = 'balance'
+          and account.id in (debit_account_id, credit_account_id)
+      where stretch.position <= (select party_position from ledger.checkpoint_progress where partner_id = ${partnerId})
+        and not (kind = 'reserve' and account.id = credit_account_id)
+        and not (kind = 'release' and account.id = credit_account_id)
+      group by stretch.position, stretch.stretch_after, transfer.party_id, account.id)
+    select moved.*, checkpoint.*, sums.* from moved
+      full join (select * from ledger.party_checkpoints where partner_id = ${partnerId}) as checkpoint
+        using (position, stretch_after, party_id, account_id, lines)
+      cross join lateral (
+        select
+          coalesce(sum(case when kind not in ('direct', 'post') then 0
+            when credit_account_id = account_id then amount else -amount end), 0) as full_posted,
+          coalesce(sum(case when debit_account_id <> account_id then 0 when kind = 'reserve' then amount
+            when kind in ('post', 'release') then -amount else 0 end), 0) as full_reserved
+        from ledger.transfers as transfer where transfer.partner_id = ${partnerId} and transfer.id <= position
+          and transfer.party_id = coalesce(moved.party_id, checkpoint.party_id)
+          and account_id in (debit_account_id, credit_account_id)) as sums
+    where (checkpoint.posted, checkpoint.reserved) is distinct from (full_posted, full_reserved)`)
+
 /**
  * Checks conservation, the limit of the balance, that balances equal their transfers, one currency per transfer, whole
  * entries, and checkpoints.
@@ -95,5 +124,6 @@ export async function checkLedger(tx: Tx, partnerId: string): Promise<readonly A
   assert.deepEqual(foreign, [], 'a transfer has the currency of its accounts')
   assert.deepEqual(await brokenEntries(tx, partnerId), [], 'an entry is written and ended as a whole')
   assert.deepEqual(await brokenCheckpoints(tx, partnerId), [], 'a checkpoint is the sum of the transfers up to it')
+  assert.deepEqual(await brokenPartyCheckpoints(tx, partnerId), [], 'so is each checkpoint of a party')
   return accounts
 }

@@ -76,6 +76,7 @@ const valid: Readonly<Record<OperationId, (world: World) => ValidRequest>> = {
   listBulkPayoutItems: (world) => at(`/v1/payouts/bulk/${world.bulk}/items`),
   listPayouts: () => at('/v1/payouts'),
   getPayout: (world) => at(`/v1/payouts/${world.payout}`),
+  getPayoutVerification: (world) => at(`/v1/payouts/${world.verifiedPayout}/verification`),
   createFxPayout: (world) =>
     at('/v1/payouts/fx', {
       quoteId: world.payoutQuote,
@@ -110,6 +111,10 @@ const valid: Readonly<Record<OperationId, (world: World) => ValidRequest>> = {
     at('/v1/beneficiaries', { id: world.beneficiary, alias: 'rear', name: 'Grace B. Hopper' }),
   getBeneficiary: (world) => at(`/v1/beneficiaries/${world.beneficiary}`),
   deleteBeneficiary: (world) => at(`/v1/beneficiaries/${world.beneficiary}`),
+  createBeneficiaryVerification: () => at('/v1/beneficiaries/verifications', { name: 'Grace Hopper', iban: ibans.NL }),
+  listBeneficiaryVerifications: () => at('/v1/beneficiaries/verifications'),
+  getBeneficiaryVerification: (world) => at(`/v1/beneficiaries/verifications/${world.verification}`),
+  getVerificationOfBeneficiary: (world) => at(`/v1/beneficiaries/${world.verifiedBeneficiary}/verification`),
   createCheckoutSession: () =>
     at(
       '/v1/checkout/sessions',
@@ -144,6 +149,9 @@ const valid: Readonly<Record<OperationId, (world: World) => ValidRequest>> = {
   createCustomerAccount: (world) => at(`/v1/customers/${world.customer}/account`),
   getCustomerAccount: (world) => at(`/v1/customers/${world.customer}/account`),
   listAccounts: () => at('/v1/accounts'),
+  listAccountEntries: (world) => at(`/v1/accounts/${world.balance}/entries`),
+  listCustomerBalances: (world) => at(`/v1/customers/${world.customer}/account/balances`),
+  listCustomerAccountEntries: (world) => at(`/v1/customers/${world.customer}/account/balances/EUR/entries`),
   listTransactions: () => at('/v1/transactions'),
   getTransaction: (world) => at(`/v1/transactions/${world.reference}`),
   exportTransactions: () => at('/v1/exports/transactions'),

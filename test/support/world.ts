@@ -87,6 +87,8 @@ export async function simulateTokens(client: Client, wallet: string): Promise<vo
 }
 
 export type World = {
+  /** In euros. */
+  readonly balance: string
   readonly customer: string
   readonly serviceId: string
   readonly beneficiary: string
@@ -113,6 +115,10 @@ export type World = {
   readonly payoutQuote: string
   readonly foreignBeneficiary: string
   readonly wallet: string
+  readonly verification: string
+  /** Of the name and IBAN of the verification, with a payout behind it. */
+  readonly verifiedBeneficiary: string
+  readonly verifiedPayout: string
   readonly tokenBeneficiary: string
   /** Payouts of another service account that wait for an approval. */
   readonly held: string
@@ -130,6 +136,21 @@ async function createReports(client: Client): Promise<Pick<World, 'report' | 'sc
   const monthly = { kind: 'statement', format: 'pdf', currency: 'EUR', frequency: 'monthly', emails: [uniqueEmail()] }
   const schedule = textAt(success(await client.post('/v1/reports/schedules', monthly)), 'id')
   return { report, schedule }
+}
+
+/** A payee that is verified before it is paid, and the balance that pays. */
+async function createVerified(
+  client: Client,
+): Promise<Pick<World, 'balance' | 'verification' | 'verifiedBeneficiary' | 'verifiedPayout'>> {
+  const payee = { name: 'Jean Bartik', iban: ibans.FR }
+  const verification = textAt(success(await client.post('/v1/beneficiaries/verifications', payee)), 'id')
+  const verifiedBeneficiary = textAt(await createBeneficiary(client, payee), 'id')
+  const paid = success(await client.post('/v1/payouts/fiat', payoutText(verifiedBeneficiary, '2.00')))
+  await finalTransaction(client, textAt(paid, 'reference'))
+  const [payout] = listAt(success(await client.get(`/v1/payouts?beneficiaryId=${verifiedBeneficiary}`)))
+  const balances = listAt(success(await client.get('/v1/accounts')))
+  const balance = textAt(balances.find(({ currency }) => currency === 'EUR') ?? {}, 'id')
+  return { balance, verification, verifiedBeneficiary, verifiedPayout: textAt(payout ?? {}, 'id') }
 }
 
 /** Creates one resource of each kind and waits until all are final. `hookUrl` receives the deliveries. */
@@ -181,6 +202,7 @@ export async function createWorld(client: Client, hookUrl: string, service: Oper
   return {
     ...reports,
     ...waiting,
+    ...(await createVerified(client)),
     customer: guid,
     serviceId: textAt(customer, 'serviceId'),
     beneficiary,

@@ -1,5 +1,21 @@
-/** Accounts: customer IBANs (create is documented, get is an extension) and partner balances (extension). */
-import { Amount, CountryCode, Currency, Iban, Timestamp, Type, Uuid, closed, described, page } from './shapes.ts'
+/** Accounts: customer IBANs (create is documented, get is an extension), balances and their entries (extensions). */
+import {
+  Amount,
+  CountryCode,
+  Currency,
+  Iban,
+  Reference,
+  Timestamp,
+  Type,
+  Uuid,
+  closed,
+  described,
+  oneOf,
+  optional,
+  page,
+  pageQuery,
+  timeInput,
+} from './shapes.ts'
 
 const CustomerIban = closed({
   country: described(CountryCode, 'Country of the IBAN, ISO 3166-1 alpha-2.'),
@@ -33,3 +49,68 @@ export const Balance = closed({
   asOf: described(Timestamp, 'The instant at which the balances were read. Equal for all balances of a response.'),
 })
 export const BalancePage = page(Balance)
+
+const at = {
+  at: optional(
+    timeInput('Reads the balances as they were immediately before this time. Default: now, also for a later time'),
+  ),
+}
+export const BalanceQuery = closed(at)
+
+/** What moved for one customer. The partner has one balance per currency; this is the customer's part of it. */
+const CustomerBalance = closed({
+  currency: described(Currency, 'Currency of the movements: ISO 4217 alpha-3, or a token code.'),
+  posted: described(
+    Amount,
+    'Everything that came in for the customer minus everything that went out, in major units. Below zero if you paid ' +
+      'out more for the customer than came in.',
+  ),
+  reserved: described(Amount, 'Money set aside for payouts of the customer that have not settled, in major units.'),
+  available: described(Amount, '`posted` minus `reserved`, in major units. It does not limit payouts.'),
+  asOf: described(Timestamp, 'The instant at which the sums were read. Equal for all items of a response.'),
+})
+export const CustomerBalancePage = page(CustomerBalance)
+
+const counterAccounts = ['Settlement', 'Suspense', 'Fees', 'Fx'] as const
+const entry = {
+  id: described(Uuid, 'Identifies the entry.'),
+  at: described(Timestamp, 'When the money moved. In the sandbox this is the real time, also if its clock was moved.'),
+  direction: described(oneOf(['Inward', 'Outward']), '`Inward` adds `amount` to the balance, `Outward` takes it off.'),
+  amount: described(Amount, 'The money that moved, in major units of `currency`. Greater than zero.'),
+  currency: described(Currency, 'Currency of the entry: ISO 4217 alpha-3, or a token code.'),
+}
+const origin = {
+  counterAccount: described(
+    oneOf(counterAccounts),
+    'The other side: a bank or a chain (`Settlement`), fees, an exchange, or money that waits for its assignment.',
+  ),
+  reference: described(Reference, 'The `reference` of the transaction that moved the money.'),
+}
+
+/** A line of the statement of a balance. */
+const AccountEntry = closed({
+  ...entry,
+  balance: described(Amount, 'The posted balance behind this entry, in major units of `currency`.'),
+  ...origin,
+  customerId: optional(
+    described(Uuid, 'The `guid` of the customer whose money moved. Absent if it is your own money.'),
+  ),
+})
+export const AccountEntryPage = page(AccountEntry)
+
+/** A line of the statement of a customer. */
+const CustomerAccountEntry = closed({
+  ...entry,
+  balance: described(
+    Amount,
+    "The sum of the customer's entries up to this one, in major units of `currency`. May be below zero.",
+  ),
+  ...origin,
+})
+export const CustomerAccountEntryPage = page(CustomerAccountEntry)
+
+const period = {
+  from: optional(timeInput('Only entries at this time or later')),
+  to: optional(timeInput('Only entries before this time')),
+}
+export const EntryQuery = closed({ ...pageQuery, ...period })

@@ -12,6 +12,7 @@ import {
   closed,
   described,
   nameCharsMax,
+  oneOf,
   optional,
   page,
   pageQuery,
@@ -92,4 +93,52 @@ export const BeneficiaryQuery = closed({
   ...pageQuery,
   customerId: described(optional(CustomerRef), 'Only beneficiaries of this customer: its `guid` or its `serviceId`.'),
   currency: described(optional(Currency), 'Only beneficiaries with this currency.'),
+})
+
+const verificationResults = ['Match', 'CloseMatch', 'NoMatch', 'NotPossible'] as const
+const notPossibleReasons = [
+  'AccountUnknown',
+  'NameNotComparable',
+  'SchemeNotConfigured',
+  'SchemeTimeout',
+  'SchemeUnavailable',
+] as const
+
+export const VerificationCreate = closed({
+  name: described(Name, 'The name of the payee as you would pay it.', { examples: ['Grace Hopper'] }),
+  iban: described(text(42), 'The IBAN of the payee, ISO 13616. The service removes spaces.', {
+    examples: ['NL91ABNA0417164300'],
+  }),
+})
+
+export type NotPossibleReason = (typeof notPossibleReasons)[number]
+
+/** An answer about a name and an IBAN. It never changes. */
+export const Verification = closed({
+  id: described(Uuid, 'Identifies the verification.'),
+  name: described(Type.String(), 'The name that was asked about.'),
+  iban: described(Iban, 'The IBAN that was asked about, without spaces.'),
+  result: described(
+    oneOf(verificationResults),
+    '`Match`: name and IBAN belong together. `CloseMatch`: almost, see `matchedName`. `NoMatch`: they do not. ' +
+      '`NotPossible`: there is no answer, see `reason`.',
+  ),
+  matchedName: optional(described(Type.String(), 'The name of the account. Only for `CloseMatch`.')),
+  reason: optional(
+    described(
+      oneOf(notPossibleReasons),
+      'Why there is no answer. The bank does not know the account, the name has no letter to compare, or the scheme ' +
+        'is not configured, too slow or unreachable. Only for `NotPossible`.',
+    ),
+  ),
+  source: described(Type.String(), 'Who answered: `own` for an IBAN of this service, otherwise the scheme.'),
+  schemeReference: optional(described(Type.String(), 'By which the scheme finds its answer. Absent if it has none.')),
+  requestedBy: described(Type.String(), 'The name of the service account that asked.'),
+  requestedAt: described(Timestamp, 'When it asked.'),
+  answeredAt: described(Timestamp, 'When the answer was there.'),
+})
+export const VerificationPage = page(Verification)
+export const VerificationQuery = closed({
+  ...pageQuery,
+  iban: described(optional(text(42)), 'Only verifications of this IBAN.'),
 })

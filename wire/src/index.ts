@@ -32,6 +32,7 @@ export {
 } from './reports.ts'
 export { kycFields } from './customers.ts'
 export { verificationCodes, type FieldState, type VerificationCode, type VerificationState } from './verification.ts'
+export type { NotPossibleReason } from './beneficiaries.ts'
 export type { CheckoutStatus } from './checkout.ts'
 export type { CheckoutOutcome, DepositOutcome, WithdrawalOutcome } from './simulations.ts'
 export type {

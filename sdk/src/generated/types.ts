@@ -8,6 +8,34 @@ export type Amount = string
 /** An amount in a request. A decimal string is sent digit for digit, a number as JavaScript formats it. */
 export type AmountInput = string | number
 
+export type AccountEntryPage = {
+  /** The items of the page, newest first. */
+  readonly data: readonly ({
+    /** Identifies the entry. */
+    readonly id: string
+    /** When the money moved. In the sandbox this is the real time, also if its clock was moved. */
+    readonly at: string
+    /** `Inward` adds `amount` to the balance, `Outward` takes it off. */
+    readonly direction: 'Inward' | 'Outward'
+    /** The money that moved, in major units of `currency`. Greater than zero. */
+    readonly amount: Amount
+    /** Currency of the entry: ISO 4217 alpha-3, or a token code. */
+    readonly currency: string
+    /** The posted balance behind this entry, in major units of `currency`. */
+    readonly balance: Amount
+    /** The other side: a bank or a chain (`Settlement`), fees, an exchange, or money that waits for its assignment. */
+    readonly counterAccount: 'Settlement' | 'Suspense' | 'Fees' | 'Fx'
+    /** The `reference` of the transaction that moved the money. */
+    readonly reference: string
+    /** The `guid` of the customer whose money moved. Absent if it is your own money. */
+    readonly customerId?: string
+  })[]
+  /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+  readonly nextCursor: string | null
+  /** True if there is another page. */
+  readonly hasMore: boolean
+}
+
 export type Balance = {
   /** Identifies the balance. */
   readonly id: string
@@ -129,6 +157,52 @@ export type CustomerAccount = {
     /** The IBAN, ISO 13616, without spaces. */
     readonly iban: string
   }[]
+}
+
+export type CustomerAccountEntryPage = {
+  /** The items of the page, newest first. */
+  readonly data: readonly ({
+    /** Identifies the entry. */
+    readonly id: string
+    /** When the money moved. In the sandbox this is the real time, also if its clock was moved. */
+    readonly at: string
+    /** `Inward` adds `amount` to the balance, `Outward` takes it off. */
+    readonly direction: 'Inward' | 'Outward'
+    /** The money that moved, in major units of `currency`. Greater than zero. */
+    readonly amount: Amount
+    /** Currency of the entry: ISO 4217 alpha-3, or a token code. */
+    readonly currency: string
+    /** The sum of the customer's entries up to this one, in major units of `currency`. May be below zero. */
+    readonly balance: Amount
+    /** The other side: a bank or a chain (`Settlement`), fees, an exchange, or money that waits for its assignment. */
+    readonly counterAccount: 'Settlement' | 'Suspense' | 'Fees' | 'Fx'
+    /** The `reference` of the transaction that moved the money. */
+    readonly reference: string
+  })[]
+  /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+  readonly nextCursor: string | null
+  /** True if there is another page. */
+  readonly hasMore: boolean
+}
+
+export type CustomerBalancePage = {
+  /** The items of the page, newest first. */
+  readonly data: readonly {
+    /** Currency of the movements: ISO 4217 alpha-3, or a token code. */
+    readonly currency: string
+    /** Everything that came in for the customer minus everything that went out, in major units. Below zero if you paid out more for the customer than came in. */
+    readonly posted: Amount
+    /** Money set aside for payouts of the customer that have not settled, in major units. */
+    readonly reserved: Amount
+    /** `posted` minus `reserved`, in major units. It does not limit payouts. */
+    readonly available: Amount
+    /** The instant at which the sums were read. Equal for all items of a response. */
+    readonly asOf: string
+  }[]
+  /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+  readonly nextCursor: string | null
+  /** True if there is another page. */
+  readonly hasMore: boolean
 }
 
 export type CustomerChange = {
@@ -1257,6 +1331,47 @@ export type TransactionTimeline = {
   })[]
 }
 
+export type Verification = {
+  /** Identifies the verification. */
+  readonly id: string
+  /** The name that was asked about. */
+  readonly name: string
+  /** The IBAN that was asked about, without spaces. */
+  readonly iban: string
+  /** `Match`: name and IBAN belong together. `CloseMatch`: almost, see `matchedName`. `NoMatch`: they do not. `NotPossible`: there is no answer, see `reason`. */
+  readonly result: 'Match' | 'CloseMatch' | 'NoMatch' | 'NotPossible'
+  /** The name of the account. Only for `CloseMatch`. */
+  readonly matchedName?: string
+  /** Why there is no answer. The bank does not know the account, the name has no letter to compare, or the scheme is not configured, too slow or unreachable. Only for `NotPossible`. */
+  readonly reason?: 'AccountUnknown' | 'NameNotComparable' | 'SchemeNotConfigured' | 'SchemeTimeout' | 'SchemeUnavailable'
+  /** Who answered: `own` for an IBAN of this service, otherwise the scheme. */
+  readonly source: string
+  /** By which the scheme finds its answer. Absent if it has none. */
+  readonly schemeReference?: string
+  /** The name of the service account that asked. */
+  readonly requestedBy: string
+  /** When it asked. */
+  readonly requestedAt: string
+  /** When the answer was there. */
+  readonly answeredAt: string
+}
+
+export type VerificationCreate = {
+  /** The name of the payee as you would pay it. */
+  readonly name: string
+  /** The IBAN of the payee, ISO 13616. The service removes spaces. */
+  readonly iban: string
+}
+
+export type VerificationPage = {
+  /** The items of the page, newest first. */
+  readonly data: readonly Verification[]
+  /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+  readonly nextCursor: string | null
+  /** True if there is another page. */
+  readonly hasMore: boolean
+}
+
 /** Fires when a deposit is created for a customer and awaits payment. */
 export type PartnerCustomerDepositCreated = {
   /** Name of the event type. */
@@ -1767,6 +1882,38 @@ export type EventData =
   | PartnerCustomerWithdrawalFailed
   | TransactionStatusChanged
 
+export type ListAccountsQuery = {
+  /** Reads the balances as they were immediately before this time. Default: now, also for a later time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  readonly at?: string | undefined
+}
+
+export type ListAccountEntriesQuery = {
+  /** Items per page, 1 to 100. Default: 25. */
+  readonly limit?: number | string | undefined
+  /** The `nextCursor` of the previous page. Omit it for the first page. */
+  readonly cursor?: string | undefined
+  /** Only entries at this time or later. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  readonly from?: string | undefined
+  /** Only entries before this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  readonly to?: string | undefined
+}
+
+export type ListCustomerBalancesQuery = {
+  /** Reads the balances as they were immediately before this time. Default: now, also for a later time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  readonly at?: string | undefined
+}
+
+export type ListCustomerAccountEntriesQuery = {
+  /** Items per page, 1 to 100. Default: 25. */
+  readonly limit?: number | string | undefined
+  /** The `nextCursor` of the previous page. Omit it for the first page. */
+  readonly cursor?: string | undefined
+  /** Only entries at this time or later. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  readonly from?: string | undefined
+  /** Only entries before this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  readonly to?: string | undefined
+}
+
 export type ListBeneficiariesQuery = {
   /** Items per page, 1 to 100. Default: 25. */
   readonly limit?: number | string | undefined
@@ -1776,6 +1923,15 @@ export type ListBeneficiariesQuery = {
   readonly customerId?: string | undefined
   /** Only beneficiaries with this currency. */
   readonly currency?: string | undefined
+}
+
+export type ListBeneficiaryVerificationsQuery = {
+  /** Items per page, 1 to 100. Default: 25. */
+  readonly limit?: number | string | undefined
+  /** The `nextCursor` of the previous page. Omit it for the first page. */
+  readonly cursor?: string | undefined
+  /** Only verifications of this IBAN. */
+  readonly iban?: string | undefined
 }
 
 export type ListCheckoutSessionsQuery = {
@@ -2008,11 +2164,18 @@ export type OperationResults = {
   readonly createCustomerAccount: CustomerAccount
   readonly getCustomerAccount: CustomerAccount
   readonly listAccounts: BalancePage
+  readonly listAccountEntries: AccountEntryPage
+  readonly listCustomerBalances: CustomerBalancePage
+  readonly listCustomerAccountEntries: CustomerAccountEntryPage
   readonly createBeneficiary: Beneficiary
   readonly listBeneficiaries: BeneficiaryPage
   readonly updateBeneficiary: Beneficiary
   readonly getBeneficiary: Beneficiary
   readonly deleteBeneficiary: void
+  readonly createBeneficiaryVerification: Verification
+  readonly listBeneficiaryVerifications: VerificationPage
+  readonly getBeneficiaryVerification: Verification
+  readonly getVerificationOfBeneficiary: Verification
   readonly createCheckoutSession: {
     /** Identifies the session. The transaction and the events of the deposit contain it. */
     readonly sessionId: string
@@ -2291,6 +2454,7 @@ export type OperationResults = {
   readonly createTokenPayout: TokenPayout
   readonly listPayouts: PayoutPage
   readonly getPayout: PayoutRecord
+  readonly getPayoutVerification: Verification
   readonly createFxPayout: FxPayout
   readonly cancelPayout: PayoutRecord
   readonly approvePayout: PayoutRecord
@@ -2842,11 +3006,48 @@ export type Namespaces = {
      * List account balances.
      *
      * Returns the partner's balances, one per currency, all read at the instant `asOf`. `available` is `posted`
-     * minus `reserved`.
+     * minus `reserved`. `at` reads the balances of a past time: what had moved before it.
      *
      * `GET /v1/accounts`, permission `accounts:read`.
      */
-    readonly list: (options?: CallOptions) => Promise<BalancePage>
+    readonly list: (query?: ListAccountsQuery, options?: CallOptions) => Promise<BalancePage>
+    /**
+     * List the entries of a balance.
+     *
+     * Lists what moved posted money of a balance, newest first, each entry with the balance behind it. Reserves are
+     * not entries, because they move no money. An entry of the last half minute can still appear between others. Set
+     * a `to` that is older for a statement that stays. A cursor is valid for the same `from` and `to`.
+     *
+     * `GET /v1/accounts/{id}/entries`, permission `accounts:read`.
+     * Problem codes: not_found.
+     */
+    readonly listEntries: (id: string, query?: ListAccountEntriesQuery, options?: CallOptions) => Promise<AccountEntryPage>
+    /** Like `listEntries`, and requests page after page. The default of `limit` is 100. */
+    readonly listAllEntries: (id: string, query?: ListAccountEntriesQuery, options?: CallOptions) => Pages<AccountEntryPage>
+    /**
+     * List what moved for a customer.
+     *
+     * Returns what the customer's payments add up to, one item per currency in which money moved or is reserved. The
+     * money is part of your balance of that currency. The customer needs no IBAN. `at` reads the sums of a past
+     * time.
+     *
+     * `GET /v1/customers/{id}/account/balances`, permission `accounts:read`.
+     * Problem codes: not_found.
+     */
+    readonly listCustomerBalances: (id: string, query?: ListCustomerBalancesQuery, options?: CallOptions) => Promise<CustomerBalancePage>
+    /**
+     * List the entries of a customer.
+     *
+     * Lists what moved on your balance of a currency for one customer, newest first. Each entry has the sum of the
+     * customer's entries up to it. An entry of the last half minute can still appear between others. A cursor is
+     * valid for the same `from` and `to`.
+     *
+     * `GET /v1/customers/{id}/account/balances/{currency}/entries`, permission `accounts:read`.
+     * Problem codes: not_found.
+     */
+    readonly listCustomerAccountEntries: (id: string, currency: string, query?: ListCustomerAccountEntriesQuery, options?: CallOptions) => Promise<CustomerAccountEntryPage>
+    /** Like `listCustomerAccountEntries`, and requests page after page. The default of `limit` is 100. */
+    readonly listAllCustomerAccountEntries: (id: string, currency: string, query?: ListCustomerAccountEntriesQuery, options?: CallOptions) => Pages<CustomerAccountEntryPage>
   }
   readonly beneficiaries: {
     /**
@@ -2900,6 +3101,45 @@ export type Namespaces = {
      * Problem codes: not_found.
      */
     readonly delete: (id: string, options?: CallOptions) => Promise<void>
+    /**
+     * Request a verification of a payee.
+     *
+     * Asks whether a name and an IBAN belong together, before money is sent. The answer is kept as evidence. It is
+     * shown with every later payout to that name and IBAN. A scheme that does not answer in time gives
+     * `NotPossible`, not an error. Not idempotent: a repeated request asks again. No answer stops a payout.
+     *
+     * `POST /v1/beneficiaries/verifications`, permission `beneficiaries:write`.
+     */
+    readonly createVerification: (body: VerificationCreate, options?: CallOptions) => Promise<Verification>
+    /**
+     * List verifications.
+     *
+     * Returns the verifications of the partner, newest first. Filter by `iban`.
+     *
+     * `GET /v1/beneficiaries/verifications`, permission `beneficiaries:read`.
+     */
+    readonly listVerifications: (query?: ListBeneficiaryVerificationsQuery, options?: CallOptions) => Promise<VerificationPage>
+    /** Like `listVerifications`, and requests page after page. The default of `limit` is 100. */
+    readonly listAllVerifications: (query?: ListBeneficiaryVerificationsQuery, options?: CallOptions) => Pages<VerificationPage>
+    /**
+     * Retrieve a verification.
+     *
+     * Returns a verification by its `id`.
+     *
+     * `GET /v1/beneficiaries/verifications/{verificationId}`, permission `beneficiaries:read`.
+     * Problem codes: not_found.
+     */
+    readonly getVerification: (verificationId: string, options?: CallOptions) => Promise<Verification>
+    /**
+     * Retrieve the verification of a beneficiary.
+     *
+     * Returns the newest verification of the present name and IBAN of the beneficiary. After a change of the name
+     * this is 404 until the new name is verified.
+     *
+     * `GET /v1/beneficiaries/{id}/verification`, permission `beneficiaries:read`.
+     * Problem codes: not_found.
+     */
+    readonly getVerificationOfBeneficiary: (id: string, options?: CallOptions) => Promise<Verification>
   }
   readonly checkout: {
     /**
@@ -3562,6 +3802,16 @@ export type Namespaces = {
      * Problem codes: not_found.
      */
     readonly get: (id: string, options?: CallOptions) => Promise<PayoutRecord>
+    /**
+     * Retrieve the verification behind a payout.
+     *
+     * Returns the evidence of a payout: the newest verification of its name and IBAN that was answered before the
+     * payout was created. A payout to a payee that you had not verified is 404, as is a payout to a wallet.
+     *
+     * `GET /v1/payouts/{id}/verification`, permission `payouts:read`.
+     * Problem codes: not_found.
+     */
+    readonly getVerification: (id: string, options?: CallOptions) => Promise<Verification>
     /**
      * Create a payout in another currency.
      *

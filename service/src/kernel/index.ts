@@ -1,5 +1,6 @@
 /** The kernel: clock, identifiers, money, logs, loops, encryption at rest, assertions. Contains no HTTP and no SQL. */
 export * from './assert.ts'
+export * from './breaker.ts'
 export * from './clock.ts'
 export * from './compress.ts'
 export * from './ids.ts'

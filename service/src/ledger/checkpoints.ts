@@ -5,6 +5,7 @@
 import { after, firstIdOf, idAfter, type Log, nilId, secondMs } from '../kernel/index.ts'
 import { type Database, oldestTransactionStart, type Tx } from '../postgres/index.ts'
 import * as store from './store-history.ts'
+import * as parties from './store-parties.ts'
 
 export type CheckpointsDeps = {
   readonly db: Database
@@ -66,7 +67,8 @@ async function continueCheckpoints(
   end: string,
 ): Promise<number> {
   // Most visits find nothing to do, and need no transaction.
-  if ((await store.nextStretchEnd(db, partnerId, end, transfersPerStretch)) === undefined) return 0
+  const next = await store.nextStretchEnd(db, partnerId, end, transfersPerStretch)
+  if (next === undefined && !(await store.partiesAreBehind(db, partnerId))) return 0
   return db.transaction(async (tx) => {
     let progress = await claim(tx, partnerId)
     if (progress === undefined) return 0
@@ -92,15 +94,34 @@ async function continueCheckpoints(
       progress = { ...progress, position }
       store.setProgress(tx, partnerId, progress)
     }
-    return made
+    return Math.max(made, await continueParties(tx, partnerId, progress))
   })
+}
+
+/** Writes the checkpoints of parties behind those of accounts. Returns how many stretches it covered. */
+async function continueParties(
+  tx: Tx,
+  partnerId: string,
+  { position, partyPosition }: store.Progress,
+): Promise<number> {
+  // A process of the version before has made the checkpoints of accounts again: those of parties begin again, too.
+  const mustRestart = partyPosition !== null && partyPosition > position
+  if (mustRestart) parties.deletePartyCheckpoints(tx, partnerId)
+  const start = mustRestart ? nilId : (partyPosition ?? nilId)
+  const stretches = await parties.stretchesBehind(tx, partnerId, start, stretchesPerVisitMax)
+  for (const stretch of stretches) parties.insertPartyCheckpoints(tx, partnerId, stretch)
+  const last = stretches.at(-1)?.position
+  if (last !== undefined || mustRestart) parties.setPartyPosition(tx, partnerId, last ?? null)
+  return stretches.length
 }
 
 /** Locks the checkpoints of a partner for this transaction. Undefined: another process has them. */
 async function claim(tx: Tx, partnerId: string): Promise<store.Progress | undefined> {
   const found = await store.claimProgress(tx, partnerId)
   if (found !== undefined) return found
-  return (await store.createProgress(tx, partnerId)) ? { position: nilId, differs: false } : undefined
+  return (await store.createProgress(tx, partnerId))
+    ? { position: nilId, differs: false, partyPosition: null }
+    : undefined
 }
 
 /**
@@ -124,6 +145,8 @@ async function verify({ db, log }: CheckpointsDeps, partnerId: string): Promise<
       )
     log.error({ partnerId, accounts }, 'checkpoints differ from the accounts: they are made again')
     store.deleteCheckpoints(tx, partnerId)
+    parties.deletePartyCheckpoints(tx, partnerId)
+    parties.setPartyPosition(tx, partnerId, null)
     store.setProgress(tx, partnerId, { position: nilId, differs: true })
   })
 }

@@ -36,11 +36,12 @@ type Row = {
   readonly amount: bigint
   readonly debit: string
   readonly credit: string
+  readonly partyId: string
 }
 type Account = { readonly id: string; readonly name: AccountName; readonly currency: Currency }
 
 const transfersOf = (partnerId: string) =>
-  service.db.rows<Row>(sql`select id, kind, amount, debit_account_id as debit, credit_account_id as credit
+  service.db.rows<Row>(sql`select id, kind, amount, debit_account_id as debit, credit_account_id as credit, party_id
     from ledger.transfers where partner_id = ${partnerId} order by id`)
 const accountsOf = (partnerId: string) =>
   service.db.rows<Account>(sql`select id, name, currency from ledger.accounts where partner_id = ${partnerId}`)
@@ -76,6 +77,27 @@ async function readStatement(request: Omit<StatementRequest, 'cursor'>): Promise
   return lines
 }
 
+/** Compares the sums and statements of each party before a moment with those that its transfers add up to. */
+async function checkParties(partnerId: string, rows: readonly Row[], moment: Date | undefined): Promise<void> {
+  const { db, ledger } = service
+  const balances = (await accountsOf(partnerId)).filter(({ name }) => name === 'balance')
+  for (const partyId of new Set([...rows.map((row) => row.partyId), newId()])) {
+    const own = rows.filter((row) => row.partyId === partyId)
+    const sums = new Map((await ledger.partySumsAt(db, partnerId, partyId, moment)).map((sum) => [sum.id, sum]))
+    for (const { id, currency } of balances) {
+      const { posted = 0n, reserved = 0n } = sums.get(id) ?? {}
+      assert.deepEqual({ posted, reserved }, sumOf(own, id))
+      const isLine = (row: Row) => sumOf([row], id).posted !== 0n
+      const expected = own.filter(isLine).map((row) => [row.id, sumOf(own.slice(0, own.indexOf(row) + 1), id).posted])
+      const request = { partnerId, name: 'balance' as const, currency, partyId, until: moment, linesMax: 4 }
+      for (const direction of ['ascending', 'descending'] as const) {
+        const lines = (await readStatement({ ...request, direction })).map((line) => [line.id, line.posted])
+        assert.deepEqual(lines, direction === 'ascending' ? expected : expected.toReversed())
+      }
+    }
+  }
+}
+
 /** Compares balances at some moments, and statements in both directions between them, with the full computation. */
 async function checkHistory(
   partnerId: string,
@@ -93,6 +115,7 @@ async function checkHistory(
       assert.deepEqual(balances.get(id), { name, currency, ...sumOf(rows.filter(isBefore(moment)), id) })
   }
   const [from, until] = [moments[0], moments.at(-1)]
+  await checkParties(partnerId, rows.filter(isBefore(until)), until)
   for (const { id, name, currency } of accounts) {
     const isLine = (row: Row) => sumOf([row], id).posted !== 0n
     const expected = rows.filter(
@@ -126,18 +149,22 @@ const move = fc.record({
   amount: fc.bigInt({ min: 1n, max: 9n }),
   gapMs: fc.nat(2),
   transfers: fc.integer({ min: 1, max: 3 }),
+  /** The partner itself, or one of two customers. */
+  party: fc.nat(2),
 })
+const customerIds = [newId(), newId()]
 type Move = typeof move extends fc.Arbitrary<infer T> ? T : never
 
 function entryOfMove(
   partnerId: string,
   at: number,
-  { kind, counter, incoming, currency, amount, transfers }: Move,
+  { kind, counter, incoming, currency, amount, transfers, party }: Move,
 ): Entry {
   const other: AccountName = counter === 0 ? 'suspense' : counter < 5 ? 'fees' : settlement
   const isIn = kind === 'direct' && incoming
   const [debit, credit] = isIn ? [other, 'balance' as const] : ['balance' as const, other]
-  const transfer = { partnerId, kind, debit, credit, currency, amount, partyId: partnerId, reference: 'r-1' }
+  const partyId = customerIds[party] ?? partnerId
+  const transfer = { partnerId, kind, debit, credit, currency, amount, partyId, reference: 'r-1' }
   return { id: idAt(at), transfers: Array.from({ length: transfers }, () => transfer) }
 }
 
@@ -199,7 +226,16 @@ test('past balances and statements equal a full computation, whatever the checkp
 
 const checkpointsOf = (partnerId: string) =>
   service.db.rows(sql`select distinct position from ledger.checkpoints where partner_id = ${partnerId}`)
-const one: Move = { kind: 'direct', counter: 9, incoming: true, currency: 'EUR', amount: 1n, gapMs: 1, transfers: 1 }
+const one: Move = {
+  kind: 'direct',
+  counter: 9,
+  incoming: true,
+  currency: 'EUR',
+  amount: 1n,
+  gapMs: 1,
+  transfers: 1,
+  party: 0,
+}
 const many = (count: number): readonly Move[] => Array.from({ length: count }, () => one)
 
 test('no checkpoint covers what an open transaction may still commit, and those after its commit contain it', async () => {
@@ -255,6 +291,25 @@ test('a transfer that appears among those of a checkpoint is found, and the chec
   await checkLedger(service.db, partnerId)
   assert.equal((await checkpointsOf(partnerId)).length, 5)
   assert.equal((await progressOf(partnerId))?.differs, false)
+})
+
+test('checkpoints of a version that wrote none for parties are completed, also if it made them again', async () => {
+  const partnerId = await addFunded()
+  const step = stepOf(partnerId, 5)
+  await enterAll(partnerId, many(20), 100)
+  await step()
+  for (const position of [null, 'ffffffff-0000-7000-8000-000000000000']) {
+    await service.db.run(sql`delete from ledger.party_checkpoints where partner_id = ${partnerId}`)
+    await service.db.run(sql`
+      update ledger.checkpoint_progress set party_position = ${position} where partner_id = ${partnerId}`)
+    await step()
+    await step()
+    await checkHistory(partnerId, [undefined, new Date(startedMs + 110), undefined], 4)
+    await checkLedger(service.db, partnerId)
+    const [{ count } = { count: 0n }] = await service.db.rows<{ count: bigint }>(sql`
+      select count(distinct position) as count from ledger.party_checkpoints where partner_id = ${partnerId}`)
+    assert.equal(count, 4n)
+  }
 })
 const progressOf = (partnerId: string) =>
   service.db.row<{ differs: boolean }>(

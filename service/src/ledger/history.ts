@@ -5,11 +5,14 @@ import type { AccountName } from './account-kinds.ts'
 import { effects, type TransferKind } from './rules.ts'
 import type { AccountRow, TransferRow } from './store.ts'
 import * as store from './store-history.ts'
+import * as parties from './store-parties.ts'
 
 export type StatementRequest = {
   readonly partnerId: string
   readonly name: AccountName
   readonly currency: Currency
+  /** Only the transfers of this party, and what they add up to. Of the account `balance` only. */
+  readonly partyId?: string | undefined
   /** From the first transfer on. */
   readonly from?: Date | undefined
   /** The period ends before it. Undefined: with the last transfer. */
@@ -32,10 +35,11 @@ export type StatementLine = {
   readonly counterAccount: AccountName
   readonly partyId: string
   readonly reference: string
-  /** The posted sum of the account behind the transfer. */
+  /** The posted sum of the account behind the transfer; with `partyId`, the sum of the party's transfers. */
   readonly posted: Minor
 }
 
+export type PartySum = parties.PartySum
 export type StatementCursor = Pick<StatementLine, 'id' | 'amount' | 'posted'>
 
 /** `opening` and the amounts of the lines add up to `closing`. */
@@ -56,6 +60,13 @@ export type History = {
    * no such account.
    */
   readonly statement: (tx: Tx, request: StatementRequest) => Promise<StatementPage | undefined>
+  /** What a customer's transfers before a moment, by default now, add up to on each balance on which it had any. */
+  readonly partySumsAt: (
+    tx: Tx,
+    partnerId: string,
+    partyId: string,
+    moment: Date | undefined,
+  ) => Promise<readonly PartySum[]>
 }
 
 const endOf = (moment: Date | undefined): string => (moment === undefined ? store.lastId : firstIdOf(moment))
@@ -70,7 +81,7 @@ export const history: History = {
       reserved,
     })),
   statement: async (tx, request) => {
-    const { partnerId, name, currency, from, until, direction, linesMax, cursor } = request
+    const { partnerId, name, currency, partyId, from, until, direction, linesMax, cursor } = request
     const ascending = direction === 'ascending'
     // No transfer has the first id of a moment, because it is no id of version 7.
     const period = { after: from === undefined ? nilId : firstIdOf(from), end: endOf(until) }
@@ -79,9 +90,10 @@ export const history: History = {
     const accounts = await store.balancesBefore(tx, partnerId, start)
     const account = accounts.find((row) => row.name === name && row.currency === currency)
     if (account === undefined) return undefined
+    const key = { partnerId, accountId: account.id, partyId }
     const left = cursor === undefined ? period : { ...period, [ascending ? 'after' : 'end']: cursor.id }
-    const transfers = await readLines(tx, { partnerId, accountId: account.id }, left, direction, linesMax + 1)
-    let posted = account.posted
+    const transfers = await readLines(tx, key, left, direction, linesMax + 1)
+    let posted = partyId === undefined ? account.posted : await postedFor(tx, { partnerId, partyId }, account.id, start)
     if (cursor !== undefined) posted = ascending ? cursor.posted : cursor.posted - cursor.amount
     const first = posted
     const lines = transfers.slice(0, linesMax).map((transfer) => {
@@ -94,6 +106,12 @@ export const history: History = {
     const [opening, closing] = ascending ? [first, posted] : [posted, first]
     return { opening, closing, lines, next: transfers.length > linesMax ? lines.at(-1) : undefined }
   },
+  partySumsAt: (tx, partnerId, partyId, moment) => parties.partySumsBefore(tx, { partnerId, partyId }, endOf(moment)),
+}
+
+async function postedFor(tx: Tx, party: parties.PartyKey, accountId: string, end: string): Promise<Minor> {
+  const sums = await parties.partySumsBefore(tx, party, end)
+  return sums.find(({ id }) => id === accountId)?.posted ?? 0n
 }
 
 function lineOf(
@@ -131,7 +149,8 @@ async function readLines(
   direction: store.Direction,
   linesMax: number,
 ): Promise<readonly TransferRow[]> {
-  const last = await store.lastPosition(tx, account.partnerId)
+  const { partnerId, accountId, partyId } = account
+  const last = await (partyId === undefined ? store.lastPosition : parties.partyPosition)(tx, partnerId)
   const behind = { after: max(range.after, last), end: range.end }
   const before = { after: range.after, end: min(range.end, idAfter(last, 1)) }
   const lines: TransferRow[] = []
@@ -143,7 +162,9 @@ async function readLines(
   if (direction === 'descending') await add([behind])
   if (lines.length < linesMax && before.after < before.end) {
     // Each has a line, except those that the range cuts: the first and the last.
-    const stretches = await store.stretchesOf(tx, account, before, direction, linesMax + 2)
+    const stretches = await (partyId === undefined
+      ? store.stretchesOf(tx, account, before, direction, linesMax + 2)
+      : parties.stretchesOfParty(tx, { partnerId, partyId, accountId }, before, direction, linesMax + 2))
     await add(enough(stretches, linesMax).map((stretch) => within(stretch, before)))
   }
   if (direction === 'ascending') await add([behind])

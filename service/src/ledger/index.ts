@@ -2,15 +2,15 @@
  * The ledger: double entry by construction. A transfer has one debit account, one credit account, one currency and one
  * amount greater than zero. The account row keeps the balance, which is the sum of the transfers. Design: README.md.
  *
- * Tables: ledger.accounts, ledger.transfers, ledger.checkpoints, ledger.checkpoint_progress. Invariants, each also an SQL
- * constraint: the posted balance of a partner never falls below the reserved balance; a reserve is posted or released once.
- * Transfers never change.
+ * Tables: ledger.accounts, ledger.transfers, ledger.checkpoints, ledger.party_checkpoints, ledger.checkpoint_progress.
+ * Invariants, each also an SQL constraint: the posted balance of a partner never falls below the reserved balance; a reserve
+ * is posted or released once. Transfers never change.
  */
 export { type AccountSnapshots, isControlled } from './account-keys.ts'
 export { accountKinds, type AccountName, isAccountName, kindOf } from './account-kinds.ts'
 export { createCheckpoints } from './checkpoints.ts'
 export type { EntryEnd } from './entries.ts'
-export type { StatementLine, StatementPage, StatementRequest } from './history.ts'
+export type { PartySum, StatementCursor, StatementLine, StatementPage, StatementRequest } from './history.ts'
 export { type BalancesRead, coveredBy, createFundsCheck, type FundsCheck } from './funds-check.ts'
 export type { AccountSums, LineFilter, Period, PeriodLine, Sums } from './period.ts'
 export type { Balance, Ledger } from './service.ts'

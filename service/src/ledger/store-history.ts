@@ -1,6 +1,6 @@
 /** The SQL of checkpoints, past balances and statements. `end` and `after` are ids that a range does not contain. */
 import { type Minor, nilId } from '../kernel/index.ts'
-import { insertBy, type Sql, sql, type Tx, unprepared } from '../postgres/index.ts'
+import { insertBy, noSql, type Sql, sql, type Tx, unprepared } from '../postgres/index.ts'
 import type { AccountRow, TransferRow } from './store.ts'
 
 /** Sorts behind every id. */
@@ -13,7 +13,7 @@ export type Direction = 'ascending' | 'descending'
  * What transfers add to their accounts, as `effects` in rules.ts: a row for each account that one changes. `lines` counts
  * the transfers that move posted money.
  */
-const sidesOfTransfers = sql`ledger.transfers as transfer cross join lateral (values
+export const sidesOfTransfers = sql`ledger.transfers as transfer cross join lateral (values
       (debit_account_id, case when kind in ('direct', 'post') then -amount else 0 end,
         case kind when 'reserve' then amount when 'direct' then 0 else -amount end),
       (credit_account_id, case when kind in ('direct', 'post') then amount else 0 end, 0)
@@ -33,6 +33,14 @@ export async function nextStretchEnd(
       order by id offset ${transfersPerStretch - 1} limit 1`),
   )
   return row?.id
+}
+
+/** Whether checkpoints of accounts exist that those of parties do not cover yet. */
+export async function partiesAreBehind(tx: Tx, partnerId: string): Promise<boolean> {
+  const row = await tx.row<{ readonly isBehind: boolean }>(sql`/* ledger.partiesAreBehind */
+    select position <> coalesce(party_position, ${nilId}) as is_behind from ledger.checkpoint_progress
+    where partner_id = ${partnerId}`)
+  return row?.isBehind ?? false
 }
 
 export type AccountChanges = {
@@ -85,12 +93,13 @@ export function insertCheckpoints(tx: Tx, checkpoints: readonly Checkpoint[]): v
     ${newCheckpoints(tx, checkpoints)}`)
 }
 
-export type Progress = { readonly position: string; readonly differs: boolean }
+/** `partyPosition`: how far the checkpoints of parties reach. Null: there are none. */
+export type Progress = { readonly position: string; readonly differs: boolean; readonly partyPosition: string | null }
 
 /** Undefined: there is none, or another process has locked it. */
 export function claimProgress(tx: Tx, partnerId: string): Promise<Progress | undefined> {
   return tx.row<Progress>(sql`/* ledger.claimProgress */
-    select position, differs from ledger.checkpoint_progress where partner_id = ${partnerId} for update skip locked`)
+    select position, differs, party_position from ledger.checkpoint_progress where partner_id = ${partnerId} for update skip locked`)
 }
 
 /** Returns whether it was created: without it the partner has no checkpoints. */
@@ -101,7 +110,11 @@ export async function createProgress(tx: Tx, partnerId: string): Promise<boolean
   return count > 0
 }
 
-export function setProgress(tx: Tx, partnerId: string, { position, differs }: Progress): void {
+export function setProgress(
+  tx: Tx,
+  partnerId: string,
+  { position, differs }: Pick<Progress, 'position' | 'differs'>,
+): void {
   tx.later(sql`/* ledger.setProgress */
     update ledger.checkpoint_progress set position = ${position}, differs = ${differs}
     where partner_id = ${partnerId}`)
@@ -174,7 +187,7 @@ export async function lastPosition(tx: Tx, partnerId: string): Promise<string> {
   return row?.position ?? nilId
 }
 
-const inOrder = (direction: Direction): Sql => (direction === 'ascending' ? sql`asc` : sql`desc`)
+export const inOrder = (direction: Direction): Sql => (direction === 'ascending' ? sql`asc` : sql`desc`)
 
 /** The stretches that reach into a range, and in which posted money of the account moved. */
 export function stretchesOf(
@@ -194,12 +207,17 @@ export function stretchesOf(
   )
 }
 
-export type AccountOfPartner = { readonly partnerId: string; readonly accountId: string }
+/** `partyId` undefined: the lines of all parties. */
+export type AccountOfPartner = {
+  readonly partnerId: string
+  readonly accountId: string
+  readonly partyId?: string | undefined
+}
 
 /** The transfers in some ranges that move posted money of the account. Each range is read by the primary key. */
 export function linesIn(
   tx: Tx,
-  { partnerId, accountId }: AccountOfPartner,
+  { partnerId, accountId, partyId }: AccountOfPartner,
   ranges: readonly IdRange[],
   direction: Direction,
   linesMax: number,
@@ -211,6 +229,7 @@ export function linesIn(
           select id, kind, debit_account_id, credit_account_id, currency, amount, party_id, reference, entry_id
           from ledger.transfers where partner_id = ${partnerId} and id > stretch.after_id and id < stretch.end_id
             and ${accountId} in (debit_account_id, credit_account_id) and kind in ('direct', 'post')
+            ${partyId === undefined ? noSql : sql`and party_id = ${partyId}`}
           order by id ${inOrder(direction)} limit ${linesMax}) as line
       order by line.id ${inOrder(direction)} limit ${linesMax}`),
   )

@@ -3,10 +3,9 @@
  * record the answers. One call to the bank carries a set.
  */
 import { Unreachable } from '../api/index.ts'
-import { assert } from '../kernel/index.ts'
+import { assert, type Breaker, createBreaker } from '../kernel/index.ts'
 import { instructionIdOf, type PayoutClaim } from '../modules/payouts/index.ts'
 import type { Acknowledgement, CallOptions, Connector, Instruction, InstructionOutcome } from '../rails/index.ts'
-import { type Breaker, createBreaker } from './breaker.ts'
 import { endOfCall, inTime, late } from './calls.ts'
 import type { InstructionOutcomes, SettlementDeps } from './deps.ts'
 import { withCode } from './reasons.ts'

@@ -13,6 +13,7 @@ import { createLedger } from '../ledger/index.ts'
 import { createEventOutbox } from '../events/index.ts'
 import { createDatabase, sql } from '../postgres/index.ts'
 import { createSandboxBank } from '../rails/index.ts'
+import { createVerification } from '../verification/index.ts'
 import { createBeneficiaries } from '../modules/beneficiaries/index.ts'
 import { createScreening } from '../screening/index.ts'
 import { createCustomers } from '../modules/customers/index.ts'
@@ -39,9 +40,18 @@ const access = createAccess({ db, clock, sealer })
 const ledger = createLedger({ clock })
 const eventOutbox = createEventOutbox()
 const bank = createSandboxBank({ db, clock, stepMs })
+const verification = createVerification({ log, scheme: null, ownNames: async () => undefined })
 const screening = createScreening({ db, clock, sealer })
 const customers = createCustomers({ db, clock, sealer, cursors, log, screening })
-const beneficiaries = createBeneficiaries({ db, clock, cursors, customers, refusedAddress: () => undefined, screening })
+const beneficiaries = createBeneficiaries({
+  db,
+  clock,
+  cursors,
+  customers,
+  verification,
+  refusedAddress: () => undefined,
+  screening,
+})
 const audit = createAudit({ db, clock, cursors })
 const transactions = createTransactions({ audit, db, clock, cursors, eventOutbox, customers, clockDifferenceMsMax: 0 })
 const cases = createCases({ db, clock, log, ledger, addOperator: access.addOperator })

@@ -1,7 +1,7 @@
 /** The operations of the group `accounts`. */
 import * as accounts from '../accounts.ts'
 import type { Operation } from './operation.ts'
-import { customerId } from './params.ts'
+import { accountId, customerCurrency, customerId } from './params.ts'
 
 export const accountsOperations = {
   createCustomerAccount: {
@@ -36,13 +36,61 @@ export const accountsOperations = {
     tag: 'accounts',
     method: 'GET',
     path: '/v1/accounts',
+    query: accounts.BalanceQuery,
     response: accounts.BalancePage,
     permission: 'accounts:read',
     source: 'extension',
     summary: 'List account balances',
     description:
       "Returns the partner's balances, one per currency, all read at the instant `asOf`. `available` is `posted` " +
-      'minus `reserved`.',
+      'minus `reserved`. `at` reads the balances of a past time: what had moved before it.',
     refusals: [],
+  },
+  listAccountEntries: {
+    tag: 'accounts',
+    method: 'GET',
+    path: '/v1/accounts/{id}/entries',
+    params: accountId,
+    query: accounts.EntryQuery,
+    response: accounts.AccountEntryPage,
+    permission: 'accounts:read',
+    source: 'extension',
+    summary: 'List the entries of a balance',
+    description:
+      'Lists what moved posted money of a balance, newest first, each entry with the balance behind it. Reserves are ' +
+      'not entries, because they move no money. An entry of the last half minute can still appear between others. ' +
+      'Set a `to` that is older for a statement that stays. A cursor is valid for the same `from` and `to`.',
+    refusals: ['not_found'],
+  },
+  listCustomerBalances: {
+    tag: 'accounts',
+    method: 'GET',
+    path: '/v1/customers/{id}/account/balances',
+    params: customerId,
+    query: accounts.BalanceQuery,
+    response: accounts.CustomerBalancePage,
+    permission: 'accounts:read',
+    source: 'extension',
+    summary: 'List what moved for a customer',
+    description:
+      "Returns what the customer's payments add up to, one item per currency in which money moved or is reserved. The " +
+      'money is part of your balance of that currency. The customer needs no IBAN. `at` reads the sums of a past time.',
+    refusals: ['not_found'],
+  },
+  listCustomerAccountEntries: {
+    tag: 'accounts',
+    method: 'GET',
+    path: '/v1/customers/{id}/account/balances/{currency}/entries',
+    params: customerCurrency,
+    query: accounts.EntryQuery,
+    response: accounts.CustomerAccountEntryPage,
+    permission: 'accounts:read',
+    source: 'extension',
+    summary: 'List the entries of a customer',
+    description:
+      'Lists what moved on your balance of a currency for one customer, newest first. Each entry has the sum of the ' +
+      "customer's entries up to it. An entry of the last half minute can still appear between others. A cursor is " +
+      'valid for the same `from` and `to`.',
+    refusals: ['not_found'],
   },
 } as const satisfies Record<string, Operation>

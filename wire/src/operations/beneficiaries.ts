@@ -1,7 +1,7 @@
 /** The operations of the group `beneficiaries`. */
 import * as beneficiaries from '../beneficiaries.ts'
 import type { Operation } from './operation.ts'
-import { beneficiaryId } from './params.ts'
+import { beneficiaryId, verificationId } from './params.ts'
 
 export const beneficiariesOperations = {
   createBeneficiary: {
@@ -75,6 +75,59 @@ export const beneficiariesOperations = {
     source: 'extension',
     summary: 'Delete a beneficiary',
     description: 'Deletes the beneficiary for all later requests. Payouts already accepted are still executed.',
+    refusals: ['not_found'],
+  },
+  createBeneficiaryVerification: {
+    tag: 'beneficiaries',
+    method: 'POST',
+    path: '/v1/beneficiaries/verifications',
+    body: beneficiaries.VerificationCreate,
+    response: beneficiaries.Verification,
+    permission: 'beneficiaries:write',
+    source: 'extension',
+    summary: 'Request a verification of a payee',
+    description:
+      'Asks whether a name and an IBAN belong together, before money is sent. The answer is kept as evidence. It is ' +
+      'shown with every later payout to that name and IBAN. A scheme that does not answer in time gives `NotPossible`, ' +
+      'not an error. Not idempotent: a repeated request asks again. No answer stops a payout.',
+    refusals: [],
+  },
+  listBeneficiaryVerifications: {
+    tag: 'beneficiaries',
+    method: 'GET',
+    path: '/v1/beneficiaries/verifications',
+    query: beneficiaries.VerificationQuery,
+    response: beneficiaries.VerificationPage,
+    permission: 'beneficiaries:read',
+    source: 'extension',
+    summary: 'List verifications',
+    description: 'Returns the verifications of the partner, newest first. Filter by `iban`.',
+    refusals: [],
+  },
+  getBeneficiaryVerification: {
+    tag: 'beneficiaries',
+    method: 'GET',
+    path: '/v1/beneficiaries/verifications/{verificationId}',
+    params: verificationId,
+    response: beneficiaries.Verification,
+    permission: 'beneficiaries:read',
+    source: 'extension',
+    summary: 'Retrieve a verification',
+    description: 'Returns a verification by its `id`.',
+    refusals: ['not_found'],
+  },
+  getVerificationOfBeneficiary: {
+    tag: 'beneficiaries',
+    method: 'GET',
+    path: '/v1/beneficiaries/{id}/verification',
+    params: beneficiaryId,
+    response: beneficiaries.Verification,
+    permission: 'beneficiaries:read',
+    source: 'extension',
+    summary: 'Retrieve the verification of a beneficiary',
+    description:
+      'Returns the newest verification of the present name and IBAN of the beneficiary. After a change of the name ' +
+      'this is 404 until the new name is verified.',
     refusals: ['not_found'],
   },
 } as const satisfies Record<string, Operation>

@@ -1,7 +1,14 @@
 /** Path parameters that operations share. */
-import { CustomerRef, Reference, Uuid, described } from '../shapes.ts'
+import { Currency, CustomerRef, Reference, Uuid, described } from '../shapes.ts'
+
+export const accountId = { id: described(Uuid, 'The `id` of the balance.') }
 
 export const customerId = { id: CustomerRef }
+
+export const customerCurrency = {
+  ...customerId,
+  currency: described(Currency, 'The currency of the entries: ISO 4217 alpha-3, or a token code.'),
+}
 
 export const invitationId = { invitationId: described(Uuid, 'The `inviteId` of the invitation.') }
 
@@ -12,6 +19,8 @@ export const payoutId = { id: described(Uuid, 'The `id` of the payout.') }
 export const bulkId = { bulkId: described(Uuid, 'The `id` of the bulk.') }
 
 export const beneficiaryId = { id: described(Uuid, 'The `id` of the beneficiary.') }
+
+export const verificationId = { verificationId: described(Uuid, 'The `id` of the verification.') }
 
 export const subscriptionId = { id: described(Uuid, 'The `id` of the webhook subscription.') }
 

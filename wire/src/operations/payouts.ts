@@ -1,5 +1,6 @@
 /** The operations of the group `payouts`. */
 import * as payouts from '../payouts.ts'
+import { Verification } from '../beneficiaries.ts'
 import type { Operation } from './operation.ts'
 import { payoutId } from './params.ts'
 
@@ -95,6 +96,20 @@ export const payoutsOperations = {
     summary: 'Retrieve a payout',
     description:
       'Returns a payout by its `id`. To look up a payment by `reference`, use `GET /v1/transactions/{reference}`.',
+    refusals: ['not_found'],
+  },
+  getPayoutVerification: {
+    tag: 'payouts',
+    method: 'GET',
+    path: '/v1/payouts/{id}/verification',
+    params: payoutId,
+    response: Verification,
+    permission: 'payouts:read',
+    source: 'extension',
+    summary: 'Retrieve the verification behind a payout',
+    description:
+      'Returns the evidence of a payout: the newest verification of its name and IBAN that was answered before the ' +
+      'payout was created. A payout to a payee that you had not verified is 404, as is a payout to a wallet.',
     refusals: ['not_found'],
   },
   createFxPayout: {

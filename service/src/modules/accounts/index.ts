@@ -1,5 +1,5 @@
 /**
- * Accounts: the IBANs of customers, and the balances of partners, which the ledger keeps.
+ * Accounts: the IBANs of customers, and the balances and statements of partners and their customers, which the ledger keeps.
  *
  * Tables: accounts.iban_pools, accounts.iban_blocks, accounts.customer_accounts, accounts.ibans. Invariants: an account
  * number is issued once, to one customer of one partner. A customer has one IBAN per country. An issued IBAN stays.

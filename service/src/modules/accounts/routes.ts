@@ -3,7 +3,9 @@ import type { ResponseOf } from '@partner-payments/wire'
 import { type Handlers } from '../../api/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
+import type { AccountName, PartySum } from '../../ledger/index.ts'
 import type { Accounts, CustomerAccount } from './service.ts'
+import type { StatementEntry } from './statements.ts'
 
 /** The documented account: `iban` and `country` are the first of `ibans`. */
 function toWire({ partnerCustomerId, ibans }: CustomerAccount): ResponseOf<'createCustomerAccount'> {
@@ -20,17 +22,59 @@ export function accountsRoutes(accounts: Accounts, idempotency: Idempotency): Ha
     getCustomerAccount: async ({ caller, params }) => ({
       body: toWire(await accounts.get(caller.partnerId, params.id)),
     }),
-    listAccounts: async ({ caller }) => {
-      const { asOf, balances } = await accounts.balances(caller.partnerId)
-      const data = balances.map(({ id, currency, posted, reserved, available }) => ({
-        id,
-        currency,
-        posted: writeAmount(posted, currency),
-        reserved: writeAmount(reserved, currency),
-        available: writeAmount(available, currency),
-        asOf: asOf.toISOString(),
-      }))
-      return { body: { data, nextCursor: null, hasMore: false } }
+    listAccounts: async ({ caller, query }) => {
+      const { asOf, balances } = await accounts.balances(caller.partnerId, query)
+      return { body: whole(balances.map((balance) => ({ id: balance.id, ...balanceToWire(balance, asOf) }))) }
+    },
+    listAccountEntries: async ({ caller, params, query }) => {
+      const { data, ...page } = await accounts.entries(caller.partnerId, params.id, query)
+      const isOwn = ({ partyId }: StatementEntry) => partyId === caller.partnerId
+      const toItem = (entry: StatementEntry) => ({
+        ...entryToWire(entry),
+        ...(isOwn(entry) ? {} : { customerId: entry.partyId }),
+      })
+      return { body: { ...page, data: data.map(toItem) } }
+    },
+    listCustomerBalances: async ({ caller, params, query }) => {
+      const { asOf, balances } = await accounts.customerBalances(caller.partnerId, params.id, query)
+      return { body: whole(balances.map((balance) => balanceToWire(balance, asOf))) }
+    },
+    listCustomerAccountEntries: async ({ caller, params, query }) => {
+      const { data, ...page } = await accounts.customerEntries(caller.partnerId, params.id, params.currency, query)
+      return { body: { ...page, data: data.map(entryToWire) } }
     },
   }
+}
+
+/** A list that has one page. */
+const whole = <T>(data: T[]) => ({ data, nextCursor: null, hasMore: false })
+
+function balanceToWire({ currency, posted, reserved }: Omit<PartySum, 'id'>, asOf: Date) {
+  return {
+    currency,
+    posted: writeAmount(posted, currency),
+    reserved: writeAmount(reserved, currency),
+    available: writeAmount(posted - reserved, currency),
+    asOf: asOf.toISOString(),
+  }
+}
+
+function entryToWire({ id, at, amount, posted, currency, counterAccount, reference }: StatementEntry) {
+  return {
+    id,
+    at: at.toISOString(),
+    direction: amount < 0n ? ('Outward' as const) : ('Inward' as const),
+    amount: writeAmount(amount < 0n ? -amount : amount, currency),
+    currency,
+    balance: writeAmount(posted, currency),
+    counterAccount: counterKinds[counterAccount] ?? ('Settlement' as const),
+    reference,
+  }
+}
+
+/** The kind alone: which connector carried a payment is not part of the contract. */
+const counterKinds: Readonly<Partial<Record<AccountName, 'Suspense' | 'Fees' | 'Fx'>>> = {
+  suspense: 'Suspense',
+  fees: 'Fees',
+  fx: 'Fx',
 }

@@ -82,9 +82,9 @@ export const defaultIssuers: readonly Issuer[] = [
 export const isInvented = ({ country, bankCode }: Issuer): boolean =>
   defaultIssuers.some((issuer) => issuer.country === country && issuer.bankCode === bankCode)
 
-/** The BIC of the bank that has issued an IBAN, if it is configured. */
-export const bicOf = (issuers: readonly Issuer[], iban: string): string | undefined =>
-  issuers.find(({ country, bankCode }) => iban.startsWith(country) && iban.slice(4).startsWith(bankCode))?.bic
+/** The issuer that has issued an IBAN, or could. */
+export const issuerOf = (issuers: readonly Issuer[], iban: string): Issuer | undefined =>
+  issuers.find(({ country, bankCode }) => iban.startsWith(country) && iban.slice(4).startsWith(bankCode))
 
 /** Numbers in a block, which a partner takes from the pool at once. Also a constraint of accounts.iban_blocks. */
 export const blockSize = 1000

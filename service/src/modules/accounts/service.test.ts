@@ -20,11 +20,12 @@ let database: TestDatabase
 let db: Database
 let customers: Customers
 let idempotency: Idempotency
+const cursors = createCursors(randomBytes(32))
 
 before(async () => {
   database = await createTestDatabase()
   db = createDatabase({ url: database.url, connectionsMax: 12, log: createLog('silent') })
-  const keys = { sealer: createSealer([randomBytes(32)]), cursors: createCursors(randomBytes(32)) }
+  const keys = { sealer: createSealer([randomBytes(32)]), cursors }
   const screening = createScreening({ db, clock, ...keys })
   customers = createCustomers({ db, clock, ...keys, log: createLog('silent'), screening })
   idempotency = createIdempotency({ db, clock, ...keys })
@@ -34,7 +35,7 @@ after(async () => {
   await database?.drop()
 })
 
-const accountsFor = (issuers: readonly Issuer[]) => createAccounts({ db, clock, customers, ledger, issuers })
+const accountsFor = (issuers: readonly Issuer[]) => createAccounts({ db, clock, cursors, customers, ledger, issuers })
 
 async function newPartner(): Promise<string> {
   const id = newId()
@@ -216,7 +217,7 @@ test('balances are exact, one per currency, and none before the first movement',
   const routes = accountsRoutes(accountsFor(defaultIssuers), idempotency)
   const partnerId = await newPartner()
   const caller = { partnerId, serviceAccountId: newId(), name: 'test', permissions: [] }
-  const call = { caller, params: {}, requestId: newId(), ip: '192.0.2.1', query: undefined, body: undefined }
+  const call = { caller, params: {}, requestId: newId(), ip: '192.0.2.1', query: {}, body: undefined }
   assert.deepEqual((await routes.listAccounts(call)).body, { data: [], nextCursor: null, hasMore: false })
   const movement = { partnerId, partyId: partnerId, reference: 'r-1' }
   await db.transaction(async (tx) => {

@@ -1,10 +1,10 @@
 /** The verbs of accounts: IBANs of customers, balances of partners. */
 import { notFound, Refusal } from '../../api/index.ts'
-import { assert, type Clock, present } from '../../kernel/index.ts'
-import type { Balance, Ledger } from '../../ledger/index.ts'
-import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
+import { assert, present } from '../../kernel/index.ts'
+import { inTransaction, type Tx } from '../../postgres/index.ts'
 import type { Customer, Customers } from '../customers/index.ts'
-import { bicOf, blockSize, boundsOf, composeIban, inConfiguredOrder, type Issuer, issuersProblem } from './rules.ts'
+import { blockSize, boundsOf, composeIban, inConfiguredOrder, type Issuer, issuerOf, issuersProblem } from './rules.ts'
+import { createStatements, type Statements, type StatementsDeps } from './statements.ts'
 import * as store from './store.ts'
 
 export type CustomerAccount = {
@@ -14,7 +14,7 @@ export type CustomerAccount = {
   readonly ibans: readonly [store.IbanRow, ...store.IbanRow[]]
 }
 
-export type Accounts = {
+export type Accounts = Statements & {
   /**
    * The customer's IBANs, one per configured country. Issues all that are missing, or none.
    * Refuses: not_found, iban_issuer_not_configured, iban_pool_exhausted.
@@ -24,20 +24,17 @@ export type Accounts = {
   readonly get: (partnerId: string, customerRef: string) => Promise<CustomerAccount>
   /** The BIC of the bank that has issued an IBAN, if it is configured. */
   readonly bicOf: (iban: string) => string | undefined
+  /** Whether an IBAN has a bank code of ours, issued or not. */
+  readonly issues: (iban: string) => boolean
   /** Whose IBANs these are. One that is not ours is absent. */
   readonly ownersOf: (
     tx: Tx,
     ibans: readonly string[],
   ) => Promise<ReadonlyMap<string, { readonly partnerId: string; readonly customerId: string }>>
-  /** The partner's balances at one time, one per currency. */
-  readonly balances: (partnerId: string) => Promise<{ readonly asOf: Date; readonly balances: readonly Balance[] }>
 }
 
-type AccountsDeps = {
-  readonly db: Database
-  readonly clock: Clock
+type AccountsDeps = StatementsDeps & {
   readonly customers: Pick<Customers, 'find'>
-  readonly ledger: Pick<Ledger, 'balances'>
   readonly issuers: readonly Issuer[]
 }
 
@@ -78,7 +75,7 @@ function createIssuing({ clock, issuers }: Pick<AccountsDeps, 'clock' | 'issuers
 }
 
 export function createAccounts(deps: AccountsDeps): Accounts {
-  const { db, clock, customers, ledger, issuers } = deps
+  const { db, customers, issuers } = deps
   const problem = issuersProblem(issuers)
   assert(problem === undefined, `issuers: ${problem}`)
   const issueMissing = createIssuing(deps)
@@ -110,9 +107,10 @@ export function createAccounts(deps: AccountsDeps): Accounts {
       if (account === undefined) throw notFound('account')
       return account
     },
-    bicOf: (iban) => bicOf(issuers, iban),
+    bicOf: (iban) => issuerOf(issuers, iban)?.bic,
+    issues: (iban) => issuerOf(issuers, iban) !== undefined,
     ownersOf: async (tx, ibans) =>
       new Map((await store.ownersOfIbans(tx, ibans)).map(({ iban, ...owner }) => [iban, owner])),
-    balances: async (partnerId) => ({ asOf: clock.now(), balances: await ledger.balances(db, partnerId) }),
+    ...createStatements(deps),
   }
 }

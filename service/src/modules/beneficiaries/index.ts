@@ -1,9 +1,10 @@
 /**
  * Beneficiaries: the payees of payouts. A beneficiary belongs to a customer or to the partner itself.
  *
- * Table: beneficiaries.beneficiaries. Invariants: a beneficiary has a bank account (IBAN) for fiat money or a wallet for
+ * Tables: beneficiaries.beneficiaries, beneficiaries.verifications. Invariants: a beneficiary has a bank account (IBAN) for fiat money or a wallet for
  * a token, not both. `customer_id` is the customer's guid. Only name and alias can change: another account is another
- * beneficiary. Removal hides the row and keeps it, because payouts refer to it.
+ * beneficiary. Removal hides the row and keeps it, because payouts refer to it. A verification never changes; it belongs to a
+ * name and an IBAN, so that a new name needs a new one.
  * For payouts: `payeesByIds` joins the caller's transaction. It does not distinguish removed, unknown and another
  * partner's beneficiaries.
  */
@@ -16,3 +17,5 @@ export {
   createBeneficiaries,
   type Payee,
 } from './service.ts'
+export { toVerification } from './verification-shape.ts'
+export type { VerificationRow } from './verifications.ts'

@@ -3,6 +3,7 @@ import type { ResponseOf } from '@partner-payments/wire'
 import type { Handlers } from '../../api/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
 import type { Beneficiaries, Beneficiary } from './service.ts'
+import { toVerification } from './verification-shape.ts'
 
 /** A field without a value is absent, not null. */
 function toWire(beneficiary: Beneficiary): ResponseOf<'getBeneficiary'> {
@@ -43,5 +44,18 @@ export function beneficiariesRoutes(beneficiaries: Beneficiaries, idempotency: I
       await beneficiaries.remove(caller.partnerId, params.id)
       return { body: undefined }
     },
+    createBeneficiaryVerification: async ({ caller, body }) => ({
+      body: toVerification(await beneficiaries.verify(caller, body)),
+    }),
+    listBeneficiaryVerifications: async ({ caller, query }) => {
+      const page = await beneficiaries.listVerifications(caller.partnerId, query)
+      return { body: { ...page, data: page.data.map(toVerification) } }
+    },
+    getBeneficiaryVerification: async ({ caller, params }) => ({
+      body: toVerification(await beneficiaries.getVerification(caller.partnerId, params.verificationId)),
+    }),
+    getVerificationOfBeneficiary: async ({ caller, params }) => ({
+      body: toVerification(await beneficiaries.verificationOf(caller.partnerId, params.id)),
+    }),
   }
 }

@@ -22,6 +22,18 @@ export type Destination = {
 /** The electronic format of an IBAN has no spaces (ISO 13616). */
 const electronic = (text: string) => text.replace(/\s/g, '').toUpperCase()
 
+/** Without spaces. Refuses (400) what is no IBAN. */
+export function readIban(text: string, pointer: string): string {
+  const iban = electronic(text)
+  if (!isValidIBAN(iban)) throw refuseField({ pointer, ...notAnIban })
+  return iban
+}
+
+const notAnIban = {
+  code: 'invalid_format',
+  message: 'is not a valid IBAN; must be an ISO 13616 IBAN, for example DE89370400440532013000',
+} as const
+
 /** Refuses (400) an unknown currency, then every wrong field of the destination in one response. */
 export function readDestination(input: BeneficiaryCreate): Destination {
   const currency = readCurrency(input.currency)
@@ -61,12 +73,7 @@ function formErrors(given: {
 }): readonly FieldError[] {
   const { iban, bic, walletAddress, country } = given
   const errors: FieldError[] = []
-  if (iban !== null && !isValidIBAN(iban))
-    errors.push({
-      pointer: '/iban',
-      code: 'invalid_format',
-      message: 'is not a valid IBAN; must be an ISO 13616 IBAN, for example DE89370400440532013000',
-    })
+  if (iban !== null && !isValidIBAN(iban)) errors.push({ pointer: '/iban', ...notAnIban })
   if (bic !== null && !isValidBIC(bic))
     errors.push({
       pointer: '/bic',

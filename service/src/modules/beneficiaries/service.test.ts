@@ -7,6 +7,7 @@ import { createLog, createSealer, newId, randomBytes } from '../../kernel/index.
 import { createIdempotency } from '../../idempotency/index.ts'
 import { createDatabase, type Database, sql } from '../../postgres/index.ts'
 import { createScreening } from '../../screening/index.ts'
+import { createVerification } from '../../verification/index.ts'
 import { createCustomers, type Customers } from '../customers/index.ts'
 import { type Beneficiaries, beneficiariesRoutes, createBeneficiaries } from './index.ts'
 
@@ -17,13 +18,22 @@ let database: TestDatabase
 let db: Database
 let customers: Customers
 let beneficiaries: Beneficiaries
+const verification = createVerification({ log: createLog('silent'), scheme: null, ownNames: async () => undefined })
 
 before(async () => {
   database = await createTestDatabase()
   db = createDatabase({ url: database.url, connectionsMax: 5, log: createLog('silent') })
   const screening = createScreening({ db, clock, sealer })
   customers = createCustomers({ db, clock, sealer, cursors, log: createLog('silent'), screening })
-  beneficiaries = createBeneficiaries({ db, clock, cursors, customers, refusedAddress: () => undefined, screening })
+  beneficiaries = createBeneficiaries({
+    db,
+    clock,
+    cursors,
+    customers,
+    verification,
+    refusedAddress: () => undefined,
+    screening,
+  })
 })
 after(async () => {
   await db?.close()

@@ -1,7 +1,7 @@
 /** The verbs of beneficiaries. */
-import { type Cursors, notFound, type Page } from '../../api/index.ts'
-import { type Clock, newId, partnerKey } from '../../kernel/index.ts'
-import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
+import { notFound, type Page } from '../../api/index.ts'
+import { newId, partnerKey } from '../../kernel/index.ts'
+import { inTransaction, type Tx } from '../../postgres/index.ts'
 import type { Screening, SubjectName } from '../../screening/index.ts'
 import type { Customers } from '../customers/index.ts'
 import {
@@ -13,12 +13,13 @@ import {
   refuseEmptyUpdate,
 } from './rules.ts'
 import * as store from './store.ts'
+import { createVerifications, type Verifications, type VerificationsDeps } from './verifications.ts'
 
 export type Beneficiary = store.Beneficiary
 export type Payee = store.Payee
 export type BeneficiaryList = store.BeneficiaryFilter & { readonly limit?: string; readonly cursor?: string }
 
-export type Beneficiaries = {
+export type Beneficiaries = Verifications & {
   /**
    * Refuses: validation_failed (currency, iban, bic, walletAddress, vasp, country), not_found (/customerId),
    * wallet_address_not_payable, recipient_blocked.
@@ -55,14 +56,13 @@ export type Beneficiaries = {
   ) => Promise<readonly store.Beneficiary[]>
 }
 
-export function createBeneficiaries(deps: {
-  readonly db: Database
-  readonly clock: Clock
-  readonly cursors: Cursors
+type BeneficiariesDeps = VerificationsDeps & {
   readonly customers: Pick<Customers, 'find' | 'idOf'>
   readonly refusedAddress: RefusedAddress
   readonly screening: Pick<Screening, 'request'>
-}): Beneficiaries {
+}
+
+export function createBeneficiaries(deps: BeneficiariesDeps): Beneficiaries {
   const { db, clock, cursors, customers, refusedAddress, screening } = deps
   const listName = (partnerId: string) => `beneficiaries:${partnerId}`
 
@@ -109,6 +109,7 @@ export function createBeneficiaries(deps: {
     remove: async (partnerId, id) => {
       if ((await store.remove(db, partnerId, id, clock.now())) === 0) throw notFound('beneficiary')
     },
+    ...createVerifications(deps),
     partyOf: store.partyById,
     byIbans: (partnerId, customerId, ibans) => store.byIbans(db, partnerId, customerId, ibans),
     namesOf: async (tx, partnerId, id) => {

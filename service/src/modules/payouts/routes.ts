@@ -5,6 +5,7 @@ import { writeAmount } from '../../kernel/index.ts'
 import type { Forecast } from '../../rails/index.ts'
 import type { Preview } from './preview.ts'
 import { railOf } from './rules.ts'
+import { toVerification } from '../beneficiaries/index.ts'
 import { bulkRoutes } from './bulk/routes.ts'
 import type { AcceptedPayout, Payouts } from './service.ts'
 import type { PayoutRow } from './store.ts'
@@ -23,6 +24,9 @@ export function payoutsRoutes(payouts: Payouts): Handlers<'payouts'> {
     },
     previewFiatPayout: async ({ caller, body, ip }) => ({ body: toPreview(await payouts.preview(caller, body, ip)) }),
     getPayout: async ({ caller, params }) => ({ body: toRecord(await payouts.get(caller.partnerId, params.id)) }),
+    getPayoutVerification: async ({ caller, params }) => ({
+      body: toVerification(await payouts.verificationOf(caller.partnerId, params.id)),
+    }),
     cancelPayout: async ({ caller, params }) => ({ body: toRecord(await payouts.cancel(caller.partnerId, params.id)) }),
     approvePayout: async ({ caller, params }) => ({ body: toRecord(await payouts.approve(caller, params.id)) }),
     rejectPayout: async ({ caller, params, body }) => ({

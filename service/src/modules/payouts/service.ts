@@ -24,6 +24,7 @@ import { type ApprovalRules, type Approvals, createApprovalRules, createApproval
 import { createFees, type Fees } from './fees.ts'
 import { createLimits, type Limits } from './limits.ts'
 import { createPreview, type Preview } from './preview.ts'
+import { createEvidence, type Evidence } from './evidence.ts'
 import { createProgress, type PayoutClaim, type Progress } from './progress.ts'
 import { fingerprintOf } from './rules.ts'
 import * as store from './store.ts'
@@ -33,7 +34,8 @@ export type AcceptedPayout = { readonly payout: store.PayoutRow; readonly replay
 
 export type Payouts = Omit<Progress, 'decide'> &
   Approvals &
-  BulkPayouts & {
+  BulkPayouts &
+  Evidence & {
     /** Works on a part of one bulk that is due. Returns how many bulks it has worked on: 0 or 1. */
     readonly bulkStep: () => Promise<number>
     /**
@@ -123,6 +125,7 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
     ...createApprovals({ ...deps, get, advance: decide }),
     ...createBulkPayouts(deps),
     bulkStep: createBulkStep({ db, clock, log, submit, submitAll: createSubmitAll(deps) }),
+    ...createEvidence(deps, get),
     create: async (caller, body, ip, nonce) => submit(toCall('createFiatPayout', caller, body, ip, nonce)),
     preview: async (caller, body, ip) => preview(toCall('createFiatPayout', caller, body, ip, undefined)),
     createToken: async (caller, body, ip) => submit(toCall('createTokenPayout', caller, body, ip, undefined)),

@@ -1,8 +1,8 @@
 /**
- * Holds payouts back from a bank that does not answer. Without it every due payout would be claimed, tried for the whole time
- * of a call, and count an attempt, while the bank is away.
+ * Holds calls back from another system that does not answer. Without it every due payout would be claimed, tried for the whole
+ * time of a call, and count an attempt, while the bank is away; and every verification of a payee would wait for its time limit.
  */
-import { secondMs } from '../kernel/index.ts'
+import { secondMs } from './clock.ts'
 
 /** Calls that fail one after the other before the breaker opens. */
 const failuresMax = 5

@@ -1,0 +1,88 @@
+/** The verbs of verification of payee: asks, and keeps each answer as evidence. */
+import type { BodyOf, QueryOf } from '@partner-payments/wire'
+import { type Caller, type Cursors, notFound, type Page } from '../../api/index.ts'
+import { type Clock, newId } from '../../kernel/index.ts'
+import type { Database, Tx } from '../../postgres/index.ts'
+import type { Verification } from '../../verification/index.ts'
+import { readIban } from './rules.ts'
+import * as beneficiaries from './store.ts'
+import * as store from './store-verifications.ts'
+
+export type VerificationRow = store.VerificationRow
+
+export type Verifications = {
+  /** Asks now and keeps the answer. A repeated call asks again. Refuses: validation_failed (iban). */
+  readonly verify: (caller: Caller, input: BodyOf<'createBeneficiaryVerification'>) => Promise<VerificationRow>
+  /** Refuses: not_found. */
+  readonly getVerification: (partnerId: string, id: string) => Promise<VerificationRow>
+  /** Newest first. Refuses: validation_failed (cursor, iban). */
+  readonly listVerifications: (
+    partnerId: string,
+    query: QueryOf<'listBeneficiaryVerifications'>,
+  ) => Promise<Page<VerificationRow>>
+  /** The newest answer for the present name and IBAN. Refuses: not_found (the beneficiary, or no such answer). */
+  readonly verificationOf: (partnerId: string, beneficiaryId: string) => Promise<VerificationRow>
+  /** For payouts: what was known about a name and an IBAN at a moment. */
+  readonly evidenceFor: (
+    tx: Tx,
+    partnerId: string,
+    payee: { readonly name: string; readonly iban: string },
+    moment: Date,
+  ) => Promise<VerificationRow | undefined>
+}
+
+export type VerificationsDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly cursors: Cursors
+  readonly verification: Verification
+}
+
+export function createVerifications({ db, clock, cursors, verification }: VerificationsDeps): Verifications {
+  return {
+    verify: async (caller, { name, iban: given }) => {
+      const iban = readIban(given, '/iban')
+      const requestedAt = clock.now()
+      // Outside any transaction: a scheme may need its whole time limit.
+      const answer = await verification.ask({ name, iban })
+      const row: VerificationRow = {
+        id: newId(),
+        name,
+        iban,
+        result: answer.result,
+        matchedName: answer.result === 'CloseMatch' ? answer.matchedName : null,
+        reason: answer.result === 'NotPossible' ? answer.reason : null,
+        source: answer.source,
+        schemeReference: answer.schemeReference,
+        requestedBy: caller.serviceAccountId,
+        requestedByName: caller.name,
+        requestedAt,
+        // The clock may have been put back since.
+        answeredAt: new Date(Math.max(clock.now().getTime(), requestedAt.getTime())),
+      }
+      await store.insertVerification(db, caller.partnerId, row)
+      return row
+    },
+    getVerification: async (partnerId, id) => found(await store.verificationById(db, partnerId, id)),
+    listVerifications: async (partnerId, query) => {
+      const list = `verifications:${partnerId}`
+      const request = cursors.read(list, query)
+      const iban = query.iban === undefined ? undefined : readIban(query.iban, '/query/iban')
+      return cursors.page(list, request, await store.listVerifications(db, partnerId, iban, request))
+    },
+    verificationOf: async (partnerId, beneficiaryId) => {
+      const beneficiary = await beneficiaries.byId(db, partnerId, beneficiaryId)
+      if (beneficiary === undefined) throw notFound('beneficiary')
+      const { name, iban } = beneficiary
+      return found(
+        iban === null ? undefined : await store.verificationOfPayee(db, partnerId, { name, iban }, undefined),
+      )
+    },
+    evidenceFor: store.verificationOfPayee,
+  }
+}
+
+function found(row: VerificationRow | undefined): VerificationRow {
+  if (row === undefined) throw notFound('verification')
+  return row
+}

@@ -1,0 +1,88 @@
+/** Asks whether a name and an IBAN belong together, and answers for the IBANs that this service has issued. */
+import { setTimeout as pause } from 'node:timers/promises'
+import type { NotPossibleReason } from '@partner-payments/wire'
+import { type Breaker, createBreaker, type Log } from '../kernel/index.ts'
+import { compareNames } from './names.ts'
+import type { PayeeQuestion, PayeeResult, PayeeScheme, SchemeAnswer } from './port.ts'
+
+/** `own`: this service has issued the IBAN. Otherwise the id of the scheme. */
+export type PayeeAnswer = PayeeResult & { readonly source: string; readonly schemeReference: string | null }
+
+/** The names of an account of ours: none if its customer has no name. Undefined: the IBAN is not of ours. */
+export type OwnNames = (iban: string) => Promise<readonly string[] | undefined>
+
+export type Verification = {
+  /**
+   * Never inside a database transaction: a scheme may need its whole time limit. A scheme that fails is an answer, too:
+   * `NotPossible`. `iban` has no spaces and is valid.
+   */
+  readonly ask: (question: PayeeQuestion) => Promise<PayeeAnswer>
+}
+
+const own = 'own'
+
+export function createVerification(deps: {
+  readonly log: Log
+  /** Null: none is configured. */
+  readonly scheme: PayeeScheme | null
+  readonly ownNames: OwnNames
+  /** Tests give one that has a clock of their own. */
+  readonly breaker?: Breaker
+}): Verification {
+  const { log, scheme, ownNames, breaker = createBreaker() } = deps
+  return {
+    ask: async (question) => {
+      const names = await ownNames(question.iban)
+      if (names !== undefined) return { ...compareWithOwn(question.name, names), source: own, schemeReference: null }
+      if (scheme === null) return failed('none', 'SchemeNotConfigured')
+      if (breaker.state() === 'open') return failed(scheme.id, 'SchemeUnavailable')
+      try {
+        const answer = await inTime(scheme, question)
+        breaker.answered()
+        return { ...answer, source: scheme.id }
+      } catch (error) {
+        breaker.failed()
+        log.warn({ err: error, scheme: scheme.id }, 'verification of payee failed')
+        return failed(scheme.id, error instanceof Late ? 'SchemeTimeout' : 'SchemeUnavailable')
+      }
+    },
+  }
+}
+
+const failed = (source: string, reason: NotPossibleReason): PayeeAnswer => ({
+  result: 'NotPossible',
+  reason,
+  source,
+  schemeReference: null,
+})
+
+/** The best result of all names of the account: a company has a registered and a trading name. */
+function compareWithOwn(given: string, names: readonly string[]): PayeeResult {
+  if (names.length === 0) return { result: 'NotPossible', reason: 'AccountUnknown' }
+  const compared = names.map((name) => ({ name, result: compareNames(given, name) }))
+  if (compared.some(({ result }) => result === 'Match')) return { result: 'Match' }
+  const close = compared.find(({ result }) => result === 'CloseMatch')
+  if (close !== undefined) return { result: 'CloseMatch', matchedName: close.name }
+  if (compared.some(({ result }) => result === 'NoMatch')) return { result: 'NoMatch' }
+  return { result: 'NotPossible', reason: 'NameNotComparable' }
+}
+
+class Late extends Error {}
+
+/** Gives up after the time limit of the scheme, also if the scheme ignores its signal. */
+async function inTime(scheme: PayeeScheme, question: PayeeQuestion): Promise<SchemeAnswer> {
+  const [limit, timer] = [new AbortController(), new AbortController()]
+  const late = pause(scheme.timeoutMs, undefined, { signal: timer.signal }).then(() => {
+    limit.abort()
+    throw new Late(`no answer within ${scheme.timeoutMs} ms`)
+  })
+  const asked = scheme.ask(question, limit.signal)
+  try {
+    return await Promise.race([asked, late])
+  } finally {
+    // Whichever lost the race may still fail.
+    asked.catch(() => undefined)
+    late.catch(() => undefined)
+    timer.abort()
+  }
+}

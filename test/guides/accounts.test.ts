@@ -1,0 +1,27 @@
+/** Runs the code of the guide on balances and verification of payees unchanged. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { startTestService } from '../support/service.ts'
+import { programOf } from './extract.ts'
+import { assertLine, runTypeScript } from './run.ts'
+
+const guide = new URL('../../docs/guides/accounts.md', import.meta.url)
+
+let service: Awaited<ReturnType<typeof startTestService>>
+before(async () => {
+  service = await startTestService()
+})
+after(() => service?.dispose())
+
+test('the code of the guide runs, verifies a payee, pays it and reads what moved', async () => {
+  const { text, blocks } = programOf(guide, 'ts')
+  assert.equal(blocks, 6)
+  const lines = await runTypeScript(service, text)
+  assertLine(lines, /^CloseMatch: the account is of Grace Hopper$/)
+  assertLine(lines, /^Grace Hopper: Match by sandbox$/)
+  assertLine(lines, /^evidence: true$/)
+  assertLine(lines, /^Outward 12\.50 leads to \d+\.\d\d: true$/)
+  assertLine(lines, /^before the payout: true$/)
+  assertLine(lines, /^customer: -12\.50 EUR$/)
+  assertLine(lines, /^ {2}Outward 12\.50, in sum -12\.50$/)
+})
