@@ -23,7 +23,7 @@ function scoreOf(entry, words) {
     const inTitle = entry.titleKey.includes(word)
     if (!inTitle && !entry.textKey.includes(word)) return 0
     score += inTitle ? 5 : 1
-    if (entry.textKey.split(' ').includes(word)) score += 1
+    if (`${entry.titleKey} ${entry.textKey}`.split(' ').includes(word)) score += 1
     if (entry.path.toLowerCase().endsWith(`/${word}`)) score += 10
   }
   return score
@@ -47,7 +47,8 @@ async function search() {
   const found = entries
     .map((entry) => ({ entry, score: scoreOf(entry, words) }))
     .filter(({ score }) => score > 0)
-    .sort((a, b) => b.score - a.score)
+    // Of equal ones that whose title has the fewest other words.
+    .sort((a, b) => b.score - a.score || a.entry.title.length - b.entry.title.length)
     .slice(0, resultsMax)
   const none = document.createElement('li')
   none.textContent = 'Nothing found.'
