@@ -85,6 +85,21 @@ async function leased({ payment: { partnerId }, id }: Subject): Promise<PayoutCl
   return { ...row, leaseId }
 }
 
+/** Persons have confirmed that the beneficiary is the listed one. */
+async function stopped(claim: PayoutClaim): Promise<unknown> {
+  const { partnerId, beneficiaryId } = claim
+  const now = service.clock.now()
+  await service.db.run(sql`
+    insert into screening.lists (generation, source, published_at, hash, loaded_at, loaded_by, entries, names, added, changed, removed)
+    values (1, 'un', ${now}, 'hash', ${now}, 'Sam Staff', 1, 1, 1, 0, 0) on conflict do nothing`)
+  await service.db.run(sql`
+    insert into screening.hits (partner_id, id, subject_kind, subject_id, role, source, entry_id, entry_digest, score,
+      detail_sealed, status, cause, generation, opened_at, decided_at, decided_by)
+    values (${partnerId}, ${newId()}, 'beneficiary', ${beneficiaryId}, 'name', 'un', '1', 'digest', 100, ${Buffer.from('x')},
+      'confirmed', 'name', 1, ${now}, ${now}, 'Sam Staff') on conflict do nothing`)
+  return service.payouts.screened([{ ...claim, status: 'Pending' }])
+}
+
 /** What the bank keeps of a return in part. */
 const keptMinor = 100n
 
@@ -105,6 +120,7 @@ const provocations: Readonly<Record<Trigger, Provocation>> = {
     const notBefore = new Date(service.clock.now().getTime() + hourMs)
     return service.payouts.recordAcknowledgement(claim, { accepted: true, notBefore })
   },
+  stopped: (_subject, claim) => stopped(claim),
   cancelled: ({ payment: { partnerId }, id }) => service.payouts.cancelPending(partnerId, id),
   approved: (subject) => decided(service.payouts.approve(secondPerson(subject), subject.id)),
   declined: (subject) => decided(service.payouts.reject(secondPerson(subject), subject.id, 'Not ours.')),
@@ -122,7 +138,9 @@ const provocations: Readonly<Record<Trigger, Provocation>> = {
     return service.payouts.returned(reporting(subject, money), failure)
   },
 }
-const isOfWorker = (trigger: Trigger) => ['attempt', 'accepted', 'refused', 'unreachable', 'kept'].includes(trigger)
+const errorKeyOf = (trigger: Trigger) => (trigger === 'stopped' ? 'RecipientBlocked' : failure.errorKey)
+const isOfWorker = (trigger: Trigger) =>
+  ['attempt', 'accepted', 'refused', 'stopped', 'unreachable', 'kept'].includes(trigger)
 
 const provoke = async (subject: Subject, trigger: Trigger) => provocations[trigger](subject, await leased(subject))
 
@@ -158,7 +176,7 @@ for (const status of statuses)
           const subject = await inStatus(status, ofCustomer)
           const { payment } = subject
           const expected = rows.reduce(
-            (observation, row) => follow(observation, row, payment, failure.errorKey),
+            (observation, row) => follow(observation, row, payment, errorKeyOf(trigger)),
             await observe(service, payment),
           )
           const answer = await provoke(subject, trigger)

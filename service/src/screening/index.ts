@@ -7,6 +7,7 @@
  * screened against an older list is due again. One hit per name and entry stands at a time; it stands, with its decision, until the
  * name or the entry changes. Decisions are added and never changed.
  */
+export type { Hold } from './holds.ts'
 export { readSanctionsList } from './lists/read.ts'
 export type { SanctionsList } from './lists/entry.ts'
 export { outcomes, type SubjectKey, type SubjectKind, type SubjectName } from './rules.ts'

@@ -5,6 +5,7 @@ import { createDecide, type Deciding } from './decisions.ts'
 import { type HitDetail, openDetail } from './details.ts'
 import { createLists, type Lists } from './lists.ts'
 import type { SubjectKey } from './rules.ts'
+import { createHoldsOf, type HoldsOf } from './holds.ts'
 import * as hitStore from './store-hits.ts'
 import * as store from './store.ts'
 
@@ -14,6 +15,8 @@ export type Screening = {
   readonly lists: Lists
   /** The names of a customer or a beneficiary were written: they are screened soon. Joins the transaction that writes them. */
   readonly request: (tx: Tx, key: SubjectKey) => Promise<void>
+  /** Whether these names let a payment go on. */
+  readonly holdsOf: HoldsOf
   /** The open hits of all partners, oldest first, in pages behind `after`. */
   readonly openHits: (after: hitStore.HitPage | undefined, hitsMax: number) => Promise<readonly Hit[]>
   /** Undefined: the partner has no such hit. */
@@ -49,6 +52,7 @@ export function createScreening(deps: {
   return {
     lists,
     request: (tx, key) => store.requestScreening(tx, key, clock.now()),
+    holdsOf: createHoldsOf(db),
     openHits: async (after, hitsMax) => (await hitStore.openHits(db, after, hitsMax)).map(toHit),
     hit: async (partnerId, id) => {
       const row = await hitStore.hitById(db, partnerId, id)

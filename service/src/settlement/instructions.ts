@@ -88,7 +88,8 @@ function createLoggedBreaker({ log }: SettlementDeps, { id }: Connector): Breake
 /** Never throws: what fails is due again when its lease ends. */
 async function submit(bank: Bank, claims: readonly PayoutClaim[]): Promise<void> {
   const { payouts } = bank.deps
-  const attempts = await eachOrLog(bank, claims, (claim) => payouts.recordAttempt(claim))
+  const cleared = await screened(bank, claims)
+  const attempts = await eachOrLog(bank, cleared, (claim) => payouts.recordAttempt(claim))
   const first = attempts.filter(({ sendAttempts }) => sendAttempts === 1)
   const again = attempts.filter(({ sendAttempts }) => sendAttempts > 1 && sendAttempts <= attemptsTogetherMax)
   const alone = attempts.filter(({ sendAttempts }) => sendAttempts > attemptsTogetherMax)
@@ -97,6 +98,16 @@ async function submit(bank: Bank, claims: readonly PayoutClaim[]): Promise<void>
   await carry(bank, first, instruct, endsAt)
   for (const retried of [again, ...alone.map((attempt) => [attempt])])
     await carry(bank, retried, enquireAndResubmit, endsAt)
+}
+
+/** Without an answer nothing is sent: the claims are due again when their leases end. */
+async function screened({ deps: { payouts, log }, connector }: Bank, claims: readonly PayoutClaim[]) {
+  try {
+    return await payouts.screened(claims)
+  } catch (error) {
+    log.error({ err: error, connector: connector.id, count: claims.length }, 'payouts not screened')
+    return []
+  }
 }
 
 type Call = (bank: Bank, attempts: readonly PayoutClaim[], endsAt: number) => Promise<void>

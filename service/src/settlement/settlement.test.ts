@@ -55,7 +55,7 @@ const beneficiaries = createBeneficiaries({
 const audit = createAudit({ db, clock, cursors })
 const transactions = createTransactions({ audit, db, clock, cursors, eventOutbox, customers, clockDifferenceMsMax: 0 })
 const cases = createCases({ db, clock, log, ledger, addOperator: access.addOperator })
-const shared = { db, clock, log, cases, ledger, eventOutbox, customers, transactions }
+const shared = { db, clock, log, screening, cases, ledger, eventOutbox, customers, transactions }
 const payouts = createPayouts({
   ...shared,
   cursors,

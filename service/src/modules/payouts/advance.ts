@@ -33,7 +33,7 @@ type UnderLease =
   | { readonly kind: 'attempt' | 'unreachable' }
   | { readonly kind: 'kept'; readonly until: Date }
   | { readonly kind: 'accepted'; readonly transactionHash?: string }
-  | { readonly kind: 'refused'; readonly failure: Failure }
+  | { readonly kind: 'refused' | 'stopped'; readonly failure: Failure }
 /** What a second person decides about a payout that waits for it. */
 type Decided = {
   readonly kind: 'approved' | 'declined'

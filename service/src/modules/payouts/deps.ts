@@ -9,6 +9,7 @@ import type { ChooseConnector, Forecast, ForecastPayment } from '../../rails/ind
 import type { Beneficiaries } from '../beneficiaries/index.ts'
 import type { Customers } from '../customers/index.ts'
 import type { Acceptances } from '../fx/index.ts'
+import type { Screening } from '../../screening/index.ts'
 import type { Transactions } from '../transactions/index.ts'
 
 export type PayoutsDeps = {
@@ -22,6 +23,7 @@ export type PayoutsDeps = {
   readonly customers: Customers
   readonly beneficiaries: Beneficiaries
   readonly transactions: Transactions
+  readonly screening: Pick<Screening, 'holdsOf'>
   readonly quotes: Pick<Acceptances, 'lockOpen' | 'markAccepted'>
   /** How many payouts share a transaction at most; undefined: the default. The bench measures other sizes. */
   readonly payoutsPerBatchMax?: number | undefined

@@ -6,7 +6,7 @@ import { payoutLifecycle } from './lifecycle.ts'
 
 /** Every transition that leaves a status. Written by hand: a change of the table is a change here. */
 const expected: Readonly<Record<string, readonly string[]>> = {
-  Pending: ['begin -> Processing', 'cancel -> Cancelled'],
+  Pending: ['begin -> Processing', 'stop -> Failed', 'cancel -> Cancelled'],
   PendingApproval: ['approve -> Pending', 'decline -> Cancelled', 'lapse -> Cancelled', 'cancel -> Cancelled'],
   Processing: ['retry -> Processing', 'send -> Sent', 'refuse -> Failed'],
   Sent: ['settle -> Completed', 'reject -> Failed', 'return -> Returned'],
@@ -33,7 +33,7 @@ test('the reserve and the transaction of a payout end together', () => {
 
 test('only the worker sends an instruction, and only the bank settles', () => {
   const by = (actor: string) => rows.filter(([, row]) => row.by.some((each) => each === actor)).map(([name]) => name)
-  assert.deepEqual(by('worker'), ['begin', 'retry', 'send', 'refuse'])
+  assert.deepEqual(by('worker'), ['begin', 'stop', 'retry', 'send', 'refuse'])
   assert.deepEqual(by('bank'), ['send', 'settle', 'reject', 'return', 'refund'])
   assert.deepEqual(by('partner'), ['accept', 'hold', 'approve', 'decline', 'cancel'])
   assert.deepEqual(by('time'), ['lapse'])

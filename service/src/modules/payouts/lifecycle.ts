@@ -67,6 +67,17 @@ export const payoutLifecycle = createLifecycle({
       steps: ['Accepted'],
       event: 'partner.customer.withdrawal.accepted',
     },
+    stop: {
+      from: ['Pending'],
+      to: 'Failed',
+      cause: 'Persons have decided that the beneficiary or the customer is the one on a sanctions list.',
+      by: ['worker'],
+      on: ['stopped'],
+      ledger: 'release',
+      steps: ['Failed'],
+      concludes: 'Unsuccessful',
+      event: 'partner.customer.withdrawal.failed',
+    },
     retry: {
       from: ['Processing'],
       to: 'Processing',

@@ -17,6 +17,7 @@ import { type BankReport, createAdvance, type Failure, type PayoutTrigger, readI
 import type { PayoutsDeps } from './deps.ts'
 import { leaseMs, payoutAgeLimitsMs, payoutLifecycle } from './lifecycle.ts'
 import { instructionIdOf, type PayoutStatus } from './rules.ts'
+import { createScreened } from './screened.ts'
 import * as store from './store.ts'
 import * as matchingStore from './store-matching.ts'
 
@@ -40,6 +41,11 @@ type Claiming = {
 }
 
 type Sending = {
+  /**
+   * Those of the claims that may be sent. The others wait for a decision about a name, or fail by one. What was sent before goes on:
+   * the bank may have it.
+   */
+  readonly screened: (claims: readonly PayoutClaim[]) => Promise<readonly PayoutClaim[]>
   /**
    * Pending -> Processing, after the checks have passed. Counts the attempt before the bank receives the instruction.
    * Answers undefined when the lease is lost.
@@ -137,6 +143,7 @@ export function createProgress(deps: PayoutsDeps): Progress {
   const advance = applyInBatches({ db: deps.db, read: readInstructions, work })
   return {
     ...createClaiming(deps),
+    screened: createScreened(deps, advance),
     ...createSending(advance, deps.attemptsMax),
     ...createSettling(advance),
     decide: advance,
@@ -209,7 +216,7 @@ const partnersPerLookMax = 50
 
 type Advance = (trigger: PayoutTrigger) => Promise<Applied>
 
-function createSending(advance: Advance, attemptsMax: number): Sending {
+function createSending(advance: Advance, attemptsMax: number): Omit<Sending, 'screened'> {
   const held = ({ partnerId, id: payoutId, leaseId }: PayoutClaim) => ({ partnerId, payoutId, leaseId })
   return {
     recordAttempt: async (claim) => {

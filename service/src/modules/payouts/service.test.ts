@@ -93,8 +93,20 @@ test('each refusal names its field and writes nothing', async () => {
 
 test('without a bank connector every payout is refused', async () => {
   const { db, clock, cursors, cases, ledger, eventOutbox, customers, beneficiaries, transactions } = service
-  const { log } = service
-  const deps = { db, clock, log, cursors, cases, ledger, eventOutbox, customers, beneficiaries, transactions }
+  const { log, screening } = service
+  const deps = {
+    db,
+    clock,
+    log,
+    screening,
+    cursors,
+    cases,
+    ledger,
+    eventOutbox,
+    customers,
+    beneficiaries,
+    transactions,
+  }
   const payouts = createPayouts({
     ...deps,
     quotes: createAcceptances(service),

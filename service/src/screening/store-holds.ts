@@ -1,0 +1,30 @@
+/** The statement that asks whether the names of a payment let it go on. */
+import { ofPartners, sql, type Tx } from '../postgres/index.ts'
+import type { SubjectKey, SubjectKind } from './rules.ts'
+
+export type SubjectState = {
+  readonly partnerId: string
+  readonly kind: SubjectKind
+  readonly id: string
+  /** The present names were compared with a list. */
+  readonly isScreened: boolean
+  readonly isOpen: boolean
+  readonly isConfirmed: boolean
+}
+
+/** Of the subjects that there are. */
+export function statesOf(tx: Tx, keys: readonly SubjectKey[]): Promise<readonly SubjectState[]> {
+  return tx.rows<SubjectState>(sql`/* screening.statesOf */
+    select subject.partner_id, subject.kind, subject.id, subject.generation > 0 as is_screened,
+      exists (select 1 from screening.hits hit where hit.partner_id = subject.partner_id
+        and hit.subject_kind = subject.kind and hit.subject_id = subject.id and hit.ended_at is null
+        and hit.status = 'open') as is_open,
+      exists (select 1 from screening.hits hit where hit.partner_id = subject.partner_id
+        and hit.subject_kind = subject.kind and hit.subject_id = subject.id and hit.ended_at is null
+        and hit.status = 'confirmed') as is_confirmed
+    from screening.subjects subject
+    where ${ofPartners(
+      keys.map(({ partnerId }) => partnerId),
+      sql`subject.partner_id`,
+    )} and subject.id = any(${keys.map(({ id }) => id)}::uuid[])`)
+}
