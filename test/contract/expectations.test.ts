@@ -42,7 +42,7 @@ const refusals: readonly Refused[] = [
     '/query/state',
     /; known parameters: limit, cursor, status, beneficiaryId, customerId, currency, reference, idempotencyKey, createdFrom, createdTo$/,
   ),
-  get('/v1/accounts?x=1', '/query/x', /; it has no parameters$/),
+  get('/v1/webhooks/event-types?x=1', '/query/x', /; it has no parameters$/),
   get('/v1/payouts?cursor=x', '/query/cursor', /`nextCursor` of its previous page/),
   get('/v1/events?types=x', '/query/types', /one of partner\.customer\.deposit\.created, /),
   post('/v1/webhooks', { url: 'x' }, '/url', /an absolute URL of 1 to 2048 characters, for example https:/),

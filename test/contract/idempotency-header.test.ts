@@ -57,11 +57,13 @@ function otherRequest({ target, body }: ValidRequest): ValidRequest {
   return { target, body: JSON.stringify({ ...fields, [name]: other }) }
 }
 
-test('POST operations without an idempotency key are exactly those that create nothing', () => {
+test('POST operations without an idempotency key are those that create nothing, and the question about a payee', () => {
   const without = subjects.filter(({ operation }) => operation.method === 'POST' && operation.idempotency === undefined)
   assert.deepEqual(without.map(({ id }) => id).sort(), [
     'approvePayout',
     'cancelPayout',
+    // Each request asks anew, because names change.
+    'createBeneficiaryVerification',
     'diagnoseSignature',
     'enableSubscription',
     'previewFiatPayout',
