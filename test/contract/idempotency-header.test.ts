@@ -62,7 +62,7 @@ test('POST operations without an idempotency key are those that create nothing, 
   assert.deepEqual(without.map(({ id }) => id).sort(), [
     'approvePayout',
     'cancelPayout',
-    // Each request asks anew, because names change.
+    // Each request asks again, because names change.
     'createBeneficiaryVerification',
     'diagnoseSignature',
     'enableSubscription',

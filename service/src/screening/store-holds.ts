@@ -16,15 +16,14 @@ export type SubjectState = {
 export function statesOf(tx: Tx, keys: readonly SubjectKey[]): Promise<readonly SubjectState[]> {
   return tx.rows<SubjectState>(sql`/* screening.statesOf */
     select subject.partner_id, subject.kind, subject.id, subject.generation > 0 as is_screened,
-      exists (select 1 from screening.hits hit where hit.partner_id = subject.partner_id
-        and hit.subject_kind = subject.kind and hit.subject_id = subject.id and hit.ended_at is null
-        and hit.status = 'open') as is_open,
-      exists (select 1 from screening.hits hit where hit.partner_id = subject.partner_id
-        and hit.subject_kind = subject.kind and hit.subject_id = subject.id and hit.ended_at is null
-        and hit.status = 'confirmed') as is_confirmed
-    from screening.subjects subject
+      coalesce(bool_or(hit.status = 'open'), false) as is_open,
+      coalesce(bool_or(hit.status = 'confirmed'), false) as is_confirmed
+    from screening.subjects subject left join screening.hits hit
+      on hit.partner_id = subject.partner_id and hit.subject_kind = subject.kind and hit.subject_id = subject.id
+      and hit.ended_at is null
     where ${ofPartners(
       keys.map(({ partnerId }) => partnerId),
       sql`subject.partner_id`,
-    )} and subject.id = any(${keys.map(({ id }) => id)}::uuid[])`)
+    )} and subject.id = any(${keys.map(({ id }) => id)}::uuid[])
+    group by subject.partner_id, subject.kind, subject.id`)
 }

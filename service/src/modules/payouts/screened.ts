@@ -49,13 +49,13 @@ async function wait({ db, clock, transactions }: PayoutsDeps, held: readonly Scr
   const now = clock.now()
   const rows = held.flatMap(({ claim: { partnerId, id, leaseId }, hold }): readonly store.Postponed[] =>
     hold === 'open' || hold === 'unscreened'
-      ? [{ partnerId, id, leaseId, dueAt: after(now, waitMs[hold]), isHeld: hold === 'open' }]
+      ? [{ partnerId, id, leaseId, dueAt: after(now, waitMs[hold]), heldAt: hold === 'open' ? now : null }]
       : [],
   )
   const groups = db.sharded ? [...Map.groupBy(rows, ({ partnerId }) => partnerId).values()] : [rows]
   for (const group of groups.filter(({ length }) => length > 0))
     await db.transaction(async (tx) => {
-      const begun = await store.postpone(tx, group, now)
+      const begun = await store.postpone(tx, group)
       const moves = begun.map(({ partnerId, transactionId: id }) => ({ partnerId, id, steps: ['Screening'] as const }))
       if (moves.length > 0) await transactions.moveMany(tx, moves)
     })

@@ -296,31 +296,31 @@ export type Postponed = {
   readonly id: string
   readonly leaseId: string
   readonly dueAt: Date
-  /** A person decides. Otherwise its names are compared soon. */
-  readonly isHeld: boolean
+  /** When a person begins to decide, unless that was before. Null: its names are compared soon. */
+  readonly heldAt: Date | null
 }
 
 /** Ends the leases of payouts that wait. Answers those that wait for a person from now on. */
 export async function postpone(
   tx: Tx,
   rows: readonly Postponed[],
-  now: Date,
 ): Promise<readonly { readonly partnerId: string; readonly transactionId: string }[]> {
   const column = columnOf(rows)
-  const changed = await tx.rows<{ partnerId: string; transactionId: string; begins: boolean }>(
+  const changed = await tx.rows<{ partnerId: string; transactionId: string; begins: boolean | null }>(
     unprepared(sql`/* payouts.postpone */
     update payouts.payouts as payout set due_at = given.due_at, lease_id = null,
-      screening_since = case when given.is_held then coalesce(payout.screening_since, ${now}) else payout.screening_since end
+      screening_since = coalesce(payout.screening_since, given.held_at)
     from unnest(${column('partnerId')}::uuid[], ${column('id')}::uuid[], ${column('leaseId')}::uuid[],
-        ${column('dueAt')}::timestamptz[], ${column('isHeld')}::boolean[]) as given (partner_id, id, lease_id, due_at, is_held)
+        ${column('dueAt')}::timestamptz[], ${column('heldAt')}::timestamptz[])
+      as given (partner_id, id, lease_id, due_at, held_at)
     where ${ofPartners(
       rows.map(({ partnerId }) => partnerId),
       sql`payout.partner_id`,
     )}
       and payout.partner_id = given.partner_id and payout.id = given.id and payout.lease_id = given.lease_id
-    returning payout.partner_id, payout.transaction_id, given.is_held and payout.screening_since = ${now} as begins`),
+    returning payout.partner_id, payout.transaction_id, payout.screening_since = given.held_at as begins`),
   )
-  return changed.filter(({ begins }) => begins)
+  return changed.filter(({ begins }) => begins === true)
 }
 
 export type PayoutFilter = {
