@@ -229,6 +229,9 @@ export function beginRead(queue: State, now: Date): ReadRequest {
   return request
 }
 
+/** Whether all rows were dropped since the read began: what it found may then be behind rows that have to be read again. */
+export const wasDiscarded = (queue: EndpointQueue, request: ReadRequest): boolean => queue.readUpTo < request.after
+
 /** Ends a read that found these rows, up to `rowsMax` of each kind. */
 export function endRead(
   queue: State,

@@ -136,9 +136,14 @@ function createAddWithPayloads({ log }: PrefetchDeps, { readPayloads }: RowReade
     const all = reads.flatMap(({ queue, rows }) => rows.map((row): FoundRow => ({ endpointQueue: queue, row })))
     const unknown = all.filter(({ endpointQueue, row }) => !memory.isKnown(endpointQueue, row))
     const payloads = unknown.length === 0 ? undefined : await readPayloads(unknown)
+    const ended = new Set<EndpointQueue>()
     // A read ends when its rows are in memory. Before, fan-out would add later rows, and these would start first.
-    for (const { queue, request, found } of reads) memory.endRead(queue, request, found, rowsPerReadMax, now)
-    for (const { endpointQueue, row } of unknown) {
+    for (const { queue, request, found } of reads)
+      if (!memory.wasDiscarded(queue, request)) {
+        memory.endRead(queue, request, found, rowsPerReadMax, now)
+        ended.add(queue)
+      }
+    for (const { endpointQueue, row } of unknown.filter((each) => ended.has(each.endpointQueue))) {
       const data = payloads?.get(row.eventId)
       if (data === undefined) log.error({ eventId: row.eventId }, 'the event of a queued delivery is missing')
       // Checked again, because attempts have ended while the payloads were read.
