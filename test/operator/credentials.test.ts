@@ -5,6 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { createLog } from '../../service/src/kernel/index.ts'
 import { createDatabase, sql } from '../../service/src/postgres/index.ts'
 import { type Client, createClient, type JsonObject, listAt, success, textAt } from '../support/client.ts'
@@ -14,6 +15,7 @@ import { readCredentials } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { createCustomer, invitee, payoutText } from '../support/world.ts'
 
+const sanctions = fileURLToPath(new URL('../../service/src/screening/samples/un.xml', import.meta.url))
 const folder = await mkdtemp(join(tmpdir(), 'partner-payments-credentials-'))
 const database = await createTestDatabase()
 const db = createDatabase({ url: database.url, connectionsMax: 1, log: createLog('silent') })
@@ -148,7 +150,7 @@ async function payTokens(client: Client): Promise<void> {
 test('after key reseal the old master key can be removed, and every sealed value opens', async () => {
   const till = await create('Sealed')
   const client = clientOf(till)
-  const kyc = { city: 'Lovelace' }
+  const kyc = { fullName: 'Boris Tremurov', city: 'Lovelace' }
   const customer = await createCustomer(client, { kyc })
   success(await client.post('/v1/users/invitations', { invitations: [invitee()] }))
   const hook = { url: 'https://example.com/hook', events: ['transaction.status.changed'] }
@@ -157,6 +159,8 @@ test('after key reseal the old master key can be removed, and every sealed value
   const answer = success(await client.send(once))
   const session = success(await client.post('/v1/checkout/sessions', checkout(textAt(customer, 'guid'))))
   await payTokens(client)
+  await operatorRun(`screening load --from ${sanctions} --staff Sam`)
+  await until('the customer is a hit', async () => (await db.rows(sql`select 1 from screening.hits`)).length > 0)
   await stop(service)
   service = await start(['serve'], { ...env, MASTER_KEY: `${newKey},${oldKey}` })
   const both = `${newKey},${oldKey}`

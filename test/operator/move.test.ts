@@ -258,9 +258,11 @@ test('a copy leaves the partner as it is; a damaged or foreign file is refused a
   const file = join(folder, 'copy')
   const exported = await exportTo(cells[0], credentials, file)
   assert.equal(exported.removed, false)
+  // Nonces go and the log chains its records by themselves; a read of customers adds a record.
+  const unmoved = (counts: Readonly<Record<string, number>>) =>
+    Object.entries(counts).filter(([name]) => !['access.nonces', 'audit.chains', 'audit.links'].includes(name))
+  assert.deepEqual(unmoved(await rowsOf(databases[0], partnerId)), unmoved(rows))
   assert.deepEqual(await visible(client), seen)
-  const { 'access.nonces': _nonces, ...others } = await rowsOf(databases[0], partnerId)
-  assert.deepEqual(others, Object.fromEntries(Object.entries(rows).filter(([name]) => name !== 'access.nonces')))
 
   const importing = (path: string, key = keyFile) => ['partner', 'import', '--from', path, '--key-file', key, '--copy']
   await refused(cells[1], importing(file).slice(0, -1), /is a copy: the partner is still in its cell/)
