@@ -34,7 +34,7 @@ import { type Reconciliation, reconciliationIdleMs } from './reconciliation/inde
 import { type Rates } from './rates/index.ts'
 import { type Screener, type Screening, sealedHits } from './screening/index.ts'
 import { accountsRoutes } from './modules/accounts/index.ts'
-import { beneficiariesRoutes } from './modules/beneficiaries/index.ts'
+import { type Beneficiaries, beneficiariesRoutes } from './modules/beneficiaries/index.ts'
 import { checkoutRoutes, sealedLinkTokens } from './modules/checkout/index.ts'
 import { customersRoutes, sealedChanges, sealedKyc, sealedNameKeys } from './modules/customers/index.ts'
 import { type Deposits } from './modules/deposits/index.ts'
@@ -55,6 +55,7 @@ type GatewayForm = 'standalone' | 'gateway' | 'api'
 
 export type Service = {
   readonly access: Access
+  readonly beneficiaries: Beneficiaries
   readonly cases: Cases
   readonly decisions: Decisions
   /** The keys of chain connectors, for the operator's commands. */

@@ -71,7 +71,7 @@ export type Beneficiary = {
   readonly name: string
   /** IBAN, ISO 13616, without spaces. Absent for token currencies. */
   readonly iban?: string
-  /** BIC of the bank, ISO 9362. Absent if none was given. */
+  /** BIC of the bank, ISO 9362. Absent if none was given and the bank is not known. */
   readonly bic?: string
   /** Address of the wallet. Absent for fiat currencies. */
   readonly walletAddress?: string
@@ -96,7 +96,7 @@ export type BeneficiaryCreate = {
   readonly name: string
   /** IBAN of the beneficiary, ISO 13616. Required for fiat currencies. The service removes spaces. */
   readonly iban?: string | undefined
-  /** BIC of the bank, ISO 9362. */
+  /** BIC of the bank, ISO 9362. Refused if it contradicts the IBAN. Without it, the service completes it if it knows the bank. */
   readonly bic?: string | undefined
   /** Address of the wallet. Required for token currencies. With capitals, its check sum (EIP-55) must be right. */
   readonly walletAddress?: string | undefined

@@ -4,6 +4,7 @@ import { newId, partnerKey } from '../../kernel/index.ts'
 import { inTransaction, type Tx } from '../../postgres/index.ts'
 import type { Screening, SubjectName } from '../../screening/index.ts'
 import type { Customers } from '../customers/index.ts'
+import { type BicDirectory, checkBic, createBicDirectory } from './bics.ts'
 import {
   type BeneficiaryCreate,
   type BeneficiaryUpdate,
@@ -20,7 +21,9 @@ export type Payee = store.Payee
 export type BeneficiaryList = store.BeneficiaryFilter & { readonly limit?: string; readonly cursor?: string }
 
 export type Beneficiaries = Verifications & {
+  readonly bicDirectory: BicDirectory
   /**
+   * Completes the BIC by the directory.
    * Refuses: validation_failed (currency, iban, bic, walletAddress, vasp, country), not_found (/customerId),
    * wallet_address_not_payable, recipient_blocked.
    */
@@ -82,8 +85,10 @@ export function createBeneficiaries(deps: BeneficiariesDeps): Beneficiaries {
           customerId === undefined ? null : await customers.find(tx, partnerId, customerId, '/customerId')
         const now = clock.now()
         const owner = customer?.id ?? null
-        const row = { ...destination, id: newId(), customerId: owner, alias, name, createdAt: now, updatedAt: now }
-        await store.insert(tx, partnerId, row)
+        const { bic, bicCompletedAt } = await checkBic(tx, destination, now)
+        const named = { id: newId(), customerId: owner, alias, name, createdAt: now, updatedAt: now }
+        const row: Beneficiary = { ...destination, ...named, bic }
+        await store.insert(tx, partnerId, { ...row, bicCompletedAt })
         await screening.request(tx, { partnerId, kind: 'beneficiary', id: row.id })
         return row
       })
@@ -110,6 +115,7 @@ export function createBeneficiaries(deps: BeneficiariesDeps): Beneficiaries {
       if ((await store.remove(db, partnerId, id, clock.now())) === 0) throw notFound('beneficiary')
     },
     ...createVerifications(deps),
+    bicDirectory: createBicDirectory(deps),
     partyOf: store.partyById,
     byIbans: (partnerId, customerId, ibans) => store.byIbans(db, partnerId, customerId, ibans),
     namesOf: async (tx, partnerId, id) => {

@@ -24,12 +24,16 @@ export type BeneficiaryFilter = { readonly customerId?: string; readonly currenc
 
 const columns = sql`id, customer_id, alias, name, iban, bic, wallet_address, vasp, country, currency, created_at, updated_at`
 
-export async function insert(tx: Tx, partnerId: string, row: Beneficiary): Promise<void> {
+/** `bicCompletedAt`: since when the BIC is that of the directory. Null: it was given, or there is none. */
+type NewBeneficiary = Beneficiary & { readonly bicCompletedAt: Date | null }
+
+export async function insert(tx: Tx, partnerId: string, row: NewBeneficiary): Promise<void> {
   await tx.run(sql`/* beneficiaries.insert */
     insert into beneficiaries.beneficiaries (partner_id, id, customer_id, alias, name, iban, bic, wallet_address,
-      vasp, country, currency, created_at, updated_at)
+      vasp, country, currency, created_at, updated_at, bic_completed_at)
     values (${partnerId}, ${row.id}, ${row.customerId}, ${row.alias}, ${row.name}, ${row.iban}, ${row.bic},
-      ${row.walletAddress}, ${row.vasp}, ${row.country}, ${row.currency}, ${row.createdAt}, ${row.updatedAt})`)
+      ${row.walletAddress}, ${row.vasp}, ${row.country}, ${row.currency}, ${row.createdAt}, ${row.updatedAt},
+      ${row.bicCompletedAt})`)
 }
 
 export function byId(tx: Tx, partnerId: string, id: string): Promise<Beneficiary | undefined> {
