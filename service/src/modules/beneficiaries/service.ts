@@ -1,6 +1,6 @@
 /** The verbs of beneficiaries. */
 import { notFound, type Page } from '../../api/index.ts'
-import { newId, partnerKey } from '../../kernel/index.ts'
+import { newId, partnerKey, present } from '../../kernel/index.ts'
 import { inTransaction, type Tx } from '../../postgres/index.ts'
 import type { Screening, SubjectName } from '../../screening/index.ts'
 import type { Customers } from '../customers/index.ts'
@@ -105,8 +105,12 @@ export function createBeneficiaries(deps: BeneficiariesDeps): Beneficiaries {
       refuseEmptyUpdate(input)
       const { id, alias = null, name = null } = input
       return db.transaction(async (tx) => {
-        const beneficiary = await store.update(tx, partnerId, id, { alias, name }, clock.now())
-        if (beneficiary === undefined) throw notFound('beneficiary')
+        const before = await store.lockName(tx, partnerId, id)
+        if (before === undefined) throw notFound('beneficiary')
+        const now = clock.now()
+        const namedAt = name === null || name === before.name ? null : now
+        const row = await store.update(tx, partnerId, id, { alias, name, namedAt }, now)
+        const beneficiary = present(row, 'the lock keeps the beneficiary')
         if (name !== null) await screening.request(tx, { partnerId, kind: 'beneficiary', id })
         return beneficiary
       })
