@@ -175,6 +175,7 @@ export function compose(given: ServiceDeps): Service {
         await webhooks.releaseLeases(partnerId)
         await modules.reports.releaseLeases(partnerId)
         await modules.screening.releaseLeases(partnerId)
+        await modules.renewals.releaseRenewals(partnerId)
       }
     },
     closePartner: async (tx, partnerId) => {
@@ -185,6 +186,7 @@ export function compose(given: ServiceDeps): Service {
       await access.openCredentials(tx, partnerId)
       await webhooks.releaseLeases(partnerId, tx)
       await modules.screening.forgetGenerations(tx, partnerId)
+      await modules.renewals.releaseRenewals(partnerId, tx)
     },
     startWorkers: () => {
       delivery = startDeliveryWorker(deps, modules)
@@ -272,6 +274,7 @@ function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[]
     }),
     startLoop({ name: 'screening.names', idleMs, log, step: modules.screener.screenStep }),
     startLoop({ name: 'screening.sweep', idleMs: sweepIdleMs, log, step: modules.screener.sweepStep }),
+    startLoop({ name: 'beneficiaries.renewals', idleMs, log, step: modules.renewals.renewStep }),
     startLoop({ name: 'webhooks.recover', idleMs, log, step: webhooks.recoverStep }),
     startLoop({ name: 'customers.names', idleMs: sweepIdleMs, log, step: modules.customers.indexNamesStep }),
     startLoop({ name: 'payouts.approvals', idleMs: approvalsIdleMs, log, step: payouts.lapseStep }),

@@ -137,7 +137,10 @@ export const Verification = closed({
   ),
   source: described(Type.String(), 'Who answered: `own` for an IBAN of this service, otherwise the scheme.'),
   schemeReference: optional(described(Type.String(), 'By which the scheme finds its answer. Absent if it has none.')),
-  requestedBy: described(Type.String(), 'The name of the service account that asked.'),
+  requestedBy: described(
+    Type.String(),
+    'The name of the service account that asked, or `renewal` if the service asked by itself.',
+  ),
   requestedAt: described(Timestamp, 'When it asked.'),
   answeredAt: described(Timestamp, 'When the answer was there.'),
 })

@@ -991,7 +991,7 @@ export type SimulatedEvent = {
 
 export type SimulatedEventCreate = {
   /** The event to send. */
-  readonly eventType: 'partner.customer.deposit.created' | 'partner.customer.deposit.initiated' | 'partner.customer.deposit.submitted' | 'partner.customer.deposit.accepted' | 'partner.customer.deposit.failed' | 'partner.customer.deposit.completed' | 'partner.customer.deposit.expired' | 'partner.customer.withdrawal.requested' | 'partner.customer.withdrawal.accepted' | 'partner.customer.withdrawal.sent' | 'partner.customer.withdrawal.failed' | 'transaction.status.changed'
+  readonly eventType: 'partner.customer.deposit.created' | 'partner.customer.deposit.initiated' | 'partner.customer.deposit.submitted' | 'partner.customer.deposit.accepted' | 'partner.customer.deposit.failed' | 'partner.customer.deposit.completed' | 'partner.customer.deposit.expired' | 'partner.customer.withdrawal.requested' | 'partner.customer.withdrawal.accepted' | 'partner.customer.withdrawal.sent' | 'partner.customer.withdrawal.failed' | 'transaction.status.changed' | 'beneficiary.verification.worsened'
 }
 
 export type SimulatedReorganisation = {
@@ -1348,7 +1348,7 @@ export type Verification = {
   readonly source: string
   /** By which the scheme finds its answer. Absent if it has none. */
   readonly schemeReference?: string
-  /** The name of the service account that asked. */
+  /** The name of the service account that asked, or `renewal` if the service asked by itself. */
   readonly requestedBy: string
   /** When it asked. */
   readonly requestedAt: string
@@ -1868,6 +1868,40 @@ export type TransactionStatusChanged = {
   readonly transactionType: string
 }
 
+/** Fires when a verification of payee was renewed, and its answer is worse than the last one: `CloseMatch` or `NoMatch`. */
+export type BeneficiaryVerificationWorsened = {
+  /** Name of the event type. */
+  readonly eventType: 'beneficiary.verification.worsened'
+  /** Time at which the event occurred. */
+  readonly timestamp: string
+  /** Amount of the transaction in major units of `currency`. Parse it as a decimal. */
+  readonly amount: Amount
+  /** Currency of the beneficiary. */
+  readonly currency: string
+  /** Null. */
+  readonly customFields: { readonly [name: string]: unknown } | null
+  /** Null. */
+  readonly idempotencyKey: string | null
+  /** The `id` of the beneficiary. */
+  readonly reference: string
+  /** Null. */
+  readonly websiteReference: string | null
+  /** IBAN of the beneficiary. */
+  readonly beneficiaryAccount: string
+  /** Identifies the beneficiary. */
+  readonly beneficiaryId: string
+  /** Name of the beneficiary that was verified. */
+  readonly beneficiaryName: string
+  /** The name of the account. Null unless `result` is `CloseMatch`. */
+  readonly matchedName: string | null
+  /** The last answer: `Match` or `CloseMatch`. */
+  readonly previousResult: string
+  /** The new answer: `CloseMatch` or `NoMatch`. */
+  readonly result: string
+  /** Identifies the verification, as in `GET /v1/beneficiaries/verifications/{verificationId}`. */
+  readonly verificationId: string
+}
+
 export type EventData =
   | PartnerCustomerDepositCreated
   | PartnerCustomerDepositInitiated
@@ -1881,6 +1915,7 @@ export type EventData =
   | PartnerCustomerWithdrawalSent
   | PartnerCustomerWithdrawalFailed
   | TransactionStatusChanged
+  | BeneficiaryVerificationWorsened
 
 export type ListAccountsQuery = {
   /** Reads the balances as they were immediately before this time. Default: now, also for a later time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
@@ -3134,7 +3169,7 @@ export type Namespaces = {
      * Retrieve the verification of a beneficiary.
      *
      * Returns the newest verification of the present name and IBAN of the beneficiary. After a change of the name
-     * this is 404 until the new name is verified.
+     * this is 404 until the new name is verified. The service does so by itself if the earlier name was verified.
      *
      * `GET /v1/beneficiaries/{id}/verification`, permission `beneficiaries:read`.
      * Problem codes: not_found.

@@ -14,7 +14,13 @@ import {
   refuseEmptyUpdate,
 } from './rules.ts'
 import * as store from './store.ts'
-import { createVerifications, type Verifications, type VerificationsDeps } from './verifications.ts'
+import {
+  adoptAnswer,
+  createVerifications,
+  requestRenewal,
+  type Verifications,
+  type VerificationsDeps,
+} from './verifications.ts'
 
 export type Beneficiary = store.Beneficiary
 export type Payee = store.Payee
@@ -89,6 +95,7 @@ export function createBeneficiaries(deps: BeneficiariesDeps): Beneficiaries {
         const named = { id: newId(), customerId: owner, alias, name, createdAt: now, updatedAt: now }
         const row: Beneficiary = { ...destination, ...named, bic }
         await store.insert(tx, partnerId, { ...row, bicCompletedAt })
+        await adoptAnswer(tx, partnerId, row)
         await screening.request(tx, { partnerId, kind: 'beneficiary', id: row.id })
         return row
       })
@@ -101,20 +108,7 @@ export function createBeneficiaries(deps: BeneficiariesDeps): Beneficiaries {
       return cursors.page(listName(partnerId), request, await store.list(db, partnerId, filter, request))
     },
     get: find,
-    update: async (partnerId, input) => {
-      refuseEmptyUpdate(input)
-      const { id, alias = null, name = null } = input
-      return db.transaction(async (tx) => {
-        const before = await store.lockName(tx, partnerId, id)
-        if (before === undefined) throw notFound('beneficiary')
-        const now = clock.now()
-        const namedAt = name === null || name === before.name ? null : now
-        const row = await store.update(tx, partnerId, id, { alias, name, namedAt }, now)
-        const beneficiary = present(row, 'the lock keeps the beneficiary')
-        if (name !== null) await screening.request(tx, { partnerId, kind: 'beneficiary', id })
-        return beneficiary
-      })
-    },
+    update: createUpdate(deps),
     remove: async (partnerId, id) => {
       if ((await store.remove(db, partnerId, id, clock.now())) === 0) throw notFound('beneficiary')
     },
@@ -132,5 +126,24 @@ export function createBeneficiaries(deps: BeneficiariesDeps): Beneficiaries {
       const rows = await store.payeesByIds(tx, keys)
       return new Map(rows.map(({ partnerId, ...row }) => [partnerKey(partnerId, row.id), row]))
     },
+  }
+}
+
+/** The row is locked, so that a new name and what was known about the earlier one change together. */
+function createUpdate({ db, clock, screening }: BeneficiariesDeps): Beneficiaries['update'] {
+  return async (partnerId, input) => {
+    refuseEmptyUpdate(input)
+    const { id, alias = null, name = null } = input
+    return db.transaction(async (tx) => {
+      const before = await store.lockName(tx, partnerId, id)
+      if (before === undefined) throw notFound('beneficiary')
+      const now = clock.now()
+      const namedAt = name === null || name === before.name ? null : now
+      const row = await store.update(tx, partnerId, id, { alias, name, namedAt }, now)
+      const beneficiary = present(row, 'the lock keeps the beneficiary')
+      if (namedAt !== null) await requestRenewal(tx, partnerId, beneficiary, before.name, now)
+      if (name !== null) await screening.request(tx, { partnerId, kind: 'beneficiary', id })
+      return beneficiary
+    })
   }
 }

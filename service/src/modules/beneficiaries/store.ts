@@ -91,6 +91,19 @@ export function lockName(tx: Tx, partnerId: string, id: string): Promise<Pick<Be
     where partner_id = ${partnerId} and id = ${id} and removed_at is null for update`)
 }
 
+/** The beneficiaries with a name and an account, in their order, under their locks: none of them is renamed meanwhile. */
+export async function lockPayees(
+  tx: Tx,
+  partnerId: string,
+  { name, iban }: { readonly name: string; readonly iban: string },
+): Promise<readonly string[]> {
+  const rows = await tx.rows<{ id: string }>(sql`/* beneficiaries.lockPayees */
+    select id from beneficiaries.beneficiaries
+    where partner_id = ${partnerId} and iban = ${iban} and name = ${name} and removed_at is null
+    order by id for update`)
+  return rows.map(({ id }) => id)
+}
+
 /** Null leaves the column as it is. `namedAt`: null if the name stays. */
 export function update(
   tx: Tx,
