@@ -34,7 +34,7 @@ import { type Reconciliation, reconciliationIdleMs } from './reconciliation/inde
 import { type Rates } from './rates/index.ts'
 import { type Screener, type Screening, sealedHits } from './screening/index.ts'
 import { accountsRoutes } from './modules/accounts/index.ts'
-import { beneficiariesRoutes } from './modules/beneficiaries/index.ts'
+import { type Beneficiaries, beneficiariesRoutes } from './modules/beneficiaries/index.ts'
 import { checkoutRoutes, sealedLinkTokens } from './modules/checkout/index.ts'
 import { customersRoutes, sealedChanges, sealedKyc, sealedNameKeys } from './modules/customers/index.ts'
 import { type Deposits } from './modules/deposits/index.ts'
@@ -55,6 +55,7 @@ type GatewayForm = 'standalone' | 'gateway' | 'api'
 
 export type Service = {
   readonly access: Access
+  readonly beneficiaries: Beneficiaries
   readonly cases: Cases
   readonly decisions: Decisions
   /** The keys of chain connectors, for the operator's commands. */
@@ -174,6 +175,7 @@ export function compose(given: ServiceDeps): Service {
         await webhooks.releaseLeases(partnerId)
         await modules.reports.releaseLeases(partnerId)
         await modules.screening.releaseLeases(partnerId)
+        await modules.renewals.releaseRenewals(partnerId)
       }
     },
     closePartner: async (tx, partnerId) => {
@@ -184,6 +186,7 @@ export function compose(given: ServiceDeps): Service {
       await access.openCredentials(tx, partnerId)
       await webhooks.releaseLeases(partnerId, tx)
       await modules.screening.forgetGenerations(tx, partnerId)
+      await modules.renewals.releaseRenewals(partnerId, tx)
     },
     startWorkers: () => {
       delivery = startDeliveryWorker(deps, modules)
@@ -271,6 +274,7 @@ function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[]
     }),
     startLoop({ name: 'screening.names', idleMs, log, step: modules.screener.screenStep }),
     startLoop({ name: 'screening.sweep', idleMs: sweepIdleMs, log, step: modules.screener.sweepStep }),
+    startLoop({ name: 'beneficiaries.renewals', idleMs, log, step: modules.renewals.renewStep }),
     startLoop({ name: 'webhooks.recover', idleMs, log, step: webhooks.recoverStep }),
     startLoop({ name: 'customers.names', idleMs: sweepIdleMs, log, step: modules.customers.indexNamesStep }),
     startLoop({ name: 'payouts.approvals', idleMs: approvalsIdleMs, log, step: payouts.lapseStep }),

@@ -26,7 +26,7 @@ import {
 import { createConfiguredRates } from './rates/index.ts'
 import { createVerification, type OwnNames, schemeOf } from './verification/index.ts'
 import { type Accounts, createAccounts } from './modules/accounts/index.ts'
-import { type Beneficiaries, createBeneficiaries } from './modules/beneficiaries/index.ts'
+import { type Beneficiaries, createBeneficiaries, createRenewals } from './modules/beneficiaries/index.ts'
 import { createCheckout } from './modules/checkout/index.ts'
 import { createCustomers, type Customers } from './modules/customers/index.ts'
 import { createDeposits } from './modules/deposits/index.ts'
@@ -134,6 +134,8 @@ function composePayments(deps: ModulesDeps, core: Core) {
   const ownNames = createOwnNames(db, accounts, core.customers)
   const verification = createVerification({ log, scheme: schemeOf(config.PAYEE_SCHEME), ownNames })
   const beneficiaries = createBeneficiaries({ ...shared, refusedAddress, verification })
+  const verificationDaysMax = config.PAYEE_VERIFICATION_DAYS_MAX
+  const renewals = createRenewals({ ...shared, log, verification, verificationDaysMax })
   const screener = composeScreener({ ...shared, log, beneficiaries })
   const rates = createConfiguredRates(config, { db, clock, log, observe: deps.observability?.metrics.fxRatesAge })
   const fx = createFx({ ...shared, rates, terms: config })
@@ -150,7 +152,7 @@ function composePayments(deps: ModulesDeps, core: Core) {
   const simulations = createSimulations({ ...opening, ...simulated, ...signing(config) })
   const bankAccounts = deps.bankAccounts ?? accountsOfBanks(config)
   const decided = composeDecisions({ ...shared, log, payouts, deposits, ownersOf, bankAccounts })
-  const movements = { payouts, deposits, fx, rates, checkout, ...decided }
+  const movements = { renewals, payouts, deposits, fx, rates, checkout, ...decided }
   return { ...tokens, isoBanks, connectors, accounts, beneficiaries, screener, ...movements, reports, simulations }
 }
 

@@ -4,6 +4,7 @@ import type { DeliveryEngine } from './delivery/index.ts'
 import type { EventOutbox } from './events/index.ts'
 import { momentOfId } from './kernel/index.ts'
 import type { MailQueue } from './mail/index.ts'
+import type { Renewals } from './modules/beneficiaries/index.ts'
 import type { Deposits } from './modules/deposits/index.ts'
 import type { Payouts } from './modules/payouts/index.ts'
 import type { Reports } from './modules/reports/index.ts'
@@ -20,11 +21,13 @@ type Probed = {
   readonly isoBanks: IsoBanks
   readonly mailQueue: MailQueue
   readonly reports: Reports
+  readonly renewals: Renewals
   readonly webhooks: DeliveryEngine
 }
 
 export function queueProbes(db: Database, modules: Probed): readonly QueueProbe[] {
-  const { cases, eventOutbox, payouts, deposits, connectors, isoBanks, mailQueue, reports, webhooks } = modules
+  const { cases, eventOutbox, payouts, deposits, connectors, isoBanks, mailQueue, renewals, reports, webhooks } =
+    modules
   return [
     {
       name: 'events',
@@ -46,6 +49,7 @@ export function queueProbes(db: Database, modules: Probed): readonly QueueProbe[
     { name: 'cases', oldestDue: () => cases.oldestOpen() },
     { name: 'mail', oldestDue: (now) => mailQueue.oldestDue(db, now) },
     { name: 'reports', oldestDue: reports.oldestDue },
+    { name: 'renewals', oldestDue: renewals.oldestRenewal },
     { name: 'recoveries', oldestDue: () => webhooks.oldestRecovery() },
   ]
 }

@@ -136,6 +136,13 @@ const ofPayments: Partial<Record<ProblemCode, Provocation>> = {
     await limitPayouts(stage, beneficiary)
     return stage.client.post(payouts, payoutText(beneficiary, '10.01'))
   },
+  // In a currency of its own, so that no other example waits.
+  beneficiary_cooling_off: async ({ client, service }) => {
+    const { partnerId } = service.credentials
+    await service.operator('cooling-off', 'set', '--partner', partnerId, '--currency', 'GBP', '--hours', '24')
+    const beneficiary = textAt(await createBeneficiary(client, { currency: 'GBP' }), 'id')
+    return client.post(payouts, payoutText(beneficiary, '10.00', { currency: 'GBP' }))
+  },
   currency_not_supported: (stage) => pay(stage, { currency: 'JPY' }),
   beneficiary_currency_mismatch: (stage) => pay(stage, { currency: 'USD' }),
   wallet_address_not_payable: ({ client }) => client.post('/v1/beneficiaries', payeeAt(`0x${'0'.repeat(40)}`)),

@@ -11,7 +11,7 @@ import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { type Subject, subjects, type ValidRequest } from '../support/requests.ts'
 import { startTestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
-import { createWorld, finalTransaction, type World } from '../support/world.ts'
+import { createBeneficiary, createWorld, finalTransaction, type World } from '../support/world.ts'
 import { normalise } from './normalise.ts'
 import { provocations, type Stage } from './provoke.ts'
 
@@ -84,7 +84,15 @@ async function recordOperations(client: Client, world: World): Promise<Record<st
   return Object.fromEntries(subjects.map(({ id }) => [id, recorded.get(id)]))
 }
 
-/** Payments with every outcome, so that every event is delivered. */
+/** A beneficiary whose name is verified, and renamed to one that does not belong to its account. */
+async function worsen(client: Client): Promise<void> {
+  const beneficiary = await createBeneficiary(client)
+  const [id, name, iban] = ['id', 'name', 'iban'].map((field) => textAt(beneficiary, field)) as [string, string, string]
+  success(await client.post('/v1/beneficiaries/verifications', { name, iban }))
+  success(await client.put('/v1/beneficiaries', { id, name: 'CloseMatch Grace Hopper' }))
+}
+
+/** Payments with every outcome, and a verification that worsens, so that every event is delivered. */
 async function recordEvents(client: Client, world: World, receiver: Receiver): Promise<Record<string, unknown>> {
   const subscription = success(await client.post('/v1/webhooks', { url: receiver.url, description: 'All events' }))
   const payments = [
@@ -97,6 +105,7 @@ async function recordEvents(client: Client, world: World, receiver: Receiver): P
     const answer = await client.send({ method: 'POST', target: `/v1/simulations/${kind}`, body })
     await finalTransaction(client, textAt(success(answer), 'reference'))
   }
+  await worsen(client)
   const delivered = (name: EventName) =>
     receiver.deliveries.find(({ body }) => body.includes(`"eventType":"${name}"`))?.body
   const found = await until('every event is delivered', () => {

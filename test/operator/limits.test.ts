@@ -90,3 +90,21 @@ test('a fee rule is set, listed, holds in a running service, and is removed', as
   assert.match(String(await fee('set', ...set, '--max', '0.10')), /--max is not below --min$/)
   assert.match(String(await fee('remove', '--id', made.id)), /No such fee rule\.$/)
 })
+
+test('a cooling-off is set, listed, holds in a running service, and is removed', async () => {
+  const { partnerId } = partner
+  const coolingOff = async (...args: readonly string[]) => {
+    const { code, stdout, stderr } = await run(['operator', 'cooling-off', ...args, '--partner', partnerId], env)
+    return code === 0 ? (JSON.parse(stdout) as unknown) : stderr.trimEnd()
+  }
+  const made = (await coolingOff('set', '--currency', 'EUR', '--hours', '48')) as { readonly id: string }
+  assert.deepEqual(made, { partnerId, id: made.id, currency: 'EUR', hours: 48 })
+  assert.deepEqual(await coolingOff('list'), [made])
+  await assert.rejects(pay(service, partner, '1.00'), { code: 'beneficiary_cooling_off' })
+  for (const hours of ['0', '8761', '1.5'])
+    assert.match(String(await coolingOff('set', '--currency', 'EUR', '--hours', hours)), /--hours is 1 to 8760$/)
+  assert.match(String(await coolingOff('set', '--currency', 'XXX')), /--currency is one of EUR/)
+  assert.deepEqual(await coolingOff('remove', '--id', made.id), { removed: made.id })
+  assert.match(String(await coolingOff('remove', '--id', made.id)), /No such cooling-off\.$/)
+  await pay(service, partner, '1.00')
+})

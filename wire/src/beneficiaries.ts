@@ -37,7 +37,11 @@ export const BeneficiaryCreate = closed({
     'IBAN of the beneficiary, ISO 13616. Required for fiat currencies. The service removes spaces.',
     { examples: ['NL91ABNA0417164300'] },
   ),
-  bic: described(optional(text(11)), 'BIC of the bank, ISO 9362.', { examples: ['ABNANL2A'] }),
+  bic: described(
+    optional(text(11)),
+    'BIC of the bank, ISO 9362. Refused if it contradicts the IBAN. Without it, the service completes it if it knows the bank.',
+    { examples: ['ABNANL2A'] },
+  ),
   walletAddress: described(
     optional(text(128)),
     'Address of the wallet. Required for token currencies. With capitals, its check sum (EIP-55) must be right.',
@@ -74,7 +78,7 @@ export const Beneficiary = closed({
   alias: described(optional(Type.String()), 'Your short name for the beneficiary. Absent if none was given.'),
   name: described(Type.String(), 'Name of the account holder.'),
   iban: described(optional(Iban), 'IBAN, ISO 13616, without spaces. Absent for token currencies.'),
-  bic: described(optional(Bic), 'BIC of the bank, ISO 9362. Absent if none was given.'),
+  bic: described(optional(Bic), 'BIC of the bank, ISO 9362. Absent if none was given and the bank is not known.'),
   walletAddress: described(optional(Type.String()), 'Address of the wallet. Absent for fiat currencies.'),
   vasp: described(
     optional(Type.String()),
@@ -133,7 +137,10 @@ export const Verification = closed({
   ),
   source: described(Type.String(), 'Who answered: `own` for an IBAN of this service, otherwise the scheme.'),
   schemeReference: optional(described(Type.String(), 'By which the scheme finds its answer. Absent if it has none.')),
-  requestedBy: described(Type.String(), 'The name of the service account that asked.'),
+  requestedBy: described(
+    Type.String(),
+    'The name of the service account that asked, or `renewal` if the service asked by itself.',
+  ),
   requestedAt: described(Timestamp, 'When it asked.'),
   answeredAt: described(Timestamp, 'When the answer was there.'),
 })

@@ -1,6 +1,6 @@
 /**
- * The twelve emitted events and the Version 2 envelope. Source: interface document, Events. A nullable field (S?, TS?)
- * is always present. Names, order and nullability are part of the contract.
+ * The emitted events and the Version 2 envelope. Source: interface document, Events, for the twelve `documented` ones. A
+ * nullable field (S?, TS?) is always present. Names, order and nullability are part of the contract.
  */
 import { Amount, type Static, Timestamp, Type, closed, described, nullable } from './shapes.ts'
 
@@ -58,7 +58,8 @@ const withdrawal = {
   ...customerIds,
 }
 
-const event = <D>(firesWhen: string, data: D) => ({ firesWhen, data })
+const event = <D>(firesWhen: string, data: D) => ({ firesWhen, data, source: 'documented' as const })
+const extension = <D>(firesWhen: string, data: D) => ({ firesWhen, data, source: 'extension' as const })
 
 export const events = {
   'partner.customer.deposit.created': event(
@@ -162,6 +163,26 @@ export const events = {
       status: text('The new status: `Completed`, `Unsuccessful`, `Cancelled` or `Expired`.'),
       transactionHash: textOrNull('Hash of the blockchain transaction. Null for fiat payments.'),
       transactionType: text('The `type` of the transaction, for example `PartnerCustomerDeposit`.'),
+    }),
+  ),
+  'beneficiary.verification.worsened': extension(
+    'a verification of payee was renewed, and its answer is worse than the last one: `CloseMatch` or `NoMatch`',
+    closed({
+      ...common,
+      currency: text('Currency of the beneficiary.'),
+      customFields: described(nullable(Type.Record(Type.String(), Type.Unknown())), 'Null.'),
+      idempotencyKey: textOrNull('Null.'),
+      reference: text('The `id` of the beneficiary.'),
+      websiteReference: textOrNull('Null.'),
+      beneficiaryAccount: text('IBAN of the beneficiary.'),
+      beneficiaryId: text('Identifies the beneficiary.'),
+      beneficiaryName: text('Name of the beneficiary that was verified.'),
+      matchedName: textOrNull('The name of the account. Null unless `result` is `CloseMatch`.'),
+      previousResult: text('The last answer: `Match` or `CloseMatch`.'),
+      result: text('The new answer: `CloseMatch` or `NoMatch`.'),
+      verificationId: text(
+        'Identifies the verification, as in `GET /v1/beneficiaries/verifications/{verificationId}`.',
+      ),
     }),
   ),
 } as const

@@ -188,6 +188,11 @@ export const problems = {
     detail:
       'The payout is beyond a limit that the operator has set. Send a smaller amount, or wait until the limit resets.',
   },
+  beneficiary_cooling_off: {
+    status: 422,
+    title: 'Beneficiary in its cooling-off period',
+    detail: 'The beneficiary is new or has a new name. Pay it when the cooling-off period has ended.',
+  },
   currency_not_supported: {
     status: 422,
     title: 'Currency not supported',

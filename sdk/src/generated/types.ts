@@ -71,7 +71,7 @@ export type Beneficiary = {
   readonly name: string
   /** IBAN, ISO 13616, without spaces. Absent for token currencies. */
   readonly iban?: string
-  /** BIC of the bank, ISO 9362. Absent if none was given. */
+  /** BIC of the bank, ISO 9362. Absent if none was given and the bank is not known. */
   readonly bic?: string
   /** Address of the wallet. Absent for fiat currencies. */
   readonly walletAddress?: string
@@ -96,7 +96,7 @@ export type BeneficiaryCreate = {
   readonly name: string
   /** IBAN of the beneficiary, ISO 13616. Required for fiat currencies. The service removes spaces. */
   readonly iban?: string | undefined
-  /** BIC of the bank, ISO 9362. */
+  /** BIC of the bank, ISO 9362. Refused if it contradicts the IBAN. Without it, the service completes it if it knows the bank. */
   readonly bic?: string | undefined
   /** Address of the wallet. Required for token currencies. With capitals, its check sum (EIP-55) must be right. */
   readonly walletAddress?: string | undefined
@@ -420,7 +420,7 @@ export type FiatPayoutPreview = {
   readonly arrivesOn?: string
   /** Every rule with its verdict, in the order in which a request is judged. */
   readonly rules: readonly ({
-    /** Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`. */
+    /** Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`. */
     readonly rule: string
     /** `passed`, `failed`, or `notApplicable`: the request has nothing that the rule is about, or an earlier rule has failed. */
     readonly verdict: 'passed' | 'failed' | 'notApplicable'
@@ -769,7 +769,7 @@ export type Problem = {
   /** Path of the request. */
   readonly instance: string
   /** Identifies the kind of problem. Branch on this field. */
-  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'approver_is_creator' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'invitation_not_pending' | 'checkout_session_not_open' | 'recovery_in_progress' | 'report_not_ready' | 'payout_not_awaiting_approval' | 'payout_not_cancellable' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'idempotency_key_reused' | 'insufficient_funds' | 'limit_exceeded' | 'currency_not_supported' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'wallet_address_not_payable' | 'recipient_blocked' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'report_format_not_supported' | 'report_schedule_limit_reached' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'report_limit_reached' | 'headers_too_large' | 'internal_error' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
+  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'approver_is_creator' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'invitation_not_pending' | 'checkout_session_not_open' | 'recovery_in_progress' | 'report_not_ready' | 'payout_not_awaiting_approval' | 'payout_not_cancellable' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'idempotency_key_reused' | 'insufficient_funds' | 'limit_exceeded' | 'beneficiary_cooling_off' | 'currency_not_supported' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'wallet_address_not_payable' | 'recipient_blocked' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'report_format_not_supported' | 'report_schedule_limit_reached' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'report_limit_reached' | 'headers_too_large' | 'internal_error' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
   /** Identifies the request in the logs of the service. Equal to `X-Request-Id`. */
   readonly requestId: string
   /** The refused fields, at most 50. Absent if no field is to blame. */
@@ -991,7 +991,7 @@ export type SimulatedEvent = {
 
 export type SimulatedEventCreate = {
   /** The event to send. */
-  readonly eventType: 'partner.customer.deposit.created' | 'partner.customer.deposit.initiated' | 'partner.customer.deposit.submitted' | 'partner.customer.deposit.accepted' | 'partner.customer.deposit.failed' | 'partner.customer.deposit.completed' | 'partner.customer.deposit.expired' | 'partner.customer.withdrawal.requested' | 'partner.customer.withdrawal.accepted' | 'partner.customer.withdrawal.sent' | 'partner.customer.withdrawal.failed' | 'transaction.status.changed'
+  readonly eventType: 'partner.customer.deposit.created' | 'partner.customer.deposit.initiated' | 'partner.customer.deposit.submitted' | 'partner.customer.deposit.accepted' | 'partner.customer.deposit.failed' | 'partner.customer.deposit.completed' | 'partner.customer.deposit.expired' | 'partner.customer.withdrawal.requested' | 'partner.customer.withdrawal.accepted' | 'partner.customer.withdrawal.sent' | 'partner.customer.withdrawal.failed' | 'transaction.status.changed' | 'beneficiary.verification.worsened'
 }
 
 export type SimulatedReorganisation = {
@@ -1348,7 +1348,7 @@ export type Verification = {
   readonly source: string
   /** By which the scheme finds its answer. Absent if it has none. */
   readonly schemeReference?: string
-  /** The name of the service account that asked. */
+  /** The name of the service account that asked, or `renewal` if the service asked by itself. */
   readonly requestedBy: string
   /** When it asked. */
   readonly requestedAt: string
@@ -1868,6 +1868,40 @@ export type TransactionStatusChanged = {
   readonly transactionType: string
 }
 
+/** Fires when a verification of payee was renewed, and its answer is worse than the last one: `CloseMatch` or `NoMatch`. */
+export type BeneficiaryVerificationWorsened = {
+  /** Name of the event type. */
+  readonly eventType: 'beneficiary.verification.worsened'
+  /** Time at which the event occurred. */
+  readonly timestamp: string
+  /** Amount of the transaction in major units of `currency`. Parse it as a decimal. */
+  readonly amount: Amount
+  /** Currency of the beneficiary. */
+  readonly currency: string
+  /** Null. */
+  readonly customFields: { readonly [name: string]: unknown } | null
+  /** Null. */
+  readonly idempotencyKey: string | null
+  /** The `id` of the beneficiary. */
+  readonly reference: string
+  /** Null. */
+  readonly websiteReference: string | null
+  /** IBAN of the beneficiary. */
+  readonly beneficiaryAccount: string
+  /** Identifies the beneficiary. */
+  readonly beneficiaryId: string
+  /** Name of the beneficiary that was verified. */
+  readonly beneficiaryName: string
+  /** The name of the account. Null unless `result` is `CloseMatch`. */
+  readonly matchedName: string | null
+  /** The last answer: `Match` or `CloseMatch`. */
+  readonly previousResult: string
+  /** The new answer: `CloseMatch` or `NoMatch`. */
+  readonly result: string
+  /** Identifies the verification, as in `GET /v1/beneficiaries/verifications/{verificationId}`. */
+  readonly verificationId: string
+}
+
 export type EventData =
   | PartnerCustomerDepositCreated
   | PartnerCustomerDepositInitiated
@@ -1881,6 +1915,7 @@ export type EventData =
   | PartnerCustomerWithdrawalSent
   | PartnerCustomerWithdrawalFailed
   | TransactionStatusChanged
+  | BeneficiaryVerificationWorsened
 
 export type ListAccountsQuery = {
   /** Reads the balances as they were immediately before this time. Default: now, also for a later time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
@@ -3134,7 +3169,7 @@ export type Namespaces = {
      * Retrieve the verification of a beneficiary.
      *
      * Returns the newest verification of the present name and IBAN of the beneficiary. After a change of the name
-     * this is 404 until the new name is verified.
+     * this is 404 until the new name is verified. The service does so by itself if the earlier name was verified.
      *
      * `GET /v1/beneficiaries/{id}/verification`, permission `beneficiaries:read`.
      * Problem codes: not_found.
@@ -3755,7 +3790,8 @@ export type Namespaces = {
      *
      * `POST /v1/payouts/fiat`, permission `payouts:write`.
      * Problem codes: not_found, insufficient_funds, limit_exceeded, currency_not_supported,
-     * beneficiary_currency_mismatch, beneficiary_not_payable, request_in_progress, idempotency_key_reused.
+     * beneficiary_currency_mismatch, beneficiary_not_payable, beneficiary_cooling_off, request_in_progress,
+     * idempotency_key_reused.
      */
     readonly create: ((body: FiatPayoutCreate, options?: CallOptions) => Promise<FiatPayout>) & ((body: Omit<FiatPayoutCreate, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<FiatPayout>)
     /**
@@ -3779,7 +3815,8 @@ export type Namespaces = {
      *
      * `POST /v1/payouts/token`, permission `payouts:write`.
      * Problem codes: not_found, insufficient_funds, limit_exceeded, currency_not_supported,
-     * beneficiary_currency_mismatch, beneficiary_not_payable, request_in_progress, idempotency_key_reused.
+     * beneficiary_currency_mismatch, beneficiary_not_payable, beneficiary_cooling_off, request_in_progress,
+     * idempotency_key_reused.
      */
     readonly createToken: ((body: TokenPayoutCreate, options?: CallOptions) => Promise<TokenPayout>) & ((body: Omit<TokenPayoutCreate, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<TokenPayout>)
     /**
@@ -3822,8 +3859,8 @@ export type Namespaces = {
      *
      * `POST /v1/payouts/fx`, permission `payouts:write`.
      * Problem codes: not_found, fx_quote_expired, fx_quote_accepted, insufficient_funds, limit_exceeded,
-     * currency_not_supported, beneficiary_currency_mismatch, beneficiary_not_payable, request_in_progress,
-     * idempotency_key_reused.
+     * currency_not_supported, beneficiary_currency_mismatch, beneficiary_not_payable, beneficiary_cooling_off,
+     * request_in_progress, idempotency_key_reused.
      */
     readonly createFx: ((body: FxPayoutCreate, options?: CallOptions) => Promise<FxPayout>) & ((body: Omit<FxPayoutCreate, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<FxPayout>)
     /**

@@ -117,6 +117,21 @@ const samples: { readonly [N in EventName]: (context: SampleContext) => Sample<N
     transactionHash: null,
     transactionType: 'PartnerCustomerDeposit',
   }),
+  'beneficiary.verification.worsened': () => {
+    const beneficiaryId = newId()
+    return {
+      ...common(beneficiaryId, 0n),
+      customFields: null,
+      websiteReference: null,
+      beneficiaryAccount: 'NL91ABNA0417164300',
+      beneficiaryId,
+      beneficiaryName: 'Grace Hoper',
+      matchedName: 'Grace Hopper',
+      previousResult: 'Match',
+      result: 'CloseMatch',
+      verificationId: newId(),
+    }
+  },
 }
 
 /** The sample of one event type, without `eventType` and `timestamp`. */

@@ -7,7 +7,9 @@ import { auditCommands } from './audit.ts'
 import { approvalCommands } from './approvals.ts'
 import { backupCommands, commandsWithoutDatabase } from './backups.ts'
 import { bankCommands } from './banks.ts'
+import { bicCommands } from './bics.ts'
 import { caseCommands } from './cases.ts'
+import { coolingOffCommands } from './cooling-offs.ts'
 import type { Context, Write } from './context.ts'
 import { feeCommands } from './fees.ts'
 import { fxCommands } from './fx.ts'
@@ -65,6 +67,11 @@ const operatorUsage = `operator commands:
   operator approval set --partner ID --currency EUR [--above 10000.00] [--beneficiary-hours 24] [--expires-hours 72]
   operator approval list --partner ID
   operator approval remove --partner ID --id ID
+  operator cooling-off set --partner ID --currency EUR [--hours 24]
+  operator cooling-off list --partner ID
+  operator cooling-off remove --partner ID --id ID
+  operator bic load --from FILE --staff NAME
+  operator bic show
   operator fx position
   operator wallet-key create
   operator travel-rule show --hash HASH
@@ -88,12 +95,14 @@ const commands: ReadonlyMap<string, Command> = new Map(
     ...limitCommands,
     ...feeCommands,
     ...approvalCommands,
+    ...coolingOffCommands,
     ...keyCommands,
     ...walletCommands,
     ...caseCommands,
     ...screeningCommands,
     ...reconcileCommands,
     ...bankCommands,
+    ...bicCommands,
     ...auditCommands,
     ...backupCommands,
   }),

@@ -46,6 +46,7 @@ const names = [
   'above',
   'beneficiary-hours',
   'expires-hours',
+  'hours',
   'outcome',
 ] as const
 const flags = ['remove', 'copy'] as const

@@ -127,7 +127,7 @@ export const beneficiariesOperations = {
     summary: 'Retrieve the verification of a beneficiary',
     description:
       'Returns the newest verification of the present name and IBAN of the beneficiary. After a change of the name ' +
-      'this is 404 until the new name is verified.',
+      'this is 404 until the new name is verified. The service does so by itself if the earlier name was verified.',
     refusals: ['not_found'],
   },
 } as const satisfies Record<string, Operation>

@@ -30,6 +30,7 @@ export const payoutsOperations = {
       'currency_not_supported',
       'beneficiary_currency_mismatch',
       'beneficiary_not_payable',
+      'beneficiary_cooling_off',
     ],
   },
   previewFiatPayout: {
@@ -69,6 +70,7 @@ export const payoutsOperations = {
       'currency_not_supported',
       'beneficiary_currency_mismatch',
       'beneficiary_not_payable',
+      'beneficiary_cooling_off',
     ],
   },
   listPayouts: {
@@ -136,6 +138,7 @@ export const payoutsOperations = {
       'currency_not_supported',
       'beneficiary_currency_mismatch',
       'beneficiary_not_payable',
+      'beneficiary_cooling_off',
     ],
   },
   cancelPayout: {

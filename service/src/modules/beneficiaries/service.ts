@@ -1,9 +1,10 @@
 /** The verbs of beneficiaries. */
 import { notFound, type Page } from '../../api/index.ts'
-import { newId, partnerKey } from '../../kernel/index.ts'
+import { newId, partnerKey, present } from '../../kernel/index.ts'
 import { inTransaction, type Tx } from '../../postgres/index.ts'
 import type { Screening, SubjectName } from '../../screening/index.ts'
 import type { Customers } from '../customers/index.ts'
+import { type BicDirectory, checkBic, createBicDirectory } from './bics.ts'
 import {
   type BeneficiaryCreate,
   type BeneficiaryUpdate,
@@ -13,14 +14,22 @@ import {
   refuseEmptyUpdate,
 } from './rules.ts'
 import * as store from './store.ts'
-import { createVerifications, type Verifications, type VerificationsDeps } from './verifications.ts'
+import {
+  adoptAnswer,
+  createVerifications,
+  requestRenewal,
+  type Verifications,
+  type VerificationsDeps,
+} from './verifications.ts'
 
 export type Beneficiary = store.Beneficiary
 export type Payee = store.Payee
 export type BeneficiaryList = store.BeneficiaryFilter & { readonly limit?: string; readonly cursor?: string }
 
 export type Beneficiaries = Verifications & {
+  readonly bicDirectory: BicDirectory
   /**
+   * Completes the BIC by the directory.
    * Refuses: validation_failed (currency, iban, bic, walletAddress, vasp, country), not_found (/customerId),
    * wallet_address_not_payable, recipient_blocked.
    */
@@ -82,8 +91,11 @@ export function createBeneficiaries(deps: BeneficiariesDeps): Beneficiaries {
           customerId === undefined ? null : await customers.find(tx, partnerId, customerId, '/customerId')
         const now = clock.now()
         const owner = customer?.id ?? null
-        const row = { ...destination, id: newId(), customerId: owner, alias, name, createdAt: now, updatedAt: now }
-        await store.insert(tx, partnerId, row)
+        const { bic, bicCompletedAt } = await checkBic(tx, destination, now)
+        const named = { id: newId(), customerId: owner, alias, name, createdAt: now, updatedAt: now }
+        const row: Beneficiary = { ...destination, ...named, bic }
+        await store.insert(tx, partnerId, { ...row, bicCompletedAt })
+        await adoptAnswer(tx, partnerId, row)
         await screening.request(tx, { partnerId, kind: 'beneficiary', id: row.id })
         return row
       })
@@ -96,20 +108,12 @@ export function createBeneficiaries(deps: BeneficiariesDeps): Beneficiaries {
       return cursors.page(listName(partnerId), request, await store.list(db, partnerId, filter, request))
     },
     get: find,
-    update: async (partnerId, input) => {
-      refuseEmptyUpdate(input)
-      const { id, alias = null, name = null } = input
-      return db.transaction(async (tx) => {
-        const beneficiary = await store.update(tx, partnerId, id, { alias, name }, clock.now())
-        if (beneficiary === undefined) throw notFound('beneficiary')
-        if (name !== null) await screening.request(tx, { partnerId, kind: 'beneficiary', id })
-        return beneficiary
-      })
-    },
+    update: createUpdate(deps),
     remove: async (partnerId, id) => {
       if ((await store.remove(db, partnerId, id, clock.now())) === 0) throw notFound('beneficiary')
     },
     ...createVerifications(deps),
+    bicDirectory: createBicDirectory(deps),
     partyOf: store.partyById,
     byIbans: (partnerId, customerId, ibans) => store.byIbans(db, partnerId, customerId, ibans),
     namesOf: async (tx, partnerId, id) => {
@@ -122,5 +126,24 @@ export function createBeneficiaries(deps: BeneficiariesDeps): Beneficiaries {
       const rows = await store.payeesByIds(tx, keys)
       return new Map(rows.map(({ partnerId, ...row }) => [partnerKey(partnerId, row.id), row]))
     },
+  }
+}
+
+/** The row is locked, so that a new name and what was known about the earlier one change together. */
+function createUpdate({ db, clock, screening }: BeneficiariesDeps): Beneficiaries['update'] {
+  return async (partnerId, input) => {
+    refuseEmptyUpdate(input)
+    const { id, alias = null, name = null } = input
+    return db.transaction(async (tx) => {
+      const before = await store.lockName(tx, partnerId, id)
+      if (before === undefined) throw notFound('beneficiary')
+      const now = clock.now()
+      const namedAt = name === null || name === before.name ? null : now
+      const row = await store.update(tx, partnerId, id, { alias, name, namedAt }, now)
+      const beneficiary = present(row, 'the lock keeps the beneficiary')
+      if (namedAt !== null) await requestRenewal(tx, partnerId, beneficiary, before.name, now)
+      if (name !== null) await screening.request(tx, { partnerId, kind: 'beneficiary', id })
+      return beneficiary
+    })
   }
 }

@@ -19,17 +19,22 @@ export type Beneficiary = {
   readonly createdAt: Date
   readonly updatedAt: Date
 }
-export type Payee = Omit<Beneficiary, 'updatedAt'>
+/** `unchangedSince`: since when it has its account and its name. */
+export type Payee = Omit<Beneficiary, 'updatedAt'> & { readonly unchangedSince: Date }
 export type BeneficiaryFilter = { readonly customerId?: string; readonly currency?: string }
 
 const columns = sql`id, customer_id, alias, name, iban, bic, wallet_address, vasp, country, currency, created_at, updated_at`
 
-export async function insert(tx: Tx, partnerId: string, row: Beneficiary): Promise<void> {
+/** `bicCompletedAt`: since when the BIC is that of the directory. Null: it was given, or there is none. */
+type NewBeneficiary = Beneficiary & { readonly bicCompletedAt: Date | null }
+
+export async function insert(tx: Tx, partnerId: string, row: NewBeneficiary): Promise<void> {
   await tx.run(sql`/* beneficiaries.insert */
     insert into beneficiaries.beneficiaries (partner_id, id, customer_id, alias, name, iban, bic, wallet_address,
-      vasp, country, currency, created_at, updated_at)
+      vasp, country, currency, created_at, updated_at, bic_completed_at)
     values (${partnerId}, ${row.id}, ${row.customerId}, ${row.alias}, ${row.name}, ${row.iban}, ${row.bic},
-      ${row.walletAddress}, ${row.vasp}, ${row.country}, ${row.currency}, ${row.createdAt}, ${row.updatedAt})`)
+      ${row.walletAddress}, ${row.vasp}, ${row.country}, ${row.currency}, ${row.createdAt}, ${row.updatedAt},
+      ${row.bicCompletedAt})`)
 }
 
 export function byId(tx: Tx, partnerId: string, id: string): Promise<Beneficiary | undefined> {
@@ -45,7 +50,7 @@ export function payeesByIds(
 ): Promise<readonly (Payee & { readonly partnerId: string })[]> {
   return tx.rows(sql`/* beneficiaries.payeesByIds */
     select partner_id, id, customer_id, alias, name, iban, bic, wallet_address, vasp, country, currency,
-      created_at
+      created_at, greatest(created_at, named_at) as unchanged_since
     from beneficiaries.beneficiaries
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])
       and removed_at is null`)
@@ -79,16 +84,41 @@ export function list(
     order by id desc limit ${limit + 1}`)
 }
 
-/** Null leaves the column as it is. One statement, so that the row lock serialises updates. */
+/** The name, under the lock of the row, which serialises updates. */
+export function lockName(tx: Tx, partnerId: string, id: string): Promise<Pick<Beneficiary, 'name'> | undefined> {
+  return tx.row(sql`/* beneficiaries.lockName */
+    select name from beneficiaries.beneficiaries
+    where partner_id = ${partnerId} and id = ${id} and removed_at is null for update`)
+}
+
+/** The beneficiaries with a name and an account, in their order, under their locks: none of them is renamed meanwhile. */
+export async function lockPayees(
+  tx: Tx,
+  partnerId: string,
+  { name, iban }: { readonly name: string; readonly iban: string },
+): Promise<readonly string[]> {
+  const rows = await tx.rows<{ id: string }>(sql`/* beneficiaries.lockPayees */
+    select id from beneficiaries.beneficiaries
+    where partner_id = ${partnerId} and iban = ${iban} and name = ${name} and removed_at is null
+    order by id for update`)
+  return rows.map(({ id }) => id)
+}
+
+/** Null leaves the column as it is. `namedAt`: null if the name stays. */
 export function update(
   tx: Tx,
   partnerId: string,
   id: string,
-  { alias, name }: { readonly alias: string | null; readonly name: string | null },
+  {
+    alias,
+    name,
+    namedAt,
+  }: { readonly alias: string | null; readonly name: string | null; readonly namedAt: Date | null },
   now: Date,
 ): Promise<Beneficiary | undefined> {
   return tx.row<Beneficiary>(sql`/* beneficiaries.update */
     update beneficiaries.beneficiaries set alias = coalesce(${alias}, alias), name = coalesce(${name}, name),
+      named_at = greatest(named_at, ${namedAt}::timestamptz),
       updated_at = greatest(updated_at, ${now}::timestamptz)
     where partner_id = ${partnerId} and id = ${id} and removed_at is null
     returning ${columns}`)

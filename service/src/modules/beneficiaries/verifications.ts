@@ -5,7 +5,9 @@ import { type Clock, newId } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { Verification } from '../../verification/index.ts'
 import { readIban } from './rules.ts'
+import { isUnanswered } from './renewal-rules.ts'
 import * as beneficiaries from './store.ts'
+import * as renewals from './store-renewals.ts'
 import * as store from './store-verifications.ts'
 
 export type VerificationRow = store.VerificationRow
@@ -42,25 +44,8 @@ export function createVerifications({ db, clock, cursors, verification }: Verifi
   return {
     verify: async (caller, { name, iban: given }) => {
       const iban = readIban(given, '/iban')
-      const requestedAt = clock.now()
-      // Outside any transaction: a scheme may need its whole time limit.
-      const answer = await verification.ask({ name, iban })
-      const row: VerificationRow = {
-        id: newId(),
-        name,
-        iban,
-        result: answer.result,
-        matchedName: answer.result === 'CloseMatch' ? answer.matchedName : null,
-        reason: answer.result === 'NotPossible' ? answer.reason : null,
-        source: answer.source,
-        schemeReference: answer.schemeReference,
-        requestedBy: caller.serviceAccountId,
-        requestedByName: caller.name,
-        requestedAt,
-        // The clock may have been put back since.
-        answeredAt: new Date(Math.max(clock.now().getTime(), requestedAt.getTime())),
-      }
-      await store.insertVerification(db, caller.partnerId, row)
+      const row = await askAbout({ clock, verification }, caller, { name, iban })
+      await db.transaction((tx) => keep(tx, caller.partnerId, row))
       return row
     },
     getVerification: async (partnerId, id) => found(await store.verificationById(db, partnerId, id)),
@@ -80,6 +65,62 @@ export function createVerifications({ db, clock, cursors, verification }: Verifi
     },
     evidenceFor: store.verificationOfPayee,
   }
+}
+
+/** Outside any transaction: a scheme may need its whole time limit. */
+export async function askAbout(
+  { clock, verification }: Pick<VerificationsDeps, 'clock' | 'verification'>,
+  caller: Pick<Caller, 'serviceAccountId' | 'name'>,
+  payee: { readonly name: string; readonly iban: string },
+): Promise<VerificationRow> {
+  const requestedAt = clock.now()
+  const answer = await verification.ask(payee)
+  return {
+    id: newId(),
+    ...payee,
+    result: answer.result,
+    matchedName: answer.result === 'CloseMatch' ? answer.matchedName : null,
+    reason: answer.result === 'NotPossible' ? answer.reason : null,
+    source: answer.source,
+    schemeReference: answer.schemeReference,
+    requestedBy: caller.serviceAccountId,
+    requestedByName: caller.name,
+    requestedAt,
+    // The clock may have been put back since.
+    answeredAt: new Date(Math.max(clock.now().getTime(), requestedAt.getTime())),
+  }
+}
+
+/** Keeps what was answered. It is the newest answer about each beneficiary with the name and the account. */
+async function keep(tx: Tx, partnerId: string, row: VerificationRow): Promise<void> {
+  await store.insertVerification(tx, partnerId, row)
+  if (isUnanswered(row)) return
+  const ids = await beneficiaries.lockPayees(tx, partnerId, row)
+  if (ids.length > 0) await renewals.putAnswers(tx, partnerId, ids, row)
+}
+
+type Named = { readonly id: string; readonly name: string; readonly iban: string | null }
+
+/** A name and an account that were verified before a beneficiary got them: the answer is about the beneficiary, too. */
+export async function adoptAnswer(tx: Tx, partnerId: string, { id, name, iban }: Named): Promise<boolean> {
+  const row = iban === null ? undefined : await store.verificationOfPayee(tx, partnerId, { name, iban }, undefined)
+  if (row !== undefined) await renewals.putAnswers(tx, partnerId, [id], row)
+  return row !== undefined
+}
+
+/** Asks for a renewal if there is an answer about the earlier name. The caller has locked the beneficiary. */
+export async function requestRenewal(
+  tx: Tx,
+  partnerId: string,
+  { id, name, iban }: Named,
+  earlierName: string,
+  now: Date,
+): Promise<void> {
+  if ((await renewals.requestRenewal(tx, partnerId, id, now)) > 0) return
+  // Verified by a process of the version before, or while the beneficiary was created.
+  if (await adoptAnswer(tx, partnerId, { id, name: earlierName, iban }))
+    await renewals.requestRenewal(tx, partnerId, id, now)
+  else await adoptAnswer(tx, partnerId, { id, name, iban })
 }
 
 function found(row: VerificationRow | undefined): VerificationRow {

@@ -1,5 +1,5 @@
 /**
- * Accepts a batch of payouts in one transaction, of one partner or of many: look up, validate, check limits and funds, write,
+ * Accepts a batch of payouts in one transaction, of one partner or of many: look up, validate, check the operator's rules and funds, write,
  * answer. Each call is answered alone; a refused call takes nothing from the others.
  */
 import { Refusal } from '../../api/index.ts'
@@ -36,7 +36,11 @@ export function createAccept(deps: PayoutsDeps) {
     const valid = validateAll(deps, firstCalls, found, outcomes)
     // One time for the periods of limits and for the payouts that are counted in them.
     const now = deps.clock.now()
-    const { within, exceeding } = await withinLimits(tx, withControls(valid, found.controls, now), position)
+    const { within, exceeding } = await withinLimits(
+      tx,
+      answerCoolingOff(withControls(valid, found.controls, now), outcomes),
+      position,
+    )
     const funded = await keepFunded(tx, within, found, position, outcomes)
     await answerExceeding(tx, exceeding, within, outcomes)
     count(tx, funded)
@@ -103,6 +107,13 @@ function validateAll(
     return []
   })
 }
+
+/** Refuses: beneficiary_cooling_off. Answers these calls, and returns the others. */
+const answerCoolingOff = (payouts: readonly ControlledPayout[], outcomes: Outcomes): readonly ControlledPayout[] =>
+  payouts.filter(({ call, coolingOff }) => {
+    if (coolingOff) outcomes.set(call, coolingOff)
+    return !coolingOff
+  })
 
 /**
  * Refuses: limit_exceeded. The call must be submitted again where the limit may not be what refuses it: if the batch held a payout

@@ -1,15 +1,16 @@
-/** The operator's rules for what leaves a balance: limits, fees and approvals. Only a balance that has the mark needs a statement for them. */
+/** The operator's rules for what leaves a balance: limits, fees, approvals and cooling-offs. Only a balance that has the mark needs a statement for them. */
+import type { Refusal } from '../../api/index.ts'
 import type { Currency, Minor } from '../../kernel/index.ts'
 import { type AccountSnapshots, isControlled, type Ledger } from '../../ledger/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { PayoutCall } from './calls.ts'
 import { type LimitedPayout, readLimits, withLimits } from './counting.ts'
 import { type ApprovalRule, approvalOf, type NeededApproval } from './approval-rules.ts'
+import { type CoolingOff, coolingOffOf } from './cooling-off-rules.ts'
 import { type FeeRule, feeOf } from './fee-rules.ts'
 import type { Limit } from './limit-rules.ts'
 import { railOf } from './rules.ts'
-import { approvalRulesFor } from './store-approvals.ts'
-import { hasControls } from './store-controls.ts'
+import { hasControls, holdingRulesFor } from './store-controls.ts'
 import { feesFor } from './store-fees.ts'
 import type { ValidPayout } from './validate.ts'
 
@@ -18,15 +19,18 @@ export type Controls = {
   readonly limits: readonly Limit[]
   readonly fees: readonly FeeRule[]
   readonly approvals: readonly ApprovalRule[]
+  readonly coolingOffs: readonly CoolingOff[]
   readonly accounts: AccountSnapshots
 }
 export type ControlledPayout = LimitedPayout & {
   readonly fee: Minor
   /** Null: the payout needs none. */
   readonly approval: NeededApproval | null
+  /** See `coolingOffOf`. */
+  readonly coolingOff: Refusal | undefined | null
 }
 
-const none: Controls = { limits: [], fees: [], approvals: [], accounts: new Map() }
+const none: Controls = { limits: [], fees: [], approvals: [], coolingOffs: [], accounts: new Map() }
 
 /** The rules for these calls, and perhaps others of the same partners. Without a call whose balance is controlled, no statement. */
 export async function readControls(
@@ -46,26 +50,27 @@ export async function readControls(
     debit: 'balance' as const,
     credit: 'fees' as const,
   }))
-  const [limits, fees, approvals, feeAccounts] = await Promise.all([
+  const [limits, fees, holding, feeAccounts] = await Promise.all([
     readLimits(tx, controlled, customerIdOf),
     feesFor(tx, partnerIds, currencies),
-    approvalRulesFor(tx, partnerIds, currencies),
+    holdingRulesFor(tx, partnerIds, currencies),
     ledger.accountsOf(tx, toFees),
   ])
-  return { limits, fees, approvals, accounts: feeAccounts }
+  return { limits, fees, ...holding, accounts: feeAccounts }
 }
 
 /** A payout by quote has the fee of its quote, and none of these. */
 export const withControls = (
   payouts: readonly ValidPayout[],
-  { limits, fees, approvals }: Controls,
+  { limits, fees, approvals, coolingOffs }: Controls,
   now: Date,
 ): readonly ControlledPayout[] =>
   withLimits(payouts, limits, now).map((payout) => {
     const { amount, currency, caller, quote } = payout.call
     const charged = { partnerId: caller.partnerId, currency, rail: railOf(currency), amount }
     const approval = approvalOf(approvals, { ...charged, beneficiarySince: payout.beneficiarySince }, now)
-    return { ...payout, approval, fee: quote === undefined ? feeOf(fees, charged, now) : 0n }
+    const coolingOff = coolingOffOf(coolingOffs, { ...charged, unchangedSince: payout.beneficiaryUnchangedSince }, now)
+    return { ...payout, approval, coolingOff, fee: quote === undefined ? feeOf(fees, charged, now) : 0n }
   })
 
 /**

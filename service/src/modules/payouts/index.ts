@@ -2,7 +2,7 @@
  * Payouts: money out to a beneficiary, once per idempotency key.
  *
  * Tables: payouts.payouts, payouts.limits, payouts.limit_counters, payouts.fee_rules,
- * payouts.approval_rules, payouts.approvals; payouts.bulks and payouts.bulk_items, of `bulk/`.
+ * payouts.approval_rules, payouts.approvals, payouts.cooling_offs; payouts.bulks and payouts.bulk_items, of `bulk/`.
  * Invariants: one payout per (partner, operation, key), for ever. The transaction that accepts a
  * payout reserves its money and its fee, which are posted or released exactly once. `Pending -> Processing -> Sent -> Completed`, or
  * `Failed` or `Returned`; each move writes its events in the same transaction. The id of the

@@ -45,10 +45,12 @@ export function createPreview(deps: PayoutsDeps) {
     const ofRequest = [keyVerdict(call, found), ...payoutRules.map(({ name, judge }) => verdictOf(name, judge(judged)))]
     const valid = outcomeOf(() => validate(judged))
     if (valid instanceof Refusal) {
-      const verdicts = [...ofRequest, ...['limits', 'approval', 'funds', 'reach'].map(notApplicable)]
+      const verdicts = [...ofRequest, ...['coolingOff', 'limits', 'approval', 'funds', 'reach'].map(notApplicable)]
       return { call, verdicts, payout: undefined, forecast: undefined }
     }
     const payout = present(withControls([valid], found.controls, now)[0], 'a payout has controls')
+    const { coolingOff: refused } = payout
+    const coolingOff = refused === null ? notApplicable('coolingOff') : verdictOf('coolingOff', refused ?? 'passed')
     const limits = await limitVerdicts(deps, payout)
     const { creditor, connector } = payout
     const { amount, currency } = call
@@ -58,7 +60,7 @@ export function createPreview(deps: PayoutsDeps) {
     const funds = verdictOf('funds', isCovered ? 'passed' : notCovered(payout))
     return {
       call,
-      verdicts: [...ofRequest, ...limits, approvalVerdict(payout), funds, reachVerdict(forecast)],
+      verdicts: [...ofRequest, coolingOff, ...limits, approvalVerdict(payout), funds, reachVerdict(forecast)],
       payout,
       forecast,
     }

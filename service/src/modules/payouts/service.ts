@@ -24,6 +24,7 @@ import { type ApprovalRules, type Approvals, createApprovalRules, createApproval
 import { createFees, type Fees } from './fees.ts'
 import { createLimits, type Limits } from './limits.ts'
 import { createPreview, type Preview } from './preview.ts'
+import { type CoolingOffs, createCoolingOffs } from './cooling-offs.ts'
 import { createEvidence, type Evidence } from './evidence.ts'
 import { createProgress, type PayoutClaim, type Progress } from './progress.ts'
 import { fingerprintOf } from './rules.ts'
@@ -40,7 +41,7 @@ export type Payouts = Omit<Progress, 'decide'> &
     readonly bulkStep: () => Promise<number>
     /**
      * Accepts a payout and reserves its money. Refuses: validation_failed (amount, currency), currency_not_supported,
-     * not_found (beneficiaryId), beneficiary_currency_mismatch, beneficiary_not_payable, limit_exceeded, insufficient_funds,
+     * not_found (beneficiaryId), beneficiary_currency_mismatch, beneficiary_not_payable, beneficiary_cooling_off, limit_exceeded, insufficient_funds,
      * idempotency_key_reused, request_in_progress. Consumes an open nonce together with the payout or its refusal, and then
      * also refuses: nonce_replayed.
      */
@@ -76,6 +77,8 @@ export type Payouts = Omit<Progress, 'decide'> &
     readonly fees: Fees
     /** For the operator. */
     readonly approvalRules: ApprovalRules
+    /** For the operator. */
+    readonly coolingOffs: CoolingOffs
     /** Newest first. An unknown customer has no payouts. Refuses: validation_failed (cursor). */
     readonly list: (partnerId: string, query: QueryOf<'listPayouts'>) => Promise<Page<store.PayoutRow>>
   }
@@ -156,6 +159,7 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
     limits: createLimits(deps),
     fees: createFees(deps),
     approvalRules: createApprovalRules(deps),
+    coolingOffs: createCoolingOffs(deps),
     list: async (partnerId, query) => {
       const list = `payouts:${partnerId}`
       const request = cursors.read(list, query)

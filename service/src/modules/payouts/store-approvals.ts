@@ -1,5 +1,4 @@
 /** All SQL of approvals and their rules. */
-import type { Currency } from '../../kernel/index.ts'
 import {
   type Columns,
   columnOf,
@@ -7,7 +6,6 @@ import {
   insertBy,
   namesOf,
   ofOnePartner,
-  ofPartners,
   sql,
   type Tx,
   unprepared,
@@ -16,17 +14,6 @@ import type { ApprovalRule } from './approval-rules.ts'
 import type { PayoutId } from './store.ts'
 
 const columns = sql`partner_id, id, currency, above_amount, beneficiary_hours, expires_hours`
-
-/** Rules of these partners and currencies, and perhaps others of the same partners. */
-export function approvalRulesFor(
-  tx: Tx,
-  partnerIds: readonly string[],
-  currencies: readonly Currency[],
-): Promise<readonly ApprovalRule[]> {
-  return tx.rows<ApprovalRule>(sql`/* payouts.approvalRulesFor */
-    select ${columns} from payouts.approval_rules
-    where ${ofPartners(partnerIds)} and currency = any(${currencies}::text[])`)
-}
 
 export function listApprovalRules(tx: Tx, partnerId: string): Promise<readonly ApprovalRule[]> {
   return tx.rows<ApprovalRule>(sql`/* payouts.listApprovalRules */

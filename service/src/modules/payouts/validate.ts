@@ -13,6 +13,8 @@ export type ValidPayout = {
   readonly customerId: string | null
   /** When the beneficiary was created. Null: the payout has none. */
   readonly beneficiarySince: Date | null
+  /** Since when the beneficiary has its account and its name. Null: the payout has none. */
+  readonly beneficiaryUnchangedSince: Date | null
   readonly beneficiary: { readonly id: string; readonly alias: string | null } | null
 }
 
@@ -97,15 +99,17 @@ export function validate(judged: Judged): ValidPayout {
   const connector = present(judged.connector, 'the rules require a connector')
   if (!('beneficiaryId' in call.payee)) {
     const { creditor, customerId } = call.payee
-    return { call, connector, creditor, customerId, beneficiary: null, beneficiarySince: null }
+    const withoutBeneficiary = { beneficiary: null, beneficiarySince: null, beneficiaryUnchangedSince: null }
+    return { call, connector, creditor, customerId, ...withoutBeneficiary }
   }
-  const { id, alias, customerId, name, createdAt, ...account } = present(
+  const { id, alias, customerId, name, createdAt, unchangedSince, ...account } = present(
     beneficiary,
     'the rules require the beneficiary',
   )
   const creditor = present(creditorOf(account), 'the rules require an account')
-  const named = { creditor: { ...creditor, name }, beneficiary: { id, alias }, beneficiarySince: createdAt }
-  return { call, connector, customerId, ...named }
+  const named = { creditor: { ...creditor, name }, beneficiary: { id, alias } }
+  const since = { beneficiarySince: createdAt, beneficiaryUnchangedSince: unchangedSince }
+  return { call, connector, customerId, ...named, ...since }
 }
 
 type Account = Pick<Payee, 'currency' | 'iban' | 'bic' | 'walletAddress' | 'country'>

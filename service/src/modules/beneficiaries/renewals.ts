@@ -1,0 +1,122 @@
+/**
+ * Renews verifications: a worker claims what is due under a lease, asks the scheme outside of any transaction, and records the answer
+ * under the fence. A new name and a verification by the partner end the lease, so that the answer that was under way is dropped.
+ */
+import { after, type Clock, dayMs, type Log, minuteMs, newId, nilId, writeAmount } from '../../kernel/index.ts'
+import type { EventOutbox } from '../../events/index.ts'
+import type { Database, Tx } from '../../postgres/index.ts'
+import type { Verification } from '../../verification/index.ts'
+import { isUnanswered, isWorse, retryDelayAfter } from './renewal-rules.ts'
+import * as beneficiaries from './store.ts'
+import * as store from './store-renewals.ts'
+import * as verifications from './store-verifications.ts'
+import { askAbout } from './verifications.ts'
+
+export type Renewals = {
+  /** Asks about what is due, and answers how many it claimed. */
+  readonly renewStep: () => Promise<number>
+  readonly releaseRenewals: (partnerId: string, tx?: Tx) => Promise<void>
+  /** Since when the oldest one that is due waits. */
+  readonly oldestRenewal: (now: Date) => Promise<Date | null>
+}
+
+export type RenewalsDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly log: Log
+  readonly verification: Verification
+  readonly eventOutbox: Pick<EventOutbox, 'append'>
+  /** An answer that is older is asked for again. Null: it does not age. */
+  readonly verificationDaysMax: number | null
+}
+
+/** Far above the time limit of a scheme: only a worker that died loses a lease. */
+const leaseMs = 2 * minuteMs
+const partnersPerStepMax = 20
+/** Asked at the same time. The breaker of the scheme ends the calls if it does not answer. */
+const renewalsPerClaimMax = 20
+
+export function createRenewals(deps: RenewalsDeps): Renewals {
+  const { db, clock, log, verificationDaysMax } = deps
+  const ageMsMax = verificationDaysMax === null ? null : verificationDaysMax * dayMs
+  const dueAt = (now: Date): store.Due => ({ now, answeredBefore: ageMsMax === null ? null : after(now, -ageMsMax) })
+  return {
+    renewStep: async () => {
+      let claimed = 0
+      for (const { partnerId } of await store.partnersWithDueRenewals(db, dueAt(clock.now()), partnersPerStepMax)) {
+        const now = clock.now()
+        const lease = { id: newId(), until: after(now, leaseMs) }
+        const claims = await store.claimRenewals(db, partnerId, lease, dueAt(now), renewalsPerClaimMax)
+        claimed += claims.length
+        const renewed = await Promise.allSettled(claims.map((claim) => renew(deps, claim)))
+        for (const [index, { status, ...outcome }] of renewed.entries())
+          if (status === 'rejected')
+            log.error(
+              {
+                err: (outcome as PromiseRejectedResult).reason as unknown,
+                partnerId,
+                beneficiaryId: claims[index]?.beneficiaryId,
+              },
+              'renewal of a verification failed; it is due again',
+            )
+      }
+      return claimed
+    },
+    releaseRenewals: (partnerId, tx) => store.releaseRenewals(tx ?? db, partnerId),
+    oldestRenewal: async (now) => {
+      const { dueAt: due, answeredAt } = await store.oldestDueRenewal(db, dueAt(now))
+      const aged = answeredAt === null || ageMsMax === null ? null : after(answeredAt, ageMsMax)
+      return due === null || (aged !== null && aged < due) ? aged : due
+    },
+  }
+}
+
+/** Who asks, as the evidence says. */
+const renewer = { serviceAccountId: nilId, name: 'renewal' }
+
+async function renew(deps: RenewalsDeps, claim: store.ClaimedRenewal): Promise<void> {
+  const { db, clock } = deps
+  const { partnerId, beneficiaryId } = claim
+  const payee = await beneficiaries.byId(db, partnerId, beneficiaryId)
+  if (payee === undefined || payee.iban === null) {
+    await store.removeRenewal(db, claim)
+    return
+  }
+  const row = await askAbout(deps, renewer, { name: payee.name, iban: payee.iban })
+  const delayMs = isUnanswered(row) ? retryDelayAfter(claim.attempts + 1) : undefined
+  if (delayMs !== undefined) {
+    await store.postponeRenewal(db, claim, after(clock.now(), delayMs))
+    return
+  }
+  await db.transaction(async (tx) => {
+    const { answeredAt } = row
+    const result = row.result === 'NotPossible' ? claim.result : row.result
+    if ((await store.endRenewal(tx, claim, { result, answeredAt })) === 0) return
+    await verifications.insertVerification(tx, partnerId, row)
+    if (isWorse(row.result, claim.result)) appendWorsened(deps, tx, claim, payee, row)
+  })
+}
+
+function appendWorsened(
+  { eventOutbox }: Pick<RenewalsDeps, 'eventOutbox'>,
+  tx: Tx,
+  { partnerId, result: previousResult }: store.ClaimedRenewal,
+  { id, currency }: beneficiaries.Beneficiary,
+  row: verifications.VerificationRow,
+): void {
+  eventOutbox.append(tx, partnerId, 'beneficiary.verification.worsened', row.answeredAt, {
+    amount: writeAmount(0n, currency),
+    currency,
+    customFields: null,
+    idempotencyKey: null,
+    reference: id,
+    websiteReference: null,
+    beneficiaryAccount: row.iban,
+    beneficiaryId: id,
+    beneficiaryName: row.name,
+    matchedName: row.matchedName,
+    previousResult,
+    result: row.result,
+    verificationId: row.id,
+  })
+}

@@ -1,0 +1,100 @@
+/** All SQL of the BIC directory. Its tables belong to no partner: the directory is for all. */
+import { columnOf, sql, type Tx } from '../../postgres/index.ts'
+import type { BicEntry } from './bic-file.ts'
+
+export type DirectoryRow = {
+  readonly version: number
+  readonly hash: string
+  readonly loadedAt: Date
+  readonly loadedBy: string
+  readonly entries: number
+  readonly added: number
+  readonly changed: number
+  readonly removed: number
+}
+
+const columns = sql`version, hash, loaded_at, loaded_by, entries, added, changed, removed`
+
+/** Until the end of the transaction no other process loads a directory. */
+export async function lockDirectories(tx: Tx): Promise<void> {
+  await tx.run(sql`/* beneficiaries.lockDirectories */
+    lock table beneficiaries.bic_directories in share row exclusive mode`)
+}
+
+/** Undefined: none was loaded. */
+export function currentDirectory(tx: Tx): Promise<DirectoryRow | undefined> {
+  return tx.row<DirectoryRow>(sql`/* beneficiaries.currentDirectory */
+    select ${columns} from beneficiaries.bic_directories order by version desc limit 1`)
+}
+
+export async function insertDirectory(tx: Tx, row: DirectoryRow): Promise<void> {
+  await tx.run(sql`/* beneficiaries.insertDirectory */
+    insert into beneficiaries.bic_directories (${columns})
+    values (${row.version}, ${row.hash}, ${row.loadedAt}, ${row.loadedBy}, ${row.entries}, ${row.added},
+      ${row.changed}, ${row.removed})`)
+}
+
+export function currentBics(tx: Tx): Promise<readonly BicEntry[]> {
+  return tx.rows<BicEntry>(sql`/* beneficiaries.currentBics */
+    select country, bank_code, bic, name from beneficiaries.bics where until_version is null`)
+}
+
+type BicKey = Pick<BicEntry, 'country' | 'bankCode'>
+
+/** The entries of these bank codes in the newest directory. */
+export function bicsOf(tx: Tx, keys: readonly BicKey[]): Promise<readonly BicEntry[]> {
+  const column = columnOf(keys)
+  return tx.rows<BicEntry>(sql`/* beneficiaries.bicsOf */
+    select entry.country, entry.bank_code, entry.bic, entry.name
+    from unnest(${column('country')}::text[], ${column('bankCode')}::text[]) as given (country, bank_code)
+      join beneficiaries.bics as entry on entry.country = given.country and entry.bank_code = given.bank_code
+    where entry.until_version is null`)
+}
+
+export async function endBics(tx: Tx, keys: readonly BicKey[], version: number): Promise<void> {
+  const column = columnOf(keys)
+  await tx.run(sql`/* beneficiaries.endBics */
+    update beneficiaries.bics as entry set until_version = ${version}
+    from unnest(${column('country')}::text[], ${column('bankCode')}::text[]) as given (country, bank_code)
+    where entry.country = given.country and entry.bank_code = given.bank_code and entry.until_version is null`)
+}
+
+export async function insertBics(tx: Tx, entries: readonly BicEntry[], version: number): Promise<void> {
+  const column = columnOf(entries)
+  await tx.run(sql`/* beneficiaries.insertBics */
+    insert into beneficiaries.bics (country, bank_code, from_version, bic, name)
+    select given.country, given.bank_code, ${version}, given.bic, given.name
+    from unnest(${column('country')}::text[], ${column('bankCode')}::text[], ${column('bic')}::text[],
+      ${column('name')}::text[]) as given (country, bank_code, bic, name)`)
+}
+
+export type CompletedBic = { readonly id: string; readonly iban: string; readonly bic: string | null }
+
+/** Beneficiaries whose BIC is that of the directory, or that have none; behind one of them, in their order. Locks them. */
+export function lockCompletable(
+  tx: Tx,
+  partnerId: string,
+  afterId: string,
+  rowsMax: number,
+): Promise<readonly CompletedBic[]> {
+  return tx.rows<CompletedBic>(sql`/* beneficiaries.lockCompletable */
+    select id, iban, bic from beneficiaries.beneficiaries
+    where partner_id = ${partnerId} and id > ${afterId} and removed_at is null and iban is not null
+      and (bic is null or bic_completed_at is not null)
+    order by id limit ${rowsMax} for update`)
+}
+
+/** Null: the directory does not know the bank any more. */
+export async function completeBics(
+  tx: Tx,
+  partnerId: string,
+  completed: readonly CompletedBic[],
+  now: Date,
+): Promise<void> {
+  const column = columnOf(completed)
+  await tx.run(sql`/* beneficiaries.completeBics */
+    update beneficiaries.beneficiaries as payee set bic = given.bic,
+      bic_completed_at = case when given.bic is null then null else ${now}::timestamptz end
+    from unnest(${column('id')}::uuid[], ${column('bic')}::text[]) as given (id, bic)
+    where payee.partner_id = ${partnerId} and payee.id = given.id`)
+}

@@ -1,0 +1,35 @@
+/** Pure: whether a beneficiary is too new to be paid. */
+import { Refusal } from '../../api/index.ts'
+import { after, type Currency, hourMs } from '../../kernel/index.ts'
+
+/** A beneficiary is paid in the currency only when it has stood unchanged for so many hours. */
+export type CoolingOff = {
+  readonly partnerId: string
+  readonly id: string
+  readonly currency: Currency
+  readonly hours: number
+}
+
+type Paid = {
+  readonly partnerId: string
+  readonly currency: Currency
+  /** Since when the beneficiary has its account and its name. Null: the payout has none. */
+  readonly unchangedSince: Date | null
+}
+
+/** Null: no rule is about the payout. Undefined: the time has passed. Otherwise the refusal: beneficiary_cooling_off. */
+export function coolingOffOf(rules: readonly CoolingOff[], payout: Paid, now: Date): Refusal | undefined | null {
+  const { partnerId, currency, unchangedSince } = payout
+  const rule = rules.find((each) => each.partnerId === partnerId && each.currency === currency)
+  if (rule === undefined || unchangedSince === null) return null
+  const from = after(unchangedSince, rule.hours * hourMs)
+  if (from <= now) return undefined
+  const time = from.toISOString()
+  return new Refusal(
+    'beneficiary_cooling_off',
+    `The beneficiary is new or has a new name. It can be paid from ${time}.`,
+    {
+      errors: [{ pointer: '/beneficiaryId', code: 'invalid_value', message: `can be paid from ${time}` }],
+    },
+  )
+}

@@ -1,0 +1,46 @@
+/** Commands for the BIC directory, which the operator loads from a file. */
+import { readFile, stat } from 'node:fs/promises'
+import { ConfigError } from '../config.ts'
+import { BicFileProblem } from '../modules/beneficiaries/index.ts'
+import type { Context } from './context.ts'
+import { type Options, required } from './options.ts'
+
+/** A directory of all banks of the SEPA has about 10 MB. */
+const fileBytesMax = 64 * 1024 * 1024
+
+export const bicCommands = {
+  /**
+   * Whole or not at all. Then completes the BICs of all beneficiaries that have none of their own. If the command is ended before, the
+   * same command continues.
+   */
+  'bic load': async ({ service: { access, beneficiaries }, db }: Context, options: Options) => {
+    const file = required(options, 'from')
+    const staff = required(options, 'staff')
+    const text = await readText(file)
+    const loaded = await beneficiaries.bicDirectory.load(text, staff).catch((error: unknown) => {
+      if (error instanceof BicFileProblem)
+        throw new ConfigError(`operator: ${file}, line ${error.line}: ${error.message}`)
+      throw error
+    })
+    let completed = 0
+    for (const partnerId of await access.partnerIds(db))
+      completed += await beneficiaries.bicDirectory.completeAll(partnerId)
+    return { ...loaded, completed }
+  },
+
+  'bic show': async ({ service: { beneficiaries }, db }: Context) => {
+    const directory = await beneficiaries.bicDirectory.current(db)
+    if (directory === undefined) throw new ConfigError('operator: No BIC directory was loaded.')
+    return directory
+  },
+}
+
+async function readText(file: string): Promise<string> {
+  try {
+    const { size } = await stat(file)
+    if (size > fileBytesMax) throw new Error(`is larger than ${fileBytesMax} bytes`)
+    return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(file))
+  } catch (error) {
+    throw new ConfigError(`operator: ${file}: ${(error as Error).message}`)
+  }
+}

@@ -1,0 +1,29 @@
+/** Commands for how long a new beneficiary is not paid. */
+import type { Context } from './context.ts'
+import { decided } from './limits.ts'
+import { type Options, readCurrencyOption, readInteger, required } from './options.ts'
+
+const hoursMax = 24 * 365
+const hoursDefault = 24
+
+export const coolingOffCommands = {
+  /** Sets the hours of a currency, or replaces them. */
+  'cooling-off set': (context: Context, options: Options) => {
+    const rule = {
+      partnerId: required(options, 'partner'),
+      currency: readCurrencyOption(options),
+      hours: readInteger(options, 'hours', { min: 1, max: hoursMax, otherwise: hoursDefault }),
+    }
+    return decided(context, (tx) => context.service.payouts.coolingOffs.set(tx, rule))
+  },
+
+  'cooling-off list': ({ service: { payouts }, db }: Context, options: Options) =>
+    payouts.coolingOffs.list(db, required(options, 'partner')),
+
+  'cooling-off remove': (context: Context, options: Options) =>
+    decided(context, async (tx) => {
+      const { coolingOffs } = context.service.payouts
+      const removed = await coolingOffs.remove(tx, required(options, 'partner'), required(options, 'id'))
+      return { removed: removed.id }
+    }),
+}

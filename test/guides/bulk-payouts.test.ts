@@ -1,0 +1,33 @@
+/** Runs the code of the guide on many payouts unchanged. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { startTestService } from '../support/service.ts'
+import { programOf } from './extract.ts'
+import { assertLine, runTypeScript } from './run.ts'
+
+const guide = new URL('../../docs/guides/bulk-payouts.md', import.meta.url)
+
+let service: Awaited<ReturnType<typeof startTestService>>
+before(async () => {
+  service = await startTestService()
+})
+after(() => service?.dispose())
+
+test('the code of the guide runs: each payout alone, all or nothing, a file', async () => {
+  const { text, blocks } = programOf(guide, 'ts')
+  assert.equal(blocks, 7)
+  const lines = await runTypeScript(service, text)
+  assertLine(lines, /^3 payouts$/)
+  assertLine(lines, /^Completed: 2 accepted, 1 refused$/)
+  assertLine(lines, /^ {2}0: Accepted 25\.00 \S+$/)
+  assertLine(lines, /^ {2}1: Refused 30\.00 not_found$/)
+  assertLine(lines, /^ {2}2: Accepted 35\.00 \S+$/)
+  assertLine(lines, /^the same bulk: true$/)
+  assertLine(lines, /^Refused: 0 accepted$/)
+  assertLine(lines, /^ {2}0: NotMade$/)
+  assertLine(lines, /^ {2}1: Refused insufficient_funds$/)
+  assertLine(lines, /^file Completed: 2 accepted$/)
+  assertLine(lines, /^ {2}Invoice A-1: 12\.50$/)
+  assertLine(lines, /^ {2}Invoice A-2: 7\.50$/)
+  assertLine(lines, /^400 validation_failed: payment 2 \(A-2\): no beneficiary has this account$/)
+})

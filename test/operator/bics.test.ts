@@ -1,0 +1,73 @@
+/** The operator's commands for the directory of BICs. */
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { addPartner, createTestService, type Service, type TestPartner } from '../support/composition.ts'
+import { createTestDatabase } from '../support/postgres.ts'
+import { run } from '../support/program.ts'
+
+const folder = await mkdtemp(join(tmpdir(), 'partner-payments-bics-'))
+const database = await createTestDatabase()
+const env = {
+  DATA_DIR: folder,
+  DATABASE_URL: database.url,
+  MASTER_KEY: Buffer.alloc(32, '686f757365', 'hex').toString('base64'),
+}
+let service: Service
+let partner: TestPartner
+before(async () => {
+  service = await createTestService({ url: database.url })
+  partner = await addPartner(service)
+})
+after(async () => {
+  await service.close()
+  await database.drop()
+  await rm(folder, { recursive: true, force: true, maxRetries: 10 })
+})
+
+const example = fileURLToPath(new URL('../../examples/bic-directory/banks.csv', import.meta.url))
+const bic = (...args: readonly string[]) => run(['operator', 'bic', ...args], env)
+async function printed(...args: readonly string[]): Promise<Readonly<Record<string, unknown>>> {
+  const { code, stdout, stderr } = await bic(...args)
+  assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
+  return JSON.parse(stdout) as Readonly<Record<string, unknown>>
+}
+
+test('what is wrong is said in one line, and loads nothing', async () => {
+  const wrong = join(folder, 'wrong.csv')
+  await writeFile(wrong, 'country,bank code,BIC,name\nDE,37040044,COBADEFF,Commerzbank\nDE,1,COBADEFF,Bank\n')
+  const latin = join(folder, 'latin.csv')
+  await writeFile(latin, Buffer.from('country,bank code,BIC,name\nDE,37040044,COBADEFF,M\u00fcller\n', 'latin1'))
+  const cases: readonly (readonly [args: readonly string[], says: RegExp])[] = [
+    [['show'], /No BIC directory was loaded/],
+    [['load', '--staff', 'Sam'], /--from is required/],
+    [['load', '--from', wrong], /--staff is required/],
+    [['load', '--from', wrong, '--staff', 'Sam'], /wrong\.csv, line 3: a bank code of DE has 8 letters and digits/],
+    [['load', '--from', latin, '--staff', 'Sam'], /latin\.csv: .*utf-8/i],
+    [['load', '--from', join(folder, 'none.csv'), '--staff', 'Sam'], /none\.csv: ENOENT/],
+  ]
+  for (const [args, says] of cases) {
+    const { code, stderr } = await bic(...args)
+    assert.equal(code, 1, String(args))
+    assert.match(stderr, says)
+    assert.equal(stderr.trimEnd().split('\n').length, 1)
+  }
+})
+
+test('a file is loaded, completes what is there, holds in a running service, and is shown', async () => {
+  const { partnerId, beneficiary } = partner
+  const loaded = await printed('load', '--from', example, '--staff', 'Sam Staff')
+  assert.deepEqual(
+    [loaded.version, loaded.entries, loaded.added, loaded.isRepetition, loaded.completed],
+    [1, 5, 5, false, 2],
+  )
+  assert.equal((await service.beneficiaries.get(partnerId, beneficiary.id)).bic, 'COBADEFFXXX')
+  const dutch = { name: 'Grace Hopper', iban: 'NL91ABNA0417164300', currency: 'EUR' }
+  assert.equal((await service.beneficiaries.create(partnerId, dutch)).bic, 'ABNANL2AXXX')
+  const again = await printed('load', '--from', example, '--staff', 'Ada Other')
+  assert.deepEqual([again.version, again.isRepetition, again.completed], [1, true, 0])
+  assert.equal((await printed('show')).loadedBy, 'Sam Staff')
+})
