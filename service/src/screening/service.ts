@@ -5,7 +5,7 @@ import { createDecide, type Deciding } from './decisions.ts'
 import { type HitDetail, openDetail } from './details.ts'
 import { createLists, type Lists } from './lists.ts'
 import type { SubjectKey } from './rules.ts'
-import { createHoldsOf, type HoldsOf } from './holds.ts'
+import { createHoldsOf, createHoldsOfCredits, type HoldsOf, type HoldsOfCredits } from './holds.ts'
 import * as hitStore from './store-hits.ts'
 import * as store from './store.ts'
 
@@ -17,6 +17,8 @@ export type Screening = {
   readonly request: (tx: Tx, key: SubjectKey) => Promise<void>
   /** Whether these names let a payment go on. */
   readonly holdsOf: HoldsOf
+  /** Whether the names of money that has come in let it be credited. Joins the transaction. */
+  readonly holdsOfCredits: HoldsOfCredits
   /** The open hits of all partners, oldest first, in pages behind `after`. */
   readonly openHits: (after: hitStore.HitPage | undefined, hitsMax: number) => Promise<readonly Hit[]>
   /** Undefined: the partner has no such hit. */
@@ -53,6 +55,7 @@ export function createScreening(deps: {
     lists,
     request: (tx, key) => store.requestScreening(tx, key, clock.now()),
     holdsOf: createHoldsOf(db),
+    holdsOfCredits: createHoldsOfCredits(lists),
     openHits: async (after, hitsMax) => (await hitStore.openHits(db, after, hitsMax)).map(toHit),
     hit: async (partnerId, id) => {
       const row = await hitStore.hitById(db, partnerId, id)
