@@ -44,7 +44,7 @@ export type Cases = {
   readonly byId: (tx: Tx, partnerId: string, id: string) => Promise<store.CaseRow | undefined>
   /** The cases of a partner that were open at a moment, by currency and kind. */
   readonly openAt: (tx: Tx, partnerId: string, moment: Date) => Promise<readonly store.CaseSums[]>
-  /** When the oldest open case was opened; null: none is open. */
+  /** When the oldest open case was opened; null: none is open. Frozen money is none of them: it may stay for years. */
   readonly oldestOpen: () => Promise<Date | null>
   /** For reconciliation: what stands in suspense and why, and what moved outside this service, of all partners. */
   readonly openSums: (tx: Tx) => Promise<readonly store.OpenSums[]>

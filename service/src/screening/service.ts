@@ -6,6 +6,7 @@ import { type HitDetail, openDetail } from './details.ts'
 import { createLists, type Lists } from './lists.ts'
 import type { SubjectKey } from './rules.ts'
 import { createHoldsOf, createHoldsOfCredits, type HoldsOf, type HoldsOfCredits } from './holds.ts'
+import { oldestDueSubject, oldestOpenHit } from './store-ages.ts'
 import * as hitStore from './store-hits.ts'
 import * as store from './store.ts'
 
@@ -33,6 +34,10 @@ export type Screening = {
   readonly differences: (generation: number, afterId: string | null, hitsMax: number) => Promise<readonly Hit[]>
   /** How many subjects a partner has, and how many were not screened against a generation yet. */
   readonly progressOf: typeof store.progressOf
+  /** When the oldest open hit was opened; null: none is open. */
+  readonly oldestOpenHit: () => Promise<Date | null>
+  /** Since when the oldest name waits to be screened; null: none waits. */
+  readonly oldestDueSubject: () => Promise<Date | null>
   /** Makes everything of a partner due again: its rows come from another database. Joins the transaction. */
   readonly forgetGenerations: typeof store.forgetGenerations
   /** Ends the leases of dead workers. Only for the embedded database, which serves one process. */
@@ -66,6 +71,8 @@ export function createScreening(deps: {
     differences: async (generation, afterId, hitsMax) =>
       (await hitStore.hitsOfList(db, generation, afterId, hitsMax)).map(toHit),
     progressOf: store.progressOf,
+    oldestOpenHit: () => oldestOpenHit(db),
+    oldestDueSubject: () => oldestDueSubject(db),
     forgetGenerations: store.forgetGenerations,
     releaseLeases: (partnerId) => store.releaseLeases(db, partnerId),
   }
