@@ -7,6 +7,7 @@ export type Context = {
   readonly service: Pick<
     Service,
     | 'access'
+    | 'audit'
     | 'cases'
     | 'chainKeys'
     | 'closePartner'
