@@ -3,7 +3,7 @@
  * is no registry and no global state.
  */
 import { type Access, sealedApiSecrets } from './access/index.ts'
-import { auditedHandlers, createChainStep, sealedAuditKeys } from './audit/index.ts'
+import { type Audit, auditedHandlers, createChainStep, sealedAuditKeys } from './audit/index.ts'
 import { createCheckoutSite } from './pages/index.ts'
 import type { Config } from './config.ts'
 import { gatewayLimits, publicUrlOf } from './derived.ts'
@@ -56,6 +56,8 @@ type GatewayForm = 'standalone' | 'gateway' | 'api'
 export type Service = {
   readonly access: Access
   readonly beneficiaries: Beneficiaries
+  /** For the operator's commands. */
+  readonly audit: Pick<Audit, 'append'>
   readonly cases: Cases
   readonly decisions: Decisions
   /** The keys of chain connectors, for the operator's commands. */

@@ -32,7 +32,10 @@ type Deps = {
   readonly cases: Cases
   readonly ledger: Ledger
   readonly payouts: Pick<Payouts, 'matched' | 'instructionOf' | 'statusesOf' | 'ofAmount'>
-  readonly deposits: Pick<Deposits, 'creditOwner' | 'creditPartner' | 'creditsCompleted' | 'waitingOfAmount'>
+  readonly deposits: Pick<
+    Deposits,
+    'creditOwner' | 'creditPartner' | 'isInScreening' | 'creditsCompleted' | 'waitingOfAmount'
+  >
   /** Whose accounts these are: IBANs of customers, addresses of wallets. */
   readonly ownersOf: (tx: Tx, accounts: readonly string[]) => Promise<ReadonlyMap<string, AccountOwner>>
   /** The accounts at banks by files that are configured. */
@@ -69,6 +72,10 @@ function createEffects({ access, payouts, deposits }: Deps, books: IsoBooks): Om
   }
   return {
     credit,
+    notNow: async (tx, { kind, partnerId, id }) =>
+      kind === 'sanctions_hold' && (await deposits.isInScreening(tx, partnerId, id))
+        ? 'The money waits for a decision about a name: decide the hit (screening hits).'
+        : undefined,
     payout: async (tx, { case: found, partnerId, money, report: { details } }, payoutId) => {
       const { connector, id } = found
       const amount = money.amount < 0n ? -money.amount : money.amount

@@ -29,7 +29,7 @@ import { type Accounts, createAccounts } from './modules/accounts/index.ts'
 import { type Beneficiaries, createBeneficiaries, createRenewals } from './modules/beneficiaries/index.ts'
 import { createCheckout } from './modules/checkout/index.ts'
 import { createCustomers, type Customers } from './modules/customers/index.ts'
-import { createDeposits } from './modules/deposits/index.ts'
+import { createDeposits, type Deposits } from './modules/deposits/index.ts'
 import { createFx } from './modules/fx/index.ts'
 import { createPayouts, type PayoutsDeps } from './modules/payouts/index.ts'
 import { createReports } from './modules/reports/index.ts'
@@ -136,7 +136,6 @@ function composePayments(deps: ModulesDeps, core: Core) {
   const beneficiaries = createBeneficiaries({ ...shared, refusedAddress, verification })
   const verificationDaysMax = config.PAYEE_VERIFICATION_DAYS_MAX
   const renewals = createRenewals({ ...shared, log, verification, verificationDaysMax })
-  const screener = composeScreener({ ...shared, log, beneficiaries })
   const rates = createConfiguredRates(config, { db, clock, log, observe: deps.observability?.metrics.fxRatesAge })
   const fx = createFx({ ...shared, rates, terms: config })
   const limits = { payoutsPerBatchMax, attemptsMax: config.PAYOUT_ATTEMPTS_MAX }
@@ -145,6 +144,7 @@ function composePayments(deps: ModulesDeps, core: Core) {
   const payouts = createPayouts({ ...shared, log, beneficiaries, quotes: fx, chooseConnector, forecastOf, ...limits })
   const ownersOf = ownersOfAccounts(accounts, wallets)
   const deposits = createDeposits({ ...shared, ownersOf })
+  const screener = composeScreener({ ...shared, log, beneficiaries, deposits })
   const reports = createReports({ ...shared, keptDays: config.REPORT_KEPT_DAYS })
   const opening = { ...shared, accounts, deposits, payouts, rates, wallets }
   const checkout = createCheckout({ ...opening, ...checkoutSettings(config, bank) })
@@ -156,10 +156,24 @@ function composePayments(deps: ModulesDeps, core: Core) {
   return { ...tokens, isoBanks, connectors, accounts, beneficiaries, screener, ...movements, reports, simulations }
 }
 
-type Screened = Core & Pick<ModulesDeps, 'db' | 'clock' | 'log'> & { readonly beneficiaries: Beneficiaries }
+type Screened = Core &
+  Pick<ModulesDeps, 'db' | 'clock' | 'log'> & {
+    readonly beneficiaries: Beneficiaries
+    readonly deposits: Deposits
+  }
 
 /** The worker of screening reads names from the modules that store them. */
-const composeScreener = ({ db, clock, log, sealer, screening, access, customers, beneficiaries }: Screened) => {
+const composeScreener = ({
+  db,
+  clock,
+  log,
+  sealer,
+  screening,
+  access,
+  customers,
+  beneficiaries,
+  deposits,
+}: Screened) => {
   const modules = { customer: customers, beneficiary: beneficiaries }
   return createScreener({
     db,
@@ -168,7 +182,8 @@ const composeScreener = ({ db, clock, log, sealer, screening, access, customers,
     sealer,
     lists: screening.lists,
     partnerIds: access.partnerIds,
-    namesOf: (tx, { partnerId, kind, id }) => modules[kind].namesOf(tx, partnerId, id),
+    namesOf: (tx, { partnerId, kind, id }) =>
+      kind === 'payer' ? deposits.payerNames(tx, partnerId, id) : modules[kind].namesOf(tx, partnerId, id),
     idsAfter: (tx, partnerId, kind, afterId, idsMax) => modules[kind].idsAfter(tx, partnerId, afterId, idsMax),
   })
 }

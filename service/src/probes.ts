@@ -11,6 +11,7 @@ import type { Reports } from './modules/reports/index.ts'
 import type { QueueProbe } from './observability/index.ts'
 import type { Database } from './postgres/index.ts'
 import type { Connector, IsoBanks } from './rails/index.ts'
+import type { Screening } from './screening/index.ts'
 
 type Probed = {
   readonly cases: Cases
@@ -22,12 +23,24 @@ type Probed = {
   readonly mailQueue: MailQueue
   readonly reports: Reports
   readonly renewals: Renewals
+  readonly screening: Screening
   readonly webhooks: DeliveryEngine
 }
 
 export function queueProbes(db: Database, modules: Probed): readonly QueueProbe[] {
-  const { cases, eventOutbox, payouts, deposits, connectors, isoBanks, mailQueue, renewals, reports, webhooks } =
-    modules
+  const {
+    cases,
+    eventOutbox,
+    payouts,
+    deposits,
+    connectors,
+    isoBanks,
+    mailQueue,
+    renewals,
+    reports,
+    screening,
+    webhooks,
+  } = modules
   return [
     {
       name: 'events',
@@ -47,6 +60,10 @@ export function queueProbes(db: Database, modules: Probed): readonly QueueProbe[
     })),
     { name: 'expiring_deposits', oldestDue: deposits.oldestExpired },
     { name: 'cases', oldestDue: () => cases.oldestOpen() },
+    { name: 'screening_names', oldestDue: () => screening.oldestDueSubject() },
+    { name: 'screening_hits', oldestDue: () => screening.oldestOpenHit() },
+    { name: 'screening_payouts', oldestDue: () => payouts.oldestInScreening() },
+    { name: 'screening_deposits', oldestDue: () => deposits.oldestInScreening() },
     { name: 'mail', oldestDue: (now) => mailQueue.oldestDue(db, now) },
     { name: 'reports', oldestDue: reports.oldestDue },
     { name: 'renewals', oldestDue: renewals.oldestRenewal },

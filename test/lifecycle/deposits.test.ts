@@ -3,6 +3,7 @@
  * and trigger that is not in the table, which changes nothing.
  */
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
 import { AssertionFailure, minuteMs, newId, present } from '../../service/src/kernel/index.ts'
 import { unmovedBy } from '../../service/src/lifecycle/table.ts'
@@ -10,6 +11,7 @@ import { depositLifecycle } from '../../service/src/modules/deposits/lifecycle.t
 import { creditorReferenceOf } from '../../service/src/modules/deposits/rules.ts'
 import { updateDeposits } from '../../service/src/modules/deposits/store.ts'
 import { sql } from '../../service/src/postgres/index.ts'
+import { readSanctionsList } from '../../service/src/screening/index.ts'
 import { addPartner, createTestService, ip, type Service, type TestPartner } from '../support/composition.ts'
 import { beforeBeginning, follow, observe, type Payment } from './observation.ts'
 import { pathTo, rowsOn, statusesIn } from './walk.ts'
@@ -17,8 +19,20 @@ import { pathTo, rowsOn, statusesIn } from './walk.ts'
 let service: Service
 before(async () => {
   service = await createTestService()
+  await service.screening.lists.load(await readSanctionsList(listBytes()), 'Sam Staff')
 })
 after(() => service.close())
+
+async function* listBytes(): AsyncGenerator<Uint8Array> {
+  yield await readFile(new URL('../../service/src/screening/samples/un.xml', import.meta.url))
+}
+const listedName = 'Borislav Tremurov'
+
+/** Compares every name with the list. */
+async function screen(): Promise<void> {
+  while ((await service.screener.sweepStep()) > 0);
+  while ((await service.screener.screenStep()) > 0);
+}
 
 const { triggers, statuses } = depositLifecycle
 type Trigger = (typeof triggers)[number]
@@ -57,6 +71,7 @@ const open = (partner: TestPartner, idempotencyKey: string, creditorReference: s
 
 async function requested(): Promise<Subject> {
   const partner = await addPartner(service)
+  await screen()
   const idempotencyKey = newId()
   const creditorReference = creditorReferenceOf(newId().replaceAll('-', '').slice(-20).toUpperCase())
   const { row } = await open(partner, idempotencyKey, creditorReference)
@@ -103,8 +118,53 @@ const provocations: Readonly<Record<Trigger, (subject: Subject) => Promise<unkno
   booked: ({ payment: { partnerId } }) => service.deposits.processCredit(connector, credit(partnerId, 1n, null)),
   credit: (subject) => pay(subject, subject.payment.amount),
   'credit-misfit': (subject) => pay(subject, subject.payment.amount + 1n),
+  // The name of the customer comes on the list before the money is booked.
+  held: async (subject) => {
+    await rename(subject, listedName)
+    return service.deposits.processNotification(connector, { ...notified(subject), kind: 'deposit.settled' })
+  },
+  cleared: async (subject) => {
+    await rename(subject, 'Ada Lovelace')
+    return look(subject)
+  },
+  confirmed: async (subject) => {
+    await rename(subject, listedName)
+    await confirm(subject)
+    return look(subject)
+  },
+  reversed: async (subject) => {
+    const { partnerId } = subject.payment
+    const creditId = newId()
+    await service.db.run(sql`update deposits.deposits set connector = ${connector}, credit_id = ${creditId}
+      where partner_id = ${partnerId} and id = ${subject.id} and status = 'Screening'`)
+    const money = { currency: 'EUR', amount: subject.payment.amount } as const
+    const reversed = { kind: 'credit.reversed', partnerId, id: newId(), subjectId: creditId } as const
+    return service.deposits.processReversal(connector, { ...reversed, money, details: 'The bank cancelled it.' })
+  },
   expired: expire,
   ended: ({ payment: { partnerId }, id }) => service.db.transaction((tx) => service.deposits.end(tx, partnerId, id)),
+}
+
+async function rename({ partner: { partnerId, customer } }: Subject, fullName: string): Promise<void> {
+  await service.customers.update(partnerId, customer.id, { kyc: { fullName } })
+  await screen()
+}
+
+async function confirm({ partner: { partnerId, customer } }: Subject): Promise<void> {
+  for (const { id, subjectId } of await service.screening.openHits(undefined, 100))
+    for (const staff of subjectId === customer.id ? ['Sam Staff', 'Kim Staff'] : []) {
+      const deciding = { partnerId, id, outcome: 'confirm', staff, note: 'Compared with the passport.' } as const
+      await service.db.transaction((tx) => service.screening.decide(tx, deciding)).catch(() => undefined)
+    }
+}
+
+/** Has the worker find the deposit, also one that does not wait. */
+async function look({ payment: { partnerId }, id }: Subject): Promise<void> {
+  await service.db.run(sql`
+    update deposits.deposits set screening_due_at = ${service.clock.now()} where partner_id = ${partnerId} and id = ${id}`)
+  assert.ok((await service.deposits.screenDue(100)) >= 1, 'the worker has found it')
+  await service.db.run(sql`
+    update deposits.deposits set screening_due_at = null where partner_id = ${partnerId} and id = ${id}`)
 }
 
 /** A credit at the bank, of which no step was reported, that names the deposit. */
@@ -142,8 +202,9 @@ for (const status of statuses)
         await observe(service, payment),
       )
       const answer = await provocations[trigger](subject)
-      // The money of a misfit is booked to suspense.
-      const suspended = trigger.endsWith('misfit') && rows.length > 0 ? ['direct'] : []
+      // The money of a misfit or a hold is booked to suspense, and from there back to the bank.
+      const books = trigger.endsWith('misfit') || trigger === 'held' || trigger === 'reversed'
+      const suspended = books && rows.length > 0 ? ['direct'] : []
       assert.deepEqual(await observe(service, payment), {
         ...expected,
         transfers: [...expected.transfers, ...suspended],
@@ -178,6 +239,8 @@ test('a transition is not written from another status than the one that was judg
     errorDetails: null,
     expiresAt: null,
     heldSince: null,
+    screeningSince: null,
+    screeningDueAt: null,
     ipAddress: null,
     paymentCountry: null,
     connector: null,

@@ -45,6 +45,8 @@ export type CaseEffects = {
   readonly deposit: (tx: Tx, moving: Moving, customerId: string | undefined) => Promise<void>
   /** A partner gets the money, whatever it was for. Refuses: not_found. */
   readonly credit: (tx: Tx, moving: Moving) => Promise<void>
+  /** Why no one decides about the case now. Undefined: persons may. */
+  readonly notNow: (tx: Tx, row: store.CaseRow) => Promise<string | undefined>
   /** The money goes back to who sent it. */
   readonly sendBack: (tx: Tx, row: store.CaseRow, money: Booked, id: string) => Promise<void>
 }
@@ -110,7 +112,7 @@ const refuse = (detail: string) => new Refusal('validation_failed', detail)
 const withoutProposal = { proposalId: null, proposal: null, proposedBy: null, proposedAt: null } as const
 
 /** The case under its lock, if it still can be decided about. */
-async function lockOpen(tx: Tx, partnerId: string, id: string): Promise<store.CaseRow> {
+async function lockOpen({ effects }: DecisionsDeps, tx: Tx, partnerId: string, id: string): Promise<store.CaseRow> {
   const found = await store.lockCase(tx, partnerId, id)
   if (found === undefined) throw new Refusal('not_found', 'No such case.')
   if (found.resolution !== null)
@@ -119,6 +121,8 @@ async function lockOpen(tx: Tx, partnerId: string, id: string): Promise<store.Ca
     )
   if (found.returningSince !== null)
     throw refuse(`The money of the case is on its way back since ${found.returningSince.toISOString()}.`)
+  const why = await effects.notNow(tx, found)
+  if (why !== undefined) throw refuse(why)
   return found
 }
 
@@ -168,7 +172,7 @@ const proposalOf = ({ proposal }: Pick<store.CaseRow, 'proposal'>): Proposal | u
 async function propose(deps: DecisionsDeps, tx: Tx, proposing: Proposing): Promise<store.CaseRow> {
   const { partnerId, id, staff, note, action, toPartnerId, customerId, payoutId } = proposing
   if (isNoName(staff)) throw refuse('Say who proposes it.')
-  const row = await lockOpen(tx, partnerId, id)
+  const row = await lockOpen(deps, tx, partnerId, id)
   const misfit = misfitOf(action, row.booked, reportOf(row).debtor?.account, proposing)
   if (misfit !== undefined) throw refuse(misfit)
   const now = deps.clock.now()
@@ -200,7 +204,7 @@ async function approve(
   { partnerId, id, staff, proposalId }: Parameters<Decisions['approve']>[1],
 ): Promise<store.CaseRow> {
   if (isNoName(staff)) throw refuse('Say who approves it.')
-  const row = await lockOpen(tx, partnerId, id)
+  const row = await lockOpen(deps, tx, partnerId, id)
   const { proposedBy, proposedAt } = row
   const proposal = proposalOf(row)
   if (proposal === undefined || proposedBy === null || proposedAt === null)
@@ -252,7 +256,7 @@ async function reject(
   { partnerId, id, staff, note }: Parameters<Decisions['reject']>[1],
 ): Promise<store.CaseRow> {
   if (isNoName(staff)) throw refuse('Say who rejects it.')
-  const row = await lockOpen(tx, partnerId, id)
+  const row = await lockOpen(deps, tx, partnerId, id)
   if (row.proposedBy === null) throw refuse('The case has no proposal.')
   const kind: DecisionKind = isSamePerson(row.proposedBy, staff) ? 'withdrawn' : 'rejected'
   return decide(deps, tx, row, { ...row, ...withoutProposal }, { kind, actor: staff, note })

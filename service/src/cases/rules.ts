@@ -5,7 +5,10 @@ import { type Currency, dayMs, type Minor } from '../kernel/index.ts'
 /** In whose ledger money is booked that belongs to no partner as far as we know (RFC 9562, version 8). */
 export const operatorPartnerId = '00000000-0000-8000-8000-000000000000'
 
-/** Of what settlement finds; `debit.booked` and `oddity` of the port of connectors; and what reconciliation finds. */
+/**
+ * Of what settlement finds; `debit.booked` and `oddity` of the port of connectors; what reconciliation finds; and money of a deposit
+ * that waits for a decision about a name, or is frozen by one.
+ */
 export type CaseKind =
   | 'unknown_payment'
   | 'contradiction'
@@ -24,6 +27,7 @@ export type CaseKind =
   | 'foreign_currency'
   | 'entry_unclear'
   | 'unexplained'
+  | 'sanctions_hold'
 
 /**
  * `match`: the money is that of a payout, or of the owner of an account. `credit`: a partner gets it. `fees`: charges of the bank,
@@ -42,8 +46,11 @@ export const resolutions = {
   'write-off': 'written_off',
   note: 'noted',
 } as const satisfies Readonly<Record<CaseAction, string>>
-/** `gone`: what the case was about is not there any more, so that it was resolved by itself. */
-export type Resolution = (typeof resolutions)[CaseAction] | 'gone'
+/**
+ * `gone`: what the case was about is not there any more, so that it was resolved by itself. `released`: its money went on, because the
+ * names were cleared.
+ */
+export type Resolution = (typeof resolutions)[CaseAction] | 'gone' | 'released'
 
 /** A proposal that waits for a second person for so long has ended: what was true then may not be true any more. */
 export const proposalMsMax = 7 * dayMs

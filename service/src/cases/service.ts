@@ -1,12 +1,15 @@
 /** Opens and reads cases. Decisions about them: decisions.ts. */
-import { amountText, type Clock, type Log, newId } from '../kernel/index.ts'
+import { amountText, assert, type Clock, type Log, newId, present } from '../kernel/index.ts'
 import type { Entry, Ledger } from '../ledger/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
+import { type CaseKey, decide } from './decisions.ts'
 import { entryOfCase } from './entries.ts'
 import { type Booked, type CaseKind, openingTransfer, operatorPartnerId } from './rules.ts'
 import * as store from './store.ts'
 
 export type NewCase = {
+  /** Default: a new one. */
+  readonly id?: string
   /** Whose ledger the money is booked in; `operatorPartnerId` if it belongs to no partner as far as we know. */
   readonly partnerId: string
   readonly kind: CaseKind
@@ -27,6 +30,11 @@ export type Cases = {
    * its own, so that accounts are locked once and in one order.
    */
   readonly record: (tx: Tx, opened: readonly NewCase[]) => Promise<readonly Entry[]>
+  /**
+   * Resolves cases whose money goes on, because what they waited for was decided elsewhere. The caller books the money away from
+   * suspense in the same transaction.
+   */
+  readonly release: (tx: Tx, keys: readonly CaseKey[], note: string) => Promise<void>
   /** Oldest first, in pages behind `after`. */
   readonly list: (
     after: Pick<store.CaseRow, 'openedAt' | 'id'> | undefined,
@@ -36,7 +44,7 @@ export type Cases = {
   readonly byId: (tx: Tx, partnerId: string, id: string) => Promise<store.CaseRow | undefined>
   /** The cases of a partner that were open at a moment, by currency and kind. */
   readonly openAt: (tx: Tx, partnerId: string, moment: Date) => Promise<readonly store.CaseSums[]>
-  /** When the oldest open case was opened; null: none is open. */
+  /** When the oldest open case was opened; null: none is open. Frozen money is none of them: it may stay for years. */
   readonly oldestOpen: () => Promise<Date | null>
   /** For reconciliation: what stands in suspense and why, and what moved outside this service, of all partners. */
   readonly openSums: (tx: Tx) => Promise<readonly store.OpenSums[]>
@@ -74,6 +82,9 @@ export function createCases(deps: CasesDeps): Cases {
       }
       return entries
     },
+    release: async (tx, keys, note) => {
+      for (const key of keys) await release(deps, tx, key, note)
+    },
     list: (after, casesMax, tx = db) => store.openCases(tx, after, casesMax),
     byId: store.caseById,
     openAt: store.casesOpenAt,
@@ -95,7 +106,7 @@ async function record(
   const { partnerId, kind, connector, notificationId, subject, report, booked } = opened
   const row: store.CaseRow = {
     partnerId,
-    id: newId(),
+    id: opened.id ?? newId(),
     kind,
     connector,
     notificationId,
@@ -113,6 +124,13 @@ async function record(
     log.error({ caseId: id, partnerId, kind, connector, subject }, 'case opened: an operator decides'),
   )
   return row
+}
+
+async function release(deps: CasesDeps, tx: Tx, { partnerId, id }: CaseKey, note: string): Promise<void> {
+  const row = present(await store.lockCase(tx, partnerId, id), 'money that waits has a case')
+  assert(row.resolution === null, `case ${id} is open as long as its money waits`)
+  const end = { resolution: 'released', resolvedBy: 'service', note, resolvedAt: deps.clock.now() } as const
+  await decide(deps, tx, row, { ...row, ...end }, { kind: 'released', actor: 'service', note })
 }
 
 const undecided = {

@@ -10,6 +10,7 @@ export type DecisionKind =
   | 'approved'
   | 'noted'
   | 'gone'
+  | 'released'
   | 'return_refused'
   | 'return_rejected'
   | 'return_booked'

@@ -197,7 +197,7 @@ export async function oldestOpen(tx: Tx): Promise<Date | null> {
     acrossPartners(
       'reads the age of the oldest open case, for a metric',
       sql`/* cases.oldestOpen */
-        select opened_at from cases.cases where resolved_at is null order by opened_at limit 1`,
+        select opened_at from cases.cases where resolved_at is null and kind <> 'sanctions_hold' order by opened_at limit 1`,
     ),
   )
   return row?.openedAt ?? null

@@ -38,6 +38,8 @@ type Parts<Row extends Payment, Trigger, Kind extends string, Event extends Even
   readonly kindOf?: (row: Row, trigger: Trigger) => Kind
   /** Whether a report of the bank cannot be about this payment, whatever its status: another connector, another currency. */
   readonly isForeign?: (row: Row, trigger: Trigger) => boolean
+  /** Whether a report of the bank has to wait for something else than a report: the bank is left to repeat it. */
+  readonly isEarly?: (row: Row, trigger: Trigger) => boolean
   /** Whether the trigger still holds under the lock: its lease is not lost, its time has come. */
   readonly holds: (row: Row, trigger: Trigger, now: Date) => boolean
   /** Writes with one statement for each table. The statement on the payments names the status that each row leaves. */
@@ -83,7 +85,7 @@ export function createEngine<
 }
 
 function judge<Row extends Payment, Trigger extends Kinded<Kind>, Kind extends string, Event extends EventName>(
-  { lifecycle, actorOf, kindOf, isForeign }: Parts<Row, Trigger, Kind, Event>,
+  { lifecycle, actorOf, kindOf, isForeign, isEarly }: Parts<Row, Trigger, Kind, Event>,
   row: Row,
   trigger: Trigger,
 ): Move<Row, Trigger, Event> | Unmoved {
@@ -91,6 +93,7 @@ function judge<Row extends Payment, Trigger extends Kinded<Kind>, Kind extends s
   const actor = actorOf(trigger)
   const kind = kindOf?.(row, trigger) ?? trigger.kind
   if (isForeign?.(row, trigger)) return 'contradiction'
+  if (isEarly?.(row, trigger)) return 'early'
   const found = transitionOn(lifecycle, row.status, kind)
   if (found === undefined) {
     // Others hear of a payment late or twice. A worker that holds the lease knows the status, because it has written it.

@@ -29,21 +29,23 @@ export const approvalCommands = {
     }
     if (rule.aboveAmount === null && rule.beneficiaryHours === null)
       throw new ConfigError('operator: --above or --beneficiary-hours is required')
-    return decided(context, async (tx) => viewOf(await context.service.payouts.approvalRules.set(tx, rule)))
+    return decided(context, { command: 'approval set', options }, async (tx) =>
+      viewOf(await context.service.payouts.approvalRules.set(tx, rule)),
+    )
   },
 
   'approval list': async ({ service: { payouts }, db }: Context, options: Options) =>
     (await payouts.approvalRules.list(db, required(options, 'partner'))).map(viewOf),
 
   'approval remove': (context: Context, options: Options) =>
-    decided(context, async (tx) => {
+    decided(context, { command: 'approval remove', options }, async (tx) => {
       const { payouts } = context.service
       const removed = await payouts.approvalRules.remove(tx, required(options, 'partner'), required(options, 'id'))
       return { removed: removed.id }
     }),
 }
 
-const viewOf = ({ aboveAmount, ...rule }: ApprovalRule): object => ({
+const viewOf = ({ aboveAmount, ...rule }: ApprovalRule) => ({
   ...rule,
   above: aboveAmount === null ? null : amountText(aboveAmount, rule.currency),
 })

@@ -4,6 +4,8 @@ import { ConfigError } from '../config.ts'
 import { amountText } from '../kernel/index.ts'
 import { instructionIdOf } from '../modules/payouts/index.ts'
 import { recallReasons } from '../rails/index.ts'
+import type { Tx } from '../postgres/index.ts'
+import { record } from './changes.ts'
 import type { Context } from './context.ts'
 import { type Options, readChoice, required } from './options.ts'
 
@@ -26,7 +28,8 @@ export const bankCommands = {
     required(options, 'reason')
     const reason = readChoice(options, 'reason', recallReasons)
     const key = await instructionOf(context, options)
-    return refused(() => context.service.isoBanks.requestRecall({ ...key, reason, staff }))
+    const recorded = (tx: Tx) => record(context.service, tx, { command: 'bank recall', options })
+    return refused(() => context.service.isoBanks.requestRecall({ ...key, reason, staff }, recorded))
   },
 }
 

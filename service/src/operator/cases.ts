@@ -4,6 +4,7 @@ import { ConfigError } from '../config.ts'
 import { amountText, present } from '../kernel/index.ts'
 import { Refusal } from '../api/index.ts'
 import type { Tx } from '../postgres/index.ts'
+import { type Change, changing } from './changes.ts'
 import type { Context } from './context.ts'
 import { type Options, readId, required } from './options.ts'
 
@@ -49,22 +50,30 @@ export const caseCommands = {
       ...(payoutId === undefined ? {} : { payoutId }),
       ...(customer === undefined ? {} : { customerId: customer }),
     }
-    return decided(context, (tx) => context.service.decisions.propose(tx, proposing))
+    return decided(context, { command: 'case propose', options }, (tx) =>
+      context.service.decisions.propose(tx, proposing),
+    )
   },
 
-  'case approve': (context: Context, options: Options) => {
+  'case approve': async (context: Context, options: Options) => {
+    // The names of a credit are compared with what this process has read.
+    await context.service.screening.lists.snapshot()
     const proposalId = readId(options, 'proposal')
     const approving = {
       ...keyOf(options),
       staff: required(options, 'staff'),
       ...(proposalId === undefined ? {} : { proposalId }),
     }
-    return decided(context, (tx) => context.service.decisions.approve(tx, approving))
+    return decided(context, { command: 'case approve', options }, (tx) =>
+      context.service.decisions.approve(tx, approving),
+    )
   },
 
   'case reject': (context: Context, options: Options) => {
     const rejecting = { ...keyOf(options), staff: required(options, 'staff'), note: required(options, 'note') }
-    return decided(context, (tx) => context.service.decisions.reject(tx, rejecting))
+    return decided(context, { command: 'case reject', options }, (tx) =>
+      context.service.decisions.reject(tx, rejecting),
+    )
   },
 
   /** Every decision about a case, in their order. */
@@ -81,9 +90,9 @@ export const caseCommands = {
 
 const keyOf = (options: Options) => ({ partnerId: required(options, 'partner'), id: required(options, 'id') })
 
-async function decided({ db }: Context, work: (tx: Tx) => Promise<Case>): Promise<object> {
+async function decided(context: Context, change: Change, work: (tx: Tx) => Promise<Case>): Promise<object> {
   try {
-    return viewOf(await db.transaction(work))
+    return viewOf(await changing(context, change, work))
   } catch (error) {
     if (error instanceof Refusal) throw new ConfigError(`operator: ${error.detail}`)
     throw error

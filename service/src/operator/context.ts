@@ -8,6 +8,7 @@ export type Context = {
     Service,
     | 'access'
     | 'beneficiaries'
+    | 'audit'
     | 'cases'
     | 'chainKeys'
     | 'closePartner'

@@ -14,14 +14,16 @@ export const coolingOffCommands = {
       currency: readCurrencyOption(options),
       hours: readInteger(options, 'hours', { min: 1, max: hoursMax, otherwise: hoursDefault }),
     }
-    return decided(context, (tx) => context.service.payouts.coolingOffs.set(tx, rule))
+    return decided(context, { command: 'cooling-off set', options }, (tx) =>
+      context.service.payouts.coolingOffs.set(tx, rule),
+    )
   },
 
   'cooling-off list': ({ service: { payouts }, db }: Context, options: Options) =>
     payouts.coolingOffs.list(db, required(options, 'partner')),
 
   'cooling-off remove': (context: Context, options: Options) =>
-    decided(context, async (tx) => {
+    decided(context, { command: 'cooling-off remove', options }, async (tx) => {
       const { coolingOffs } = context.service.payouts
       const removed = await coolingOffs.remove(tx, required(options, 'partner'), required(options, 'id'))
       return { removed: removed.id }

@@ -26,14 +26,16 @@ export const feeCommands = {
     }
     if (rule.maxAmount !== null && rule.maxAmount < rule.minAmount)
       throw new ConfigError('operator: --max is not below --min')
-    return decided(context, async (tx) => viewOf(await context.service.payouts.fees.set(tx, rule)))
+    return decided(context, { command: 'fee set', options }, async (tx) =>
+      viewOf(await context.service.payouts.fees.set(tx, rule)),
+    )
   },
 
   'fee list': async ({ service: { payouts }, db }: Context, options: Options) =>
     (await payouts.fees.list(db, required(options, 'partner'))).map(viewOf),
 
   'fee remove': (context: Context, options: Options) =>
-    decided(context, async (tx) => {
+    decided(context, { command: 'fee remove', options }, async (tx) => {
       const removed = await context.service.payouts.fees.remove(
         tx,
         required(options, 'partner'),
@@ -43,7 +45,7 @@ export const feeCommands = {
     }),
 }
 
-function viewOf({ fixedAmount, minAmount, maxAmount, currency, ...rule }: FeeRule): object {
+function viewOf({ fixedAmount, minAmount, maxAmount, currency, ...rule }: FeeRule) {
   return {
     ...rule,
     currency,

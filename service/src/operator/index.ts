@@ -24,7 +24,7 @@ import { screeningCommands } from './screening.ts'
 import { serviceAccountCommands } from './service-accounts.ts'
 import { walletCommands } from './wallets.ts'
 
-const operatorUsage = `operator commands:
+const operatorUsage = `operator commands (those that change something take --staff NAME and --note TEXT, for the audit log):
   operator partner create --name NAME
   operator partner list
   operator partner rotate --partner ID [--overlap-hours 24]

@@ -3,7 +3,9 @@ import { deleteOtherKeys, masterKeys } from '../access/index.ts'
 import { ConfigError } from '../config.ts'
 import { masterKeyId } from '../kernel/index.ts'
 import type { SealedColumn } from '../postgres/index.ts'
+import { record } from './changes.ts'
 import type { Context } from './context.ts'
+import type { Options } from './options.ts'
 
 const rowsPerStep = 500
 /** A running service may seal values between the walk and the count. */
@@ -23,7 +25,9 @@ export const keyCommands = {
   },
 
   /** May be interrupted and repeated: values that are sealed under the first key are left. */
-  'key reseal': async ({ service, db, config }: Context) => {
+  'key reseal': async ({ service, db, config }: Context, options: Options) => {
+    // Its statements are many: the record says that it began.
+    await db.transaction((tx) => record(service, tx, { command: 'key reseal', options }))
     const keyId = masterKeyId(config.MASTER_KEY[0])
     const { sealedColumns } = service
     const resealed: Record<string, number> = Object.fromEntries(sealedColumns.map(({ name }) => [name, 0]))

@@ -4,6 +4,7 @@ import { ConfigError } from '../config.ts'
 import { amountText, nilId } from '../kernel/index.ts'
 import { type Limit, limitPeriods, limitScopes } from '../modules/payouts/index.ts'
 import type { Tx } from '../postgres/index.ts'
+import { type Change, changing } from './changes.ts'
 import type { Context } from './context.ts'
 import { type Options, readChoice, readCurrencyOption, readMoney, required } from './options.ts'
 
@@ -17,14 +18,16 @@ export const limitCommands = {
     if (amount === 0n) throw new ConfigError('operator: --amount is greater than zero')
     const partnerId = required(options, 'partner')
     const limit = { partnerId, scope, period, currency, amount, scopeRef: scopeRefOf(options, scope) }
-    return decided(context, async (tx) => viewOf(await context.service.payouts.limits.set(tx, limit)))
+    return decided(context, { command: 'limit set', options }, async (tx) =>
+      viewOf(await context.service.payouts.limits.set(tx, limit)),
+    )
   },
 
   'limit list': async ({ service: { payouts }, db }: Context, options: Options) =>
     (await payouts.limits.list(db, required(options, 'partner'))).map(viewOf),
 
   'limit remove': (context: Context, options: Options) =>
-    decided(context, async (tx) => {
+    decided(context, { command: 'limit remove', options }, async (tx) => {
       const removed = await context.service.payouts.limits.remove(
         tx,
         required(options, 'partner'),
@@ -43,17 +46,21 @@ function scopeRefOf({ customer, beneficiary }: Options, scope: Limit['scope']): 
   return customer ?? beneficiary
 }
 
-/** Runs a verb in a transaction. Its refusal is the line that the command prints. */
-export async function decided({ db }: Context, work: (tx: Tx) => Promise<object>): Promise<object> {
+/** Runs a verb in a transaction, and records it there. Its refusal is the line that the command prints. */
+export async function decided(
+  context: Context,
+  change: Change,
+  work: (tx: Tx) => Promise<Readonly<Record<string, unknown>>>,
+): Promise<object> {
   try {
-    return await db.transaction(work)
+    return await changing(context, change, work, ({ id }) => (typeof id === 'string' ? { id } : {}))
   } catch (error) {
     if (error instanceof Refusal) throw new ConfigError(`operator: ${error.detail}`)
     throw error
   }
 }
 
-const viewOf = ({ scopeId, amount, ...limit }: Limit): object => ({
+const viewOf = ({ scopeId, amount, ...limit }: Limit) => ({
   ...limit,
   scopeId: scopeId === nilId ? null : scopeId,
   amount: amountText(amount, limit.currency),

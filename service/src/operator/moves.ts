@@ -3,6 +3,7 @@ import { readFile, rm, stat } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import { credentialTtlMs } from '../access/index.ts'
 import { Refusal, Unreachable } from '../api/index.ts'
+import { operatorPartnerId } from '../cases/index.ts'
 import { ConfigError } from '../config.ts'
 import {
   assert,
@@ -33,6 +34,7 @@ import {
   type TextRow,
   type Tx,
 } from '../postgres/index.ts'
+import { record } from './changes.ts'
 import type { Context } from './context.ts'
 import { type Options, required } from './options.ts'
 import { format, type Header, readPartnerFile, writePartnerFile } from './partner-file.ts'
@@ -58,8 +60,19 @@ export const moveCommands = {
       const name = await service.access.partnerName(db, partnerId)
       if (name === '') throw new Refusal('not_found', 'No such partner.')
       const move = { partnerId, name, path, key, removes }
+      if (!removes) await db.transaction((tx) => record(service, tx, { command: 'partner export', options }))
       if (!removes) return { ...summary(move), rows: await db.transaction((tx) => writeFile(context, tx, move)) }
-      await db.transaction((tx) => service.closePartner(tx, partnerId))
+      await db.transaction(async (tx) => {
+        await service.closePartner(tx, partnerId)
+        // It goes with the partner. That it has left is in the log of the operator.
+        await record(service, tx, { command: 'partner export', options })
+        await record(service, tx, {
+          command: 'partner export',
+          options,
+          partnerId: operatorPartnerId,
+          made: { partnerId },
+        })
+      })
       await pause(closeMs)
       try {
         return { ...summary(move), rows: await db.transaction((tx) => writeFile(context, tx, move)) }
@@ -82,7 +95,11 @@ export const moveCommands = {
       await requireRoom(context, db, header, path)
       const { partnerId, name, cell: from } = header
       const rows = await db
-        .transaction((tx) => readFileInto(context, tx, path, key))
+        .transaction(async (tx) => {
+          const inserted = await readFileInto(context, tx, path, key)
+          await record(context.service, tx, { command: 'partner import', options, partnerId })
+          return inserted
+        })
         .catch((error: unknown) => {
           throw stateOf(error) === sqlState.uniqueViolation ? isHere(partnerId) : error
         })

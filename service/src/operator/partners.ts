@@ -1,24 +1,32 @@
 /** Commands for a partner as a whole. */
 import { createSandboxPartner } from '../seed.ts'
+import { changing, record } from './changes.ts'
 import type { Context } from './context.ts'
 import { type Options, readTime, required } from './options.ts'
 import { readOverlap } from './service-accounts.ts'
 import { systemClock } from '../kernel/index.ts'
 
 export const partnerCommands = {
-  'partner create': async ({ service, db, config }: Context, options: Options) => {
+  'partner create': ({ service, db, config }: Context, options: Options) => {
     const name = required(options, 'name')
-    if (config.MODE === 'sandbox') return db.transaction((tx) => createSandboxPartner(service, tx, name))
-    return { partnerId: await db.transaction((tx) => service.access.createPartner(tx, name)) }
+    return db.transaction(async (tx) => {
+      const made =
+        config.MODE === 'sandbox'
+          ? await createSandboxPartner(service, tx, name)
+          : { partnerId: await service.access.createPartner(tx, name) }
+      await record(service, tx, { command: 'partner create', options, partnerId: made.partnerId })
+      return made
+    })
   },
 
   'partner list': ({ service, db }: Context) => service.access.partners(db),
 
   /** Rotates every valid service account of the partner, in one transaction. */
-  'partner rotate': ({ service: { access }, db }: Context, options: Options) => {
+  'partner rotate': (context: Context, options: Options) => {
+    const { access } = context.service
     const partnerId = required(options, 'partner')
     const oldExpiresAt = readOverlap(options)
-    return db.transaction(async (tx) => {
+    return changing(context, { command: 'partner rotate', options }, async (tx) => {
       const accounts = await access.serviceAccounts(tx, partnerId)
       const rotated: object[] = []
       for (const { serviceAccountId: id, status, impersonatedBy } of accounts)
@@ -30,10 +38,12 @@ export const partnerCommands = {
     })
   },
 
-  'partner expire': async ({ service, db }: Context, options: Options) => {
+  'partner expire': async (context: Context, options: Options) => {
     const partnerId = required(options, 'partner')
     const expiresAt = readTime(options, 'at') ?? systemClock.now()
-    const credentials = await db.transaction((tx) => service.access.expirePartner(tx, partnerId, expiresAt))
+    const credentials = await changing(context, { command: 'partner expire', options }, (tx) =>
+      context.service.access.expirePartner(tx, partnerId, expiresAt),
+    )
     return { partnerId, expiresAt, credentials }
   },
 }

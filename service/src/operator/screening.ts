@@ -1,9 +1,12 @@
 /** Commands for sanctions lists and the hits on them. Loads a list from a file; one or two persons decide about a hit. */
 import { createReadStream } from 'node:fs'
 import { Refusal } from '../api/index.ts'
+import { operatorPartnerId } from '../cases/index.ts'
 import { ConfigError } from '../config.ts'
 import { type Hit, outcomes, readSanctionsList } from '../screening/index.ts'
 import { MessageProblem } from '../iso20022/index.ts'
+import type { Tx } from '../postgres/index.ts'
+import { changing, record } from './changes.ts'
 import type { Context } from './context.ts'
 import { type Options, required } from './options.ts'
 
@@ -11,7 +14,7 @@ const pageMax = 1000
 
 export const screeningCommands = {
   /** Whole or not at all. The names of all partners are then screened again by the worker. */
-  'screening load': async ({ service: { screening } }: Context, options: Options) => {
+  'screening load': async ({ service }: Context, options: Options) => {
     const file = required(options, 'from')
     const staff = required(options, 'staff')
     const list = await readSanctionsList(createReadStream(file)).catch((error: unknown) => {
@@ -19,7 +22,16 @@ export const screeningCommands = {
         throw new ConfigError(`operator: ${file}, line ${error.line}: ${error.message} (${error.code})`)
       throw new ConfigError(`operator: ${file}: ${(error as Error).message}`)
     })
-    return refusedInOneLine(() => screening.lists.load(list, staff))
+    const { screening } = service
+    // It is for all partners: the record is in the log of the operator.
+    const recorded = (tx: Tx) =>
+      record(service, tx, {
+        command: 'screening load',
+        options,
+        partnerId: operatorPartnerId,
+        made: { list: list.source },
+      })
+    return refusedInOneLine(() => screening.lists.load(list, staff, recorded))
   },
 
   /** The list of each source, and how much of all names was screened against the newest. */
@@ -73,13 +85,15 @@ export const screeningCommands = {
     return { ...hit, decisions: await screening.decisionsOf(db, partnerId, id) }
   },
 
-  'screening decide': ({ service: { screening }, db }: Context, options: Options) => {
+  'screening decide': (context: Context, options: Options) => {
+    const { screening } = context.service
     const text = required(options, 'outcome')
     const outcome = outcomes.find((each) => each === text)
     if (outcome === undefined) throw new ConfigError(`operator: --outcome is ${outcomes.join(' or ')}`)
     const [staff, note] = [required(options, 'staff'), required(options, 'note')]
     const deciding = { ...keyOf(options), outcome, staff, note }
-    return refusedInOneLine(async () => viewOf(await db.transaction((tx) => screening.decide(tx, deciding))))
+    const change = { command: 'screening decide', options }
+    return refusedInOneLine(async () => viewOf(await changing(context, change, (tx) => screening.decide(tx, deciding))))
   },
 }
 

@@ -1,5 +1,7 @@
 /** Commands for the credentials of a partner. */
 import { after, minuteMs, systemClock } from '../kernel/index.ts'
+import type { Tx } from '../postgres/index.ts'
+import { changing } from './changes.ts'
 import type { Context } from './context.ts'
 import { type Options, readInteger, readPermissions, readPublicKey, readTime, required } from './options.ts'
 
@@ -14,44 +16,53 @@ export function readOverlap(options: Options): Date {
 
 const idsOf = (options: Options) => ({ partnerId: required(options, 'partner'), id: required(options, 'id') })
 
+const idOf = ({ serviceAccountId }: { readonly serviceAccountId: string }) => ({ serviceAccountId })
+
 export const serviceAccountCommands = {
-  'service-account create': async ({ service, db }: Context, options: Options) => {
+  'service-account create': async (context: Context, options: Options) => {
     const request = {
       partnerId: required(options, 'partner'),
       name: required(options, 'name'),
       permissions: readPermissions(required(options, 'permissions')),
       ...(await readPublicKey(options)),
     }
-    return db.transaction((tx) => service.access.createServiceAccount(tx, request))
+    const create = (tx: Tx) => context.service.access.createServiceAccount(tx, request)
+    return changing(context, { command: 'service-account create', options }, create, idOf)
   },
 
   'service-account list': ({ service, db }: Context, options: Options) =>
     service.access.serviceAccounts(db, required(options, 'partner')),
 
-  'service-account rotate': async ({ service, db }: Context, options: Options) => {
+  'service-account rotate': async (context: Context, options: Options) => {
     const { partnerId, id } = idsOf(options)
     const oldExpiresAt = readOverlap(options)
     const rotation = { partnerId, id, oldExpiresAt, ...(await readPublicKey(options)) }
-    const issued = await db.transaction((tx) => service.access.rotateServiceAccount(tx, rotation))
+    const rotate = (tx: Tx) => context.service.access.rotateServiceAccount(tx, rotation)
+    const issued = await changing(context, { command: 'service-account rotate', options }, rotate, idOf)
     return { ...issued, replaces: id, oldExpiresAt }
   },
 
-  'service-account expire': async ({ service, db }: Context, options: Options) => {
+  'service-account expire': async (context: Context, options: Options) => {
     const { partnerId, id } = idsOf(options)
     const expiresAt = readTime(options, 'at') ?? systemClock.now()
-    await db.transaction((tx) => service.access.expireServiceAccount(tx, partnerId, id, expiresAt))
+    await changing(context, { command: 'service-account expire', options }, (tx) =>
+      context.service.access.expireServiceAccount(tx, partnerId, id, expiresAt),
+    )
     return { serviceAccountId: id, expiresAt }
   },
 
-  'service-account revoke': async ({ service, db }: Context, options: Options) => {
+  'service-account revoke': async (context: Context, options: Options) => {
     const { partnerId, id } = idsOf(options)
-    await db.transaction((tx) => service.access.revoke(tx, partnerId, id))
+    await changing(context, { command: 'service-account revoke', options }, (tx) =>
+      context.service.access.revoke(tx, partnerId, id),
+    )
     return { revoked: id }
   },
 
-  impersonate: ({ service, db }: Context, options: Options) => {
+  impersonate: (context: Context, options: Options) => {
     const minutes = readInteger(options, 'minutes', { min: 1, max: 60, otherwise: 15 })
     const [partnerId, staff] = [required(options, 'partner'), required(options, 'staff')]
-    return db.transaction((tx) => service.access.impersonate(tx, partnerId, staff, minutes))
+    const open = (tx: Tx) => context.service.access.impersonate(tx, partnerId, staff, minutes)
+    return changing(context, { command: 'impersonate', options }, open, idOf)
   },
 }

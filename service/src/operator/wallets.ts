@@ -1,12 +1,14 @@
 /** Commands for chain connectors: their keys, which are never printed, and the parties of their payments. */
 import { ConfigError } from '../config.ts'
 import { travelRuleOf } from '../rails/index.ts'
+import { record } from './changes.ts'
 import type { Context } from './context.ts'
 import { type Options, required } from './options.ts'
 
 export const walletCommands = {
   /** May be repeated: keys that exist stay. */
-  'wallet-key create': ({ service }: Context) => service.chainKeys.create(),
+  'wallet-key create': ({ service }: Context, options: Options) =>
+    service.chainKeys.create((tx) => record(service, tx, { command: 'wallet-key create', options })),
   'travel-rule show': async ({ service, db }: Context, options: Options) => {
     const hash = required(options, 'hash')
     const found = await travelRuleOf(db, service.sealer, hash)

@@ -7,10 +7,10 @@
  * screened against an older list is due again. One hit per name and entry stands at a time; it stands, with its decision, until the
  * name or the entry changes. Decisions are added and never changed.
  */
-export type { Hold } from './holds.ts'
+export { type Hold, type ScreenedCredit, worst } from './holds.ts'
 export { readSanctionsList } from './lists/read.ts'
 export type { SanctionsList } from './lists/entry.ts'
-export { outcomes, type SubjectKey, type SubjectKind, type SubjectName } from './rules.ts'
+export { outcomes, type SubjectKey, type SubjectKind, type SubjectName, type SweptKind } from './rules.ts'
 export { createScreener, type Screener, type ScreenerDeps } from './screener.ts'
 export { createScreening, type Hit, type Screening } from './service.ts'
 export { sealedHits } from './store-sealed.ts'

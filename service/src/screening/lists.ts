@@ -26,13 +26,18 @@ export type Snapshot = {
 }
 
 export type Lists = {
-  /** Replaces the list of its source, whole. Refuses: validation_failed (older than the list that is there; no one said who loads it). */
-  readonly load: (list: SanctionsList, staff: string) => Promise<LoadedList>
+  /**
+   * Replaces the list of its source, whole. `also` joins the transaction of a list that is not there yet. Refuses: validation_failed (older than the list that is there; no one said
+   * who loads it).
+   */
+  readonly load: (list: SanctionsList, staff: string, also?: (tx: Tx) => Promise<void>) => Promise<LoadedList>
   /** The list of each source. */
   readonly current: (tx: Tx) => Promise<readonly store.ListRow[]>
   readonly generation: (tx: Tx) => Promise<number>
   /** The newest names. Reads and indexes them if a list was loaded since the last call. Undefined: no list was loaded. */
   readonly snapshot: () => Promise<Snapshot | undefined>
+  /** The names that this process has read last, which may be older than the newest. */
+  readonly latest: () => Snapshot | undefined
 }
 
 const rowsPerPage = 1000
@@ -45,15 +50,34 @@ const toNewEntry = ({ id: entryId, ...rest }: ListEntry): store.NewEntry => {
 
 export function createLists({ db, clock }: { readonly db: Database; readonly clock: Clock }): Lists {
   let latest: Snapshot | undefined
+  let reading: { readonly generation: number; readonly snapshot: Promise<Snapshot> } | undefined
+  /** Callers at the same time read once. */
+  const read = async (generation: number): Promise<Snapshot> => {
+    if (reading?.generation !== generation) reading = { generation, snapshot: readSnapshot(db, generation) }
+    try {
+      return await reading.snapshot
+    } finally {
+      if (reading?.generation === generation) reading = undefined
+    }
+  }
   return {
-    load: (list, staff) => db.transaction((tx) => load(tx, clock, list, staff)),
+    load: (list, staff, also) =>
+      db.transaction(async (tx) => {
+        const loaded = await load(tx, clock, list, staff)
+        if (!loaded.isRepetition) await also?.(tx)
+        return loaded
+      }),
     current: store.currentLists,
     generation: store.currentGeneration,
     snapshot: async () => {
       const generation = await store.currentGeneration(db)
-      if (generation !== latest?.generation) latest = generation === 0 ? undefined : await readSnapshot(db, generation)
+      if (generation > (latest?.generation ?? 0)) {
+        const found = await read(generation)
+        if (found.generation > (latest?.generation ?? 0)) latest = found
+      }
       return latest
     },
+    latest: () => latest,
   }
 }
 

@@ -11,7 +11,9 @@ export const twoPersonsScoreMin = 95
 /** A proposal that waits for a second person for so long has ended, as with cases. */
 const proposalMsMax = 7 * dayMs
 
-export type SubjectKind = 'customer' | 'beneficiary'
+/** `payer`: who paid a deposit that waits; its id is that of the deposit. No sweep adds it, because it is asked about once. */
+export type SubjectKind = SweptKind | 'payer'
+export type SweptKind = 'customer' | 'beneficiary'
 export type SubjectKey = { readonly partnerId: string; readonly kind: SubjectKind; readonly id: string }
 
 /** A name of a subject, and which one it is: `fullName`, `owner2`, `name`. */

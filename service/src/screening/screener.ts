@@ -8,7 +8,7 @@ import type { Database, Tx } from '../postgres/index.ts'
 import { openDetail, sealDetail } from './details.ts'
 import type { Lists, SearchedEntry, Snapshot } from './lists.ts'
 import type { Match } from './names/index-of-names.ts'
-import { changesOf, scoreMin, type StandingHit, type SubjectKey, type SubjectKind, type SubjectName } from './rules.ts'
+import { changesOf, scoreMin, type StandingHit, type SubjectKey, type SubjectName, type SweptKind } from './rules.ts'
 import * as hitStore from './store-hits.ts'
 import * as store from './store.ts'
 
@@ -25,7 +25,7 @@ export type ScreenerDeps = {
   readonly idsAfter: (
     tx: Tx,
     partnerId: string,
-    kind: SubjectKind,
+    kind: SweptKind,
     afterId: string,
     idsMax: number,
   ) => Promise<readonly string[]>

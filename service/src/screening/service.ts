@@ -5,7 +5,8 @@ import { createDecide, type Deciding } from './decisions.ts'
 import { type HitDetail, openDetail } from './details.ts'
 import { createLists, type Lists } from './lists.ts'
 import type { SubjectKey } from './rules.ts'
-import { createHoldsOf, type HoldsOf } from './holds.ts'
+import { createHoldsOf, createHoldsOfCredits, type HoldsOf, type HoldsOfCredits } from './holds.ts'
+import { oldestDueSubject, oldestOpenHit } from './store-ages.ts'
 import * as hitStore from './store-hits.ts'
 import * as store from './store.ts'
 
@@ -17,6 +18,8 @@ export type Screening = {
   readonly request: (tx: Tx, key: SubjectKey) => Promise<void>
   /** Whether these names let a payment go on. */
   readonly holdsOf: HoldsOf
+  /** Whether the names of money that has come in let it be credited. Joins the transaction. */
+  readonly holdsOfCredits: HoldsOfCredits
   /** The open hits of all partners, oldest first, in pages behind `after`. */
   readonly openHits: (after: hitStore.HitPage | undefined, hitsMax: number) => Promise<readonly Hit[]>
   /** Undefined: the partner has no such hit. */
@@ -31,6 +34,10 @@ export type Screening = {
   readonly differences: (generation: number, afterId: string | null, hitsMax: number) => Promise<readonly Hit[]>
   /** How many subjects a partner has, and how many were not screened against a generation yet. */
   readonly progressOf: typeof store.progressOf
+  /** When the oldest open hit was opened; null: none is open. */
+  readonly oldestOpenHit: () => Promise<Date | null>
+  /** Since when the oldest name waits to be screened; null: none waits. */
+  readonly oldestDueSubject: () => Promise<Date | null>
   /** Makes everything of a partner due again: its rows come from another database. Joins the transaction. */
   readonly forgetGenerations: typeof store.forgetGenerations
   /** Ends the leases of dead workers. Only for the embedded database, which serves one process. */
@@ -53,6 +60,7 @@ export function createScreening(deps: {
     lists,
     request: (tx, key) => store.requestScreening(tx, key, clock.now()),
     holdsOf: createHoldsOf(db),
+    holdsOfCredits: createHoldsOfCredits(lists),
     openHits: async (after, hitsMax) => (await hitStore.openHits(db, after, hitsMax)).map(toHit),
     hit: async (partnerId, id) => {
       const row = await hitStore.hitById(db, partnerId, id)
@@ -63,6 +71,8 @@ export function createScreening(deps: {
     differences: async (generation, afterId, hitsMax) =>
       (await hitStore.hitsOfList(db, generation, afterId, hitsMax)).map(toHit),
     progressOf: store.progressOf,
+    oldestOpenHit: () => oldestOpenHit(db),
+    oldestDueSubject: () => oldestDueSubject(db),
     forgetGenerations: store.forgetGenerations,
     releaseLeases: (partnerId) => store.releaseLeases(db, partnerId),
   }

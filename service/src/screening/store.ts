@@ -1,6 +1,6 @@
 /** All SQL of subjects and sweeps: the queue of what is to be screened. */
 import { dueWork, insertBy, sql, type Tx } from '../postgres/index.ts'
-import type { SubjectKey, SubjectKind } from './rules.ts'
+import type { SubjectKey, SweptKind } from './rules.ts'
 
 /** New, or due again. A worker that screens it meanwhile loses its lease and records nothing. */
 export async function requestScreening(tx: Tx, { partnerId, kind, id }: SubjectKey, now: Date): Promise<void> {
@@ -96,7 +96,7 @@ export async function progressOf(tx: Tx, partnerId: string, generation: number):
   return row ?? { subjects: 0n, due: 0n }
 }
 
-export type Sweep = { readonly kind: SubjectKind; readonly afterId: string; readonly endedAt: Date | null }
+export type Sweep = { readonly kind: SweptKind; readonly afterId: string; readonly endedAt: Date | null }
 
 /** Begins the sweep of a generation, if no process has begun it. */
 export async function beginSweep(

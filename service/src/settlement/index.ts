@@ -20,6 +20,7 @@ export {
 }
 
 const expiredDepositsPerStepMax = 100
+const screenedDepositsPerStepMax = 100
 /** Returns are few, and no caller waits for them. */
 const returnsIdleMs = secondMs
 
@@ -30,6 +31,12 @@ export function startSettlement(deps: SettlementDeps): readonly Loop[] {
     ...connectors.flatMap((connector) => startConnector(deps, connector)),
     startLoop({ name: 'settlement.ages', idleMs: agesIdleMs, log, step: createAgeWatch(deps) }),
     startLoop({ name: 'settlement.expiry', idleMs, log, step: () => deposits.expireDue(expiredDepositsPerStepMax) }),
+    startLoop({
+      name: 'settlement.screening',
+      idleMs,
+      log,
+      step: () => deposits.screenDue(screenedDepositsPerStepMax),
+    }),
   ]
 }
 

@@ -16,7 +16,7 @@ export type Payment = {
   readonly depositId: string
   readonly status: CheckoutStatus
   /** Of the deposit, for the progress that the page shows. */
-  readonly depositStatus: DepositStatus
+  readonly depositStatus: Exclude<DepositStatus, 'Screening'>
   readonly amount: Minor
   readonly currency: Currency
   readonly payee: string
@@ -154,7 +154,8 @@ function toPayment(
     key: { partnerId, id },
     depositId,
     status: statusOf(deposit.status),
-    depositStatus: deposit.status,
+    // Who pays is not told that persons decide about a name.
+    depositStatus: deposit.status === 'Screening' ? 'Accepted' : deposit.status,
     amount: deposit.amount,
     currency: deposit.currency,
     payee,

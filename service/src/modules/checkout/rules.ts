@@ -19,6 +19,7 @@ const statuses: Readonly<Record<DepositStatus, CheckoutStatus>> = {
   Initiated: 'Processing',
   Submitted: 'Processing',
   Accepted: 'Processing',
+  Screening: 'Processing',
   Completed: 'Completed',
   Failed: 'Failed',
   Expired: 'Expired',

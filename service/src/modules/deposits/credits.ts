@@ -3,6 +3,7 @@
  * deposit by its creditor reference pays that one. Any other credit becomes a deposit of the owner of the account.
  */
 import type { PaymentMethod, Rail } from '@partner-payments/wire'
+import { Refusal } from '../../api/index.ts'
 import { firstIdOf, isFiat, newId, partnerKey, present } from '../../kernel/index.ts'
 import type { Advanced, Applied } from '../../lifecycle/index.ts'
 import { createBatcher, type Tx, withoutTransaction } from '../../postgres/index.ts'
@@ -13,7 +14,7 @@ import type { NewTransaction } from '../transactions/index.ts'
 import { type AccountOwner, type CreditApplied, type DepositsDeps, partyOf } from './deps.ts'
 import * as events from './events.ts'
 import type { CreditOfDeposit } from './progress.ts'
-import { createReverse, type ReversalNotification } from './reversals.ts'
+import { createReverse, type Withdraw, type ReversalNotification } from './reversals.ts'
 import { creditorReferenceIn } from './rules.ts'
 import * as store from './store.ts'
 import * as matchingStore from './store-matching.ts'
@@ -26,7 +27,7 @@ export type Credits = {
   readonly moneyOfCredit: (tx: Tx, partnerId: string, connector: string, creditId: string) => Promise<Money | undefined>
   /**
    * Credits money whose owner an operator has found out, in the caller's transaction: a deposit as of any credit. False: the owner
-   * has it already. Refuses: not_found (customerId).
+   * has it already. Refuses: not_found (customerId), validation_failed (names that are not screened yet).
    */
   readonly creditOwner: (
     tx: Tx,
@@ -62,6 +63,7 @@ const batchesUnderWayMax = 2
 type Apply = {
   readonly inBatches: (trigger: CreditOfDeposit) => Promise<Applied>
   readonly inTransaction: (tx: Tx, triggers: readonly CreditOfDeposit[]) => Promise<readonly Advanced[]>
+  readonly withdraw: Withdraw
 }
 
 export function createCredits(deps: DepositsDeps, apply: Apply): Credits {
@@ -102,7 +104,9 @@ export function createCredits(deps: DepositsDeps, apply: Apply): Credits {
       const { partnerId } = located.owner
       const { trigger, advanced } = await complete({ connector, owner: located.owner, notification })
       // The same credit twice in one batch: the second is judged behind the first.
-      return { applied: advanced === 'deferred' ? await apply.inBatches(trigger) : advanced, partnerId }
+      // A name that waits is tried again by the bank, with the newest list in memory.
+      const isRepeated = advanced === 'deferred' || advanced === 'early'
+      return { applied: isRepeated ? await apply.inBatches(trigger) : advanced, partnerId }
     },
     creditOwner: async (tx, connector, { partnerId, customerId }, notification) => {
       const customer = customerId === null ? undefined : await customers.find(tx, partnerId, customerId)
@@ -110,13 +114,15 @@ export function createCredits(deps: DepositsDeps, apply: Apply): Credits {
       const booking = { connector, owner, notification }
       const [id] = await bookAll(deps, tx, [booking])
       const [applied] = await apply.inTransaction(tx, [triggerOf(booking, present(id, 'a booking has an id'))])
+      if (applied === 'early')
+        throw new Refusal('validation_failed', 'The names of the payment are not screened yet: repeat it in a minute.')
       return applied === true
     },
     creditsCompleted: matchingStore.creditsCompleted,
     waitingOfAmount: (tx, partnerId, money, since) =>
       matchingStore.waitingOfAmount(tx, partnerId, { ...money, after: firstIdOf(since), rowsMax: waitingMax }),
     moneyOfCredit: store.moneyOfCredit,
-    processReversal: createReverse(deps),
+    processReversal: createReverse({ ...deps, withdraw: apply.withdraw }),
   }
 }
 

@@ -5,6 +5,7 @@ import type { Cases } from '../../cases/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
 import type { EventOutbox } from '../../events/index.ts'
 import type { Applied } from '../../lifecycle/index.ts'
+import type { Screening } from '../../screening/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { IncomingDebtor } from '../../rails/index.ts'
 import type { Customers } from '../customers/index.ts'
@@ -14,11 +15,12 @@ export type DepositsDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly access: Access
-  readonly cases: Pick<Cases, 'record'>
+  readonly cases: Pick<Cases, 'record' | 'release'>
   readonly ledger: Ledger
   readonly eventOutbox: EventOutbox
   readonly customers: Customers
   readonly transactions: Transactions
+  readonly screening: Pick<Screening, 'holdsOfCredits' | 'lists' | 'request'>
   /** Whose accounts these are, by account: IBANs of customers, addresses of wallets. Others are absent. */
   readonly ownersOf: (tx: Tx, accounts: readonly string[]) => Promise<ReadonlyMap<string, AccountOwner>>
 }

@@ -4,7 +4,8 @@
  *
  * Table: deposits.deposits. Invariants: the status goes `Created -> Initiated -> Submitted -> Accepted -> Completed`, or
  * ends as `Failed` or `Expired`. The transaction that completes a deposit credits the balance, once. A duplicate bank
- * notification changes nothing.
+ * notification changes nothing. Money of a name that is on a sanctions list stands in suspense, with a case that has the id of the
+ * deposit, while the deposit is `Screening`: it is credited when the name is cleared, and stays there when it is confirmed.
  */
 export type { AccountOwner } from './deps.ts'
 export { creditorReferenceOf, type DepositStatus } from './rules.ts'

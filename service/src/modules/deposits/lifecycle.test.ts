@@ -11,8 +11,10 @@ const expected: Readonly<Record<DepositStatus, string>> = {
   Created: 'Initiated Accepted Failed Expired',
   Initiated: 'Submitted Accepted Failed Expired',
   Submitted: 'Accepted Accepted Failed',
-  // The second one: another amount arrived than was expected.
-  Accepted: 'Completed Failed Failed',
+  // Screening: a name is on a sanctions list. The second Failed: another amount arrived than was expected.
+  Accepted: 'Completed Screening Failed Failed',
+  // Cleared; confirmed, or taken back by the bank.
+  Screening: 'Completed Failed Failed',
   Completed: '',
   Failed: '',
   Expired: '',

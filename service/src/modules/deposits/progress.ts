@@ -14,11 +14,17 @@ import type { Move } from '../transactions/index.ts'
 import { credit, type DepositsDeps, partyOf } from './deps.ts'
 import * as events from './events.ts'
 import { type DepositEvent, depositLifecycle, mayExpire } from './lifecycle.ts'
+import { createLock, type Decided, type HeldDeposit, payerKey } from './screened.ts'
 import * as store from './store.ts'
 
 export type DepositNotification = Extract<BankNotification, { readonly kind: `deposit.${string}` }>
-/** What changes the status of a deposit. What no connector reports is a time that has passed, or the partner's decision. */
-export type DepositTrigger = (DepositNotification & { readonly connector: string }) | CreditOfDeposit | Expiry
+/** What changes the status of a deposit. What no connector reports is a time that has passed, or a decision. */
+export type DepositTrigger =
+  | (DepositNotification & { readonly connector: string })
+  | CreditOfDeposit
+  | Reversed
+  | Expiry
+  | Decided
 /** A credit that names the deposit. `id`: of the notification; `subjectId`: of the deposit. */
 export type CreditOfDeposit = Pick<Credit, 'money' | 'debtor' | 'transactionHash'> & {
   readonly kind: 'credit'
@@ -28,23 +34,35 @@ export type CreditOfDeposit = Pick<Credit, 'money' | 'debtor' | 'transactionHash
   readonly subjectId: string
   readonly creditId: string
 }
+/** The bank takes the money of a deposit back that waits for a decision about a name. */
+export type Reversed = {
+  readonly kind: 'reversed'
+  readonly connector: string
+  readonly partnerId: string
+  /** Of the notification. */
+  readonly id: string
+  /** The deposit. */
+  readonly subjectId: string
+  readonly details: string
+}
 type Expiry = { readonly kind: 'expired' | 'ended'; readonly partnerId: string; readonly subjectId: string }
 
-type DepositMove = Transit<store.Deposit, DepositTrigger, DepositEvent>
+type DepositMove = Transit<HeldDeposit, DepositTrigger, DepositEvent>
 
 /** Applies a batch of triggers, and returns for each whether it changed its deposit. */
 export function createApplyBatch(deps: DepositsDeps) {
   const apply = createEngine({
     clock: deps.clock,
     lifecycle: depositLifecycle,
-    lock: store.lockDeposits,
-    actorOf: (trigger: DepositTrigger) =>
-      'connector' in trigger ? 'bank' : trigger.kind === 'ended' ? 'partner' : 'time',
-    holds: (deposit: store.Deposit, trigger, now) => {
+    lock: createLock(deps),
+    actorOf,
+    holds: (deposit: HeldDeposit, trigger, now) => {
+      if (trigger.kind === 'cleared') return deposit.status === 'Screening' && !isUndecided(deposit)
       if ('connector' in trigger) return !isKnownCredit(deposit, trigger)
       return trigger.kind === 'ended' || (deposit.expiresAt !== null && deposit.expiresAt <= now)
     },
     kindOf,
+    isEarly: (deposit, trigger) => settles(deposit, trigger) && deposit.hold === 'unscreened',
     isForeign: (deposit, trigger) => (moneyOf(trigger)?.amount ?? 1n) <= 0n || isOtherCredit(deposit, trigger),
     write: (tx, moves, now) => write(deps, tx, moves, now),
   })
@@ -58,9 +76,24 @@ export function createApplyBatch(deps: DepositsDeps) {
 /** The money that a notification of the bank names. Undefined: none, or the bank does not say. */
 const moneyOf = (trigger: DepositTrigger): Money | undefined => ('money' in trigger ? trigger.money : undefined)
 
-const kindOf = (deposit: store.Deposit, trigger: DepositTrigger) => {
-  if (!isMisfit(deposit, trigger)) return trigger.kind
-  return trigger.kind === 'credit' ? 'credit-misfit' : 'misfit'
+const actorOf = (trigger: DepositTrigger) => {
+  if ('connector' in trigger) return 'bank'
+  if (trigger.kind === 'cleared') return 'worker'
+  return trigger.kind === 'ended' ? 'partner' : 'time'
+}
+
+const isUndecided = ({ hold }: HeldDeposit): boolean => hold === 'open' || hold === 'unscreened'
+
+/** Whether the trigger would credit the deposit. */
+const settles = (deposit: HeldDeposit, trigger: DepositTrigger): boolean =>
+  deposit.status === 'Accepted' &&
+  (trigger.kind === 'deposit.settled' || trigger.kind === 'credit') &&
+  !isMisfit(deposit, trigger)
+
+function kindOf(deposit: HeldDeposit, trigger: DepositTrigger) {
+  if (trigger.kind === 'cleared') return deposit.hold === 'confirmed' ? 'confirmed' : 'cleared'
+  if (isMisfit(deposit, trigger)) return trigger.kind === 'credit' ? 'credit-misfit' : 'misfit'
+  return settles(deposit, trigger) && deposit.hold !== undefined ? 'held' : trigger.kind
 }
 
 /** A deposit is paid by one credit. Money that comes again is not its money. */
@@ -78,6 +111,15 @@ const isKnownCredit = ({ creditId, status }: store.Deposit, trigger: DepositTrig
 function isMisfit({ currency, amount }: store.Deposit, trigger: DepositTrigger): boolean {
   const money = moneyOf(trigger)
   return money !== undefined && (money.currency !== currency || money.amount !== amount)
+}
+
+/** The money of a name on a sanctions list is in suspense, with a case that has the id of the deposit. */
+function caseOfHold({ row: { partnerId, id, currency, amount, debtor, endToEndId }, trigger }: DepositMove): NewCase {
+  assert('connector' in trigger, 'a credit is reported by a connector')
+  const { connector, id: notificationId, kind } = trigger
+  const [money, payer] = [{ currency, amount }, debtor === null ? null : (JSON.parse(debtor) as IncomingDebtor)]
+  const report = { kind, money, debtor: payer, endToEndId }
+  return { partnerId, id, kind: 'sanctions_hold', connector, notificationId, subject: id, report, booked: money }
 }
 
 /** The money of a misfit is in suspense until an operator decides. */
@@ -105,11 +147,38 @@ async function write(deps: DepositsDeps, tx: Tx, moves: readonly DepositMove[], 
     moves.flatMap((move) => eventOf(move, owners, now)),
   )
   await transactions.moveMany(tx, moves.map(transactionMove))
-  const misfits = moves.filter(({ name }) => name === 'misfit')
-  const suspended = misfits.length > 0 ? await cases.record(tx, misfits.flatMap(caseOf)) : []
+  const opened = moves.flatMap((move) =>
+    move.name === 'misfit' ? caseOf(move) : move.name === 'hold' ? [caseOfHold(move)] : [],
+  )
+  const suspended = [
+    ...(opened.length > 0 ? await cases.record(tx, opened) : []),
+    ...(await followScreening(deps, tx, moves)),
+  ]
   // Last, because it locks the balances that all other payments of the partner need.
   if (suspended.length > 0) await ledger.settleMany(tx, [], [...credits, ...suspended])
   else await ledger.enterMany(tx, credits, accounts)
+}
+
+/** Who paid becomes a subject. The case ends with the wait, unless the money is frozen. Answers the entries of money that went back. */
+async function followScreening(
+  { cases, screening }: DepositsDeps,
+  tx: Tx,
+  moves: readonly DepositMove[],
+): Promise<readonly Entry[]> {
+  for (const { name, row } of moves) if (name === 'hold') await screening.request(tx, payerKey(row))
+  const released = moves.filter(({ name }) => name === 'release')
+  await cases.release(
+    tx,
+    released.map(({ row }) => row),
+    'The names were cleared: the deposit is credited.',
+  )
+  const withdrawn = moves.filter(({ name }) => name === 'withdraw')
+  await cases.release(
+    tx,
+    withdrawn.map(({ row }) => row),
+    'The bank has taken the money back.',
+  )
+  return withdrawn.map(backToBank)
 }
 
 const changeOf = ({ row, trigger, transition: { to } }: DepositMove, now: Date): store.DepositChange => ({
@@ -121,6 +190,8 @@ const changeOf = ({ row, trigger, transition: { to } }: DepositMove, now: Date):
   errorDetails: to === 'Failed' ? detailsOf(trigger) : null,
   expiresAt: mayExpire(to) ? row.expiresAt : null,
   heldSince: to === 'Submitted' ? now : to === 'Accepted' ? (row.heldSince ?? now) : null,
+  screeningSince: to === 'Screening' ? now : null,
+  screeningDueAt: to === 'Screening' ? now : null,
   ...originOf(trigger),
   ...(trigger.kind === 'credit'
     ? { connector: trigger.connector, creditId: trigger.creditId, transactionHash: trigger.transactionHash ?? null }
@@ -140,15 +211,24 @@ function withOrigin({ row, trigger }: DepositMove): store.Deposit {
 
 const detailsOf = (trigger: DepositTrigger): string | null => {
   if ('details' in trigger) return trigger.details
+  // It says no more than the partner must know: a listed person is not to be warned.
+  if (trigger.kind === 'cleared') return 'The payment cannot be credited.'
   return 'money' in trigger ? 'Another amount arrived than was expected.' : null
 }
 
-/** From the settlement account of the connector whose bank reports the money. */
-function creditOf({ row, trigger }: DepositMove): Entry {
+const movedOf = ({ partnerId, currency, amount, customerId, reference }: store.Deposit) =>
+  ({ partnerId, currency, amount, partyId: customerId ?? partnerId, reference }) as const
+
+/** From the settlement account of the connector whose bank reports the money, or from suspense if it waited there. */
+function creditOf({ name, row, trigger }: DepositMove): Entry {
+  if (name === 'release') return entryOf('direct', { ...movedOf(row), debit: 'suspense', credit: 'balance' })
   assert('connector' in trigger, 'a credit is reported by a connector')
-  const { partnerId, currency, amount, customerId, reference } = row
-  const moved = { currency, amount, partyId: customerId ?? partnerId, reference }
-  return entryOf('direct', { ...credit(trigger.connector, partnerId), ...moved })
+  return entryOf('direct', { ...movedOf(row), ...credit(trigger.connector, row.partnerId) })
+}
+
+function backToBank({ row, trigger }: DepositMove): Entry {
+  assert('connector' in trigger, 'a reversal is reported by a connector')
+  return entryOf('direct', { ...movedOf(row), debit: 'suspense', credit: `settlement.${trigger.connector}` })
 }
 
 function transactionMove({ row, transition, trigger, actor, implied }: DepositMove): Move {
@@ -177,7 +257,9 @@ function eventOf(move: DepositMove, owners: ReadonlyMap<string, Payer>, now: Dat
   const { partnerId, customerId } = deposit
   if (customerId === null) return []
   const customer = present(owners.get(partnerKey(partnerId, customerId)), "a deposit's customer exists")
-  const type = present(transition.event, 'each transition of a deposit has an event')
+  const type = transition.event
+  // That money waits has no event in the interface document: the timeline says it.
+  if (type === undefined) return []
   assert(type !== 'partner.customer.deposit.created', 'a deposit is created once')
   const origin = { partnerId, occurredAt: now }
   switch (type) {

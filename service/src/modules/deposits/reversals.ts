@@ -8,12 +8,18 @@ import type { Tx } from '../../postgres/index.ts'
 import type { BankNotification } from '../../rails/index.ts'
 import type { NewTransaction } from '../transactions/index.ts'
 import { credit, type CreditApplied, type DepositsDeps } from './deps.ts'
+import type { Reversed } from './progress.ts'
 import * as store from './store.ts'
 
 export type ReversalNotification = Extract<BankNotification, { readonly kind: 'credit.reversed' }>
 
+type ReverseDeps = DepositsDeps & { readonly withdraw: Withdraw }
+
+/** Takes the money of a deposit out of suspense that waits for a decision about a name. */
+export type Withdraw = (tx: Tx, reversed: Reversed) => Promise<unknown>
+
 export const createReverse =
-  (deps: DepositsDeps) =>
+  (deps: ReverseDeps) =>
   async (connector: string, notification: ReversalNotification): Promise<CreditApplied> => {
     const found = await store.depositOfCredit(deps.db, connector, notification.subjectId)
     if (found === undefined) return { applied: 'unknown', partnerId: notification.partnerId }
@@ -23,7 +29,7 @@ export const createReverse =
 
 /** The money of a credit that did not fit is still in suspense, and the case takes it from there. */
 async function reverse(
-  deps: DepositsDeps,
+  deps: ReverseDeps,
   tx: Tx,
   connector: string,
   notification: ReversalNotification,
@@ -35,6 +41,16 @@ async function reverse(
   // The credit is accepted and not settled yet: its second step follows.
   if (status === 'Accepted') return 'early'
   if ((await store.markReversed(tx, key, clock.now())) === 0) return false
+  const isWaiting = status === 'Screening'
+  if (isWaiting)
+    await deps.withdraw(tx, {
+      kind: 'reversed',
+      id: notification.id,
+      partnerId,
+      subjectId: subject,
+      connector,
+      details: notification.details,
+    })
   const isCovered = status === 'Completed' && (await covers(deps, tx, connector, present(deposit, 'locked above')))
   const taken = isCovered
     ? await takeBack(deps, tx, connector, notification, present(deposit, 'locked above'))
@@ -45,7 +61,7 @@ async function reverse(
     details: notification.details,
     reversal: taken?.reference ?? null,
   }
-  const booked = isCovered ? null : { currency, amount: -amount }
+  const booked = isCovered || isWaiting ? null : { currency, amount: -amount }
   const { id: notificationId } = notification
   const opened = { partnerId, kind: 'credit_reversed', connector, notificationId, subject, report, booked } as const
   const suspended = await cases.record(tx, [opened])

@@ -4,6 +4,7 @@ export const depositStatuses = [
   'Initiated',
   'Submitted',
   'Accepted',
+  'Screening',
   'Completed',
   'Failed',
   'Expired',

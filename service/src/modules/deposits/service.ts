@@ -11,7 +11,8 @@ import { type Credits, createCredits } from './credits.ts'
 import type { DepositsDeps } from './deps.ts'
 import * as events from './events.ts'
 import { depositLifecycle, heldMsMax } from './lifecycle.ts'
-import { createApplyBatch, type DepositNotification } from './progress.ts'
+import { createApplyBatch, type DepositNotification, type DepositTrigger } from './progress.ts'
+import { createScreened, type Screened } from './screened.ts'
 import * as store from './store.ts'
 
 /** A deposit that awaits payment. */
@@ -44,63 +45,75 @@ export type NewDeposit = Omit<AwaitedDeposit, 'paymentCountry'> & {
   readonly variant: string
 }
 
-export type Deposits = Credits & {
-  /**
-   * Opens a deposit that awaits payment, and calls `opened` in the same transaction. Refuses: not_found (customerId),
-   * idempotency_key_reused, request_in_progress.
-   */
-  readonly open: (
-    deposit: NewDeposit,
-    opened: (tx: Tx, depositId: string) => Promise<void>,
-  ) => Promise<{ readonly row: store.DepositRow; readonly replayed: boolean }>
-  /** `open` as a step of the caller's transaction. Throws KeyTaken if another request has the key. */
-  readonly await: (
-    tx: Tx,
-    deposit: AwaitedDeposit,
-    customer: Customer,
-    requestFingerprint: string,
-  ) => Promise<store.DepositRow>
-  /** The deposit that a request with this key has opened. */
-  readonly byKey: (
-    partnerId: string,
-    operation: string,
-    idempotencyKey: string,
-  ) => Promise<store.DepositRow | undefined>
-  /** Those of them that exist, in no order. */
-  readonly byIds: (tx: Tx, keys: readonly store.DepositKey[]) => Promise<readonly store.Deposit[]>
-  /** Expires a deposit before its time, in the caller's transaction. False: its status does not permit it. */
-  readonly end: (tx: Tx, partnerId: string, id: string) => Promise<boolean>
-  /** Applies a notification of a connector; concurrent calls share a transaction. See `Applied`. */
-  readonly processNotification: (connector: string, notification: DepositNotification) => Promise<Applied>
-  /** Expires deposits that were not funded in time, and returns how many. If one fails, throws after the others are done. */
-  readonly expireDue: (depositsMax: number) => Promise<number>
-  /** The oldest deposit in the statuses that are not final and cannot expire. */
-  readonly oldestUnfinished: () => Promise<readonly OldestUnfinished[]>
-  /** When the oldest deposit that is still to be expired was due; null: none. */
-  readonly oldestExpired: (now: Date) => Promise<Date | null>
-  /**
-   * Credits money to the partner itself as a completed deposit: the float of a sandbox, or the money of a case, of which no
-   * deposit tells what it was for. `debit`: the account of the partner's ledger where it stands. Answers the reference of the
-   * transaction.
-   */
-  readonly creditPartner: (
-    tx: Tx,
-    partnerId: string,
-    money: { readonly debit: AccountName; readonly currency: Currency; readonly amount: Minor },
-    type?: Extract<TransactionType, 'PartnerDeposit' | 'NotDefined'>,
-  ) => Promise<string>
-}
+export type Deposits = Credits &
+  Screened & {
+    /**
+     * Opens a deposit that awaits payment, and calls `opened` in the same transaction. Refuses: not_found (customerId),
+     * idempotency_key_reused, request_in_progress.
+     */
+    readonly open: (
+      deposit: NewDeposit,
+      opened: (tx: Tx, depositId: string) => Promise<void>,
+    ) => Promise<{ readonly row: store.DepositRow; readonly replayed: boolean }>
+    /** `open` as a step of the caller's transaction. Throws KeyTaken if another request has the key. */
+    readonly await: (
+      tx: Tx,
+      deposit: AwaitedDeposit,
+      customer: Customer,
+      requestFingerprint: string,
+    ) => Promise<store.DepositRow>
+    /** The deposit that a request with this key has opened. */
+    readonly byKey: (
+      partnerId: string,
+      operation: string,
+      idempotencyKey: string,
+    ) => Promise<store.DepositRow | undefined>
+    /** Those of them that exist, in no order. */
+    readonly byIds: (tx: Tx, keys: readonly store.DepositKey[]) => Promise<readonly store.Deposit[]>
+    /** Expires a deposit before its time, in the caller's transaction. False: its status does not permit it. */
+    readonly end: (tx: Tx, partnerId: string, id: string) => Promise<boolean>
+    /** Applies a notification of a connector; concurrent calls share a transaction. See `Applied`. */
+    readonly processNotification: (connector: string, notification: DepositNotification) => Promise<Applied>
+    /** Expires deposits that were not funded in time, and returns how many. If one fails, throws after the others are done. */
+    readonly expireDue: (depositsMax: number) => Promise<number>
+    /** The oldest deposit in the statuses that are not final and cannot expire. */
+    readonly oldestUnfinished: () => Promise<readonly OldestUnfinished[]>
+    /** When the oldest deposit that is still to be expired was due; null: none. */
+    readonly oldestExpired: (now: Date) => Promise<Date | null>
+    /**
+     * Credits money to the partner itself as a completed deposit: the float of a sandbox, or the money of a case, of which no
+     * deposit tells what it was for. `debit`: the account of the partner's ledger where it stands. Answers the reference of the
+     * transaction.
+     */
+    readonly creditPartner: (
+      tx: Tx,
+      partnerId: string,
+      money: { readonly debit: AccountName; readonly currency: Currency; readonly amount: Minor },
+      type?: Extract<TransactionType, 'PartnerDeposit' | 'NotDefined'>,
+    ) => Promise<string>
+  }
 
 const simulatedCountry = 'DE'
 const byOperator = { actor: 'operator' } as const
 const credited = { status: 'Completed', steps: ['Settled', 'Credited'] } as const
 
 export function createDeposits(deps: DepositsDeps): Deposits {
-  const { db, clock, ledger, transactions, customers } = deps
+  const { db, clock, customers } = deps
   const applyBatch = createApplyBatch(deps)
-  const apply = applyInBatches({ db, work: applyBatch })
+  const applyInBatch = applyInBatches({ db, work: applyBatch })
+  const apply = async (trigger: DepositTrigger) => {
+    const applied = await applyInBatch(trigger)
+    // Names wait for a list that this process has not read yet: outside of the transaction.
+    if (applied === 'early') await deps.screening.lists.snapshot()
+    return applied
+  }
   return {
-    ...createCredits(deps, { inBatches: apply, inTransaction: applyBatch }),
+    ...createCredits(deps, {
+      inBatches: apply,
+      inTransaction: applyBatch,
+      withdraw: (tx, reversed) => applyBatch(tx, [reversed]),
+    }),
+    ...createScreened(deps, apply),
     open: async (deposit, opened) => {
       const { partnerId, operation, idempotencyKey } = deposit
       const customer = await customers.find(db, partnerId, deposit.customerRef, '/customerId')
@@ -143,28 +156,32 @@ export function createDeposits(deps: DepositsDeps): Deposits {
       return oldestOf(depositLifecycle.subject, limitsMs, oldest === undefined ? [] : [oldest], clock.now())
     },
     oldestExpired: (now) => store.oldestExpired(db, now),
-    creditPartner: async (tx, partnerId, { debit, currency, amount }, type = 'PartnerDeposit') => {
-      const opened = await transactions.open(tx, {
-        partnerId,
-        reference: null,
-        amount,
-        currency,
-        category: 'Deposit',
-        direction: 'Inward',
-        type,
-        rail: null,
-        customerId: null,
-        steps: ['Created'],
-        ...byOperator,
-      })
-      const { reference } = opened
-      const moved = { partnerId, currency, amount, partyId: partnerId, reference }
-      await ledger.enter(tx, entryOf('direct', { ...moved, debit, credit: 'balance' }))
-      await transactions.conclude(tx, partnerId, opened.id, { ...credited, ...byOperator })
-      return reference
-    },
+    creditPartner: createCreditPartner(deps),
   }
 }
+
+const createCreditPartner =
+  ({ ledger, transactions }: DepositsDeps): Deposits['creditPartner'] =>
+  async (tx, partnerId, { debit, currency, amount }, type = 'PartnerDeposit') => {
+    const opened = await transactions.open(tx, {
+      partnerId,
+      reference: null,
+      amount,
+      currency,
+      category: 'Deposit',
+      direction: 'Inward',
+      type,
+      rail: null,
+      customerId: null,
+      steps: ['Created'],
+      ...byOperator,
+    })
+    const { reference } = opened
+    const moved = { partnerId, currency, amount, partyId: partnerId, reference }
+    await ledger.enter(tx, entryOf('direct', { ...moved, debit, credit: 'balance' }))
+    await transactions.conclude(tx, partnerId, opened.id, { ...credited, ...byOperator })
+    return reference
+  }
 
 function fingerprintOf(deposit: NewDeposit, customer: Customer): string {
   const { amount, currency, websiteReference, customFields, variant } = deposit

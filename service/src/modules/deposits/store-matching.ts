@@ -42,6 +42,6 @@ export function waitingOfAmount(
     select partner_id, id, status, currency, amount, reference, end_to_end_id, creditor_reference, created_at
     from deposits.deposits
     where partner_id = ${partnerId} and currency = ${wanted.currency} and amount = ${wanted.amount} and id > ${wanted.after}::uuid
-      and status <> 'Completed'
+      and status not in ('Completed', 'Screening')
     order by id desc limit ${wanted.rowsMax}`)
 }

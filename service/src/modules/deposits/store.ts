@@ -226,6 +226,9 @@ export type DepositChange = DepositKey & {
   readonly errorDetails: string | null
   readonly expiresAt: Date | null
   readonly heldSince: Date | null
+  /** Since when it waits for a decision about a name, and when a worker looks again. */
+  readonly screeningSince: Date | null
+  readonly screeningDueAt: Date | null
   /** Null leaves the stored value, as for `paymentCountry`. */
   readonly ipAddress: string | null
   readonly paymentCountry: string | null
@@ -246,6 +249,8 @@ const givenChanges = givenBy<DepositChange>(
     errorDetails: 'text',
     expiresAt: 'timestamptz',
     heldSince: 'timestamptz',
+    screeningSince: 'timestamptz',
+    screeningDueAt: 'timestamptz',
     ipAddress: 'text',
     paymentCountry: 'text',
     connector: 'text',
@@ -257,6 +262,7 @@ const givenChanges = givenBy<DepositChange>(
     ['fromStatus', 'status', 'errorDetails'],
     ['debtor'],
     ['expiresAt', 'heldSince'],
+    ['screeningSince', 'screeningDueAt'],
     ['ipAddress', 'paymentCountry'],
     ['connector', 'creditId', 'transactionHash'],
   ],
@@ -272,6 +278,7 @@ export function updateDeposits(tx: Tx, changes: readonly DepositChange[], now: D
     unprepared(sql`/* deposits.updateDeposits */
     update deposits.deposits as deposit set status = given.status, debtor = coalesce(given.debtor, deposit.debtor),
       error_details = given.error_details, expires_at = given.expires_at, held_since = given.held_since,
+      screening_since = given.screening_since, screening_due_at = given.screening_due_at,
       ip_address = coalesce(given.ip_address, deposit.ip_address),
       payment_country = coalesce(given.payment_country, deposit.payment_country),
       connector = coalesce(given.connector, deposit.connector), credit_id = coalesce(given.credit_id, deposit.credit_id),

@@ -19,6 +19,7 @@ import { leaseMs, payoutAgeLimitsMs, payoutLifecycle } from './lifecycle.ts'
 import { instructionIdOf, type PayoutStatus } from './rules.ts'
 import { createScreened } from './screened.ts'
 import * as store from './store.ts'
+import { oldestInScreening } from './store-ages.ts'
 import * as matchingStore from './store-matching.ts'
 
 export type PayoutClaim = store.PayoutRow & { readonly leaseId: string }
@@ -38,6 +39,8 @@ type Claiming = {
   readonly oldestUnfinished: (partnerIds: readonly string[]) => Promise<readonly OldestUnfinished[]>
   /** Since when the oldest due payout of the connector waits; null: none is due. */
   readonly oldestDue: (connector: string, now: Date) => Promise<Date | null>
+  /** Since when the oldest payout waits for a decision about a name; null: none does. */
+  readonly oldestInScreening: () => Promise<Date | null>
 }
 
 type Sending = {
@@ -183,6 +186,7 @@ function createClaiming({ db, clock }: PayoutsDeps): Claiming {
       return oldestOf(payoutLifecycle.subject, payoutAgeLimitsMs, rows, clock.now())
     },
     oldestDue: (connector, now) => store.oldestDue(db, connector, now),
+    oldestInScreening: () => oldestInScreening(db),
     partnersWithDue: async (connector, partnersMax) => {
       const now = clock.now()
       const from = scannedUpTo.get(connector) ?? nilId

@@ -1,7 +1,7 @@
 /** Before a payout is first sent, the names of its beneficiary and its customer must let it go on. */
 import { after, secondMs } from '../../kernel/index.ts'
 import type { Applied } from '../../lifecycle/index.ts'
-import type { Hold } from '../../screening/index.ts'
+import { type Hold, worst } from '../../screening/index.ts'
 import type { Failure, PayoutTrigger } from './advance.ts'
 import type { PayoutsDeps } from './deps.ts'
 import * as store from './store.ts'
@@ -21,8 +21,7 @@ export function createScreened(deps: PayoutsDeps, advance: (trigger: PayoutTrigg
     const unsent = claims.filter(({ status }) => status === 'Pending')
     const holdOf = await screening.holdsOf(unsent.flatMap(subjectsOf))
     const held = unsent.flatMap((claim): readonly Screened[] => {
-      const holds = subjectsOf(claim).map(holdOf)
-      const hold = (['confirmed', 'open', 'unscreened'] as const).find((each) => holds.includes(each))
+      const hold = worst(subjectsOf(claim).map(holdOf))
       return hold === undefined ? [] : [{ claim, hold }]
     })
     if (held.length === 0) return claims

@@ -23,8 +23,13 @@ export type ChainKeys = {
   readonly addresses: (tx: Tx) => Promise<string | undefined>
   /** Undefined: there is no sending account yet. */
   readonly signer: () => Promise<Signer | undefined>
-  /** Makes the keys that are missing, and answers the public ones. Two calls at the same time make the same. */
-  readonly create: () => Promise<{ readonly sender: string; readonly addresses: string }>
+  /**
+   * Makes the keys that are missing, and answers the public ones. Two calls at the same time make the same. `also` joins the
+   * transaction.
+   */
+  readonly create: (
+    also?: (tx: Tx) => Promise<void>,
+  ) => Promise<{ readonly sender: string; readonly addresses: string }>
 }
 
 const seedBytes = 32
@@ -41,7 +46,7 @@ export function createChainKeys(deps: {
   const insert = (tx: Tx, name: store.KeyName, publicKey: string, secret: string) =>
     store.insertKey(tx, { name, publicKey, secretSealed: sealer.seal(secret, keyContext(name)) }, clock.now())
 
-  const create = async () => {
+  const create: ChainKeys['create'] = async (also) => {
     const evm = await loadEvm()
     return db.transaction(async (tx) => {
       const account = evm.accountKeys(randomBytes(seedBytes))
@@ -50,6 +55,7 @@ export function createChainKeys(deps: {
       await insert(tx, 'sender', evm.addressOf(privateKey), privateKey)
       const keys = new Map((await store.keys(tx)).map((row) => [row.name, row.publicKey]))
       const of = (name: store.KeyName) => present(keys.get(name), 'the key was just made')
+      await also?.(tx)
       return { sender: of('sender'), addresses: of('addresses') }
     })
   }

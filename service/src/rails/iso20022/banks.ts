@@ -1,6 +1,6 @@
 /** All banks by files of an installation: one connector for each configured bank. */
 import { type Clock, type Log, type Loop, secondMs, startLoop } from '../../kernel/index.ts'
-import type { Database } from '../../postgres/index.ts'
+import type { Database, Tx } from '../../postgres/index.ts'
 import type { Connector, InstructionKey } from '../port.ts'
 import { type BankObserver, createIsoBank, type IsoBank } from './connector.ts'
 import { type Scheme, schemes, type Transport } from './deps.ts'
@@ -24,7 +24,8 @@ export type IsoBanks = {
   /** At the start of the only process: no file has a process that delivers it. */
   readonly releaseLeases: () => Promise<void>
   /** The id is that of the instruction. Refuses: not_found, validation_failed. */
-  readonly requestRecall: (request: RecallRequest) => Promise<recalls.RecallView>
+  /** `also` joins the transaction. */
+  readonly requestRecall: (request: RecallRequest, also?: (tx: Tx) => Promise<void>) => Promise<recalls.RecallView>
   /** The newest files of a connector, newest first. */
   readonly files: (connector: string) => Promise<readonly files.ListedFile[]>
   /** By the id of the instruction. Undefined: no bank by files has it. */

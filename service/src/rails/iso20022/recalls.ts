@@ -1,7 +1,7 @@
 /** Requests to take payments back. */
 import { Refusal } from '../../api/index.ts'
 import { type Clock, newId } from '../../kernel/index.ts'
-import type { Database } from '../../postgres/index.ts'
+import type { Database, Tx } from '../../postgres/index.ts'
 import type { InstructionKey } from '../port.ts'
 import * as store from './store-recalls.ts'
 
@@ -16,7 +16,7 @@ export type RecallRequest = InstructionKey & { readonly reason: RecallReason; re
 /** Refuses: not_found, validation_failed. `id` of the request is that of the instruction. */
 export const createRequestRecall =
   ({ db, clock }: { readonly db: Database; readonly clock: Clock }) =>
-  ({ partnerId, id, reason, staff }: RecallRequest): Promise<store.RecallView> =>
+  ({ partnerId, id, reason, staff }: RecallRequest, also?: (tx: Tx) => Promise<void>): Promise<store.RecallView> =>
     db.transaction(async (tx) => {
       const payment = await store.paymentById(tx, { partnerId, id })
       if (payment === undefined) throw new Refusal('not_found', 'No bank by files has this payment.')
@@ -30,5 +30,6 @@ export const createRequestRecall =
       if ((await store.insertRecall(tx, row)) === 0) throw new Refusal('validation_failed', 'The payment has a recall.')
       const recall = await store.recallOf(tx, { partnerId, id })
       if (recall === undefined) throw new Refusal('not_found', 'No such recall.')
+      await also?.(tx)
       return recall
     })

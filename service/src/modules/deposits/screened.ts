@@ -1,0 +1,90 @@
+/** Before money is credited, the names of the customer and of the payer must let it be. */
+import { after, secondMs } from '../../kernel/index.ts'
+import type { Applied } from '../../lifecycle/index.ts'
+import type { Tx } from '../../postgres/index.ts'
+import type { IncomingDebtor } from '../../rails/index.ts'
+import type { Hold, ScreenedCredit, SubjectKey, SubjectName } from '../../screening/index.ts'
+import type { DepositsDeps } from './deps.ts'
+import * as store from './store.ts'
+import * as screeningStore from './store-screening.ts'
+
+/** `hold`: undefined lets the money be credited. It is asked for where the money is there: `Accepted` and `Screening`. */
+export type HeldDeposit = store.Deposit & { readonly hold: Hold | undefined }
+
+/** Looks at the decisions about the names of a deposit that waits. If one is `confirmed`, the engine judges it as that. */
+export type Decided = { readonly kind: 'cleared'; readonly partnerId: string; readonly subjectId: string }
+
+export type Screened = {
+  /** Credits or freezes deposits about whose names persons have decided, and returns how many it looked at. */
+  readonly screenDue: (depositsMax: number) => Promise<number>
+  /** Since when the oldest deposit waits for a decision about a name; null: none does. */
+  readonly oldestInScreening: () => Promise<Date | null>
+  /** For screening: the name of who paid a deposit; empty if there is none. */
+  readonly payerNames: (tx: Tx, partnerId: string, id: string) => Promise<readonly SubjectName[]>
+  /** Whether a deposit waits for a decision about a name. */
+  readonly isInScreening: (tx: Tx, partnerId: string, id: string) => Promise<boolean>
+}
+
+/** A person takes longer than that. */
+const lookMs = 5 * secondMs
+
+export const payerKey = ({ partnerId, id }: store.DepositKey): SubjectKey => ({ partnerId, kind: 'payer', id })
+
+/** Empty: the bank does not say. */
+const payerNameOf = (debtor: string | null): string =>
+  debtor === null ? '' : (JSON.parse(debtor) as IncomingDebtor).name.trim()
+
+/** Locks deposits and asks for the holds of those whose money is there: one statement for the batch. */
+export const createLock =
+  ({ screening }: Pick<DepositsDeps, 'screening'>) =>
+  async (tx: Tx, keys: readonly store.DepositKey[]): Promise<readonly HeldDeposit[]> => {
+    const rows = await store.lockDeposits(tx, keys)
+    const asked = rows.filter(({ status }) => status === 'Accepted' || status === 'Screening')
+    const found = asked.length === 0 ? [] : await screening.holdsOfCredits(tx, asked.map(creditOf))
+    const holds = new Map(asked.map((row, index) => [row, found[index]]))
+    return rows.map((row) => ({ ...row, hold: holds.get(row) }))
+  }
+
+function creditOf(row: store.Deposit): ScreenedCredit {
+  const { partnerId, customerId, status, debtor } = row
+  return {
+    customer: customerId === null ? undefined : { partnerId, kind: 'customer', id: customerId },
+    payerName: payerNameOf(debtor),
+    payer: status === 'Screening' ? payerKey(row) : undefined,
+  }
+}
+
+export const createScreened = (
+  { db, clock }: Pick<DepositsDeps, 'db' | 'clock'>,
+  apply: (trigger: Decided) => Promise<Applied>,
+): Screened => ({
+  screenDue: async (depositsMax) => {
+    const due = await screeningStore.depositsInScreening(db, clock.now(), depositsMax)
+    const outcomes = await Promise.allSettled(
+      due.map(({ partnerId, id }) => apply({ kind: 'cleared', partnerId, subjectId: id })),
+    )
+    const waiting = due.filter((_key, index) => {
+      const outcome = outcomes[index]
+      return outcome?.status === 'rejected' || outcome?.value !== true
+    })
+    const dueAt = after(clock.now(), lookMs)
+    for (const [partnerId, keys] of Map.groupBy(waiting, (key) => key.partnerId))
+      await screeningStore.lookAgain(
+        db,
+        partnerId,
+        keys.map(({ id }) => id),
+        dueAt,
+      )
+    const failures = outcomes.flatMap((outcome): unknown[] => (outcome.status === 'rejected' ? [outcome.reason] : []))
+    if (failures.length > 0) throw new Error(`deposits not decided: ${failures.length}`, { cause: failures[0] })
+    return due.length
+  },
+  oldestInScreening: () => screeningStore.oldestInScreening(db),
+  payerNames: async (tx, partnerId, id) => {
+    const found = await screeningStore.payerOf(tx, { partnerId, id })
+    const name = payerNameOf(found?.debtor ?? null)
+    return name === '' ? [] : [{ role: 'payer', name }]
+  },
+  isInScreening: async (tx, partnerId, id) =>
+    (await screeningStore.payerOf(tx, { partnerId, id }))?.isInScreening === true,
+})

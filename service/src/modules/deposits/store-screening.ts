@@ -1,0 +1,44 @@
+/** All SQL of deposits that wait for a decision about a name. */
+import { acrossPartners, dueWork, sql, type Tx } from '../../postgres/index.ts'
+import type { DepositKey } from './store.ts'
+
+/** Deposits to look at again: the due-work scan, without a lock. */
+export function depositsInScreening(tx: Tx, now: Date, rowsMax: number): Promise<readonly DepositKey[]> {
+  return tx.rows<DepositKey>(
+    dueWork(
+      'finds partners with deposits that wait for a decision about a name, without a lock',
+      (whose) => sql`/* deposits.depositsInScreening */
+      select partner_id, id from deposits.deposits where screening_due_at <= ${now} and ${whose()}
+      order by screening_due_at limit ${rowsMax}`,
+    ),
+  )
+}
+
+/** Those that still wait are looked at again then. */
+export async function lookAgain(tx: Tx, partnerId: string, ids: readonly string[], dueAt: Date): Promise<void> {
+  await tx.run(sql`/* deposits.lookAgain */
+    update deposits.deposits set screening_due_at = ${dueAt}
+    where partner_id = ${partnerId} and id = any(${ids}::uuid[]) and screening_due_at is not null`)
+}
+
+/** Since when the oldest of all partners waits; null: none does. */
+export async function oldestInScreening(tx: Tx): Promise<Date | null> {
+  const row = await tx.row<{ since: Date }>(
+    acrossPartners(
+      'reads since when the oldest deposit waits for a decision about a name, for a metric',
+      sql`/* deposits.oldestInScreening */ select screening_since as since from deposits.deposits
+        where screening_since is not null order by screening_since limit 1`,
+    ),
+  )
+  return row?.since ?? null
+}
+
+/** Undefined: there is no such deposit. */
+export function payerOf(
+  tx: Tx,
+  { partnerId, id }: DepositKey,
+): Promise<{ readonly debtor: string | null; readonly isInScreening: boolean } | undefined> {
+  return tx.row(sql`/* deposits.payerOf */
+    select debtor, status = 'Screening' as is_in_screening from deposits.deposits
+    where partner_id = ${partnerId} and id = ${id}`)
+}

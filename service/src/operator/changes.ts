@@ -1,0 +1,65 @@
+/** What a command changes, with its record in the audit log of the partner, in one transaction. */
+import type { NewRecord } from '../audit/index.ts'
+import { operatorPartnerId } from '../cases/index.ts'
+import type { Database, Tx } from '../postgres/index.ts'
+import type { Context } from './context.ts'
+import type { Options } from './options.ts'
+
+export type Change = {
+  /** As it is typed: `limit set`. */
+  readonly command: string
+  readonly options: Options
+  /** Default: `--partner`. */
+  readonly partnerId?: string
+  /** What came of it, if the options do not say it: the id of what was made. */
+  readonly made?: Readonly<Record<string, string>>
+}
+
+/** Who did it and why has a place of its own, and so have ids. Files hold keys; their paths say nothing about the partner. */
+const saidElsewhere: ReadonlySet<string> = new Set([
+  'partner',
+  'id',
+  'staff',
+  'note',
+  'reason',
+  'key-file',
+  'public-key',
+])
+
+/** The record of a command. Options are texts that a person has typed: none is a secret. */
+export function recordOf({ command, options, partnerId = options.partner, made = {} }: Change): NewRecord {
+  const { id, staff, note, reason } = options
+  const said = Object.entries(options).filter(([name]) => !saidElsewhere.has(name))
+  const why = note ?? reason
+  return {
+    partnerId: (partnerId ?? operatorPartnerId).toLowerCase(),
+    actor: { kind: 'operator', ...(staff === undefined ? {} : { name: staff }) },
+    action: `operator ${command}`,
+    subject: { ...(id === undefined ? {} : { id: id.toLowerCase() }), ...made },
+    ...(said.length === 0 ? {} : { details: Object.fromEntries(said) }),
+    ...(why === undefined ? {} : { reason: why }),
+  }
+}
+
+type Recording = Pick<Context['service'], 'access' | 'audit'>
+
+/** Joins the transaction of the change. What belongs to no partner is in the log of the operator, who is a partner of its own. */
+export async function record({ access, audit }: Recording, tx: Tx, change: Change): Promise<void> {
+  const written = recordOf(change)
+  if (written.partnerId === operatorPartnerId) await access.addOperator(tx, operatorPartnerId)
+  audit.append(tx, [written])
+}
+
+/** Does the work of a command and records it: both, or neither. `made` reads what came of it. */
+export function changing<T>(
+  { service, db }: { readonly service: Recording; readonly db: Database },
+  change: Change,
+  work: (tx: Tx) => Promise<T>,
+  made?: (result: T) => Readonly<Record<string, string>>,
+): Promise<T> {
+  return db.transaction(async (tx) => {
+    const result = await work(tx)
+    await record(service, tx, made === undefined ? change : { ...change, made: made(result) })
+    return result
+  })
+}

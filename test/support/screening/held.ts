@@ -1,0 +1,92 @@
+/** Money that comes in for a name on a list, and the decisions about it. */
+import { readFile } from 'node:fs/promises'
+import { operatorPartnerId } from '../../../service/src/cases/index.ts'
+import { newId } from '../../../service/src/kernel/index.ts'
+import { sql } from '../../../service/src/postgres/index.ts'
+import { readSanctionsList, type SanctionsList } from '../../../service/src/screening/index.ts'
+import { addPartner, type Service } from '../composition.ts'
+
+export const listedName = 'Borislav Tremurov'
+export const amount = 500n
+
+async function* bytes(): AsyncGenerator<Uint8Array> {
+  yield await readFile(new URL('../../../service/src/screening/samples/un.xml', import.meta.url))
+}
+
+export const sampleList = (): Promise<SanctionsList> => readSanctionsList(bytes())
+
+/** Compares every name with the newest list. */
+export async function screenAll({ screener }: Pick<Service, 'screener'>): Promise<void> {
+  while ((await screener.sweepStep()) > 0);
+  while ((await screener.screenStep()) > 0);
+}
+
+/** A partner whose customer has this name and an IBAN. Its names are screened. */
+export async function addHolder(service: Service, fullName: string) {
+  const partner = await addPartner(service)
+  const { partnerId, customer } = partner
+  await service.customers.update(partnerId, customer.id, { kyc: { fullName } })
+  const { iban } = (await service.accounts.create(partnerId, customer.id)).ibans[0]
+  await screenAll(service)
+  return { ...partner, iban }
+}
+
+/** The sandbox bank books money on an account. It reports that after its time. */
+export async function sendCredit(service: Service, account: string, payer = 'Grace Hopper'): Promise<string> {
+  const creditId = newId()
+  const debtor = { account: 'DE1', bic: 'COBADEFFXXX', name: payer, countryCode: 'DE', address: null }
+  const money = { currency: 'EUR', amount } as const
+  await service.db.transaction(async (tx) =>
+    service.bank.sendCredit(tx, operatorPartnerId, creditId, {
+      account,
+      money,
+      debtor,
+      remittance: null,
+      endToEndId: 'E2E-1',
+    }),
+  )
+  return creditId
+}
+
+/** Two persons decide about every open hit of the partner. Answers how many decisions were taken. */
+export async function decideAll(
+  { screening, db }: Pick<Service, 'screening' | 'db'>,
+  partnerId: string,
+  outcome: 'clear' | 'confirm',
+): Promise<number> {
+  const hits = (await screening.openHits(undefined, 1000)).filter((hit) => hit.partnerId === partnerId)
+  let taken = 0
+  for (const { id } of hits)
+    for (const staff of ['Sam Staff', 'Kim Staff']) {
+      const deciding = { partnerId, id, outcome, staff, note: 'Compared with the passport.' }
+      // The first person decides alone below a score of 95, and the second one is refused.
+      await db
+        .transaction((tx) => screening.decide(tx, deciding))
+        .then(
+          () => (taken += 1),
+          () => undefined,
+        )
+    }
+  return taken
+}
+
+/** What a partner's deposits and money look like from outside. */
+export async function stateOf(service: Service, partnerId: string) {
+  const { db } = service
+  const rows = await db.rows<{ status: string; reference: string }>(
+    sql`select status, reference from deposits.deposits where partner_id = ${partnerId} order by id`,
+  )
+  const accounts = await db.rows<{ name: string; posted: bigint }>(
+    sql`select name, posted from ledger.accounts where partner_id = ${partnerId} and currency = 'EUR'`,
+  )
+  const postedOf = (name: string) => accounts.find((account) => account.name === name)?.posted ?? 0n
+  const open = (await service.cases.list(undefined, 1000)).filter((row) => row.partnerId === partnerId)
+  return {
+    statuses: rows.map(({ status }) => status),
+    references: rows.map(({ reference }) => reference),
+    balance: postedOf('balance'),
+    suspense: postedOf('suspense'),
+    settlement: postedOf('settlement.sandbox'),
+    openCases: open.map(({ kind, booked }) => `${kind} ${booked}`),
+  }
+}
