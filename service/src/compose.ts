@@ -115,7 +115,7 @@ const createHandlers = (modules: Modules): AllHandlers => ({
   ...accountsRoutes(modules.accounts, modules.idempotency),
   ...beneficiariesRoutes(modules.beneficiaries, modules.idempotency),
   ...checkoutRoutes(modules.checkout, modules.idempotency),
-  ...customersRoutes(modules.customers, modules.idempotency),
+  ...customersRoutes(modules.customers, modules.personalData.exports, modules.idempotency),
   ...fxRoutes(modules.fx),
   ...payoutsRoutes(modules.payouts),
   ...reportsRoutes(modules.reports, modules.idempotency),

@@ -266,6 +266,18 @@ export const operations = {
     requestAmounts: [],
     responseAmounts: [],
   },
+  exportCustomer: {
+    method: 'GET',
+    path: '/v1/customers/{id}/export',
+    params: ['id'],
+    input: 'none',
+    retry: 'always',
+    idempotencyKey: undefined,
+    cursor: undefined,
+    requestAmounts: [],
+    content: true,
+    responseAmounts: [],
+  },
   updateCustomer: {
     method: 'PUT',
     path: '/v1/customers/{id}',
@@ -1108,6 +1120,7 @@ export const methods = {
     get: 'getCustomer',
     getVerification: 'getCustomerVerification',
     listChanges: 'listCustomerChanges',
+    export: 'exportCustomer',
     update: 'updateCustomer',
   },
   fx: {

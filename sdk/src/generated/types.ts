@@ -2312,6 +2312,7 @@ export type OperationResults = {
     })[]
   }
   readonly listCustomerChanges: CustomerChangePage
+  readonly exportCustomer: ReadableStream<Uint8Array>
   readonly updateCustomer: Customer
   readonly getFxRates: {
     /** The currency that is sold. */
@@ -3494,6 +3495,20 @@ export type Namespaces = {
     readonly listChanges: (id: string, query?: ListCustomerChangesQuery, options?: CallOptions) => Promise<CustomerChangePage>
     /** Like `listChanges`, and requests page after page. The default of `limit` is 100. */
     readonly listAllChanges: (id: string, query?: ListCustomerChangesQuery, options?: CallOptions) => Pages<CustomerChangePage>
+    /**
+     * Retrieve everything held about a customer.
+     *
+     * Streams what is held about the customer, for a request of the data subject (GDPR, Art. 15 and 20), as one JSON
+     * object on each line: `{"type", "data"}`. The first line has the type `export` and says what is left out, and
+     * why. The other types are `customer`, `change`, `account`, `wallet`, `beneficiary`, `transaction`, `deposit`,
+     * `payout`, `checkoutSession`, `quote`, `screening` and `auditRecord`. The last line is `end`: an export without
+     * it is not complete. A partner may read two exports at once (429). A stream whose reader takes nothing for a
+     * minute is broken off. The audit log records each export.
+     *
+     * `GET /v1/customers/{id}/export`, permission `customers:read`.
+     * Problem codes: not_found.
+     */
+    readonly export: (id: string, options?: CallOptions) => Promise<ReadableStream<Uint8Array>>
     /**
      * Update a customer.
      *

@@ -15,6 +15,8 @@ export type Screening = {
   readonly lists: Lists
   /** The names of a customer or a beneficiary were written: they are screened soon. Joins the transaction that writes them. */
   readonly request: (tx: Tx, key: SubjectKey) => Promise<void>
+  /** When these names were last compared with lists; null: never. */
+  readonly screenedAt: (tx: Tx, key: SubjectKey) => Promise<Date | null>
   /** Whether these names let a payment go on. */
   readonly holdsOf: HoldsOf
   /** The open hits of all partners, oldest first, in pages behind `after`. */
@@ -52,6 +54,7 @@ export function createScreening(deps: {
   return {
     lists,
     request: (tx, key) => store.requestScreening(tx, key, clock.now()),
+    screenedAt: async (tx, key) => (await store.screenedAt(tx, key))?.screenedAt ?? null,
     holdsOf: createHoldsOf(db),
     openHits: async (after, hitsMax) => (await hitStore.openHits(db, after, hitsMax)).map(toHit),
     hit: async (partnerId, id) => {

@@ -72,6 +72,15 @@ export function recordScreened(tx: Tx, claim: ClaimedSubject, generation: number
     where partner_id = ${claim.partnerId} and kind = ${claim.kind} and id = ${claim.id} and lease_id = ${claim.leaseId}`)
 }
 
+/** Undefined: the names were never asked to be screened. */
+export function screenedAt(
+  tx: Tx,
+  { partnerId, kind, id }: SubjectKey,
+): Promise<{ readonly screenedAt: Date | null } | undefined> {
+  return tx.row(sql`/* screening.screenedAt */
+    select screened_at from screening.subjects where partner_id = ${partnerId} and kind = ${kind} and id = ${id}`)
+}
+
 export async function releaseLeases(tx: Tx, partnerId: string): Promise<void> {
   await tx.run(sql`/* screening.releaseLeases */
     update screening.subjects set lease_id = null, leased_until = null

@@ -83,6 +83,25 @@ export const customersOperations = {
       'it, thus without `Created` for an older customer.',
     refusals: ['not_found'],
   },
+  exportCustomer: {
+    tag: 'customers',
+    method: 'GET',
+    path: '/v1/customers/{id}/export',
+    params: customerId,
+    content: ['application/jsonl'],
+    streamed: true,
+    permission: 'customers:read',
+    source: 'extension',
+    summary: 'Retrieve everything held about a customer',
+    description:
+      'Streams what is held about the customer, for a request of the data subject (GDPR, Art. 15 and 20), as one JSON object ' +
+      'on each line: `{"type", "data"}`. The first line has the type `export` and says what is left out, and why. The other types are ' +
+      '`customer`, `change`, `account`, `wallet`, `beneficiary`, `transaction`, `deposit`, `payout`, `checkoutSession`, ' +
+      '`quote`, `screening` and `auditRecord`. The last line is `end`: an export without it is not complete. A partner ' +
+      'may read two exports at once (429). A stream whose reader takes nothing for a minute is broken off. The audit log ' +
+      'records each export.',
+    refusals: ['not_found'],
+  },
   updateCustomer: {
     tag: 'customers',
     method: 'PUT',

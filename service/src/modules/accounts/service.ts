@@ -22,6 +22,8 @@ export type Accounts = Statements & {
   readonly create: (partnerId: string, customerRef: string, tx?: Tx) => Promise<CustomerAccount>
   /** Refuses: not_found (no such customer, or no IBAN is issued yet). */
   readonly get: (partnerId: string, customerRef: string) => Promise<CustomerAccount>
+  /** For the export of a customer: its IBANs, oldest first. */
+  readonly ibansOf: (tx: Tx, partnerId: string, customerId: string) => Promise<readonly store.IbanRow[]>
   /** The BIC of the bank that has issued an IBAN, if it is configured. */
   readonly bicOf: (iban: string) => string | undefined
   /** Whether an IBAN has a bank code of ours, issued or not. */
@@ -107,6 +109,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
       if (account === undefined) throw notFound('account')
       return account
     },
+    ibansOf: store.ibansOf,
     bicOf: (iban) => issuerOf(issuers, iban)?.bic,
     issues: (iban) => issuerOf(issuers, iban) !== undefined,
     ownersOf: async (tx, ibans) =>

@@ -8,7 +8,7 @@
  * For payouts: `payeesByIds` joins the caller's transaction. It does not distinguish removed, unknown and another
  * partner's beneficiaries.
  */
-export { beneficiariesRoutes } from './routes.ts'
+export { beneficiariesRoutes, toBeneficiary } from './routes.ts'
 export type { BeneficiaryCreate, BeneficiaryUpdate } from './rules.ts'
 export {
   type Beneficiaries,

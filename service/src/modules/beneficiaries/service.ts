@@ -48,6 +48,14 @@ export type Beneficiaries = Verifications & {
     tx: Tx,
     keys: readonly { readonly partnerId: string; readonly id: string }[],
   ) => Promise<ReadonlyMap<string, Payee>>
+  /** For the export of a customer: those of it behind one of them, in their order; also removed ones. */
+  readonly ofCustomer: (
+    tx: Tx,
+    partnerId: string,
+    customerId: string,
+    afterId: string,
+    rowsMax: number,
+  ) => Promise<readonly store.HeldBeneficiary[]>
   /** Those of one customer, or of the partner itself (null), with one of the accounts. Oldest first. */
   readonly byIbans: (
     partnerId: string,
@@ -111,6 +119,7 @@ export function createBeneficiaries(deps: BeneficiariesDeps): Beneficiaries {
     },
     ...createVerifications(deps),
     partyOf: store.partyById,
+    ofCustomer: store.ofCustomer,
     byIbans: (partnerId, customerId, ibans) => store.byIbans(db, partnerId, customerId, ibans),
     namesOf: async (tx, partnerId, id) => {
       const row = await store.nameById(tx, partnerId, id)

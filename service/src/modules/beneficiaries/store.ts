@@ -79,6 +79,21 @@ export function list(
     order by id desc limit ${limit + 1}`)
 }
 
+export type HeldBeneficiary = Beneficiary & { readonly removedAt: Date | null }
+
+/** Those of a customer behind one of them, in their order; also removed ones. */
+export function ofCustomer(
+  tx: Tx,
+  partnerId: string,
+  customerId: string,
+  afterId: string,
+  rowsMax: number,
+): Promise<readonly HeldBeneficiary[]> {
+  return tx.rows<HeldBeneficiary>(sql`/* beneficiaries.ofCustomer */
+    select ${columns}, removed_at from beneficiaries.beneficiaries
+    where partner_id = ${partnerId} and customer_id = ${customerId} and id > ${afterId} order by id limit ${rowsMax}`)
+}
+
 /** Null leaves the column as it is. One statement, so that the row lock serialises updates. */
 export function update(
   tx: Tx,

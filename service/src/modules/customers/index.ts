@@ -8,7 +8,15 @@
  * For other modules: `find`, `payersByIds` and `idOf` join the caller's transaction. They do not distinguish another
  * partner's customer from an unknown one.
  */
-export { customersRoutes } from './routes.ts'
+export {
+  createCustomerExports,
+  type CustomerExports,
+  type ExportLine,
+  type ExportSection,
+  pagesBehind,
+  pagesOfList,
+} from './export.ts'
+export { customersRoutes, toChange, toCustomer } from './routes.ts'
 export type { CustomerCreate, CustomerType, CustomerUpdate, KycFields } from './rules.ts'
 export { createCustomers, type Customer, type Customers, type Payer } from './service.ts'
 export { sealedChanges, sealedKyc, sealedNameKeys } from './store-sealed.ts'

@@ -7,7 +7,7 @@ import { AssertionFailure, createLog, createSealer, newId, partnerKey, randomByt
 import { createIdempotency } from '../../idempotency/index.ts'
 import { createDatabase, type Database, sql } from '../../postgres/index.ts'
 import { createScreening } from '../../screening/index.ts'
-import { createCustomers, type Customers, customersRoutes } from './index.ts'
+import { createCustomerExports, createCustomers, type Customers, customersRoutes } from './index.ts'
 
 const clock = createManualClock(new Date('2026-03-01T12:00:00.000Z'))
 const sealer = createSealer([randomBytes(32)])
@@ -180,7 +180,11 @@ test('the database holds no KYC in plain text', async () => {
 
 test('no response contains the identification number or a null', async () => {
   const partnerId = await newPartner()
-  const routes = customersRoutes(customers, createIdempotency({ db, clock, sealer }))
+  const routes = customersRoutes(
+    customers,
+    createCustomerExports({ clock, customers, sections: [] }),
+    createIdempotency({ db, clock, sealer }),
+  )
   const made = await routes.createCustomer({ ...from(partnerId), body: { kyc: { ...kyc, taxId: null } } })
   const params = { id: made.body.guid }
   const answers = [

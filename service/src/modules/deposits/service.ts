@@ -68,6 +68,8 @@ export type Deposits = Credits & {
   ) => Promise<store.DepositRow | undefined>
   /** Those of them that exist, in no order. */
   readonly byIds: (tx: Tx, keys: readonly store.DepositKey[]) => Promise<readonly store.Deposit[]>
+  /** For the export of a customer: the deposits of these transactions, in no order. */
+  readonly byReferences: typeof store.depositsByReferences
   /** Expires a deposit before its time, in the caller's transaction. False: its status does not permit it. */
   readonly end: (tx: Tx, partnerId: string, id: string) => Promise<boolean>
   /** Applies a notification of a connector; concurrent calls share a transaction. See `Applied`. */
@@ -121,6 +123,7 @@ export function createDeposits(deps: DepositsDeps): Deposits {
     await: (tx, deposit, customer, requestFingerprint) => insert(deps, tx, deposit, customer, requestFingerprint),
     byKey: (partnerId, operation, idempotencyKey) => store.depositByKey(db, partnerId, operation, idempotencyKey),
     byIds: async (tx, keys) => (keys.length === 0 ? [] : store.depositsByIds(tx, keys)),
+    byReferences: store.depositsByReferences,
     end: async (tx, partnerId, id) => {
       const [ended] = await applyBatch(tx, [{ kind: 'ended', partnerId, subjectId: id }])
       return ended === true
