@@ -152,16 +152,9 @@ function composePayments(deps: ModulesDeps, core: Core) {
   const bankAccounts = deps.bankAccounts ?? accountsOfBanks(config)
   const decided = composeDecisions({ ...shared, log, payouts, deposits, ownersOf, bankAccounts })
   const movements = { payouts, deposits, fx, rates, checkout, ...decided }
-  const personalData = composePersonalData({
-    ...shared,
-    accounts,
-    beneficiaries,
-    checkout,
-    deposits,
-    fx,
-    payouts,
-    wallets,
-  })
+  const retentionYears = config.CUSTOMER_RETENTION_YEARS
+  const holders = { accounts, beneficiaries, checkout, deposits, fx, payouts, reports, wallets }
+  const personalData = composePersonalData({ ...shared, ...holders, retentionYears })
   const customerParts = { accounts, beneficiaries, screener, personalData }
   return { ...tokens, isoBanks, connectors, ...customerParts, ...movements, reports, simulations }
 }

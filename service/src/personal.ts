@@ -1,16 +1,21 @@
 /** Composes what the modules hold about a customer. A part of the composition root. */
 import { parseJsonExactly } from '@partner-payments/wire'
 import type { Audit } from './audit/index.ts'
-import { type Clock, nilId } from './kernel/index.ts'
+import type { Idempotency } from './idempotency/index.ts'
+import { type Clock, isUuid, nilId, type Sealer } from './kernel/index.ts'
+import type { Ledger } from './ledger/index.ts'
 import type { Accounts } from './modules/accounts/index.ts'
 import { type Beneficiaries, toBeneficiary } from './modules/beneficiaries/index.ts'
 import { type Checkout, sessionOf } from './modules/checkout/index.ts'
 import {
   createCustomerExports,
+  createErasures,
   type CustomerExports,
+  type Erasures,
   type Customers,
   type ExportLine,
   type ExportSection,
+  type HeldByModules,
   pagesBehind,
   pagesOfList,
   toChange,
@@ -19,32 +24,42 @@ import {
 import type { Deposit, Deposits } from './modules/deposits/index.ts'
 import { type Fx, toQuote } from './modules/fx/index.ts'
 import { type Payouts, toPayoutRecord } from './modules/payouts/index.ts'
+import type { Reports } from './modules/reports/index.ts'
 import { toTransaction, type Transactions } from './modules/transactions/index.ts'
 import { toWallet, type Wallets } from './modules/wallets/index.ts'
-import type { Database } from './postgres/index.ts'
+import type { Database, Tx } from './postgres/index.ts'
 import type { Screening } from './screening/index.ts'
 
 type Deps = {
   readonly db: Database
   readonly clock: Clock
-  readonly accounts: Pick<Accounts, 'ibansOf'>
+  readonly accounts: Pick<Accounts, 'close' | 'erase' | 'ibansOf'>
   readonly audit: Pick<Audit, 'about'>
-  readonly beneficiaries: Pick<Beneficiaries, 'ofCustomer'>
-  readonly checkout: Pick<Checkout, 'list'>
+  readonly beneficiaries: Pick<Beneficiaries, 'eraseOf' | 'ofCustomer'>
+  readonly checkout: Pick<Checkout, 'eraseSessions' | 'forgetEmail' | 'list'>
   readonly customers: Customers
-  readonly deposits: Pick<Deposits, 'byReferences'>
+  readonly deposits: Pick<Deposits, 'byReferences' | 'eraseFields'>
   readonly fx: Pick<Fx, 'quotesOf'>
-  readonly payouts: Pick<Payouts, 'list'>
-  readonly screening: Pick<Screening, 'screenedAt'>
-  readonly transactions: Pick<Transactions, 'list'>
-  readonly wallets: Pick<Wallets, 'list'>
+  readonly payouts: Pick<Payouts, 'erasePage' | 'list'>
+  readonly idempotency: Idempotency
+  readonly ledger: Ledger
+  readonly reports: Pick<Reports, 'removeSchedulesOf'>
+  /** CUSTOMER_RETENTION_YEARS. */
+  readonly retentionYears: number
+  readonly screening: Pick<Screening, 'forget' | 'holdsOf' | 'screenedAt'>
+  readonly sealer: Sealer
+  readonly transactions: Pick<Transactions, 'erasure' | 'list'>
+  readonly wallets: Pick<Wallets, 'close' | 'list'>
 }
 
-export type PersonalData = { readonly exports: CustomerExports }
+export type PersonalData = { readonly exports: CustomerExports; readonly erasures: Erasures }
 
 export function composePersonalData(deps: Deps): PersonalData {
   const sections = [...identity(deps), ...payees(deps), ...payments(deps), ...handling(deps)]
-  return { exports: createCustomerExports({ ...deps, sections }) }
+  return {
+    exports: createCustomerExports({ ...deps, sections }),
+    erasures: createErasures({ ...deps, held: heldByModules(deps) }),
+  }
 }
 
 async function* mapped<T>(pages: AsyncIterable<readonly T[]>, line: (item: T) => ExportLine) {
@@ -145,3 +160,58 @@ const handling = ({ db, audit, screening }: Deps): readonly ExportSection[] => [
     yield* mapped(pagesBehind('', newestFirst), (record) => ({ type: 'auditRecord', data: record }))
   },
 ]
+
+/** Written in one transaction. */
+const erasedPerPageMax = 500
+
+function heldByModules(deps: Deps): HeldByModules {
+  const { accounts, beneficiaries, checkout, payouts, reports, screening, transactions, wallets } = deps
+  return {
+    pendingOf: transactions.erasure.pendingOf,
+    lastPaymentAt: transactions.erasure.lastPaymentAt,
+    holdsOf: (tx, partnerId, customerId) => holdsOf(deps, tx, partnerId, customerId),
+    forgetEmail: checkout.forgetEmail,
+    eraseLinked: async (tx, partnerId, customerId, now) => {
+      await screening.forget(tx, partnerId, await beneficiaries.eraseOf(tx, partnerId, customerId))
+      await reports.removeSchedulesOf(tx, partnerId, customerId)
+      await accounts.close(tx, partnerId, customerId, now)
+      await wallets.close(tx, partnerId, customerId, now)
+    },
+    eraseClosed: async (tx, partnerId, customerId) => {
+      await accounts.erase(tx, partnerId, customerId)
+      await screening.forget(tx, partnerId, [customerId])
+    },
+    erasePayments: (tx, page) => erasePayments(deps, tx, page),
+    erasePayouts: (tx, page) => payouts.erasePage(tx, page, erasedPerPageMax),
+  }
+}
+
+async function holdsOf({ beneficiaries, screening }: Deps, tx: Tx, partnerId: string, customerId: string) {
+  const ids: string[] = []
+  const pages = pagesBehind(nilId, (afterId, rowsMax) =>
+    beneficiaries.ofCustomer(tx, partnerId, customerId, afterId, rowsMax),
+  )
+  for await (const page of pages) ids.push(...page.map(({ id }) => id))
+  const keys = [
+    { partnerId, kind: 'customer' as const, id: customerId },
+    ...ids.map((id) => ({ partnerId, kind: 'beneficiary' as const, id })),
+  ]
+  return keys.map(await screening.holdsOf(keys))
+}
+
+/** Deposits before transactions, as the steps of payments lock them, so that a late return cannot deadlock with it. */
+async function erasePayments(
+  { checkout, deposits, transactions }: Deps,
+  tx: Tx,
+  { partnerId, customerId, afterId, scope }: Parameters<HeldByModules['erasePayments']>[1],
+): Promise<string | undefined> {
+  const { erasure } = transactions
+  const rows = await erasure.transactionsOf(tx, partnerId, customerId, afterId, erasedPerPageMax)
+  const references = rows.map(({ reference }) => reference)
+  const sessionIds = rows.flatMap(({ sessionId }) => (sessionId !== null && isUuid(sessionId) ? [sessionId] : []))
+  await deposits.eraseFields(tx, partnerId, references, scope)
+  await checkout.eraseSessions(tx, partnerId, sessionIds)
+  const ids = rows.map(({ id }) => id)
+  await erasure.eraseFields(tx, partnerId, ids, scope)
+  return rows.length < erasedPerPageMax ? undefined : ids.at(-1)
+}

@@ -7,6 +7,7 @@ import type { MailQueue } from './mail/index.ts'
 import type { Deposits } from './modules/deposits/index.ts'
 import type { Payouts } from './modules/payouts/index.ts'
 import type { Reports } from './modules/reports/index.ts'
+import type { PersonalData } from './personal.ts'
 import type { QueueProbe } from './observability/index.ts'
 import type { Database } from './postgres/index.ts'
 import type { Connector, IsoBanks } from './rails/index.ts'
@@ -19,12 +20,14 @@ type Probed = {
   readonly connectors: readonly Connector[]
   readonly isoBanks: IsoBanks
   readonly mailQueue: MailQueue
+  readonly personalData: PersonalData
   readonly reports: Reports
   readonly webhooks: DeliveryEngine
 }
 
 export function queueProbes(db: Database, modules: Probed): readonly QueueProbe[] {
-  const { cases, eventOutbox, payouts, deposits, connectors, isoBanks, mailQueue, reports, webhooks } = modules
+  const { cases, eventOutbox, payouts, deposits, connectors, isoBanks, mailQueue, personalData, reports, webhooks } =
+    modules
   return [
     {
       name: 'events',
@@ -46,6 +49,7 @@ export function queueProbes(db: Database, modules: Probed): readonly QueueProbe[
     { name: 'cases', oldestDue: () => cases.oldestOpen() },
     { name: 'mail', oldestDue: (now) => mailQueue.oldestDue(db, now) },
     { name: 'reports', oldestDue: reports.oldestDue },
+    { name: 'erasures', oldestDue: personalData.erasures.oldestDue },
     { name: 'recoveries', oldestDue: () => webhooks.oldestRecovery() },
   ]
 }

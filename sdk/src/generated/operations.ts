@@ -278,6 +278,17 @@ export const operations = {
     content: true,
     responseAmounts: [],
   },
+  eraseCustomer: {
+    method: 'POST',
+    path: '/v1/customers/{id}/erase',
+    params: ['id'],
+    input: 'body',
+    retry: 'never',
+    idempotencyKey: undefined,
+    cursor: undefined,
+    requestAmounts: [],
+    responseAmounts: [],
+  },
   updateCustomer: {
     method: 'PUT',
     path: '/v1/customers/{id}',
@@ -1121,6 +1132,7 @@ export const methods = {
     getVerification: 'getCustomerVerification',
     listChanges: 'listCustomerChanges',
     export: 'exportCustomer',
+    erase: 'eraseCustomer',
     update: 'updateCustomer',
   },
   fx: {

@@ -17,6 +17,8 @@ export type Screening = {
   readonly request: (tx: Tx, key: SubjectKey) => Promise<void>
   /** When these names were last compared with lists; null: never. */
   readonly screenedAt: (tx: Tx, key: SubjectKey) => Promise<Date | null>
+  /** Erases what is known of these subjects, with the hits and their decisions. */
+  readonly forget: typeof store.forgetSubjects
   /** Whether these names let a payment go on. */
   readonly holdsOf: HoldsOf
   /** The open hits of all partners, oldest first, in pages behind `after`. */
@@ -55,6 +57,7 @@ export function createScreening(deps: {
     lists,
     request: (tx, key) => store.requestScreening(tx, key, clock.now()),
     screenedAt: async (tx, key) => (await store.screenedAt(tx, key))?.screenedAt ?? null,
+    forget: store.forgetSubjects,
     holdsOf: createHoldsOf(db),
     openHits: async (after, hitsMax) => (await hitStore.openHits(db, after, hitsMax)).map(toHit),
     hit: async (partnerId, id) => {

@@ -102,6 +102,24 @@ export const customersOperations = {
       'records each export.',
     refusals: ['not_found'],
   },
+  eraseCustomer: {
+    tag: 'customers',
+    method: 'POST',
+    path: '/v1/customers/{id}/erase',
+    params: customerId,
+    body: customers.CustomerErase,
+    response: customers.CustomerErasure,
+    permission: 'customers:write',
+    source: 'extension',
+    summary: 'Erase a customer',
+    description:
+      'Erases the personal data of a customer (GDPR, Art. 17). It cannot be undone. Refused (409) while a payment is pending, ' +
+      'while money of the customer is left, or while the service has to keep its data. If the customer had payments, names, ' +
+      'dates, addresses and identifiers are kept with them until five years after the last one (AMLD, Art. 40). Everything ' +
+      'else is erased at once. The customer then no longer exists for other operations: 404. Lists of payments still find ' +
+      'what is theirs by its identifier. Idempotent: repeat the request to see the state of the erasure.',
+    refusals: ['validation_failed', 'not_found', 'customer_not_erasable'],
+  },
   updateCustomer: {
     tag: 'customers',
     method: 'PUT',

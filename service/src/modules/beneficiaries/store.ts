@@ -139,3 +139,9 @@ export async function idsAfter(tx: Tx, partnerId: string, afterId: string, idsMa
     order by id limit ${idsMax}`)
   return rows.map(({ id }) => id)
 }
+
+export async function eraseOf(tx: Tx, partnerId: string, customerId: string): Promise<readonly string[]> {
+  const rows = await tx.rows<{ id: string }>(sql`/* beneficiaries.eraseOf */
+    delete from beneficiaries.beneficiaries where partner_id = ${partnerId} and customer_id = ${customerId} returning id`)
+  return rows.map(({ id }) => id)
+}

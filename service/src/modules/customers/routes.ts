@@ -2,6 +2,8 @@
 import type { ResponseOf } from '@partner-payments/wire'
 import type { Handlers } from '../../api/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
+import { stateOf } from './erasure-rules.ts'
+import type { Erasure, Erasures } from './erasure.ts'
 import type { CustomerExport, CustomerExports } from './export.ts'
 import type { Change } from './history.ts'
 import type { Customer, Customers } from './service.ts'
@@ -37,7 +39,7 @@ export function toChange({ sequence, kind, changedAt, changes, ...change }: Chan
 
 export function customersRoutes(
   customers: Customers,
-  exports: CustomerExports,
+  { exports, erasures }: { readonly exports: CustomerExports; readonly erasures: Erasures },
   idempotency: Idempotency,
 ): Handlers<'customers'> {
   return {
@@ -64,9 +66,25 @@ export function customersRoutes(
       const page = await customers.history(caller.partnerId, params.id, query)
       return { body: { ...page, data: page.data.map(toChange) } }
     },
+    eraseCustomer: async ({ caller, params, body }) => ({
+      body: toErasure(await erasures.erase(caller.partnerId, params.id, body.nothingOwed === true)),
+    }),
     updateCustomer: async ({ caller, params, body, requestId }) => ({
       body: toCustomer(await customers.update(caller.partnerId, params.id, body, { ...caller, requestId })),
     }),
+  }
+}
+
+function toErasure({ serviceId, row, retainedFields }: Erasure): ResponseOf<'eraseCustomer'> {
+  const { customerId: guid, phase, requestedAt, retainedUntil, completedAt } = row
+  return {
+    guid,
+    serviceId,
+    state: stateOf(phase),
+    requestedAt: requestedAt.toISOString(),
+    ...(retainedUntil === null ? {} : { retainedUntil: retainedUntil.toISOString() }),
+    retainedFields: [...retainedFields],
+    ...(completedAt === null ? {} : { completedAt: completedAt.toISOString() }),
   }
 }
 

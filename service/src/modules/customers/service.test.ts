@@ -7,7 +7,7 @@ import { AssertionFailure, createLog, createSealer, newId, partnerKey, randomByt
 import { createIdempotency } from '../../idempotency/index.ts'
 import { createDatabase, type Database, sql } from '../../postgres/index.ts'
 import { createScreening } from '../../screening/index.ts'
-import { createCustomerExports, createCustomers, type Customers, customersRoutes } from './index.ts'
+import { createCustomers, type Customers, customersRoutes } from './index.ts'
 
 const clock = createManualClock(new Date('2026-03-01T12:00:00.000Z'))
 const sealer = createSealer([randomBytes(32)])
@@ -131,7 +131,7 @@ test('a payer has no KYC except the current citizenship, and another partner doe
   const { id, serviceId, partnerCustomerIdentifier, email } = await customers.create(partnerId, given)
   const payerOf = async (owner: string) =>
     (await customers.payersByIds(db, [{ partnerId: owner, id }])).get(partnerKey(owner, id))
-  const expected = { id, serviceId, partnerCustomerIdentifier, email, citizenshipCountryCode: 'GB' }
+  const expected = { id, serviceId, partnerCustomerIdentifier, email, citizenshipCountryCode: 'GB', isErased: false }
   for (const _ of [1, 2]) assert.deepEqual(await payerOf(partnerId), expected)
   assert.equal(await payerOf(stranger), undefined)
   for (const country of ['DE', null, 'FR']) {
@@ -180,11 +180,7 @@ test('the database holds no KYC in plain text', async () => {
 
 test('no response contains the identification number or a null', async () => {
   const partnerId = await newPartner()
-  const routes = customersRoutes(
-    customers,
-    createCustomerExports({ clock, customers, sections: [] }),
-    createIdempotency({ db, clock, sealer }),
-  )
+  const routes = customersRoutes(customers, {} as never, createIdempotency({ db, clock, sealer }))
   const made = await routes.createCustomer({ ...from(partnerId), body: { kyc: { ...kyc, taxId: null } } })
   const params = { id: made.body.guid }
   const answers = [

@@ -11,8 +11,9 @@ import { type Credits, createCredits } from './credits.ts'
 import type { DepositsDeps } from './deps.ts'
 import * as events from './events.ts'
 import { depositLifecycle, heldMsMax } from './lifecycle.ts'
-import { createApplyBatch, type DepositNotification } from './progress.ts'
+import { createApplyBatch, type DepositNotification, type DepositTrigger } from './progress.ts'
 import * as store from './store.ts'
+import { eraseFields } from './store-erasure.ts'
 
 /** A deposit that awaits payment. */
 export type AwaitedDeposit = {
@@ -68,6 +69,13 @@ export type Deposits = Credits & {
   ) => Promise<store.DepositRow | undefined>
   /** Those of them that exist, in no order. */
   readonly byIds: (tx: Tx, keys: readonly store.DepositKey[]) => Promise<readonly store.Deposit[]>
+  /** Of an erased customer: what these deposits do not need, or everything that names a person. */
+  readonly eraseFields: (
+    tx: Tx,
+    partnerId: string,
+    references: readonly string[],
+    scope: 'details' | 'all',
+  ) => Promise<void>
   /** For the export of a customer: the deposits of these transactions, in no order. */
   readonly byReferences: typeof store.depositsByReferences
   /** Expires a deposit before its time, in the caller's transaction. False: its status does not permit it. */
@@ -113,6 +121,7 @@ export function createDeposits(deps: DepositsDeps): Deposits {
           idempotencyKey === null ? undefined : store.depositByKey(db, partnerId, operation, idempotencyKey),
         make: () =>
           db.transaction(async (tx) => {
+            await customers.hold(tx, partnerId, customer.id, '/customerId')
             const awaited = { ...deposit, paymentCountry: simulatedCountry }
             const row = await insert(deps, tx, awaited, customer, requestFingerprint)
             await opened(tx, row.id)
@@ -123,23 +132,14 @@ export function createDeposits(deps: DepositsDeps): Deposits {
     await: (tx, deposit, customer, requestFingerprint) => insert(deps, tx, deposit, customer, requestFingerprint),
     byKey: (partnerId, operation, idempotencyKey) => store.depositByKey(db, partnerId, operation, idempotencyKey),
     byIds: async (tx, keys) => (keys.length === 0 ? [] : store.depositsByIds(tx, keys)),
+    eraseFields,
     byReferences: store.depositsByReferences,
     end: async (tx, partnerId, id) => {
       const [ended] = await applyBatch(tx, [{ kind: 'ended', partnerId, subjectId: id }])
       return ended === true
     },
     processNotification: (connector, notification) => apply({ ...notification, connector }),
-    expireDue: async (depositsMax) => {
-      const due = await store.expiredDeposits(db, clock.now(), depositsMax)
-      const outcomes = await Promise.allSettled(
-        due.map(({ partnerId, id }) => apply({ kind: 'expired', partnerId, subjectId: id })),
-      )
-      const failures = outcomes.flatMap((outcome): unknown[] => (outcome.status === 'rejected' ? [outcome.reason] : []))
-      const unreachable = failures.find((failure) => failure instanceof Unreachable)
-      if (unreachable !== undefined) throw unreachable
-      if (failures.length > 0) throw new Error(`deposits not expired: ${failures.length}`, { cause: failures[0] })
-      return due.length
-    },
+    expireDue: createExpireDue(deps, apply),
     oldestUnfinished: async () => {
       const limitsMs = { Submitted: heldMsMax, Accepted: heldMsMax }
       const oldest = await store.oldestHeld(db)
@@ -166,6 +166,23 @@ export function createDeposits(deps: DepositsDeps): Deposits {
       await transactions.conclude(tx, partnerId, opened.id, { ...credited, ...byOperator })
       return reference
     },
+  }
+}
+
+function createExpireDue(
+  { db, clock }: DepositsDeps,
+  apply: (trigger: DepositTrigger) => Promise<Applied>,
+): Deposits['expireDue'] {
+  return async (depositsMax) => {
+    const due = await store.expiredDeposits(db, clock.now(), depositsMax)
+    const outcomes = await Promise.allSettled(
+      due.map(({ partnerId, id }) => apply({ kind: 'expired', partnerId, subjectId: id })),
+    )
+    const failures = outcomes.flatMap((outcome): unknown[] => (outcome.status === 'rejected' ? [outcome.reason] : []))
+    const unreachable = failures.find((failure) => failure instanceof Unreachable)
+    if (unreachable !== undefined) throw unreachable
+    if (failures.length > 0) throw new Error(`deposits not expired: ${failures.length}`, { cause: failures[0] })
+    return due.length
   }
 }
 
