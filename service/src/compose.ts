@@ -118,7 +118,7 @@ const createHandlers = (modules: Modules): AllHandlers => ({
   ...accountsRoutes(modules.accounts, modules.idempotency),
   ...beneficiariesRoutes(modules.beneficiaries, modules.idempotency),
   ...checkoutRoutes(modules.checkout, modules.idempotency),
-  ...customersRoutes(modules.customers, modules.idempotency),
+  ...customersRoutes(modules.customers, modules.personalData, modules.idempotency),
   ...fxRoutes(modules.fx),
   ...payoutsRoutes(modules.payouts),
   ...reportsRoutes(modules.reports, modules.idempotency),
@@ -279,6 +279,7 @@ function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[]
     startLoop({ name: 'beneficiaries.renewals', idleMs, log, step: modules.renewals.renewStep }),
     startLoop({ name: 'webhooks.recover', idleMs, log, step: webhooks.recoverStep }),
     startLoop({ name: 'customers.names', idleMs: sweepIdleMs, log, step: modules.customers.indexNamesStep }),
+    startLoop({ name: 'customers.erasures', idleMs, log, step: modules.personalData.erasures.step }),
     startLoop({ name: 'payouts.approvals', idleMs: approvalsIdleMs, log, step: payouts.lapseStep }),
     startLoop({ name: 'access.nonces', idleMs: sweepIdleMs, log, step: access.sweepNonces }),
     startLoop({

@@ -98,6 +98,12 @@ const processSettings = {
     description: 'Days after which a report and its file are deleted, counted from when it is ready',
     read: integer(1, reportKeptDaysMax, 30),
   },
+  CUSTOMER_RETENTION_YEARS: {
+    default: '5',
+    description:
+      'Years after its last payment for which the names, birth date, address and identifiers of an erased customer are kept, with its payments (AMLD, Art. 40)',
+    read: integer(0, 30, 5),
+  },
   REPORT_WRITERS: {
     default: '2',
     description: 'Reports that one process writes at the same time',

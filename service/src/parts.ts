@@ -37,6 +37,7 @@ import { createSimulations } from './modules/simulations/index.ts'
 import { createTransactions } from './modules/transactions/index.ts'
 import { createUsers } from './modules/users/index.ts'
 import { createTestDeliveries, createDeliveryEngine, createEndpointAlerts, type Sample } from './delivery/index.ts'
+import { composePersonalData } from './personal.ts'
 import { composeTokens, ownersOfAccounts } from './tokens.ts'
 
 export type ModulesDeps = {
@@ -153,7 +154,11 @@ function composePayments(deps: ModulesDeps, core: Core) {
   const bankAccounts = deps.bankAccounts ?? accountsOfBanks(config)
   const decided = composeDecisions({ ...shared, log, payouts, deposits, ownersOf, bankAccounts })
   const movements = { renewals, payouts, deposits, fx, rates, checkout, ...decided }
-  return { ...tokens, isoBanks, connectors, accounts, beneficiaries, screener, ...movements, reports, simulations }
+  const retentionYears = config.CUSTOMER_RETENTION_YEARS
+  const holders = { accounts, beneficiaries, checkout, deposits, fx, payouts, reports, wallets }
+  const personalData = composePersonalData({ ...shared, ...holders, retentionYears })
+  const customerParts = { accounts, beneficiaries, screener, personalData }
+  return { ...tokens, isoBanks, connectors, ...customerParts, ...movements, reports, simulations }
 }
 
 type Screened = Core &

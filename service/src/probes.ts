@@ -8,6 +8,7 @@ import type { Renewals } from './modules/beneficiaries/index.ts'
 import type { Deposits } from './modules/deposits/index.ts'
 import type { Payouts } from './modules/payouts/index.ts'
 import type { Reports } from './modules/reports/index.ts'
+import type { PersonalData } from './personal.ts'
 import type { QueueProbe } from './observability/index.ts'
 import type { Database } from './postgres/index.ts'
 import type { Connector, IsoBanks } from './rails/index.ts'
@@ -21,6 +22,7 @@ type Probed = {
   readonly connectors: readonly Connector[]
   readonly isoBanks: IsoBanks
   readonly mailQueue: MailQueue
+  readonly personalData: PersonalData
   readonly reports: Reports
   readonly renewals: Renewals
   readonly screening: Screening
@@ -36,6 +38,7 @@ export function queueProbes(db: Database, modules: Probed): readonly QueueProbe[
     connectors,
     isoBanks,
     mailQueue,
+    personalData,
     renewals,
     reports,
     screening,
@@ -67,6 +70,7 @@ export function queueProbes(db: Database, modules: Probed): readonly QueueProbe[
     { name: 'mail', oldestDue: (now) => mailQueue.oldestDue(db, now) },
     { name: 'reports', oldestDue: reports.oldestDue },
     { name: 'renewals', oldestDue: renewals.oldestRenewal },
+    { name: 'erasures', oldestDue: personalData.erasures.oldestDue },
     { name: 'recoveries', oldestDue: () => webhooks.oldestRecovery() },
   ]
 }

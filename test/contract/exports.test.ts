@@ -1,11 +1,12 @@
-/** The stream of changed transactions over HTTP. */
+/** The streams over HTTP: changed transactions, and everything that is held about a customer. */
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
-import { success, textAt } from '../support/client.ts'
-import { assertProblem } from '../support/problem.ts'
+import { type JsonObject, success, textAt } from '../support/client.ts'
+import { assertProblem, indistinct } from '../support/problem.ts'
 import { otherPartner, startTestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
-import { createBeneficiary, payoutText } from '../support/world.ts'
+import { createBeneficiary, createCustomer, payoutText } from '../support/world.ts'
 
 const service = await startTestService()
 const { client } = service
@@ -60,4 +61,34 @@ test('200 without transactions of another partner, and 400 to its cursor', async
 test('400 with a pointer when a parameter is invalid', async () => {
   for (const query of ['after=x', 'after=', 'updatedSince=now', 'limit=1'])
     assertProblem(await client.get(`${path}?${query}`), { status: 400, pointer: `/query/${query.split('=')[0]}` })
+})
+
+type HeldLine = { readonly type: string; readonly data: JsonObject }
+const exportOf = (guid: string, as = client) => as.get(`/v1/customers/${guid}/export`)
+
+test('200 with a line for everything that is held about a customer, the reads of it included', async () => {
+  const customer = await createCustomer(client, { kyc: { fullName: 'Ada Lovelace' } })
+  const guid = textAt(customer, 'guid')
+  await client.get(`/v1/customers/${textAt(customer, 'serviceId')}`)
+  const answer = await exportOf(guid)
+  assert.equal(answer.status, 200)
+  assert.equal(answer.headers['content-type'], 'application/jsonl')
+  assert.match(String(answer.headers['content-disposition']), /^attachment; filename="customer-cus_/)
+  const lines = answer.text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as HeldLine)
+  const dataOf = (type: string) => lines.filter((line) => line.type === type).map(({ data }) => data)
+  assert.deepEqual(dataOf('customer'), [customer])
+  assert.deepEqual(
+    dataOf('auditRecord').map(({ action }) => action),
+    ['exportCustomer', 'getCustomer'],
+  )
+  assert.deepEqual(dataOf('end'), [{ lines: lines.length }])
+})
+
+test('404 to export an unknown customer, and that of another partner in the same words', async () => {
+  const guid = textAt(await createCustomer(client), 'guid')
+  assert.deepEqual(indistinct(await exportOf(guid, stranger)), indistinct(await exportOf(randomUUID(), stranger)))
+  assertProblem(await exportOf(guid, stranger), { status: 404, code: 'not_found' })
 })

@@ -126,6 +126,18 @@ const ofPayments: Partial<Record<ProblemCode, Provocation>> = {
     return pay(stage, { idempotencyKey: 'payout-2026-0043' }, '11.00')
   },
   insufficient_funds: (stage) => pay(stage, {}, '9999999.99'),
+  customer_not_erasable: async ({ client }) => {
+    const guid = textAt(await createCustomer(client), 'guid')
+    success(
+      await client.post('/v1/checkout/sessions', {
+        amount: 5,
+        currency: 'EUR',
+        customerId: guid,
+        idempotencyKey: randomUUID(),
+      }),
+    )
+    return client.post(`/v1/customers/${guid}/erase`, {})
+  },
   approver_is_creator: async (stage) => {
     const { reference } = success(await pay(stage, {}, '100000.02'))
     const id = await idOfPayout(stage.client, String(reference))

@@ -17,7 +17,7 @@ after(() => service?.dispose())
 
 test('the code of the guide runs, finds, follows, verifies, corrects and explains a customer', async () => {
   const { text, blocks } = programOf(guide, 'ts')
-  assert.equal(blocks, 8)
+  assert.equal(blocks, 10)
   const lines = await runTypeScript(service, text)
   assertLine(lines, /^muller ost: true$/)
   assertLine(lines, /^MASCHINEN: true$/)
@@ -31,6 +31,10 @@ test('the code of the guide runs, finds, follows, verifies, corrects and explain
   assertLine(lines, /^now Complete$/)
   assertLine(lines, /^2 Updated by true: kyc\.lei 529900T8BM49AURSDO56 -> 529900T8BM49AURSDO55$/)
   assertLine(lines, /^1 Created by true: kyc\.lei - -> 529900T8BM49AURSDO56$/)
+  assertLine(lines, /^exported export 1, customer 1, change 2, screening 1, auditRecord \d+, end 1$/)
+  assertLine(lines, /^409 customer_not_erasable$/)
+  assertLine(lines, /^kept until \d{4}: addressLine1 city countryOfIncorporation .*legalName lei .*taxId/)
+  assertLine(lines, /^erased: 404$/)
   assertLine(lines, /^400 validation_failed \/query\/namePrefix$/)
 })
 

@@ -144,6 +144,8 @@ const valid: Readonly<Record<OperationId, (world: World) => ValidRequest>> = {
   getCustomer: (world) => at(`/v1/customers/${world.customer}`),
   getCustomerVerification: (world) => at(`/v1/customers/${world.customer}/verification`),
   listCustomerChanges: (world) => at(`/v1/customers/${world.customer}/history`),
+  exportCustomer: (world) => at(`/v1/customers/${world.customer}/export`),
+  eraseCustomer: (world) => at(`/v1/customers/${world.erasable}/erase`, { nothingOwed: true }),
   updateCustomer: (world) =>
     at(`/v1/customers/${world.customer}`, { email: uniqueEmail(), partnerCustomerIdentifier: randomUUID(), kyc }),
   createCustomerAccount: (world) => at(`/v1/customers/${world.customer}/account`),

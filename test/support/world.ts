@@ -91,6 +91,8 @@ export type World = {
   readonly balance: string
   readonly customer: string
   readonly serviceId: string
+  /** A customer without payments. */
+  readonly erasable: string
   readonly beneficiary: string
   readonly payout: string
   /** A bulk whose payouts are made. */
@@ -204,6 +206,7 @@ export async function createWorld(client: Client, hookUrl: string, service: Oper
     ...waiting,
     ...(await createVerified(client)),
     customer: guid,
+    erasable: textAt(await createCustomer(client), 'guid'),
     serviceId: textAt(customer, 'serviceId'),
     beneficiary,
     payout: textAt(payout ?? {}, 'id'),

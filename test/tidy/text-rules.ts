@@ -19,6 +19,7 @@ const summaryVerbs: readonly string[] = [
   'Redeliver',
   'Resend',
   'Retrieve',
+  'Erase',
   'Expire',
   'Reverse',
   'Revoke',

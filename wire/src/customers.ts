@@ -206,3 +206,31 @@ export const CustomerChange = closed({
 })
 export const CustomerChangePage = page(CustomerChange)
 export const CustomerChangeQuery = closed(pageQuery)
+
+/** What becomes of an erased customer. */
+const erasureStates = ['Running', 'Retained', 'Completed'] as const
+export type ErasureState = (typeof erasureStates)[number]
+
+export const CustomerErase = closed({
+  nothingOwed: described(
+    optional(Type.Boolean()),
+    'True confirms that what came in for the customer and has not gone out belongs to you. Without it, such a balance ' +
+      'refuses the erasure.',
+  ),
+})
+export const CustomerErasure = closed({
+  guid: described(Uuid, 'Identifies the erased customer. Its payments keep it.'),
+  serviceId: described(Type.String(), 'The `serviceId` of the erased customer.'),
+  state: described(
+    oneOf(erasureStates),
+    '`Running`: fields of payments are being erased. `Retained`: what the law requires is kept until `retainedUntil`. ' +
+      '`Completed`: the erasure has ended.',
+  ),
+  requestedAt: described(Timestamp, 'Time of the erasure. From then on no operation finds the customer.'),
+  retainedUntil: described(
+    optional(Timestamp),
+    'Until when names, dates, addresses and identifiers are kept with the payments. Absent if nothing had to be kept.',
+  ),
+  retainedFields: described(Type.Array(Type.String()), 'Names of the KYC fields that are kept. Empty if none is kept.'),
+  completedAt: described(optional(Timestamp), 'Time at which the last field was erased. Absent until then.'),
+})

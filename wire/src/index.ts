@@ -30,7 +30,7 @@ export {
   type ReportKind,
   type ReportStatus,
 } from './reports.ts'
-export { kycFields } from './customers.ts'
+export { type ErasureState, kycFields } from './customers.ts'
 export { verificationCodes, type FieldState, type VerificationCode, type VerificationState } from './verification.ts'
 export type { NotPossibleReason } from './beneficiaries.ts'
 export type { CheckoutStatus } from './checkout.ts'

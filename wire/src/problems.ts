@@ -123,6 +123,11 @@ export const problems = {
     title: 'Invitation is not pending',
     detail: 'The status of the invitation does not allow the operation. Create a new invitation if one is needed.',
   },
+  customer_not_erasable: {
+    status: 409,
+    title: 'Customer not erasable',
+    detail: 'Something stands against the erasure of the customer. `detail` of the response says what to do.',
+  },
   checkout_session_not_open: {
     status: 409,
     title: 'Checkout session is not open',

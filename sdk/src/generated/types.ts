@@ -254,6 +254,28 @@ export type CustomerCreate = {
   readonly customerType?: CustomerType | undefined
 }
 
+export type CustomerErase = {
+  /** True confirms that what came in for the customer and has not gone out belongs to you. Without it, such a balance refuses the erasure. */
+  readonly nothingOwed?: boolean | undefined
+}
+
+export type CustomerErasure = {
+  /** Identifies the erased customer. Its payments keep it. */
+  readonly guid: string
+  /** The `serviceId` of the erased customer. */
+  readonly serviceId: string
+  /** `Running`: fields of payments are being erased. `Retained`: what the law requires is kept until `retainedUntil`. `Completed`: the erasure has ended. */
+  readonly state: 'Running' | 'Retained' | 'Completed'
+  /** Time of the erasure. From then on no operation finds the customer. */
+  readonly requestedAt: string
+  /** Until when names, dates, addresses and identifiers are kept with the payments. Absent if nothing had to be kept. */
+  readonly retainedUntil?: string
+  /** Names of the KYC fields that are kept. Empty if none is kept. */
+  readonly retainedFields: readonly string[]
+  /** Time at which the last field was erased. Absent until then. */
+  readonly completedAt?: string
+}
+
 export type CustomerPage = {
   /** The items of the page, newest first. */
   readonly data: readonly Customer[]
@@ -769,7 +791,7 @@ export type Problem = {
   /** Path of the request. */
   readonly instance: string
   /** Identifies the kind of problem. Branch on this field. */
-  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'approver_is_creator' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'invitation_not_pending' | 'checkout_session_not_open' | 'recovery_in_progress' | 'report_not_ready' | 'payout_not_awaiting_approval' | 'payout_not_cancellable' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'idempotency_key_reused' | 'insufficient_funds' | 'limit_exceeded' | 'beneficiary_cooling_off' | 'currency_not_supported' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'wallet_address_not_payable' | 'recipient_blocked' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'report_format_not_supported' | 'report_schedule_limit_reached' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'report_limit_reached' | 'headers_too_large' | 'internal_error' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
+  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'approver_is_creator' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'invitation_not_pending' | 'customer_not_erasable' | 'checkout_session_not_open' | 'recovery_in_progress' | 'report_not_ready' | 'payout_not_awaiting_approval' | 'payout_not_cancellable' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'idempotency_key_reused' | 'insufficient_funds' | 'limit_exceeded' | 'beneficiary_cooling_off' | 'currency_not_supported' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'wallet_address_not_payable' | 'recipient_blocked' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'report_format_not_supported' | 'report_schedule_limit_reached' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'report_limit_reached' | 'headers_too_large' | 'internal_error' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
   /** Identifies the request in the logs of the service. Equal to `X-Request-Id`. */
   readonly requestId: string
   /** The refused fields, at most 50. Absent if no field is to blame. */
@@ -2347,6 +2369,8 @@ export type OperationResults = {
     })[]
   }
   readonly listCustomerChanges: CustomerChangePage
+  readonly exportCustomer: ReadableStream<Uint8Array>
+  readonly eraseCustomer: CustomerErasure
   readonly updateCustomer: Customer
   readonly getFxRates: {
     /** The currency that is sold. */
@@ -3529,6 +3553,34 @@ export type Namespaces = {
     readonly listChanges: (id: string, query?: ListCustomerChangesQuery, options?: CallOptions) => Promise<CustomerChangePage>
     /** Like `listChanges`, and requests page after page. The default of `limit` is 100. */
     readonly listAllChanges: (id: string, query?: ListCustomerChangesQuery, options?: CallOptions) => Pages<CustomerChangePage>
+    /**
+     * Retrieve everything held about a customer.
+     *
+     * Streams what is held about the customer, for a request of the data subject (GDPR, Art. 15 and 20), as one JSON
+     * object on each line: `{"type", "data"}`. The first line has the type `export` and says what is left out, and
+     * why. The other types are `customer`, `change`, `account`, `wallet`, `beneficiary`, `transaction`, `deposit`,
+     * `payout`, `checkoutSession`, `quote`, `screening` and `auditRecord`. The last line is `end`: an export without
+     * it is not complete. A partner may read two exports at once (429). A stream whose reader takes nothing for a
+     * minute is broken off. The audit log records each export.
+     *
+     * `GET /v1/customers/{id}/export`, permission `customers:read`.
+     * Problem codes: not_found.
+     */
+    readonly export: (id: string, options?: CallOptions) => Promise<ReadableStream<Uint8Array>>
+    /**
+     * Erase a customer.
+     *
+     * Erases the personal data of a customer (GDPR, Art. 17). It cannot be undone. Refused (409) while a payment is
+     * pending, while money of the customer is left, or while the service has to keep its data. If the customer had
+     * payments, names, dates, addresses and identifiers are kept with them until five years after the last one
+     * (AMLD, Art. 40). Everything else is erased at once. The customer then no longer exists for other operations:
+     * 404. Lists of payments still find what is theirs by its identifier. Idempotent: repeat the request to see the
+     * state of the erasure.
+     *
+     * `POST /v1/customers/{id}/erase`, permission `customers:write`.
+     * Problem codes: validation_failed, not_found, customer_not_erasable.
+     */
+    readonly erase: (id: string, body: CustomerErase, options?: CallOptions) => Promise<CustomerErasure>
     /**
      * Update a customer.
      *

@@ -12,6 +12,7 @@ const sensitiveReads: ReadonlySet<OperationId> = new Set([
   'listCustomers',
   'getCustomerVerification',
   'listCustomerChanges',
+  'exportCustomer',
   'getReportContent',
   'exportTransactions',
 ])
@@ -28,6 +29,9 @@ const isRecorded = (id: OperationId): boolean => {
   return sensitiveReads.has(id) || (permission.endsWith(':write') && !nonceConsumingOperations.has(id))
 }
 
+/** What was done with the data of a customer is part of what is held about it. */
+const namesCustomer = (id: OperationId): boolean => operations[id].path.startsWith('/v1/customers/{id}')
+
 type AnyHandler = (call: Call<OperationId>) => Promise<Answer<unknown>>
 
 export function auditedHandlers(handlers: AllHandlers, { record }: Pick<Audit, 'record'>): AllHandlers {
@@ -41,13 +45,9 @@ export function auditedHandlers(handlers: AllHandlers, { record }: Pick<Audit, '
         const { partnerId, serviceAccountId, name, impersonatedBy } = caller
         const impersonation = impersonatedBy === undefined ? {} : { impersonatedBy }
         const actor = { kind: 'partner', id: serviceAccountId, name, ...impersonation, ip } as const
-        const recorded = record({
-          partnerId,
-          actor,
-          action: id,
-          subject: params as Record<string, string>,
-          requestId,
-        })
+        const subject = params as Record<string, string>
+        const customerRef = namesCustomer(id) ? subject.id : undefined
+        const recorded = record({ partnerId, actor, action: id, subject, requestId }, customerRef)
         if (withOwnSteps.has(id)) return (await Promise.all([handler(call), recorded]))[0]
         await recorded
         return handler(call)

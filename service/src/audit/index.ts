@@ -1,9 +1,9 @@
 /**
  * The audit log: who did what to what, when, why and by which request. README.md says what it guarantees.
  *
- * Tables: audit.records, audit.chains, audit.links, audit.keys, audit.heads, audit.subtrees. Invariants: a record is added
+ * Tables: audit.records, audit.chains, audit.links, audit.keys, audit.heads, audit.subtrees, audit.subjects. Invariants: a record is added
  * in the transaction of its change, and never changed or deleted. A loop chains all records of a partner in one order. Each
- * day with records has one head, which is signed and names the head before it.
+ * day with records has one head, which is signed and names the head before it. A row of audit.subjects names the customer of a request.
  */
 export { createChainStep } from './chain.ts'
 export { auditedHandlers } from './handlers.ts'

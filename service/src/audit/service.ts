@@ -40,8 +40,15 @@ type Range = { readonly createdFrom?: string; readonly createdTo?: string }
 export type Audit = {
   /** Adds records in the caller's transaction. Sent with the commit. */
   readonly append: (tx: Tx, records: readonly NewRecord[]) => void
-  /** Adds one record in a transaction of its own. */
-  readonly record: (record: NewRecord) => Promise<void>
+  /** Adds one record in a transaction of its own. `customerRef`: the customer that it is about, by which `about` finds it. */
+  readonly record: (record: NewRecord, customerRef?: string) => Promise<void>
+  /** The records of requests about a customer, by any of its identifiers. Newest first, before an id. */
+  readonly about: (
+    tx: Tx,
+    partnerId: string,
+    customerRefs: readonly string[],
+    page: { readonly beforeId: string | null; readonly rowsMax: number },
+  ) => Promise<readonly AuditRecord[]>
   /** Newest first. Refuses: validation_failed (cursor). */
   readonly list: (partnerId: string, query: PageQuery & Range) => Promise<Page<AuditRecord>>
   /** Newest first. Refuses: validation_failed (cursor). */
@@ -67,7 +74,15 @@ export function createAudit({ db, clock, cursors }: AuditDeps): Audit {
   }
   return {
     append,
-    record: (record) => db.transaction(async (tx) => append(tx, [record])),
+    record: (record, customerRef) =>
+      db.transaction(async (tx) => {
+        const recordId = record.id ?? newId()
+        append(tx, [{ ...record, id: recordId }])
+        if (customerRef === undefined) return
+        store.insertSubject(tx, { partnerId: record.partnerId, subject: customerRef.toLowerCase(), recordId })
+      }),
+    about: async (tx, partnerId, customerRefs, { beforeId, rowsMax }) =>
+      (await store.recordsAbout(tx, partnerId, customerRefs, beforeId, rowsMax)).map(toRecord),
     list: async (partnerId, { createdFrom, createdTo, ...query }) => {
       const list = `audit:${partnerId}`
       const request = cursors.read(list, query)

@@ -11,6 +11,33 @@ export function insertRecords(tx: Tx, rows: readonly RecordRow[]): void {
     insert into audit.records (partner_id, id, content) ${newRecords(tx, rows)}`)
 }
 
+export type SubjectRow = { readonly partnerId: string; readonly subject: string; readonly recordId: string }
+
+/** What a record is about, so that the records about it are found. Sent with the commit. */
+export function insertSubject(tx: Tx, { partnerId, subject, recordId }: SubjectRow): void {
+  tx.later(sql`/* audit.insertSubject */
+    insert into audit.subjects (partner_id, subject, record_id) values (${partnerId}, ${subject}, ${recordId})`)
+}
+
+/** The records about any of the subjects, newest first, before an id if one is given. */
+export function recordsAbout(
+  tx: Tx,
+  partnerId: string,
+  subjects: readonly string[],
+  beforeId: string | null,
+  rowsMax: number,
+): Promise<readonly RecordRow[]> {
+  return tx.rows(
+    unprepared(sql`/* audit.recordsAbout */
+      select record.partner_id, record.id, record.content
+      from audit.subjects as about join audit.records as record
+        on record.partner_id = ${partnerId} and record.id = about.record_id
+      where about.partner_id = ${partnerId} and about.subject = any(${subjects}::text[])
+        ${beforeId === null ? noSql : sql`and about.record_id < ${beforeId}`}
+      order by about.record_id desc limit ${rowsMax}`),
+  )
+}
+
 /** Newest first, from one id to before another. */
 export function listRecords(
   tx: Tx,

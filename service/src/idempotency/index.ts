@@ -14,7 +14,7 @@ import {
   type ResponseOf,
 } from '@partner-payments/wire'
 import type { Call, Handler } from '../api/index.ts'
-import { type Clock, present, type Sealer } from '../kernel/index.ts'
+import { after, type Clock, minuteMs, present, type Sealer } from '../kernel/index.ts'
 import { type Database, KeyTaken, once, type Tx } from '../postgres/index.ts'
 import * as store from './store.ts'
 import { answerContext } from './store-sealed.ts'
@@ -34,7 +34,14 @@ export type Idempotency = {
     operation: K,
     work: (call: Call<K>, tx: Tx | undefined) => Promise<Created<K>>,
   ) => Handler<K>
+  /**
+   * Erases the answer that names what a request created. Its key stays taken, so that a repetition creates nothing: it is refused
+   * (idempotency_key_reused). `createdAt`: when it was created, in the transaction of the key.
+   */
+  readonly forget: (tx: Tx, partnerId: string, made: Made) => Promise<void>
 }
+
+export type Made = { readonly operation: HeaderOperationId; readonly createdAt: Date; readonly created: string }
 
 type Created<K extends OperationId> = {
   readonly body: ResponseOf<K>
@@ -66,6 +73,7 @@ export function createIdempotency(deps: {
   }
 
   return {
+    forget: createForget(sealer),
     handler: (operation, work) => async (call) => {
       const { caller, idempotencyKey } = call
       if (idempotencyKey === undefined) return { body: (await work(call, undefined)).body }
@@ -87,6 +95,33 @@ export function createIdempotency(deps: {
       })
       return replayed ? { body: row.body, headers: replayHeaders } : { body: row.body }
     },
+  }
+}
+
+/** A request takes its key before it creates something, in the same transaction: minutes before, if it waits for a lock. */
+const requestMsMax = 10 * minuteMs
+const answersPerPageMax = 100
+/** No request has it. */
+const noFingerprint = ''
+
+function createForget(sealer: Sealer): Idempotency['forget'] {
+  return async (tx, partnerId, { operation, createdAt, created }) => {
+    const range = { from: after(createdAt, -requestMsMax), until: createdAt }
+    for (let idempotencyKey = ''; ;) {
+      const page = await store.answersBetween(tx, { partnerId, operation, idempotencyKey }, range, answersPerPageMax)
+      for (const row of page) {
+        const key = { partnerId, operation, idempotencyKey: row.idempotencyKey }
+        const { reference } = parseJsonExactly(sealer.open(row.answerSealed, answerContext(key))) as {
+          reference: string
+        }
+        if (reference !== created) continue
+        const erased = { requestFingerprint: noFingerprint, reference, body: null }
+        store.saveAnswer(tx, key, sealer.seal(JSON.stringify(erased), answerContext(key)))
+      }
+      const last = page.at(-1)
+      if (last === undefined || page.length < answersPerPageMax) return
+      idempotencyKey = last.idempotencyKey
+    }
   }
 }
 

@@ -26,3 +26,17 @@ export function answerOf(
     select answer_sealed from idempotency.keys
     where partner_id = ${partnerId} and operation = ${operation} and idempotency_key = ${idempotencyKey}`)
 }
+
+/** The answers of requests of an operation that began in a time, behind a key. */
+export function answersBetween(
+  tx: Tx,
+  { partnerId, operation, idempotencyKey }: Key,
+  { from, until }: { readonly from: Date; readonly until: Date },
+  rowsMax: number,
+): Promise<readonly { readonly idempotencyKey: string; readonly answerSealed: Uint8Array }[]> {
+  return tx.rows(sql`/* idempotency.answersBetween */
+    select idempotency_key, answer_sealed from idempotency.keys
+    where partner_id = ${partnerId} and operation = ${operation} and created_at between ${from} and ${until}
+      and idempotency_key > ${idempotencyKey} and answer_sealed is not null
+    order by idempotency_key limit ${rowsMax}`)
+}

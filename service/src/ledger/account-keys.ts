@@ -12,6 +12,8 @@ type AccountSnapshot = {
   readonly available: Minor
   /** The operator has set rules for what leaves the account. The module that moves the money knows them. */
   readonly controlled?: boolean
+  /** How many customers of the partner were closed, at the time of the read. */
+  readonly partiesClosed?: bigint
 }
 
 export const mapKey = ({ partnerId, currency, name }: AccountKey): string => partnerKey(partnerId, currency, name)

@@ -40,6 +40,13 @@ export type Entries = {
    * `accounts_never_negative`. Locks the accounts, and writes with the commit.
    */
   readonly enterMany: (tx: Tx, entries: readonly Entry[], accounts: AccountSnapshots) => Promise<void>
+  /**
+   * As `enterMany`. If a customer of the partner was closed since `accounts` were read, the commit fails by the constraint
+   * `accounts_reserved_check`. What was read of customers after `accounts` thus still holds.
+   */
+  readonly enterUnlessClosed: Entries['enterMany']
+  /** A customer of the partner is closed in this transaction. Locks the balances of the partner. */
+  readonly closeParty: (tx: Tx, partnerId: string) => Promise<void>
   /** Checks the funds under the lock, then writes the entry as `enterMany`. Refuses: insufficient_funds. */
   readonly enter: (tx: Tx, entry: Entry) => Promise<void>
   /**
@@ -69,8 +76,12 @@ export function createEntries(clock: Clock): Entries {
     return transfers.map((transfer): store.NewTransfer => ({ ...transfer, reserveId: null }))
   }
   /** Locks the accounts last, in the order of their ids: until the commit every other writer waits for them. */
-  const write = (tx: Tx, transfers: readonly store.NewTransfer[]) => {
-    const changes = changesOf(transfers)
+  const write = (tx: Tx, transfers: readonly store.NewTransfer[], read?: AccountSnapshots) => {
+    const closed = new Map([...(read?.values() ?? [])].map(({ id, partiesClosed }) => [id, partiesClosed]))
+    const changes = changesOf(transfers).map((change) => ({
+      ...change,
+      partiesClosed: closed.get(change.id) ?? null,
+    }))
     store.insertTransfers(tx, transfers, clock.now())
     store.lockBeforeChange(tx, changes)
     store.changeAccounts(tx, changes)
@@ -83,6 +94,10 @@ export function createEntries(clock: Clock): Entries {
     fittingUnderLock: async (tx, requests, accounts) =>
       (await shortOfFunds(tx, requests, accounts)).map((currency) => currency === undefined),
     enterMany,
+    enterUnlessClosed: async (tx, entries, accounts) => {
+      if (entries.length > 0) write(tx, await toTransfers(tx, entries, accounts), accounts)
+    },
+    closeParty: store.closeParty,
     enter: async (tx, entry) => {
       const accounts = await accountsOf(tx, entry.transfers)
       const [currency] = await shortOfFunds(tx, [entry], accounts)

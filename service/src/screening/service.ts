@@ -16,6 +16,10 @@ export type Screening = {
   readonly lists: Lists
   /** The names of a customer or a beneficiary were written: they are screened soon. Joins the transaction that writes them. */
   readonly request: (tx: Tx, key: SubjectKey) => Promise<void>
+  /** When these names were last compared with lists; null: never. */
+  readonly screenedAt: (tx: Tx, key: SubjectKey) => Promise<Date | null>
+  /** Erases what is known of these subjects, with the hits and their decisions. */
+  readonly forget: typeof store.forgetSubjects
   /** Whether these names let a payment go on. */
   readonly holdsOf: HoldsOf
   /** Whether the names of money that has come in let it be credited. Joins the transaction. */
@@ -59,6 +63,8 @@ export function createScreening(deps: {
   return {
     lists,
     request: (tx, key) => store.requestScreening(tx, key, clock.now()),
+    screenedAt: async (tx, key) => (await store.screenedAt(tx, key))?.screenedAt ?? null,
+    forget: store.forgetSubjects,
     holdsOf: createHoldsOf(db),
     holdsOfCredits: createHoldsOfCredits(lists),
     openHits: async (after, hitsMax) => (await hitStore.openHits(db, after, hitsMax)).map(toHit),

@@ -72,6 +72,27 @@ export function recordScreened(tx: Tx, claim: ClaimedSubject, generation: number
     where partner_id = ${claim.partnerId} and kind = ${claim.kind} and id = ${claim.id} and lease_id = ${claim.leaseId}`)
 }
 
+/** Of an erased customer or its beneficiaries: hits, their decisions, and that the names were screened. */
+export async function forgetSubjects(tx: Tx, partnerId: string, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return
+  await tx.run(sql`/* screening.forgetSubjects */
+    delete from screening.subjects where partner_id = ${partnerId} and id = any(${ids}::uuid[])`)
+  await tx.run(sql`/* screening.forgetSubjects */
+    delete from screening.decisions where partner_id = ${partnerId} and hit_id = any(array(
+      select id from screening.hits where partner_id = ${partnerId} and subject_id = any(${ids}::uuid[])))`)
+  await tx.run(sql`/* screening.forgetSubjects */
+    delete from screening.hits where partner_id = ${partnerId} and subject_id = any(${ids}::uuid[])`)
+}
+
+/** Undefined: the names were never asked to be screened. */
+export function screenedAt(
+  tx: Tx,
+  { partnerId, kind, id }: SubjectKey,
+): Promise<{ readonly screenedAt: Date | null } | undefined> {
+  return tx.row(sql`/* screening.screenedAt */
+    select screened_at from screening.subjects where partner_id = ${partnerId} and kind = ${kind} and id = ${id}`)
+}
+
 export async function releaseLeases(tx: Tx, partnerId: string): Promise<void> {
   await tx.run(sql`/* screening.releaseLeases */
     update screening.subjects set lease_id = null, leased_until = null

@@ -83,6 +83,43 @@ export const customersOperations = {
       'it, thus without `Created` for an older customer.',
     refusals: ['not_found'],
   },
+  exportCustomer: {
+    tag: 'customers',
+    method: 'GET',
+    path: '/v1/customers/{id}/export',
+    params: customerId,
+    content: ['application/jsonl'],
+    streamed: true,
+    permission: 'customers:read',
+    source: 'extension',
+    summary: 'Retrieve everything held about a customer',
+    description:
+      'Streams what is held about the customer, for a request of the data subject (GDPR, Art. 15 and 20), as one JSON object ' +
+      'on each line: `{"type", "data"}`. The first line has the type `export` and says what is left out, and why. The other types are ' +
+      '`customer`, `change`, `account`, `wallet`, `beneficiary`, `transaction`, `deposit`, `payout`, `checkoutSession`, ' +
+      '`quote`, `screening` and `auditRecord`. The last line is `end`: an export without it is not complete. A partner ' +
+      'may read two exports at once (429). A stream whose reader takes nothing for a minute is broken off. The audit log ' +
+      'records each export.',
+    refusals: ['not_found'],
+  },
+  eraseCustomer: {
+    tag: 'customers',
+    method: 'POST',
+    path: '/v1/customers/{id}/erase',
+    params: customerId,
+    body: customers.CustomerErase,
+    response: customers.CustomerErasure,
+    permission: 'customers:write',
+    source: 'extension',
+    summary: 'Erase a customer',
+    description:
+      'Erases the personal data of a customer (GDPR, Art. 17). It cannot be undone. Refused (409) while a payment is pending, ' +
+      'while money of the customer is left, or while the service has to keep its data. If the customer had payments, names, ' +
+      'dates, addresses and identifiers are kept with them until five years after the last one (AMLD, Art. 40). Everything ' +
+      'else is erased at once. The customer then no longer exists for other operations: 404. Lists of payments still find ' +
+      'what is theirs by its identifier. Idempotent: repeat the request to see the state of the erasure.',
+    refusals: ['validation_failed', 'not_found', 'customer_not_erasable'],
+  },
   updateCustomer: {
     tag: 'customers',
     method: 'PUT',

@@ -22,6 +22,12 @@ export type Accounts = Statements & {
   readonly create: (partnerId: string, customerRef: string, tx?: Tx) => Promise<CustomerAccount>
   /** Refuses: not_found (no such customer, or no IBAN is issued yet). */
   readonly get: (partnerId: string, customerRef: string) => Promise<CustomerAccount>
+  /** Of an erased customer: its IBANs take no credits from now on, and are not issued again. */
+  readonly close: (tx: Tx, partnerId: string, customerId: string, now: Date) => Promise<void>
+  /** Of an erased customer: nothing names its IBANs any longer. Money that comes in for one becomes a case. */
+  readonly erase: (tx: Tx, partnerId: string, customerId: string) => Promise<void>
+  /** For the export of a customer: its IBANs, oldest first. */
+  readonly ibansOf: (tx: Tx, partnerId: string, customerId: string) => Promise<readonly store.IbanRow[]>
   /** The BIC of the bank that has issued an IBAN, if it is configured. */
   readonly bicOf: (iban: string) => string | undefined
   /** Whether an IBAN has a bank code of ours, issued or not. */
@@ -34,7 +40,7 @@ export type Accounts = Statements & {
 }
 
 type AccountsDeps = StatementsDeps & {
-  readonly customers: Pick<Customers, 'find'>
+  readonly customers: Pick<Customers, 'find' | 'hold'>
   readonly issuers: readonly Issuer[]
 }
 
@@ -95,7 +101,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
   return {
     create: (partnerId, customerRef, outerTx) =>
       inTransaction(db, outerTx, async (tx) => {
-        const customer = await customers.find(tx, partnerId, customerRef)
+        const customer = await customers.hold(tx, partnerId, customerRef)
         const issued = await store.ibansOf(tx, partnerId, customer.id)
         if (issuers.length === 0 && issued.length === 0) throw new Refusal('iban_issuer_not_configured')
         const rows = hasAll(issued) ? issued : await issueMissing(tx, partnerId, customer.id)
@@ -107,6 +113,9 @@ export function createAccounts(deps: AccountsDeps): Accounts {
       if (account === undefined) throw notFound('account')
       return account
     },
+    ibansOf: store.ibansOf,
+    close: store.closeIbans,
+    erase: store.eraseIbans,
     bicOf: (iban) => issuerOf(issuers, iban)?.bic,
     issues: (iban) => issuerOf(issuers, iban) !== undefined,
     ownersOf: async (tx, ibans) =>

@@ -21,7 +21,8 @@ export function ownersOfIbans(
     acrossPartners(
       'finds the owner of an account that a bank has credited, by an index',
       sql`/* accounts.ownersOfIbans */
-        select iban, partner_id, customer_id from accounts.ibans where iban = any(${ibans}::text[])`,
+        select iban, partner_id, customer_id from accounts.ibans
+        where iban = any(${ibans}::text[]) and closed_at is null`,
     ),
   )
 }
@@ -95,4 +96,17 @@ export async function insertIban(
   await tx.run(sql`/* accounts.insertIban */
     insert into accounts.ibans (partner_id, iban, customer_id, country, created_at)
     values (${partnerId}, ${iban}, ${customerId}, ${country}, ${now})`)
+}
+
+export async function closeIbans(tx: Tx, partnerId: string, customerId: string, now: Date): Promise<void> {
+  await tx.run(sql`/* accounts.closeIbans */
+    update accounts.ibans set closed_at = ${now} where partner_id = ${partnerId} and customer_id = ${customerId}`)
+}
+
+/** The numbers stay taken: a block never gives one twice. */
+export async function eraseIbans(tx: Tx, partnerId: string, customerId: string): Promise<void> {
+  await tx.run(sql`/* accounts.eraseIbans */
+    delete from accounts.ibans where partner_id = ${partnerId} and customer_id = ${customerId}`)
+  await tx.run(sql`/* accounts.eraseIbans */
+    delete from accounts.customer_accounts where partner_id = ${partnerId} and customer_id = ${customerId}`)
 }

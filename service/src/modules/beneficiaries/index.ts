@@ -9,7 +9,7 @@
  * partner's beneficiaries.
  */
 export { BicFileProblem } from './bic-file.ts'
-export { beneficiariesRoutes } from './routes.ts'
+export { beneficiariesRoutes, toBeneficiary } from './routes.ts'
 export type { BeneficiaryCreate, BeneficiaryUpdate } from './rules.ts'
 export {
   type Beneficiaries,

@@ -6,7 +6,7 @@ import type { Beneficiaries, Beneficiary } from './service.ts'
 import { toVerification } from './verification-shape.ts'
 
 /** A field without a value is absent, not null. */
-function toWire(beneficiary: Beneficiary): ResponseOf<'getBeneficiary'> {
+export function toBeneficiary(beneficiary: Beneficiary): ResponseOf<'getBeneficiary'> {
   const { id, customerId, alias, name, iban, bic, walletAddress, vasp, country, currency } = beneficiary
   return {
     id,
@@ -28,17 +28,17 @@ export function beneficiariesRoutes(beneficiaries: Beneficiaries, idempotency: I
   return {
     createBeneficiary: idempotency.handler('createBeneficiary', async ({ caller, body }, tx) => {
       const beneficiary = await beneficiaries.create(caller.partnerId, body, tx)
-      return { body: toWire(beneficiary), created: `the beneficiary ${beneficiary.id}` }
+      return { body: toBeneficiary(beneficiary), created: `the beneficiary ${beneficiary.id}` }
     }),
     listBeneficiaries: async ({ caller, query }) => {
       const page = await beneficiaries.list(caller.partnerId, query)
-      return { body: { ...page, data: page.data.map(toWire) } }
+      return { body: { ...page, data: page.data.map(toBeneficiary) } }
     },
     updateBeneficiary: async ({ caller, body }) => ({
-      body: toWire(await beneficiaries.update(caller.partnerId, body)),
+      body: toBeneficiary(await beneficiaries.update(caller.partnerId, body)),
     }),
     getBeneficiary: async ({ caller, params }) => ({
-      body: toWire(await beneficiaries.get(caller.partnerId, params.id)),
+      body: toBeneficiary(await beneficiaries.get(caller.partnerId, params.id)),
     }),
     deleteBeneficiary: async ({ caller, params }) => {
       await beneficiaries.remove(caller.partnerId, params.id)

@@ -57,6 +57,16 @@ export type Beneficiaries = Verifications & {
     tx: Tx,
     keys: readonly { readonly partnerId: string; readonly id: string }[],
   ) => Promise<ReadonlyMap<string, Payee>>
+  /** Of an erased customer: deletes its beneficiaries, and answers their ids. Payouts have their own copy of the payee. */
+  readonly eraseOf: (tx: Tx, partnerId: string, customerId: string) => Promise<readonly string[]>
+  /** For the export of a customer: those of it behind one of them, in their order; also removed ones. */
+  readonly ofCustomer: (
+    tx: Tx,
+    partnerId: string,
+    customerId: string,
+    afterId: string,
+    rowsMax: number,
+  ) => Promise<readonly store.HeldBeneficiary[]>
   /** Those of one customer, or of the partner itself (null), with one of the accounts. Oldest first. */
   readonly byIbans: (
     partnerId: string,
@@ -66,7 +76,7 @@ export type Beneficiaries = Verifications & {
 }
 
 type BeneficiariesDeps = VerificationsDeps & {
-  readonly customers: Pick<Customers, 'find' | 'idOf'>
+  readonly customers: Pick<Customers, 'hold' | 'idOf'>
   readonly refusedAddress: RefusedAddress
   readonly screening: Pick<Screening, 'request'>
 }
@@ -88,7 +98,7 @@ export function createBeneficiaries(deps: BeneficiariesDeps): Beneficiaries {
       const { customerId, name, alias = null } = input
       return inTransaction(db, outerTx, async (tx) => {
         const customer =
-          customerId === undefined ? null : await customers.find(tx, partnerId, customerId, '/customerId')
+          customerId === undefined ? null : await customers.hold(tx, partnerId, customerId, '/customerId')
         const now = clock.now()
         const owner = customer?.id ?? null
         const { bic, bicCompletedAt } = await checkBic(tx, destination, now)
@@ -115,6 +125,8 @@ export function createBeneficiaries(deps: BeneficiariesDeps): Beneficiaries {
     ...createVerifications(deps),
     bicDirectory: createBicDirectory(deps),
     partyOf: store.partyById,
+    ofCustomer: store.ofCustomer,
+    eraseOf: store.eraseOf,
     byIbans: (partnerId, customerId, ibans) => store.byIbans(db, partnerId, customerId, ibans),
     namesOf: async (tx, partnerId, id) => {
       const row = await store.nameById(tx, partnerId, id)

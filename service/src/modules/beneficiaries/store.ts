@@ -84,6 +84,21 @@ export function list(
     order by id desc limit ${limit + 1}`)
 }
 
+export type HeldBeneficiary = Beneficiary & { readonly removedAt: Date | null }
+
+/** Those of a customer behind one of them, in their order; also removed ones. */
+export function ofCustomer(
+  tx: Tx,
+  partnerId: string,
+  customerId: string,
+  afterId: string,
+  rowsMax: number,
+): Promise<readonly HeldBeneficiary[]> {
+  return tx.rows<HeldBeneficiary>(sql`/* beneficiaries.ofCustomer */
+    select ${columns}, removed_at from beneficiaries.beneficiaries
+    where partner_id = ${partnerId} and customer_id = ${customerId} and id > ${afterId} order by id limit ${rowsMax}`)
+}
+
 /** The name, under the lock of the row, which serialises updates. */
 export function lockName(tx: Tx, partnerId: string, id: string): Promise<Pick<Beneficiary, 'name'> | undefined> {
   return tx.row(sql`/* beneficiaries.lockName */
@@ -152,5 +167,11 @@ export async function idsAfter(tx: Tx, partnerId: string, afterId: string, idsMa
   const rows = await tx.rows<{ id: string }>(sql`/* beneficiaries.idsAfter */
     select id from beneficiaries.beneficiaries where partner_id = ${partnerId} and id > ${afterId}
     order by id limit ${idsMax}`)
+  return rows.map(({ id }) => id)
+}
+
+export async function eraseOf(tx: Tx, partnerId: string, customerId: string): Promise<readonly string[]> {
+  const rows = await tx.rows<{ id: string }>(sql`/* beneficiaries.eraseOf */
+    delete from beneficiaries.beneficiaries where partner_id = ${partnerId} and customer_id = ${customerId} returning id`)
   return rows.map(({ id }) => id)
 }

@@ -39,6 +39,8 @@ export function sessionOf({
   amount,
   expiresAt,
   createdAt,
+  residenceCountry: _residence,
+  returnUrl: _returnUrl,
   ...session
 }: Session): ResponseOf<'getCheckoutSession'> {
   return {

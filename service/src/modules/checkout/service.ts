@@ -27,6 +27,10 @@ export type Checkout = Hosted & {
   readonly get: (partnerId: string, id: string, tx?: Tx) => Promise<Session>
   /** Newest first. Refuses: validation_failed (cursor). An unknown customer has no sessions. */
   readonly list: (partnerId: string, query: QueryOf<'listCheckoutSessions'>) => Promise<Page<Session>>
+  /** Of an erased customer: the address by which payers are found. */
+  readonly forgetEmail: typeof store.forgetEmail
+  /** Of an erased customer: what its sessions say of it. */
+  readonly eraseSessions: typeof store.eraseSessions
   /** Refuses: not_found, checkout_session_not_open. */
   readonly expire: (partnerId: string, id: string, tx?: Tx) => Promise<Session>
   /**
@@ -68,6 +72,8 @@ export function createCheckout(deps: CheckoutDeps): Checkout {
     create: createCreate(deps, toSession),
     get,
     list: createList(deps, toSession),
+    forgetEmail: store.forgetEmail,
+    eraseSessions: store.eraseSessions,
     expire,
     simulate: createSimulate(deps, { read, toSession, expire }),
   }
@@ -156,7 +162,7 @@ async function customerOf(
   { customerId, customer }: BodyOf<'createCheckoutSession'>,
 ): Promise<Customer> {
   const { partnerId } = caller
-  if (customer === undefined) return customers.find(tx, partnerId, customerId ?? '', '/customerId')
+  if (customer === undefined) return customers.hold(tx, partnerId, customerId ?? '', '/customerId')
   const { email, fullName } = customer
   await store.lockEmail(tx, partnerId, email, clock.now())
   const known = await customers.byEmail(tx, partnerId, email)

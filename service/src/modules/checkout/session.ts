@@ -18,6 +18,8 @@ export type Session = {
   readonly iban: string
   readonly bic: string | null
   readonly creditorReference: string
+  readonly residenceCountry: string | null
+  readonly returnUrl: string | null
   readonly expiresAt: Date
   readonly createdAt: Date
 }
@@ -39,6 +41,8 @@ export function createToSession({ sealer, publicUrl }: CheckoutDeps): ToSession 
       iban: row.iban,
       bic: row.bic,
       creditorReference: row.creditorReference,
+      residenceCountry: row.residenceCountry,
+      returnUrl: row.returnUrl,
       expiresAt: deposit.expiryDate,
       createdAt: row.createdAt,
     }

@@ -69,11 +69,31 @@ export function listSessions(
 
 /** Inserts the row of an address if it is missing, and locks it: this serialises sessions that may create its customer. */
 export async function lockEmail(tx: Tx, partnerId: string, email: string, now: Date): Promise<void> {
-  await tx.run(sql`/* checkout.lockEmail */
-    insert into checkout.payer_emails (partner_id, email, created_at)
-    values (${partnerId}, lower(${email}::text), ${now}) on conflict (partner_id, email) do nothing`)
-  await tx.run(sql`/* checkout.lockEmail */
-    select 1 from checkout.payer_emails where partner_id = ${partnerId} and email = lower(${email}::text) for update`)
+  for (;;) {
+    await tx.run(sql`/* checkout.lockEmail */
+      insert into checkout.payer_emails (partner_id, email, created_at)
+      values (${partnerId}, lower(${email}::text), ${now}) on conflict (partner_id, email) do nothing`)
+    const locked = await tx.run(sql`/* checkout.lockEmail */
+      select 1 from checkout.payer_emails where partner_id = ${partnerId} and email = lower(${email}::text) for update`)
+    // An erasure has deleted the row while this call waited for it.
+    if (locked === 1) return
+  }
+}
+
+/** Of an erased customer. The address of another customer gets a row again when it pays. */
+export async function forgetEmail(tx: Tx, partnerId: string, email: string): Promise<void> {
+  await tx.run(sql`/* checkout.forgetEmail */
+    delete from checkout.payer_emails where partner_id = ${partnerId} and email = lower(${email}::text)`)
+}
+
+/** Where the customer lives, where it came from, and whom the bank page of the sandbox saw. */
+export async function eraseSessions(tx: Tx, partnerId: string, sessionIds: readonly string[]): Promise<void> {
+  if (sessionIds.length === 0) return
+  await tx.run(sql`/* checkout.eraseSessions */
+    update checkout.sessions set residence_country = null, payment_country = null, return_url = null
+    where partner_id = ${partnerId} and id = any(${sessionIds}::uuid[])`)
+  await tx.run(sql`/* checkout.eraseSessions */
+    delete from checkout.sandbox_visits where partner_id = ${partnerId} and session_id = any(${sessionIds}::uuid[])`)
 }
 
 export type VisitRow = {

@@ -2,13 +2,16 @@
 import type { ResponseOf } from '@partner-payments/wire'
 import type { Handlers } from '../../api/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
+import { stateOf } from './erasure-rules.ts'
+import type { Erasure, Erasures } from './erasure.ts'
+import type { CustomerExport, CustomerExports } from './export.ts'
 import type { Change } from './history.ts'
 import type { Customer, Customers } from './service.ts'
 
 type ChangeOnWire = ResponseOf<'listCustomerChanges'>['data'][number]
 
 /** Without the identification number, which the response schema drops as well. */
-function toWire(customer: Customer): ResponseOf<'getCustomer'> {
+export function toCustomer(customer: Customer): ResponseOf<'getCustomer'> {
   const { personalIdentificationNumber: _omitted, ...kyc } = customer.kyc
   const { partnerCustomerIdentifier, email } = customer
   return {
@@ -22,7 +25,7 @@ function toWire(customer: Customer): ResponseOf<'getCustomer'> {
   }
 }
 
-function toWireChange({ sequence, kind, changedAt, changes, ...change }: Change): ChangeOnWire {
+export function toChange({ sequence, kind, changedAt, changes, ...change }: Change): ChangeOnWire {
   const { actorId, actorName, requestId } = change
   return {
     sequence,
@@ -34,17 +37,26 @@ function toWireChange({ sequence, kind, changedAt, changes, ...change }: Change)
   }
 }
 
-export function customersRoutes(customers: Customers, idempotency: Idempotency): Handlers<'customers'> {
+export function customersRoutes(
+  customers: Customers,
+  { exports, erasures }: { readonly exports: CustomerExports; readonly erasures: Erasures },
+  idempotency: Idempotency,
+): Handlers<'customers'> {
   return {
+    exportCustomer: async ({ caller, params }) => {
+      const { customer, pages, closed } = await exports.open(caller.partnerId, params.id)
+      const file = { mediaType: 'application/jsonl', fileName: `customer-${customer.serviceId}.jsonl` }
+      return { body: undefined, stream: { ...file, read: () => linesOf(pages()), closed } }
+    },
     createCustomer: idempotency.handler('createCustomer', async ({ caller, body, requestId }, tx) => {
       const customer = await customers.create(caller.partnerId, body, tx, { ...caller, requestId })
-      return { body: toWire(customer), created: `the customer ${customer.id}` }
+      return { body: toCustomer(customer), created: `the customer ${customer.id}` }
     }),
     listCustomers: async ({ caller, query }) => {
       const page = await customers.list(caller.partnerId, query)
-      return { body: { ...page, data: page.data.map(toWire) } }
+      return { body: { ...page, data: page.data.map(toCustomer) } }
     },
-    getCustomer: async ({ caller, params }) => ({ body: toWire(await customers.get(caller.partnerId, params.id)) }),
+    getCustomer: async ({ caller, params }) => ({ body: toCustomer(await customers.get(caller.partnerId, params.id)) }),
     getCustomerVerification: async ({ caller, params }) => {
       const { customer, checkedOn, state, fields } = await customers.verification(caller.partnerId, params.id)
       const { id: guid, customerType } = customer
@@ -52,10 +64,31 @@ export function customersRoutes(customers: Customers, idempotency: Idempotency):
     },
     listCustomerChanges: async ({ caller, params, query }) => {
       const page = await customers.history(caller.partnerId, params.id, query)
-      return { body: { ...page, data: page.data.map(toWireChange) } }
+      return { body: { ...page, data: page.data.map(toChange) } }
     },
+    eraseCustomer: async ({ caller, params, body }) => ({
+      body: toErasure(await erasures.erase(caller.partnerId, params.id, body.nothingOwed === true)),
+    }),
     updateCustomer: async ({ caller, params, body, requestId }) => ({
-      body: toWire(await customers.update(caller.partnerId, params.id, body, { ...caller, requestId })),
+      body: toCustomer(await customers.update(caller.partnerId, params.id, body, { ...caller, requestId })),
     }),
   }
+}
+
+function toErasure({ serviceId, row, retainedFields }: Erasure): ResponseOf<'eraseCustomer'> {
+  const { customerId: guid, phase, requestedAt, retainedUntil, completedAt } = row
+  return {
+    guid,
+    serviceId,
+    state: stateOf(phase),
+    requestedAt: requestedAt.toISOString(),
+    ...(retainedUntil === null ? {} : { retainedUntil: retainedUntil.toISOString() }),
+    retainedFields: [...retainedFields],
+    ...(completedAt === null ? {} : { completedAt: completedAt.toISOString() }),
+  }
+}
+
+/** A part of the stream is what one statement has read. */
+async function* linesOf(pages: ReturnType<CustomerExport['pages']>): AsyncGenerator<Uint8Array> {
+  for await (const page of pages) yield Buffer.from(page.map((line) => `${JSON.stringify(line)}\n`).join(''))
 }

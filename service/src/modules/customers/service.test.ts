@@ -131,7 +131,7 @@ test('a payer has no KYC except the current citizenship, and another partner doe
   const { id, serviceId, partnerCustomerIdentifier, email } = await customers.create(partnerId, given)
   const payerOf = async (owner: string) =>
     (await customers.payersByIds(db, [{ partnerId: owner, id }])).get(partnerKey(owner, id))
-  const expected = { id, serviceId, partnerCustomerIdentifier, email, citizenshipCountryCode: 'GB' }
+  const expected = { id, serviceId, partnerCustomerIdentifier, email, citizenshipCountryCode: 'GB', isErased: false }
   for (const _ of [1, 2]) assert.deepEqual(await payerOf(partnerId), expected)
   assert.equal(await payerOf(stranger), undefined)
   for (const country of ['DE', null, 'FR']) {
@@ -180,7 +180,7 @@ test('the database holds no KYC in plain text', async () => {
 
 test('no response contains the identification number or a null', async () => {
   const partnerId = await newPartner()
-  const routes = customersRoutes(customers, createIdempotency({ db, clock, sealer }))
+  const routes = customersRoutes(customers, {} as never, createIdempotency({ db, clock, sealer }))
   const made = await routes.createCustomer({ ...from(partnerId), body: { kyc: { ...kyc, taxId: null } } })
   const params = { id: made.body.guid }
   const answers = [

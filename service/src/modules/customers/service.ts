@@ -1,10 +1,11 @@
-/** The verbs of customers. Only this file seals and opens KYC. */
-import { type QueryOf, serviceIdPattern, uuidPattern } from '@partner-payments/wire'
+/** The verbs of customers. An erased customer does not exist for them, except where one says that it does. */
+import type { QueryOf } from '@partner-payments/wire'
 import { type Cursors, notFound, type Page } from '../../api/index.ts'
 import { type Clock, type Log, newId, partnerKey, randomText, type Sealer } from '../../kernel/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import type { Screening, SubjectName } from '../../screening/index.ts'
 import { type Actor, type Change, createHistory, type History } from './history.ts'
+import { createKycSealer, type KycSealer, refKind } from './kyc.ts'
 import { createList, type CustomerList } from './list.ts'
 import { createNameIndex, createNameIndexing, type NameIndex } from './name-index.ts'
 import {
@@ -20,7 +21,6 @@ import {
   screenedNames,
 } from './rules.ts'
 import * as store from './store.ts'
-import { kycContext } from './store-sealed.ts'
 import { type Verification, verify } from './verification.ts'
 
 export type Customer = {
@@ -39,6 +39,8 @@ export type Customer = {
 /** What events contain of a customer for whom money moves. Of KYC they contain only the citizenship. */
 export type Payer = Pick<Customer, 'id' | 'serviceId' | 'partnerCustomerIdentifier' | 'email'> & {
   readonly citizenshipCountryCode: string | null
+  /** Its earlier payments may still return. It gets no new ones. */
+  readonly isErased: boolean
 }
 
 export type Customers = {
@@ -59,9 +61,11 @@ export type Customers = {
   readonly history: (partnerId: string, ref: string, query: QueryOf<'listCustomerChanges'>) => Promise<Page<Change>>
   /** For other modules: `ref` is a guid or a serviceId, as in requests. Refuses: not_found, with `pointer` if it is given. */
   readonly find: (tx: Tx, partnerId: string, ref: string, pointer?: string) => Promise<Customer>
-  /** The oldest customer with this email address, in any case of letters. */
+  /** As `find`, and until the transaction ends the customer is not erased. Within a transaction. */
+  readonly hold: Customers['find']
+  /** The oldest customer with this email address, in any case of letters. It is held as by `hold`. */
   readonly byEmail: (tx: Tx, partnerId: string, email: string) => Promise<Customer | undefined>
-  /** For batches of payments, by `partnerKey(partnerId, guid)`: one that does not exist or is another's is not among them. */
+  /** For batches of payments, by `partnerKey(partnerId, guid)`: one that does not exist or is another's is not among them; an erased one is. */
   readonly payersByIds: (
     tx: Tx,
     keys: readonly { readonly partnerId: string; readonly id: string }[],
@@ -70,8 +74,10 @@ export type Customers = {
   readonly namesOf: (tx: Tx, partnerId: string, id: string) => Promise<readonly SubjectName[]>
   /** For screening: ids of the partner's customers behind one of them, in their order. */
   readonly idsAfter: (tx: Tx, partnerId: string, afterId: string, idsMax: number) => Promise<readonly string[]>
-  /** For filters: the guid of a guid or serviceId. Undefined: no such customer. Does not open KYC. */
+  /** For filters: the guid of a guid or serviceId, also of an erased customer. Undefined: no such customer. Does not open KYC. */
   readonly idOf: (tx: Tx, partnerId: string, ref: string) => Promise<string | undefined>
+  /** As `idOf`, and undefined for an erased customer. */
+  readonly presentIdOf: Customers['idOf']
   /** A step of a worker: indexes the names of some customers whose names are not in the index, and returns how many. */
   readonly indexNamesStep: () => Promise<number>
 }
@@ -87,25 +93,6 @@ type CustomersDeps = {
   readonly log: Log
   readonly screening: Pick<Screening, 'request'>
 }
-
-const guid = new RegExp(uuidPattern)
-const serviceId = new RegExp(serviceIdPattern)
-
-function refKind(ref: string): store.CustomerRefKind | undefined {
-  if (guid.test(ref)) return { kind: 'guid', value: ref }
-  return serviceId.test(ref) ? { kind: 'serviceId', value: ref } : undefined
-}
-
-function createKycSealer(sealer: Sealer) {
-  return {
-    seal: (partnerId: string, id: string, kyc: KycFields) =>
-      sealer.seal(JSON.stringify(kyc), kycContext(partnerId, id)),
-    open: (partnerId: string, id: string, kycSealed: Uint8Array) =>
-      JSON.parse(sealer.open(kycSealed, kycContext(partnerId, id))) as KycFields,
-    mark: sealer.mark,
-  }
-}
-type KycSealer = ReturnType<typeof createKycSealer>
 
 function toCustomer(kycSealer: KycSealer, partnerId: string, { kycSealed, ...row }: store.CustomerRow): Customer {
   return { ...row, kyc: kycSealer.open(partnerId, row.id, kycSealed) }
@@ -132,7 +119,8 @@ function kycOrNone(
 /** Caches the citizenship of opened KYC, and no other field of it, until another KYC is stored. */
 function createPayerReader(kycSealer: KycSealer) {
   const citizenships = new Map<string, { readonly mark: string; readonly country: string | null }>()
-  return (name: string, { partnerId, kycSealed, ...row }: store.PayerRow): Payer => {
+  return (name: string, { partnerId, kycSealed, erasedAt, ...rest }: store.PayerRow): Payer => {
+    const row = { ...rest, isErased: erasedAt !== null }
     const mark = kycSealer.mark(kycSealed)
     const cached = citizenships.get(name)
     if (cached?.mark === mark) return { ...row, citizenshipCountryCode: cached.country }
@@ -143,6 +131,23 @@ function createPayerReader(kycSealer: KycSealer) {
   }
 }
 
+const createFindBy =
+  (kycSealer: KycSealer) =>
+  (options: store.RefOptions): Customers['find'] =>
+  async (tx, partnerId, ref, pointer) => {
+    const kind = refKind(ref)
+    const row = kind && (await store.byRef(tx, partnerId, kind, options))
+    if (row === undefined) throw notFound('customer', pointer)
+    return toCustomer(kycSealer, partnerId, row)
+  }
+
+const idBy =
+  (options: store.RefOptions): Customers['idOf'] =>
+  async (tx, partnerId, ref) => {
+    const kind = refKind(ref)
+    return kind && store.idByRef(tx, partnerId, kind, options)
+  }
+
 export function createCustomers(deps: CustomersDeps): Customers {
   const { db, clock, log } = deps
   const kycSealer = createKycSealer(deps.sealer)
@@ -152,12 +157,8 @@ export function createCustomers(deps: CustomersDeps): Customers {
   const records = { names, history }
   const listRows = createList({ ...deps, names })
 
-  const find: Customers['find'] = async (tx, partnerId, ref, pointer) => {
-    const kind = refKind(ref)
-    const row = kind && (await store.byRef(tx, partnerId, kind))
-    if (row === undefined) throw notFound('customer', pointer)
-    return toCustomer(kycSealer, partnerId, row)
-  }
+  const findBy = createFindBy(kycSealer)
+  const find = findBy({})
 
   return {
     create: createCustomer(deps, kycSealer, records),
@@ -175,13 +176,13 @@ export function createCustomers(deps: CustomersDeps): Customers {
       return { customer, ...verify(customer.kyc, customer.customerType, clock.now()) }
     },
     history: async (partnerId, ref, query) => {
-      const kind = refKind(ref)
-      const id = kind && (await store.idByRef(db, partnerId, kind))
+      const id = await idBy({})(db, partnerId, ref)
       if (id === undefined) throw notFound('customer')
       return history.list(partnerId, id, query)
     },
     update: updateCustomer(deps, kycSealer, records),
     find,
+    hold: findBy({ held: true }),
     byEmail: async (tx, partnerId, email) => {
       const row = await store.oldestByEmail(tx, partnerId, email)
       return row && toCustomer(kycSealer, partnerId, row)
@@ -197,14 +198,12 @@ export function createCustomers(deps: CustomersDeps): Customers {
       )
     },
     namesOf: async (tx, partnerId, id) => {
-      const row = await store.byRef(tx, partnerId, { kind: 'guid', value: id })
+      const row = await store.byRef(tx, partnerId, { kind: 'guid', value: id }, {})
       return row === undefined ? [] : screenedNames(toCustomer(kycSealer, partnerId, row).kyc)
     },
     idsAfter: store.idsAfter,
-    idOf: async (tx, partnerId, ref) => {
-      const kind = refKind(ref)
-      return kind && store.idByRef(tx, partnerId, kind)
-    },
+    idOf: idBy({ erased: true }),
+    presentIdOf: idBy({}),
     indexNamesStep: createNameIndexing({
       db,
       index: names,

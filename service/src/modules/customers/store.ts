@@ -14,6 +14,7 @@ export type CustomerRow = {
 }
 export type PayerRow = Pick<CustomerRow, 'id' | 'serviceId' | 'partnerCustomerIdentifier' | 'email' | 'kycSealed'> & {
   readonly partnerId: string
+  readonly erasedAt: Date | null
 }
 export type CustomerFilter = {
   readonly email?: string | undefined
@@ -47,15 +48,28 @@ function isRef(ref: CustomerRefKind): Sql {
 }
 export type CustomerRefKind = { readonly kind: 'guid' | 'serviceId'; readonly value: string }
 
-export function byRef(tx: Tx, partnerId: string, ref: CustomerRefKind): Promise<CustomerRow | undefined> {
+/** `erased`: also an erased customer. `held`: until the transaction ends, none erases it. */
+export type RefOptions = { readonly erased?: true; readonly held?: true }
+const presence = ({ erased }: RefOptions): Sql => (erased ? noSql : sql`and erased_at is null`)
+/** Waits for an erasure, and reads again what it has left. Waits for nothing else: only an erasure locks against it. */
+const hold = ({ held }: RefOptions): Sql => (held ? sql`for key share` : noSql)
+
+export function byRef(
+  tx: Tx,
+  partnerId: string,
+  ref: CustomerRefKind,
+  options: RefOptions,
+): Promise<CustomerRow | undefined> {
   return tx.row<CustomerRow>(sql`/* customers.byRef */
-    select ${columns} from customers.customers where partner_id = ${partnerId} and ${isRef(ref)}`)
+    select ${columns} from customers.customers where partner_id = ${partnerId} and ${isRef(ref)} ${presence(options)}
+    ${hold(options)}`)
 }
 
 export function oldestByEmail(tx: Tx, partnerId: string, email: string): Promise<CustomerRow | undefined> {
   return tx.row<CustomerRow>(sql`/* customers.oldestByEmail */
     select ${columns} from customers.customers where partner_id = ${partnerId} and lower(email) = lower(${email})
-    order by id limit 1`)
+      and erased_at is null
+    order by id limit 1 for key share`)
 }
 
 /** Customers of several partners, for a batch of payments. */
@@ -64,7 +78,7 @@ export function payersByIds(
   keys: readonly { readonly partnerId: string; readonly id: string }[],
 ): Promise<readonly PayerRow[]> {
   return tx.rows(sql`/* customers.payersByIds */
-    select partner_id, id, service_id, partner_customer_identifier, email, kyc_sealed from customers.customers
+    select partner_id, id, service_id, partner_customer_identifier, email, kyc_sealed, erased_at from customers.customers
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])`)
 }
 
@@ -76,19 +90,26 @@ export function lockByRef(
 ): Promise<(CustomerRow & { readonly nameTokens: readonly string[] | null }) | undefined> {
   return tx.row(sql`/* customers.lockByRef */
     select ${columns}, name_tokens::text[] as name_tokens from customers.customers where partner_id = ${partnerId} and ${isRef(ref)}
+      and erased_at is null
     for no key update`)
 }
 
-export async function idByRef(tx: Tx, partnerId: string, ref: CustomerRefKind): Promise<string | undefined> {
+export async function idByRef(
+  tx: Tx,
+  partnerId: string,
+  ref: CustomerRefKind,
+  options: RefOptions,
+): Promise<string | undefined> {
   const row = await tx.row<{ id: string }>(sql`/* customers.idByRef */
-    select id from customers.customers where partner_id = ${partnerId} and ${isRef(ref)}`)
+    select id from customers.customers where partner_id = ${partnerId} and ${isRef(ref)} ${presence(options)}`)
   return row?.id
 }
 
 /** In their order, behind one of them. */
 export async function idsAfter(tx: Tx, partnerId: string, afterId: string, idsMax: number): Promise<readonly string[]> {
   const rows = await tx.rows<{ id: string }>(sql`/* customers.idsAfter */
-    select id from customers.customers where partner_id = ${partnerId} and id > ${afterId} order by id limit ${idsMax}`)
+    select id from customers.customers where partner_id = ${partnerId} and id > ${afterId} and erased_at is null
+    order by id limit ${idsMax}`)
   return rows.map(({ id }) => id)
 }
 
@@ -108,7 +129,7 @@ export function list(
   return tx.rows<CustomerRow>(sql`/* customers.list */
     select ${columns} from customers.customers
     ${nameToken === undefined ? noSql : sql`join customers.name_tokens named on named.partner_id = customers.partner_id and named.customer_id = customers.id`}
-    where customers.partner_id = ${partnerId}
+    where customers.partner_id = ${partnerId} and erased_at is null
       ${nameToken === undefined ? noSql : sql`and named.partner_id = ${partnerId} and named.token = ${nameToken}::bigint`}
       ${after === null ? noSql : isBehind(partnerId, filter, after)}
       ${email === undefined ? noSql : sql`and lower(email) = lower(${email})`}

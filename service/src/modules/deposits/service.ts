@@ -14,6 +14,7 @@ import { depositLifecycle, heldMsMax } from './lifecycle.ts'
 import { createApplyBatch, type DepositNotification, type DepositTrigger } from './progress.ts'
 import { createScreened, type Screened } from './screened.ts'
 import * as store from './store.ts'
+import { eraseFields } from './store-erasure.ts'
 
 /** A deposit that awaits payment. */
 export type AwaitedDeposit = {
@@ -70,6 +71,15 @@ export type Deposits = Credits &
     ) => Promise<store.DepositRow | undefined>
     /** Those of them that exist, in no order. */
     readonly byIds: (tx: Tx, keys: readonly store.DepositKey[]) => Promise<readonly store.Deposit[]>
+    /** Of an erased customer: what these deposits do not need, or everything that names a person. */
+    readonly eraseFields: (
+      tx: Tx,
+      partnerId: string,
+      references: readonly string[],
+      scope: 'details' | 'all',
+    ) => Promise<void>
+    /** For the export of a customer: the deposits of these transactions, in no order. */
+    readonly byReferences: typeof store.depositsByReferences
     /** Expires a deposit before its time, in the caller's transaction. False: its status does not permit it. */
     readonly end: (tx: Tx, partnerId: string, id: string) => Promise<boolean>
     /** Applies a notification of a connector; concurrent calls share a transaction. See `Applied`. */
@@ -124,6 +134,7 @@ export function createDeposits(deps: DepositsDeps): Deposits {
           idempotencyKey === null ? undefined : store.depositByKey(db, partnerId, operation, idempotencyKey),
         make: () =>
           db.transaction(async (tx) => {
+            await customers.hold(tx, partnerId, customer.id, '/customerId')
             const awaited = { ...deposit, paymentCountry: simulatedCountry }
             const row = await insert(deps, tx, awaited, customer, requestFingerprint)
             await opened(tx, row.id)
@@ -134,22 +145,14 @@ export function createDeposits(deps: DepositsDeps): Deposits {
     await: (tx, deposit, customer, requestFingerprint) => insert(deps, tx, deposit, customer, requestFingerprint),
     byKey: (partnerId, operation, idempotencyKey) => store.depositByKey(db, partnerId, operation, idempotencyKey),
     byIds: async (tx, keys) => (keys.length === 0 ? [] : store.depositsByIds(tx, keys)),
+    eraseFields,
+    byReferences: store.depositsByReferences,
     end: async (tx, partnerId, id) => {
       const [ended] = await applyBatch(tx, [{ kind: 'ended', partnerId, subjectId: id }])
       return ended === true
     },
     processNotification: (connector, notification) => apply({ ...notification, connector }),
-    expireDue: async (depositsMax) => {
-      const due = await store.expiredDeposits(db, clock.now(), depositsMax)
-      const outcomes = await Promise.allSettled(
-        due.map(({ partnerId, id }) => apply({ kind: 'expired', partnerId, subjectId: id })),
-      )
-      const failures = outcomes.flatMap((outcome): unknown[] => (outcome.status === 'rejected' ? [outcome.reason] : []))
-      const unreachable = failures.find((failure) => failure instanceof Unreachable)
-      if (unreachable !== undefined) throw unreachable
-      if (failures.length > 0) throw new Error(`deposits not expired: ${failures.length}`, { cause: failures[0] })
-      return due.length
-    },
+    expireDue: createExpireDue(deps, apply),
     oldestUnfinished: async () => {
       const limitsMs = { Submitted: heldMsMax, Accepted: heldMsMax }
       const oldest = await store.oldestHeld(db)
@@ -182,6 +185,22 @@ const createCreditPartner =
     await transactions.conclude(tx, partnerId, opened.id, { ...credited, ...byOperator })
     return reference
   }
+function createExpireDue(
+  { db, clock }: DepositsDeps,
+  apply: (trigger: DepositTrigger) => Promise<Applied>,
+): Deposits['expireDue'] {
+  return async (depositsMax) => {
+    const due = await store.expiredDeposits(db, clock.now(), depositsMax)
+    const outcomes = await Promise.allSettled(
+      due.map(({ partnerId, id }) => apply({ kind: 'expired', partnerId, subjectId: id })),
+    )
+    const failures = outcomes.flatMap((outcome): unknown[] => (outcome.status === 'rejected' ? [outcome.reason] : []))
+    const unreachable = failures.find((failure) => failure instanceof Unreachable)
+    if (unreachable !== undefined) throw unreachable
+    if (failures.length > 0) throw new Error(`deposits not expired: ${failures.length}`, { cause: failures[0] })
+    return due.length
+  }
+}
 
 function fingerprintOf(deposit: NewDeposit, customer: Customer): string {
   const { amount, currency, websiteReference, customFields, variant } = deposit

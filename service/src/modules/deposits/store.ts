@@ -128,6 +128,18 @@ export function depositsByIds(tx: Tx, keys: readonly DepositKey[]): Promise<read
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])`)
 }
 
+/** The deposits of these transactions, in no order. */
+export async function depositsByReferences(
+  tx: Tx,
+  partnerId: string,
+  references: readonly string[],
+): Promise<readonly Deposit[]> {
+  if (references.length === 0) return []
+  return tx.rows<Deposit>(sql`/* deposits.depositsByReferences */
+    select ${facts} from deposits.deposits
+    where partner_id = ${partnerId} and reference = any(${references}::text[])`)
+}
+
 /** Locks in the order of the ids, so that two batches cannot deadlock. */
 export function lockDeposits(tx: Tx, keys: readonly DepositKey[]): Promise<readonly Deposit[]> {
   return tx.rows<Deposit>(sql`/* deposits.lockDeposits */

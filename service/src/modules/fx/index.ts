@@ -5,6 +5,6 @@
  * its amounts never change. An exchange is one entry of the ledger over the accounts `fx`.
  */
 export { type Acceptances, createAcceptances, type OpenQuote } from './acceptance.ts'
-export { fxRoutes } from './routes.ts'
+export { fxRoutes, toQuote } from './routes.ts'
 export { exchangeTransfers, type ExchangeUse } from './rules.ts'
 export { createFx, type Fx } from './service.ts'

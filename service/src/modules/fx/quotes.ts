@@ -97,7 +97,7 @@ async function readRequest(
   const buyCurrency = readCurrency(body.buyCurrency, '/buyCurrency')
   if (sellCurrency === buyCurrency) throw invalid('/buyCurrency', 'must differ from sellCurrency')
   const given = readGiven(body, { sellCurrency, buyCurrency })
-  const customerId = body.customerId === undefined ? null : await customers.idOf(db, partnerId, body.customerId)
+  const customerId = body.customerId === undefined ? null : await customers.presentIdOf(db, partnerId, body.customerId)
   if (customerId === undefined) throw notFound('customer', '/customerId')
   return { partnerId, sellCurrency, buyCurrency, given, kind: body.kind ?? 'firm', customerId }
 }

@@ -46,7 +46,7 @@ const exchanged = ({ sellCurrency, sellAmount, buyCurrency, buyAmount, rate, fee
   fee: { amount: writeAmount(feeAmount, sellCurrency), currency: sellCurrency },
 })
 
-function toQuote({ row, status }: QuoteView): ResponseOf<'getFxQuote'> {
+export function toQuote({ row, status }: QuoteView): ResponseOf<'getFxQuote'> {
   const { buyCurrency, marginAmount, marginBasisPoints, customerId, acceptedBy } = row
   return {
     id: row.id,

@@ -2,6 +2,7 @@
 import type { BodyOf } from '@partner-payments/wire'
 import { type Caller, notFound, type OpenNonce, readCurrency, refuseField } from '../../api/index.ts'
 import type { Currency } from '../../kernel/index.ts'
+import type { Tx } from '../../postgres/index.ts'
 import { currenciesOf, midRateOf, type Rate, type Sheet } from '../../rates/index.ts'
 import { type Acceptances, createAcceptances } from './acceptance.ts'
 import { createConverting } from './conversions.ts'
@@ -43,6 +44,14 @@ export type Fx = Acceptances & {
   ) => Promise<Made<QuoteView>>
   /** Refuses: not_found. */
   readonly get: (partnerId: string, id: string) => Promise<QuoteView>
+  /** For the export of a customer: its quotes behind one of them, in their order. */
+  readonly quotesOf: (
+    tx: Tx,
+    partnerId: string,
+    customerId: string,
+    afterId: string,
+    rowsMax: number,
+  ) => Promise<readonly QuoteView[]>
   /**
    * Accepts a quote and exchanges at once. Refuses: not_found (quoteId), fx_quote_expired, fx_quote_accepted,
    * insufficient_funds, idempotency_key_reused, request_in_progress, and nonce_replayed as `quote`.
@@ -83,6 +92,8 @@ export function createFx(deps: FxDeps): Fx {
       if (row === undefined) throw notFound('quote')
       return { row, status: statusOf(row, clock.now()) }
     },
+    quotesOf: async (...page) =>
+      (await store.quotesOfCustomer(...page)).map((row) => ({ row, status: statusOf(row, clock.now()) })),
     convert: createConverting(deps),
   }
 }

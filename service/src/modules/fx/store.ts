@@ -76,6 +76,19 @@ export function quoteById(tx: Tx, partnerId: string, id: string): Promise<QuoteR
     select ${quoteColumns} from fx.quotes where partner_id = ${partnerId} and id = ${id}`)
 }
 
+/** Those of a customer behind one of them, in their order. */
+export function quotesOfCustomer(
+  tx: Tx,
+  partnerId: string,
+  customerId: string,
+  afterId: string,
+  rowsMax: number,
+): Promise<readonly QuoteRow[]> {
+  return tx.rows<QuoteRow>(sql`/* fx.quotesOfCustomer */
+    select ${quoteColumns} from fx.quotes
+    where partner_id = ${partnerId} and customer_id = ${customerId} and id > ${afterId} order by id limit ${rowsMax}`)
+}
+
 export type IdempotencyKey = { readonly partnerId: string; readonly idempotencyKey: string }
 
 /** The quotes of these keys, and perhaps others of the same partners. */

@@ -4,7 +4,7 @@
  */
 import { type Caller, Refusal } from '../../api/index.ts'
 import { present } from '../../kernel/index.ts'
-import { asInProgress, replayOf, type Tx } from '../../postgres/index.ts'
+import { asInProgress, replayOf, sqlState, stateOf, type Tx } from '../../postgres/index.ts'
 import type { OpenQuote } from '../fx/index.ts'
 import { createAccept } from './accept.ts'
 import type { Accepted, PayoutCall } from './calls.ts'
@@ -38,8 +38,8 @@ export function createFxPayouts(deps: PayoutsDeps) {
     const { partnerId } = caller
     const { quoteId, beneficiaryId, idempotencyKey, reference = null } = body
     const requestFingerprint = fxFingerprintOf({ quoteId, beneficiaryId, reference })
-    return db
-      .transaction(async (tx) => {
+    const attempt = () =>
+      db.transaction(async (tx) => {
         // The lock of the quote lets two requests with one key wait for each other.
         const [quote] = await quotes.lockOpen(tx, [{ partnerId, id: quoteId }])
         const [known] = await store.payoutsByKeys(tx, [{ partnerId, operation, idempotencyKey }])
@@ -59,6 +59,12 @@ export function createFxPayouts(deps: PayoutsDeps) {
           payee: { beneficiaryId },
         }
         return accept(tx, call, quote)
+      })
+    // Read again what another transaction has changed since it was read: a balance, or a customer.
+    return attempt()
+      .catch((error: unknown) => {
+        if (stateOf(error) === sqlState.checkViolation) return attempt()
+        throw error
       })
       .catch((error: unknown) => {
         throw asInProgress(error)

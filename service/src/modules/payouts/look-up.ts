@@ -44,9 +44,8 @@ export function createLookUp(
   return async (tx: Tx, calls: readonly PayoutCall[]): Promise<LookedUp> => {
     const mark = funds.markRead()
     // Sent together: the batch waits for one round trip.
-    const [payouts, payees, accounts, references, cachedCustomers] = await Promise.all([
-      payoutsByKeys(tx, calls),
-      beneficiaries.payeesByIds(tx, calls.flatMap(beneficiaryOf)),
+    const [accounts, payouts, payees, references, cachedCustomers] = await Promise.all([
+      // First: an erasure that commits behind this read is seen by the write, one before it by the reads below.
       ledger.accountsOf(
         tx,
         calls.flatMap((call) => {
@@ -54,6 +53,8 @@ export function createLookUp(
           return connector === undefined ? [] : movementsOf(call, connector)
         }),
       ),
+      payoutsByKeys(tx, calls),
+      beneficiaries.payeesByIds(tx, calls.flatMap(beneficiaryOf)),
       transactions.taken(
         tx,
         calls.map(({ caller, reference }) => ({ partnerId: caller.partnerId, reference })),

@@ -23,18 +23,20 @@ export function payoutsRoutes(payouts: Payouts): Handlers<'payouts'> {
       return { body: { ...answer, ...soldFor(accepted.payout) }, ...rest }
     },
     previewFiatPayout: async ({ caller, body, ip }) => ({ body: toPreview(await payouts.preview(caller, body, ip)) }),
-    getPayout: async ({ caller, params }) => ({ body: toRecord(await payouts.get(caller.partnerId, params.id)) }),
+    getPayout: async ({ caller, params }) => ({ body: toPayoutRecord(await payouts.get(caller.partnerId, params.id)) }),
     getPayoutVerification: async ({ caller, params }) => ({
       body: toVerification(await payouts.verificationOf(caller.partnerId, params.id)),
     }),
-    cancelPayout: async ({ caller, params }) => ({ body: toRecord(await payouts.cancel(caller.partnerId, params.id)) }),
-    approvePayout: async ({ caller, params }) => ({ body: toRecord(await payouts.approve(caller, params.id)) }),
+    cancelPayout: async ({ caller, params }) => ({
+      body: toPayoutRecord(await payouts.cancel(caller.partnerId, params.id)),
+    }),
+    approvePayout: async ({ caller, params }) => ({ body: toPayoutRecord(await payouts.approve(caller, params.id)) }),
     rejectPayout: async ({ caller, params, body }) => ({
-      body: toRecord(await payouts.reject(caller, params.id, body.reason)),
+      body: toPayoutRecord(await payouts.reject(caller, params.id, body.reason)),
     }),
     listPayouts: async ({ caller, query }) => {
       const page = await payouts.list(caller.partnerId, query)
-      return { body: { ...page, data: page.data.map(toRecord) } }
+      return { body: { ...page, data: page.data.map(toPayoutRecord) } }
     },
   }
 }
@@ -73,7 +75,7 @@ function documented(payout: PayoutRow) {
   }
 }
 
-function toRecord(payout: PayoutRow): ResponseOf<'getPayout'> {
+export function toPayoutRecord(payout: PayoutRow): ResponseOf<'getPayout'> {
   return {
     id: payout.id,
     ...documented(payout),

@@ -29,6 +29,7 @@ import { createEvidence, type Evidence } from './evidence.ts'
 import { createProgress, type PayoutClaim, type Progress } from './progress.ts'
 import { fingerprintOf } from './rules.ts'
 import * as store from './store.ts'
+import { erasePage } from './store-erasure.ts'
 
 export type { PayoutClaim }
 export type AcceptedPayout = { readonly payout: store.PayoutRow; readonly replayed: boolean }
@@ -71,6 +72,8 @@ export type Payouts = Omit<Progress, 'decide'> &
     readonly simulate: (caller: Caller, request: SimulatedWithdrawal, ip: string) => Promise<AcceptedPayout>
     /** Refuses: not_found. */
     readonly get: (partnerId: string, id: string) => Promise<store.PayoutRow>
+    /** Of an erased customer: a page of what its payouts say of their parties. */
+    readonly erasePage: typeof erasePage
     /** For the operator. */
     readonly limits: Limits
     /** For the operator. */
@@ -156,6 +159,7 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
       })
     },
     get,
+    erasePage,
     limits: createLimits(deps),
     fees: createFees(deps),
     approvalRules: createApprovalRules(deps),

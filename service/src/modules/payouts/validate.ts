@@ -1,7 +1,8 @@
 /** Pure: the rules for one payout, apart from its limits and its funds. Acceptance and preview judge by the same list. */
 import { Refusal } from '../../api/index.ts'
-import { isFiat, present } from '../../kernel/index.ts'
+import { isFiat, partnerKey, present } from '../../kernel/index.ts'
 import type { Payee } from '../beneficiaries/index.ts'
+import type { Payer } from '../customers/index.ts'
 import { beneficiaryMapKey, type Creditor, outcomeOf, type PayoutCall } from './calls.ts'
 import { requirePaidBy, unknownCountry } from './rules.ts'
 
@@ -23,6 +24,8 @@ type Judged = {
   readonly call: PayoutCall
   readonly connector: string | undefined
   readonly beneficiary: Payee | undefined
+  /** Undefined: the call names no customer by itself. */
+  readonly customer?: Payer | undefined
 }
 /** `notApplicable`: the call has nothing that the rule is about, or an earlier rule has refused what it is about. */
 export type Judgement = Refusal | 'passed' | 'notApplicable'
@@ -81,12 +84,14 @@ export function judgedOf(
   call: PayoutCall,
   connector: string | undefined,
   beneficiaries: ReadonlyMap<string, Payee>,
+  customers: ReadonlyMap<string, Payer>,
 ): Judged {
   const { caller, payee } = call
   // By partner and id: the batch holds beneficiaries of other partners.
   const beneficiary =
     'beneficiaryId' in payee ? beneficiaries.get(beneficiaryMapKey(caller.partnerId, payee.beneficiaryId)) : undefined
-  return { call, connector, beneficiary }
+  const customer = 'customerId' in payee ? customers.get(partnerKey(caller.partnerId, payee.customerId)) : undefined
+  return { call, connector, beneficiary, customer }
 }
 
 /** Refuses: currency_not_supported, not_found, beneficiary_currency_mismatch, beneficiary_not_payable. */
@@ -99,6 +104,8 @@ export function validate(judged: Judged): ValidPayout {
   const connector = present(judged.connector, 'the rules require a connector')
   if (!('beneficiaryId' in call.payee)) {
     const { creditor, customerId } = call.payee
+    // The beneficiaries of an erased customer are gone.
+    if (judged.customer?.isErased !== false) throw invalid('not_found', '/customerId', 'no such customer')
     const withoutBeneficiary = { beneficiary: null, beneficiarySince: null, beneficiaryUnchangedSince: null }
     return { call, connector, creditor, customerId, ...withoutBeneficiary }
   }

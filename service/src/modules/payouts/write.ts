@@ -90,7 +90,8 @@ function reserve(
       transfers: reservesOf(call, row.connector, row.feeAmount ?? 0n).map((moved) => ({ ...moved, ...named })),
     }
   })
-  return ledger.enterMany(tx, reserves, balances.accounts)
+  // A customer may have been erased since the look-up.
+  return ledger.enterUnlessClosed(tx, reserves, balances.accounts)
 }
 
 const endToEndIdOfCall = ({ caller, operation, idempotencyKey }: PayoutCall, id: string) =>

@@ -40,6 +40,8 @@ export type Reports = {
   readonly getSchedule: (partnerId: string, id: string) => Promise<Schedule>
   /** Refuses: not_found. */
   readonly removeSchedule: (partnerId: string, id: string) => Promise<void>
+  /** Of an erased customer. */
+  readonly removeSchedulesOf: typeof schedules.deleteSchedulesOf
   /** Since when the oldest report waits for a worker; null: none does. */
   readonly oldestDue: (now: Date) => Promise<Date | null>
   /** Makes the reports that a worker had leased due at once. */
@@ -151,7 +153,10 @@ function createSchedules({
   clock,
   cursors,
   customers,
-}: ReportsDeps): Pick<Reports, 'createSchedule' | 'listSchedules' | 'getSchedule' | 'removeSchedule'> {
+}: ReportsDeps): Pick<
+  Reports,
+  'createSchedule' | 'listSchedules' | 'getSchedule' | 'removeSchedule' | 'removeSchedulesOf'
+> {
   const listName = (partnerId: string) => `report-schedules:${partnerId}`
   return {
     createSchedule: async (partnerId, input, outerTx) => {
@@ -188,6 +193,7 @@ function createSchedules({
       if (found === undefined) throw notFound('schedule')
       return found
     },
+    removeSchedulesOf: schedules.deleteSchedulesOf,
     removeSchedule: async (partnerId, id) => {
       if ((await schedules.deleteSchedule(db, partnerId, id)) === 0) throw notFound('schedule')
     },

@@ -2,7 +2,7 @@
  * What has changed, in the order of the times of changes, for lists and for streams. A transaction moves behind every
  * position when it changes, and a position is given out only when no change can appear before it.
  */
-import { Refusal } from '../../api/index.ts'
+import { createReaders } from '../../api/index.ts'
 import { after, nilId } from '../../kernel/index.ts'
 import { oldestTransactionStart } from '../../postgres/index.ts'
 import type { TransactionsDeps } from './deps.ts'
@@ -36,33 +36,20 @@ export type Exports = {
   readonly changes: (partnerId: string, from: { readonly cursor?: string; readonly since?: Date }) => Promise<Changes>
 }
 
-/** Of a partner, in a process. A warehouse needs one; another one may start before the end of the first is known. */
-const readersMax = 2
-const retrySeconds = 5
 /** A page is formatted in a few milliseconds, and takes less than a megabyte. */
 const rowsPerPageMax = 500
 const firstMoment = new Date(0)
 
 export function createExports(deps: TransactionsDeps): Exports {
   const { db, cursors } = deps
-  const readers = new Map<string, number>()
-  const count = (partnerId: string, change: 1 | -1) => {
-    const left = (readers.get(partnerId) ?? 0) + change
-    if (left > 0) readers.set(partnerId, left)
-    else readers.delete(partnerId)
-  }
+  const enter = createReaders()
   return {
     changes: async (partnerId, { cursor, since = firstMoment }) => {
       const list = changesList(partnerId)
       const start = startOf(cursor === undefined ? null : cursors.open(list, cursor, '/query/after'), since)
       const before = await certainUntil(deps)
-      if ((readers.get(partnerId) ?? 0) >= readersMax)
-        throw new Refusal('rate_limited', `The partner reads ${readersMax} streams already.`, {
-          headers: { 'retry-after': String(retrySeconds) },
-        })
-      count(partnerId, 1)
       return {
-        closed: () => count(partnerId, -1),
+        closed: enter(partnerId),
         pages: async function* () {
           for (let position = start; ;) {
             const page = { after: position, before }

@@ -25,6 +25,7 @@ import { statusChanged } from './events.ts'
 import { recordOfSteps, recordsOfOpenings } from './records.ts'
 import { createReads, type Reads } from './reads.ts'
 import { type FinalStatus, mayMove } from './rules.ts'
+import * as erasure from './store-erasure.ts'
 import * as store from './store.ts'
 
 /** Party details of the interface document. An undefined field is absent. */
@@ -86,6 +87,8 @@ export type Opened = { readonly id: string; readonly reference: string }
 
 export type Transactions = Reads &
   Exports & {
+    /** What an erasure of a customer reads and writes of its transactions. */
+    readonly erasure: typeof erasure
     /** Opens a Pending transaction. */
     readonly open: (tx: Tx, transaction: NewTransaction) => Promise<Opened>
     /** The requested references that are taken, for `openMany`. Needs no lock. */
@@ -135,6 +138,7 @@ export function createTransactions(deps: TransactionsDeps): Transactions {
   const { openMany, completeMany } = createOpening(deps)
   const moveMany = createMoveMany(deps)
   return {
+    erasure,
     open: async (tx, transaction) => {
       const [opened] = openMany(tx, [transaction], await taken(tx, [transaction]))
       return present(opened, 'one transaction is opened')

@@ -7,5 +7,5 @@
  * the index is taken under the lock of its row. A wallet keeps its chain, its address and its owner. The owner of an address
  * gets every configured token that arrives there, also another one than that of the wallet.
  */
-export { walletsRoutes } from './routes.ts'
+export { toWallet, walletsRoutes } from './routes.ts'
 export { createWallets, type Wallet, type Wallets } from './service.ts'

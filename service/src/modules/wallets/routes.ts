@@ -5,7 +5,7 @@ import type { Idempotency } from '../../idempotency/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
 import type { Received, Wallets } from './service.ts'
 
-function toWire({ wallet, address, received }: Received): ResponseOf<'getWallet'> {
+export function toWallet({ wallet, address, received }: Received): ResponseOf<'getWallet'> {
   const { id, currency, chainId, network, customerId, createdAt } = wallet
   return {
     id,
@@ -23,14 +23,14 @@ export function walletsRoutes(wallets: Wallets, idempotency: Idempotency): Handl
   return {
     createWallet: idempotency.handler('createWallet', async ({ caller, body }, tx) => {
       const made = await wallets.create(caller.partnerId, body, tx)
-      return { body: toWire(made), created: `the wallet ${made.wallet.id}` }
+      return { body: toWallet(made), created: `the wallet ${made.wallet.id}` }
     }),
     listWallets: async ({ caller, query }) => {
       const page = await wallets.list(caller.partnerId, query)
-      return { body: { ...page, data: page.data.map(toWire) } }
+      return { body: { ...page, data: page.data.map(toWallet) } }
     },
     getWallet: async ({ caller, params }) => ({
-      body: toWire(await wallets.get(caller.partnerId, params.walletId)),
+      body: toWallet(await wallets.get(caller.partnerId, params.walletId)),
     }),
   }
 }

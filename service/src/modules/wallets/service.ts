@@ -40,6 +40,8 @@ export type Wallets = {
   readonly list: (partnerId: string, query: WalletList) => Promise<Page<Received>>
   /** Refuses: not_found. */
   readonly get: (partnerId: string, id: string) => Promise<Received>
+  /** Of an erased customer: its wallets take no credits from now on. */
+  readonly close: (tx: Tx, partnerId: string, customerId: string, now: Date) => Promise<void>
   /** Whose wallets these are, by address in lower case. An address that is not ours is absent. */
   readonly ownersOf: (
     tx: Tx,
@@ -51,7 +53,7 @@ type WalletsDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly cursors: Cursors
-  readonly customers: Pick<Customers, 'find' | 'idOf'>
+  readonly customers: Pick<Customers, 'hold' | 'idOf'>
   readonly networks: readonly ChainNetwork[]
   readonly chooseConnector: ChooseConnector
   /** The extended public key of the addresses. Undefined: the operator has made none. */
@@ -69,7 +71,7 @@ export function createWallets(deps: WalletsDeps): Wallets {
       const network = networkFor(networks, chooseConnector, { partnerId, currency })
       const wallet = await inTransaction(db, outerTx, async (tx) => {
         const { customerId: ref } = input
-        const customer = ref === undefined ? null : await customers.find(tx, partnerId, ref, '/customerId')
+        const customer = ref === undefined ? null : await customers.hold(tx, partnerId, ref, '/customerId')
         const customerId = customer?.id ?? null
         const ownerId = customerId ?? partnerId
         const existing = await store.byOwner(tx, partnerId, ownerId, currency)
@@ -92,6 +94,7 @@ export function createWallets(deps: WalletsDeps): Wallets {
       const [found] = await withReceived(db, partnerId, [wallet])
       return present(found, 'each wallet has its sum')
     },
+    close: store.closeWallets,
     ownersOf: async (tx, addresses) =>
       addresses.length === 0
         ? new Map()

@@ -79,7 +79,13 @@ export function ownersOfAddresses(
     acrossPartners(
       'finds the owner of an address that has received tokens, by an index',
       sql`/* wallets.ownersOfAddresses */
-        select address, partner_id, customer_id from wallets.wallets where address = any(${[...addresses]}::text[])`,
+        select address, partner_id, customer_id from wallets.wallets
+        where address = any(${[...addresses]}::text[]) and closed_at is null`,
     ),
   )
+}
+
+export async function closeWallets(tx: Tx, partnerId: string, customerId: string, now: Date): Promise<void> {
+  await tx.run(sql`/* wallets.closeWallets */
+    update wallets.wallets set closed_at = ${now} where partner_id = ${partnerId} and customer_id = ${customerId}`)
 }

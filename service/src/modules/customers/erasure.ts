@@ -1,0 +1,210 @@
+/**
+ * Erases customers. The request is one transaction: it refuses, or leaves a tombstone with what has to be kept. A loop erases the
+ * payments' fields page by page, waits until what is kept is due, and continues wherever a process ended.
+ */
+import { notFound } from '../../api/index.ts'
+import { type Clock, nilId, type Sealer } from '../../kernel/index.ts'
+import type { Idempotency } from '../../idempotency/index.ts'
+import type { Ledger } from '../../ledger/index.ts'
+import type { Database, Tx } from '../../postgres/index.ts'
+import type { Hold } from '../../screening/index.ts'
+import { type ErasurePhase, refuseErasure, retainedChanges, retainedKyc, retainedUntil } from './erasure-rules.ts'
+import { createKycSealer, refKind } from './kyc.ts'
+import type { FieldChange } from './rules.ts'
+import * as changesStore from './store-changes.ts'
+import * as store from './store-erasures.ts'
+import { byRef } from './store.ts'
+import { changeContext } from './store-sealed.ts'
+
+export type Erasure = {
+  readonly serviceId: string
+  readonly row: store.ErasureRow
+  /** Names of the KYC fields that are kept, in alphabetical order. */
+  readonly retainedFields: readonly string[]
+}
+
+export type Erasures = {
+  /**
+   * Erases a customer, or answers how far the erasure is. `nothingOwed`: what came in for the customer belongs to the partner.
+   * Refuses: not_found, customer_not_erasable.
+   */
+  readonly erase: (partnerId: string, ref: string, nothingOwed: boolean) => Promise<Erasure>
+  /** Works on one page of one erasure that is due. Returns how many erasures it has worked on: 0 or 1. */
+  readonly step: () => Promise<number>
+  /** Since when the oldest erasure is due; null: none is. */
+  readonly oldestDue: (now: Date) => Promise<Date | null>
+}
+
+/** What other modules hold about a customer. */
+export type HeldByModules = {
+  /** References of transactions that are pending. */
+  readonly pendingOf: (tx: Tx, partnerId: string, customerId: string, rowsMax: number) => Promise<readonly string[]>
+  /** When its newest payment last changed; null: it had none. */
+  readonly lastPaymentAt: (tx: Tx, partnerId: string, customerId: string) => Promise<Date | null>
+  /** Of the customer and of its beneficiaries. */
+  readonly holdsOf: (tx: Tx, partnerId: string, customerId: string) => Promise<readonly (Hold | undefined)[]>
+  /** The address by which payers are found. Before the customer is locked. */
+  readonly forgetEmail: (tx: Tx, partnerId: string, email: string) => Promise<void>
+  /** Beneficiaries, schedules, subjects of screening; closes IBANs and wallets. */
+  readonly eraseLinked: (tx: Tx, partnerId: string, customerId: string, now: Date) => Promise<void>
+  /** What `eraseLinked` has closed. */
+  readonly eraseClosed: (tx: Tx, partnerId: string, customerId: string) => Promise<void>
+  /** A page behind a position. Answers the next position, or undefined behind the last page. */
+  readonly erasePayments: (tx: Tx, page: ErasedPage) => Promise<string | undefined>
+  readonly erasePayouts: (tx: Tx, page: Omit<ErasedPage, 'scope'>) => Promise<string | undefined>
+}
+/** `details`: what a payment does not need. `all`: also names, accounts and texts of its parties. */
+export type ErasedPage = {
+  readonly partnerId: string
+  readonly customerId: string
+  readonly afterId: string
+  readonly scope: 'details' | 'all'
+}
+
+export type ErasuresDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly sealer: Sealer
+  readonly ledger: Pick<Ledger, 'closeParty' | 'partySumsAt'>
+  readonly idempotency: Pick<Idempotency, 'forget'>
+  readonly held: HeldByModules
+  /** CUSTOMER_RETENTION_YEARS. */
+  readonly retentionYears: number
+}
+
+/** The email has changed between the read and the lock. */
+class Changed extends Error {
+  override readonly name = 'Changed'
+}
+const attemptsMax = 5
+
+export function createErasures(deps: ErasuresDeps): Erasures {
+  const { db, clock } = deps
+  const attempt = createErase(deps)
+  const work = createWork(deps)
+  return {
+    erase: async (partnerId, ref, nothingOwed) => {
+      for (let attempts = 1; ; attempts += 1)
+        try {
+          return await db.transaction((tx) => attempt(tx, partnerId, ref, nothingOwed))
+        } catch (error) {
+          if (!(error instanceof Changed) || attempts === attemptsMax) throw error
+        }
+    },
+    step: async () => {
+      const now = clock.now()
+      const due = await store.oldestDueErasure(db, now)
+      if (due === undefined) return 0
+      return db.transaction(async (tx) => {
+        const row = await store.claimErasure(tx, due.partnerId, now)
+        if (row === undefined) return 0
+        await store.moveErasure(tx, due.partnerId, await work(tx, due.partnerId, row, now))
+        return 1
+      })
+    },
+    oldestDue: async (now) => (await store.oldestDueErasure(db, now))?.dueAt ?? null,
+  }
+}
+
+/** Enough for a person to see what to wait for. */
+const pendingMax = 10
+
+function createErase({ clock, sealer, ledger, idempotency, held, retentionYears }: ErasuresDeps) {
+  const kycSealer = createKycSealer(sealer)
+  const refuse = async (tx: Tx, partnerId: string, id: string, nothingOwed: boolean) =>
+    refuseErasure(
+      {
+        pending: await held.pendingOf(tx, partnerId, id, pendingMax),
+        balances: await ledger.partySumsAt(tx, partnerId, id, undefined),
+        holds: await held.holdsOf(tx, partnerId, id),
+      },
+      nothingOwed,
+    )
+
+  return async (tx: Tx, partnerId: string, ref: string, nothingOwed: boolean): Promise<Erasure> => {
+    const kind = refKind(ref)
+    const seen = kind && (await byRef(tx, partnerId, kind, { erased: true }))
+    if (seen === undefined) throw notFound('customer')
+    if (seen.email !== null) await held.forgetEmail(tx, partnerId, seen.email)
+    const locked = await store.lockToErase(tx, partnerId, seen.id)
+    const known = await store.erasureOf(tx, partnerId, seen.id)
+    if (locked === undefined) throw notFound('customer')
+    if (known !== undefined) {
+      const kept = kycSealer.open(partnerId, locked.id, locked.kycSealed)
+      return { serviceId: seen.serviceId, row: known, retainedFields: Object.keys(kept).toSorted() }
+    }
+    if (locked.email !== seen.email) throw new Changed('the email of the customer has changed')
+    const { id, serviceId, createdAt } = locked
+    await refuse(tx, partnerId, id, nothingOwed)
+    // A payout that commits from here on has read the balance before, and fails (`closeParty`).
+    await ledger.closeParty(tx, partnerId)
+    await refuse(tx, partnerId, id, nothingOwed)
+
+    const now = clock.now()
+    const until = retainedUntil(await held.lastPaymentAt(tx, partnerId, id), retentionYears, now)
+    const kyc = until === undefined ? {} : retainedKyc(kycSealer.open(partnerId, id, locked.kycSealed))
+    await store.eraseCustomer(tx, partnerId, { id, kycSealed: kycSealer.seal(partnerId, id, kyc), now })
+    if (until === undefined) await store.deleteChanges(tx, partnerId, id)
+    else await rewriteChanges(tx, sealer, partnerId, id)
+    await idempotency.forget(tx, partnerId, { operation: 'createCustomer', createdAt, created: `the customer ${id}` })
+    await held.eraseLinked(tx, partnerId, id, now)
+    if (until === undefined) await held.eraseClosed(tx, partnerId, id)
+    const row = {
+      customerId: id,
+      phase: 'details' as const,
+      position: nilId,
+      requestedAt: now,
+      retainedUntil: until ?? null,
+      dueAt: now,
+      completedAt: null,
+    }
+    await store.insertErasure(tx, partnerId, row)
+    return { serviceId, row, retainedFields: Object.keys(kyc).toSorted() }
+  }
+}
+
+const changesPerPageMax = 100
+
+async function rewriteChanges(tx: Tx, sealer: Sealer, partnerId: string, customerId: string): Promise<void> {
+  for (let before: number | null = null; ;) {
+    const rows = await changesStore.changesOf(tx, partnerId, customerId, before, changesPerPageMax)
+    for (const { id, valuesSealed } of rows) {
+      const context = changeContext(partnerId, id)
+      const kept = retainedChanges(JSON.parse(sealer.open(valuesSealed, context)) as readonly FieldChange[])
+      const fields = kept.map(({ field }) => field)
+      await store.rewriteChange(tx, partnerId, { id, fields, valuesSealed: sealer.seal(JSON.stringify(kept), context) })
+    }
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < changesPerPageMax) return
+    before = last.sequence
+  }
+}
+
+/** One page of what is left, and the place from which the next step continues. */
+function createWork({ sealer, held, retentionYears }: ErasuresDeps) {
+  const kycSealer = createKycSealer(sealer)
+  return async (tx: Tx, partnerId: string, row: store.ErasureRow, now: Date): Promise<store.ErasureRow> => {
+    const { customerId, position: afterId, phase } = row
+    const page = { partnerId, customerId, afterId }
+    const begin = (next: ErasurePhase) => ({ ...row, phase: next, position: nilId, dueAt: now })
+    const done = { ...row, phase: 'done' as const, position: nilId, dueAt: null, completedAt: now }
+    if (phase === 'retained') {
+      // A payment that came back or came in since is kept as long as the others.
+      const until = retainedUntil(await held.lastPaymentAt(tx, partnerId, customerId), retentionYears, now)
+      if (until !== undefined) return { ...row, retainedUntil: until, dueAt: until }
+      await store.replaceKept(tx, partnerId, customerId, kycSealer.seal(partnerId, customerId, {}))
+      await store.deleteChanges(tx, partnerId, customerId)
+      await held.eraseClosed(tx, partnerId, customerId)
+      return begin('payments')
+    }
+    if (phase === 'payouts') {
+      const next = await held.erasePayouts(tx, page)
+      return next === undefined ? done : { ...row, position: next }
+    }
+    const next = await held.erasePayments(tx, { ...page, scope: phase === 'payments' ? 'all' : 'details' })
+    if (next !== undefined) return { ...row, position: next }
+    if (phase === 'payments') return begin('payouts')
+    // Where nothing has to be kept any longer, the rest follows at once.
+    return row.retainedUntil === null ? begin('payments') : { ...begin('retained'), dueAt: row.retainedUntil }
+  }
+}

@@ -1,0 +1,58 @@
+/** The SQL that an erasure of a customer reads and writes of its transactions. */
+import { noSql, sql, type Tx, unprepared } from '../../postgres/index.ts'
+
+/** Some of a customer's transactions that are pending, the newest first. */
+export async function pendingOf(
+  tx: Tx,
+  partnerId: string,
+  customerId: string,
+  rowsMax: number,
+): Promise<readonly string[]> {
+  const rows = await tx.rows<{ reference: string }>(
+    unprepared(sql`/* transactions.pendingOf */
+      select reference from transactions.transactions
+      where partner_id = ${partnerId} and customer_id = ${customerId} and status = 'Pending'
+      order by id desc limit ${rowsMax}`),
+  )
+  return rows.map(({ reference }) => reference)
+}
+
+/** When the newest transaction of a customer last changed. Null: it has none. */
+export async function lastPaymentAt(tx: Tx, partnerId: string, customerId: string): Promise<Date | null> {
+  const row = await tx.row<{ updatedAt: Date }>(sql`/* transactions.lastPaymentAt */
+    select updated_at from transactions.transactions where partner_id = ${partnerId} and customer_id = ${customerId}
+    order by id desc limit 1`)
+  return row?.updatedAt ?? null
+}
+
+export type ErasableRow = { readonly id: string; readonly reference: string; readonly sessionId: string | null }
+
+/** The transactions of a customer behind one of them, in their order. */
+export function transactionsOf(
+  tx: Tx,
+  partnerId: string,
+  customerId: string,
+  afterId: string,
+  rowsMax: number,
+): Promise<readonly ErasableRow[]> {
+  return tx.rows<ErasableRow>(sql`/* transactions.transactionsOf */
+    select id, reference, session_id from transactions.transactions
+    where partner_id = ${partnerId} and customer_id = ${customerId} and id > ${afterId} order by id limit ${rowsMax}`)
+}
+
+/**
+ * The partner's own field, or everything that names a person or is free text. It is no change of the payment: the time of the last
+ * change stays.
+ */
+export async function eraseFields(
+  tx: Tx,
+  partnerId: string,
+  ids: readonly string[],
+  scope: 'details' | 'all',
+): Promise<void> {
+  if (ids.length === 0) return
+  await tx.run(sql`/* transactions.eraseFields */
+    update transactions.transactions set website_reference = null, beneficiary_alias = null
+      ${scope === 'all' ? sql`, creditor = null, debtor = null, description = null, user_reference = null` : noSql}
+    where partner_id = ${partnerId} and id = any(${ids}::uuid[])`)
+}

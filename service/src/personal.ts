@@ -1,0 +1,217 @@
+/** Composes what the modules hold about a customer. A part of the composition root. */
+import { parseJsonExactly } from '@partner-payments/wire'
+import type { Audit } from './audit/index.ts'
+import type { Idempotency } from './idempotency/index.ts'
+import { type Clock, isUuid, nilId, type Sealer } from './kernel/index.ts'
+import type { Ledger } from './ledger/index.ts'
+import type { Accounts } from './modules/accounts/index.ts'
+import { type Beneficiaries, toBeneficiary } from './modules/beneficiaries/index.ts'
+import { type Checkout, sessionOf } from './modules/checkout/index.ts'
+import {
+  createCustomerExports,
+  createErasures,
+  type CustomerExports,
+  type Erasures,
+  type Customers,
+  type ExportLine,
+  type ExportSection,
+  type HeldByModules,
+  pagesBehind,
+  pagesOfList,
+  toChange,
+  toCustomer,
+} from './modules/customers/index.ts'
+import type { Deposit, Deposits } from './modules/deposits/index.ts'
+import { type Fx, toQuote } from './modules/fx/index.ts'
+import { type Payouts, toPayoutRecord } from './modules/payouts/index.ts'
+import type { Reports } from './modules/reports/index.ts'
+import { toTransaction, type Transactions } from './modules/transactions/index.ts'
+import { toWallet, type Wallets } from './modules/wallets/index.ts'
+import type { Database, Tx } from './postgres/index.ts'
+import type { Screening } from './screening/index.ts'
+
+type Deps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly accounts: Pick<Accounts, 'close' | 'erase' | 'ibansOf'>
+  readonly audit: Pick<Audit, 'about'>
+  readonly beneficiaries: Pick<Beneficiaries, 'eraseOf' | 'ofCustomer'>
+  readonly checkout: Pick<Checkout, 'eraseSessions' | 'forgetEmail' | 'list'>
+  readonly customers: Customers
+  readonly deposits: Pick<Deposits, 'byReferences' | 'eraseFields'>
+  readonly fx: Pick<Fx, 'quotesOf'>
+  readonly payouts: Pick<Payouts, 'erasePage' | 'list'>
+  readonly idempotency: Idempotency
+  readonly ledger: Ledger
+  readonly reports: Pick<Reports, 'removeSchedulesOf'>
+  /** CUSTOMER_RETENTION_YEARS. */
+  readonly retentionYears: number
+  readonly screening: Pick<Screening, 'forget' | 'holdsOf' | 'screenedAt'>
+  readonly sealer: Sealer
+  readonly transactions: Pick<Transactions, 'erasure' | 'list'>
+  readonly wallets: Pick<Wallets, 'close' | 'list'>
+}
+
+export type PersonalData = { readonly exports: CustomerExports; readonly erasures: Erasures }
+
+export function composePersonalData(deps: Deps): PersonalData {
+  const sections = [...identity(deps), ...payees(deps), ...payments(deps), ...handling(deps)]
+  return {
+    exports: createCustomerExports({ ...deps, sections }),
+    erasures: createErasures({ ...deps, held: heldByModules(deps) }),
+  }
+}
+
+async function* mapped<T>(pages: AsyncIterable<readonly T[]>, line: (item: T) => ExportLine) {
+  for await (const page of pages) yield page.map(line)
+}
+
+const identity = ({ db, accounts, customers, wallets }: Deps): readonly ExportSection[] => [
+  async function* (_partnerId, customer) {
+    yield [{ type: 'customer', data: toCustomer(customer) }]
+  },
+  (partnerId, { id }) =>
+    mapped(
+      pagesOfList((query) => customers.history(partnerId, id, query)),
+      (change) => ({ type: 'change', data: toChange(change) }),
+    ),
+  async function* (partnerId, { id }) {
+    yield (await accounts.ibansOf(db, partnerId, id)).map((row) => ({ type: 'account', data: row }))
+  },
+  (partnerId, { id: customerId }) =>
+    mapped(
+      pagesOfList((query) => wallets.list(partnerId, { ...query, customerId })),
+      (wallet) => ({ type: 'wallet', data: toWallet(wallet) }),
+    ),
+]
+
+const payees = ({ db, beneficiaries }: Deps): readonly ExportSection[] => [
+  (partnerId, { id }) =>
+    mapped(
+      pagesBehind(nilId, (afterId, rowsMax) => beneficiaries.ofCustomer(db, partnerId, id, afterId, rowsMax)),
+      ({ removedAt, ...row }) => ({
+        type: 'beneficiary',
+        data: { ...toBeneficiary(row), ...(removedAt === null ? {} : { removedAt: removedAt.toISOString() }) },
+      }),
+    ),
+]
+
+const payments = ({ db, checkout, deposits, fx, payouts, transactions }: Deps): readonly ExportSection[] => [
+  async function* (partnerId, { id: customerId }) {
+    for await (const page of pagesOfList((query) => transactions.list(partnerId, { ...query, customerId }))) {
+      yield page.map((transaction) => ({ type: 'transaction', data: toTransaction(transaction) }))
+      const incoming = page.filter(({ row }) => row.category === 'Deposit').map(({ row }) => row.reference)
+      yield (await deposits.byReferences(db, partnerId, incoming)).map(toDepositLine)
+    }
+  },
+  (partnerId, { id: customerId }) =>
+    mapped(
+      pagesOfList((query) => payouts.list(partnerId, { ...query, customerId })),
+      (payout) => ({ type: 'payout', data: toPayoutRecord(payout) }),
+    ),
+  (partnerId, { id: customerId }) =>
+    mapped(
+      pagesOfList((query) => checkout.list(partnerId, { ...query, customerId })),
+      (session) => {
+        // The address of the page is a credential.
+        const { url: _url, ...shown } = sessionOf(session)
+        const { residenceCountry: residenceCountryCode, returnUrl } = session
+        return { type: 'checkoutSession', data: { ...shown, ...given({ residenceCountryCode, returnUrl }) } }
+      },
+    ),
+  (partnerId, { id }) =>
+    mapped(
+      pagesBehind(nilId, async (afterId, rowsMax) =>
+        (await fx.quotesOf(db, partnerId, id, afterId, rowsMax)).map((quote) => ({ ...quote, id: quote.row.id })),
+      ),
+      (quote) => ({ type: 'quote', data: toQuote(quote) }),
+    ),
+]
+
+/** What a transaction does not say of the deposit behind it. */
+const toDepositLine = (deposit: Deposit): ExportLine => ({
+  type: 'deposit',
+  data: {
+    reference: deposit.reference,
+    status: deposit.status,
+    paymentMethod: deposit.paymentMethod,
+    ...given({
+      paymentCountryCode: deposit.paymentCountry === '' ? null : deposit.paymentCountry,
+      ipAddress: deposit.ipAddress === '' ? null : deposit.ipAddress,
+      customFields: deposit.customFields === null ? null : parseJsonExactly(deposit.customFields),
+    }),
+  },
+})
+
+const given = (fields: Readonly<Record<string, unknown>>) =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null))
+
+/** What was done with the data: the names were screened, and who asked for them. */
+const handling = ({ db, audit, screening }: Deps): readonly ExportSection[] => [
+  async function* (partnerId, { id }) {
+    const at = await screening.screenedAt(db, { partnerId, kind: 'customer', id })
+    const data = { lists: ['UN', 'EU', 'OFAC'], ...given({ screenedAt: at?.toISOString() ?? null }) }
+    yield [{ type: 'screening', data }]
+  },
+  async function* (partnerId, { id, serviceId }) {
+    const refs = [id, serviceId]
+    const newestFirst = (beforeId: string, rowsMax: number) =>
+      audit.about(db, partnerId, refs, { beforeId: beforeId === '' ? null : beforeId, rowsMax })
+    yield* mapped(pagesBehind('', newestFirst), (record) => ({ type: 'auditRecord', data: record }))
+  },
+]
+
+/** Written in one transaction. */
+const erasedPerPageMax = 500
+
+function heldByModules(deps: Deps): HeldByModules {
+  const { accounts, beneficiaries, checkout, payouts, reports, screening, transactions, wallets } = deps
+  return {
+    pendingOf: transactions.erasure.pendingOf,
+    lastPaymentAt: transactions.erasure.lastPaymentAt,
+    holdsOf: (tx, partnerId, customerId) => holdsOf(deps, tx, partnerId, customerId),
+    forgetEmail: checkout.forgetEmail,
+    eraseLinked: async (tx, partnerId, customerId, now) => {
+      await screening.forget(tx, partnerId, await beneficiaries.eraseOf(tx, partnerId, customerId))
+      await reports.removeSchedulesOf(tx, partnerId, customerId)
+      await accounts.close(tx, partnerId, customerId, now)
+      await wallets.close(tx, partnerId, customerId, now)
+    },
+    eraseClosed: async (tx, partnerId, customerId) => {
+      await accounts.erase(tx, partnerId, customerId)
+      await screening.forget(tx, partnerId, [customerId])
+    },
+    erasePayments: (tx, page) => erasePayments(deps, tx, page),
+    erasePayouts: (tx, page) => payouts.erasePage(tx, page, erasedPerPageMax),
+  }
+}
+
+async function holdsOf({ beneficiaries, screening }: Deps, tx: Tx, partnerId: string, customerId: string) {
+  const ids: string[] = []
+  const pages = pagesBehind(nilId, (afterId, rowsMax) =>
+    beneficiaries.ofCustomer(tx, partnerId, customerId, afterId, rowsMax),
+  )
+  for await (const page of pages) ids.push(...page.map(({ id }) => id))
+  const keys = [
+    { partnerId, kind: 'customer' as const, id: customerId },
+    ...ids.map((id) => ({ partnerId, kind: 'beneficiary' as const, id })),
+  ]
+  return keys.map(await screening.holdsOf(keys))
+}
+
+/** Deposits before transactions, as the steps of payments lock them, so that a late return cannot deadlock with it. */
+async function erasePayments(
+  { checkout, deposits, transactions }: Deps,
+  tx: Tx,
+  { partnerId, customerId, afterId, scope }: Parameters<HeldByModules['erasePayments']>[1],
+): Promise<string | undefined> {
+  const { erasure } = transactions
+  const rows = await erasure.transactionsOf(tx, partnerId, customerId, afterId, erasedPerPageMax)
+  const references = rows.map(({ reference }) => reference)
+  const sessionIds = rows.flatMap(({ sessionId }) => (sessionId !== null && isUuid(sessionId) ? [sessionId] : []))
+  await deposits.eraseFields(tx, partnerId, references, scope)
+  await checkout.eraseSessions(tx, partnerId, sessionIds)
+  const ids = rows.map(({ id }) => id)
+  await erasure.eraseFields(tx, partnerId, ids, scope)
+  return rows.length < erasedPerPageMax ? undefined : ids.at(-1)
+}
