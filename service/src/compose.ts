@@ -117,7 +117,7 @@ const createHandlers = (modules: Modules): AllHandlers => ({
   ...checkoutRoutes(modules.checkout, modules.idempotency),
   ...customersRoutes(modules.customers, modules.idempotency),
   ...fxRoutes(modules.fx),
-  ...payoutsRoutes(modules.payouts),
+  ...payoutsRoutes(modules.payouts, modules.idempotency),
   ...reportsRoutes(modules.reports, modules.idempotency),
   ...simulationsRoutes(modules.simulations, modules.idempotency),
   ...transactionsRoutes(modules.transactions),
@@ -273,6 +273,7 @@ function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[]
     startLoop({ name: 'screening.sweep', idleMs: sweepIdleMs, log, step: modules.screener.sweepStep }),
     startLoop({ name: 'webhooks.recover', idleMs, log, step: webhooks.recoverStep }),
     startLoop({ name: 'customers.names', idleMs: sweepIdleMs, log, step: modules.customers.indexNamesStep }),
+    startLoop({ name: 'payouts.orders', idleMs, log, step: payouts.ordersStep }),
     startLoop({ name: 'payouts.approvals', idleMs: approvalsIdleMs, log, step: payouts.lapseStep }),
     startLoop({ name: 'access.nonces', idleMs: sweepIdleMs, log, step: access.sweepNonces }),
     startLoop({

@@ -43,6 +43,7 @@ export function queueProbes(db: Database, modules: Probed): readonly QueueProbe[
       oldestDue: () => isoBanks.oldestUndelivered(id),
     })),
     { name: 'expiring_deposits', oldestDue: deposits.oldestExpired },
+    { name: 'standing_orders', oldestDue: payouts.oldestDueOrder },
     { name: 'cases', oldestDue: () => cases.oldestOpen() },
     { name: 'mail', oldestDue: (now) => mailQueue.oldestDue(db, now) },
     { name: 'reports', oldestDue: reports.oldestDue },

@@ -11,7 +11,7 @@ import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { type Subject, subjects, type ValidRequest } from '../support/requests.ts'
 import { startTestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
-import { createWorld, finalTransaction, type World } from '../support/world.ts'
+import { createOrder, createWorld, finalTransaction, monthly, soon, type World } from '../support/world.ts'
 import { normalise } from './normalise.ts'
 import { provocations, type Stage } from './provoke.ts'
 
@@ -97,12 +97,16 @@ async function recordEvents(client: Client, world: World, receiver: Receiver): P
     const answer = await client.send({ method: 'POST', target: `/v1/simulations/${kind}`, body })
     await finalTransaction(client, textAt(success(answer), 'reference'))
   }
+  const refused = await createOrder(client, world.beneficiary, soon(), '9999999.00')
+  const cancel = async (id: string) => success(await client.post(`/v1/payouts/standing-orders/${id}/cancel`))
+  await cancel(await createOrder(client, world.beneficiary, monthly()))
   const delivered = (name: EventName) =>
     receiver.deliveries.find(({ body }) => body.includes(`"eventType":"${name}"`))?.body
   const found = await until('every event is delivered', () => {
     const bodies = eventNames.map((name) => [name, delivered(name)] as const)
     return bodies.every(([, body]) => body !== undefined) && bodies
   })
+  await cancel(refused)
   const removed = await client.delete(`/v1/webhooks/${textAt(subscription, 'id')}`)
   assert.equal(removed.status, 204)
   return Object.fromEntries(found.map(([name, body]) => [name, parseJsonExactly(body ?? '')]))

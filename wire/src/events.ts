@@ -1,6 +1,6 @@
 /**
- * The twelve emitted events and the Version 2 envelope. Source: interface document, Events. A nullable field (S?, TS?)
- * is always present. Names, order and nullability are part of the contract.
+ * The emitted events and the Version 2 envelope. Source: interface document, Events, for the twelve `documented` ones. A
+ * nullable field (S?, TS?) is always present. Names, order and nullability are part of the contract.
  */
 import { Amount, type Static, Timestamp, Type, closed, described, nullable } from './shapes.ts'
 
@@ -58,7 +58,18 @@ const withdrawal = {
   ...customerIds,
 }
 
-const event = <D>(firesWhen: string, data: D) => ({ firesWhen, data })
+/** What the events of a standing order have: no payout, and therefore no transaction, exists. */
+const standingOrder = {
+  ...common,
+  customFields: described(nullable(Type.Record(Type.String(), Type.Unknown())), 'Null.'),
+  idempotencyKey: textOrNull('Null.'),
+  reference: text('The `id` of the standing order.'),
+  websiteReference: textOrNull('The `reference` of the standing order. Null without one.'),
+  beneficiaryId: text('The beneficiary of the standing order.'),
+}
+
+const event = <D>(firesWhen: string, data: D) => ({ firesWhen, data, source: 'documented' as const })
+const extension = <D>(firesWhen: string, data: D) => ({ firesWhen, data, source: 'extension' as const })
 
 export const events = {
   'partner.customer.deposit.created': event(
@@ -162,6 +173,24 @@ export const events = {
       status: text('The new status: `Completed`, `Unsuccessful`, `Cancelled` or `Expired`.'),
       transactionHash: textOrNull('Hash of the blockchain transaction. Null for fiat payments.'),
       transactionType: text('The `type` of the transaction, for example `PartnerCustomerDeposit`.'),
+    }),
+  ),
+  'standing.order.failed': extension(
+    'a payout of a standing order was not made on its date: it is tried again, has failed or was skipped',
+    closed({
+      ...standingOrder,
+      date: text('Date of the schedule, `YYYY-MM-DD`.'),
+      nextAttemptAt: timeOrNull('When it is tried again. Null if it is not.'),
+      problemCode: textOrNull('The code of the refusal. Null if it was skipped.'),
+      problemDetail: textOrNull('Why it was refused, for people. Null if it was skipped.'),
+      status: text('`Retrying`, sent once for a date; `Failed` or `Skipped`.'),
+    }),
+  ),
+  'standing.order.ended': extension(
+    'a standing order ends',
+    closed({
+      ...standingOrder,
+      endReason: text('`Completed`, `Cancelled` or `BeneficiaryDeleted`.'),
     }),
   ),
 } as const

@@ -1,6 +1,6 @@
 /** A sample of every event, for test deliveries and documentation. A test validates each against the contract. */
 import type { EventData, EventName } from '@partner-payments/wire'
-import { after, dayMs, newId, randomText, writeAmount } from '../kernel/index.ts'
+import { after, dayMs, minuteMs, newId, randomText, writeAmount } from '../kernel/index.ts'
 
 export type SampleContext = { readonly partnerId: string; readonly partnerName: string; readonly now: Date }
 
@@ -61,6 +61,16 @@ const withdrawal = () => ({
   partnerCustomerId: 'sample-customer',
 })
 
+const standingOrder = () => {
+  const id = newId()
+  return {
+    ...common(id, 2_500n),
+    customFields: null,
+    websiteReference: 'Rent',
+    beneficiaryId: newId(),
+  }
+}
+
 const samples: { readonly [N in EventName]: (context: SampleContext) => Sample<N> } = {
   'partner.customer.deposit.created': ({ partnerName }) => ({
     ...deposit(),
@@ -117,6 +127,15 @@ const samples: { readonly [N in EventName]: (context: SampleContext) => Sample<N
     transactionHash: null,
     transactionType: 'PartnerCustomerDeposit',
   }),
+  'standing.order.failed': ({ now }) => ({
+    ...standingOrder(),
+    date: now.toISOString().slice(0, 10),
+    nextAttemptAt: after(now, 15 * minuteMs).toISOString(),
+    problemCode: 'insufficient_funds',
+    problemDetail: 'The available balance is lower than the amount.',
+    status: 'Retrying',
+  }),
+  'standing.order.ended': () => ({ ...standingOrder(), endReason: 'Completed' }),
 }
 
 /** The sample of one event type, without `eventType` and `timestamp`. */
