@@ -158,7 +158,7 @@ function webhooks() {
           tags: ['webhooks'],
           summary: eventSummary(name),
           description: `Fires when ${events[name].firesWhen}.\n\n${webhookDescription}`,
-          'x-source': 'documented',
+          'x-source': events[name].source,
           security: [],
           parameters: ['WebhookId', 'WebhookTimestamp', 'WebhookSignature'].map((each) => ref('parameters', each)),
           requestBody: {

@@ -120,7 +120,7 @@ const createHandlers = (modules: Modules): AllHandlers => ({
   ...checkoutRoutes(modules.checkout, modules.idempotency),
   ...customersRoutes(modules.customers, modules.personalData, modules.idempotency),
   ...fxRoutes(modules.fx),
-  ...payoutsRoutes(modules.payouts),
+  ...payoutsRoutes(modules.payouts, modules.idempotency),
   ...reportsRoutes(modules.reports, modules.idempotency),
   ...simulationsRoutes(modules.simulations, modules.idempotency),
   ...transactionsRoutes(modules.transactions),
@@ -280,6 +280,7 @@ function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[]
     startLoop({ name: 'webhooks.recover', idleMs, log, step: webhooks.recoverStep }),
     startLoop({ name: 'customers.names', idleMs: sweepIdleMs, log, step: modules.customers.indexNamesStep }),
     startLoop({ name: 'customers.erasures', idleMs, log, step: modules.personalData.erasures.step }),
+    startLoop({ name: 'payouts.orders', idleMs, log, step: payouts.ordersStep }),
     startLoop({ name: 'payouts.approvals', idleMs: approvalsIdleMs, log, step: payouts.lapseStep }),
     startLoop({ name: 'access.nonces', idleMs: sweepIdleMs, log, step: access.sweepNonces }),
     startLoop({

@@ -62,6 +62,7 @@ export function queueProbes(db: Database, modules: Probed): readonly QueueProbe[
       oldestDue: () => isoBanks.oldestUndelivered(id),
     })),
     { name: 'expiring_deposits', oldestDue: deposits.oldestExpired },
+    { name: 'standing_orders', oldestDue: payouts.oldestDueOrder },
     { name: 'cases', oldestDue: () => cases.oldestOpen() },
     { name: 'screening_names', oldestDue: () => screening.oldestDueSubject() },
     { name: 'screening_hits', oldestDue: () => screening.oldestOpenHit() },

@@ -12,7 +12,8 @@ const key = Buffer.from(Array.from({ length: 32 }, (_, index) => index)).toStrin
 
 const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi
 const compactUuid = /(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])/g
-const instant = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g
+/** Except the times of a schedule, which belong to its dates. */
+const instant = /\d{4}-\d\d-\d\dT(?!06:00:00\.000Z)\d\d:\d\d:\d\d\.\d{3}Z/g
 
 const fixedFields: Readonly<Record<string, unknown>> = {
   durationMs: 12,

@@ -89,6 +89,7 @@ const ofRequests: Partial<Record<ProblemCode, Provocation>> = {
   duplicate_key: ({ client }) => client.send(post(payouts, '{"amount":10.00,"amount":11.00}')),
   nesting_too_deep: ({ client }) => client.send(post(payouts, `{"amount":${'['.repeat(40)}${']'.repeat(40)}}`)),
   payout_not_awaiting_approval: ({ client, world }) => client.post(`/v1/payouts/${world.payout}/approve`),
+  standing_order_ended: ({ client, world }) => client.post(`/v1/payouts/standing-orders/${world.endedOrder}/pause`),
   payout_not_cancellable: ({ client, world }) => client.post(`/v1/payouts/${world.payout}/cancel`),
   unknown_field: (stage) => pay(stage, { purpose: 'rent' }),
   validation_failed: (stage) => pay(stage, {}, '10.005'),

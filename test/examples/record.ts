@@ -11,7 +11,15 @@ import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { type Subject, subjects, type ValidRequest } from '../support/requests.ts'
 import { startTestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
-import { createBeneficiary, createWorld, finalTransaction, type World } from '../support/world.ts'
+import {
+  createBeneficiary,
+  createOrder,
+  createWorld,
+  finalTransaction,
+  monthly,
+  soon,
+  type World,
+} from '../support/world.ts'
 import { normalise } from './normalise.ts'
 import { provocations, type Stage } from './provoke.ts'
 
@@ -106,12 +114,16 @@ async function recordEvents(client: Client, world: World, receiver: Receiver): P
     await finalTransaction(client, textAt(success(answer), 'reference'))
   }
   await worsen(client)
+  const refused = await createOrder(client, world.beneficiary, soon(), '9999999.00')
+  const cancel = async (id: string) => success(await client.post(`/v1/payouts/standing-orders/${id}/cancel`))
+  await cancel(await createOrder(client, world.beneficiary, monthly()))
   const delivered = (name: EventName) =>
     receiver.deliveries.find(({ body }) => body.includes(`"eventType":"${name}"`))?.body
   const found = await until('every event is delivered', () => {
     const bodies = eventNames.map((name) => [name, delivered(name)] as const)
     return bodies.every(([, body]) => body !== undefined) && bodies
   })
+  await cancel(refused)
   const removed = await client.delete(`/v1/webhooks/${textAt(subscription, 'id')}`)
   assert.equal(removed.status, 204)
   return Object.fromEntries(found.map(([name, body]) => [name, parseJsonExactly(body ?? '')]))

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { type Operation, type OperationId, operationIds, operations } from '@partner-payments/wire'
 import type { JsonObject } from './client.ts'
 import { pain001Text } from './pain001.ts'
-import { type World, ibans, invitee, payoutText, uniqueEmail } from './world.ts'
+import { type World, ibans, invitee, monthly, payoutText, uniqueEmail } from './world.ts'
 
 export type ValidRequest = { readonly target: string; readonly body?: string }
 
@@ -74,6 +74,20 @@ const valid: Readonly<Record<OperationId, (world: World) => ValidRequest>> = {
   listBulkPayouts: () => at('/v1/payouts/bulk'),
   getBulkPayout: (world) => at(`/v1/payouts/bulk/${world.bulk}`),
   listBulkPayoutItems: (world) => at(`/v1/payouts/bulk/${world.bulk}/items`),
+  createStandingOrder: (world) =>
+    at(
+      '/v1/payouts/standing-orders',
+      withAmount(
+        { beneficiaryId: world.beneficiary, currency: 'EUR', reference: 'Rent', schedule: monthly() },
+        '950.00',
+      ),
+    ),
+  listStandingOrders: () => at('/v1/payouts/standing-orders'),
+  getStandingOrder: (world) => at(`/v1/payouts/standing-orders/${world.standingOrder}`),
+  pauseStandingOrder: (world) => at(`/v1/payouts/standing-orders/${world.standingOrder}/pause`),
+  resumeStandingOrder: (world) => at(`/v1/payouts/standing-orders/${world.standingOrder}/resume`),
+  cancelStandingOrder: (world) => at(`/v1/payouts/standing-orders/${world.endedOrder}/cancel`),
+  listStandingOrderExecutions: (world) => at(`/v1/payouts/standing-orders/${world.madeOrder}/executions`),
   listPayouts: () => at('/v1/payouts'),
   getPayout: (world) => at(`/v1/payouts/${world.payout}`),
   getPayoutVerification: (world) => at(`/v1/payouts/${world.verifiedPayout}/verification`),

@@ -97,6 +97,10 @@ export type World = {
   readonly payout: string
   /** A bulk whose payouts are made. */
   readonly bulk: string
+  /** A standing order, one that was cancelled, and one whose only payout is made. */
+  readonly standingOrder: string
+  readonly endedOrder: string
+  readonly madeOrder: string
   /** A payout that was cancelled. */
   readonly cancelled: string
   readonly reference: string
@@ -211,6 +215,7 @@ export async function createWorld(client: Client, hookUrl: string, service: Oper
     beneficiary,
     payout: textAt(payout ?? {}, 'id'),
     bulk: await createBulk(client, beneficiary),
+    ...(await createOrders(client, beneficiary)),
     reference,
     invitation: textAt(listAt(success(invited), 'invitations')[0] ?? {}, 'inviteId'),
     subscription: textAt(subscription, 'id'),
@@ -271,6 +276,50 @@ async function createBulk(client: Client, beneficiary: string): Promise<string> 
   const [item] = listAt(success(await client.get(`/v1/payouts/bulk/${bulk}/items`)))
   await finalTransaction(client, textAt(item ?? {}, 'reference'))
   return bulk
+}
+
+/** The last day of each month, from the next year on. */
+export const monthly = (): JsonObject => ({
+  frequency: 'Monthly',
+  startsOn: `${new Date().getUTCFullYear() + 1}-01-01`,
+  dayOfMonth: 31,
+  time: '06:00',
+  count: 24,
+  businessDays: 'Preceding',
+})
+
+/** A schedule of one date, in two seconds. */
+export function soon(): JsonObject {
+  const time = new Date(Date.now() + 2000).toISOString()
+  return { frequency: 'Once', startsOn: time.slice(0, 10), time: time.slice(11, 19), businessDays: 'None' }
+}
+
+/** The id of a new standing order. */
+export async function createOrder(
+  client: Client,
+  beneficiaryId: string,
+  schedule: JsonObject,
+  amount = '1.00',
+): Promise<string> {
+  const rest = JSON.stringify({ beneficiaryId, currency: 'EUR', schedule })
+  return textAt(success(await client.post('/v1/payouts/standing-orders', `{"amount":${amount},${rest.slice(1)}`)), 'id')
+}
+
+async function createOrders(
+  client: Client,
+  beneficiary: string,
+): Promise<Pick<World, 'standingOrder' | 'endedOrder' | 'madeOrder'>> {
+  const madeOrder = await createOrder(client, beneficiary, soon())
+  const standingOrder = await createOrder(client, beneficiary, monthly())
+  const endedOrder = await createOrder(client, beneficiary, monthly())
+  success(await client.post(`/v1/payouts/standing-orders/${endedOrder}/cancel`))
+  const executions = `/v1/payouts/standing-orders/${madeOrder}/executions`
+  const reference = await until('the payout of the standing order is made', async () => {
+    const [execution] = await listAll(client, executions)
+    return execution && textAt(execution, 'reference')
+  })
+  await finalTransaction(client, reference)
+  return { standingOrder, endedOrder, madeOrder }
 }
 
 export function invitee(): JsonObject {

@@ -58,6 +58,16 @@ const withdrawal = {
   ...customerIds,
 }
 
+/** What the events of a standing order have: no payout, and therefore no transaction, exists. */
+const standingOrder = {
+  ...common,
+  customFields: described(nullable(Type.Record(Type.String(), Type.Unknown())), 'Null.'),
+  idempotencyKey: textOrNull('Null.'),
+  reference: text('The `id` of the standing order.'),
+  websiteReference: textOrNull('The `reference` of the standing order. Null without one.'),
+  beneficiaryId: text('The beneficiary of the standing order.'),
+}
+
 const event = <D>(firesWhen: string, data: D) => ({ firesWhen, data, source: 'documented' as const })
 const extension = <D>(firesWhen: string, data: D) => ({ firesWhen, data, source: 'extension' as const })
 
@@ -183,6 +193,24 @@ export const events = {
       verificationId: text(
         'Identifies the verification, as in `GET /v1/beneficiaries/verifications/{verificationId}`.',
       ),
+    }),
+  ),
+  'standing.order.failed': extension(
+    'a payout of a standing order was not made on its date: it is tried again, has failed or was skipped',
+    closed({
+      ...standingOrder,
+      date: text('Date of the schedule, `YYYY-MM-DD`.'),
+      nextAttemptAt: timeOrNull('When it is tried again. Null if it is not.'),
+      problemCode: textOrNull('The code of the refusal. Null if it was skipped.'),
+      problemDetail: textOrNull('Why it was refused, for people. Null if it was skipped.'),
+      status: text('`Retrying`, sent once for a date; `Failed` or `Skipped`.'),
+    }),
+  ),
+  'standing.order.ended': extension(
+    'a standing order ends',
+    closed({
+      ...standingOrder,
+      endReason: text('`Completed`, `Cancelled` or `BeneficiaryDeleted`.'),
     }),
   ),
 } as const

@@ -12,6 +12,7 @@ import { fxOperations } from './operations/fx.ts'
 import { payoutsOperations } from './operations/payouts.ts'
 import { reportsOperations } from './operations/reports.ts'
 import { simulationsOperations } from './operations/simulations.ts'
+import { standingOrdersOperations } from './operations/standing-orders.ts'
 import { transactionsOperations } from './operations/transactions.ts'
 import { usersOperations } from './operations/users.ts'
 import { walletsOperations } from './operations/wallets.ts'
@@ -29,6 +30,7 @@ export const operations = {
   ...fxOperations,
   ...payoutsOperations,
   ...bulkPayoutsOperations,
+  ...standingOrdersOperations,
   ...reportsOperations,
   ...simulationsOperations,
   ...transactionsOperations,

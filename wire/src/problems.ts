@@ -153,6 +153,11 @@ export const problems = {
     title: 'Payout cannot be cancelled',
     detail: 'The payout is no longer `Pending`: a worker has begun to send it, or it has ended. Wait for its end.',
   },
+  standing_order_ended: {
+    status: 409,
+    title: 'Standing order has ended',
+    detail: 'The standing order has ended and does not change any more. Create a new one.',
+  },
   // 410
   cursor_expired: {
     status: 410,

@@ -63,6 +63,8 @@ export const timeInput = (description: string) =>
   })
 const calendarDatePattern = '^\\d{4}-\\d{2}-\\d{2}$'
 export const CalendarDate = Type.String({ format: 'date', pattern: calendarDatePattern })
+/** The time of a day, in 24 hours. */
+export const dayTimePattern = '^(?:[01]\\d|2[0-3]):[0-5]\\d(?::[0-5]\\d)?$'
 export const countryCodePattern = '^[A-Z]{2}$'
 const currencyPattern = '^[A-Z]{3,5}$'
 /** ISO 3166-1 alpha-2. The module that receives the code checks that the country exists. */
@@ -150,6 +152,7 @@ export const patternMeanings: Readonly<Record<string, Meaning>> = {
     example: '2026-11-22T09:30:00Z',
   },
   [calendarDatePattern]: { is: 'a date YYYY-MM-DD', example: '1990-12-31' },
+  [dayTimePattern]: { is: 'a time of the day', example: '06:00' },
   [countryCodePattern]: { is: 'an ISO 3166-1 alpha-2 country code in upper case', example: 'DE' },
   [amountTextPattern]: { is: 'a decimal number without sign or exponent', example: '12.50' },
   [currencyPattern]: { is: 'a currency code in upper case', example: 'EUR' },

@@ -791,7 +791,7 @@ export type Problem = {
   /** Path of the request. */
   readonly instance: string
   /** Identifies the kind of problem. Branch on this field. */
-  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'approver_is_creator' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'invitation_not_pending' | 'customer_not_erasable' | 'checkout_session_not_open' | 'recovery_in_progress' | 'report_not_ready' | 'payout_not_awaiting_approval' | 'payout_not_cancellable' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'idempotency_key_reused' | 'insufficient_funds' | 'limit_exceeded' | 'beneficiary_cooling_off' | 'currency_not_supported' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'wallet_address_not_payable' | 'recipient_blocked' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'report_format_not_supported' | 'report_schedule_limit_reached' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'report_limit_reached' | 'headers_too_large' | 'internal_error' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
+  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'approver_is_creator' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'invitation_not_pending' | 'customer_not_erasable' | 'checkout_session_not_open' | 'recovery_in_progress' | 'report_not_ready' | 'payout_not_awaiting_approval' | 'payout_not_cancellable' | 'standing_order_ended' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'idempotency_key_reused' | 'insufficient_funds' | 'limit_exceeded' | 'beneficiary_cooling_off' | 'currency_not_supported' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'wallet_address_not_payable' | 'recipient_blocked' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'report_format_not_supported' | 'report_schedule_limit_reached' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'report_limit_reached' | 'headers_too_large' | 'internal_error' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
   /** Identifies the request in the logs of the service. Equal to `X-Request-Id`. */
   readonly requestId: string
   /** The refused fields, at most 50. Absent if no field is to blame. */
@@ -1013,7 +1013,7 @@ export type SimulatedEvent = {
 
 export type SimulatedEventCreate = {
   /** The event to send. */
-  readonly eventType: 'partner.customer.deposit.created' | 'partner.customer.deposit.initiated' | 'partner.customer.deposit.submitted' | 'partner.customer.deposit.accepted' | 'partner.customer.deposit.failed' | 'partner.customer.deposit.completed' | 'partner.customer.deposit.expired' | 'partner.customer.withdrawal.requested' | 'partner.customer.withdrawal.accepted' | 'partner.customer.withdrawal.sent' | 'partner.customer.withdrawal.failed' | 'transaction.status.changed' | 'beneficiary.verification.worsened'
+  readonly eventType: 'partner.customer.deposit.created' | 'partner.customer.deposit.initiated' | 'partner.customer.deposit.submitted' | 'partner.customer.deposit.accepted' | 'partner.customer.deposit.failed' | 'partner.customer.deposit.completed' | 'partner.customer.deposit.expired' | 'partner.customer.withdrawal.requested' | 'partner.customer.withdrawal.accepted' | 'partner.customer.withdrawal.sent' | 'partner.customer.withdrawal.failed' | 'transaction.status.changed' | 'beneficiary.verification.worsened' | 'standing.order.failed' | 'standing.order.ended'
 }
 
 export type SimulatedReorganisation = {
@@ -1924,6 +1924,62 @@ export type BeneficiaryVerificationWorsened = {
   readonly verificationId: string
 }
 
+/** Fires when a payout of a standing order was not made on its date: it is tried again, has failed or was skipped. */
+export type StandingOrderFailed = {
+  /** Name of the event type. */
+  readonly eventType: 'standing.order.failed'
+  /** Time at which the event occurred. */
+  readonly timestamp: string
+  /** Amount of the transaction in major units of `currency`. Parse it as a decimal. */
+  readonly amount: Amount
+  /** Currency of `amount`: ISO 4217 alpha-3, or a token code. */
+  readonly currency: string
+  /** Null. */
+  readonly customFields: { readonly [name: string]: unknown } | null
+  /** Null. */
+  readonly idempotencyKey: string | null
+  /** The `id` of the standing order. */
+  readonly reference: string
+  /** The `reference` of the standing order. Null without one. */
+  readonly websiteReference: string | null
+  /** The beneficiary of the standing order. */
+  readonly beneficiaryId: string
+  /** Date of the schedule, `YYYY-MM-DD`. */
+  readonly date: string
+  /** When it is tried again. Null if it is not. */
+  readonly nextAttemptAt: string | null
+  /** The code of the refusal. Null if it was skipped. */
+  readonly problemCode: string | null
+  /** Why it was refused, for people. Null if it was skipped. */
+  readonly problemDetail: string | null
+  /** `Retrying`, sent once for a date; `Failed` or `Skipped`. */
+  readonly status: string
+}
+
+/** Fires when a standing order ends. */
+export type StandingOrderEnded = {
+  /** Name of the event type. */
+  readonly eventType: 'standing.order.ended'
+  /** Time at which the event occurred. */
+  readonly timestamp: string
+  /** Amount of the transaction in major units of `currency`. Parse it as a decimal. */
+  readonly amount: Amount
+  /** Currency of `amount`: ISO 4217 alpha-3, or a token code. */
+  readonly currency: string
+  /** Null. */
+  readonly customFields: { readonly [name: string]: unknown } | null
+  /** Null. */
+  readonly idempotencyKey: string | null
+  /** The `id` of the standing order. */
+  readonly reference: string
+  /** The `reference` of the standing order. Null without one. */
+  readonly websiteReference: string | null
+  /** The beneficiary of the standing order. */
+  readonly beneficiaryId: string
+  /** `Completed`, `Cancelled` or `BeneficiaryDeleted`. */
+  readonly endReason: string
+}
+
 export type EventData =
   | PartnerCustomerDepositCreated
   | PartnerCustomerDepositInitiated
@@ -1938,6 +1994,8 @@ export type EventData =
   | PartnerCustomerWithdrawalFailed
   | TransactionStatusChanged
   | BeneficiaryVerificationWorsened
+  | StandingOrderFailed
+  | StandingOrderEnded
 
 export type ListAccountsQuery = {
   /** Reads the balances as they were immediately before this time. Default: now, also for a later time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
@@ -2074,6 +2132,22 @@ export type ListBulkPayoutsQuery = {
 export type ListBulkPayoutItemsQuery = {
   /** Only payouts with this result. */
   readonly status?: 'Processing' | 'Accepted' | 'Refused' | 'NotMade' | undefined
+}
+
+export type ListStandingOrdersQuery = {
+  /** Only orders with this status. */
+  readonly status?: 'Active' | 'Paused' | 'Ended' | undefined
+  /** Items per page, 1 to 100. Default: 25. */
+  readonly limit?: number | string | undefined
+  /** The `nextCursor` of the previous page. Omit it for the first page. */
+  readonly cursor?: string | undefined
+}
+
+export type ListStandingOrderExecutionsQuery = {
+  /** Items per page, 1 to 100. Default: 25. */
+  readonly limit?: number | string | undefined
+  /** The `nextCursor` of the previous page. Omit it for the first page. */
+  readonly cursor?: string | undefined
 }
 
 export type ListReportsQuery = {
@@ -2634,6 +2708,347 @@ export type OperationResults = {
         readonly detail: string
       }
     })[]
+  }
+  readonly createStandingOrder: {
+    /** Identifies the standing order. */
+    readonly id: string
+    /** `Active`: payouts are made. `Paused`: none is made until you resume it. `Ended`: final; `endReason` says why. */
+    readonly status: 'Active' | 'Paused' | 'Ended'
+    /** `Completed`: its last date is over. `Cancelled`: by you. `BeneficiaryDeleted`: a payout found no beneficiary. Only if it has ended. */
+    readonly endReason?: 'Completed' | 'Cancelled' | 'BeneficiaryDeleted'
+    /** The beneficiary that receives each payout. */
+    readonly beneficiaryId: string
+    /** Amount of each payout in major units of `currency`. */
+    readonly amount: Amount
+    /** Currency of each payout, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** Text that the beneficiary reads. Absent without one. */
+    readonly reference?: string
+    /** When the payouts are made. */
+    readonly schedule: {
+      /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
+      readonly frequency: 'Once' | 'Daily' | 'Weekly' | 'Monthly' | 'Yearly'
+      /** First date of the schedule. */
+      readonly startsOn: string
+      /** Time of the day in UTC, `HH:MM:SS`. */
+      readonly time: string
+      /** Day of the month. Only with `Monthly`. */
+      readonly dayOfMonth?: number
+      /** Last date that the schedule may have. Absent without one. */
+      readonly endsOn?: string
+      /** How many dates the schedule has. Absent without a number. */
+      readonly count?: number
+      /** What happens to a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+      readonly businessDays: 'Following' | 'Preceding' | 'None'
+    }
+    /** How many payouts were made. */
+    readonly payoutsMade: number
+    /** When the next payout is made, or the one that was refused is tried again. Only if the order is active. */
+    readonly nextAttemptAt?: string
+    /** The next dates, at most 12, the one that is tried again included. While the order is paused: those that it would have if you resumed it now. Absent in lists. */
+    readonly nextDates?: readonly {
+      /** Date of the schedule. */
+      readonly date: string
+      /** When the payout is made: `time` on that day, or on the business day in its place. */
+      readonly executesAt: string
+    }[]
+    /** Time of the request. */
+    readonly createdAt: string
+    /** Time of the last change. */
+    readonly updatedAt: string
+    /** Time at which the order ended. Absent before. */
+    readonly endedAt?: string
+  }
+  readonly listStandingOrders: {
+    /** The items of the page, newest first. */
+    readonly data: readonly ({
+      /** Identifies the standing order. */
+      readonly id: string
+      /** `Active`: payouts are made. `Paused`: none is made until you resume it. `Ended`: final; `endReason` says why. */
+      readonly status: 'Active' | 'Paused' | 'Ended'
+      /** `Completed`: its last date is over. `Cancelled`: by you. `BeneficiaryDeleted`: a payout found no beneficiary. Only if it has ended. */
+      readonly endReason?: 'Completed' | 'Cancelled' | 'BeneficiaryDeleted'
+      /** The beneficiary that receives each payout. */
+      readonly beneficiaryId: string
+      /** Amount of each payout in major units of `currency`. */
+      readonly amount: Amount
+      /** Currency of each payout, ISO 4217 alpha-3. */
+      readonly currency: string
+      /** Text that the beneficiary reads. Absent without one. */
+      readonly reference?: string
+      /** When the payouts are made. */
+      readonly schedule: {
+        /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
+        readonly frequency: 'Once' | 'Daily' | 'Weekly' | 'Monthly' | 'Yearly'
+        /** First date of the schedule. */
+        readonly startsOn: string
+        /** Time of the day in UTC, `HH:MM:SS`. */
+        readonly time: string
+        /** Day of the month. Only with `Monthly`. */
+        readonly dayOfMonth?: number
+        /** Last date that the schedule may have. Absent without one. */
+        readonly endsOn?: string
+        /** How many dates the schedule has. Absent without a number. */
+        readonly count?: number
+        /** What happens to a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+        readonly businessDays: 'Following' | 'Preceding' | 'None'
+      }
+      /** How many payouts were made. */
+      readonly payoutsMade: number
+      /** When the next payout is made, or the one that was refused is tried again. Only if the order is active. */
+      readonly nextAttemptAt?: string
+      /** The next dates, at most 12, the one that is tried again included. While the order is paused: those that it would have if you resumed it now. Absent in lists. */
+      readonly nextDates?: readonly {
+        /** Date of the schedule. */
+        readonly date: string
+        /** When the payout is made: `time` on that day, or on the business day in its place. */
+        readonly executesAt: string
+      }[]
+      /** Time of the request. */
+      readonly createdAt: string
+      /** Time of the last change. */
+      readonly updatedAt: string
+      /** Time at which the order ended. Absent before. */
+      readonly endedAt?: string
+    })[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }
+  readonly getStandingOrder: {
+    /** Identifies the standing order. */
+    readonly id: string
+    /** `Active`: payouts are made. `Paused`: none is made until you resume it. `Ended`: final; `endReason` says why. */
+    readonly status: 'Active' | 'Paused' | 'Ended'
+    /** `Completed`: its last date is over. `Cancelled`: by you. `BeneficiaryDeleted`: a payout found no beneficiary. Only if it has ended. */
+    readonly endReason?: 'Completed' | 'Cancelled' | 'BeneficiaryDeleted'
+    /** The beneficiary that receives each payout. */
+    readonly beneficiaryId: string
+    /** Amount of each payout in major units of `currency`. */
+    readonly amount: Amount
+    /** Currency of each payout, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** Text that the beneficiary reads. Absent without one. */
+    readonly reference?: string
+    /** When the payouts are made. */
+    readonly schedule: {
+      /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
+      readonly frequency: 'Once' | 'Daily' | 'Weekly' | 'Monthly' | 'Yearly'
+      /** First date of the schedule. */
+      readonly startsOn: string
+      /** Time of the day in UTC, `HH:MM:SS`. */
+      readonly time: string
+      /** Day of the month. Only with `Monthly`. */
+      readonly dayOfMonth?: number
+      /** Last date that the schedule may have. Absent without one. */
+      readonly endsOn?: string
+      /** How many dates the schedule has. Absent without a number. */
+      readonly count?: number
+      /** What happens to a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+      readonly businessDays: 'Following' | 'Preceding' | 'None'
+    }
+    /** How many payouts were made. */
+    readonly payoutsMade: number
+    /** When the next payout is made, or the one that was refused is tried again. Only if the order is active. */
+    readonly nextAttemptAt?: string
+    /** The next dates, at most 12, the one that is tried again included. While the order is paused: those that it would have if you resumed it now. Absent in lists. */
+    readonly nextDates?: readonly {
+      /** Date of the schedule. */
+      readonly date: string
+      /** When the payout is made: `time` on that day, or on the business day in its place. */
+      readonly executesAt: string
+    }[]
+    /** Time of the request. */
+    readonly createdAt: string
+    /** Time of the last change. */
+    readonly updatedAt: string
+    /** Time at which the order ended. Absent before. */
+    readonly endedAt?: string
+  }
+  readonly pauseStandingOrder: {
+    /** Identifies the standing order. */
+    readonly id: string
+    /** `Active`: payouts are made. `Paused`: none is made until you resume it. `Ended`: final; `endReason` says why. */
+    readonly status: 'Active' | 'Paused' | 'Ended'
+    /** `Completed`: its last date is over. `Cancelled`: by you. `BeneficiaryDeleted`: a payout found no beneficiary. Only if it has ended. */
+    readonly endReason?: 'Completed' | 'Cancelled' | 'BeneficiaryDeleted'
+    /** The beneficiary that receives each payout. */
+    readonly beneficiaryId: string
+    /** Amount of each payout in major units of `currency`. */
+    readonly amount: Amount
+    /** Currency of each payout, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** Text that the beneficiary reads. Absent without one. */
+    readonly reference?: string
+    /** When the payouts are made. */
+    readonly schedule: {
+      /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
+      readonly frequency: 'Once' | 'Daily' | 'Weekly' | 'Monthly' | 'Yearly'
+      /** First date of the schedule. */
+      readonly startsOn: string
+      /** Time of the day in UTC, `HH:MM:SS`. */
+      readonly time: string
+      /** Day of the month. Only with `Monthly`. */
+      readonly dayOfMonth?: number
+      /** Last date that the schedule may have. Absent without one. */
+      readonly endsOn?: string
+      /** How many dates the schedule has. Absent without a number. */
+      readonly count?: number
+      /** What happens to a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+      readonly businessDays: 'Following' | 'Preceding' | 'None'
+    }
+    /** How many payouts were made. */
+    readonly payoutsMade: number
+    /** When the next payout is made, or the one that was refused is tried again. Only if the order is active. */
+    readonly nextAttemptAt?: string
+    /** The next dates, at most 12, the one that is tried again included. While the order is paused: those that it would have if you resumed it now. Absent in lists. */
+    readonly nextDates?: readonly {
+      /** Date of the schedule. */
+      readonly date: string
+      /** When the payout is made: `time` on that day, or on the business day in its place. */
+      readonly executesAt: string
+    }[]
+    /** Time of the request. */
+    readonly createdAt: string
+    /** Time of the last change. */
+    readonly updatedAt: string
+    /** Time at which the order ended. Absent before. */
+    readonly endedAt?: string
+  }
+  readonly resumeStandingOrder: {
+    /** Identifies the standing order. */
+    readonly id: string
+    /** `Active`: payouts are made. `Paused`: none is made until you resume it. `Ended`: final; `endReason` says why. */
+    readonly status: 'Active' | 'Paused' | 'Ended'
+    /** `Completed`: its last date is over. `Cancelled`: by you. `BeneficiaryDeleted`: a payout found no beneficiary. Only if it has ended. */
+    readonly endReason?: 'Completed' | 'Cancelled' | 'BeneficiaryDeleted'
+    /** The beneficiary that receives each payout. */
+    readonly beneficiaryId: string
+    /** Amount of each payout in major units of `currency`. */
+    readonly amount: Amount
+    /** Currency of each payout, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** Text that the beneficiary reads. Absent without one. */
+    readonly reference?: string
+    /** When the payouts are made. */
+    readonly schedule: {
+      /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
+      readonly frequency: 'Once' | 'Daily' | 'Weekly' | 'Monthly' | 'Yearly'
+      /** First date of the schedule. */
+      readonly startsOn: string
+      /** Time of the day in UTC, `HH:MM:SS`. */
+      readonly time: string
+      /** Day of the month. Only with `Monthly`. */
+      readonly dayOfMonth?: number
+      /** Last date that the schedule may have. Absent without one. */
+      readonly endsOn?: string
+      /** How many dates the schedule has. Absent without a number. */
+      readonly count?: number
+      /** What happens to a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+      readonly businessDays: 'Following' | 'Preceding' | 'None'
+    }
+    /** How many payouts were made. */
+    readonly payoutsMade: number
+    /** When the next payout is made, or the one that was refused is tried again. Only if the order is active. */
+    readonly nextAttemptAt?: string
+    /** The next dates, at most 12, the one that is tried again included. While the order is paused: those that it would have if you resumed it now. Absent in lists. */
+    readonly nextDates?: readonly {
+      /** Date of the schedule. */
+      readonly date: string
+      /** When the payout is made: `time` on that day, or on the business day in its place. */
+      readonly executesAt: string
+    }[]
+    /** Time of the request. */
+    readonly createdAt: string
+    /** Time of the last change. */
+    readonly updatedAt: string
+    /** Time at which the order ended. Absent before. */
+    readonly endedAt?: string
+  }
+  readonly cancelStandingOrder: {
+    /** Identifies the standing order. */
+    readonly id: string
+    /** `Active`: payouts are made. `Paused`: none is made until you resume it. `Ended`: final; `endReason` says why. */
+    readonly status: 'Active' | 'Paused' | 'Ended'
+    /** `Completed`: its last date is over. `Cancelled`: by you. `BeneficiaryDeleted`: a payout found no beneficiary. Only if it has ended. */
+    readonly endReason?: 'Completed' | 'Cancelled' | 'BeneficiaryDeleted'
+    /** The beneficiary that receives each payout. */
+    readonly beneficiaryId: string
+    /** Amount of each payout in major units of `currency`. */
+    readonly amount: Amount
+    /** Currency of each payout, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** Text that the beneficiary reads. Absent without one. */
+    readonly reference?: string
+    /** When the payouts are made. */
+    readonly schedule: {
+      /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
+      readonly frequency: 'Once' | 'Daily' | 'Weekly' | 'Monthly' | 'Yearly'
+      /** First date of the schedule. */
+      readonly startsOn: string
+      /** Time of the day in UTC, `HH:MM:SS`. */
+      readonly time: string
+      /** Day of the month. Only with `Monthly`. */
+      readonly dayOfMonth?: number
+      /** Last date that the schedule may have. Absent without one. */
+      readonly endsOn?: string
+      /** How many dates the schedule has. Absent without a number. */
+      readonly count?: number
+      /** What happens to a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+      readonly businessDays: 'Following' | 'Preceding' | 'None'
+    }
+    /** How many payouts were made. */
+    readonly payoutsMade: number
+    /** When the next payout is made, or the one that was refused is tried again. Only if the order is active. */
+    readonly nextAttemptAt?: string
+    /** The next dates, at most 12, the one that is tried again included. While the order is paused: those that it would have if you resumed it now. Absent in lists. */
+    readonly nextDates?: readonly {
+      /** Date of the schedule. */
+      readonly date: string
+      /** When the payout is made: `time` on that day, or on the business day in its place. */
+      readonly executesAt: string
+    }[]
+    /** Time of the request. */
+    readonly createdAt: string
+    /** Time of the last change. */
+    readonly updatedAt: string
+    /** Time at which the order ended. Absent before. */
+    readonly endedAt?: string
+  }
+  readonly listStandingOrderExecutions: {
+    /** The items of the page, newest first. */
+    readonly data: readonly ({
+      /** Identifies the execution. */
+      readonly id: string
+      /** Date of the schedule. An order has one execution for a date. */
+      readonly date: string
+      /** When the payout was to be made. */
+      readonly executesAt: string
+      /** `Made`: the payout is made; follow it as any other. `Retrying`: the funds did not suffice, and it is tried again. `Failed`: it was refused. `Skipped`: it was more than three days late, or you paused or cancelled the order before another attempt. */
+      readonly status: 'Made' | 'Retrying' | 'Failed' | 'Skipped'
+      /** How often the payout was tried. */
+      readonly attempts: number
+      /** The `id` of the payout. Only if it is made. */
+      readonly payoutId?: string
+      /** Reference of the transaction: follow it at `GET /v1/transactions/{reference}`. Only if the payout is made. */
+      readonly reference?: string
+      /** Why the last attempt was refused. Absent if none was. */
+      readonly problem?: {
+        /** The code of the refusal, as `POST /v1/payouts/fiat` answers it. */
+        readonly code: string
+        /** What is wrong, in a sentence. */
+        readonly detail: string
+      }
+      /** Time of the first attempt, or of the decision to skip it. */
+      readonly createdAt: string
+      /** Time of the last change. */
+      readonly updatedAt: string
+    })[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
   }
   readonly createReport: {
     /** Identifies the report. */
@@ -4214,6 +4629,531 @@ export type Namespaces = {
         readonly detail: string
       }
     })[]
+  }>
+    /**
+     * Create a standing order.
+     *
+     * Pays a beneficiary at a time or again and again by a schedule. A worker makes each payout when it is due, by
+     * the rules of `POST /v1/payouts/fiat`: limits, fees, approvals and screening apply. All times are UTC, so that
+     * no date moves when clocks change. If the funds do not suffice, the payout is tried again every 15 minutes
+     * until midnight UTC. Then it has failed, and the order goes on with its next date. After an outage a payout is
+     * made up to three days late; an older one is skipped. The first payout must lie in the future. Nothing is
+     * reserved before.
+     *
+     * `POST /v1/payouts/standing-orders`, permission `payouts:write`.
+     * Problem codes: validation_failed, not_found, currency_not_supported, beneficiary_currency_mismatch,
+     * beneficiary_not_payable, request_in_progress, idempotency_key_reused.
+     */
+    readonly createStandingOrder: (body: {
+      /** The beneficiary that receives each payout. */
+      readonly beneficiaryId: string
+      /** Amount of each payout in major units of `currency`. Reserved when it is made. */
+      readonly amount: AmountInput
+      /** Fiat currency, ISO 4217 alpha-3. Must equal the currency of the beneficiary. */
+      readonly currency: string
+      /** Text that the beneficiary reads on each statement, 1 to 140 characters. The transaction of the first payout has it as its reference, if you have not used it before. */
+      readonly reference?: string | undefined
+      /** When the payouts are made. */
+      readonly schedule: {
+        /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
+        readonly frequency: 'Once' | 'Daily' | 'Weekly' | 'Monthly' | 'Yearly'
+        /** First date of the schedule, `YYYY-MM-DD`, at most five years ahead. `Monthly`: the first date is the first `dayOfMonth` from this day on. */
+        readonly startsOn: string
+        /** Time of the day in UTC, all year round: `HH:MM` or `HH:MM:SS`. Default: 06:00. */
+        readonly time?: string | undefined
+        /** Only with `Monthly`: the day, 1 to 31. A shorter month has its last day instead, so that 31 is the last day of every month. Default: the day of `startsOn`. */
+        readonly dayOfMonth?: number | undefined
+        /** Last date that the schedule may have, `YYYY-MM-DD`. Not with `Once` or `count`. */
+        readonly endsOn?: string | undefined
+        /** How many dates the schedule has, 1 to 10,000. Not with `Once` or `endsOn`. */
+        readonly count?: number | undefined
+        /** What happens to a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. Default: `Following`. */
+        readonly businessDays?: 'Following' | 'Preceding' | 'None' | undefined
+      }
+    }, options?: CallOptions) => Promise<{
+    /** Identifies the standing order. */
+    readonly id: string
+    /** `Active`: payouts are made. `Paused`: none is made until you resume it. `Ended`: final; `endReason` says why. */
+    readonly status: 'Active' | 'Paused' | 'Ended'
+    /** `Completed`: its last date is over. `Cancelled`: by you. `BeneficiaryDeleted`: a payout found no beneficiary. Only if it has ended. */
+    readonly endReason?: 'Completed' | 'Cancelled' | 'BeneficiaryDeleted'
+    /** The beneficiary that receives each payout. */
+    readonly beneficiaryId: string
+    /** Amount of each payout in major units of `currency`. */
+    readonly amount: Amount
+    /** Currency of each payout, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** Text that the beneficiary reads. Absent without one. */
+    readonly reference?: string
+    /** When the payouts are made. */
+    readonly schedule: {
+      /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
+      readonly frequency: 'Once' | 'Daily' | 'Weekly' | 'Monthly' | 'Yearly'
+      /** First date of the schedule. */
+      readonly startsOn: string
+      /** Time of the day in UTC, `HH:MM:SS`. */
+      readonly time: string
+      /** Day of the month. Only with `Monthly`. */
+      readonly dayOfMonth?: number
+      /** Last date that the schedule may have. Absent without one. */
+      readonly endsOn?: string
+      /** How many dates the schedule has. Absent without a number. */
+      readonly count?: number
+      /** What happens to a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+      readonly businessDays: 'Following' | 'Preceding' | 'None'
+    }
+    /** How many payouts were made. */
+    readonly payoutsMade: number
+    /** When the next payout is made, or the one that was refused is tried again. Only if the order is active. */
+    readonly nextAttemptAt?: string
+    /** The next dates, at most 12, the one that is tried again included. While the order is paused: those that it would have if you resumed it now. Absent in lists. */
+    readonly nextDates?: readonly {
+      /** Date of the schedule. */
+      readonly date: string
+      /** When the payout is made: `time` on that day, or on the business day in its place. */
+      readonly executesAt: string
+    }[]
+    /** Time of the request. */
+    readonly createdAt: string
+    /** Time of the last change. */
+    readonly updatedAt: string
+    /** Time at which the order ended. Absent before. */
+    readonly endedAt?: string
+  }>
+    /**
+     * List standing orders.
+     *
+     * Returns the partner's standing orders, newest first, without their next dates.
+     *
+     * `GET /v1/payouts/standing-orders`, permission `payouts:read`.
+     * Problem codes: validation_failed.
+     */
+    readonly listStandingOrders: (query?: ListStandingOrdersQuery, options?: CallOptions) => Promise<{
+    /** The items of the page, newest first. */
+    readonly data: readonly ({
+      /** Identifies the standing order. */
+      readonly id: string
+      /** `Active`: payouts are made. `Paused`: none is made until you resume it. `Ended`: final; `endReason` says why. */
+      readonly status: 'Active' | 'Paused' | 'Ended'
+      /** `Completed`: its last date is over. `Cancelled`: by you. `BeneficiaryDeleted`: a payout found no beneficiary. Only if it has ended. */
+      readonly endReason?: 'Completed' | 'Cancelled' | 'BeneficiaryDeleted'
+      /** The beneficiary that receives each payout. */
+      readonly beneficiaryId: string
+      /** Amount of each payout in major units of `currency`. */
+      readonly amount: Amount
+      /** Currency of each payout, ISO 4217 alpha-3. */
+      readonly currency: string
+      /** Text that the beneficiary reads. Absent without one. */
+      readonly reference?: string
+      /** When the payouts are made. */
+      readonly schedule: {
+        /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
+        readonly frequency: 'Once' | 'Daily' | 'Weekly' | 'Monthly' | 'Yearly'
+        /** First date of the schedule. */
+        readonly startsOn: string
+        /** Time of the day in UTC, `HH:MM:SS`. */
+        readonly time: string
+        /** Day of the month. Only with `Monthly`. */
+        readonly dayOfMonth?: number
+        /** Last date that the schedule may have. Absent without one. */
+        readonly endsOn?: string
+        /** How many dates the schedule has. Absent without a number. */
+        readonly count?: number
+        /** What happens to a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+        readonly businessDays: 'Following' | 'Preceding' | 'None'
+      }
+      /** How many payouts were made. */
+      readonly payoutsMade: number
+      /** When the next payout is made, or the one that was refused is tried again. Only if the order is active. */
+      readonly nextAttemptAt?: string
+      /** The next dates, at most 12, the one that is tried again included. While the order is paused: those that it would have if you resumed it now. Absent in lists. */
+      readonly nextDates?: readonly {
+        /** Date of the schedule. */
+        readonly date: string
+        /** When the payout is made: `time` on that day, or on the business day in its place. */
+        readonly executesAt: string
+      }[]
+      /** Time of the request. */
+      readonly createdAt: string
+      /** Time of the last change. */
+      readonly updatedAt: string
+      /** Time at which the order ended. Absent before. */
+      readonly endedAt?: string
+    })[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }>
+    /** Like `listStandingOrders`, and requests page after page. The default of `limit` is 100. */
+    readonly listAllStandingOrders: (query?: ListStandingOrdersQuery, options?: CallOptions) => Pages<{
+    /** The items of the page, newest first. */
+    readonly data: readonly ({
+      /** Identifies the standing order. */
+      readonly id: string
+      /** `Active`: payouts are made. `Paused`: none is made until you resume it. `Ended`: final; `endReason` says why. */
+      readonly status: 'Active' | 'Paused' | 'Ended'
+      /** `Completed`: its last date is over. `Cancelled`: by you. `BeneficiaryDeleted`: a payout found no beneficiary. Only if it has ended. */
+      readonly endReason?: 'Completed' | 'Cancelled' | 'BeneficiaryDeleted'
+      /** The beneficiary that receives each payout. */
+      readonly beneficiaryId: string
+      /** Amount of each payout in major units of `currency`. */
+      readonly amount: Amount
+      /** Currency of each payout, ISO 4217 alpha-3. */
+      readonly currency: string
+      /** Text that the beneficiary reads. Absent without one. */
+      readonly reference?: string
+      /** When the payouts are made. */
+      readonly schedule: {
+        /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
+        readonly frequency: 'Once' | 'Daily' | 'Weekly' | 'Monthly' | 'Yearly'
+        /** First date of the schedule. */
+        readonly startsOn: string
+        /** Time of the day in UTC, `HH:MM:SS`. */
+        readonly time: string
+        /** Day of the month. Only with `Monthly`. */
+        readonly dayOfMonth?: number
+        /** Last date that the schedule may have. Absent without one. */
+        readonly endsOn?: string
+        /** How many dates the schedule has. Absent without a number. */
+        readonly count?: number
+        /** What happens to a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+        readonly businessDays: 'Following' | 'Preceding' | 'None'
+      }
+      /** How many payouts were made. */
+      readonly payoutsMade: number
+      /** When the next payout is made, or the one that was refused is tried again. Only if the order is active. */
+      readonly nextAttemptAt?: string
+      /** The next dates, at most 12, the one that is tried again included. While the order is paused: those that it would have if you resumed it now. Absent in lists. */
+      readonly nextDates?: readonly {
+        /** Date of the schedule. */
+        readonly date: string
+        /** When the payout is made: `time` on that day, or on the business day in its place. */
+        readonly executesAt: string
+      }[]
+      /** Time of the request. */
+      readonly createdAt: string
+      /** Time of the last change. */
+      readonly updatedAt: string
+      /** Time at which the order ended. Absent before. */
+      readonly endedAt?: string
+    })[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }>
+    /**
+     * Retrieve a standing order.
+     *
+     * Returns the standing order with its next 12 dates.
+     *
+     * `GET /v1/payouts/standing-orders/{orderId}`, permission `payouts:read`.
+     * Problem codes: not_found.
+     */
+    readonly getStandingOrder: (orderId: string, options?: CallOptions) => Promise<{
+    /** Identifies the standing order. */
+    readonly id: string
+    /** `Active`: payouts are made. `Paused`: none is made until you resume it. `Ended`: final; `endReason` says why. */
+    readonly status: 'Active' | 'Paused' | 'Ended'
+    /** `Completed`: its last date is over. `Cancelled`: by you. `BeneficiaryDeleted`: a payout found no beneficiary. Only if it has ended. */
+    readonly endReason?: 'Completed' | 'Cancelled' | 'BeneficiaryDeleted'
+    /** The beneficiary that receives each payout. */
+    readonly beneficiaryId: string
+    /** Amount of each payout in major units of `currency`. */
+    readonly amount: Amount
+    /** Currency of each payout, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** Text that the beneficiary reads. Absent without one. */
+    readonly reference?: string
+    /** When the payouts are made. */
+    readonly schedule: {
+      /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
+      readonly frequency: 'Once' | 'Daily' | 'Weekly' | 'Monthly' | 'Yearly'
+      /** First date of the schedule. */
+      readonly startsOn: string
+      /** Time of the day in UTC, `HH:MM:SS`. */
+      readonly time: string
+      /** Day of the month. Only with `Monthly`. */
+      readonly dayOfMonth?: number
+      /** Last date that the schedule may have. Absent without one. */
+      readonly endsOn?: string
+      /** How many dates the schedule has. Absent without a number. */
+      readonly count?: number
+      /** What happens to a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+      readonly businessDays: 'Following' | 'Preceding' | 'None'
+    }
+    /** How many payouts were made. */
+    readonly payoutsMade: number
+    /** When the next payout is made, or the one that was refused is tried again. Only if the order is active. */
+    readonly nextAttemptAt?: string
+    /** The next dates, at most 12, the one that is tried again included. While the order is paused: those that it would have if you resumed it now. Absent in lists. */
+    readonly nextDates?: readonly {
+      /** Date of the schedule. */
+      readonly date: string
+      /** When the payout is made: `time` on that day, or on the business day in its place. */
+      readonly executesAt: string
+    }[]
+    /** Time of the request. */
+    readonly createdAt: string
+    /** Time of the last change. */
+    readonly updatedAt: string
+    /** Time at which the order ended. Absent before. */
+    readonly endedAt?: string
+  }>
+    /**
+     * Pause a standing order.
+     *
+     * Makes no payout until the order is resumed. A payout that is being tried again is `Skipped`. Payouts that were
+     * made go on. An order that is paused is returned unchanged.
+     *
+     * `POST /v1/payouts/standing-orders/{orderId}/pause`, permission `payouts:write`.
+     * Problem codes: not_found, standing_order_ended.
+     */
+    readonly pauseStandingOrder: (orderId: string, options?: CallOptions) => Promise<{
+    /** Identifies the standing order. */
+    readonly id: string
+    /** `Active`: payouts are made. `Paused`: none is made until you resume it. `Ended`: final; `endReason` says why. */
+    readonly status: 'Active' | 'Paused' | 'Ended'
+    /** `Completed`: its last date is over. `Cancelled`: by you. `BeneficiaryDeleted`: a payout found no beneficiary. Only if it has ended. */
+    readonly endReason?: 'Completed' | 'Cancelled' | 'BeneficiaryDeleted'
+    /** The beneficiary that receives each payout. */
+    readonly beneficiaryId: string
+    /** Amount of each payout in major units of `currency`. */
+    readonly amount: Amount
+    /** Currency of each payout, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** Text that the beneficiary reads. Absent without one. */
+    readonly reference?: string
+    /** When the payouts are made. */
+    readonly schedule: {
+      /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
+      readonly frequency: 'Once' | 'Daily' | 'Weekly' | 'Monthly' | 'Yearly'
+      /** First date of the schedule. */
+      readonly startsOn: string
+      /** Time of the day in UTC, `HH:MM:SS`. */
+      readonly time: string
+      /** Day of the month. Only with `Monthly`. */
+      readonly dayOfMonth?: number
+      /** Last date that the schedule may have. Absent without one. */
+      readonly endsOn?: string
+      /** How many dates the schedule has. Absent without a number. */
+      readonly count?: number
+      /** What happens to a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+      readonly businessDays: 'Following' | 'Preceding' | 'None'
+    }
+    /** How many payouts were made. */
+    readonly payoutsMade: number
+    /** When the next payout is made, or the one that was refused is tried again. Only if the order is active. */
+    readonly nextAttemptAt?: string
+    /** The next dates, at most 12, the one that is tried again included. While the order is paused: those that it would have if you resumed it now. Absent in lists. */
+    readonly nextDates?: readonly {
+      /** Date of the schedule. */
+      readonly date: string
+      /** When the payout is made: `time` on that day, or on the business day in its place. */
+      readonly executesAt: string
+    }[]
+    /** Time of the request. */
+    readonly createdAt: string
+    /** Time of the last change. */
+    readonly updatedAt: string
+    /** Time at which the order ended. Absent before. */
+    readonly endedAt?: string
+  }>
+    /**
+     * Resume a standing order.
+     *
+     * Continues with the first date that lies ahead. The dates of the pause are over: they count for `count`, and no
+     * payout is made for them. If no date is left, the order ends. An order that is active is returned unchanged.
+     *
+     * `POST /v1/payouts/standing-orders/{orderId}/resume`, permission `payouts:write`.
+     * Problem codes: not_found, standing_order_ended.
+     */
+    readonly resumeStandingOrder: (orderId: string, options?: CallOptions) => Promise<{
+    /** Identifies the standing order. */
+    readonly id: string
+    /** `Active`: payouts are made. `Paused`: none is made until you resume it. `Ended`: final; `endReason` says why. */
+    readonly status: 'Active' | 'Paused' | 'Ended'
+    /** `Completed`: its last date is over. `Cancelled`: by you. `BeneficiaryDeleted`: a payout found no beneficiary. Only if it has ended. */
+    readonly endReason?: 'Completed' | 'Cancelled' | 'BeneficiaryDeleted'
+    /** The beneficiary that receives each payout. */
+    readonly beneficiaryId: string
+    /** Amount of each payout in major units of `currency`. */
+    readonly amount: Amount
+    /** Currency of each payout, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** Text that the beneficiary reads. Absent without one. */
+    readonly reference?: string
+    /** When the payouts are made. */
+    readonly schedule: {
+      /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
+      readonly frequency: 'Once' | 'Daily' | 'Weekly' | 'Monthly' | 'Yearly'
+      /** First date of the schedule. */
+      readonly startsOn: string
+      /** Time of the day in UTC, `HH:MM:SS`. */
+      readonly time: string
+      /** Day of the month. Only with `Monthly`. */
+      readonly dayOfMonth?: number
+      /** Last date that the schedule may have. Absent without one. */
+      readonly endsOn?: string
+      /** How many dates the schedule has. Absent without a number. */
+      readonly count?: number
+      /** What happens to a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+      readonly businessDays: 'Following' | 'Preceding' | 'None'
+    }
+    /** How many payouts were made. */
+    readonly payoutsMade: number
+    /** When the next payout is made, or the one that was refused is tried again. Only if the order is active. */
+    readonly nextAttemptAt?: string
+    /** The next dates, at most 12, the one that is tried again included. While the order is paused: those that it would have if you resumed it now. Absent in lists. */
+    readonly nextDates?: readonly {
+      /** Date of the schedule. */
+      readonly date: string
+      /** When the payout is made: `time` on that day, or on the business day in its place. */
+      readonly executesAt: string
+    }[]
+    /** Time of the request. */
+    readonly createdAt: string
+    /** Time of the last change. */
+    readonly updatedAt: string
+    /** Time at which the order ended. Absent before. */
+    readonly endedAt?: string
+  }>
+    /**
+     * Cancel a standing order.
+     *
+     * Ends the order. After the answer no payout of it is made. A payout that was made before goes on: cancel it
+     * with `POST /v1/payouts/{id}/cancel`. An order that was cancelled is returned unchanged.
+     *
+     * `POST /v1/payouts/standing-orders/{orderId}/cancel`, permission `payouts:write`.
+     * Problem codes: not_found, standing_order_ended.
+     */
+    readonly cancelStandingOrder: (orderId: string, options?: CallOptions) => Promise<{
+    /** Identifies the standing order. */
+    readonly id: string
+    /** `Active`: payouts are made. `Paused`: none is made until you resume it. `Ended`: final; `endReason` says why. */
+    readonly status: 'Active' | 'Paused' | 'Ended'
+    /** `Completed`: its last date is over. `Cancelled`: by you. `BeneficiaryDeleted`: a payout found no beneficiary. Only if it has ended. */
+    readonly endReason?: 'Completed' | 'Cancelled' | 'BeneficiaryDeleted'
+    /** The beneficiary that receives each payout. */
+    readonly beneficiaryId: string
+    /** Amount of each payout in major units of `currency`. */
+    readonly amount: Amount
+    /** Currency of each payout, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** Text that the beneficiary reads. Absent without one. */
+    readonly reference?: string
+    /** When the payouts are made. */
+    readonly schedule: {
+      /** `Weekly`: on the weekday of `startsOn`. `Yearly`: on its day and month; 29 February is 28 February in other years. */
+      readonly frequency: 'Once' | 'Daily' | 'Weekly' | 'Monthly' | 'Yearly'
+      /** First date of the schedule. */
+      readonly startsOn: string
+      /** Time of the day in UTC, `HH:MM:SS`. */
+      readonly time: string
+      /** Day of the month. Only with `Monthly`. */
+      readonly dayOfMonth?: number
+      /** Last date that the schedule may have. Absent without one. */
+      readonly endsOn?: string
+      /** How many dates the schedule has. Absent without a number. */
+      readonly count?: number
+      /** What happens to a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+      readonly businessDays: 'Following' | 'Preceding' | 'None'
+    }
+    /** How many payouts were made. */
+    readonly payoutsMade: number
+    /** When the next payout is made, or the one that was refused is tried again. Only if the order is active. */
+    readonly nextAttemptAt?: string
+    /** The next dates, at most 12, the one that is tried again included. While the order is paused: those that it would have if you resumed it now. Absent in lists. */
+    readonly nextDates?: readonly {
+      /** Date of the schedule. */
+      readonly date: string
+      /** When the payout is made: `time` on that day, or on the business day in its place. */
+      readonly executesAt: string
+    }[]
+    /** Time of the request. */
+    readonly createdAt: string
+    /** Time of the last change. */
+    readonly updatedAt: string
+    /** Time at which the order ended. Absent before. */
+    readonly endedAt?: string
+  }>
+    /**
+     * List the executions of a standing order.
+     *
+     * Returns what became of each date of the order so far, newest first.
+     *
+     * `GET /v1/payouts/standing-orders/{orderId}/executions`, permission `payouts:read`.
+     * Problem codes: not_found, validation_failed.
+     */
+    readonly listStandingOrderExecutions: (orderId: string, query?: ListStandingOrderExecutionsQuery, options?: CallOptions) => Promise<{
+    /** The items of the page, newest first. */
+    readonly data: readonly ({
+      /** Identifies the execution. */
+      readonly id: string
+      /** Date of the schedule. An order has one execution for a date. */
+      readonly date: string
+      /** When the payout was to be made. */
+      readonly executesAt: string
+      /** `Made`: the payout is made; follow it as any other. `Retrying`: the funds did not suffice, and it is tried again. `Failed`: it was refused. `Skipped`: it was more than three days late, or you paused or cancelled the order before another attempt. */
+      readonly status: 'Made' | 'Retrying' | 'Failed' | 'Skipped'
+      /** How often the payout was tried. */
+      readonly attempts: number
+      /** The `id` of the payout. Only if it is made. */
+      readonly payoutId?: string
+      /** Reference of the transaction: follow it at `GET /v1/transactions/{reference}`. Only if the payout is made. */
+      readonly reference?: string
+      /** Why the last attempt was refused. Absent if none was. */
+      readonly problem?: {
+        /** The code of the refusal, as `POST /v1/payouts/fiat` answers it. */
+        readonly code: string
+        /** What is wrong, in a sentence. */
+        readonly detail: string
+      }
+      /** Time of the first attempt, or of the decision to skip it. */
+      readonly createdAt: string
+      /** Time of the last change. */
+      readonly updatedAt: string
+    })[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }>
+    /** Like `listStandingOrderExecutions`, and requests page after page. The default of `limit` is 100. */
+    readonly listAllStandingOrderExecutions: (orderId: string, query?: ListStandingOrderExecutionsQuery, options?: CallOptions) => Pages<{
+    /** The items of the page, newest first. */
+    readonly data: readonly ({
+      /** Identifies the execution. */
+      readonly id: string
+      /** Date of the schedule. An order has one execution for a date. */
+      readonly date: string
+      /** When the payout was to be made. */
+      readonly executesAt: string
+      /** `Made`: the payout is made; follow it as any other. `Retrying`: the funds did not suffice, and it is tried again. `Failed`: it was refused. `Skipped`: it was more than three days late, or you paused or cancelled the order before another attempt. */
+      readonly status: 'Made' | 'Retrying' | 'Failed' | 'Skipped'
+      /** How often the payout was tried. */
+      readonly attempts: number
+      /** The `id` of the payout. Only if it is made. */
+      readonly payoutId?: string
+      /** Reference of the transaction: follow it at `GET /v1/transactions/{reference}`. Only if the payout is made. */
+      readonly reference?: string
+      /** Why the last attempt was refused. Absent if none was. */
+      readonly problem?: {
+        /** The code of the refusal, as `POST /v1/payouts/fiat` answers it. */
+        readonly code: string
+        /** What is wrong, in a sentence. */
+        readonly detail: string
+      }
+      /** Time of the first attempt, or of the decision to skip it. */
+      readonly createdAt: string
+      /** Time of the last change. */
+      readonly updatedAt: string
+    })[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
   }>
   }
   readonly reports: {

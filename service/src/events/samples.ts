@@ -1,6 +1,6 @@
 /** A sample of every event, for test deliveries and documentation. A test validates each against the contract. */
 import type { EventData, EventName } from '@partner-payments/wire'
-import { after, dayMs, newId, randomText, writeAmount } from '../kernel/index.ts'
+import { after, dayMs, minuteMs, newId, randomText, writeAmount } from '../kernel/index.ts'
 
 export type SampleContext = { readonly partnerId: string; readonly partnerName: string; readonly now: Date }
 
@@ -60,6 +60,16 @@ const withdrawal = () => ({
   customerGuid: newId(),
   partnerCustomerId: 'sample-customer',
 })
+
+const standingOrder = () => {
+  const id = newId()
+  return {
+    ...common(id, 2_500n),
+    customFields: null,
+    websiteReference: 'Rent',
+    beneficiaryId: newId(),
+  }
+}
 
 const samples: { readonly [N in EventName]: (context: SampleContext) => Sample<N> } = {
   'partner.customer.deposit.created': ({ partnerName }) => ({
@@ -132,6 +142,15 @@ const samples: { readonly [N in EventName]: (context: SampleContext) => Sample<N
       verificationId: newId(),
     }
   },
+  'standing.order.failed': ({ now }) => ({
+    ...standingOrder(),
+    date: now.toISOString().slice(0, 10),
+    nextAttemptAt: after(now, 15 * minuteMs).toISOString(),
+    problemCode: 'insufficient_funds',
+    problemDetail: 'The available balance is lower than the amount.',
+    status: 'Retrying',
+  }),
+  'standing.order.ended': () => ({ ...standingOrder(), endReason: 'Completed' }),
 }
 
 /** The sample of one event type, without `eventType` and `timestamp`. */

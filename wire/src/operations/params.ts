@@ -18,6 +18,8 @@ export const payoutId = { id: described(Uuid, 'The `id` of the payout.') }
 
 export const bulkId = { bulkId: described(Uuid, 'The `id` of the bulk.') }
 
+export const orderId = { orderId: described(Uuid, 'The `id` of the standing order.') }
+
 export const beneficiaryId = { id: described(Uuid, 'The `id` of the beneficiary.') }
 
 export const verificationId = { verificationId: described(Uuid, 'The `id` of the verification.') }

@@ -93,7 +93,7 @@ test('a fee is reserved and posted with its payout, and the documented answer do
   const { payout } = await pay(service, partner, '10.00')
   assert.deepEqual([payout.amount, payout.feeAmount], [10_00n, 50n])
   assert.deepEqual(await balanceOf(service, partnerId), { posted: 100_00n, reserved: 10_50n, available: 89_50n })
-  const routes = payoutsRoutes(service.payouts)
+  const routes = payoutsRoutes(service.payouts, service.idempotency)
   const call = { caller, query: undefined, body: undefined, requestId: newId(), ip }
   const { body } = await routes.getPayout({ ...call, params: { id: payout.id } })
   assert.equal(JSON.stringify(body.fee), '0.50')

@@ -1,18 +1,21 @@
 /** Operation id -> service call and shape. */
 import type { ResponseOf } from '@partner-payments/wire'
 import type { Answer, Handlers } from '../../api/index.ts'
+import type { Idempotency } from '../../idempotency/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
 import type { Forecast } from '../../rails/index.ts'
 import type { Preview } from './preview.ts'
 import { railOf } from './rules.ts'
 import { toVerification } from '../beneficiaries/index.ts'
 import { bulkRoutes } from './bulk/routes.ts'
+import { orderRoutes } from './orders/routes.ts'
 import type { AcceptedPayout, Payouts } from './service.ts'
 import type { PayoutRow } from './store.ts'
 
-export function payoutsRoutes(payouts: Payouts): Handlers<'payouts'> {
+export function payoutsRoutes(payouts: Payouts, idempotency: Idempotency): Handlers<'payouts'> {
   return {
     ...bulkRoutes(payouts),
+    ...orderRoutes(payouts, idempotency),
     createFiatPayout: async ({ caller, body, ip, nonce }) =>
       toAnswer(await payouts.create(caller, body, ip, nonce), body.idempotencyKey),
     createTokenPayout: async ({ caller, body, ip }) =>

@@ -12,6 +12,8 @@ export const payoutOperations = [
   'createFiatPayout',
   'createFxPayout',
   'createTokenPayout',
+  // Makes the payouts of an order, under a key of its date.
+  'createStandingOrder',
   'simulateWithdrawal',
 ] as const
 export type PayoutOperation = (typeof payoutOperations)[number]

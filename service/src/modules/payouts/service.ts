@@ -23,6 +23,8 @@ import { createFxPayouts, type FxPayout } from './exchanges.ts'
 import { type ApprovalRules, type Approvals, createApprovalRules, createApprovals } from './approvals.ts'
 import { createFees, type Fees } from './fees.ts'
 import { createLimits, type Limits } from './limits.ts'
+import { createStandingOrders, type StandingOrders } from './orders/service.ts'
+import { createOrdersStep } from './orders/work.ts'
 import { createPreview, type Preview } from './preview.ts'
 import { type CoolingOffs, createCoolingOffs } from './cooling-offs.ts'
 import { createEvidence, type Evidence } from './evidence.ts'
@@ -37,7 +39,10 @@ export type AcceptedPayout = { readonly payout: store.PayoutRow; readonly replay
 export type Payouts = Omit<Progress, 'decide'> &
   Approvals &
   BulkPayouts &
+  StandingOrders &
   Evidence & {
+    /** Makes payouts of standing orders that are due. Returns how many orders it has moved on. */
+    readonly ordersStep: () => Promise<number>
     /** Works on a part of one bulk that is due. Returns how many bulks it has worked on: 0 or 1. */
     readonly bulkStep: () => Promise<number>
     /**
@@ -131,6 +136,8 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
     ...createApprovals({ ...deps, get, advance: decide }),
     ...createBulkPayouts(deps),
     bulkStep: createBulkStep({ db, clock, log, submit, submitAll: createSubmitAll(deps) }),
+    ...createStandingOrders(deps),
+    ordersStep: createOrdersStep(deps),
     ...createEvidence(deps, get),
     create: async (caller, body, ip, nonce) => submit(toCall('createFiatPayout', caller, body, ip, nonce)),
     preview: async (caller, body, ip) => preview(toCall('createFiatPayout', caller, body, ip, undefined)),

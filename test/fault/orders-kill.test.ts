@@ -1,0 +1,44 @@
+/** SIGKILL of the worker of standing orders before and after each of its commits; another worker pays each date once. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { rawNumber } from '@partner-payments/wire'
+import { dayMs, present } from '../../service/src/kernel/index.ts'
+import { addPartner, balanceOf, createTestService, ip, type Service } from '../support/composition.ts'
+import { killAtCrashPoints } from '../support/crash-points.ts'
+
+const orders = 5
+const dates = 3
+
+let service: Service
+before(async () => {
+  service = await createTestService()
+})
+after(() => service.close())
+
+test('a worker killed at any point leaves each date with one payout and one execution', async (t) => {
+  const points = await killAtCrashPoints(t, 'orders-child.ts', async (runChild) => {
+    const partner = await addPartner(service, 1_000_00n)
+    const { partnerId, caller, beneficiary } = partner
+    const startsOn = new Date(service.clock.now().getTime() + dayMs).toISOString().slice(0, 10)
+    const schedule = { frequency: 'Daily', startsOn, count: dates, businessDays: 'None' } as const
+    const body = { beneficiaryId: beneficiary.id, amount: rawNumber('1.00'), currency: 'EUR', schedule }
+    const created = []
+    for (let made = 0; made < orders; made += 1) created.push(await service.payouts.createOrder(caller, body, ip))
+    service.clock.advance((dates + 1) * dayMs)
+    await runChild(service.url, service.clock.now().toISOString())
+    while ((await service.payouts.ordersStep()) > 0);
+    const payouts = new Set((await service.payouts.list(partnerId, { limit: '100' })).data.map(({ id }) => id))
+    assert.equal(payouts.size, orders * dates)
+    for (const { id } of created) {
+      const { data } = await service.payouts.listExecutions(partnerId, id, {})
+      assert.deepEqual(
+        data.map(({ status }) => status),
+        Array.from({ length: dates }, () => 'Made'),
+      )
+      for (const { payoutId } of data) assert.ok(payouts.delete(present(payoutId, 'a payout is made')))
+      assert.equal((await service.payouts.getOrder(partnerId, id)).endReason, 'Completed')
+    }
+    assert.equal((await balanceOf(service, partnerId)).reserved, BigInt(orders * dates * 100))
+  })
+  assert.ok(points >= 2 * dates, `only ${points} points were passed`)
+})

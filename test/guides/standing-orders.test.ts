@@ -1,0 +1,28 @@
+/** Runs the code of the guide on standing orders unchanged. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { startTestService } from '../support/service.ts'
+import { programOf } from './extract.ts'
+import { assertLine, runTypeScript } from './run.ts'
+
+const guide = new URL('../../docs/guides/standing-orders.md', import.meta.url)
+
+let service: Awaited<ReturnType<typeof startTestService>>
+before(async () => {
+  service = await startTestService()
+})
+after(() => service?.dispose())
+
+test('the code of the guide runs: a schedule, a payout, a pause and a cancellation', async () => {
+  const { text, blocks } = programOf(guide, 'ts')
+  assert.equal(blocks, 4)
+  const lines = await runTypeScript(service, text)
+  assertLine(lines, /^2028-01-31 is paid at 2028-01-31T06:00:00\.000Z$/)
+  assertLine(lines, /^2028-04-30 is paid at 2028-04-28T06:00:00\.000Z$/)
+  assertLine(lines, /^400 validation_failed \/schedule\/endsOn$/)
+  assertLine(lines, /^Made: 12\.50 in a transaction that is under way$/)
+  assertLine(lines, /^Ended, Completed, 1 payout$/)
+  assertLine(lines, /^Paused, Active, next at 2028-01-31T06:00:00\.000Z$/)
+  assertLine(lines, /^Ended: Cancelled$/)
+  assertLine(lines, /^409 standing_order_ended$/)
+})
