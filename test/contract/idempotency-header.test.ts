@@ -67,7 +67,11 @@ test('POST operations without an idempotency key are those that create nothing, 
     'createBeneficiaryVerification',
     'diagnoseSignature',
     'enableSubscription',
+<<<<<<< HEAD
     'pauseStandingOrder',
+=======
+    'eraseCustomer',
+>>>>>>> j-customers
     'previewFiatPayout',
     'rejectPayout',
     'resumeStandingOrder',

@@ -102,7 +102,9 @@ async function worsen(client: Client): Promise<void> {
 
 /** Payments with every outcome, and a verification that worsens, so that every event is delivered. */
 async function recordEvents(client: Client, world: World, receiver: Receiver): Promise<Record<string, unknown>> {
-  const subscription = success(await client.post('/v1/webhooks', { url: receiver.url, description: 'All events' }))
+  const subscription = success(
+    await client.post('/v1/webhooks', { url: receiver.url, events: eventNames, description: 'All events' }),
+  )
   const payments = [
     ...['completed', 'failed', 'expired'].map((outcome) => ['deposits', outcome] as const),
     ...['completed', 'failed'].map((outcome) => ['withdrawals', outcome] as const),

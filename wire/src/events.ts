@@ -219,6 +219,8 @@ export type EventName = keyof typeof events
 export type EventData<N extends EventName> = Static<(typeof events)[N]['data']>
 export const eventNames = Object.keys(events) as readonly EventName[]
 export const isEventName = (name: string): name is EventName => Object.hasOwn(events, name)
+/** An event that the interface document does not have. */
+export const isExtensionEvent = (name: string): boolean => isEventName(name) && events[name].source === 'extension'
 
 /** Contract page, Silences: the values of `paymentMethod` in events. */
 export const paymentMethods = ['SepaCreditTransfer', 'SepaInstant', 'Swift', 'Wallet', 'Internal'] as const

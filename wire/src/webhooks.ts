@@ -25,7 +25,7 @@ export const deliveryStatuses = ['Pending', 'Delivered', 'Held'] as const
 export const signatures = ['v1', 'v1a'] as const
 export const recoveryStatuses = ['Running', 'Completed'] as const
 export const breakerStates = ['Closed', 'Open'] as const
-/** As the only entry of `events`: every event type, including future ones. */
+/** As the only entry of `events`: every event type of the interface document. Extensions have to be named. */
 export const allEvents = '*'
 /** After a rotation, earlier secrets continue to sign for this time. */
 export const overlapSecondsMax = 7 * 24 * 60 * 60
@@ -37,7 +37,7 @@ export const eventRetentionDays = 30
 
 const instant = (description: string) => Type.String({ format: 'date-time', pattern: timestampPattern, description })
 
-const eventNamesText = `Event names, or ["${allEvents}"] for every event type, including future ones.`
+const eventNamesText = `Event names, or ["${allEvents}"] for every event type of the interface document. Event types that are extensions go only to subscriptions that name them.`
 const EventNames = Type.Array(text(100), { minItems: 1, maxItems: 50, uniqueItems: true, description: eventNamesText })
 const orderedText = 'True: the events of a reference are delivered strictly in order, each after the previous one.'
 const urlText =

@@ -1,5 +1,5 @@
 /** Pure: which URLs are allowed, which events a subscription gets, and which statuses its partner sees. */
-import { type FieldErrorCode, isEventName, urlCharsMax, webhooks } from '@partner-payments/wire'
+import { type FieldErrorCode, isEventName, isExtensionEvent, urlCharsMax, webhooks } from '@partner-payments/wire'
 import { type Refusal, refuseField } from '../../api/index.ts'
 import { addressLiteral, isAllowedAddress, isLoopbackAddress, isLoopbackName } from '../exchange/addresses.ts'
 
@@ -48,9 +48,12 @@ export function readEvents(events: readonly string[] = [webhooks.allEvents]): re
   return events.map((name, index) => readText(name, `/events/${index}`))
 }
 
-/** Whether a subscription to `events` includes an event type. */
+/**
+ * Whether a subscription to `events` includes an event type. The emitted set is that of the interface document (Endpoints, rule 3):
+ * an extension goes only to who names it.
+ */
 export function wants(events: readonly string[], type: string): boolean {
-  return events.includes(type) || events[0] === webhooks.allEvents
+  return events.includes(type) || (events[0] === webhooks.allEvents && !isExtensionEvent(type))
 }
 
 /** Interface document, Endpoints, rule 3: a name outside the emitted set is accepted and yields no deliveries. */
