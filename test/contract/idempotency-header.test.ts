@@ -67,11 +67,8 @@ test('POST operations without an idempotency key are those that create nothing, 
     'createBeneficiaryVerification',
     'diagnoseSignature',
     'enableSubscription',
-<<<<<<< HEAD
-    'pauseStandingOrder',
-=======
     'eraseCustomer',
->>>>>>> j-customers
+    'pauseStandingOrder',
     'previewFiatPayout',
     'rejectPayout',
     'resumeStandingOrder',

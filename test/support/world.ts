@@ -159,6 +159,12 @@ async function createVerified(
   return { balance, verification, verifiedBeneficiary, verifiedPayout: textAt(payout ?? {}, 'id') }
 }
 
+async function depositFor(client: Client, customerId: string): Promise<void> {
+  const deposit = { customerId, amount: 5, currency: 'EUR', outcome: 'completed' }
+  const deposited = success(await client.post('/v1/simulations/deposits', deposit))
+  await finalTransaction(client, textAt(deposited, 'reference'))
+}
+
 /** Creates one resource of each kind and waits until all are final. `hookUrl` receives the deliveries. */
 export async function createWorld(client: Client, hookUrl: string, service: Operated): Promise<World> {
   const customer = await createCustomer(client)
@@ -185,9 +191,7 @@ export async function createWorld(client: Client, hookUrl: string, service: Oper
     const deposits = await listAll(client, '/v1/transactions', `&customerId=${guid}&category=Deposit`)
     return deposits.some(({ status }) => status === 'Completed')
   })
-  const deposit = { customerId: guid, amount: 5, currency: 'EUR', outcome: 'completed' }
-  const deposited = success(await client.post('/v1/simulations/deposits', deposit))
-  await finalTransaction(client, textAt(deposited, 'reference'))
+  await depositFor(client, guid)
   const delivery = await until('a delivery is made', async () => {
     const [first] = (await listAll(client, `${hook}/deliveries`)).filter(({ status }) => status === 'Delivered')
     return first && textAt(first, 'eventId')

@@ -2,9 +2,6 @@
  * The catalogue of problem codes. `detail` is the default text: what is wrong and what to do. A service may state more.
  * Sources: interface document, Authentication and Errors; the contract page for the other codes.
  */
-import { Type, closed, described, optional } from './shapes.ts'
-import { type SignatureMistake, signatureMistakes } from './signature-mistakes.ts'
-
 export const problems = {
   // 400: malformed or invalid request
   malformed_request: {
@@ -337,68 +334,5 @@ export const problems = {
 
 export type ProblemCode = keyof typeof problems
 
-/** The reasons for which a field is refused. `pointer` is an RFC 6901 JSON pointer into the body, `/query`, `/path` or `/headers`. */
-export const fieldErrorCodes = [
-  'required',
-  'unknown_field',
-  'duplicate_key',
-  'wrong_type',
-  'empty',
-  'too_long',
-  'too_few',
-  'too_many',
-  'invalid_format',
-  'invalid_value',
-  'invalid_character',
-  'out_of_range',
-  'too_precise',
-  'exists',
-] as const
-export type FieldErrorCode = (typeof fieldErrorCodes)[number]
-export type FieldError = { readonly pointer: string; readonly code: FieldErrorCode; readonly message: string }
-
 /** The path of the page that explains a code. `type` of a problem is this path: a URI reference of the API's own origin. */
 export const problemPath = (code: ProblemCode): string => `/problems/${code}`
-
-const FieldErrorEntry = closed({
-  pointer: described(
-    Type.String(),
-    'RFC 6901 JSON pointer to the field in the body. Begins with `/query` or `/path` for a parameter.',
-  ),
-  code: described(Type.Enum([...fieldErrorCodes]), 'Why the field is refused.'),
-  message: described(Type.String(), 'What is wrong with the field, for people. The text may change.'),
-})
-
-export const LikelyMistake = Type.Enum(Object.keys(signatureMistakes) as [SignatureMistake, ...SignatureMistake[]])
-
-/**
- * The five documented fields, and additions: `code`, `requestId`, for invalid fields `errors`, and for a refused signature
- * in the sandbox `canonicalString` and `likelyMistake`.
- */
-export const Problem = closed({
-  type: described(Type.String(), 'Path of the page that explains the problem: its cause, its cure and an example.', {
-    format: 'uri-reference',
-    examples: ['/problems/insufficient_funds'],
-  }),
-  title: described(Type.String(), 'Short summary of the problem, for people. The same for every problem of the code.'),
-  status: described(Type.Integer(), 'HTTP status of the response.'),
-  detail: described(Type.String(), 'What is wrong with this request and what to do, for people. The text may change.'),
-  instance: described(Type.String(), 'Path of the request.'),
-  code: described(
-    Type.Enum(Object.keys(problems) as [ProblemCode, ...ProblemCode[]]),
-    'Identifies the kind of problem. Branch on this field.',
-  ),
-  requestId: described(Type.String(), 'Identifies the request in the logs of the service. Equal to `X-Request-Id`.'),
-  errors: described(
-    optional(Type.Array(FieldErrorEntry)),
-    'The refused fields, at most 50. Absent if no field is to blame.',
-  ),
-  canonicalString: described(
-    optional(Type.String()),
-    'The canonical string that the service computed. Only for a refused signature in the sandbox.',
-  ),
-  likelyMistake: described(
-    optional(LikelyMistake),
-    'The mistake that explains the refused signature. Only in the sandbox, and absent if the service knows none.',
-  ),
-})

@@ -18,7 +18,7 @@ import {
   nullable,
 } from './shapes.ts'
 import { eventNames } from './events.ts'
-import { LikelyMistake } from './problems.ts'
+import { LikelyMistake } from './problem-shape.ts'
 import { transactionStatuses } from './transactions.ts'
 
 export const depositOutcomes = ['completed', 'failed', 'expired'] as const

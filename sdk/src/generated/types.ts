@@ -1060,7 +1060,7 @@ export type Subscription = {
   readonly id: string
   /** Where events are delivered. */
   readonly url: string
-  /** Event names, or ["*"] for every event type, including future ones. */
+  /** Event names, or ["*"] for every event type of the interface document. Event types that are extensions go only to subscriptions that name them. */
   readonly events: readonly string[]
   /** Your note about the subscription. Absent if none was given. */
   readonly description?: string
@@ -1089,7 +1089,7 @@ export type Subscription = {
 export type SubscriptionCreate = {
   /** Where events are delivered: an `https` URL on a public address. The sandbox also allows `http` on loopback. */
   readonly url: string
-  /** Event names, or ["*"] for every event type, including future ones. */
+  /** Event names, or ["*"] for every event type of the interface document. Event types that are extensions go only to subscriptions that name them. */
   readonly events?: readonly string[] | undefined
   /** Your note about the subscription, 1 to 255 characters. */
   readonly description?: string | undefined
@@ -1106,7 +1106,7 @@ export type SubscriptionCreated = {
   readonly id: string
   /** Where events are delivered. */
   readonly url: string
-  /** Event names, or ["*"] for every event type, including future ones. */
+  /** Event names, or ["*"] for every event type of the interface document. Event types that are extensions go only to subscriptions that name them. */
   readonly events: readonly string[]
   /** Your note about the subscription. Absent if none was given. */
   readonly description?: string
@@ -1183,7 +1183,7 @@ export type SubscriptionStatistics = {
 export type SubscriptionUpdate = {
   /** Where events are delivered: an `https` URL on a public address. The sandbox also allows `http` on loopback. */
   readonly url?: string | undefined
-  /** Event names, or ["*"] for every event type, including future ones. */
+  /** Event names, or ["*"] for every event type of the interface document. Event types that are extensions go only to subscriptions that name them. */
   readonly events?: readonly string[] | undefined
   /** Your note about the subscription, 1 to 255 characters. Null clears it. */
   readonly description?: string | null | undefined

@@ -122,7 +122,7 @@ const batchesUnderWayMax = 2
 const secondBatchMin = 32
 
 export function createPayouts(deps: PayoutsDeps): Payouts {
-  const { db, clock, log, cursors, customers } = deps
+  const { db, clock, log, customers } = deps
   const submit = createSubmit(deps)
   const { decide, ...progress } = createProgress(deps)
   const preview = createPreview(deps)
@@ -171,28 +171,33 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
     fees: createFees(deps),
     approvalRules: createApprovalRules(deps),
     coolingOffs: createCoolingOffs(deps),
-    list: async (partnerId, query) => {
-      const list = `payouts:${partnerId}`
-      const request = cursors.read(list, query)
-      const customerId = query.customerId === undefined ? null : await customers.idOf(db, partnerId, query.customerId)
-      if (customerId === undefined) return cursors.page(list, request, [])
-      const reference = query.reference === undefined ? null : await findReference(deps, partnerId, query.reference)
-      if (reference === undefined) return cursors.page(list, request, [])
-      const filter = {
-        status: query.status ?? null,
-        beneficiaryId: query.beneficiaryId ?? null,
-        customerId,
-        currency: query.currency ?? null,
-        reference,
-        idempotencyKey: query.idempotencyKey ?? null,
-        createdFrom: query.createdFrom === undefined ? null : readTime(query.createdFrom),
-        createdTo: query.createdTo === undefined ? null : readTime(query.createdTo),
-      }
-      const rows = await store.listPayouts(db, partnerId, filter, request.afterId, request.limit + 1)
-      return cursors.page(list, request, rows)
-    },
+    list: createList(deps),
   }
 }
+
+const createList =
+  (deps: PayoutsDeps): Payouts['list'] =>
+  async (partnerId, query) => {
+    const { db, cursors, customers } = deps
+    const list = `payouts:${partnerId}`
+    const request = cursors.read(list, query)
+    const customerId = query.customerId === undefined ? null : await customers.idOf(db, partnerId, query.customerId)
+    if (customerId === undefined) return cursors.page(list, request, [])
+    const reference = query.reference === undefined ? null : await findReference(deps, partnerId, query.reference)
+    if (reference === undefined) return cursors.page(list, request, [])
+    const filter = {
+      status: query.status ?? null,
+      beneficiaryId: query.beneficiaryId ?? null,
+      customerId,
+      currency: query.currency ?? null,
+      reference,
+      idempotencyKey: query.idempotencyKey ?? null,
+      createdFrom: query.createdFrom === undefined ? null : readTime(query.createdFrom),
+      createdTo: query.createdTo === undefined ? null : readTime(query.createdTo),
+    }
+    const rows = await store.listPayouts(db, partnerId, filter, request.afterId, request.limit + 1)
+    return cursors.page(list, request, rows)
+  }
 
 function toCall(
   operation: 'createFiatPayout' | 'createTokenPayout',
