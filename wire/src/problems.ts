@@ -188,6 +188,11 @@ export const problems = {
     detail:
       'The payout is beyond a limit that the operator has set. Send a smaller amount, or wait until the limit resets.',
   },
+  account_blocked: {
+    status: 422,
+    title: 'Account blocked',
+    detail: 'The operator has blocked or closed the account. Read its state changes, or use another balance.',
+  },
   currency_not_supported: {
     status: 422,
     title: 'Currency not supported',

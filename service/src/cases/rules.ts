@@ -5,7 +5,7 @@ import { type Currency, dayMs, type Minor } from '../kernel/index.ts'
 /** In whose ledger money is booked that belongs to no partner as far as we know (RFC 9562, version 8). */
 export const operatorPartnerId = '00000000-0000-8000-8000-000000000000'
 
-/** Of what settlement finds; `debit.booked` and `oddity` of the port of connectors; and what reconciliation finds. */
+/** Of what settlement and deposits find; `debit.booked` and `oddity` of the port of connectors; and what reconciliation finds. */
 export type CaseKind =
   | 'unknown_payment'
   | 'contradiction'
@@ -24,6 +24,7 @@ export type CaseKind =
   | 'foreign_currency'
   | 'entry_unclear'
   | 'unexplained'
+  | 'account_blocked'
 
 /**
  * `match`: the money is that of a payout, or of the owner of an account. `credit`: a partner gets it. `fees`: charges of the bank,

@@ -2,6 +2,7 @@
 import { type Currency, idAfter, type Minor } from '../kernel/index.ts'
 import { acrossPartners, columnOf, insertBy, ofOnePartner, ofPartners, sql, type Tx } from '../postgres/index.ts'
 import type { AccountKey, AccountName } from './account-kinds.ts'
+import type { AccountState } from './account-states.ts'
 import type { Change, TransferKind } from './rules.ts'
 
 export type AccountRow = {
@@ -102,13 +103,20 @@ export function lockAccountsByKey(
     order by id for update`)
 }
 
+/** Null: false, Active, 0. */
+type AccountMarks = {
+  readonly controlled: boolean | null
+  readonly state: AccountState | null
+  readonly blocks: number | null
+}
+
 /** As `lockAccountsByKey`, without a lock: the ids never change, the balances do. */
 export function accountsByKey(
   tx: Tx,
   keys: readonly AccountKey[],
-): Promise<readonly (AccountRow & { readonly partnerId: string; readonly controlled: boolean | null })[]> {
+): Promise<readonly (AccountRow & AccountMarks & { readonly partnerId: string })[]> {
   return tx.rows(sql`/* ledger.accountsByKey */
-    select partner_id, id, name, currency, posted, reserved, controlled from ledger.accounts
+    select partner_id, id, name, currency, posted, reserved, controlled, state, blocks from ledger.accounts
     where ${ofPartners(keys.map((key) => key.partnerId))}
       and name = any(${namesOf(keys)}::text[]) and currency = any(${currenciesOf(keys)}::text[])`)
 }
@@ -125,16 +133,25 @@ export function lockBeforeChange(
         and id = any(${accounts.map(({ id }) => id)}::uuid[]) order by id for no key update) as locked`)
 }
 
-/** Each account once. The join with `unnest` finds the rows: an `any(array)` beside it is sorted again for each row. */
-export function changeAccounts(
-  tx: Tx,
-  changes: readonly (Change & { readonly partnerId: string; readonly id: string })[],
-): void {
+export type AccountChange = Change & {
+  readonly partnerId: string
+  readonly id: string
+  /** The `blocks` by which the change was judged. Null: states do not concern it. */
+  readonly judgedAt: number | null
+}
+
+/**
+ * Each account once. The join with `unnest` finds the rows: an `any(array)` beside it is sorted again for each row. A change that
+ * was judged before the last change of state violates `accounts_judged_by_state`, so that the batch runs again.
+ */
+export function changeAccounts(tx: Tx, changes: readonly AccountChange[]): void {
   const column = columnOf(changes)
   tx.later(sql`/* ledger.changeAccounts */
-    update ledger.accounts set posted = posted + change.posted_by, reserved = reserved + change.reserved_by
+    update ledger.accounts set posted = posted + change.posted_by, reserved = reserved + change.reserved_by,
+      blocks = case when change.judged_at <> coalesce(accounts.blocks, 0) then -1 else accounts.blocks end
     from unnest(${column('partnerId')}::uuid[], ${column('id')}::uuid[], ${column('posted')}::bigint[],
-      ${column('reserved')}::bigint[]) as change (partner_id, account_id, posted_by, reserved_by)
+      ${column('reserved')}::bigint[], ${column('judgedAt')}::integer[])
+      as change (partner_id, account_id, posted_by, reserved_by, judged_at)
     where accounts.partner_id = change.partner_id and accounts.id = change.account_id
       and ${ofOnePartner(column('partnerId'), sql`accounts.partner_id`)}`)
 }

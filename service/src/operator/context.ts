@@ -7,9 +7,11 @@ export type Context = {
   readonly service: Pick<
     Service,
     | 'access'
+    | 'accounts'
     | 'cases'
     | 'chainKeys'
     | 'closePartner'
+    | 'customers'
     | 'decisions'
     | 'deposits'
     | 'isoBanks'

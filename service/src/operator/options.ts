@@ -47,6 +47,7 @@ const names = [
   'beneficiary-hours',
   'expires-hours',
   'outcome',
+  'direction',
 ] as const
 const flags = ['remove', 'copy'] as const
 type Name = (typeof names)[number]

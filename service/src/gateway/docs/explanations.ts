@@ -123,6 +123,10 @@ const explanations: Readonly<Partial<Record<ProblemCode, Explanation>>> = {
       'The operator limits what you, a customer or a beneficiary may be paid: at once, in a day, in a month (UTC).',
     cure: 'The detail names the limit, what is left and when it resets. Send a smaller amount, wait, or ask the operator.',
   },
+  account_blocked: {
+    cause: 'The operator has blocked or closed the balance, or the account of the customer, in this direction.',
+    cure: 'Read `GET /v1/accounts/state-changes`. Pay from another balance, or ask the operator.',
+  },
   insufficient_funds: {
     cause: 'The available balance in the currency is lower than the amount. Reserved money is not available.',
     cure: 'Read `GET /v1/accounts`. Fund the balance or send a smaller amount. The key of the request can be used again.',

@@ -1,7 +1,8 @@
 /** The verbs of customers. Only this file seals and opens KYC. */
 import { type QueryOf, serviceIdPattern, uuidPattern } from '@partner-payments/wire'
-import { type Cursors, notFound, type Page } from '../../api/index.ts'
+import { type Cursors, notFound, type Page, Refusal } from '../../api/index.ts'
 import { type Clock, type Log, newId, partnerKey, randomText, type Sealer } from '../../kernel/index.ts'
+import type { AccountState } from '../../ledger/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import type { Screening, SubjectName } from '../../screening/index.ts'
 import { type Actor, type Change, createHistory, type History } from './history.ts'
@@ -39,6 +40,7 @@ export type Customer = {
 /** What events contain of a customer for whom money moves. Of KYC they contain only the citizenship. */
 export type Payer = Pick<Customer, 'id' | 'serviceId' | 'partnerCustomerIdentifier' | 'email'> & {
   readonly citizenshipCountryCode: string | null
+  readonly accountState: AccountState
 }
 
 export type Customers = {
@@ -66,6 +68,11 @@ export type Customers = {
     tx: Tx,
     keys: readonly { readonly partnerId: string; readonly id: string }[],
   ) => Promise<ReadonlyMap<string, Payer>>
+  /**
+   * Sets the state of the customer's account under the lock of its row, and answers the state before. The same state again changes
+   * nothing. Refuses: not_found, account_blocked (it is closed).
+   */
+  readonly setAccountState: (tx: Tx, partnerId: string, id: string, state: AccountState) => Promise<AccountState>
   /** For screening: the names of the customer and of its owners. Empty if there is no such customer. */
   readonly namesOf: (tx: Tx, partnerId: string, id: string) => Promise<readonly SubjectName[]>
   /** For screening: ids of the partner's customers behind one of them, in their order. */
@@ -132,7 +139,8 @@ function kycOrNone(
 /** Caches the citizenship of opened KYC, and no other field of it, until another KYC is stored. */
 function createPayerReader(kycSealer: KycSealer) {
   const citizenships = new Map<string, { readonly mark: string; readonly country: string | null }>()
-  return (name: string, { partnerId, kycSealed, ...row }: store.PayerRow): Payer => {
+  return (name: string, { partnerId, kycSealed, accountState: state, ...rest }: store.PayerRow): Payer => {
+    const row = { ...rest, accountState: state ?? 'Active' }
     const mark = kycSealer.mark(kycSealed)
     const cached = citizenships.get(name)
     if (cached?.mark === mark) return { ...row, citizenshipCountryCode: cached.country }
@@ -141,6 +149,16 @@ function createPayerReader(kycSealer: KycSealer) {
     citizenships.set(name, { mark, country })
     return { ...row, citizenshipCountryCode: country }
   }
+}
+
+const setAccountState: Customers['setAccountState'] = async (tx, partnerId, id, state) => {
+  const before = await store.lockAccountState(tx, partnerId, id)
+  if (before === undefined) throw notFound('customer')
+  if (before === state) return before
+  if (before === 'Closed')
+    throw new Refusal('account_blocked', 'The account of the customer is closed, which is final.')
+  await store.setAccountState(tx, partnerId, id, state)
+  return before
 }
 
 export function createCustomers(deps: CustomersDeps): Customers {
@@ -196,6 +214,7 @@ export function createCustomers(deps: CustomersDeps): Customers {
         }),
       )
     },
+    setAccountState,
     namesOf: async (tx, partnerId, id) => {
       const row = await store.byRef(tx, partnerId, { kind: 'guid', value: id })
       return row === undefined ? [] : screenedNames(toCustomer(kycSealer, partnerId, row).kyc)

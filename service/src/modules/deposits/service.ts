@@ -12,6 +12,7 @@ import type { DepositsDeps } from './deps.ts'
 import * as events from './events.ts'
 import { depositLifecycle, heldMsMax } from './lifecycle.ts'
 import { createApplyBatch, type DepositNotification } from './progress.ts'
+import { refuseClosed } from './inbound.ts'
 import * as store from './store.ts'
 
 /** A deposit that awaits payment. */
@@ -81,7 +82,7 @@ export type Deposits = Credits & {
   /**
    * Credits money to the partner itself as a completed deposit: the float of a sandbox, or the money of a case, of which no
    * deposit tells what it was for. `debit`: the account of the partner's ledger where it stands. Answers the reference of the
-   * transaction.
+   * transaction. Refuses: account_blocked (the balance is closed).
    */
   readonly creditPartner: (
     tx: Tx,
@@ -96,7 +97,7 @@ const byOperator = { actor: 'operator' } as const
 const credited = { status: 'Completed', steps: ['Settled', 'Credited'] } as const
 
 export function createDeposits(deps: DepositsDeps): Deposits {
-  const { db, clock, ledger, transactions, customers } = deps
+  const { db, clock, customers } = deps
   const applyBatch = createApplyBatch(deps)
   const apply = applyInBatches({ db, work: applyBatch })
   return {
@@ -143,26 +144,32 @@ export function createDeposits(deps: DepositsDeps): Deposits {
       return oldestOf(depositLifecycle.subject, limitsMs, oldest === undefined ? [] : [oldest], clock.now())
     },
     oldestExpired: (now) => store.oldestExpired(db, now),
-    creditPartner: async (tx, partnerId, { debit, currency, amount }, type = 'PartnerDeposit') => {
-      const opened = await transactions.open(tx, {
-        partnerId,
-        reference: null,
-        amount,
-        currency,
-        category: 'Deposit',
-        direction: 'Inward',
-        type,
-        rail: null,
-        customerId: null,
-        steps: ['Created'],
-        ...byOperator,
-      })
-      const { reference } = opened
-      const moved = { partnerId, currency, amount, partyId: partnerId, reference }
-      await ledger.enter(tx, entryOf('direct', { ...moved, debit, credit: 'balance' }))
-      await transactions.conclude(tx, partnerId, opened.id, { ...credited, ...byOperator })
-      return reference
-    },
+    creditPartner: createCreditPartner(deps),
+  }
+}
+
+function createCreditPartner(deps: DepositsDeps): Deposits['creditPartner'] {
+  const { ledger, transactions } = deps
+  return async (tx, partnerId, { debit, currency, amount }, type = 'PartnerDeposit') => {
+    await refuseClosed(deps, tx, { partnerId, customerId: null }, currency)
+    const opened = await transactions.open(tx, {
+      partnerId,
+      reference: null,
+      amount,
+      currency,
+      category: 'Deposit',
+      direction: 'Inward',
+      type,
+      rail: null,
+      customerId: null,
+      steps: ['Created'],
+      ...byOperator,
+    })
+    const { reference } = opened
+    const moved = { partnerId, currency, amount, partyId: partnerId, reference }
+    await ledger.enter(tx, entryOf('direct', { ...moved, debit, credit: 'balance' }))
+    await transactions.conclude(tx, partnerId, opened.id, { ...credited, ...byOperator })
+    return reference
   }
 }
 

@@ -43,7 +43,8 @@ export function createLookUp(
 
   return async (tx: Tx, calls: readonly PayoutCall[]): Promise<LookedUp> => {
     const mark = funds.markRead()
-    // Sent together: the batch waits for one round trip.
+    // Sent together: the batch waits for one round trip. In this order: the balances count changes of states, so that they are
+    // read before the customers whose states they count (ledger/states.ts).
     const [payouts, payees, accounts, references, cachedCustomers] = await Promise.all([
       payoutsByKeys(tx, calls),
       beneficiaries.payeesByIds(tx, calls.flatMap(beneficiaryOf)),

@@ -34,6 +34,7 @@ const passed = {
   beneficiary: 'passed',
   beneficiaryCurrency: 'passed',
   beneficiaryAccount: 'passed',
+  account: 'passed',
   limits: 'notApplicable',
   approval: 'notApplicable',
   funds: 'passed',
