@@ -42,7 +42,7 @@ export type Cases = {
   readonly openSums: (tx: Tx) => Promise<readonly store.OpenSums[]>
   readonly reversedSums: (tx: Tx) => Promise<readonly store.ReversedSum[]>
   readonly reversed: typeof store.reversedCases
-  /** Those of the notifications that have an open case. */
+  /** Those of the notifications that have a case, open or resolved. */
   readonly withCase: typeof store.notificationsWithCase
   readonly openOfKind: typeof store.openOfKind
 }

@@ -151,7 +151,7 @@ export function reversedCases(
   )
 }
 
-/** Those of the notifications that have a case, whose money is therefore in the ledger. */
+/** Those of the notifications that have or had a case, whose money is therefore in the ledger, or was. */
 export function notificationsWithCase(
   tx: Tx,
   connector: string,
@@ -161,7 +161,7 @@ export function notificationsWithCase(
     acrossPartners(
       'finds the cases of notifications that are being applied, whose partner they may not name',
       sql`/* cases.notificationsWithCase */ select notification_id, partner_id from cases.cases
-        where connector = ${connector} and resolved_at is null and notification_id = any(${notificationIds}::text[])`,
+        where connector = ${connector} and notification_id = any(${notificationIds}::text[])`,
     ),
   )
 }

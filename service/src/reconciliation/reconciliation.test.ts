@@ -212,6 +212,20 @@ test('money in suspense is named by its case, and gone with it; money that went 
   assert.deepEqual(await found(), { left: '0.00' })
 })
 
+for (const action of ['write-off', 'reverse'] as const)
+  test(`a case that is resolved (${action}) before the report of the bank is acknowledged`, async () => {
+    await bank.entry({ amount: 5_00n, kind: 'unknown' }, credited)
+    const acknowledge = () => Promise.reject(new Error('the call was lost'))
+    await processBankNotifications({ ...settlement(), connectors: [{ ...bank.connector, acknowledge }] }).catch(
+      () => {},
+    )
+    assert.equal((await openCases()).length, 1)
+    await resolveAll(action)
+    assert.equal((await found()).left, '0.00')
+    await apply()
+    assert.equal((await found()).left, '0.00')
+  })
+
 test('a statement is missing between two: a gap until it comes, with a case that resolves itself', async () => {
   await bank.statement({ on: '2026-01-01', opening: 0n, closing: 0n, sequence: 1n })
   await bank.statement({ on: '2026-01-03', opening: 400n, closing: 400n, sequence: 3n })
