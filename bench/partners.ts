@@ -5,7 +5,7 @@ import { permissions } from '@partner-payments/wire'
 import { compose } from '../service/src/compose.ts'
 import { readConfig } from '../service/src/config.ts'
 import { createLog, systemClock } from '../service/src/kernel/index.ts'
-import { createDatabase } from '../service/src/postgres/index.ts'
+import { createDatabase, type Database } from '../service/src/postgres/index.ts'
 import { serviceEnv } from './children.ts'
 import { type BenchPartner, signedHeaders } from './sign.ts'
 
@@ -18,13 +18,25 @@ const concurrency = 16
 
 export type Account = Pick<BenchPartner, 'partnerId' | 'apiKey' | 'apiSecret'>
 
-/** Partners with EUR 10,000,000,000 each, so that no payout is refused for insufficient funds. */
-export async function createPartners(databaseUrl: string, dataDir: string, count: number): Promise<readonly Account[]> {
+/** The service's own verbs on a database of the bench, without a server. */
+export async function withService<T>(
+  databaseUrl: string,
+  dataDir: string,
+  work: (service: ReturnType<typeof compose>, db: Database) => Promise<T>,
+): Promise<T> {
   const config = readConfig({}, serviceEnv(databaseUrl, dataDir))
   const log = createLog(config.LOG_LEVEL)
   const db = createDatabase({ url: databaseUrl, connectionsMax: 4, log })
   try {
-    const service = compose({ config, db, clock: systemClock, log, mailboxFolder: join(dataDir, 'mailbox') })
+    return await work(compose({ config, db, clock: systemClock, log, mailboxFolder: join(dataDir, 'mailbox') }), db)
+  } finally {
+    await db.close()
+  }
+}
+
+/** Partners with EUR 10,000,000,000 each, so that no payout is refused for insufficient funds. */
+export const createPartners = (databaseUrl: string, dataDir: string, count: number): Promise<readonly Account[]> =>
+  withService(databaseUrl, dataDir, async (service, db) => {
     const made: Account[] = []
     for (let index = 0; index < count; index += 1) {
       const account = await db.transaction(async (tx) => {
@@ -39,10 +51,7 @@ export async function createPartners(databaseUrl: string, dataDir: string, count
       made.push(account)
     }
     return made
-  } finally {
-    await db.close()
-  }
-}
+  })
 
 /** Creates a customer and a beneficiary for each account. */
 export async function createBeneficiaries(

@@ -24,7 +24,7 @@ type Payment = {
 
 /** The allowed timelines, as `Step:Status` words. */
 const withdrawalTimeline =
-  /^Created:Pending Reserved:Pending((?: Screening:Pending)? Accepted:Pending( Sent:Pending( Settled:Completed( Returned:Completed)?| Failed:Unsuccessful| Returned:Unsuccessful)?| Failed:Unsuccessful)?)?$/
+  /^Created:Pending Reserved:Pending( Expired:Cancelled|(?: Approval:Pending)?(?: Cancelled:Cancelled|(?: Screening:Pending)? Accepted:Pending( Sent:Pending( Settled:Completed( Returned:Completed)?| Failed:Unsuccessful| Returned:Unsuccessful)?| Failed:Unsuccessful)?)?)?$/
 const depositTimeline =
   /^Created:Pending( Expired:Expired| Initiated:Pending( Expired:Expired| Submitted:Pending( Failed:Unsuccessful| Accepted:Pending( Settled:Completed Credited:Completed)?)?)?)?$/
 const timelines: Readonly<Record<string, RegExp>> = {
@@ -48,8 +48,12 @@ const causes: Readonly<Record<string, Readonly<Record<string, readonly string[]>
     'Settled:Completed': [ended('Completed')],
     'Failed:Unsuccessful': [...withdrawal('failed'), ended('Unsuccessful')],
     'Returned:Unsuccessful': [...withdrawal('failed'), ended('Unsuccessful')],
+    'Cancelled:Cancelled': [ended('Cancelled')],
+    'Expired:Cancelled': [ended('Cancelled')],
   },
   PartnerWithdraw: {
+    'Cancelled:Cancelled': [ended('Cancelled')],
+    'Expired:Cancelled': [ended('Cancelled')],
     'Settled:Completed': [ended('Completed')],
     'Failed:Unsuccessful': [ended('Unsuccessful')],
     'Returned:Unsuccessful': [ended('Unsuccessful')],
@@ -109,14 +113,17 @@ async function eventsOf(tx: Tx, partnerId: string): Promise<ReadonlyMap<string, 
   return new Map([...groups].map(([reference, group]) => [reference, group.map((event) => event.name)]))
 }
 
-/** The reserved balance equals the payouts under way, and each payout agrees with its transaction. */
+/** The reserved balance equals the payouts under way with their fees, and each payout agrees with its transaction. */
 async function checkPayouts(tx: Tx, partnerId: string, reserved: bigint): Promise<void> {
-  const rows = await tx.rows<{ status: string; amount: bigint; transaction: string; key: string | null }>(sql`
-    select payout.status, payout.amount, transaction.status as transaction, payout.idempotency_key as key
+  type Row = { status: string; amount: bigint; fee: bigint; transaction: string; key: string | null }
+  const rows = await tx.rows<Row>(sql`
+    select payout.status, payout.amount, coalesce(payout.fee_amount, 0) as fee, transaction.status as transaction, payout.idempotency_key as key
     from payouts.payouts as payout join transactions.transactions as transaction
       on transaction.partner_id = ${partnerId} and transaction.id = payout.transaction_id
     where payout.partner_id = ${partnerId}`)
   const outcomes: Readonly<Record<string, readonly string[]>> = {
+    PendingApproval: ['Pending'],
+    Cancelled: ['Cancelled'],
     Pending: ['Pending'],
     Processing: ['Pending'],
     Sent: ['Pending'],
@@ -126,8 +133,10 @@ async function checkPayouts(tx: Tx, partnerId: string, reserved: bigint): Promis
   }
   for (const { status, transaction } of rows)
     assert.ok(outcomes[status]?.includes(transaction), `payout ${status}, transaction ${transaction}`)
-  const underWay = rows.filter((row) => row.transaction === 'Pending').reduce((sum, row) => sum + row.amount, 0n)
-  assert.equal(reserved, underWay, 'the reserved balance is the sum of the payouts under way')
+  const underWay = rows
+    .filter((row) => row.transaction === 'Pending')
+    .reduce((sum, row) => sum + row.amount + row.fee, 0n)
+  assert.equal(reserved, underWay, 'the reserved balance is the sum of the payouts under way, with their fees')
   const keys = rows.map((row) => row.key).filter((key) => key !== null)
   assert.equal(new Set(keys).size, keys.length, 'one payout for each key')
 }

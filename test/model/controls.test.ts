@@ -1,0 +1,306 @@
+/**
+ * Random days of a partner whose payouts have limits, fees and approvals, on a real database: payouts of every outcome, second
+ * persons who decide, cancellations, some of them at once, days that end, workers. The verdict of each request follows from
+ * the payouts before it, and so do the counters, the balance and the fees after each step.
+ */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import fc from 'fast-check'
+import { type Caller, Refusal } from '../../service/src/api/index.ts'
+import { dayMs, hourMs, newId, nilId } from '../../service/src/kernel/index.ts'
+import { sql } from '../../service/src/postgres/index.ts'
+import { processBankNotifications, submitDuePayouts } from '../../service/src/settlement/index.ts'
+import {
+  addPartner,
+  balanceOf,
+  createTestService,
+  pay,
+  type Service,
+  stepMsDefault,
+  type TestPartner,
+} from '../support/composition.ts'
+import { drawing } from '../support/drawing.ts'
+import { checkPayments, type Ends } from './payments.ts'
+import { checkWalks, type Places } from './walks.ts'
+
+/** The amount selects what the sandbox bank does (docs/sandbox.md): pays, refuses, rejects, returns, is silent. */
+const amounts = [1n, 120_00n, 999_99n, 1_000_01n, 2_345_67n, 4001_01n, 4001_02n, 4001_05n, 4001_07n, 4500_01n]
+const floatMinor = 30_000_00n
+const approvalAbove = 1_000_00n
+const expiresHours = 24
+const limits = {
+  'partner payment': 4_500_00n,
+  'partner day': 12_000_00n,
+  'beneficiary month': 20_000_00n,
+  'customer day': 9_000_00n,
+} as const
+/** 0.25 and 0.5 %, at most 10.00. */
+const feeOf = (amount: bigint) => {
+  const fee = 25n + (amount + 199n) / 200n
+  return fee > 10_00n ? 10_00n : fee
+}
+
+const pick = fc.nat(1000)
+const who = fc.constantFrom('creator' as const, 'second' as const, 'third' as const)
+const how = fc.constantFrom('approve' as const, 'reject' as const, 'cancel' as const)
+const decision = fc.record({ who, how })
+const action = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.record({ do: fc.constant('pay' as const), amount: fc.constantFrom(...amounts), own: fc.boolean() }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant('decide' as const),
+      pick,
+      decisions: fc.array(decision, { minLength: 1, maxLength: 3 }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('lapse' as const) }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('work' as const) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.constantFrom(stepMsDefault, hourMs, dayMs) }),
+  },
+)
+type Action = typeof action extends fc.Arbitrary<infer A> ? A : never
+type Decision = typeof decision extends fc.Arbitrary<infer D> ? D : never
+
+type Made = {
+  readonly id: string
+  readonly amount: bigint
+  readonly own: boolean
+  readonly at: Date
+  readonly isHeld: boolean
+}
+type Day = {
+  readonly service: Service
+  readonly partner: TestPartner
+  readonly callers: Readonly<Record<Decision['who'], Caller>>
+  readonly made: Made[]
+  readonly seen: Ends
+  readonly places: Places
+}
+type Standing = Made & { readonly status: string; readonly isSettled: boolean }
+
+/** The payouts of the model, each with what became of it. */
+async function standing({ service, partner, made }: Day): Promise<readonly Standing[]> {
+  const rows = await service.db.rows<{ id: string; status: string; isSettled: boolean }>(sql`
+    select payout.id, payout.status, timeline @> '[{"step": "Settled"}]' as is_settled from payouts.payouts as payout
+      join transactions.transactions as transaction
+        on transaction.partner_id = ${partner.partnerId} and transaction.id = payout.transaction_id
+    where payout.partner_id = ${partner.partnerId}`)
+  const byId = new Map(rows.map((row) => [row.id, row]))
+  assert.equal(rows.length, made.length, 'a refused request makes no payout')
+  return made.map((payout) => {
+    const row = byId.get(payout.id)
+    assert.ok(row, 'an accepted payout is there')
+    return { ...payout, ...row }
+  })
+}
+
+const hasEnded = ({ status, isSettled }: Standing) => !isSettled && ['Cancelled', 'Failed', 'Returned'].includes(status)
+const startOf = (period: 'day' | 'month', at: Date) => at.toISOString().slice(0, period === 'day' ? 10 : 7)
+
+/** What limits have counted of a period: payouts that have not ended without a settlement, by the time of their request. */
+const usedOf = (payouts: readonly Standing[], period: 'day' | 'month', at: string, of: (payout: Standing) => boolean) =>
+  payouts
+    .filter((payout) => !hasEnded(payout) && of(payout) && startOf(period, payout.at) === at)
+    .reduce((sum, { amount }) => sum + amount, 0n)
+
+/** Why a request of now would be refused, by the rules as the guide states them. */
+function verdictOf(day: Day, payouts: readonly Standing[], amount: bigint, own: boolean, available: bigint) {
+  const now = day.service.clock.now()
+  const [today, month] = [startOf('day', now), startOf('month', now)]
+  const isBeyond =
+    amount > limits['partner payment'] ||
+    usedOf(payouts, 'day', today, () => true) + amount > limits['partner day'] ||
+    (!own && usedOf(payouts, 'day', today, (payout) => !payout.own) + amount > limits['customer day']) ||
+    usedOf(payouts, 'month', month, (payout) => payout.own === own) + amount > limits['beneficiary month']
+  if (isBeyond) return 'limit_exceeded'
+  return amount + feeOf(amount) > available ? 'insufficient_funds' : 'accepted'
+}
+
+const codeOf = <T>(request: Promise<T>): Promise<T | string> =>
+  request.catch((error: unknown) => {
+    if (error instanceof Refusal) return error.code
+    throw error
+  })
+
+async function request(day: Day, amount: bigint, own: boolean): Promise<void> {
+  const { service, partner } = day
+  const { available } = await balanceOf(service, partner.partnerId)
+  const expected = verdictOf(day, await standing(day), amount, own, available)
+  const text = `${amount / 100n}.${String(amount % 100n).padStart(2, '0')}`
+  const beneficiaryId = (own ? partner.ownBeneficiary : partner.beneficiary).id
+  const answer = await codeOf(pay(service, partner, text, { beneficiaryId, idempotencyKey: newId() }))
+  assert.equal(typeof answer === 'string' ? answer : 'accepted', expected, `${text} of ${available}`)
+  if (typeof answer === 'string') return
+  const isHeld = amount > approvalAbove
+  assert.equal(answer.payout.status, isHeld ? 'PendingApproval' : 'Pending')
+  assert.equal(answer.payout.feeAmount, feeOf(amount))
+  day.made.push({ id: answer.payout.id, amount, own, at: service.clock.now(), isHeld })
+}
+
+const decide = ({ service: { payouts }, partner, callers }: Day, id: string, { who: by, how: verb }: Decision) => {
+  if (verb === 'cancel') return payouts.cancel(partner.partnerId, id)
+  return verb === 'approve' ? payouts.approve(callers[by], id) : payouts.reject(callers[by], id, 'Not ordered.')
+}
+
+/** Statuses that an outcome of decisions leads to, whatever their order. */
+async function decideAtOnce(day: Day, at: number, decisions: readonly Decision[]): Promise<void> {
+  const payouts = await standing(day)
+  const before = payouts[at % Math.max(1, payouts.length)]
+  if (before === undefined) return
+  const { id, status, isHeld } = before
+  const answers = await Promise.all(decisions.map((each) => codeOf(decide(day, id, each))))
+  const after = (await standing(day)).find((payout) => payout.id === id)?.status
+  const done = decisions.filter((_, index) => typeof answers[index] !== 'string')
+  const waits = status === 'PendingApproval'
+  for (const [index, { who: by, how: verb }] of decisions.entries())
+    if (waits && by === 'creator' && verb !== 'cancel')
+      assert.ok(['approver_is_creator', 'payout_not_awaiting_approval'].includes(String(answers[index])))
+  if (!isHeld)
+    assert.ok(
+      done.every(({ how: verb }) => verb === 'cancel'),
+      'a payout that needs no approval gets none',
+    )
+  if (status === 'Pending') {
+    const isCancelled = decisions.some(({ how: verb }) => verb === 'cancel')
+    assert.equal(after, isCancelled ? 'Cancelled' : 'Pending')
+  } else if (!waits) assert.equal(after, status, 'what has begun or ended stays')
+  else if (done.length === 0) assert.equal(after, 'PendingApproval')
+  else {
+    const isCancelled = done.some(({ how: verb }) => verb !== 'approve')
+    assert.equal(after, isCancelled ? 'Cancelled' : 'Pending')
+    const rejecting = done.filter(({ how: verb }) => verb === 'reject').map(({ who: by }) => by)
+    const approving = done.filter(({ how: verb }) => verb === 'approve').map(({ who: by }) => by)
+    // A repetition by the same person is answered; another person's decision is made once.
+    assert.ok(rejecting.length === 0 || approving.length === 0, 'it is approved or rejected, not both')
+    assert.ok(new Set([...rejecting, ...approving]).size <= 1, 'one person decides')
+  }
+}
+
+async function work({ service }: Day): Promise<void> {
+  await submitDuePayouts(service.settlement)
+  service.clock.advance(stepMsDefault)
+  await processBankNotifications(service.settlement)
+}
+
+/** Every wait for an approval ends by time. */
+async function lapse(day: Day): Promise<void> {
+  const waiting = (await standing(day)).filter(({ status }) => status === 'PendingApproval')
+  day.service.clock.advance(expiresHours * hourMs)
+  // Both processes of a deployment look: each payout lapses once. What other days of this run have left lapses, too.
+  await Promise.all([day.service.payouts.lapseStep(), day.service.payouts.lapseStep()])
+  const after = new Map((await standing(day)).map(({ id, status }) => [id, status]))
+  for (const { id } of waiting) assert.equal(after.get(id), 'Cancelled')
+}
+
+function run(day: Day, step: Action): Promise<void> {
+  switch (step.do) {
+    case 'pay':
+      return request(day, step.amount, step.own)
+    case 'decide':
+      return decideAtOnce(day, step.pick, step.decisions)
+    case 'lapse':
+      return lapse(day)
+    case 'work':
+      return work(day)
+    case 'wait':
+      return Promise.resolve(day.service.clock.advance(step.ms))
+  }
+}
+
+/** The counters, recomputed from the payouts. One of nothing may be there or not. */
+async function checkCounters(day: Day, payouts: readonly Standing[]): Promise<void> {
+  const { service, partner } = day
+  const { partnerId, customer } = partner
+  const rows = await service.db.rows<{
+    scope: string
+    scopeId: string
+    period: 'day' | 'month'
+    startsOn: string
+    used: bigint
+  }>(sql`
+    select scope, scope_id, period, starts_on::text, used from payouts.limit_counters where partner_id = ${partnerId}`)
+  const owners = new Map<string, (payout: Standing) => boolean>([
+    [`partner ${nilId}`, () => true],
+    [`customer ${customer.id}`, ({ own }) => !own],
+    [`beneficiary ${partner.beneficiary.id}`, ({ own }) => !own],
+    [`beneficiary ${partner.ownBeneficiary.id}`, ({ own }) => own],
+  ])
+  for (const { scope, scopeId, period, startsOn, used } of rows) {
+    const of = owners.get(`${scope} ${scopeId}`)
+    assert.ok(of, `a counter of something else: ${scope} ${scopeId}`)
+    assert.equal(used, usedOf(payouts, period, startsOn.slice(0, period === 'day' ? 10 : 7), of), `${scope} ${period}`)
+  }
+}
+
+async function checkMoney(day: Day, payouts: readonly Standing[]): Promise<void> {
+  const { service, partner } = day
+  const settled = payouts.filter(({ isSettled }) => isSettled)
+  const fees = settled.reduce((sum, { amount }) => sum + feeOf(amount), 0n)
+  const paid = settled.filter(({ status }) => status === 'Completed').reduce((sum, { amount }) => sum + amount, 0n)
+  const { posted } = await balanceOf(service, partner.partnerId)
+  assert.equal(posted, floatMinor - paid - fees, 'the balance has lost what was paid, and the fees of what was settled')
+  const account = await service.db.row<{ posted: bigint }>(sql`
+    select posted from ledger.accounts where partner_id = ${partner.partnerId} and name = 'fees' and currency = 'EUR'`)
+  assert.equal(account?.posted ?? 0n, fees, 'a fee is kept with the settlement, also if the money returns')
+}
+
+async function check(day: Day): Promise<void> {
+  const payouts = await standing(day)
+  await checkPayments(day.service.db, day.partner.partnerId, day.seen)
+  await checkWalks(day.service.db, day.partner.partnerId, day.places)
+  await checkCounters(day, payouts)
+  await checkMoney(day, payouts)
+}
+
+async function addControlled(service: Service): Promise<TestPartner> {
+  const partner = await addPartner(service, floatMinor)
+  const { partnerId } = partner
+  const of = { partnerId, currency: 'EUR' } as const
+  await service.db.transaction(async (tx) => {
+    const { limits: rules, fees, approvalRules } = service.payouts
+    await rules.set(tx, { ...of, scope: 'partner', period: 'payment', amount: limits['partner payment'] })
+    await rules.set(tx, { ...of, scope: 'partner', period: 'day', amount: limits['partner day'] })
+    await rules.set(tx, { ...of, scope: 'beneficiary', period: 'month', amount: limits['beneficiary month'] })
+    await rules.set(tx, { ...of, scope: 'customer', period: 'day', amount: limits['customer day'] })
+    await fees.set(tx, { ...of, rail: 'any', fixedAmount: 25n, basisPoints: 50, minAmount: 0n, maxAmount: 10_00n })
+    await approvalRules.set(tx, { ...of, aboveAmount: approvalAbove, beneficiaryHours: null, expiresHours })
+  })
+  return partner
+}
+
+let service: Service
+before(async () => {
+  service = await createTestService()
+})
+after(() => service.close())
+
+test('in any order of requests, decisions and days, limits are exact, fees add up and each payout has one outcome', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(action, { minLength: 10, maxLength: 30 }), async (steps) => {
+      const partner = await addControlled(service)
+      const { caller } = partner
+      const callers = {
+        creator: caller,
+        second: { ...caller, serviceAccountId: newId(), name: 'Second person' },
+        third: { ...caller, serviceAccountId: newId(), name: 'Third person' },
+      }
+      const day: Day = { service, partner, callers, made: [], seen: new Map(), places: new Map() }
+      for (const step of steps) {
+        await run(day, step)
+        await check(day)
+      }
+      await lapse(day)
+      for (let rounds = 0; rounds < 4; rounds += 1) await work(day)
+      await check(day)
+      for (const { status, amount } of await standing(day))
+        assert.ok(['Completed', 'Failed', 'Returned', 'Cancelled'].includes(status) || amount === 4001_07n, status)
+    }),
+    drawing(t, 25),
+  )
+})
